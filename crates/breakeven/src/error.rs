@@ -1,0 +1,124 @@
+//! The library's errors: [`Error`] for what a caller asked wrongly, and
+//! [`DeviceError`] for what a device could not do.
+
+use std::fmt;
+
+/// What kind of mistake an [`Error`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Shapes or parameters that do not fit together.
+    Shape,
+    /// More memory than there is, or sizes past `usize`.
+    TooLarge,
+    /// A name that is not known.
+    UnknownName,
+    /// Input data that the operation is not defined for.
+    Input,
+    /// A device failed; [`DeviceErrorKind`] says how.
+    Device(DeviceErrorKind),
+}
+
+/// An error of this library: a kind for programs, one line for people.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    kind: ErrorKind,
+    message: String,
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+        }
+    }
+
+    pub(crate) fn shape(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Shape, message)
+    }
+
+    pub(crate) fn too_large(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::TooLarge, message)
+    }
+
+    /// What kind of mistake it is.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+}
+
+impl From<DeviceError> for Error {
+    fn from(error: DeviceError) -> Self {
+        Self::new(ErrorKind::Device(error.kind), error.to_string())
+    }
+}
+
+/// How a device failed. Each kind has one reaction: a smaller batch, the CPU,
+/// or leaving the device alone for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DeviceErrorKind {
+    /// No memory now; a smaller batch may fit.
+    OutOfMemory,
+    /// Larger than the device could ever hold.
+    NeverFits,
+    /// No such device, or its driver does not start.
+    Unavailable,
+    /// The device lacks a feature that the work needs.
+    Unsupported,
+    /// The kernel does not compile for this device.
+    Compile,
+    /// The launch was refused.
+    Launch,
+    /// The device is gone; nothing on it survives.
+    DeviceLost,
+    /// The device did not answer in time.
+    Timeout,
+    /// The driver or its library panicked.
+    Panic,
+    /// The result is not what the CPU computes.
+    WrongResult,
+    /// Anything else; the message says what.
+    Other,
+}
+
+impl fmt::Display for DeviceErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OutOfMemory => "out of memory",
+            Self::NeverFits => "never fits",
+            Self::Unavailable => "unavailable",
+            Self::Unsupported => "unsupported",
+            Self::Compile => "compile error",
+            Self::Launch => "launch error",
+            Self::DeviceLost => "device lost",
+            Self::Timeout => "timeout",
+            Self::Panic => "driver panic",
+            Self::WrongResult => "wrong result",
+            Self::Other => "device error",
+        })
+    }
+}
+
+/// What a device could not do, in one line.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{kind}: {message}")]
+pub struct DeviceError {
+    /// How it failed.
+    pub kind: DeviceErrorKind,
+    /// What happened, in one line.
+    pub message: String,
+}
+
+impl DeviceError {
+    /// An error of that kind; only the first line of `message` is kept.
+    pub fn new(kind: DeviceErrorKind, message: impl AsRef<str>) -> Self {
+        let line = message.as_ref().lines().find(|line| !line.trim().is_empty());
+        Self {
+            kind,
+            message: line.unwrap_or("no further detail").trim().to_owned(),
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! What goes wrong on a device, from wherever it surfaces: errors that CubeCL
+//! returns, errors that wgpu reports on the side, and panics of either.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::sync::{Arc, Mutex, Once, PoisonError};
+
+use cubecl::server::{IoError, LaunchError, ProfileError, ServerError};
+
+use crate::error::{DeviceError, DeviceErrorKind};
+
+/// The first thing that a device reported on the side.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Faults {
+    first: Arc<Mutex<Option<DeviceError>>>,
+}
+
+impl Faults {
+    /// Keeps the report unless there is one already: what follows a fault is its echo.
+    pub(super) fn report(&self, error: DeviceError) {
+        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert(error);
+    }
+
+    /// The report; a lost device stays lost, anything else is told once.
+    pub(super) fn check(&self) -> Result<(), DeviceError> {
+        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*first {
+            None => Ok(()),
+            Some(error) if error.kind == DeviceErrorKind::DeviceLost => Err(error.clone()),
+            Some(_) => first.take().map_or(Ok(()), Err),
+        }
+    }
+
+    /// Has wgpu report here instead of panicking.
+    pub(super) fn watch(&self, device: &wgpu::Device) {
+        let reports = self.clone();
+        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
+            let kind = match &error {
+                wgpu::Error::OutOfMemory { .. } => DeviceErrorKind::OutOfMemory,
+                wgpu::Error::Validation { .. } => DeviceErrorKind::Launch,
+                wgpu::Error::Internal { .. } => DeviceErrorKind::Other,
+            };
+            reports.report(DeviceError::new(kind, error.to_string()));
+        }));
+        let reports = self.clone();
+        device.set_device_lost_callback(move |reason, message| {
+            if reason != wgpu::DeviceLostReason::Destroyed {
+                reports.report(DeviceError::new(DeviceErrorKind::DeviceLost, message));
+            }
+        });
+    }
+}
+
+impl From<ServerError> for DeviceError {
+    fn from(error: ServerError) -> Self {
+        match error {
+            ServerError::ServerUnhealthy { mut errors, .. } if !errors.is_empty() => {
+                errors.swap_remove(0).into()
+            }
+            ServerError::Launch(error) => error.into(),
+            ServerError::Io(error) => error.into(),
+            ServerError::Profile(error) => error.into(),
+            ServerError::Generic { reason, .. } => Self::new(kind_of_text(&reason), reason),
+            other => Self::new(DeviceErrorKind::Other, other.to_string()),
+        }
+    }
+}
+
+impl From<LaunchError> for DeviceError {
+    fn from(error: LaunchError) -> Self {
+        match error {
+            LaunchError::CompilationError(error) => {
+                Self::new(DeviceErrorKind::Compile, error.to_string())
+            }
+            LaunchError::OutOfMemory { reason, .. } => {
+                Self::new(DeviceErrorKind::OutOfMemory, reason)
+            }
+            LaunchError::TooManyResources(error) => {
+                Self::new(DeviceErrorKind::Launch, error.to_string())
+            }
+            LaunchError::IoError(error) => error.into(),
+            LaunchError::Unknown { reason, .. } => Self::new(DeviceErrorKind::Launch, reason),
+        }
+    }
+}
+
+impl From<IoError> for DeviceError {
+    fn from(error: IoError) -> Self {
+        match error {
+            IoError::BufferTooBig { size, .. } => Self::new(
+                DeviceErrorKind::OutOfMemory,
+                format!("a buffer of {size} bytes could not be allocated"),
+            ),
+            IoError::Unknown { description, .. } => {
+                Self::new(kind_of_text(&description), description)
+            }
+            other => Self::new(DeviceErrorKind::Other, other.to_string()),
+        }
+    }
+}
+
+impl From<ProfileError> for DeviceError {
+    fn from(error: ProfileError) -> Self {
+        match error {
+            ProfileError::Launch(error) => error.into(),
+            ProfileError::Unknown { reason, .. } => Self::new(kind_of_text(&reason), reason),
+            other => Self::new(DeviceErrorKind::Other, other.to_string()),
+        }
+    }
+}
+
+/// The kind that a message in plain words speaks of: drivers return codes that
+/// their libraries only hand on as text.
+fn kind_of_text(text: &str) -> DeviceErrorKind {
+    let text = text.to_ascii_lowercase();
+    let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    if says(&["out of memory", "outofmemory", "out_of_memory", "not enough memory"]) {
+        DeviceErrorKind::OutOfMemory
+    } else if says(&["device lost", "device is lost", "devicelost", "parent device is lost"]) {
+        DeviceErrorKind::DeviceLost
+    } else if says(&["compil"]) {
+        DeviceErrorKind::Compile
+    } else {
+        DeviceErrorKind::Other
+    }
+}
+
+/// A panic of the driver's library, in one line.
+pub(super) fn from_panic(panic: &(dyn Any + Send)) -> DeviceError {
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("panicked without a message");
+    let kind = match kind_of_text(text) {
+        DeviceErrorKind::Other => DeviceErrorKind::Panic,
+        kind => kind,
+    };
+    DeviceError::new(kind, text)
+}
+
+thread_local! {
+    static IN_DEVICE_CALL: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `calls` with panic messages kept off the terminal, for they become errors.
+pub(super) fn quietly<T>(calls: impl FnOnce() -> T) -> T {
+    install_hook();
+    let before = IN_DEVICE_CALL.replace(true);
+    let outcome = calls();
+    IN_DEVICE_CALL.set(before);
+    outcome
+}
+
+/// A panic is silent if it happens inside a device call of ours or on one of
+/// CubeCL's device threads (named `DS…`, see `cubecl-common`'s device channel):
+/// there it becomes an error that the caller of the device gets. Every other
+/// panic goes to the hook that was installed before.
+fn install_hook() {
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            let of_device_thread = std::thread::current()
+                .name()
+                .is_some_and(is_device_thread);
+            if !of_device_thread && !IN_DEVICE_CALL.get() {
+                before(info);
+            }
+        }));
+    });
+}
+
+/// `DSU0-0-0`-like names: stage, then device type and index.
+fn is_device_thread(name: &str) -> bool {
+    let Some(rest) = name.strip_prefix("DSU").or_else(|| name.strip_prefix("DSD")) else {
+        return false;
+    };
+    !rest.is_empty() && rest.chars().all(|c| c.is_ascii_digit() || c == '-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn device_threads_are_told_by_their_names() {
+        assert!(is_device_thread("DSD-5-0"));
+        assert!(is_device_thread("DSU-0-1"));
+        assert!(!is_device_thread("DSD"));
+        assert!(!is_device_thread("main"));
+        assert!(!is_device_thread("DSDwarf"));
+    }
+
+    #[test]
+    fn a_lost_device_stays_lost_and_the_first_report_counts() {
+        let faults = Faults::default();
+        assert_eq!(faults.check(), Ok(()));
+        faults.report(DeviceError::new(DeviceErrorKind::Launch, "bad launch"));
+        faults.report(DeviceError::new(DeviceErrorKind::Other, "echo"));
+        assert_eq!(
+            faults.check().map_err(|error| error.to_string()),
+            Err("launch error: bad launch".to_owned())
+        );
+        assert_eq!(faults.check(), Ok(()));
+        faults.report(DeviceError::new(DeviceErrorKind::DeviceLost, "gone"));
+        assert!(faults.check().is_err());
+        assert!(faults.check().is_err());
+    }
+
+    #[test]
+    fn kinds_are_read_from_driver_texts() {
+        assert_eq!(kind_of_text("CUDA_ERROR_OUT_OF_MEMORY"), DeviceErrorKind::OutOfMemory);
+        assert_eq!(kind_of_text("Parent device is lost"), DeviceErrorKind::DeviceLost);
+        assert_eq!(kind_of_text("something"), DeviceErrorKind::Other);
+    }
+}

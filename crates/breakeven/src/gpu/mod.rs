@@ -1,0 +1,240 @@
+//! The GPU path: one open device, memory on it, launches, and time taken by its
+//! own clock. One CubeCL source runs on CUDA, Vulkan, Metal and DX12.
+//!
+//! Every call that touches a device returns a [`DeviceError`]; a panic in the
+//! driver's library is caught, kept off the terminal and becomes one too.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use cubecl::client::ComputeClient;
+use cubecl::cuda::CudaRuntime;
+use cubecl::wgpu::WgpuRuntime;
+
+use crate::error::{DeviceError, DeviceErrorKind};
+use crate::hardware::DeviceId;
+use crate::kernels::Kernel;
+
+mod buffer;
+mod faults;
+mod open;
+mod timing;
+mod wait;
+
+pub use buffer::{Buffer, Buffers};
+pub use timing::KernelClock;
+
+/// How long a device may take to answer before it counts as hung.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// An open GPU. Dropping it leaves the driver's context to the process.
+pub struct Gpu {
+    id: DeviceId,
+    client: Client,
+    memory_bytes: Option<u64>,
+    faults: faults::Faults,
+    timeout: Duration,
+}
+
+/// The client of one of the runtimes; [`with_client!`] picks.
+pub(crate) enum Client {
+    Wgpu(ComputeClient<WgpuRuntime>),
+    Cuda(ComputeClient<CudaRuntime>),
+}
+
+/// Runs an expression with `$client: &ComputeClient<R>` for the device's runtime.
+macro_rules! with_client {
+    ($gpu:expr, $client:ident => $body:expr) => {
+        match $gpu.client() {
+            $crate::gpu::Client::Wgpu($client) => $body,
+            $crate::gpu::Client::Cuda($client) => $body,
+        }
+    };
+}
+pub(crate) use with_client;
+
+impl std::fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Gpu").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl Gpu {
+    /// Its id.
+    pub fn id(&self) -> &DeviceId {
+        &self.id
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// How long a wait may last before it is a [`DeviceErrorKind::Timeout`].
+    pub fn set_timeout(&mut self, timeout: Duration) {
+        self.timeout = timeout;
+    }
+
+    /// Shared memory that one cube may use, bytes.
+    pub fn shared_memory_bytes(&self) -> usize {
+        with_client!(self, client => client.properties().hardware.max_shared_memory_size)
+    }
+
+    /// The largest single buffer, bytes.
+    pub fn max_buffer_bytes(&self) -> u64 {
+        with_client!(self, client => client.properties().memory.max_page_size)
+    }
+
+    /// Fails where a grid has more cubes along a dimension than the device takes.
+    pub(crate) fn check_grid(&self, what: &str, count: (u32, u32, u32)) -> Result<(), DeviceError> {
+        let max = with_client!(self, client => client.properties().hardware.max_cube_count);
+        if count.0 <= max.0 && count.1 <= max.1 && count.2 <= max.2 {
+            return Ok(());
+        }
+        Err(DeviceError::new(
+            DeviceErrorKind::NeverFits,
+            format!("{what} needs a grid of {count:?} cubes, {} takes {max:?}; split the batch", self.id),
+        ))
+    }
+
+    /// Fails where the buffers could not be allocated: CubeCL would find out on
+    /// its own thread, too late for a clear error.
+    fn check_fits(&self, sizes: &[u64]) -> Result<(), DeviceError> {
+        let largest = sizes.iter().copied().max().unwrap_or(0);
+        let limit = self.max_buffer_bytes();
+        if largest > limit {
+            return Err(DeviceError::new(
+                DeviceErrorKind::NeverFits,
+                format!("a buffer of {largest} bytes, {} takes at most {limit} in one", self.id),
+            ));
+        }
+        let total = sizes.iter().fold(0_u64, |sum, size| sum.saturating_add(*size));
+        match self.memory_bytes {
+            Some(memory) if total > memory => Err(DeviceError::new(
+                DeviceErrorKind::NeverFits,
+                format!("{total} bytes in all, {} has {memory}", self.id),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Copies a problem's inputs to the device and makes room for its output.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceErrorKind::NeverFits`] before anything is allocated; others where
+    /// the device reports them.
+    pub fn upload(&self, problem: &dyn Kernel) -> Result<Buffers, DeviceError> {
+        let inputs = problem.device_inputs();
+        let output = std::mem::size_of::<f32>() * problem.output_len();
+        let sizes: Vec<u64> = inputs.iter().map(|input| input.len() as u64).collect();
+        self.check_fits(&[&sizes[..], &[output as u64]].concat())?;
+        self.guarded(|| {
+            Ok(with_client!(self, client => Buffers {
+                inputs: inputs
+                    .iter()
+                    .map(|input| Buffer::from_bytes(client, input))
+                    .collect(),
+                output: Buffer::empty(client, output),
+            }))
+        })
+    }
+
+    /// Starts a problem on buffers that [`upload`](Gpu::upload) made for it.
+    ///
+    /// # Errors
+    ///
+    /// What the kernel knows before the device runs.
+    pub fn launch(&self, problem: &dyn Kernel, buffers: &Buffers) -> Result<(), DeviceError> {
+        if problem.output_len() == 0 {
+            return Ok(());
+        }
+        self.guarded(|| problem.launch(self, &buffers.inputs, &buffers.output))
+    }
+
+    /// Waits for all that was started and copies the output back.
+    ///
+    /// # Errors
+    ///
+    /// Whatever went wrong on the device since the last wait.
+    pub fn download(&self, buffers: &Buffers) -> Result<Vec<f32>, DeviceError> {
+        if buffers.output.bytes() == 0 {
+            return Ok(Vec::new());
+        }
+        let handle = buffers.output.handle();
+        let bytes = self.guarded(|| {
+            with_client!(self, client => self.wait(client.read_async(vec![handle])))
+        })?;
+        let bytes = bytes.into_iter().next().ok_or_else(|| {
+            DeviceError::new(DeviceErrorKind::Other, "the device returned no buffer")
+        })?;
+        let values = bytemuck::pod_collect_to_vec(&bytes);
+        if values.len() * std::mem::size_of::<f32>() != buffers.output.bytes() {
+            return Err(DeviceError::new(
+                DeviceErrorKind::Other,
+                format!("the device returned {} bytes of {}", bytes.len(), buffers.output.bytes()),
+            ));
+        }
+        Ok(values)
+    }
+
+    /// Waits until all that was started is done.
+    ///
+    /// # Errors
+    ///
+    /// Whatever went wrong on the device since the last wait.
+    pub fn synchronize(&self) -> Result<(), DeviceError> {
+        self.guarded(|| with_client!(self, client => self.wait(client.sync())))
+    }
+
+    /// Uploads, runs and downloads: the whole way of a batch.
+    ///
+    /// # Errors
+    ///
+    /// Whatever any of the steps reports.
+    pub fn solve(&self, problem: &dyn Kernel) -> Result<Vec<f32>, DeviceError> {
+        let buffers = self.upload(problem)?;
+        self.launch(problem, &buffers)?;
+        self.download(&buffers)
+    }
+
+    /// Gives memory that CubeCL keeps for reuse back to the device.
+    pub fn release_memory(&self) {
+        let _ = self.guarded(|| {
+            with_client!(self, client => client.memory_cleanup());
+            Ok(())
+        });
+    }
+
+    /// Runs device calls: what the device reported meanwhile, or a panic in its
+    /// library, becomes an error.
+    fn guarded<T>(&self, calls: impl FnOnce() -> Result<T, DeviceError>) -> Result<T, DeviceError> {
+        self.faults.check()?;
+        let outcome = faults::quietly(|| catch_unwind(AssertUnwindSafe(calls)));
+        // The device's own word goes before what it led to.
+        self.faults.check()?;
+        outcome.unwrap_or_else(|panic| Err(faults::from_panic(&*panic)))
+    }
+}
+
+/// A grid of one-dimensional cubes over `elements`; wide problems spread over
+/// the second dimension, where the device's limit of 65 535 allows 4·10^9 cubes.
+pub(crate) fn grid(elements: usize, units: u32) -> cubecl::CubeCount {
+    let cubes = elements.div_ceil(units as usize).max(1);
+    let rows = cubes.div_ceil(65_535);
+    let row = cubes.div_ceil(rows);
+    cubecl::CubeCount::Static(saturating(row), saturating(rows), 1)
+}
+
+fn saturating(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// A size that a kernel counts in 32 bits.
+pub(crate) fn as_u32(what: &str, size: usize) -> Result<u32, DeviceError> {
+    u32::try_from(size).map_err(|_| {
+        DeviceError::new(
+            DeviceErrorKind::NeverFits,
+            format!("{what} of {size}: the kernel counts to {}; split the batch", u32::MAX),
+        )
+    })
+}

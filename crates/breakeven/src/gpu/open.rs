@@ -1,0 +1,72 @@
+//! Opening a device that detection found.
+
+use cubecl::cuda::{CudaDevice, CudaRuntime};
+use cubecl::prelude::Runtime;
+use cubecl::wgpu::{RuntimeOptions, WgpuDevice, WgpuRuntime, WgpuSetup, init_device};
+
+use super::faults::{self, Faults};
+use super::{Client, DEFAULT_TIMEOUT, Gpu};
+use crate::error::{DeviceError, DeviceErrorKind};
+use crate::hardware::{DeviceId, Location, locate};
+
+impl Gpu {
+    /// Opens the device of that id.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceErrorKind::Unavailable`] where there is no such device or its
+    /// driver does not give one out.
+    pub fn open(id: &DeviceId) -> Result<Self, DeviceError> {
+        let found = locate(id)?;
+        let faults = Faults::default();
+        let opened = faults::quietly(|| {
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| match found.location {
+                Location::Wgpu { instance, adapter } => open_wgpu(instance, adapter, &faults),
+                Location::Cuda { ordinal } => Ok(Client::Cuda(CudaRuntime::client(
+                    &CudaDevice::new(ordinal),
+                ))),
+            }))
+        });
+        let client = opened.unwrap_or_else(|panic| Err(faults::from_panic(&*panic)))?;
+        Ok(Self {
+            id: id.clone(),
+            client,
+            memory_bytes: found.memory_bytes,
+            faults,
+            timeout: DEFAULT_TIMEOUT,
+        })
+    }
+}
+
+/// A client on an adapter of our choice. CubeCL picks adapters by their number
+/// among those of one kind, which is not stable, and panics where one refuses.
+fn open_wgpu(
+    instance: wgpu::Instance,
+    adapter: wgpu::Adapter,
+    faults: &Faults,
+) -> Result<Client, DeviceError> {
+    let descriptor = wgpu::DeviceDescriptor {
+        label: Some("breakeven"),
+        required_features: adapter
+            .features()
+            .difference(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS)
+            .difference(wgpu::Features::all_experimental_mask()),
+        required_limits: adapter.limits(),
+        // CubeCL pools its buffers itself.
+        memory_hints: wgpu::MemoryHints::MemoryUsage,
+        ..Default::default()
+    };
+    let (device, queue) = cubecl::future::block_on(adapter.request_device(&descriptor))
+        .map_err(|error| DeviceError::new(DeviceErrorKind::Unavailable, error.to_string()))?;
+    faults.watch(&device);
+    let backend = adapter.get_info().backend;
+    let setup = WgpuSetup {
+        instance,
+        adapter,
+        device,
+        queue,
+        backend,
+    };
+    let device: WgpuDevice = init_device(setup, RuntimeOptions::default());
+    Ok(Client::Wgpu(WgpuRuntime::client(&device)))
+}

@@ -1,0 +1,182 @@
+//! `matrix_multiply`: C = A·B over a batch of row-major matrices, in f32.
+//!
+//! The CPU form is the `gemm` crate, the GPU form `cubek`'s product on plain
+//! (not tensor) cores, which keeps f32 accuracy.
+
+use std::borrow::Cow;
+
+use gemm::Parallelism;
+use rayon::prelude::*;
+
+use super::{Kernel, Work, check_len, check_output, shape};
+use crate::error::Error;
+
+/// The products of a batch of matrix pairs.
+#[derive(Debug, Clone)]
+pub struct MatrixMultiply<'a> {
+    a: Cow<'a, [f32]>,
+    b: Cow<'a, [f32]>,
+    batch: usize,
+    m: usize,
+    k: usize,
+    n: usize,
+}
+
+impl<'a> MatrixMultiply<'a> {
+    /// `a` is batch × m × k, `b` is batch × k × n, both row-major; `dims` is `[batch, m, k, n]`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) where a slice's length is not
+    /// its shape's, [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge) where a shape
+    /// has more elements than memory has addresses.
+    pub fn new(
+        a: impl Into<Cow<'a, [f32]>>,
+        b: impl Into<Cow<'a, [f32]>>,
+        [batch, m, k, n]: [usize; 4],
+    ) -> Result<Self, Error> {
+        let (a, b) = (a.into(), b.into());
+        let checked = |what: &str, found: Option<usize>, dims: [usize; 3]| {
+            let expected = shape::product(what, &dims)?;
+            check_len(what, found.unwrap_or(expected), expected, &shape::text(&dims))
+        };
+        checked("matrix_multiply: a", Some(a.len()), [batch, m, k])?;
+        checked("matrix_multiply: b", Some(b.len()), [batch, k, n])?;
+        checked("matrix_multiply: the output", None, [batch, m, n])?;
+        if k == 0 {
+            return Err(Error::shape(
+                "matrix_multiply: the inner dimension k is zero, so there is nothing to sum",
+            ));
+        }
+        Ok(Self {
+            a,
+            b,
+            batch,
+            m,
+            k,
+            n,
+        })
+    }
+
+    fn one(&self, item: usize, out: &mut [f32], parallelism: Parallelism) {
+        let (m, k, n) = (self.m, self.k, self.n);
+        let a = &self.a[item * m * k..(item + 1) * m * k];
+        let b = &self.b[item * k * n..(item + 1) * k * n];
+        assert_eq!(out.len(), m * n, "one product's part of the output");
+        // SAFETY: the three pointers are of slices of exactly m×k, k×n and m×n
+        // elements, the strides are those of row-major matrices of these shapes,
+        // and the output is borrowed mutably, so that nothing aliases it.
+        // `read_dst` is false: the output is written, never read.
+        unsafe {
+            gemm::gemm(
+                m,
+                n,
+                k,
+                out.as_mut_ptr(),
+                1,
+                n as isize,
+                false,
+                a.as_ptr(),
+                1,
+                k as isize,
+                b.as_ptr(),
+                1,
+                n as isize,
+                0.0,
+                1.0,
+                false,
+                false,
+                false,
+                parallelism,
+            );
+        }
+    }
+}
+
+impl Kernel for MatrixMultiply<'_> {
+    fn output_len(&self) -> usize {
+        self.batch * self.m * self.n
+    }
+
+    fn work(&self) -> Work {
+        let products = (self.batch * self.m * self.n) as u64;
+        Work {
+            items: self.batch as u64,
+            elements: products,
+            flops: products.saturating_mul(2 * self.k as u64),
+            bytes: self.memory_bytes(),
+        }
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        4 * (self.a.len() + self.b.len() + self.output_len()) as u64
+    }
+
+    fn cpu_into(&self, out: &mut [f32]) {
+        check_output(out, self.output_len());
+        let each = self.m * self.n;
+        if each == 0 {
+            return;
+        }
+        // Whole products side by side where there are enough of them; otherwise
+        // all workers on one product after the other.
+        if self.batch >= rayon::current_num_threads() {
+            out.par_chunks_mut(each)
+                .enumerate()
+                .for_each(|(item, out)| self.one(item, out, Parallelism::None));
+        } else {
+            for (item, out) in out.chunks_mut(each).enumerate() {
+                self.one(item, out, Parallelism::Rayon(0));
+            }
+        }
+    }
+
+    #[cfg(feature = "gpu")]
+    fn device_inputs(&self) -> Vec<&[u8]> {
+        vec![bytemuck::cast_slice(&self.a), bytemuck::cast_slice(&self.b)]
+    }
+
+    #[cfg(feature = "gpu")]
+    fn launch(
+        &self,
+        gpu: &crate::gpu::Gpu,
+        inputs: &[crate::gpu::Buffer],
+        output: &crate::gpu::Buffer,
+    ) -> Result<(), crate::error::DeviceError> {
+        let dims = [self.batch, self.m, self.k, self.n];
+        device::launch(gpu, &inputs[0], &inputs[1], output, dims)
+    }
+}
+
+#[cfg(feature = "gpu")]
+mod device {
+    use cubecl::prelude::CubePrimitive;
+    use cubek::matmul::definition::MatmulElems;
+    use cubek::matmul::launch::{Strategy, launch_ref};
+    use cubek::std::InputBinding;
+
+    use crate::error::{DeviceError, DeviceErrorKind};
+    use crate::gpu::{Buffer, Gpu, with_client};
+
+    pub(super) fn launch(
+        gpu: &Gpu,
+        a: &Buffer,
+        b: &Buffer,
+        out: &Buffer,
+        [batch, m, k, n]: [usize; 4],
+    ) -> Result<(), DeviceError> {
+        let f32_type = f32::as_type_native_unchecked();
+        let mut elems = MatmulElems::from_single_dtype(f32_type);
+        with_client!(gpu, client => {
+            launch_ref(
+                &Strategy::SimpleUnit(Default::default()),
+                client,
+                InputBinding::new(a.tensor([batch, m, k]), f32_type.storage_type()),
+                InputBinding::new(b.tensor([batch, k, n]), f32_type.storage_type()),
+                out.tensor([batch, m, n]),
+                &mut elems,
+            )
+        })
+        .map_err(|error| DeviceError::new(DeviceErrorKind::Launch, format!("{error:?}")))
+    }
+}

@@ -1,0 +1,109 @@
+//! Kernels worth profiling: each a validated problem with a CPU form, a GPU
+//! form and its work counted.
+//!
+//! A kernel is a value: its constructor checks every shape and holds (or
+//! borrows) the inputs, so that running it cannot fail for reasons of shape.
+//! Every input has the batch as its first dimension; a batch of none gives an
+//! empty output.
+//!
+//! ```
+//! use breakeven::kernels::{Kernel, VectorAdd};
+//!
+//! let sum = VectorAdd::new(&[1.0, 2.0][..], &[10.0, 20.0][..], 1)?;
+//! assert_eq!(sum.cpu(), [11.0, 22.0]);
+//! # Ok::<(), breakeven::Error>(())
+//! ```
+
+use crate::error::Error;
+#[cfg(feature = "gpu")]
+use crate::error::DeviceError;
+#[cfg(feature = "gpu")]
+use crate::gpu::{Buffer, Gpu};
+
+mod conv2d;
+mod matrix_multiply;
+mod parallel;
+mod pixel_entropy;
+mod shape;
+mod vector_add;
+
+pub use conv2d::{Conv2d, SOBEL_X};
+pub use matrix_multiply::MatrixMultiply;
+pub use pixel_entropy::PixelEntropy;
+pub use vector_add::VectorAdd;
+
+/// The work of one call: what a roofline is drawn from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Work {
+    /// Independent items in the batch.
+    pub items: u64,
+    /// Elements of the output.
+    pub elements: u64,
+    /// Floating-point operations; a multiply-add is two. Zero for a kernel
+    /// whose arithmetic is on integers.
+    pub flops: u64,
+    /// Compulsory traffic: every input read once, every output written once.
+    pub bytes: u64,
+}
+
+/// A problem that a CPU or a GPU can be asked to solve.
+pub trait Kernel: Send + Sync {
+    /// Elements in the output.
+    fn output_len(&self) -> usize;
+
+    /// What one call does.
+    fn work(&self) -> Work;
+
+    /// Bytes that the problem holds in memory: inputs and output.
+    fn memory_bytes(&self) -> u64;
+
+    /// Solves it on the current rayon pool.
+    ///
+    /// # Panics
+    ///
+    /// If `out` is not [`output_len`](Kernel::output_len) long.
+    fn cpu_into(&self, out: &mut [f32]);
+
+    /// Solves it on the current rayon pool, into a new vector.
+    fn cpu(&self) -> Vec<f32> {
+        let mut out = vec![0.0; self.output_len()];
+        self.cpu_into(&mut out);
+        out
+    }
+
+    /// The inputs as they are sent to a device, in order.
+    #[cfg(feature = "gpu")]
+    fn device_inputs(&self) -> Vec<&[u8]>;
+
+    /// Starts the kernel on inputs that are on the device; returns at once.
+    ///
+    /// # Errors
+    ///
+    /// What can be known before the device runs: a feature it lacks, a size it
+    /// cannot take. Other failures surface when the device is waited for.
+    #[cfg(feature = "gpu")]
+    fn launch(&self, gpu: &Gpu, inputs: &[Buffer], output: &Buffer) -> Result<(), DeviceError>;
+}
+
+/// The names of the kernels, as the command line and profiles spell them.
+pub const NAMES: [&str; 5] = [
+    "vector_add",
+    "vector_add_batch",
+    "matrix_multiply",
+    "conv2d",
+    "pixel_entropy",
+];
+
+fn check_output(out: &[f32], expected: usize) {
+    assert_eq!(out.len(), expected, "the output slice has the wrong length");
+}
+
+/// Fails where `found` elements were given for a shape that holds `expected`.
+fn check_len(what: &str, found: usize, expected: usize, shape: &str) -> Result<(), Error> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Error::shape(format!(
+        "{what} has {found} elements, but its shape {shape} holds {expected}"
+    )))
+}

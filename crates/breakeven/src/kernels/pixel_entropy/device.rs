@@ -1,0 +1,154 @@
+//! The GPU form: a unit owns one column and slides its window down a segment of
+//! rows, with its own histogram in shared memory.
+
+use cubecl::prelude::*;
+
+use super::{BINS, PixelEntropy};
+use crate::error::{DeviceError, DeviceErrorKind};
+use crate::gpu::{Buffer, Gpu, as_u32, with_client};
+
+/// 256 bins of 16 bits, two to a word.
+const WORDS: usize = BINS / 2;
+
+/// Rows that a unit slides over: filling the first window costs w² updates and
+/// each row after it 2w, so that 64 rows keep the filling under a quarter at
+/// w = 16 while a 512 × 512 image still gives 4096 units.
+const SEGMENT: u32 = 64;
+
+/// Adds `step` (1, or 2^16 for an odd bin, both wrapped when removing) to the
+/// bin's count and returns the count before, so that the caller can move the sum.
+#[cube]
+fn count_of(word: u32, shift: u32) -> u32 {
+    (word >> shift) & 0xffffu32
+}
+
+#[cube]
+fn bin_of(value: f32) -> u32 {
+    // A NaN fails both comparisons' complement: max first sends it to 0 where
+    // the device's max ignores NaN; elsewhere the bin is unspecified but in range.
+    let scaled = f32::max(value * 256.0f32, 0.0f32);
+    u32::min(u32::cast_from(f32::min(scaled, 255.0f32)), 255u32)
+}
+
+#[cube(launch_unchecked)]
+#[expect(clippy::too_many_arguments, reason = "a kernel's parameters are its interface")]
+fn slide(
+    images: &Array<f32>,
+    table: &Array<u32>,
+    out: &mut Array<f32>,
+    height: u32,
+    width: u32,
+    back: u32,
+    ahead: u32,
+    scale: f32,
+    #[comptime] units: u32,
+    #[comptime] segment: u32,
+) {
+    let mut histograms = SharedMemory::<u32>::new(comptime!(units as usize * WORDS));
+    let x = CUBE_POS_X * units + UNIT_POS_X;
+    let first = CUBE_POS_Y * segment;
+    let image = CUBE_POS_Z * height * width;
+    // Units beyond the right border have no column; nothing here waits for them.
+    if x < width {
+        // Word k of unit u is at k·units + u: neighbours hit different banks.
+        for word in 0..comptime!(WORDS as u32) {
+            histograms[(word * units + UNIT_POS_X) as usize] = 0u32;
+        }
+        let left = x - u32::min(x, back);
+        let right = u32::min(x + ahead + 1u32, width);
+        let mut top = first - u32::min(first, back);
+        let mut bottom = top;
+        let mut sum = 0u32;
+        let last = u32::min(first + segment, height);
+        for y in first..last {
+            let next_top = y - u32::min(y, back);
+            let next_bottom = u32::min(y + ahead + 1u32, height);
+            while bottom < next_bottom {
+                for column in left..right {
+                    let bin = bin_of(images[(image + bottom * width + column) as usize]);
+                    let at = ((bin / 2u32) * units + UNIT_POS_X) as usize;
+                    let shift = (bin % 2u32) * 16u32;
+                    let word = histograms[at];
+                    let count = count_of(word, shift);
+                    histograms[at] = word + (1u32 << shift);
+                    sum += table[(count + 1u32) as usize] - table[count as usize];
+                }
+                bottom += 1u32;
+            }
+            while top < next_top {
+                for column in left..right {
+                    let bin = bin_of(images[(image + top * width + column) as usize]);
+                    let at = ((bin / 2u32) * units + UNIT_POS_X) as usize;
+                    let shift = (bin % 2u32) * 16u32;
+                    let word = histograms[at];
+                    let count = count_of(word, shift);
+                    histograms[at] = word - (1u32 << shift);
+                    sum -= table[count as usize] - table[(count - 1u32) as usize];
+                }
+                top += 1u32;
+            }
+            let count = f32::cast_from((right - left) * (next_bottom - next_top));
+            let entropy = f32::ln(count) * comptime!(std::f32::consts::LOG2_E)
+                - f32::cast_from(sum) / scale / count;
+            out[(image + y * width + x) as usize] = f32::max(entropy, 0.0f32);
+        }
+    }
+}
+
+pub(super) fn launch(
+    problem: &PixelEntropy<'_>,
+    gpu: &Gpu,
+    images: &Buffer,
+    table: &Buffer,
+    out: &Buffer,
+) -> Result<(), DeviceError> {
+    let pixels = problem.images.len();
+    as_u32("pixel_entropy: the images", pixels)?;
+    let [height, width] = [
+        as_u32("height", problem.height)?,
+        as_u32("width", problem.width)?,
+    ];
+    let batch = as_u32("batch", problem.batch)?;
+    let [back, ahead] = [
+        as_u32("window", problem.window / 2)?,
+        as_u32("window", (problem.window - 1) / 2)?,
+    ];
+    let words = gpu.shared_memory_bytes() / (4 * WORDS);
+    let units = as_u32("units", words.min(64))?;
+    if units == 0 {
+        return Err(DeviceError::new(
+            DeviceErrorKind::Unsupported,
+            "pixel_entropy needs 512 bytes of shared memory per unit, and the device has fewer",
+        ));
+    }
+    // The third dimension holds at most 65 535 images a launch; larger batches
+    // are the caller's to split.
+    let count = (width.div_ceil(units), height.div_ceil(SEGMENT), batch);
+    gpu.check_grid("pixel_entropy", count)?;
+    let scale = problem.table.scale;
+    let entries = problem.table.values.len();
+    with_client!(gpu, client => {
+        // SAFETY: `images` and `out` hold `pixels` elements and `table` one for
+        // every count up to the window's area; columns and rows are clipped to
+        // the image, counts never exceed the area, and each unit touches only
+        // its own words of shared memory.
+        unsafe {
+            slide::launch_unchecked(
+                client,
+                CubeCount::Static(count.0, count.1, count.2),
+                CubeDim::new_1d(units),
+                images.array(pixels),
+                table.array(entries),
+                out.array(pixels),
+                height,
+                width,
+                back,
+                ahead,
+                scale,
+                units,
+                SEGMENT,
+            );
+        }
+    });
+    Ok(())
+}

@@ -1,0 +1,142 @@
+//! Property: the CPU form, the GPU form and the float64 form agree on random
+//! finite input of random shapes, odd sizes, one element and an empty batch included.
+
+use breakeven::kernels::{Conv2d, Kernel, MatrixMultiply, PixelEntropy, VectorAdd};
+use proptest::prelude::*;
+
+use super::float64;
+
+/// The forms that this build and machine have, by name.
+fn forms(problem: &dyn Kernel) -> Vec<(&'static str, Vec<f32>)> {
+    #[allow(unused_mut, reason = "without the GPU feature there is one form")]
+    let mut forms = vec![("cpu", problem.cpu())];
+    #[cfg(feature = "gpu")]
+    GPU.with(|gpu| {
+        if let Some(gpu) = gpu {
+            let output = gpu.solve(problem).unwrap_or_else(|error| panic!("{error}"));
+            forms.push(("gpu", output));
+        }
+    });
+    forms
+}
+
+#[cfg(feature = "gpu")]
+thread_local! {
+    static GPU: Option<breakeven::gpu::Gpu> = crate::device::first_gpu();
+}
+
+/// Every form within `tolerance` × scale of the expected values (scale 1 where none is given).
+fn check(problem: &dyn Kernel, expected: &[f64], scale: Option<&[f64]>, tolerance: f64) {
+    for (form, output) in forms(problem) {
+        assert_eq!(output.len(), expected.len(), "{form}: length");
+        for (index, (found, expected)) in output.iter().zip(expected).enumerate() {
+            let scale = scale.map_or(1.0, |scale| scale[index].max(f64::from(f32::MIN_POSITIVE)));
+            let error = (f64::from(*found) - expected).abs();
+            assert!(
+                error <= tolerance * scale,
+                "{form}[{index}]: {found} instead of {expected}, off by {error:e} (scale {scale:e})"
+            );
+        }
+    }
+}
+
+fn values(len: usize, limit: f32) -> impl Strategy<Value = Vec<f32>> {
+    // Cases at the ends of the range beside ordinary values.
+    let value = prop_oneof![
+        8 => -limit..limit,
+        1 => Just(0.0),
+        1 => Just(-limit),
+    ];
+    prop::collection::vec(value, len)
+}
+
+fn cases(count: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases: count,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(48))]
+
+    #[test]
+    fn vector_add_is_exact(
+        (batch, a, b) in (0_usize..5, prop_oneof![1_usize..70, 16_000..17_000_usize])
+            .prop_flat_map(|(batch, len)| (
+                Just(batch),
+                values(batch * len, 1e30),
+                values(batch * len, 1e30),
+            ))
+    ) {
+        let problem = VectorAdd::new(&a[..], &b[..], batch).unwrap();
+        check(&problem, &float64::vector_add(&a, &b), None, 0.0);
+    }
+
+    #[test]
+    fn matrix_multiply_agrees(
+        (dims, a, b) in (0_usize..4, 1_usize..40, 1_usize..70, 1_usize..40)
+            .prop_flat_map(|(batch, m, k, n)| (
+                Just([batch, m, k, n]),
+                values(batch * m * k, 100.0),
+                values(batch * k * n, 100.0),
+            ))
+    ) {
+        let problem = MatrixMultiply::new(&a[..], &b[..], dims).unwrap();
+        let (expected, scale) = float64::matrix_multiply(&a, &b, dims);
+        check(&problem, &expected, Some(&scale), 1e-5);
+    }
+
+    #[test]
+    fn conv2d_agrees(
+        (conv, images, filter) in (
+            (0_usize..3, 1_usize..40, 1_usize..40),
+            (1_usize..6, 1_usize..6),
+            1_usize..4,
+            0_usize..4,
+        )
+            .prop_filter("filter inside", |((_, h, w), (fh, fw), _, p)| {
+                h + 2 * p >= *fh && w + 2 * p >= *fw
+            })
+            .prop_flat_map(|((batch, h, w), (fh, fw), stride, padding)| (
+                Just(float64::Conv { dims: [batch, h, w], filter_dims: [fh, fw], stride, padding }),
+                values(batch * h * w, 10.0),
+                values(fh * fw, 10.0),
+            ))
+    ) {
+        let problem = Conv2d::new(
+            &images[..], conv.dims, &filter[..], conv.filter_dims, conv.stride, conv.padding,
+        ).unwrap();
+        let (expected, scale) = float64::conv2d(&images, &filter, &conv);
+        check(&problem, &expected, Some(&scale), 1e-5);
+    }
+
+    #[test]
+    fn pixel_entropy_agrees(
+        (dims, window, images) in ((0_usize..3, 1_usize..90, 1_usize..80), 1_usize..24)
+            .prop_flat_map(|((batch, h, w), window)| (
+                Just([batch, h, w]),
+                Just(window),
+                // Few grey values and many, values outside [0, 1) too.
+                prop_oneof![
+                    prop::collection::vec(-0.2_f32..1.2, batch * h * w),
+                    prop::collection::vec((0_u8..4).prop_map(|v| f32::from(v) / 256.0), batch * h * w),
+                ],
+            ))
+    ) {
+        let problem = PixelEntropy::new(&images[..], dims, window).unwrap();
+        check(&problem, &float64::pixel_entropy(&images, dims, window), None, 1e-4);
+    }
+}
+
+#[test]
+fn a_large_window_and_a_large_batch() {
+    let images: Vec<f32> = (0..300 * 3).map(|i| ((i * 37) % 256) as f32 / 256.0).collect();
+    let problem = PixelEntropy::new(&images[..], [1, 300, 3], 255).unwrap();
+    check(&problem, &float64::pixel_entropy(&images, [1, 300, 3], 255), None, 1e-3);
+    let a: Vec<f32> = (0..400 * 6).map(|i| (i % 17) as f32 - 8.0).collect();
+    let problem = MatrixMultiply::new(&a[..], &a[..], [400, 2, 3, 2]).unwrap();
+    let (expected, scale) = float64::matrix_multiply(&a, &a, [400, 2, 3, 2]);
+    check(&problem, &expected, Some(&scale), 1e-5);
+}

@@ -1,0 +1,102 @@
+//! The kernels as their definitions read, in float64, with no cleverness.
+
+/// c = a + b. A f32 sum rounded once from f64 equals the f32 sum, so this is exact.
+pub fn vector_add(a: &[f32], b: &[f32]) -> Vec<f64> {
+    a.iter()
+        .zip(b)
+        .map(|(a, b)| f64::from((f64::from(*a) + f64::from(*b)) as f32))
+        .collect()
+}
+
+/// The products, and per element Σ|a·b|: what rounding errors are relative to.
+pub fn matrix_multiply(
+    a: &[f32],
+    b: &[f32],
+    [batch, m, k, n]: [usize; 4],
+) -> (Vec<f64>, Vec<f64>) {
+    let mut out = Vec::new();
+    let mut scale = Vec::new();
+    for item in 0..batch {
+        for row in 0..m {
+            for column in 0..n {
+                let terms = (0..k).map(|i| {
+                    f64::from(a[(item * m + row) * k + i])
+                        * f64::from(b[(item * k + i) * n + column])
+                });
+                out.push(terms.clone().sum());
+                scale.push(terms.map(f64::abs).sum());
+            }
+        }
+    }
+    (out, scale)
+}
+
+#[derive(Debug, Clone)]
+pub struct Conv {
+    pub dims: [usize; 3],
+    pub filter_dims: [usize; 2],
+    pub stride: usize,
+    pub padding: usize,
+}
+
+/// Cross-correlation over an image that is really padded with zeros.
+pub fn conv2d(images: &[f32], filter: &[f32], conv: &Conv) -> (Vec<f64>, Vec<f64>) {
+    let [batch, height, width] = conv.dims;
+    let [filter_height, filter_width] = conv.filter_dims;
+    let (padding, stride) = (conv.padding, conv.stride);
+    let (tall, wide) = (height + 2 * padding, width + 2 * padding);
+    let mut out = Vec::new();
+    let mut scale = Vec::new();
+    for item in 0..batch {
+        let mut padded = vec![0.0_f64; tall * wide];
+        for y in 0..height {
+            for x in 0..width {
+                padded[(y + padding) * wide + x + padding] =
+                    f64::from(images[(item * height + y) * width + x]);
+            }
+        }
+        for top in (0..=tall - filter_height).step_by(stride) {
+            for left in (0..=wide - filter_width).step_by(stride) {
+                let terms = (0..filter_height * filter_width).map(|tap| {
+                    let (i, j) = (tap / filter_width, tap % filter_width);
+                    f64::from(filter[tap]) * padded[(top + i) * wide + left + j]
+                });
+                out.push(terms.clone().sum());
+                scale.push(terms.map(f64::abs).sum());
+            }
+        }
+    }
+    (out, scale)
+}
+
+/// Entropy of a histogram that is counted anew for every pixel.
+pub fn pixel_entropy(images: &[f32], [batch, height, width]: [usize; 3], window: usize) -> Vec<f64> {
+    let (back, ahead) = (window / 2, (window - 1) / 2);
+    let mut out = Vec::new();
+    for item in 0..batch {
+        for y in 0..height {
+            for x in 0..width {
+                let mut counts = [0_u32; 256];
+                let mut total = 0_u32;
+                for v in y.saturating_sub(back)..(y + ahead + 1).min(height) {
+                    for u in x.saturating_sub(back)..(x + ahead + 1).min(width) {
+                        let value = images[(item * height + v) * width + u];
+                        let bin = (f64::from(value) * 256.0).floor().clamp(0.0, 255.0);
+                        counts[bin as usize] += 1;
+                        total += 1;
+                    }
+                }
+                let entropy: f64 = counts
+                    .iter()
+                    .filter(|count| **count > 0)
+                    .map(|count| {
+                        let p = f64::from(*count) / f64::from(total);
+                        -p * p.log2()
+                    })
+                    .sum();
+                out.push(entropy);
+            }
+        }
+    }
+    out
+}

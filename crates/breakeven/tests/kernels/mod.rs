@@ -1,0 +1,6 @@
+//! Each kernel's CPU form, GPU form and a plain float64 form against each other
+//! on random input, and against committed vectors of the named reference.
+
+mod agree;
+mod float64;
+mod shapes;

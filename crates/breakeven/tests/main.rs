@@ -1,0 +1,6 @@
+//! The integration tests of `breakeven`, in one binary.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[cfg(feature = "gpu")]
+mod device;
+mod kernels;
