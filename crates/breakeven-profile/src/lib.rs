@@ -1,3 +1,24 @@
-//! Record what a program does and keep it.
+//! What a program embeds to be measured, and what judges it reads: the data of a
+//! [`profile`], its [`file`](mod@file), the [`stats`] that every verdict asks, and the
+//! clock of the [`recorder`].
+//!
+//! ```
+//! use breakeven_profile::file;
+//! use breakeven_profile::profile::{Operation, Profile, Run};
+//!
+//! let mut decode = Operation::new("decode", "cpu");
+//! decode.runs.push(Run { samples_ns: vec![812_000, 799_000, 805_000], ..Run::default() });
+//! let profile = Profile { operations: vec![decode], ..Profile::default() };
+//!
+//! let mut text = Vec::new();
+//! file::write_to(&profile, &mut text)?;
+//! let read = file::read_from(&text[..], "decode.json")?;
+//! assert_eq!(read.operations[0].summary()?.median, 805_000.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod file;
 pub mod profile;
+pub mod recorder;
 pub mod stats;
+pub mod unit;

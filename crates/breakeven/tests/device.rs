@@ -1,8 +1,19 @@
 //! The device under the GPU tests: the first GPU found, software or not.
 
 use breakeven::gpu::Gpu;
+use breakeven::hardware::HardwareCapabilities;
 
 /// Opens the first GPU, or says loudly that GPU forms went untested.
-pub fn first_gpu() -> Option<Gpu> {
-    Gpu::open(&breakeven::hardware::DeviceId("x".into())).ok()
+pub(crate) fn first_gpu() -> Option<Gpu> {
+    let hardware = HardwareCapabilities::detect();
+    match hardware.gpus.first() {
+        Some(gpu) => Some(Gpu::open(&gpu.id).unwrap_or_else(|error| panic!("{}: {error}", gpu.id))),
+        None => {
+            #[expect(clippy::print_stderr, reason = "a test that cannot run must be heard")]
+            {
+                eprintln!("NOT TESTED: there is no GPU here; {:#?}", hardware.absent);
+            }
+            None
+        }
+    }
 }

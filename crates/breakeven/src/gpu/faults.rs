@@ -115,9 +115,19 @@ impl From<ProfileError> for DeviceError {
 fn kind_of_text(text: &str) -> DeviceErrorKind {
     let text = text.to_ascii_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    if says(&["out of memory", "outofmemory", "out_of_memory", "not enough memory"]) {
+    if says(&[
+        "out of memory",
+        "outofmemory",
+        "out_of_memory",
+        "not enough memory",
+    ]) {
         DeviceErrorKind::OutOfMemory
-    } else if says(&["device lost", "device is lost", "devicelost", "parent device is lost"]) {
+    } else if says(&[
+        "device lost",
+        "device is lost",
+        "devicelost",
+        "parent device is lost",
+    ]) {
         DeviceErrorKind::DeviceLost
     } else if says(&["compil"]) {
         DeviceErrorKind::Compile
@@ -162,9 +172,7 @@ fn install_hook() {
     INSTALLED.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            let of_device_thread = std::thread::current()
-                .name()
-                .is_some_and(is_device_thread);
+            let of_device_thread = std::thread::current().name().is_some_and(is_device_thread);
             if !of_device_thread && !IN_DEVICE_CALL.get() {
                 before(info);
             }
@@ -174,7 +182,10 @@ fn install_hook() {
 
 /// `DSU0-0-0`-like names: stage, then device type and index.
 fn is_device_thread(name: &str) -> bool {
-    let Some(rest) = name.strip_prefix("DSU").or_else(|| name.strip_prefix("DSD")) else {
+    let Some(rest) = name
+        .strip_prefix("DSU")
+        .or_else(|| name.strip_prefix("DSD"))
+    else {
         return false;
     };
     !rest.is_empty() && rest.chars().all(|c| c.is_ascii_digit() || c == '-')
@@ -211,8 +222,14 @@ mod tests {
 
     #[test]
     fn kinds_are_read_from_driver_texts() {
-        assert_eq!(kind_of_text("CUDA_ERROR_OUT_OF_MEMORY"), DeviceErrorKind::OutOfMemory);
-        assert_eq!(kind_of_text("Parent device is lost"), DeviceErrorKind::DeviceLost);
+        assert_eq!(
+            kind_of_text("CUDA_ERROR_OUT_OF_MEMORY"),
+            DeviceErrorKind::OutOfMemory
+        );
+        assert_eq!(
+            kind_of_text("Parent device is lost"),
+            DeviceErrorKind::DeviceLost
+        );
         assert_eq!(kind_of_text("something"), DeviceErrorKind::Other);
     }
 }

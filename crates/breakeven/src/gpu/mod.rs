@@ -55,7 +55,9 @@ pub(crate) use with_client;
 
 impl std::fmt::Debug for Gpu {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Gpu").field("id", &self.id).finish_non_exhaustive()
+        f.debug_struct("Gpu")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
     }
 }
 
@@ -92,7 +94,10 @@ impl Gpu {
         }
         Err(DeviceError::new(
             DeviceErrorKind::NeverFits,
-            format!("{what} needs a grid of {count:?} cubes, {} takes {max:?}; split the batch", self.id),
+            format!(
+                "{what} needs a grid of {count:?} cubes, {} takes {max:?}; split the batch",
+                self.id
+            ),
         ))
     }
 
@@ -104,10 +109,15 @@ impl Gpu {
         if largest > limit {
             return Err(DeviceError::new(
                 DeviceErrorKind::NeverFits,
-                format!("a buffer of {largest} bytes, {} takes at most {limit} in one", self.id),
+                format!(
+                    "a buffer of {largest} bytes, {} takes at most {limit} in one",
+                    self.id
+                ),
             ));
         }
-        let total = sizes.iter().fold(0_u64, |sum, size| sum.saturating_add(*size));
+        let total = sizes
+            .iter()
+            .fold(0_u64, |sum, size| sum.saturating_add(*size));
         match self.memory_bytes {
             Some(memory) if total > memory => Err(DeviceError::new(
                 DeviceErrorKind::NeverFits,
@@ -157,24 +167,34 @@ impl Gpu {
     ///
     /// Whatever went wrong on the device since the last wait.
     pub fn download(&self, buffers: &Buffers) -> Result<Vec<f32>, DeviceError> {
-        if buffers.output.bytes() == 0 {
+        self.download_buffer(&buffers.output)
+    }
+
+    pub(crate) fn download_buffer(&self, buffer: &Buffer) -> Result<Vec<f32>, DeviceError> {
+        if buffer.bytes() == 0 {
             return Ok(Vec::new());
         }
-        let handle = buffers.output.handle();
-        let bytes = self.guarded(|| {
-            with_client!(self, client => self.wait(client.read_async(vec![handle])))
-        })?;
-        let bytes = bytes.into_iter().next().ok_or_else(|| {
-            DeviceError::new(DeviceErrorKind::Other, "the device returned no buffer")
-        })?;
-        let values = bytemuck::pod_collect_to_vec(&bytes);
-        if values.len() * std::mem::size_of::<f32>() != buffers.output.bytes() {
+        let handle = buffer.handle();
+        let bytes = self
+            .guarded(|| with_client!(self, client => self.wait(client.read_async(vec![handle]))))?;
+        let bytes: &[u8] = bytes.first().map_or(&[], |bytes| bytes);
+        if bytes.len() != buffer.bytes() {
             return Err(DeviceError::new(
                 DeviceErrorKind::Other,
-                format!("the device returned {} bytes of {}", bytes.len(), buffers.output.bytes()),
+                format!(
+                    "the device returned {} bytes of {}",
+                    bytes.len(),
+                    buffer.bytes()
+                ),
             ));
         }
-        Ok(values)
+        Ok(bytemuck::pod_collect_to_vec(bytes))
+    }
+
+    /// Copies bytes into a new buffer on the device.
+    pub(crate) fn upload_bytes(&self, bytes: &[u8]) -> Result<Buffer, DeviceError> {
+        self.check_fits(&[bytes.len() as u64])?;
+        self.guarded(|| Ok(with_client!(self, client => Buffer::from_bytes(client, bytes))))
     }
 
     /// Waits until all that was started is done.
@@ -234,7 +254,10 @@ pub(crate) fn as_u32(what: &str, size: usize) -> Result<u32, DeviceError> {
     u32::try_from(size).map_err(|_| {
         DeviceError::new(
             DeviceErrorKind::NeverFits,
-            format!("{what} of {size}: the kernel counts to {}; split the batch", u32::MAX),
+            format!(
+                "{what} of {size}: the kernel counts to {}; split the batch",
+                u32::MAX
+            ),
         )
     })
 }

@@ -7,7 +7,8 @@ use cubecl::wgpu::{RuntimeOptions, WgpuDevice, WgpuRuntime, WgpuSetup, init_devi
 use super::faults::{self, Faults};
 use super::{Client, DEFAULT_TIMEOUT, Gpu};
 use crate::error::{DeviceError, DeviceErrorKind};
-use crate::hardware::{DeviceId, Location, locate};
+use crate::hardware::DeviceId;
+use crate::hardware::open::{self, Handle, OpenError};
 
 impl Gpu {
     /// Opens the device of that id.
@@ -17,24 +18,34 @@ impl Gpu {
     /// [`DeviceErrorKind::Unavailable`] where there is no such device or its
     /// driver does not give one out.
     pub fn open(id: &DeviceId) -> Result<Self, DeviceError> {
-        let found = locate(id)?;
         let faults = Faults::default();
         let opened = faults::quietly(|| {
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| match found.location {
-                Location::Wgpu { instance, adapter } => open_wgpu(instance, adapter, &faults),
-                Location::Cuda { ordinal } => Ok(Client::Cuda(CudaRuntime::client(
-                    &CudaDevice::new(ordinal),
-                ))),
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                let (handle, info) = open::open(id)?;
+                let client = match handle {
+                    Handle::Wgpu { instance, adapter } => open_wgpu(instance, adapter, &faults)?,
+                    Handle::Cuda { ordinal } => {
+                        Client::Cuda(CudaRuntime::client(&CudaDevice::new(ordinal)))
+                    }
+                };
+                Ok((client, info.memory_bytes.get()))
             }))
         });
-        let client = opened.unwrap_or_else(|panic| Err(faults::from_panic(&*panic)))?;
+        let (client, memory_bytes) =
+            opened.unwrap_or_else(|panic| Err(faults::from_panic(&*panic)))?;
         Ok(Self {
             id: id.clone(),
             client,
-            memory_bytes: found.memory_bytes,
+            memory_bytes,
             faults,
             timeout: DEFAULT_TIMEOUT,
         })
+    }
+}
+
+impl From<OpenError> for DeviceError {
+    fn from(error: OpenError) -> Self {
+        Self::new(DeviceErrorKind::Unavailable, error.to_string())
     }
 }
 

@@ -50,7 +50,7 @@ impl Gpu {
     }
 
     /// The device's time for everything that `launches` starts.
-    pub(super) fn timed(
+    pub(crate) fn timed(
         &self,
         launches: impl FnOnce() -> Result<(), DeviceError> + Send,
     ) -> Result<Duration, DeviceError> {

@@ -65,7 +65,9 @@ impl<'a> Conv2d<'a> {
         let filter_dims = shape::text(&[filter_height, filter_width]);
         check_len("conv2d: the filter", filter.len(), taps, &filter_dims)?;
         if taps == 0 {
-            return Err(Error::shape("conv2d: the filter is empty; give at least 1×1"));
+            return Err(Error::shape(
+                "conv2d: the filter is empty; give at least 1×1",
+            ));
         }
         if stride == 0 {
             return Err(Error::shape("conv2d: the stride is zero; give 1 or more"));
@@ -166,7 +168,10 @@ fn three_taps(out: &mut [f32], source: &[f32], taps: [f32; 3], padding: usize) {
     let middle_end = in_image(2, 1, padding, source.len(), width).end;
     if middle_start < middle_end {
         let left = &source[middle_start - padding.min(middle_start)..];
-        for (o, window) in out[middle_start..middle_end].iter_mut().zip(left.windows(3)) {
+        for (o, window) in out[middle_start..middle_end]
+            .iter_mut()
+            .zip(left.windows(3))
+        {
             *o += taps[0] * window[0] + taps[1] * window[1] + taps[2] * window[2];
         }
     }

@@ -38,7 +38,12 @@ impl<'a> MatrixMultiply<'a> {
         let (a, b) = (a.into(), b.into());
         let checked = |what: &str, found: Option<usize>, dims: [usize; 3]| {
             let expected = shape::product(what, &dims)?;
-            check_len(what, found.unwrap_or(expected), expected, &shape::text(&dims))
+            check_len(
+                what,
+                found.unwrap_or(expected),
+                expected,
+                &shape::text(&dims),
+            )
         };
         checked("matrix_multiply: a", Some(a.len()), [batch, m, k])?;
         checked("matrix_multiply: b", Some(b.len()), [batch, k, n])?;

@@ -14,9 +14,9 @@
 //! # Ok::<(), breakeven::Error>(())
 //! ```
 
-use crate::error::Error;
 #[cfg(feature = "gpu")]
 use crate::error::DeviceError;
+use crate::error::Error;
 #[cfg(feature = "gpu")]
 use crate::gpu::{Buffer, Gpu};
 

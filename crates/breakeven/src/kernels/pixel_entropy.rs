@@ -53,7 +53,9 @@ impl Table {
             _ => (count as f64) * (count as f64).log2(),
         };
         // The sum over bins never exceeds N·log2 N: scaled to stay under 2^31.
-        let scale = ((1u64 << 31) as f64 / weight(counts).max(1.0)).log2().floor();
+        let scale = ((1u64 << 31) as f64 / weight(counts).max(1.0))
+            .log2()
+            .floor();
         let scale = scale.exp2();
         Self {
             #[expect(clippy::cast_sign_loss, reason = "c·log2 c is never negative")]
@@ -116,7 +118,10 @@ impl<'a> PixelEntropy<'a> {
     fn row(&self, bins: &[u8], y: usize, out: &mut [f32]) {
         let rows = self.reach(y, self.height);
         let mut histogram = Histogram::new(&self.table.values);
-        let column = |x: usize| rows.clone().map(move |y| usize::from(bins[y * self.width + x]));
+        let column = |x: usize| {
+            rows.clone()
+                .map(move |y| usize::from(bins[y * self.width + x]))
+        };
         let mut inside = 0..0;
         for (x, out) in out.iter_mut().enumerate() {
             let next = self.reach(x, self.width);
@@ -167,7 +172,10 @@ impl<'t> Histogram<'t> {
 
 /// The bin of a grey value: saturating, NaN in bin 0.
 #[inline(always)]
-#[expect(clippy::cast_sign_loss, reason = "a float cast saturates: negatives go to 0")]
+#[expect(
+    clippy::cast_sign_loss,
+    reason = "a float cast saturates: negatives go to 0"
+)]
 fn bin(value: f32) -> u8 {
     (value * BINS as f32) as u8
 }

@@ -132,9 +132,16 @@ proptest! {
 
 #[test]
 fn a_large_window_and_a_large_batch() {
-    let images: Vec<f32> = (0..300 * 3).map(|i| ((i * 37) % 256) as f32 / 256.0).collect();
+    let images: Vec<f32> = (0..300 * 3)
+        .map(|i| ((i * 37) % 256) as f32 / 256.0)
+        .collect();
     let problem = PixelEntropy::new(&images[..], [1, 300, 3], 255).unwrap();
-    check(&problem, &float64::pixel_entropy(&images, [1, 300, 3], 255), None, 1e-3);
+    check(
+        &problem,
+        &float64::pixel_entropy(&images, [1, 300, 3], 255),
+        None,
+        1e-3,
+    );
     let a: Vec<f32> = (0..400 * 6).map(|i| (i % 17) as f32 - 8.0).collect();
     let problem = MatrixMultiply::new(&a[..], &a[..], [400, 2, 3, 2]).unwrap();
     let (expected, scale) = float64::matrix_multiply(&a, &a, [400, 2, 3, 2]);

@@ -1,7 +1,7 @@
 //! The kernels as their definitions read, in float64, with no cleverness.
 
 /// c = a + b. A f32 sum rounded once from f64 equals the f32 sum, so this is exact.
-pub fn vector_add(a: &[f32], b: &[f32]) -> Vec<f64> {
+pub(super) fn vector_add(a: &[f32], b: &[f32]) -> Vec<f64> {
     a.iter()
         .zip(b)
         .map(|(a, b)| f64::from((f64::from(*a) + f64::from(*b)) as f32))
@@ -9,7 +9,7 @@ pub fn vector_add(a: &[f32], b: &[f32]) -> Vec<f64> {
 }
 
 /// The products, and per element Σ|a·b|: what rounding errors are relative to.
-pub fn matrix_multiply(
+pub(super) fn matrix_multiply(
     a: &[f32],
     b: &[f32],
     [batch, m, k, n]: [usize; 4],
@@ -32,7 +32,7 @@ pub fn matrix_multiply(
 }
 
 #[derive(Debug, Clone)]
-pub struct Conv {
+pub(super) struct Conv {
     pub dims: [usize; 3],
     pub filter_dims: [usize; 2],
     pub stride: usize,
@@ -40,7 +40,7 @@ pub struct Conv {
 }
 
 /// Cross-correlation over an image that is really padded with zeros.
-pub fn conv2d(images: &[f32], filter: &[f32], conv: &Conv) -> (Vec<f64>, Vec<f64>) {
+pub(super) fn conv2d(images: &[f32], filter: &[f32], conv: &Conv) -> (Vec<f64>, Vec<f64>) {
     let [batch, height, width] = conv.dims;
     let [filter_height, filter_width] = conv.filter_dims;
     let (padding, stride) = (conv.padding, conv.stride);
@@ -70,7 +70,11 @@ pub fn conv2d(images: &[f32], filter: &[f32], conv: &Conv) -> (Vec<f64>, Vec<f64
 }
 
 /// Entropy of a histogram that is counted anew for every pixel.
-pub fn pixel_entropy(images: &[f32], [batch, height, width]: [usize; 3], window: usize) -> Vec<f64> {
+pub(super) fn pixel_entropy(
+    images: &[f32],
+    [batch, height, width]: [usize; 3],
+    window: usize,
+) -> Vec<f64> {
     let (back, ahead) = (window / 2, (window - 1) / 2);
     let mut out = Vec::new();
     for item in 0..batch {
@@ -82,7 +86,10 @@ pub fn pixel_entropy(images: &[f32], [batch, height, width]: [usize; 3], window:
                     for u in x.saturating_sub(back)..(x + ahead + 1).min(width) {
                         let value = images[(item * height + v) * width + u];
                         let bin = (f64::from(value) * 256.0).floor().clamp(0.0, 255.0);
-                        counts[bin as usize] += 1;
+                        #[expect(clippy::cast_sign_loss, reason = "clamped to 0..=255")]
+                        {
+                            counts[bin as usize] += 1;
+                        }
                         total += 1;
                     }
                 }

@@ -64,19 +64,42 @@ fn sizes_past_memory_are_typed_errors() {
     refused(
         MatrixMultiply::new(&[][..], &[][..], [huge, 3, 4, 5]),
         ErrorKind::TooLarge,
-        &format!("matrix_multiply: a of shape {huge}×3×4 has more elements than memory has addresses"),
+        &format!(
+            "matrix_multiply: a of shape {huge}×3×4 has more elements than memory has addresses"
+        ),
     );
     let padded = Conv2d::new(&[0.0][..], [1, 1, 1], &[1.0][..], [1, 1], 1, usize::MAX);
-    assert_eq!(padded.err().map(|error| error.kind()), Some(ErrorKind::TooLarge));
+    assert_eq!(
+        padded.err().map(|error| error.kind()),
+        Some(ErrorKind::TooLarge)
+    );
     let padded = Conv2d::new(&[0.0][..], [1, 1, 1], &[1.0][..], [1, 1], 1, usize::MAX / 4);
-    assert_eq!(padded.err().map(|error| error.kind()), Some(ErrorKind::TooLarge));
+    assert_eq!(
+        padded.err().map(|error| error.kind()),
+        Some(ErrorKind::TooLarge)
+    );
 }
 
 #[test]
 fn an_empty_batch_gives_an_empty_output() {
-    assert!(VectorAdd::new(&[][..], &[][..], 0).unwrap().cpu().is_empty());
-    assert!(MatrixMultiply::new(&[][..], &[][..], [0, 3, 4, 5]).unwrap().cpu().is_empty());
-    assert!(PixelEntropy::new(&[][..], [0, 5, 5], 3).unwrap().cpu().is_empty());
+    assert!(
+        VectorAdd::new(&[][..], &[][..], 0)
+            .unwrap()
+            .cpu()
+            .is_empty()
+    );
+    assert!(
+        MatrixMultiply::new(&[][..], &[][..], [0, 3, 4, 5])
+            .unwrap()
+            .cpu()
+            .is_empty()
+    );
+    assert!(
+        PixelEntropy::new(&[][..], [0, 5, 5], 3)
+            .unwrap()
+            .cpu()
+            .is_empty()
+    );
     let conv = Conv2d::new(&[][..], [0, 5, 5], &SOBEL_X[..], [3, 3], 1, 1).unwrap();
     assert!(conv.cpu().is_empty());
 }
@@ -84,5 +107,7 @@ fn an_empty_batch_gives_an_empty_output() {
 #[test]
 #[should_panic(expected = "the output slice has the wrong length")]
 fn a_wrong_output_slice_is_the_callers_bug() {
-    VectorAdd::new(&[1.0][..], &[1.0][..], 1).unwrap().cpu_into(&mut []);
+    VectorAdd::new(&[1.0][..], &[1.0][..], 1)
+        .unwrap()
+        .cpu_into(&mut []);
 }

@@ -31,7 +31,10 @@ fn bin_of(value: f32) -> u32 {
 }
 
 #[cube(launch_unchecked)]
-#[expect(clippy::too_many_arguments, reason = "a kernel's parameters are its interface")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "a kernel's parameters are its interface"
+)]
 fn slide(
     images: &Array<f32>,
     table: &Array<u32>,

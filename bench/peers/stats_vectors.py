@@ -1,0 +1,334 @@
+#!/usr/bin/env python3
+"""Writes the expected outputs that the statistics are tested against.
+
+    pip install numpy scipy statsmodels
+    python bench/peers/stats_vectors.py
+
+makes crates/breakeven-profile/tests/data/stats_vectors.json anew, from SciPy,
+statsmodels and, where neither has the method, NumPy by brute force. Inputs come
+from a fixed seed and are rounded, so that the file stays small and two runs
+with the same package versions write the same bytes.
+"""
+
+import itertools
+import json
+import math
+import pathlib
+import platform
+import warnings
+
+import numpy as np
+import scipy
+import statsmodels
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.power import TTestIndPower
+
+OUT = (
+    pathlib.Path(__file__).resolve().parents[2]
+    / "crates/breakeven-profile/tests/data/stats_vectors.json"
+)
+RNG = np.random.default_rng(20240607)
+
+
+def normal(n, mean=10.0, deviation=2.0, digits=3):
+    return RNG.normal(mean, deviation, n).round(digits).tolist()
+
+
+def lognormal(n, median=100.0, sigma=0.05, digits=3):
+    return (median * RNG.lognormal(0.0, sigma, n)).round(digits).tolist()
+
+
+def whole(n, below):
+    """Few different values, so many ties."""
+    return RNG.integers(0, below, n).astype(float).tolist()
+
+
+def quantiles():
+    qs = [0.0, 0.01, 0.25, 0.5, 0.77, 0.95, 0.99, 1.0]
+    samples = [[3.5], [1.0, 2.0], [1.0, 1.0, 4.0], normal(10), normal(33), whole(20, 5)]
+    samples += [[-1e130, 1e130], [1e-130, 2e-130, 5e-130]]
+    return [
+        {"values": v, "q": qs, "expected": np.quantile(v, qs, method="linear").tolist()}
+        for v in samples
+    ]
+
+
+def summaries():
+    samples = [[1.0, 2.0], [5.0, 5.0, 5.0], normal(12), lognormal(40), normal(9, 1e9, 1.0)]
+    return [
+        {
+            "values": v,
+            "total": math.fsum(v),
+            "mean": float(np.mean(v)),
+            "deviation": float(np.std(v, ddof=1)),
+            "cv": float(stats.variation(v, ddof=1)),
+            "median": float(np.median(v)),
+        }
+        for v in samples
+    ]
+
+
+def permutation_p(a, b):
+    """Twice the smaller tail of U over all splits; SciPy's is this too."""
+    pooled = np.array(a + b)
+    doubled = np.rint(2 * stats.rankdata(pooled)).astype(int)
+    sums = [sum(s) for s in itertools.combinations(doubled.tolist(), len(a))]
+    seen = int(doubled[: len(a)].sum())
+    below = sum(s <= seen for s in sums)
+    above = sum(s >= seen for s in sums)
+    return min(1.0, 2 * min(below, above) / len(sums))
+
+
+def mann_whitney():
+    exact = [
+        ([1.0], [2.0]),
+        ([1.0], [2.0, 3.0, 0.5]),
+        ([1.0, 2.0, 3.0], [4.0, 5.0, 6.0]),
+        (normal(5), normal(7, 11)),
+        (normal(8), normal(8, 13)),
+        (normal(3), normal(40, 12)),
+        (normal(20), normal(25, 11)),
+    ]
+    tied = [
+        ([1.0, 1.0], [1.0, 1.0]),
+        ([1.0, 2.0], [2.0, 3.0]),
+        (whole(5, 4), whole(6, 4)),
+        (whole(7, 3), whole(4, 5)),
+        (whole(8, 6), whole(8, 9)),
+    ]
+    large = [
+        (normal(60), normal(45, 11)),
+        (normal(30), normal(200, 10.5)),
+        (whole(80, 5), whole(50, 6)),
+        (whole(40, 2), whole(40, 2)),
+    ]
+    cases = []
+    for kind, pairs in (("exact", exact), ("permutation", tied), ("asymptotic", large)):
+        for a, b in pairs:
+            method = "asymptotic" if kind == "asymptotic" else "exact"
+            found = stats.mannwhitneyu(a, b, method=method, use_continuity=True)
+            p = permutation_p(a, b) if kind == "permutation" else float(found.pvalue)
+            cases.append({"kind": kind, "a": a, "b": b, "u": float(found.statistic), "p": p})
+    return cases
+
+
+def brunner_munzel():
+    pairs = [
+        (normal(6), normal(7, 11)),
+        (normal(15), normal(9, 12, 5)),
+        (whole(12, 5), whole(10, 6)),
+        (whole(5, 3), whole(5, 3)),
+        ([1.0, 4.0], [2.0, 5.0]),
+        (normal(50), normal(70, 10.5, 1)),
+        ([1.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 4.0, 1.0, 1.0],
+         [3.0, 3.0, 4.0, 3.0, 1.0, 2.0, 3.0, 1.0, 1.0, 5.0, 4.0]),
+    ]
+    cases = []
+    for a, b in pairs:
+        found = stats.brunnermunzel(a, b)
+        cases.append({"a": a, "b": b, "w": float(found.statistic), "p": float(found.pvalue)})
+    return cases
+
+
+def log_ratios():
+    pairs = [
+        ([100.0, 101.0], [103.0, 104.5]),
+        (lognormal(2), lognormal(3, 110)),
+        (lognormal(3), lognormal(3, 90)),
+        (lognormal(5), lognormal(5)),
+        (lognormal(5, 100, 0.01), lognormal(8, 103, 0.08)),
+        (lognormal(20), lognormal(12, 104)),
+        ([50.0, 50.0, 50.0], lognormal(4, 51, 0.02)),
+        ([1e-9, 1.1e-9, 0.9e-9], [2e-9, 1e-8, 3e-9]),
+    ]
+    cases = []
+    for baseline, current in pairs:
+        for level in (0.95, 0.8):
+            found = stats.ttest_ind(np.log(current), np.log(baseline), equal_var=False)
+            interval = found.confidence_interval(level)
+            cases.append({
+                "baseline": baseline,
+                "current": current,
+                "level": level,
+                "p": float(found.pvalue),
+                "freedom": float(found.df),
+                "ratio": math.exp(np.mean(np.log(current)) - np.mean(np.log(baseline))),
+                "lower": math.exp(interval.low),
+                "upper": math.exp(interval.high),
+            })
+    return cases
+
+
+def bootstraps():
+    """Ends differ by resampling noise: the test allows 6 % of the width."""
+    cases = []
+    statistics = {"mean": np.mean, "deviation": lambda v, axis: np.std(v, axis=axis, ddof=1)}
+    samples = [normal(25), lognormal(30, 10, 0.8), np.round(RNG.exponential(3, 20), 3).tolist()]
+    for values in samples:
+        for name, statistic in statistics.items():
+            for method in ("percentile", "BCa"):
+                found = stats.bootstrap(
+                    (values,), statistic, method=method, n_resamples=40000,
+                    confidence_level=0.95, vectorized=True, rng=np.random.default_rng(1),
+                ).confidence_interval
+                cases.append({"values": values, "statistic": name, "method": method.lower(),
+                              "lower": float(found.low), "upper": float(found.high)})
+    return cases
+
+
+def median_ratios():
+    cases = []
+    samples = [(lognormal(31, 100, 0.2), lognormal(41, 120, 0.2)), (lognormal(15), lognormal(60))]
+    for (a, b), method in itertools.product(samples, ("percentile", "BCa")):
+        found = stats.bootstrap(
+            (a, b), lambda x, y, axis: np.median(y, axis=axis) / np.median(x, axis=axis),
+            method=method, n_resamples=40000, vectorized=True,
+            rng=np.random.default_rng(1),
+        ).confidence_interval
+        cases.append({"baseline": a, "current": b, "method": method.lower(),
+                      "lower": float(found.low), "upper": float(found.high)})
+    return cases
+
+
+def shifts():
+    pairs = [
+        ([1.0], [3.0]),
+        ([1.0, 2.0], [5.0]),
+        (normal(3), normal(3, 12)),
+        (normal(9), normal(14, 11)),
+        (whole(10, 6), whole(13, 8)),
+        (normal(50), normal(60, 9.5)),
+    ]
+    cases = []
+    for a, b in pairs:
+        differences = np.sort(np.subtract.outer(b, a).ravel())
+        n, m = len(a), len(b)
+        # The k-th smallest and largest difference, k the largest whole number
+        # with P(U < k) at most 2.5 %, or 1.
+        if min(n, m) * (n + m) <= 1250:
+            probability = lambda u: stats.mannwhitneyu(  # noqa: E731
+                *split_with_u(n, m, u), method="exact", alternative="less").pvalue
+            k = 1
+            while k < n * m / 2 and probability(k) <= 0.025:
+                k += 1
+        else:
+            spread = math.sqrt(n * m * (n + m + 1) / 12)
+            k = math.floor(n * m / 2 + 0.5 + spread * stats.norm.ppf(0.025))
+        cases.append({"baseline": a, "current": b, "estimate": float(np.median(differences)),
+                      "lower": float(differences[k - 1]), "upper": float(differences[-k])})
+    return cases
+
+
+def split_with_u(n, m, u):
+    """Samples of n and m whose first has U = u, without ties."""
+    full, rest = divmod(u, m)
+    first = [i - n for i in range(n)]
+    for i in range(full):
+        first[n - 1 - i] = m + n - i
+    if rest:
+        first[n - 1 - full] = rest - 0.5
+    return first, list(range(m))
+
+
+def pseudo_medians():
+    cases = []
+    for v in [[4.0], [1.0, 5.0], [1.0, 2.0, 6.0], normal(11), whole(16, 7), normal(70)]:
+        n = len(v)
+        walsh = sorted((v[i] + v[j]) / 2 for i in range(n) for j in range(i, n))
+        # As for the shift, with the signed-rank statistic in place of U.
+        if n <= 50:
+            ways = [1]
+            for rank in range(1, n + 1):
+                ways = np.add([*ways, *[0] * rank], [*[0] * rank, *ways]).tolist()
+            k = max(1, sum(sum(ways[: w + 1]) / 2**n <= 0.025 for w in range(len(ways))))
+        else:
+            spread = math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
+            k = math.floor(n * (n + 1) / 4 + 0.5 + spread * stats.norm.ppf(0.025))
+        cases.append({"values": v, "estimate": float(np.median(walsh)),
+                      "lower": walsh[k - 1], "upper": walsh[-k]})
+    return cases
+
+
+def corrections():
+    cases = []
+    for p in [[0.04], [0.01, 0.02], [0.03, 0.5, 0.01, 0.02], [0.2, 0.2, 0.2], [0.0, 1.0, 0.5],
+              RNG.uniform(0, 1, 12).round(4).tolist(), (RNG.uniform(0, 1, 25) ** 4).round(6).tolist()]:
+        cases.append({"p": p, "bh": multipletests(p, method="fdr_bh")[1].tolist(),
+                      "holm": multipletests(p, method="holm")[1].tolist()})
+    return cases
+
+
+def lines():
+    cases = []
+    x = np.arange(20.0)
+    wild = 3 + 0.5 * x + np.array(normal(20, 0, 0.3))
+    wild[[4, 11]] = [60, -40]
+    for xs, ys in [
+        ([0.0, 1.0, 2.0], [0.0, 1.0, 4.0]),
+        (list(range(8)), normal(8)),
+        (x.tolist(), wild.round(3).tolist()),
+        (whole(15, 5), whole(15, 6)),
+        (normal(25), whole(25, 4)),
+        (normal(30), [5.0] * 30),
+        (normal(40, 0, 100), normal(40, -5, 0.1)),
+    ]:
+        for level in (0.95, 0.8):
+            found = stats.theilslopes(ys, xs, alpha=level)
+            cases.append({"x": [float(v) for v in xs], "y": ys, "level": level,
+                          "slope": float(found.slope), "intercept": float(found.intercept),
+                          "lower": float(found.low_slope), "upper": float(found.high_slope)})
+    return cases
+
+
+def power_laws():
+    cases = []
+    for k, factor in ((1.0, 3.0), (2.37, 1e-6), (-0.5, 40.0)):
+        x = 2.0 ** np.arange(3, 13)
+        y = factor * x**k * RNG.lognormal(0, 0.1, len(x))
+        found = stats.theilslopes(np.log(y), np.log(x), alpha=0.95)
+        cases.append({"x": x.tolist(), "y": y.tolist(), "exponent": float(found.slope),
+                      "factor": math.exp(found.intercept),
+                      "lower": float(found.low_slope), "upper": float(found.high_slope)})
+    return cases
+
+
+def sample_sizes():
+    """By the noncentral t distribution: the approximation is within one run."""
+    cases = []
+    for cv in (0.005, 0.02, 0.08):
+        for ratio in (1.02, 1.05, 0.9):
+            for power in (0.8, 0.95):
+                d = abs(math.log(ratio)) / math.sqrt(math.log1p(cv * cv))
+                if d > 3:  # two or three runs: the solver starts beyond them
+                    continue
+                n = TTestIndPower().solve_power(d, alpha=0.05, power=power)
+                cases.append({"cv": cv, "ratio": ratio, "alpha": 0.05, "power": power, "n": n})
+    return cases
+
+
+def main():
+    warnings.simplefilter("ignore", scipy.stats.ConstantInputWarning)
+    warnings.simplefilter("ignore", RuntimeWarning)
+    vectors = {
+        "made_by": "bench/peers/stats_vectors.py",
+        "versions": {"python": platform.python_version(), "numpy": np.__version__,
+                     "scipy": scipy.__version__, "statsmodels": statsmodels.__version__},
+    }
+    for make in (quantiles, summaries, mann_whitney, brunner_munzel, log_ratios, bootstraps,
+                 median_ratios, shifts, pseudo_medians, corrections, lines, power_laws, sample_sizes):
+        vectors[make.__name__] = make()
+    # One case a line: small, and a difference shows which case it is in.
+    parts = []
+    for name, value in vectors.items():
+        if isinstance(value, list):
+            rows = ",\n".join("  " + json.dumps(case, allow_nan=False) for case in value)
+            parts.append(f'"{name}": [\n{rows}\n]')
+        else:
+            parts.append(f'"{name}": {json.dumps(value)}')
+    OUT.parent.mkdir(parents=True, exist_ok=True)
+    OUT.write_text("{\n" + ",\n".join(parts) + "\n}\n")
+
+
+if __name__ == "__main__":
+    main()

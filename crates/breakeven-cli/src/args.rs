@@ -1,0 +1,144 @@
+//! What may be typed.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Runs each batch of work where it pays (CPU, GPU or both), measures it, and
+/// judges what was measured.
+#[derive(Debug, Parser)]
+#[command(name = "breakeven", version, propagate_version = true)]
+#[command(after_help = "Exit codes: 0 done, 1 work failed or a budget was passed, 2 wrong use or \
+                        unreadable input, 130 interrupted.")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Measure the kernels on the CPU and on every GPU
+    Profile(ProfileArgs),
+    /// List the CPU and the GPUs, and why others are absent
+    Devices(DevicesArgs),
+    /// Print the tables of a profile file
+    Show(ShowArgs),
+    /// Measure what the parent process asks for on stdin
+    #[command(hide = true)]
+    Worker,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProfileArgs {
+    /// Kernel to measure, repeatable [default: all]
+    #[arg(long, value_name = "NAME", value_parser = kernel)]
+    pub(crate) kernel: Vec<&'static str>,
+
+    /// cpu, gpu (every one), all, or the id of one device
+    #[arg(long, value_name = "DEVICE", default_value = "all")]
+    pub(crate) device: String,
+
+    /// Measured calls per kernel and device
+    #[arg(long, value_name = "N", default_value = "20")]
+    pub(crate) iterations: NonZeroU32,
+
+    /// Calls before measuring; the first one is reported apart
+    #[arg(long, value_name = "N", default_value = "3")]
+    pub(crate) warmup: u32,
+
+    /// Fresh processes to measure in; with two or more, differences between
+    /// runs are known
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) runs: NonZeroU32,
+
+    /// Times the default work: a longer vector, a larger batch
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) scale: NonZeroUsize,
+
+    /// Budgets to hold the means against; one that is passed makes the exit code 1
+    #[arg(long, value_name = "FILE.toml")]
+    pub(crate) budget: Option<PathBuf>,
+
+    /// PNG or JPEG to run the pixel kernels on, beside the synthetic image
+    #[arg(long, value_name = "FILE")]
+    pub(crate) image: Option<PathBuf>,
+
+    /// Write the profile file
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// What to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+
+    /// Put the host's name into the profile
+    #[arg(long)]
+    pub(crate) with_host: bool,
+
+    /// Seconds after which a GPU that does not answer counts as hung
+    #[arg(long, value_name = "SECONDS", default_value = "120")]
+    pub(crate) device_timeout: NonZeroU32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DevicesArgs {
+    /// Measure the peaks: bandwidth, arithmetic, launch latency, transfers
+    #[arg(long)]
+    pub(crate) measure: bool,
+
+    /// What to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: DevicesFormat,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// A profile file, of this program or any other
+    pub(crate) file: PathBuf,
+
+    /// Budgets to hold the means against
+    #[arg(long, value_name = "FILE.toml")]
+    pub(crate) budget: Option<PathBuf>,
+
+    /// What to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people, 100 columns
+    #[default]
+    Table,
+    /// Everything, for programs
+    Json,
+    /// For a report or a CI summary
+    Markdown,
+    /// One line per kernel, device and part
+    Csv,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DevicesFormat {
+    /// For people
+    #[default]
+    Table,
+    /// For programs
+    Json,
+}
+
+/// A kernel's name, or what it was probably meant to be.
+fn kernel(text: &str) -> Result<&'static str, String> {
+    let names = breakeven::kernels::NAMES;
+    if let Some(name) = names.into_iter().find(|name| *name == text) {
+        return Ok(name);
+    }
+    let likely = names
+        .into_iter()
+        .map(|name| (strsim::jaro_winkler(name, text), name))
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .filter(|(likeness, _)| *likeness > 0.7);
+    let hint = likely.map_or_else(String::new, |(_, name)| format!("did you mean {name:?}? "));
+    Err(format!("there is no such kernel; {hint}there are {}", names.join(", ")))
+}

@@ -1,0 +1,63 @@
+//! The `breakeven` command as a function: arguments in, text and an exit code
+//! out. The libraries measure and judge; this crate parses, prints and chooses
+//! the exit code.
+
+mod args;
+mod commands;
+pub mod exit;
+mod image;
+mod output;
+mod protocol;
+mod session;
+mod supervisor;
+mod worker;
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use args::{Cli, Command};
+use exit::Exit;
+
+/// Runs the command line `args` (the program's name first).
+pub fn run(
+    args: impl IntoIterator<Item = OsString>,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Exit {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let wanted = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+            let (stream, exit) = if wanted {
+                (out, Exit::Done)
+            } else {
+                (err, Exit::WrongUse)
+            };
+            // A closed pipe leaves nobody to tell.
+            let _ = write!(stream, "{}", error.render().ansi());
+            return exit;
+        }
+    };
+    let outcome = match &cli.command {
+        Command::Profile(args) => commands::profile::run(args, out, err),
+        Command::Devices(args) => commands::devices::run(args, out, err),
+        Command::Show(args) => commands::show::run(args, out),
+        Command::Worker => worker::run(std::io::stdin().lock(), out),
+    };
+    outcome.unwrap_or_else(|error| {
+        // `head` and the like close the pipe when they have enough.
+        let closed_pipe = error.chain().any(|cause| {
+            cause
+                .downcast_ref::<std::io::Error>()
+                .is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)
+        });
+        if closed_pipe {
+            return Exit::Done;
+        }
+        let _ = writeln!(err, "error: {error:#}");
+        Exit::WrongUse
+    })
+}

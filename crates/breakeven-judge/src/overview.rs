@@ -1,0 +1,201 @@
+//! A profile at a glance: one row per operation and device, the winner per
+//! operation, the bottlenecks, the budgets. Data only; others print it.
+
+use breakeven_profile::profile::{Failure, Operation, Profile};
+use breakeven_profile::stats::Summary;
+use serde::Serialize;
+
+use crate::bottleneck::{self, Finding, Targets, Thresholds};
+use crate::budget::{Budgets, Standing};
+use crate::winner::{self, Winner};
+
+/// What a profile says, computed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Overview {
+    /// One per operation, in the profile's order.
+    pub rows: Vec<Row>,
+    /// One per operation that was measured on more than one device.
+    pub winners: Vec<Winner>,
+    /// All bottlenecks, those that take most of the time first.
+    pub findings: Vec<Finding>,
+}
+
+/// One operation on one device.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// The operation's name.
+    pub operation: String,
+    /// The device's id.
+    pub device: String,
+    /// True for a GPU that is a program on the CPU.
+    pub software_gpu: bool,
+    /// Elements in one call.
+    pub size: Option<u64>,
+    /// The workload in words.
+    pub workload: Option<String>,
+    /// Processes that measured it.
+    pub runs: usize,
+    /// All samples together, ns; `None` where there are none.
+    pub summary: Option<Summary>,
+    /// Calls per second at the mean.
+    pub calls_per_s: Option<f64>,
+    /// Items per second at the mean, where the profile tells how many a call has.
+    pub items_per_s: Option<f64>,
+    /// Achieved rates and their share of the device's peaks.
+    pub roofline: Roofline,
+    /// Parts of a call with their times, ns.
+    pub phases: Vec<(String, Summary)>,
+    /// Median over the runs of the very first call, ns.
+    pub first_call_ns: Option<f64>,
+    /// This operation's part of the profile's time, 0 to 1.
+    pub share_of_total: f64,
+    /// Which targets it meets.
+    pub targets: Option<Targets>,
+    /// Its budget, ns, and how the mean stands against it.
+    pub budget: Option<(f64, Standing)>,
+    /// Why samples are missing.
+    pub failure: Option<Failure>,
+}
+
+/// Achieved rates, at the median: of the kernel's own time on a GPU, of the
+/// whole call elsewhere.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Roofline {
+    /// Bytes per second.
+    pub bytes_per_s: Option<f64>,
+    /// Part of the device's bandwidth at this working set.
+    pub bytes_share: Option<f64>,
+    /// Floating-point operations per second.
+    pub flops_per_s: Option<f64>,
+    /// Part of the device's peak.
+    pub flops_share: Option<f64>,
+}
+
+impl Roofline {
+    pub(crate) fn of(profile: &Profile, operation: &Operation, compute_ns: f64) -> Self {
+        let rate = |amount: Option<u64>| {
+            amount
+                .filter(|_| compute_ns > 0.0)
+                .map(|amount| amount as f64 / compute_ns * 1e9)
+        };
+        let share = |rate: Option<f64>, peak: Option<f64>| match (rate, peak) {
+            (Some(rate), Some(peak)) if peak > 0.0 => Some(rate / peak),
+            _ => None,
+        };
+        let peak = profile.peak(&operation.device);
+        let working_set = operation.memory_bytes.or(operation.bytes);
+        let (bytes_per_s, flops_per_s) = (rate(operation.bytes), rate(operation.flops));
+        Self {
+            bytes_per_s,
+            bytes_share: share(
+                bytes_per_s,
+                peak.zip(working_set)
+                    .and_then(|(peak, set)| peak.bandwidth_at(set)),
+            ),
+            flops_per_s,
+            flops_share: share(flops_per_s, peak.and_then(|peak| peak.flops_per_s)),
+        }
+    }
+}
+
+/// The time that an operation computes for, ns: the kernel's where the profile
+/// has it, else the whole call's; both at the median.
+pub(crate) fn compute_ns(operation: &Operation, summary: &Summary) -> f64 {
+    bottleneck::median(operation.phase_ns("kernel")).unwrap_or(summary.median)
+}
+
+/// Computes everything that the tables show.
+pub fn overview(profile: &Profile, budgets: &Budgets, thresholds: &Thresholds) -> Overview {
+    let summaries: Vec<Option<Summary>> = profile
+        .operations
+        .iter()
+        .map(|operation| operation.summary().ok())
+        .collect();
+    let total: f64 = summaries
+        .iter()
+        .flatten()
+        .map(|summary| summary.total)
+        .sum();
+    let rows: Vec<Row> = profile
+        .operations
+        .iter()
+        .zip(&summaries)
+        .map(|(operation, summary)| {
+            let share = summary.map_or(0.0, |summary| summary.total / total);
+            row(profile, operation, *summary, share, budgets, thresholds)
+        })
+        .collect();
+    let mut findings: Vec<(f64, Finding)> = profile
+        .operations
+        .iter()
+        .zip(&summaries)
+        .filter_map(|(operation, summary)| Some((operation, summary.as_ref()?)))
+        .flat_map(|(operation, summary)| {
+            bottleneck::findings(profile, operation, summary, thresholds)
+                .into_iter()
+                .map(move |finding| (summary.total, finding))
+        })
+        .collect();
+    findings.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    Overview {
+        winners: winner::winners(profile),
+        findings: findings.into_iter().map(|(_, finding)| finding).collect(),
+        rows,
+    }
+}
+
+fn row(
+    profile: &Profile,
+    operation: &Operation,
+    summary: Option<Summary>,
+    share_of_total: f64,
+    budgets: &Budgets,
+    thresholds: &Thresholds,
+) -> Row {
+    let per_s = |mean: f64| (mean > 0.0).then(|| 1e9 / mean);
+    let calls_per_s = summary.and_then(|summary| per_s(summary.mean));
+    let phases = ["upload", "launch", "kernel", "download"]
+        .into_iter()
+        .filter_map(|phase| {
+            let samples: Vec<f64> = operation.phase_ns(phase).map(|ns| ns as f64).collect();
+            Some((phase.to_owned(), Summary::of(&samples).ok()?))
+        })
+        .collect();
+    let budget = summary.and_then(|summary| {
+        let budget = budgets.of(&operation.name, &operation.device)?;
+        Some((
+            budget.max_ns,
+            budget.standing(summary.mean, thresholds.near_budget),
+        ))
+    });
+    Row {
+        operation: operation.name.clone(),
+        device: operation.device.clone(),
+        software_gpu: profile
+            .gpu(&operation.device)
+            .is_some_and(|gpu| gpu.is_software()),
+        size: operation.size,
+        workload: operation.workload.clone(),
+        runs: operation
+            .runs
+            .iter()
+            .filter(|run| !run.samples_ns.is_empty())
+            .count(),
+        calls_per_s,
+        items_per_s: calls_per_s
+            .zip(operation.items)
+            .map(|(calls, items)| calls * items as f64),
+        roofline: summary.map_or_else(Roofline::default, |summary| {
+            Roofline::of(profile, operation, compute_ns(operation, &summary))
+        }),
+        phases,
+        first_call_ns: bottleneck::median(
+            operation.runs.iter().filter_map(|run| run.first_call_ns),
+        ),
+        share_of_total,
+        targets: summary.map(|summary| Targets::of(&summary, thresholds)),
+        budget,
+        failure: operation.failure.clone(),
+        summary,
+    }
+}

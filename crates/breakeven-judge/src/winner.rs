@@ -1,0 +1,107 @@
+//! Which device is fastest for an operation, and how sure that is.
+
+use breakeven_profile::profile::{Operation, Profile};
+use breakeven_profile::stats::{
+    Bootstrap, BootstrapMethod, bootstrap_median_ratio, log_ratio_test,
+};
+use serde::Serialize;
+
+use crate::bottleneck::median;
+
+/// Confidence level of the interval of [`Winner::ratio`].
+const LEVEL: f64 = 0.95;
+
+/// The fastest device for an operation of one size, by the medians of its runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Winner {
+    /// The operation's name.
+    pub operation: String,
+    /// Elements in one call.
+    pub size: Option<u64>,
+    /// The device's id.
+    pub device: String,
+    /// The next best device.
+    pub runner_up: String,
+    /// Runner-up's time over the winner's: 1 and more.
+    pub ratio: f64,
+    /// 95 % interval of the ratio: over runs where both have two or more
+    /// (t-test on logarithms of run medians), else over the samples of one run
+    /// (bootstrap of the medians), which knows nothing of differences between runs.
+    pub interval: Option<[f64; 2]>,
+    /// True when the interval is over runs.
+    pub over_runs: bool,
+    /// True when the interval excludes 1.
+    pub clear: bool,
+}
+
+/// The winners, in the order in which the operations come.
+pub(crate) fn winners(profile: &Profile) -> Vec<Winner> {
+    let mut seen: Vec<(&str, Option<u64>)> = Vec::new();
+    let mut winners = Vec::new();
+    for operation in &profile.operations {
+        let key = (operation.name.as_str(), operation.size);
+        if seen.contains(&key) {
+            continue;
+        }
+        seen.push(key);
+        let mut devices: Vec<(f64, &Operation)> = profile
+            .operations
+            .iter()
+            .filter(|other| (other.name.as_str(), other.size) == key && other.failure.is_none())
+            .filter_map(|other| Some((typical_ns(other)?, other)))
+            .collect();
+        devices.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        if let [(best_ns, best), (next_ns, next), ..] = devices[..] {
+            winners.push(winner(best, next, next_ns / best_ns));
+        }
+    }
+    winners
+}
+
+fn winner(best: &Operation, next: &Operation, ratio: f64) -> Winner {
+    let (best_runs, next_runs) = (run_medians(best), run_medians(next));
+    let over_runs = best_runs.len() > 1 && next_runs.len() > 1;
+    let interval = if over_runs {
+        log_ratio_test(&best_runs, &next_runs, LEVEL)
+            .ok()
+            .map(|test| [test.lower, test.upper])
+    } else {
+        let samples = |operation: &Operation| -> Vec<f64> {
+            operation.samples_ns().map(|ns| ns as f64).collect()
+        };
+        let options = Bootstrap {
+            method: BootstrapMethod::Percentile,
+            level: LEVEL,
+            resamples: 2_000,
+            seed: 1,
+        };
+        bootstrap_median_ratio(&samples(best), &samples(next), &options)
+            .ok()
+            .map(|interval| [interval.lower, interval.upper])
+    };
+    Winner {
+        operation: best.name.clone(),
+        size: best.size,
+        device: best.device.clone(),
+        runner_up: next.device.clone(),
+        ratio,
+        interval,
+        over_runs,
+        clear: interval.is_some_and(|[lower, _]| lower > 1.0),
+    }
+}
+
+/// The geometric mean of the run medians, ns: what the test over runs compares.
+fn typical_ns(operation: &Operation) -> Option<f64> {
+    let medians = run_medians(operation);
+    let logs: f64 = medians.iter().map(|median| median.ln()).sum();
+    (!medians.is_empty()).then(|| (logs / medians.len() as f64).exp())
+}
+
+fn run_medians(operation: &Operation) -> Vec<f64> {
+    operation
+        .runs
+        .iter()
+        .filter_map(|run| median(run.samples_ns.iter().copied()))
+        .collect()
+}

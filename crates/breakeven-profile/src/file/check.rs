@@ -1,0 +1,91 @@
+//! What a file cannot hold: found before writing, so that what was written can be read.
+
+use super::document::Keys;
+use super::error::{FileError, FileErrorKind};
+use super::times::MAX_NS;
+use crate::profile::{Environment, Evidence, Operation, Profile, Run};
+
+/// Finds a value that a reader would refuse.
+pub(super) fn profile(profile: &Profile) -> Result<(), FileError> {
+    environment(&profile.environment)?;
+    evidence(&profile.evidence)?;
+    let mut keys = Keys::default();
+    for (index, each) in profile.operations.iter().enumerate() {
+        keys.note(each)?;
+        operation(each, index)?;
+    }
+    Ok(())
+}
+
+fn environment(environment: &Environment) -> Result<(), FileError> {
+    if let Some(cpu) = &environment.cpu {
+        finite(cpu.usable_cores, "environment.cpu.usable_cores")?;
+    }
+    if let Some(clock) = &environment.clock {
+        finite([clock.read_ns], "environment.clock.read_ns")?;
+        finite([clock.resolution_ns], "environment.clock.resolution_ns")?;
+    }
+    Ok(())
+}
+
+fn evidence(evidence: &Evidence) -> Result<(), FileError> {
+    for (index, peak) in evidence.peaks.iter().enumerate() {
+        let rates = [
+            peak.memory_bytes_per_s,
+            peak.flops_per_s,
+            peak.launch_ns,
+            peak.upload_bytes_per_s,
+            peak.download_bytes_per_s,
+        ];
+        let points = peak.memory.iter().map(|point| point.bytes_per_s);
+        finite(
+            rates.into_iter().flatten().chain(points),
+            &format!("evidence.peaks[{index}]"),
+        )?;
+    }
+    for (index, found) in evidence.break_even.iter().enumerate() {
+        let sizes = found.size.into_iter().chain(found.tested_to);
+        finite(
+            sizes.chain(found.interval.into_iter().flatten()),
+            &format!("evidence.break_even[{index}]"),
+        )?;
+    }
+    Ok(())
+}
+
+fn operation(operation: &Operation, index: usize) -> Result<(), FileError> {
+    if operation.name.is_empty() {
+        let error = FileError::new(FileErrorKind::Value, "the operation's name is empty");
+        return Err(error.at_place(format!("operations[{index}].name")));
+    }
+    for (number, each) in operation.runs.iter().enumerate() {
+        run(each, &format!("operations[{index}].runs[{number}]"))?;
+    }
+    Ok(())
+}
+
+fn run(run: &Run, place: &str) -> Result<(), FileError> {
+    let times = run.samples_ns.iter().chain(&run.warmup_ns);
+    let times = times
+        .chain(&run.first_call_ns)
+        .chain(run.phases_ns.values().flatten());
+    if let Some(long) = times.copied().find(|ns| *ns > MAX_NS) {
+        return Err(FileError::new(
+            FileErrorKind::Value,
+            format!("{long} ns is past 2^63, no time"),
+        )
+        .at_place(place));
+    }
+    Ok(())
+}
+
+fn finite(values: impl IntoIterator<Item = f64>, place: &str) -> Result<(), FileError> {
+    match values.into_iter().find(|value| !value.is_finite()) {
+        None => Ok(()),
+        Some(value) => Err(FileError::new(
+            FileErrorKind::Value,
+            format!("JSON has no number {value}; leave the value out"),
+        )
+        .at_place(place)),
+    }
+}

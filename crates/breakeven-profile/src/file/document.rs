@@ -1,0 +1,214 @@
+//! The top level of a document, handing over one operation at a time.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
+
+use super::error::{FileError, FileErrorKind, clipped};
+use super::header::Header;
+use super::operation::Object;
+use crate::profile::{Operation, OperationKey, Profile};
+
+/// What the reader learns beside the profile itself.
+#[derive(Default)]
+pub(super) struct Findings {
+    /// The document turned out to be an object.
+    pub(super) is_object: bool,
+    /// An error of ours. serde's own error type has room for its text only.
+    pub(super) error: Option<FileError>,
+}
+
+impl Findings {
+    fn raise<E: Error>(&mut self, error: FileError) -> E {
+        let text = E::custom(error.message());
+        self.error = Some(error);
+        text
+    }
+}
+
+/// Reads a document into a profile without operations; `each` gets those.
+pub(super) struct Document<'a, F> {
+    pub(super) findings: &'a mut Findings,
+    pub(super) each: F,
+}
+
+impl<'de, F: FnMut(Operation)> DeserializeSeed<'de> for Document<'_, F> {
+    type Value = Profile;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Profile, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de, F: FnMut(Operation)> Visitor<'de> for Document<'_, F> {
+    type Value = Profile;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a profile, which is an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Profile, A::Error> {
+        self.findings.is_object = true;
+        let mut header = Header::default();
+        let mut profile = Profile::default();
+        let mut seen = Vec::new();
+        while let Some(key) = map.next_key::<String>()? {
+            header.key(&key);
+            let Some(field) = Field::of(&key) else {
+                map.next_value::<IgnoredAny>()?;
+                continue;
+            };
+            if seen.contains(&field) {
+                let error = FileError::new(
+                    FileErrorKind::Value,
+                    "the key is there twice; keep one of them",
+                );
+                return Err(self.findings.raise(error.at_place(key)));
+            }
+            seen.push(field);
+            match field {
+                Field::Format => header
+                    .format(&map.next_value()?)
+                    .map_err(|error| self.findings.raise(error))?,
+                Field::Version => header
+                    .version(map.next_value()?)
+                    .map_err(|error| self.findings.raise(error))?,
+                Field::Created => profile.created = map.next_value()?,
+                Field::Generator => profile.generator = map.next_value()?,
+                Field::Interrupted => profile.interrupted = map.next_value()?,
+                Field::Environment => {
+                    Object(profile.environment) = map.next_value()?;
+                }
+                Field::Evidence => Object(profile.evidence) = map.next_value()?,
+                Field::Operations => map.next_value_seed(Operations {
+                    findings: self.findings,
+                    each: &mut self.each,
+                })?,
+            }
+        }
+        header
+            .finish()
+            .map_err(|error| self.findings.raise(error))?;
+        Ok(profile)
+    }
+}
+
+/// The top-level keys that mean something.
+#[derive(Clone, Copy, PartialEq)]
+enum Field {
+    Format,
+    Version,
+    Created,
+    Generator,
+    Interrupted,
+    Environment,
+    Evidence,
+    Operations,
+}
+
+impl Field {
+    fn of(key: &str) -> Option<Self> {
+        Some(match key {
+            "format" => Self::Format,
+            "version" => Self::Version,
+            "created" => Self::Created,
+            "generator" => Self::Generator,
+            "interrupted" => Self::Interrupted,
+            "environment" => Self::Environment,
+            "evidence" => Self::Evidence,
+            "operations" => Self::Operations,
+            _ => return None,
+        })
+    }
+}
+
+/// Hands over the list of operations one by one.
+struct Operations<'a, F> {
+    findings: &'a mut Findings,
+    each: &'a mut F,
+}
+
+impl<'de, F: FnMut(Operation)> DeserializeSeed<'de> for Operations<'_, F> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de, F: FnMut(Operation)> Visitor<'de> for Operations<'_, F> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of operations")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let mut keys = Keys::default();
+        while let Some(operation) = list.next_element_seed(Next {
+            findings: &mut *self.findings,
+            keys: &mut keys,
+        })? {
+            (self.each)(operation);
+        }
+        Ok(())
+    }
+}
+
+/// Reads the next operation. It is compared with those before it while the
+/// parser is still at its end, so that an error has its line.
+struct Next<'a> {
+    findings: &'a mut Findings,
+    keys: &'a mut Keys,
+}
+
+impl<'de> DeserializeSeed<'de> for Next<'_> {
+    type Value = Operation;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Operation, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Next<'_> {
+    type Value = Operation;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an operation, an object with a name")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Operation, A::Error> {
+        let operation = Operation::deserialize(MapAccessDeserializer::new(map))?;
+        match self.keys.note(&operation) {
+            Ok(()) => Ok(operation),
+            Err(error) => Err(self.findings.raise(error)),
+        }
+    }
+}
+
+/// The operations seen so far, each with its index: none may be there twice.
+#[derive(Default)]
+pub(super) struct Keys(HashMap<OperationKey, usize>);
+
+impl Keys {
+    /// Takes the next operation of the list.
+    pub(super) fn note(&mut self, operation: &Operation) -> Result<(), FileError> {
+        let index = self.0.len();
+        match self.0.insert(operation.key(), index) {
+            None => Ok(()),
+            Some(first) => Err(FileError::new(
+                FileErrorKind::Value,
+                format!(
+                    "the same operation as operations[{first}], {}; give them different \
+                     sizes, or put both in one operation as two runs",
+                    clipped(&operation.key().to_string())
+                ),
+            )
+            .at_place(format!("operations[{index}]"))),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The profile file: JSON, read one operation at a time, written in one step.
+//!
+//! `docs/profile-format.md` describes it field by field. [`read`] and [`write()`]
+//! are the whole of it for most programs:
+//!
+//! ```
+//! use breakeven_profile::file;
+//! use breakeven_profile::profile::{Operation, Profile, Run};
+//!
+//! let mut sobel = Operation::new("sobel", "cpu");
+//! sobel.runs.push(Run { samples_ns: vec![812_000, 799_000], ..Run::default() });
+//! let profile = Profile { operations: vec![sobel], ..Profile::default() };
+//!
+//! let directory = tempfile::tempdir()?;
+//! let path = directory.path().join("profile.json");
+//! file::write(&profile, &path)?;
+//! assert_eq!(file::read(&path)?, profile);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod check;
+mod document;
+mod error;
+mod explain;
+mod header;
+mod layout;
+mod operation;
+mod read;
+mod target;
+mod times;
+mod write;
+
+pub use error::{FileError, FileErrorKind};
+pub use read::{read, read_from, read_operations};
+pub use target::check_writable;
+pub use write::{write, write_to};
+
+pub(crate) use operation::OperationForm;
+pub(crate) use times::{optional_time, phases, times};
+
+/// What the field `format` of every profile file says.
+pub const FORMAT: &str = "breakeven-profile";
+
+/// The version of the format that this build writes, and the newest that it reads.
+pub const VERSION: u64 = 1;

@@ -1,0 +1,134 @@
+//! An operation as a file may spell it: with `runs`, or with `samples_ns` for a single one.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+
+use super::times::Times;
+use crate::profile::{Failure, Operation, Run};
+
+/// The fields of an operation in a file; [`Operation`] documents them.
+#[derive(serde::Deserialize)]
+pub(crate) struct OperationForm {
+    #[serde(deserialize_with = "name")]
+    name: String,
+    #[serde(default = "default_device")]
+    device: String,
+    #[serde(default)]
+    size: Option<u64>,
+    #[serde(default)]
+    workload: Option<String>,
+    #[serde(default)]
+    items: Option<u64>,
+    #[serde(default)]
+    bytes: Option<u64>,
+    #[serde(default)]
+    flops: Option<u64>,
+    #[serde(default)]
+    memory_bytes: Option<u64>,
+    #[serde(default)]
+    attributes: BTreeMap<String, serde_json::Value>,
+    #[serde(default)]
+    failure: Option<Failure>,
+    #[serde(default, deserialize_with = "runs")]
+    runs: Option<Vec<Run>>,
+    #[serde(default, deserialize_with = "samples")]
+    samples_ns: Option<Vec<u64>>,
+}
+
+impl TryFrom<OperationForm> for Operation {
+    type Error = &'static str;
+
+    fn try_from(form: OperationForm) -> Result<Self, Self::Error> {
+        let runs = match (form.runs, form.samples_ns) {
+            (Some(_), Some(_)) => {
+                return Err("it has both samples_ns and runs; keep one of them");
+            }
+            (Some(runs), None) => runs,
+            (None, Some(samples_ns)) => vec![Run {
+                samples_ns,
+                ..Run::default()
+            }],
+            (None, None) => Vec::new(),
+        };
+        Ok(Self {
+            name: form.name,
+            device: form.device,
+            size: form.size,
+            workload: form.workload,
+            items: form.items,
+            bytes: form.bytes,
+            flops: form.flops,
+            memory_bytes: form.memory_bytes,
+            attributes: form.attributes,
+            failure: form.failure,
+            runs,
+        })
+    }
+}
+
+fn default_device() -> String {
+    "cpu".to_owned()
+}
+
+fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    if name.is_empty() {
+        return Err(D::Error::custom(
+            "the name is empty; an operation is told by its name",
+        ));
+    }
+    Ok(name)
+}
+
+fn samples<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u64>>, D::Error> {
+    Times::deserialize(deserializer).map(|Times(times)| Some(times))
+}
+
+fn runs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Run>>, D::Error> {
+    deserializer.deserialize_seq(RunsVisitor).map(Some)
+}
+
+struct RunsVisitor;
+
+impl<'de> Visitor<'de> for RunsVisitor {
+    type Value = Vec<Run>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of runs, each {\"samples_ns\": […]}")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut runs = Vec::new();
+        while let Some(Object(run)) = list.next_element()? {
+            runs.push(run);
+        }
+        Ok(runs)
+    }
+}
+
+/// Something that only an object may stand for: what serde derives takes lists too.
+pub(super) struct Object<T>(pub(super) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ObjectVisitor<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
+            type Value = Object<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+            }
+        }
+
+        deserializer.deserialize_map(ObjectVisitor(PhantomData))
+    }
+}

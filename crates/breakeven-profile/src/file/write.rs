@@ -1,0 +1,84 @@
+//! Writing: streamed into a temporary file, which then takes the target's place.
+
+use std::fs::OpenOptions;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::error::FileError;
+use super::layout::Layout;
+use super::target::Target;
+use super::{FORMAT, VERSION, check};
+use crate::profile::Profile;
+
+/// Writes the profile to the file at `path`.
+///
+/// A regular file is replaced in one step: a reader sees the old profile or the
+/// new one, and a failure leaves the old one. Its permissions stay, symbolic
+/// links to it stay links. Anything else that is there already (a pipe,
+/// `/dev/stdout`) is written to directly.
+///
+/// # Errors
+///
+/// When the file cannot be written, or the profile holds what no file can: an
+/// operation twice or without name, a number that is not finite, a time past
+/// 2^63 ns.
+pub fn write(profile: &Profile, path: &Path) -> Result<(), FileError> {
+    write_target(profile, path).map_err(|error| error.at_path(path))
+}
+
+/// Writes the profile to any writer, in small pieces through a buffer, and flushes it.
+///
+/// # Errors
+///
+/// As [`write()`].
+pub fn write_to(profile: &Profile, writer: impl Write) -> Result<(), FileError> {
+    check::profile(profile)?;
+    let mut buffer = BufWriter::new(writer);
+    serialize(profile, &mut buffer)
+        .and_then(|()| buffer.flush())
+        .map_err(|reason| not_written(&reason))
+}
+
+fn write_target(profile: &Profile, path: &Path) -> Result<(), FileError> {
+    match Target::of(path)? {
+        Target::Direct => {
+            let file = OpenOptions::new().write(true).truncate(true).open(path);
+            write_to(profile, file.map_err(|reason| not_written(&reason))?)
+        }
+        Target::Replace(replaced) => {
+            let mut temporary = replaced.temporary()?;
+            write_to(profile, &mut temporary)?;
+            let synced = temporary.as_file().sync_all();
+            synced.map_err(|reason| not_written(&reason))?;
+            let persisted = temporary.persist(&replaced.path);
+            persisted.map_err(|error| not_written(&error.error))?;
+            Ok(())
+        }
+    }
+}
+
+fn not_written(reason: &io::Error) -> FileError {
+    FileError::io("cannot be written", reason)
+}
+
+/// The document: the header, then the profile's own fields.
+#[derive(Serialize)]
+struct Document<'a> {
+    format: &'static str,
+    version: u64,
+    #[serde(flatten)]
+    profile: &'a Profile,
+}
+
+fn serialize(profile: &Profile, mut writer: impl Write) -> io::Result<()> {
+    let mut serializer = serde_json::Serializer::with_formatter(&mut writer, Layout::default());
+    let document = Document {
+        format: FORMAT,
+        version: VERSION,
+        profile,
+    };
+    document.serialize(&mut serializer)?;
+    writer.write_all(b"\n")
+}

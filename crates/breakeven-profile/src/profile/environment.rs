@@ -1,0 +1,109 @@
+//! The machine and the build that a profile was taken on.
+
+use serde::{Deserialize, Serialize};
+
+/// The machine and build that a profile was taken on. Host name and paths are
+/// in it only when they were asked for.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// Operating system, `linux`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub os: Option<String>,
+    /// Instruction set architecture, `x86_64`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arch: Option<String>,
+    /// The processor and the memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<Cpu>,
+    /// The GPUs found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gpus: Vec<Gpu>,
+    /// The clock that took the samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<Clock>,
+    /// Version-control revision of the measured program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
+    /// `release` or `debug`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build_profile: Option<String>,
+    /// The host's name, only when asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+}
+
+/// The processor.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cpu {
+    /// The vendor's name for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Hardware threads of the machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logical_cores: Option<u64>,
+    /// Cores of the machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub physical_cores: Option<u64>,
+    /// Hardware threads that the process may use (affinity, cgroup quota).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usable_cores: Option<f64>,
+    /// SIMD features, `avx2`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub simd: Vec<String>,
+    /// Memory of the machine, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// Memory that the process may use (cgroup limit), bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usable_memory_bytes: Option<u64>,
+}
+
+/// A GPU.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Gpu {
+    /// The id that operations name in `device`.
+    pub id: String,
+    /// The vendor's name for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// `discrete`, `integrated`, `virtual`, `software`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// `cuda`, `vulkan`, `metal`, `dx12`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backend: Option<String>,
+    /// Its memory, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// Driver and version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
+    /// Where `phases_ns.kernel` comes from: `device` time stamps or the `host` clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_clock: Option<String>,
+}
+
+impl Gpu {
+    /// True for a GPU that is a program on the CPU.
+    pub fn is_software(&self) -> bool {
+        self.kind.as_deref() == Some("software")
+    }
+}
+
+/// The clock that took the samples, measured at start.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Clock {
+    /// What it reads: `tsc`, `os`.
+    pub source: String,
+    /// Cost of one reading, ns, the least seen: the floor under every sample.
+    pub read_ns: f64,
+    /// Smallest step seen between two readings, ns.
+    pub resolution_ns: f64,
+}
+
+impl Environment {
+    /// True when nothing is known.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}

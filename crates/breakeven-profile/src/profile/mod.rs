@@ -1,0 +1,212 @@
+//! What was measured, as plain data: a [`Profile`] of [`Operation`]s, each with
+//! the raw samples of each [`Run`], the [`Environment`] they were taken in and
+//! the [`Evidence`] (peaks, break-even sizes) that they are judged against.
+//!
+//! Nothing here computes or does I/O beyond trivial look-ups: `file` reads and
+//! writes, `stats` computes. Every field but an operation's name is optional in
+//! a file; `docs/profile-format.md` describes the file field by field.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::stats::Moments;
+
+mod environment;
+mod evidence;
+mod summary;
+
+pub use environment::{Clock, Cpu, Environment, Gpu};
+pub use evidence::{Bandwidth, BreakEven, Evidence, Peak};
+
+/// A set of measurements, from one or more runs (processes) of one program on one machine.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    /// When measuring began, RFC 3339 in UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created: Option<String>,
+    /// The program that wrote the profile, with its version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generator: Option<String>,
+    /// True when measuring was cut short: what is here is sound but not all that was asked for.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub interrupted: bool,
+    /// The machine and the build.
+    #[serde(default, skip_serializing_if = "Environment::is_empty")]
+    pub environment: Environment,
+    /// What is known of the machine's limits, measured in the same session.
+    #[serde(default, skip_serializing_if = "Evidence::is_empty")]
+    pub evidence: Evidence,
+    /// The operations, in the order they were measured.
+    #[serde(default)]
+    pub operations: Vec<Operation>,
+}
+
+/// What tells one operation from another: its name, the device it ran on and
+/// the size of its input.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OperationKey {
+    /// The operation's name.
+    pub name: String,
+    /// The device's id; `cpu` where the file names none.
+    pub device: String,
+    /// Elements in one call's input, where the writer told.
+    pub size: Option<u64>,
+}
+
+impl fmt::Display for OperationKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} on {}", self.name, self.device)?;
+        match self.size {
+            Some(size) => write!(f, ", size {size}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// One operation on one device at one size.
+///
+/// Read through `file::OperationForm`, which also takes `samples_ns` in place of `runs`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "crate::file::OperationForm")]
+pub struct Operation {
+    /// The operation's name.
+    pub name: String,
+    /// The device's id.
+    pub device: String,
+    /// Elements in one call's input.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// The workload in words, for people: `1×256×256, 3×3 Sobel`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workload: Option<String>,
+    /// Items that one call processes (images, products, vectors): throughput counts these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub items: Option<u64>,
+    /// Bytes that one call must read and write at the least (compulsory traffic).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// Floating-point operations of one call; a fused multiply-add counts as two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flops: Option<u64>,
+    /// Memory that one call holds at its peak, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// Anything else the writer knows of the operation.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub attributes: BTreeMap<String, serde_json::Value>,
+    /// Why the operation has no (or not all) samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+    /// The samples, apart per run.
+    pub runs: Vec<Run>,
+}
+
+/// Why an operation failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The kind of failure in a word: `out of memory`, `device lost`, `crash`.
+    pub kind: String,
+    /// What happened, in one line.
+    pub message: String,
+}
+
+/// What one run (one process) measured of one operation. A run is the unit of
+/// inference: samples inside a run are not independent of each other.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Wall time of each measured call, ns, in the order measured. A bounded
+    /// reservoir where `moments` says that there were more calls.
+    #[serde(deserialize_with = "crate::file::times")]
+    pub samples_ns: Vec<u64>,
+    /// Exact count, mean, spread, least and greatest of *all* calls, ns; present
+    /// where `samples_ns` holds only some of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moments: Option<Moments>,
+    /// The very first call, ns: compilation, allocation, cold caches.
+    #[serde(
+        default,
+        deserialize_with = "crate::file::optional_time",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub first_call_ns: Option<u64>,
+    /// Wall time of each warm-up call after the first, ns; in no statistic.
+    #[serde(
+        default,
+        deserialize_with = "crate::file::times",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub warmup_ns: Vec<u64>,
+    /// Times of the parts of a call, ns, measured apart from `samples_ns`:
+    /// `upload`, `launch`, `kernel`, `download` for a GPU.
+    #[serde(
+        default,
+        deserialize_with = "crate::file::phases",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub phases_ns: BTreeMap<String, Vec<u64>>,
+}
+
+impl Operation {
+    /// An operation without samples yet.
+    pub fn new(name: impl Into<String>, device: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            device: device.into(),
+            size: None,
+            workload: None,
+            items: None,
+            bytes: None,
+            flops: None,
+            memory_bytes: None,
+            attributes: BTreeMap::new(),
+            failure: None,
+            runs: Vec::new(),
+        }
+    }
+
+    /// What tells this operation from the others of its profile.
+    pub fn key(&self) -> OperationKey {
+        OperationKey {
+            name: self.name.clone(),
+            device: self.device.clone(),
+            size: self.size,
+        }
+    }
+
+    /// The kept samples of all runs, ns.
+    pub fn samples_ns(&self) -> impl Iterator<Item = u64> + '_ {
+        self.runs
+            .iter()
+            .flat_map(|run| run.samples_ns.iter().copied())
+    }
+
+    /// The times of one phase in all runs, ns.
+    pub fn phase_ns<'a>(&'a self, phase: &'a str) -> impl Iterator<Item = u64> + 'a {
+        self.runs
+            .iter()
+            .filter_map(move |run| run.phases_ns.get(phase))
+            .flatten()
+            .copied()
+    }
+}
+
+impl Profile {
+    /// The peak measured for a device.
+    pub fn peak(&self, device: &str) -> Option<&Peak> {
+        self.evidence
+            .peaks
+            .iter()
+            .find(|peak| peak.device == device)
+    }
+
+    /// The GPU of that id.
+    pub fn gpu(&self, device: &str) -> Option<&Gpu> {
+        self.environment.gpus.iter().find(|gpu| gpu.id == device)
+    }
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}

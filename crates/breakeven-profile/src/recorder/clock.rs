@@ -1,0 +1,123 @@
+//! A cheap monotonic clock that knows what it costs.
+
+use crate::profile;
+
+/// Readings in a row from which cost and resolution are taken.
+const READINGS: usize = 2_000;
+
+/// A monotonic clock: the CPU's time stamp counter where it runs at a constant
+/// rate on all cores, the operating system's clock otherwise (`quanta` decides).
+#[derive(Debug, Clone)]
+pub struct Clock {
+    inner: quanta::Clock,
+}
+
+/// A reading of a [`Clock`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Instant(u64);
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clock {
+    /// The clock. The first one of a process calibrates the counter, which can
+    /// take up to 0.2 s.
+    pub fn new() -> Self {
+        Self {
+            inner: quanta::Clock::new(),
+        }
+    }
+
+    /// Reads it.
+    #[inline]
+    pub fn now(&self) -> Instant {
+        Instant(self.inner.raw())
+    }
+
+    /// Nanoseconds from `start` to `end`; 0 where `end` is the earlier one.
+    #[inline]
+    pub fn ns_between(&self, start: Instant, end: Instant) -> u64 {
+        self.inner.delta_as_nanos(start.0, end.0)
+    }
+
+    /// Nanoseconds from `start` until now.
+    #[inline]
+    pub fn ns_since(&self, start: Instant) -> u64 {
+        self.ns_between(start, self.now())
+    }
+
+    /// Measures the clock itself: the least cost of one reading (over blocks of
+    /// readings, so that the answer is finer than one step) and the smallest
+    /// step seen between two readings.
+    pub fn measure(&self) -> profile::Clock {
+        let mut read_ns = f64::INFINITY;
+        let mut step = u64::MAX;
+        for _ in 0..20 {
+            let start = self.now();
+            let mut before = start;
+            for _ in 0..READINGS {
+                let now = self.now();
+                if now.0 > before.0 {
+                    step = step.min(self.ns_between(before, now));
+                }
+                before = now;
+            }
+            let block = self.ns_between(start, before);
+            read_ns = read_ns.min(block as f64 / READINGS as f64);
+        }
+        profile::Clock {
+            source: self.source().to_owned(),
+            read_ns,
+            resolution_ns: if step == u64::MAX { 0.0 } else { step as f64 },
+        }
+    }
+
+    /// `counter` where a raw reading is not in nanoseconds, else `os`.
+    fn source(&self) -> &'static str {
+        let start = self.now();
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        let end = self.now();
+        let ns = self.ns_between(start, end) as f64;
+        let raw = end.0.saturating_sub(start.0) as f64;
+        if (raw / ns - 1.0).abs() > 1e-3 {
+            "counter"
+        } else {
+            "os"
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_agrees_with_the_operating_systems_clock() {
+        let clock = Clock::new();
+        let (start, os_start) = (clock.now(), std::time::Instant::now());
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let os = os_start.elapsed().as_nanos() as f64;
+        let ours = clock.ns_since(start) as f64;
+        assert!((ours / os - 1.0).abs() < 0.01, "{ours} ns against {os} ns");
+    }
+
+    #[test]
+    fn it_knows_its_cost() {
+        let measured = Clock::new().measure();
+        assert!(
+            measured.read_ns > 0.1 && measured.read_ns < 5_000.0,
+            "{measured:?}"
+        );
+    }
+
+    #[test]
+    fn time_never_runs_backwards() {
+        let clock = Clock::new();
+        let later = clock.now();
+        let earlier = Instant(later.0.saturating_sub(1_000));
+        assert_eq!(clock.ns_between(later, earlier), 0);
+    }
+}

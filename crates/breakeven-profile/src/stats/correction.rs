@@ -1,0 +1,87 @@
+//! Corrections of p-values for the number of comparisons.
+
+use super::error::StatsError;
+
+/// Benjamini and Hochberg (1995, "Controlling the false discovery rate"):
+/// adjusted p-values in the order of the input, none for none. Calling those
+/// at or below α significant keeps the expected share of false calls among
+/// them at α (for independent or positively dependent tests).
+///
+/// # Errors
+/// [`StatsError::NotProbability`].
+pub fn benjamini_hochberg(p_values: &[f64]) -> Result<Vec<f64>, StatsError> {
+    let order = ascending_order(p_values)?;
+    let n = p_values.len() as f64;
+    let mut adjusted = vec![0.0; p_values.len()];
+    let mut least = 1.0f64;
+    // From the largest down: none is above the one that follows it.
+    for (before, &i) in order.iter().enumerate().rev() {
+        least = least.min(p_values[i] * (n / (before + 1) as f64));
+        adjusted[i] = least;
+    }
+    Ok(adjusted)
+}
+
+/// Holm (1979, "A simple sequentially rejective multiple test procedure"):
+/// adjusted p-values in the order of the input, none for none. Calling those
+/// at or below α significant keeps the chance of any false call at α.
+///
+/// # Errors
+/// [`StatsError::NotProbability`].
+pub fn holm(p_values: &[f64]) -> Result<Vec<f64>, StatsError> {
+    let order = ascending_order(p_values)?;
+    let mut adjusted = vec![0.0; p_values.len()];
+    let mut most = 0.0f64;
+    // From the smallest up: none is below the one before it.
+    for (before, &i) in order.iter().enumerate() {
+        let left = (p_values.len() - before) as f64;
+        most = most.max((left * p_values[i]).min(1.0));
+        adjusted[i] = most;
+    }
+    Ok(adjusted)
+}
+
+fn ascending_order(p_values: &[f64]) -> Result<Vec<usize>, StatsError> {
+    let bad = |p: &f64| !(0.0..=1.0).contains(p);
+    if let Some(index) = p_values.iter().position(bad) {
+        return Err(StatsError::NotProbability {
+            what: "p_values",
+            index,
+            value: p_values[index],
+        });
+    }
+    let mut order: Vec<usize> = (0..p_values.len()).collect();
+    order.sort_by(|&i, &j| p_values[i].total_cmp(&p_values[j]));
+    Ok(order)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(found: &[f64], expected: &[f64]) {
+        assert_eq!(found.len(), expected.len());
+        for (found, expected) in found.iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-15, "{found} {expected}");
+        }
+    }
+
+    #[test]
+    fn by_hand() {
+        // Sorted 0.01 0.02 0.03 0.5. BH: 0.5, then min(0.04, ·), 0.04, 0.04.
+        let p = [0.03, 0.5, 0.01, 0.02];
+        close(&benjamini_hochberg(&p).unwrap(), &[0.04, 0.5, 0.04, 0.04]);
+        // Holm: 4·0.01, 3·0.02, max(2·0.03, 0.06), 0.5.
+        close(&holm(&p).unwrap(), &[0.06, 0.5, 0.04, 0.06]);
+    }
+
+    #[test]
+    fn none_one_and_not_a_probability() {
+        assert_eq!(benjamini_hochberg(&[]), Ok(vec![]));
+        assert_eq!(holm(&[0.2]), Ok(vec![0.2]));
+        for bad in [-0.1, 1.1, f64::NAN] {
+            let error = holm(&[0.5, bad]).unwrap_err();
+            assert!(matches!(error, StatsError::NotProbability { index: 1, .. }));
+        }
+    }
+}

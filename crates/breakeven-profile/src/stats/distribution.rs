@@ -1,0 +1,100 @@
+//! Tails and upper quantiles of the normal and of Student's t distribution:
+//! `statrs`, with the ends of the ranges made safe.
+
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+
+/// Degrees of freedom from which the t distribution is taken as normal: the
+/// two then differ by less than 1e-4 of any tail up to |t| = 4, while the
+/// incomplete beta function behind t loses more digits the more there are.
+const NORMAL_FROM: f64 = 1e6;
+
+/// P(Z ≤ z) of the standard normal distribution.
+pub(super) fn normal_cdf(z: f64) -> f64 {
+    Normal::standard().cdf(z).clamp(0.0, 1.0)
+}
+
+/// The z with P(Z > z) = `tail`, for a tail strictly between 0 and 1.
+pub(super) fn normal_upper(tail: f64) -> f64 {
+    -Normal::standard().inverse_cdf(tail)
+}
+
+/// P(|Z| ≥ |z|) of the standard normal distribution.
+pub(super) fn normal_two_sided(z: f64) -> f64 {
+    (2.0 * normal_cdf(-z.abs())).min(1.0)
+}
+
+/// P(T > t) of Student's t for t ≥ 0 and `freedom` > 0.
+fn t_tail(t: f64, freedom: f64) -> f64 {
+    if freedom >= NORMAL_FROM {
+        return normal_cdf(-t);
+    }
+    let distribution = StudentsT::new(0.0, 1.0, freedom)
+        .expect("callers pass degrees of freedom that are a positive number");
+    distribution.sf(t).clamp(0.0, 0.5)
+}
+
+/// P(|T| ≥ |t|) of Student's t with `freedom` > 0 degrees of freedom.
+pub(super) fn t_two_sided(t: f64, freedom: f64) -> f64 {
+    2.0 * t_tail(t.abs(), freedom)
+}
+
+/// The t with P(T > t) = `tail`, for a tail strictly between 0 and 1.
+///
+/// Bisection on the tail: sure for any tail and any degrees of freedom, which
+/// the inverse of the incomplete beta function is not. Stops at 1e150.
+pub(super) fn t_upper(tail: f64, freedom: f64) -> f64 {
+    if tail > 0.5 {
+        return -t_upper(1.0 - tail, freedom);
+    }
+    let (mut low, mut high) = (0.0, 1.0);
+    while t_tail(high, freedom) > tail && high < 1e150 {
+        low = high;
+        high *= 2.0;
+    }
+    loop {
+        let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high {
+            return high;
+        }
+        if t_tail(middle, freedom) > tail {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tails_of_the_tables() {
+        assert!((normal_upper(0.025) - 1.959_963_984_540_054).abs() < 1e-12);
+        assert!((normal_two_sided(3.0) - 0.002_699_796_063_260_2).abs() < 1e-12);
+        for (freedom, t) in [
+            (1.0, 12.706_204_736),
+            (2.0, 4.302_652_730),
+            (10.0, 2.228_138_852),
+        ] {
+            assert!((t_upper(0.025, freedom) - t).abs() < 1e-8);
+            assert!((t_two_sided(t, freedom) - 0.05).abs() < 1e-10);
+        }
+    }
+
+    #[test]
+    fn many_degrees_of_freedom_go_over_into_the_normal() {
+        for t in [0.1, 1.0, 3.0] {
+            let (last, normal) = (t_two_sided(t, 0.99 * NORMAL_FROM), normal_two_sided(t));
+            assert!((last / normal - 1.0).abs() < 1e-4);
+        }
+    }
+
+    #[test]
+    fn ends_of_the_ranges() {
+        assert_eq!((normal_two_sided(0.0), t_two_sided(0.0, 3.0)), (1.0, 1.0));
+        assert_eq!(t_two_sided(f64::INFINITY, 3.0), 0.0);
+        assert!(t_upper(1e-300, 1.0).is_finite() && normal_upper(1e-300) > 37.0);
+        assert_eq!(t_upper(0.9, 4.0), -t_upper(1.0 - 0.9, 4.0));
+    }
+}

@@ -1,0 +1,227 @@
+//! The ratio of two sides from their per-run medians: the t-test on logarithms.
+
+use serde::Serialize;
+
+use super::{
+    distribution::{normal_two_sided, normal_upper, t_two_sided, t_upper},
+    error::{StatsError, check_fraction, check_positive},
+    moments::Moments,
+    rank::splits,
+};
+
+/// Where p and the interval of a [`LogRatio`] come from.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogRatioMethod {
+    /// Welch's t-test: the noise between runs is estimated from the runs.
+    Welch {
+        /// Satterthwaite's degrees of freedom.
+        degrees_of_freedom: f64,
+    },
+    /// The noise between runs was given: normal distribution.
+    KnownNoise,
+    /// No spread on either side, so no noise to estimate (a coarse clock, most
+    /// likely): p by exact permutation, and an interval of zero width.
+    Permutation,
+}
+
+/// How much slower (above 1) or faster (below 1) `current` is than `baseline`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct LogRatio {
+    /// Estimate of current / baseline: the ratio of geometric means.
+    pub ratio: f64,
+    /// Lower end of the confidence interval of the ratio.
+    pub lower: f64,
+    /// Upper end of the confidence interval of the ratio.
+    pub upper: f64,
+    /// Confidence level of the interval, such as 0.95.
+    pub level: f64,
+    /// Two-sided p-value of "the ratio is 1".
+    pub p_value: f64,
+    /// Standard error of ln(ratio); for small noise, a relative error.
+    pub standard_error: f64,
+    /// How p and the interval were found.
+    pub method: LogRatioMethod,
+}
+
+/// Welch's t-test on the logarithms of one positive value a run (its median),
+/// at least two runs a side; the sides may differ in number.
+///
+/// Welch (1947, "The generalization of 'Student's' problem") with
+/// Satterthwaite's (1946) degrees of freedom; on logarithms because noise of
+/// timings is relative, so the estimate is a ratio and its interval is never
+/// negative (Kalibera and Jones 2013, "Rigorous benchmarking in reasonable
+/// time", on runs as the unit). Where neither side has any spread the t-test
+/// would claim certainty; p is then that of the permutation test, as in
+/// [`brunner_munzel`](super::brunner_munzel()), and 1 where the sides are equal.
+/// Ends of the interval beyond an `f64` stop at its smallest and largest value.
+///
+/// # Errors
+/// [`StatsError::TooFew`], [`StatsError::NotFinite`],
+/// [`StatsError::NotPositive`], [`StatsError::BadParameter`] for `level`.
+pub fn log_ratio_test(
+    baseline: &[f64],
+    current: &[f64],
+    level: f64,
+) -> Result<LogRatio, StatsError> {
+    check_fraction("level", level)?;
+    let (n0, mean0, share0) = log_mean("baseline", baseline, 2)?;
+    let (n1, mean1, share1) = log_mean("current", current, 2)?;
+    let difference = mean1 - mean0;
+    let squared_error = share0 + share1;
+    if squared_error == 0.0 {
+        let p_value = if difference == 0.0 {
+            1.0
+        } else {
+            2.0 / splits(baseline.len(), current.len())
+        };
+        let method = LogRatioMethod::Permutation;
+        return Ok(result(difference, 0.0, 0.0, level, p_value, method));
+    }
+    let degrees_of_freedom = squared_error * squared_error
+        / (share0 * share0 / (n0 - 1.0) + share1 * share1 / (n1 - 1.0));
+    let error = squared_error.sqrt();
+    Ok(result(
+        difference,
+        error,
+        error * t_upper((1.0 - level) / 2.0, degrees_of_freedom),
+        level,
+        t_two_sided(difference / error, degrees_of_freedom),
+        LogRatioMethod::Welch { degrees_of_freedom },
+    ))
+}
+
+/// [`log_ratio_test`] with the noise between runs known from elsewhere, such
+/// as a history of runs: one run a side is then enough.
+///
+/// `noise` is the standard deviation of ln(median) from run to run, which for
+/// small noise is the relative one: 0.02 is 2 %. Normal (z) test and interval,
+/// with standard error noise·√(1/n₀ + 1/n₁).
+///
+/// # Errors
+/// As [`log_ratio_test`], and [`StatsError::BadParameter`] for `noise`.
+pub fn log_ratio_with_noise(
+    baseline: &[f64],
+    current: &[f64],
+    noise: f64,
+    level: f64,
+) -> Result<LogRatio, StatsError> {
+    check_fraction("level", level)?;
+    if !(1e-9..=10.0).contains(&noise) {
+        return Err(StatsError::BadParameter {
+            name: "noise",
+            value: noise,
+            expected: "between 1e-9 and 10 (0.02 is 2 %)",
+        });
+    }
+    let (n0, mean0, _) = log_mean("baseline", baseline, 1)?;
+    let (n1, mean1, _) = log_mean("current", current, 1)?;
+    let difference = mean1 - mean0;
+    let error = noise * (n0.recip() + n1.recip()).sqrt();
+    Ok(result(
+        difference,
+        error,
+        error * normal_upper((1.0 - level) / 2.0),
+        level,
+        normal_two_sided(difference / error),
+        LogRatioMethod::KnownNoise,
+    ))
+}
+
+/// Number of runs, mean of their logarithms, and that mean's squared standard
+/// error (0 for one run).
+fn log_mean(
+    what: &'static str,
+    runs: &[f64],
+    needed: usize,
+) -> Result<(f64, f64, f64), StatsError> {
+    check_positive(what, runs, needed)?;
+    let logs: Vec<f64> = runs.iter().map(|run| run.ln()).collect();
+    let moments = Moments::of(&logs)?;
+    let n = runs.len() as f64;
+    let mean = moments.mean().expect("checked: at least one run");
+    Ok((n, mean, moments.variance().unwrap_or(0.0) / n))
+}
+
+fn result(
+    difference: f64,
+    standard_error: f64,
+    reach: f64,
+    level: f64,
+    p_value: f64,
+    method: LogRatioMethod,
+) -> LogRatio {
+    let ratio = |log: f64| log.exp().clamp(f64::MIN_POSITIVE, f64::MAX);
+    LogRatio {
+        ratio: ratio(difference),
+        lower: ratio(difference - reach),
+        upper: ratio(difference + reach),
+        level,
+        p_value,
+        standard_error,
+        method,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::f64::consts::E;
+
+    use super::*;
+
+    #[test]
+    fn welch_by_hand() {
+        // Logs 0, 2 and 3, 5: means 1 and 4, variances 2, error √2, 2 degrees
+        // of freedom, t = 3/√2. For 2 degrees P(|T| ≥ t) = 1 − t/√(t² + 2).
+        let test = log_ratio_test(&[1.0, E * E], &[E.powi(3), E.powi(5)], 0.95).unwrap();
+        let t = 3.0 / 2f64.sqrt();
+        assert!((test.ratio.ln() - 3.0).abs() < 1e-12);
+        assert!((test.standard_error - 2f64.sqrt()).abs() < 1e-12);
+        assert!((test.p_value - (1.0 - t / (t * t + 2.0).sqrt())).abs() < 1e-12);
+        let LogRatioMethod::Welch { degrees_of_freedom } = test.method else {
+            panic!("{:?}", test.method);
+        };
+        assert!((degrees_of_freedom - 2.0).abs() < 1e-12);
+        assert!(test.lower < 1.0 && test.upper > test.ratio);
+    }
+
+    #[test]
+    fn no_spread_is_not_certainty() {
+        let test = log_ratio_test(&[100.0; 2], &[101.0; 2], 0.95).unwrap();
+        assert_eq!(test.method, LogRatioMethod::Permutation);
+        assert!((test.p_value - 1.0 / 3.0).abs() < 1e-15);
+        assert_eq!((test.lower, test.upper), (test.ratio, test.ratio));
+        let same = log_ratio_test(&[100.0; 3], &[100.0; 4], 0.95).unwrap();
+        assert_eq!((same.ratio, same.p_value), (1.0, 1.0));
+    }
+
+    #[test]
+    fn one_run_a_side_with_known_noise() {
+        // Error 0.03·√2; ln 1.1 is 2.2465 of those away; 1.96 reach.
+        let test = log_ratio_with_noise(&[100.0], &[110.0], 0.03, 0.95).unwrap();
+        let error = 0.03 * 2f64.sqrt();
+        assert!((test.ratio - 1.1).abs() < 1e-12);
+        assert!((test.standard_error - error).abs() < 1e-15);
+        assert!((test.p_value - 0.024_672).abs() < 1e-5);
+        let reach = 1.959_963_984_540_054 * error;
+        assert!((test.upper.ln() - (1.1f64.ln() + reach)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn refusals() {
+        assert!(matches!(
+            log_ratio_test(&[1.0], &[1.0, 2.0], 0.95),
+            Err(StatsError::TooFew {
+                what: "baseline",
+                ..
+            })
+        ));
+        assert!(matches!(
+            log_ratio_test(&[1.0, 0.0], &[1.0, 2.0], 0.95),
+            Err(StatsError::NotPositive { index: 1, .. })
+        ));
+        assert!(log_ratio_test(&[1.0, 2.0], &[1.0, 2.0], 1.0).is_err());
+        assert!(log_ratio_with_noise(&[1.0], &[2.0], 0.0, 0.95).is_err());
+        assert!(log_ratio_with_noise(&[1.0], &[2.0], f64::NAN, 0.95).is_err());
+    }
+}

@@ -1,0 +1,105 @@
+//! Quantiles of a sample.
+
+use super::error::{StatsError, check_finite};
+
+/// The `q`-quantile (0 ≤ q ≤ 1) of an ascending sample, interpolated between
+/// the two nearest order statistics: type 7 of Hyndman and Fan (1996, "Sample
+/// quantiles in statistical packages"), the default of NumPy and R.
+///
+/// # Errors
+/// [`StatsError::TooFew`] for no values, [`StatsError::NotFinite`],
+/// [`StatsError::NotSorted`], [`StatsError::BadParameter`] for `q`.
+pub fn quantile(sorted: &[f64], q: f64) -> Result<f64, StatsError> {
+    check_finite("sorted", sorted, 1)?;
+    if let Some(before) = sorted.windows(2).position(|pair| pair[0] > pair[1]) {
+        return Err(StatsError::NotSorted {
+            what: "sorted",
+            index: before + 1,
+        });
+    }
+    if !(0.0..=1.0).contains(&q) {
+        return Err(StatsError::BadParameter {
+            name: "q",
+            value: q,
+            expected: "between 0 and 1",
+        });
+    }
+    Ok(quantile_of_sorted(sorted, q))
+}
+
+/// The median of a sample in any order.
+///
+/// # Errors
+/// [`StatsError::TooFew`] for no values, [`StatsError::NotFinite`].
+pub fn median(values: &[f64]) -> Result<f64, StatsError> {
+    check_finite("values", values, 1)?;
+    Ok(median_in_place(&mut values.to_vec()))
+}
+
+/// [`quantile`] of values known to be finite, ascending and at least one.
+pub(super) fn quantile_of_sorted(sorted: &[f64], q: f64) -> f64 {
+    let position = q * (sorted.len() - 1) as f64;
+    let below = whole(position).min(sorted.len() - 1);
+    let above = (below + 1).min(sorted.len() - 1);
+    let (low, high) = (sorted[below], sorted[above]);
+    let part = position - below as f64;
+    (low * (1.0 - part) + high * part).clamp(low, high)
+}
+
+/// Median by selection in linear time; reorders the values, which are finite
+/// and at least one.
+pub(super) fn median_in_place(values: &mut [f64]) -> f64 {
+    let middle = values.len() / 2;
+    let odd = values.len() % 2 == 1;
+    let (below, &mut upper, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
+    if odd {
+        return upper;
+    }
+    let lower = below.iter().copied().fold(f64::MIN, f64::max);
+    f64::midpoint(lower, upper)
+}
+
+/// The whole part of a number that is not negative.
+#[expect(
+    clippy::cast_sign_loss,
+    reason = "callers pass positions, which are 0 or more"
+)]
+pub(super) fn whole(position: f64) -> usize {
+    position as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn type_7_by_hand() {
+        let sorted = [10.0, 20.0, 40.0, 80.0];
+        assert_eq!(quantile(&sorted, 0.0), Ok(10.0));
+        assert_eq!(quantile(&sorted, 1.0), Ok(80.0));
+        // (n - 1) q = 1.5: halfway from 20 to 40.
+        assert_eq!(quantile(&sorted, 0.5), Ok(30.0));
+        // (n - 1) q = 2.25: a quarter of the way from 40 to 80.
+        assert_eq!(quantile(&sorted, 0.75), Ok(50.0));
+        assert_eq!(quantile(&[7.0], 0.3), Ok(7.0));
+    }
+
+    #[test]
+    fn median_of_odd_and_even() {
+        assert_eq!(median(&[5.0, 1.0, 3.0]), Ok(3.0));
+        assert_eq!(median(&[5.0, 1.0, 3.0, 4.0]), Ok(3.5));
+        assert_eq!(median(&[2.0]), Ok(2.0));
+    }
+
+    #[test]
+    fn refusals() {
+        assert!(matches!(quantile(&[], 0.5), Err(StatsError::TooFew { .. })));
+        assert!(matches!(
+            quantile(&[1.0, 3.0, 2.0], 0.5),
+            Err(StatsError::NotSorted { index: 2, .. })
+        ));
+        assert!(quantile(&[1.0], 1.1).is_err());
+        assert!(quantile(&[1.0], f64::NAN).is_err());
+        assert!(median(&[f64::NAN]).is_err());
+    }
+}

@@ -1,0 +1,126 @@
+//! How many runs would settle a comparison.
+
+use super::{
+    distribution::{normal_upper, t_upper},
+    error::{StatsError, check_fraction},
+};
+
+/// More runs than anyone will make; also where the search ends.
+const MOST_RUNS: f64 = 1e9;
+
+/// Runs needed on each of two sides for the two-sided
+/// [`log_ratio_test`](super::log_ratio_test()) at error rate `alpha` to find a true
+/// ratio of `effect_ratio` (1.05 or 0.95: 5 % slower or faster) with
+/// probability `power`, when per-run medians vary by `cv_between_runs` (0.02:
+/// 2 %). At least 2.
+///
+/// The smallest n with n ≥ 2 (σ/δ)² (t_{α/2} + t_{1−power})², t on 2(n − 1)
+/// degrees of freedom (Julious 2004, "Sample sizes for clinical trials with
+/// normal data", section 3; Snedecor and Cochran 1989, section 6.14), with
+/// δ = |ln effect_ratio| and σ = √ln(1 + cv²), the log-normal's (Aitchison and
+/// Brown 1957). The search starts from the same formula with normal quantiles,
+/// which is never larger.
+///
+/// # Errors
+/// [`StatsError::BadParameter`]; also for an effect so small beside the noise
+/// that it would take more than 1e9 runs.
+pub fn runs_needed(
+    cv_between_runs: f64,
+    effect_ratio: f64,
+    alpha: f64,
+    power: f64,
+) -> Result<u64, StatsError> {
+    check_fraction("alpha", alpha)?;
+    check_fraction("power", power)?;
+    let effect = effect_ratio.ln().abs();
+    if !effect.is_finite() || effect == 0.0 {
+        return Err(StatsError::BadParameter {
+            name: "effect_ratio",
+            value: effect_ratio,
+            expected: "a positive ratio other than 1",
+        });
+    }
+    if !(0.0..=1e6).contains(&cv_between_runs) {
+        return Err(StatsError::BadParameter {
+            name: "cv_between_runs",
+            value: cv_between_runs,
+            expected: "between 0 and 1e6 (0.02 is 2 %)",
+        });
+    }
+    // A power below α/2 needs no runs at all; quantiles then cancel or cross.
+    let squared = |critical: f64, beyond: f64| (critical + beyond).max(0.0).powi(2);
+    let scale = 2.0 * (cv_between_runs * cv_between_runs).ln_1p() / (effect * effect);
+    let start = scale * squared(normal_upper(alpha / 2.0), normal_upper(1.0 - power));
+    if !(0.0..=MOST_RUNS).contains(&start) {
+        return Err(StatsError::BadParameter {
+            name: "effect_ratio",
+            value: effect_ratio,
+            expected: "further from 1: beside this noise, 1e9 runs would not show it",
+        });
+    }
+    let enough = |n: f64| {
+        let freedom = 2.0 * (n - 1.0);
+        n >= scale * squared(t_upper(alpha / 2.0, freedom), t_upper(1.0 - power, freedom))
+    };
+    Ok(first(start.ceil().max(2.0), enough))
+}
+
+/// The first whole number from `start` on that is enough; more is enough too.
+#[expect(
+    clippy::cast_sign_loss,
+    reason = "starts from at least 2 and only grows"
+)]
+fn first(start: f64, enough: impl Fn(f64) -> bool) -> u64 {
+    let (mut low, mut step) = (start - 1.0, 1.0);
+    while !enough(low + step) {
+        low += step;
+        step *= 2.0;
+    }
+    let mut high = low + step;
+    while high - low > 1.0 {
+        let middle = (low + 0.5 * (high - low)).floor();
+        if enough(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    high as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_standardised_effect_of_one_takes_seventeen() {
+        // The textbook case: d = 1, 5 %, 80 %: 16 by normal quantiles
+        // (2·(1.96 + 0.84)² = 15.7), 17 by t.
+        let cv = (0.01f64.powi(2).exp() - 1.0).sqrt();
+        assert_eq!(runs_needed(cv, 0.01f64.exp(), 0.05, 0.8), Ok(17));
+    }
+
+    #[test]
+    fn faster_and_slower_take_the_same() {
+        let slower = runs_needed(0.02, 1.05, 0.05, 0.8).unwrap();
+        assert_eq!(runs_needed(0.02, 1.0 / 1.05, 0.05, 0.8), Ok(slower));
+        assert!(runs_needed(0.04, 1.05, 0.05, 0.8).unwrap() > slower);
+        assert_eq!(runs_needed(0.0, 1.05, 0.05, 0.8), Ok(2));
+    }
+
+    #[test]
+    fn refusals() {
+        for (cv, effect, alpha, power) in [
+            (0.02, 1.0, 0.05, 0.8),
+            (0.02, -1.0, 0.05, 0.8),
+            (0.02, f64::NAN, 0.05, 0.8),
+            (-0.1, 1.05, 0.05, 0.8),
+            (f64::NAN, 1.05, 0.05, 0.8),
+            (0.02, 1.05, 0.0, 0.8),
+            (0.02, 1.05, 0.05, 1.0),
+            (0.5, 1.0 + 1e-9, 0.05, 0.8),
+        ] {
+            assert!(runs_needed(cv, effect, alpha, power).is_err());
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Figures with their units, for people: three significant digits, and the
+//! prefix chosen so that the number before it stays short.
+//!
+//! A figure that is not a finite number is printed as [`UNKNOWN`].
+
+/// What stands where a figure is not known.
+pub const UNKNOWN: &str = "–";
+
+/// Units of time: ns in one, name.
+const TIME: [(f64, &str); 7] = [
+    (1e-3, "ps"),
+    (1.0, "ns"),
+    (1e3, "µs"),
+    (1e6, "ms"),
+    (1e9, "s"),
+    (60e9, "min"),
+    (3600e9, "h"),
+];
+
+/// Binary units of memory: bytes in one, name.
+const MEMORY: [(f64, &str); 5] = [
+    (1.0, "B"),
+    (1024.0, "KiB"),
+    (1_048_576.0, "MiB"),
+    (1_073_741_824.0, "GiB"),
+    (1_099_511_627_776.0, "TiB"),
+];
+
+/// Decimal prefixes of rates.
+const DECIMAL: [(f64, &str); 6] = [
+    (1.0, ""),
+    (1e3, "k"),
+    (1e6, "M"),
+    (1e9, "G"),
+    (1e12, "T"),
+    (1e15, "P"),
+];
+
+/// A duration given in ns: `812 ns`, `1.24 ms`, `3.01 s`, `16.7 min`.
+/// Negative for differences: `-1.24 ms`.
+pub fn time(ns: f64) -> String {
+    if ns == 0.0 {
+        return "0 ns".to_owned();
+    }
+    scaled(ns, &TIME).map_or_else(unknown, |(digits, unit)| format!("{digits} {unit}"))
+}
+
+/// A size of memory in binary units, without zeros at the end: `512 B`, `10 KiB`, `1.5 GiB`.
+pub fn bytes(bytes: u64) -> String {
+    scaled(bytes as f64, &MEMORY).map_or_else(unknown, |(digits, unit)| {
+        let digits = match digits.contains('.') {
+            true => digits.trim_end_matches('0').trim_end_matches('.'),
+            false => &digits,
+        };
+        format!("{digits} {unit}")
+    })
+}
+
+/// A rate of data in decimal units: `12.3 GB/s`.
+pub fn bytes_per_s(rate: f64) -> String {
+    decimal(rate, "B/s")
+}
+
+/// A rate of floating-point operations: `1.23 GFLOP/s`.
+pub fn flops_per_s(rate: f64) -> String {
+    decimal(rate, "FLOP/s")
+}
+
+/// A rate of things that have no unit: `12.3 /s`, `1 234 /s`, `1.23 M/s`.
+/// Up to a million the number itself is shown, in groups of three: counts are
+/// read more easily so than with a `k`.
+pub fn per_s(rate: f64) -> String {
+    if (999.5..999_999.5).contains(&rate.abs()) {
+        format!("{} /s", grouped(rate))
+    } else {
+        decimal(rate, "/s")
+    }
+}
+
+/// A fraction as a percentage with one decimal: `12.3 %`.
+pub fn percent(fraction: f64) -> String {
+    let percent = (fraction * 1000.0).round() / 10.0;
+    if percent.is_finite() {
+        // Adding zero makes a plain zero of a negative one.
+        format!("{:.1} %", percent + 0.0)
+    } else {
+        unknown()
+    }
+}
+
+fn unknown() -> String {
+    UNKNOWN.to_owned()
+}
+
+fn decimal(value: f64, unit: &str) -> String {
+    if value == 0.0 {
+        return format!("0 {unit}");
+    }
+    scaled(value, &DECIMAL).map_or_else(unknown, |(digits, prefix)| {
+        format!("{digits} {prefix}{unit}")
+    })
+}
+
+/// The value's digits in the greatest unit in which it is, after rounding, at
+/// least one. `None` for what is not finite.
+fn scaled(value: f64, units: &[(f64, &'static str)]) -> Option<(String, &'static str)> {
+    if !value.is_finite() {
+        return None;
+    }
+    for (index, (size, name)) in units.iter().enumerate() {
+        // Where this unit gives way to the next: 1000 of it, or one of the next
+        // where that is more (1024 bytes). Seconds and minutes go up to 1000 too.
+        let most = match units.get(index + 1) {
+            Some((next, _)) => (next / size).max(1000.0),
+            None => f64::INFINITY,
+        };
+        let (digits, rounded) = three_digits(value / size);
+        if rounded.abs() < most {
+            return Some((digits, name));
+        }
+    }
+    None
+}
+
+/// Three significant digits, all digits from 1000 on in groups; and the number
+/// that they show.
+fn three_digits(value: f64) -> (String, f64) {
+    let decimals = match value.abs() {
+        magnitude if magnitude < 9.995 => 2,
+        magnitude if magnitude < 99.95 => 1,
+        magnitude if magnitude < 999.5 => 0,
+        _ => return (grouped(value), value.round()),
+    };
+    let digits = format!("{value:.decimals$}");
+    let rounded = digits.parse().unwrap_or(value);
+    (digits, rounded)
+}
+
+/// A whole number in groups of three: `12 345`.
+fn grouped(value: f64) -> String {
+    let digits = format!("{:.0}", value.abs());
+    let mut text = String::from(if value < 0.0 { "-" } else { "" });
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times() {
+        for (ns, text) in [
+            (0.0, "0 ns"),
+            (0.000_5, "0.50 ps"),
+            (0.123_4, "123 ps"),
+            (1.0, "1.00 ns"),
+            (812.0, "812 ns"),
+            (812_000.0, "812 µs"),
+            (1_240_000.0, "1.24 ms"),
+            (3_010_000_000.0, "3.01 s"),
+            (61e9, "61.0 s"),
+            (1000e9, "16.7 min"),
+            (60_000e9, "16.7 h"),
+            (9.3e18, "2 583 333 h"),
+            (-1_240_000.0, "-1.24 ms"),
+        ] {
+            assert_eq!(time(ns), text, "{ns}");
+        }
+    }
+
+    #[test]
+    fn rounding_crosses_into_the_next_unit() {
+        for (ns, text) in [
+            (999_400.0, "999 µs"),
+            (999_500.0, "1.00 ms"),
+            (999_960.0, "1.00 ms"),
+            (9_994.0, "9.99 µs"),
+            (9_996.0, "10.0 µs"),
+            (99_960.0, "100 µs"),
+        ] {
+            assert_eq!(time(ns), text, "{ns}");
+        }
+        assert_eq!(bytes_per_s(999.7e6), "1.00 GB/s");
+        assert_eq!(bytes(1_048_575), "1 MiB");
+    }
+
+    #[test]
+    fn memory() {
+        for (size, text) in [
+            (0, "0 B"),
+            (512, "512 B"),
+            (1000, "1 000 B"),
+            (1023, "1 023 B"),
+            (1024, "1 KiB"),
+            (10 * 1024, "10 KiB"),
+            (1_610_612_736, "1.5 GiB"),
+            (64 << 30, "64 GiB"),
+            (u64::MAX, "16 777 216 TiB"),
+        ] {
+            assert_eq!(bytes(size), text, "{size}");
+        }
+    }
+
+    #[test]
+    fn rates() {
+        assert_eq!(bytes_per_s(12.3e9), "12.3 GB/s");
+        assert_eq!(bytes_per_s(0.0), "0 B/s");
+        assert_eq!(flops_per_s(1.234e9), "1.23 GFLOP/s");
+        assert_eq!(flops_per_s(2e18), "2 000 PFLOP/s");
+        assert_eq!(per_s(0.25), "0.25 /s");
+        assert_eq!(per_s(12.34), "12.3 /s");
+        assert_eq!(per_s(999.6), "1 000 /s");
+        assert_eq!(per_s(1234.4), "1 234 /s");
+        assert_eq!(per_s(999_999.0), "999 999 /s");
+        assert_eq!(per_s(999_999.6), "1.00 M/s");
+        assert_eq!(per_s(1.23e6), "1.23 M/s");
+    }
+
+    #[test]
+    fn percentages() {
+        assert_eq!(percent(0.1234), "12.3 %");
+        assert_eq!(percent(-0.0001), "0.0 %");
+        assert_eq!(percent(-0.05), "-5.0 %");
+        assert_eq!(percent(12.0), "1200.0 %");
+    }
+
+    #[test]
+    fn what_is_not_finite_is_unknown() {
+        for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            for print in [time, bytes_per_s, flops_per_s, per_s, percent] {
+                assert_eq!(print(value), UNKNOWN);
+            }
+        }
+    }
+
+    #[test]
+    fn any_number_prints_short() {
+        for exponent in -300..300 {
+            let text = time(1.2345 * 10f64.powi(exponent));
+            assert!(exponent > 17 || text.chars().count() <= 8, "{text}");
+        }
+    }
+}

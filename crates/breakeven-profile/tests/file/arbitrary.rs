@@ -1,0 +1,204 @@
+//! Any profile that a file can hold.
+
+use std::collections::BTreeSet;
+
+use breakeven_profile::profile::{
+    Bandwidth, BreakEven, Clock, Cpu, Environment, Evidence, Failure, Gpu, Operation, Peak,
+    Profile, Run,
+};
+use breakeven_profile::stats::Moments;
+use proptest::collection::{btree_map, vec};
+use proptest::option::of;
+use proptest::prelude::*;
+use serde_json::Value;
+
+/// A profile that a file can hold: no key twice, no empty name, finite numbers.
+pub(super) fn profile() -> impl Strategy<Value = Profile> {
+    let header = (of(text()), of(text()), any::<bool>());
+    (header, environment(), evidence(), vec(operation(), 0..5)).prop_map(
+        |((created, generator, interrupted), environment, evidence, mut operations)| {
+            let mut keys = BTreeSet::new();
+            operations.retain(|operation| keys.insert(operation.key()));
+            Profile {
+                created,
+                generator,
+                interrupted,
+                environment,
+                evidence,
+                operations,
+            }
+        },
+    )
+}
+
+fn text() -> impl Strategy<Value = String> {
+    any::<String>()
+}
+
+fn name() -> impl Strategy<Value = String> {
+    "(?s).{1,6}"
+}
+
+fn number() -> impl Strategy<Value = f64> {
+    use proptest::num::f64::{NEGATIVE, NORMAL, POSITIVE, SUBNORMAL, ZERO};
+    POSITIVE | NEGATIVE | NORMAL | SUBNORMAL | ZERO
+}
+
+fn times() -> impl Strategy<Value = Vec<u64>> {
+    vec(0..=1u64 << 63, 0..6)
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        number().prop_map(Value::from),
+        text().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 12, 3, |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..3).prop_map(Value::from),
+            btree_map(text(), inner, 0..3).prop_map(|map| map.into_iter().collect()),
+        ]
+    })
+}
+
+fn run() -> impl Strategy<Value = Run> {
+    let moments = vec(-1e9..1e15_f64, 0..6).prop_map(|values| Moments::of(&values).unwrap());
+    let first = of(0..=1u64 << 63);
+    let phases = btree_map(text(), times(), 0..3);
+    (times(), of(moments), first, times(), phases).prop_map(
+        |(samples_ns, moments, first_call_ns, warmup_ns, phases_ns)| Run {
+            samples_ns,
+            moments,
+            first_call_ns,
+            warmup_ns,
+            phases_ns,
+        },
+    )
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let key = (name(), text(), of(any::<u64>()));
+    let counts = [
+        of(any::<u64>()),
+        of(any::<u64>()),
+        of(any::<u64>()),
+        of(any::<u64>()),
+    ];
+    let failure = (text(), text()).prop_map(|(kind, message)| Failure { kind, message });
+    let attributes = btree_map(text(), value(), 0..3);
+    let rest = (attributes, of(failure), vec(run(), 0..4));
+    (key, of(text()), counts, rest).prop_map(
+        |((name, device, size), workload, [items, bytes, flops, memory_bytes], rest)| Operation {
+            name,
+            device,
+            size,
+            workload,
+            items,
+            bytes,
+            flops,
+            memory_bytes,
+            attributes: rest.0,
+            failure: rest.1,
+            runs: rest.2,
+        },
+    )
+}
+
+fn environment() -> impl Strategy<Value = Environment> {
+    let cores = (of(any::<u64>()), of(any::<u64>()), of(number()));
+    let cpu = (
+        of(text()),
+        cores,
+        vec(text(), 0..3),
+        of(any::<u64>()),
+        of(any::<u64>()),
+    )
+        .prop_map(
+            |(model, cores, simd, memory_bytes, usable_memory_bytes)| Cpu {
+                model,
+                logical_cores: cores.0,
+                physical_cores: cores.1,
+                usable_cores: cores.2,
+                simd,
+                memory_bytes,
+                usable_memory_bytes,
+            },
+        );
+    let clock = (text(), number(), number()).prop_map(|(source, read_ns, resolution_ns)| Clock {
+        source,
+        read_ns,
+        resolution_ns,
+    });
+    let texts = [of(text()), of(text()), of(text()), of(text()), of(text())];
+    (texts, of(cpu), vec(gpu(), 0..3), of(clock)).prop_map(
+        |([os, arch, revision, build_profile, host], cpu, gpus, clock)| Environment {
+            os,
+            arch,
+            cpu,
+            gpus,
+            clock,
+            revision,
+            build_profile,
+            host,
+        },
+    )
+}
+
+fn gpu() -> impl Strategy<Value = Gpu> {
+    let texts = [of(text()), of(text()), of(text()), of(text()), of(text())];
+    (text(), texts, of(any::<u64>())).prop_map(
+        |(id, [name, kind, backend, driver, kernel_clock], memory_bytes)| Gpu {
+            id,
+            name,
+            kind,
+            backend,
+            memory_bytes,
+            driver,
+            kernel_clock,
+        },
+    )
+}
+
+fn evidence() -> impl Strategy<Value = Evidence> {
+    let rates = [
+        of(number()),
+        of(number()),
+        of(number()),
+        of(number()),
+        of(number()),
+    ];
+    let peak = (text(), rates, vec((any::<u64>(), number()), 0..3)).prop_map(
+        |(device, [memory, flops, launch, upload, download], points)| Peak {
+            device,
+            memory_bytes_per_s: memory,
+            memory: points
+                .into_iter()
+                .map(|(working_set_bytes, bytes_per_s)| Bandwidth {
+                    working_set_bytes,
+                    bytes_per_s,
+                })
+                .collect(),
+            flops_per_s: flops,
+            launch_ns: launch,
+            upload_bytes_per_s: upload,
+            download_bytes_per_s: download,
+        },
+    );
+    let sizes = (of(number()), of([number(), number()]), of(number()));
+    let found = ([text(), text(), text()], sizes).prop_map(|([operation, device, over], sizes)| {
+        BreakEven {
+            operation,
+            device,
+            over,
+            size: sizes.0,
+            interval: sizes.1,
+            tested_to: sizes.2,
+        }
+    });
+    (vec(peak, 0..3), vec(found, 0..3))
+        .prop_map(|(peaks, break_even)| Evidence { peaks, break_even })
+}

@@ -1,0 +1,135 @@
+//! The errors' words: what, where, what to do, in one line.
+
+use std::io::{self, Read};
+
+use breakeven_profile::file::{self, FileErrorKind};
+use insta::assert_snapshot;
+
+use super::{parse, with_operations};
+
+fn refused(text: impl AsRef<[u8]>) -> String {
+    parse(text).unwrap_err().to_string()
+}
+
+fn refused_operations(operations: &str) -> String {
+    refused(with_operations(operations))
+}
+
+#[test]
+fn no_profile_at_all() {
+    assert_snapshot!(refused(""), @"profile.json:1:0: the file is empty; write the profile again");
+    assert_snapshot!(refused(" \n\n "), @"profile.json:3:1: the file is empty; write the profile again");
+    assert_snapshot!(refused("[1, 2]"), @"profile.json:1:1: not a breakeven profile: it is a JSON list, and a profile is an object");
+    assert_snapshot!(refused("<html>"), @"profile.json:1:1: not a breakeven profile: it looks like HTML or XML");
+    assert_snapshot!(refused(b"\x1f\x8b\x08\x00"), @"profile.json:1:1: not a breakeven profile: it is a gzip file; decompress it first");
+    assert_snapshot!(refused(b"\xff\xfe{\0"), @"profile.json:1:1: not a breakeven profile: it is UTF-16 text; save it as UTF-8");
+    assert_snapshot!(refused("{}"), @r#"profile.json:1:2: not a breakeven profile: it has no "format", it is an empty object; a profile begins {"format": "breakeven-profile", "version": 1"#);
+    assert_snapshot!(refused(r#"{"context": {}, "benchmarks": [], "version": "1.0.0"}"#), @r#"profile.json:1:53: not a breakeven profile: it has no "format", its first keys are context, benchmarks, version; a profile begins {"format": "breakeven-profile", "version": 1"#);
+    assert_snapshot!(refused(r#"{"format": "criterion"}"#), @r#"profile.json:1:23: format: not a breakeven profile: "format" is "criterion", not "breakeven-profile""#);
+    assert_snapshot!(refused("[".repeat(100_000)), @"profile.json:1:1: not a breakeven profile: it is a JSON list, and a profile is an object");
+}
+
+#[test]
+fn another_version() {
+    assert_snapshot!(refused(r#"{"format": "breakeven-profile"}"#), @r#"profile.json:1:31: the profile has no "version"; add "version": 1"#);
+    assert_snapshot!(refused(r#"{"format": "breakeven-profile", "version": 2, "operations": 7}"#), @"profile.json:1:45: version: the profile is of version 2 and this build reads up to version 1; update breakeven, or write the profile again with this one");
+    assert_snapshot!(refused(r#"{"version": 2, "format": "breakeven-profile"}"#), @"profile.json:1:45: version: the profile is of version 2 and this build reads up to version 1; update breakeven, or write the profile again with this one");
+    assert_snapshot!(refused(r#"{"format": "breakeven-profile", "version": "1"}"#), @r#"profile.json:1:47: version: "1" is no version of the profile format; write "version": 1"#);
+    assert_snapshot!(refused(r#"{"format": "breakeven-profile", "version": 0}"#), @r#"profile.json:1:45: version: 0 is no version of the profile format; write "version": 1"#);
+}
+
+#[test]
+fn broken_text() {
+    assert_snapshot!(refused("{\"format\": \"breakeven-profile\",\n\"version\": 1, \"operations\": [{\"name\": \"a\", \"samples_ns\": [1,"), @"profile.json:2:60: operations[0].samples_ns: the file ends early, in the middle of the profile; its writer was stopped or the copy is incomplete: copy or measure again");
+    assert_snapshot!(refused_operations("{\"name\": \"a\",\n}"), @"profile.json:3:1: operations[0]: not valid JSON: trailing comma");
+    assert_snapshot!(refused(with_operations("") + "\n{}"), @"profile.json:3:1: not valid JSON: something follows the end of the profile; a file holds one profile");
+    assert_snapshot!(refused(b"{\"format\": \"break\xffeven\"}"), @"profile.json:1:18: format: not valid JSON: a text is not UTF-8; save the file as UTF-8");
+    let deep = "[".repeat(100_000);
+    assert_snapshot!(refused_operations(&format!(r#"{{"name": "a", "attributes": {{"x": {deep}"#)), @"profile.json:2:173: operations[0].attributes.x[0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0]…: not valid JSON: lists or objects are nested more than 120 deep");
+    assert_snapshot!(refused_operations(&deep), @"profile.json:2:16: operations[0]: invalid type: list, expected an operation, an object with a name");
+}
+
+#[test]
+fn wrong_times() {
+    let samples = |list: &str| {
+        refused_operations(&format!(
+            "{{\"name\": \"a\", \"runs\": [\n{{\"samples_ns\": {list}}}]}}"
+        ))
+    };
+    assert_snapshot!(samples("[1, 2, -5]"), @"profile.json:3:25: operations[0].runs[0].samples_ns[2]: invalid value: integer `-5`, expected a time in ns, a number from 0 to 2^63");
+    assert_snapshot!(samples("[1, -0.5]"), @"profile.json:3:24: operations[0].runs[0].samples_ns[1]: invalid value: floating point `-0.5`, expected a time in ns, a number from 0 to 2^63");
+    assert_snapshot!(samples("[null]"), @"profile.json:3:20: operations[0].runs[0].samples_ns[0]: invalid type: null, expected a time in ns, a number from 0 to 2^63");
+    assert_snapshot!(samples("[\"1 ms\"]"), @r#"profile.json:3:22: operations[0].runs[0].samples_ns[0]: invalid type: string "1 ms", expected a time in ns, a number from 0 to 2^63"#);
+    assert_snapshot!(samples("[9223372036854775809]"), @"profile.json:3:36: operations[0].runs[0].samples_ns[0]: invalid value: integer `9223372036854775809`, expected a time in ns, a number from 0 to 2^63");
+    assert_snapshot!(samples("[1e999]"), @"profile.json:3:22: operations[0].runs[0].samples_ns[0]: not valid JSON: number out of range");
+    assert_snapshot!(samples("812000"), @"profile.json:3:22: operations[0].runs[0].samples_ns: invalid type: integer `812000`, expected a list of times in ns");
+    assert_snapshot!(refused_operations(r#"{"name": "a", "runs": [{"samples_ns": [], "phases_ns": {"kernel": [1, true]}}]}"#), @"profile.json:2:89: operations[0].runs[0].phases_ns.kernel[1]: invalid type: boolean `true`, expected a time in ns, a number from 0 to 2^63");
+    assert_snapshot!(refused_operations(r#"{"name": "a", "runs": [{"samples_ns": [], "phases_ns": {"kernel": [1], "kernel": []}}]}"#), @r#"profile.json:2:99: operations[0].runs[0].phases_ns: the phase "kernel" is there twice"#);
+    assert_snapshot!(refused_operations(r#"{"name": "a", "runs": [{"samples_ns": [], "first_call_ns": -1}]}"#), @"profile.json:2:77: operations[0].runs[0].first_call_ns: invalid value: integer `-1`, expected a time in ns, a number from 0 to 2^63");
+}
+
+#[test]
+fn wrong_operations() {
+    assert_snapshot!(refused_operations(r#"{"name": "a"}, {"name": "b"},
+        {"name": "a", "size": null, "device": "cpu"}
+        "#), @"profile.json:3:52: operations[2]: the same operation as operations[0], a on cpu; give them different sizes, or put both in one operation as two runs");
+    assert_snapshot!(refused_operations(r#"{"name": "a", "samples_ns": [], "runs": []}"#), @"profile.json:2:58: operations[0]: it has both samples_ns and runs; keep one of them");
+    assert_snapshot!(refused_operations(r#"{"name": ""}"#), @"profile.json:2:27: operations[0].name: the name is empty; an operation is told by its name");
+    assert_snapshot!(refused_operations(r#"{"samples_ns": [1]}"#), @"profile.json:2:34: operations[0]: missing field `name`");
+    assert_snapshot!(refused_operations(r#"{"name": "a", "size": "big"}"#), @r#"profile.json:2:42: operations[0].size: invalid type: string "big", expected a whole number, 0 or more"#);
+    assert_snapshot!(refused_operations(r#"{"name": "a", "size": 1, "size": 2}"#), @"profile.json:2:47: operations[0]: duplicate field `size`");
+    assert_snapshot!(refused_operations(r#"{"name": "a", "runs": [{}]}"#), @"profile.json:2:40: operations[0].runs[0]: missing field `samples_ns`");
+    assert_snapshot!(refused_operations(r#"{"name": "a", "runs": [[[1, 2]]]}"#), @"profile.json:2:39: operations[0].runs[0]: invalid type: list, expected an object");
+    assert_snapshot!(refused_operations(r#"["a", "cpu"]"#), @"profile.json:2:16: operations[0]: invalid type: list, expected an operation, an object with a name");
+    assert_snapshot!(refused(r#"{"operations": [], "operations": []}"#), @"profile.json:1:32: operations: the key is there twice; keep one of them");
+    assert_snapshot!(refused(r#"{"format": "breakeven-profile", "version": 1, "environment": {"gpus": [{"name": "x"}]}}"#), @"profile.json:1:84: environment.gpus[0]: missing field `id`");
+}
+
+#[test]
+fn wrong_types_have_the_names_of_json() {
+    let refused_header =
+        |fields: &str| refused(format!("{{\"format\": \"breakeven-profile\", {fields}}}"));
+    assert_snapshot!(refused_header(r#""interrupted": 1"#), @"profile.json:1:49: interrupted: invalid type: integer `1`, expected true or false");
+    assert_snapshot!(refused_header(r#""created": {}"#), @"profile.json:1:44: created: invalid type: object, expected a text in quotes");
+    assert_snapshot!(refused_header(r#""environment": []"#), @"profile.json:1:48: environment: invalid type: list, expected an object");
+    assert_snapshot!(refused_header(r#""environment": {"cpu": "fast"}"#), @r#"profile.json:1:61: environment.cpu: invalid type: string "fast", expected an object"#);
+    assert_snapshot!(refused_header(r#""environment": {"clock": {"source": "os", "read_ns": null}}"#), @"profile.json:1:89: environment.clock.read_ns: invalid type: null, expected a number");
+    assert_snapshot!(refused_header(r#""operations": {}"#), @"profile.json:1:47: operations: invalid type: object, expected a list of operations");
+    assert_snapshot!(refused_header(r#""operations": [7]"#), @"profile.json:1:49: operations[0]: invalid type: integer `7`, expected an operation, an object with a name");
+}
+
+#[test]
+fn the_parts_of_an_error_can_be_asked_for() {
+    let error = parse(with_operations(
+        "{\"name\": \"a\",\n  \"samples_ns\": [7, -7]}",
+    ))
+    .unwrap_err();
+    assert_eq!(error.kind(), FileErrorKind::Value);
+    assert_eq!(error.path().unwrap().to_str(), Some("profile.json"));
+    assert_eq!(error.line(), Some(3));
+    assert_eq!(error.column(), Some(23));
+    assert_eq!(error.place(), Some("operations[0].samples_ns[1]"));
+    assert_snapshot!(error.message(), @"invalid value: integer `-7`, expected a time in ns, a number from 0 to 2^63");
+}
+
+#[test]
+fn a_long_wrong_value_does_not_fill_the_screen() {
+    let long = "x".repeat(1_000_000);
+    let error = refused_operations(&format!(r#"{{"name": "a", "size": "{long}"}}"#));
+    assert!(error.len() < 400, "{}", error.len());
+}
+
+#[test]
+fn a_reader_that_fails_tells_why() {
+    struct Failing;
+    impl Read for Failing {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(io::Error::other("the cable was pulled"))
+        }
+    }
+    let at_once = file::read_from(Failing, "<stdin>").unwrap_err();
+    assert_eq!(at_once.kind(), FileErrorKind::Io);
+    assert_snapshot!(at_once, @"<stdin>: cannot be read: the cable was pulled");
+    let later = file::read_from(b"{\"format\"  ".chain(Failing), "<stdin>").unwrap_err();
+    assert_snapshot!(later, @"<stdin>: cannot be read: the cable was pulled");
+}

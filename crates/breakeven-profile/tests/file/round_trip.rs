@@ -1,0 +1,144 @@
+//! What is written is read back; no text makes the reader panic.
+
+use breakeven_profile::file::{self, FileErrorKind};
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::arbitrary::profile;
+use super::{parse, written};
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn a_profile_comes_back_as_it_was(profile in profile()) {
+        let text = written(&profile);
+        let read = parse(&text).unwrap();
+        prop_assert_eq!(&read, &profile);
+        prop_assert_eq!(written(&read), text);
+    }
+
+    #[test]
+    fn keys_may_come_in_any_order(profile in profile(), turn in any::<usize>()) {
+        let document: Value = serde_json::from_str(&written(&profile)).unwrap();
+        let mut text = String::new();
+        turned(&document, turn, &mut text);
+        prop_assert_eq!(parse(&text).unwrap(), profile);
+    }
+
+    #[test]
+    fn every_truncation_is_an_error_with_a_line(profile in profile(), cut in any::<prop::sample::Index>()) {
+        let text = written(&profile);
+        let end = cut.index(text.len() - 1);
+        let error = parse(&text.as_bytes()[..end]).unwrap_err();
+        let expected = if end == 0 { FileErrorKind::Empty } else { FileErrorKind::Truncated };
+        prop_assert_eq!(error.kind(), expected, "{}", error);
+        prop_assert!(error.line() >= Some(1));
+    }
+
+    #[test]
+    fn any_bytes_are_an_error_with_a_line(bytes in any::<Vec<u8>>()) {
+        let error = parse(&bytes).unwrap_err();
+        prop_assert!(error.line() >= Some(1), "{:?}", error);
+        prop_assert!(!error.to_string().contains('\n'));
+    }
+
+    #[test]
+    fn a_changed_byte_never_panics(profile in profile(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let mut bytes = written(&profile).into_bytes();
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        if let Err(error) = parse(&bytes) {
+            prop_assert!(error.line() >= Some(1), "{:?}", error);
+            prop_assert!(!error.to_string().contains('\n'));
+        }
+    }
+}
+
+/// Writes JSON with the keys of every object rotated by `turn`.
+fn turned(value: &Value, turn: usize, text: &mut String) {
+    match value {
+        Value::Array(list) => {
+            text.push('[');
+            for (index, each) in list.iter().enumerate() {
+                text.push_str(if index == 0 { "" } else { "," });
+                turned(each, turn, text);
+            }
+            text.push(']');
+        }
+        Value::Object(map) => {
+            let mut entries: Vec<_> = map.iter().collect();
+            if !entries.is_empty() {
+                let by = turn % entries.len();
+                entries.rotate_left(by);
+            }
+            text.push('{');
+            for (index, (key, each)) in entries.into_iter().enumerate() {
+                text.push_str(if index == 0 { "" } else { "," });
+                text.push_str(&Value::from(key.as_str()).to_string());
+                text.push(':');
+                turned(each, turn, text);
+            }
+            text.push('}');
+        }
+        other => text.push_str(&other.to_string()),
+    }
+}
+
+#[test]
+fn every_prefix_of_a_full_document_is_truncated() {
+    let text = include_str!("full.json").trim_end();
+    for end in 1..text.len() {
+        let error = parse(&text.as_bytes()[..end]).unwrap_err();
+        assert_eq!(error.kind(), FileErrorKind::Truncated, "{end}: {error}");
+        assert!(error.line() >= Some(1));
+    }
+}
+
+#[test]
+fn the_layout_is_stable() {
+    let text = include_str!("full.json");
+    assert_eq!(written(&parse(text).unwrap()), text);
+}
+
+#[test]
+fn an_empty_profile_is_a_file() {
+    insta::assert_snapshot!(written(&Default::default()), @r#"
+{
+  "format": "breakeven-profile",
+  "version": 1,
+  "operations": []
+}
+"#);
+}
+
+#[test]
+fn what_no_file_can_hold_is_refused_before_writing() {
+    use breakeven_profile::profile::{Clock, Operation, Peak, Profile, Run};
+
+    let refused = |change: &dyn Fn(&mut Profile)| {
+        let mut profile = Profile::default();
+        profile.operations.push(Operation::new("sobel", "cpu"));
+        profile.operations[0].runs.push(Run::default());
+        change(&mut profile);
+        let mut text = Vec::new();
+        let error = file::write_to(&profile, &mut text).unwrap_err();
+        assert_eq!(text, b"");
+        assert_eq!(error.kind(), FileErrorKind::Value);
+        error.to_string()
+    };
+    insta::assert_snapshot!(refused(&|profile| {
+        profile.operations.push(Operation::new("sobel", "cpu"));
+    }), @"operations[1]: the same operation as operations[0], sobel on cpu; give them different sizes, or put both in one operation as two runs");
+    insta::assert_snapshot!(refused(&|profile| profile.operations[0].name.clear()), @"operations[0].name: the operation's name is empty");
+    insta::assert_snapshot!(refused(&|profile| {
+        profile.operations[0].runs[0].warmup_ns.push(u64::MAX);
+    }), @"operations[0].runs[0]: 18446744073709551615 ns is past 2^63, no time");
+    insta::assert_snapshot!(refused(&|profile| {
+        profile.environment.clock = Some(Clock { read_ns: f64::NAN, ..Clock::default() });
+    }), @"environment.clock.read_ns: JSON has no number NaN; leave the value out");
+    insta::assert_snapshot!(refused(&|profile| {
+        let flops_per_s = Some(f64::INFINITY);
+        profile.evidence.peaks.push(Peak { flops_per_s, ..Peak::default() });
+    }), @"evidence.peaks[0]: JSON has no number inf; leave the value out");
+}

@@ -1,0 +1,105 @@
+//! Error rates and coverage over many seeded draws: a test at 5 % rejects a
+//! true null hypothesis in about 5 % of them.
+
+use breakeven_profile::stats::{
+    brunner_munzel, log_ratio_test, log_ratio_with_noise, mann_whitney, runs_needed, shift,
+};
+use rand::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+const DRAWS: usize = 2000;
+const NOISE: f64 = 0.03;
+
+/// `n` log-normal run medians about `median`, with [`NOISE`] between runs.
+fn runs(random: &mut Xoshiro256PlusPlus, n: usize, median: f64) -> Vec<f64> {
+    let mut uniform = || (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+    (0..n)
+        .map(|_| {
+            // Box and Muller 1958.
+            let radius = (-2.0 * (1.0 - uniform()).ln()).sqrt();
+            let normal = radius * (std::f64::consts::TAU * uniform()).cos();
+            median * (NOISE * normal).exp()
+        })
+        .collect()
+}
+
+/// Share of draws of `n` and `m` runs, `ratio` apart, for which `found` holds.
+fn share(n: usize, m: usize, ratio: f64, found: impl Fn(&[f64], &[f64]) -> bool) -> f64 {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(11);
+    let hits = (0..DRAWS)
+        .filter(|_| {
+            let baseline = runs(&mut random, n, 1e6);
+            found(&baseline, &runs(&mut random, m, 1e6 * ratio))
+        })
+        .count();
+    hits as f64 / DRAWS as f64
+}
+
+#[test]
+fn log_ratio_rejects_a_true_null_in_one_of_twenty() {
+    for (n, m) in [(5, 5), (4, 9), (20, 20)] {
+        let rejected = share(n, m, 1.0, |a, b| {
+            log_ratio_test(a, b, 0.95).unwrap().p_value <= 0.05
+        });
+        assert!((0.03..=0.07).contains(&rejected), "{n} {m}: {rejected}");
+    }
+    let rejected = share(1, 1, 1.0, |a, b| {
+        log_ratio_with_noise(a, b, NOISE, 0.95).unwrap().p_value <= 0.05
+    });
+    assert!((0.03..=0.07).contains(&rejected), "known noise: {rejected}");
+}
+
+#[test]
+fn log_ratio_interval_holds_the_truth_in_nineteen_of_twenty() {
+    let held = share(5, 7, 1.08, |a, b| {
+        let found = log_ratio_test(a, b, 0.95).unwrap();
+        (found.lower..=found.upper).contains(&1.08)
+    });
+    assert!((0.93..=0.97).contains(&held), "{held}");
+}
+
+#[test]
+fn rank_tests_keep_their_level() {
+    let u = share(40, 40, 1.0, |a, b| {
+        mann_whitney(a, b).unwrap().p_value <= 0.05
+    });
+    assert!((0.03..=0.07).contains(&u), "Mann-Whitney: {u}");
+    // Exact p-values come in steps and so may only be rarer.
+    let exact = share(6, 6, 1.0, |a, b| {
+        mann_whitney(a, b).unwrap().p_value <= 0.05
+    });
+    assert!((0.01..=0.06).contains(&exact), "exact: {exact}");
+    let w = share(20, 30, 1.0, |a, b| {
+        brunner_munzel(a, b).unwrap().p_value <= 0.05
+    });
+    assert!((0.03..=0.07).contains(&w), "Brunner-Munzel: {w}");
+}
+
+#[test]
+fn shift_interval_has_the_level_it_states() {
+    for n in [5, 12, 40] {
+        // The level depends on the sizes, not on the values.
+        let stated = shift(&vec![1.0; n], &vec![2.0; n], 0.95).unwrap().level;
+        let held = share(n, n, 1.0, |a, b| {
+            let found = shift(a, b, 0.95).unwrap();
+            (found.lower..=found.upper).contains(&0.0)
+        });
+        assert!(stated >= 0.95, "{n}: {stated}");
+        assert!((held - stated).abs() < 0.02, "{n}: {held} {stated}");
+    }
+}
+
+#[test]
+fn the_runs_that_are_needed_suffice_and_two_fewer_do_not() {
+    for (ratio, power) in [(1.05, 0.8), (1.03, 0.9)] {
+        let found = |n| {
+            share(n, n, ratio, |a, b| {
+                log_ratio_test(a, b, 0.95).unwrap().p_value <= 0.05
+            })
+        };
+        let n = usize::try_from(runs_needed(NOISE, ratio, 0.05, power).unwrap()).unwrap();
+        let (enough, too_few) = (found(n), found(n - 2));
+        assert!(enough > power - 0.02, "{n} runs: {enough} {power}");
+        assert!(too_few < power, "{n} - 2 runs: {too_few} {power}");
+    }
+}

@@ -1,0 +1,243 @@
+//! Against SciPy, statsmodels and NumPy: expected outputs that
+//! `bench/peers/stats_vectors.py` wrote.
+
+use std::sync::LazyLock;
+
+use breakeven_profile::stats::{
+    Bootstrap, BootstrapMethod, BrunnerMunzelMethod, LogRatioMethod, MannWhitneyMethod, Summary,
+    benjamini_hochberg, bootstrap, bootstrap_median_ratio, brunner_munzel, holm, log_ratio_test,
+    mann_whitney, median, power_law, pseudo_median, quantile, runs_needed, shift, theil_sen,
+};
+use serde_json::Value;
+
+static VECTORS: LazyLock<Value> =
+    LazyLock::new(|| serde_json::from_str(include_str!("../data/stats_vectors.json")).unwrap());
+
+/// Runs `check` on each case of a section, of which there is at least one.
+fn each(section: &str, check: impl Fn(&Value)) {
+    let cases = VECTORS[section].as_array().unwrap();
+    assert!(!cases.is_empty());
+    cases.iter().for_each(check);
+}
+
+fn number(case: &Value, field: &str) -> f64 {
+    case[field].as_f64().unwrap()
+}
+
+fn numbers(case: &Value, field: &str) -> Vec<f64> {
+    let list = case[field].as_array().unwrap();
+    list.iter().map(|value| value.as_f64().unwrap()).collect()
+}
+
+#[track_caller]
+fn close(found: f64, expected: f64, relative: f64, case: &Value) {
+    let slack = relative * expected.abs() + 1e-300;
+    assert!(
+        (found - expected).abs() <= slack,
+        "{found} where {expected} is expected, in {case}"
+    );
+}
+
+#[track_caller]
+fn all_close(found: &[f64], expected: &[f64], relative: f64, case: &Value) {
+    assert_eq!(found.len(), expected.len());
+    for (found, expected) in found.iter().zip(expected) {
+        close(*found, *expected, relative, case);
+    }
+}
+
+#[test]
+fn quantiles_are_those_of_numpy() {
+    each("quantiles", |case| {
+        let mut sorted = numbers(case, "values");
+        sorted.sort_by(f64::total_cmp);
+        let qs = numbers(case, "q");
+        let found: Vec<f64> = qs.iter().map(|q| quantile(&sorted, *q).unwrap()).collect();
+        all_close(&found, &numbers(case, "expected"), 1e-14, case);
+    });
+}
+
+#[test]
+fn summaries_are_those_of_numpy() {
+    each("summaries", |case| {
+        let values = numbers(case, "values");
+        let found = Summary::of(&values).unwrap();
+        close(found.total, number(case, "total"), 1e-13, case);
+        close(found.mean, number(case, "mean"), 1e-13, case);
+        close(
+            found.deviation.unwrap(),
+            number(case, "deviation"),
+            1e-7,
+            case,
+        );
+        close(found.cv.unwrap(), number(case, "cv"), 1e-7, case);
+        close(found.median, number(case, "median"), 1e-14, case);
+        close(
+            median(&values).unwrap(),
+            number(case, "median"),
+            1e-14,
+            case,
+        );
+    });
+}
+
+#[test]
+fn mann_whitney_is_that_of_scipy() {
+    each("mann_whitney", |case| {
+        let found = mann_whitney(&numbers(case, "a"), &numbers(case, "b")).unwrap();
+        close(found.u, number(case, "u"), 0.0, case);
+        // The error function of the normal tail is good to about 1e-10.
+        close(found.p_value, number(case, "p"), 1e-9, case);
+        let exact = found.method == MannWhitneyMethod::Exact;
+        assert_eq!(exact, case["kind"] != "asymptotic", "{case}");
+    });
+}
+
+#[test]
+fn brunner_munzel_is_that_of_scipy() {
+    each("brunner_munzel", |case| {
+        let found = brunner_munzel(&numbers(case, "a"), &numbers(case, "b")).unwrap();
+        let BrunnerMunzelMethod::StudentT { statistic, .. } = found.method else {
+            panic!("permuted: {case}");
+        };
+        close(statistic, number(case, "w"), 1e-12, case);
+        close(found.p_value, number(case, "p"), 1e-10, case);
+    });
+}
+
+#[test]
+fn log_ratio_is_welchs_test_of_scipy() {
+    each("log_ratios", |case| {
+        let (baseline, current) = (numbers(case, "baseline"), numbers(case, "current"));
+        let found = log_ratio_test(&baseline, &current, number(case, "level")).unwrap();
+        let LogRatioMethod::Welch { degrees_of_freedom } = found.method else {
+            panic!("{:?}: {case}", found.method);
+        };
+        close(degrees_of_freedom, number(case, "freedom"), 1e-10, case);
+        close(found.p_value, number(case, "p"), 1e-9, case);
+        close(found.ratio, number(case, "ratio"), 1e-12, case);
+        close(found.lower, number(case, "lower"), 1e-10, case);
+        close(found.upper, number(case, "upper"), 1e-10, case);
+    });
+}
+
+const RESAMPLES: Bootstrap = Bootstrap {
+    method: BootstrapMethod::Percentile,
+    level: 0.95,
+    resamples: 10_000,
+    seed: 42,
+};
+
+/// The resamples differ, so the ends do, by a few percent of the width.
+#[track_caller]
+fn about(found: (f64, f64), case: &Value) {
+    let expected = (number(case, "lower"), number(case, "upper"));
+    let slack = 0.06 * (expected.1 - expected.0);
+    assert!((found.0 - expected.0).abs() <= slack, "{found:?}: {case}");
+    assert!((found.1 - expected.1).abs() <= slack, "{found:?}: {case}");
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn deviation(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (squares / (values.len() - 1) as f64).sqrt()
+}
+
+/// [`RESAMPLES`] by the method of a case.
+fn resamples(case: &Value) -> Bootstrap {
+    let method = match case["method"].as_str().unwrap() {
+        "bca" => BootstrapMethod::Bca,
+        _ => BootstrapMethod::Percentile,
+    };
+    Bootstrap {
+        method,
+        ..RESAMPLES
+    }
+}
+
+#[test]
+fn bootstrap_is_about_that_of_scipy() {
+    each("bootstraps", |case| {
+        let statistic = match case["statistic"].as_str().unwrap() {
+            "mean" => mean,
+            _ => deviation,
+        };
+        let options = resamples(case);
+        let found = bootstrap(&numbers(case, "values"), statistic, &options).unwrap();
+        assert_eq!(found.method, options.method);
+        about((found.lower, found.upper), case);
+    });
+    each("median_ratios", |case| {
+        let (baseline, current) = (numbers(case, "baseline"), numbers(case, "current"));
+        let options = resamples(case);
+        let found = bootstrap_median_ratio(&baseline, &current, &options).unwrap();
+        assert_eq!(found.method, options.method);
+        about((found.lower, found.upper), case);
+    });
+}
+
+#[test]
+fn shifts_are_those_of_all_pairs() {
+    each("shifts", |case| {
+        let (baseline, current) = (numbers(case, "baseline"), numbers(case, "current"));
+        let found = shift(&baseline, &current, 0.95).unwrap();
+        close(found.estimate, number(case, "estimate"), 1e-14, case);
+        close(found.lower, number(case, "lower"), 1e-14, case);
+        close(found.upper, number(case, "upper"), 1e-14, case);
+    });
+    each("pseudo_medians", |case| {
+        let found = pseudo_median(&numbers(case, "values"), 0.95).unwrap();
+        close(found.estimate, number(case, "estimate"), 1e-14, case);
+        close(found.lower, number(case, "lower"), 1e-14, case);
+        close(found.upper, number(case, "upper"), 1e-14, case);
+    });
+}
+
+#[test]
+fn corrections_are_those_of_statsmodels() {
+    each("corrections", |case| {
+        let p = numbers(case, "p");
+        all_close(
+            &benjamini_hochberg(&p).unwrap(),
+            &numbers(case, "bh"),
+            1e-14,
+            case,
+        );
+        all_close(&holm(&p).unwrap(), &numbers(case, "holm"), 1e-14, case);
+    });
+}
+
+#[test]
+fn lines_are_those_of_scipy() {
+    each("lines", |case| {
+        let level = number(case, "level");
+        let found = theil_sen(&numbers(case, "x"), &numbers(case, "y"), level).unwrap();
+        close(found.slope, number(case, "slope"), 1e-12, case);
+        close(found.intercept, number(case, "intercept"), 1e-12, case);
+        close(found.slope_lower, number(case, "lower"), 1e-12, case);
+        close(found.slope_upper, number(case, "upper"), 1e-12, case);
+    });
+    each("power_laws", |case| {
+        let found = power_law(&numbers(case, "x"), &numbers(case, "y"), 0.95).unwrap();
+        close(found.exponent, number(case, "exponent"), 1e-12, case);
+        close(found.factor, number(case, "factor"), 1e-11, case);
+        close(found.exponent_lower, number(case, "lower"), 1e-12, case);
+        close(found.exponent_upper, number(case, "upper"), 1e-12, case);
+    });
+}
+
+#[test]
+fn runs_needed_are_within_one_of_statsmodels() {
+    each("sample_sizes", |case| {
+        let [cv, ratio, alpha, power] = ["cv", "ratio", "alpha", "power"].map(|f| number(case, f));
+        let found = runs_needed(cv, ratio, alpha, power).unwrap() as f64;
+        assert!(
+            (found - number(case, "n").ceil()).abs() <= 1.0,
+            "{found}: {case}"
+        );
+    });
+}

@@ -1,0 +1,237 @@
+//! The CPU and memory limits that control groups put on this process (Linux).
+//!
+//! A limit of any group from the process's own up to the root of the hierarchy
+//! counts, so every level is read and the tightest wins. Version 2
+//! (`cpu.max`, `memory.max`) and version 1 (`cpu.cfs_quota_us`,
+//! `memory.limit_in_bytes`) may be mounted side by side; both are looked at.
+//! Formats: the kernel's `admin-guide/cgroup-v2.rst` and `admin-guide/cgroup-v1`.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+/// A limit and the file it was read from.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Limit<T> {
+    pub(super) value: T,
+    pub(super) source: PathBuf,
+}
+
+/// What the groups of this process allow.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Limits {
+    /// The tightest CPU quota, in cores (1.5 = 150 ms of CPU time per 100 ms).
+    pub(super) cpu_cores: Option<Limit<f64>>,
+    /// The tightest memory limit, in bytes.
+    pub(super) memory_bytes: Option<Limit<u64>>,
+    /// The least that is left under a memory limit, in bytes: the limit less
+    /// what the group holds, page cache that can be dropped not counted.
+    pub(super) memory_left_bytes: Option<u64>,
+}
+
+/// Reads the limits of this process below `root`, which is `/` but in tests.
+/// What is not there or not readable limits nothing.
+pub(super) fn limits(root: &Path) -> Limits {
+    let read = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
+    let memberships = memberships(&read("proc/self/cgroup"));
+    let mounts = mounts(&read("proc/self/mountinfo"));
+    let mut limits = Limits::default();
+    for mount in &mounts {
+        let Some(path) = memberships
+            .iter()
+            .find(|m| mount.holds(m))
+            .map(|m| m.path.as_str())
+        else {
+            continue;
+        };
+        for group in groups(root, mount, path) {
+            limits.tighten(&group, mount.version);
+        }
+    }
+    limits
+}
+
+impl Limits {
+    /// Takes the limits of the group in this directory in.
+    fn tighten(&mut self, group: &Path, version: Version) {
+        let read = |file: &str| fs::read_to_string(group.join(file)).ok();
+        let (cpu_file, memory_file) = match version {
+            Version::V2 => ("cpu.max", "memory.max"),
+            Version::V1 => ("cpu.cfs_quota_us", "memory.limit_in_bytes"),
+        };
+        let cores = match version {
+            Version::V2 => read(cpu_file).and_then(|text| cpu_max(&text)),
+            Version::V1 => read(cpu_file)
+                .zip(read("cpu.cfs_period_us"))
+                .and_then(|(quota, period)| cfs_quota(&quota, &period)),
+        };
+        if let Some(value) = cores
+            && self.cpu_cores.as_ref().is_none_or(|l| value < l.value)
+        {
+            let source = group.join(cpu_file);
+            self.cpu_cores = Some(Limit { value, source });
+        }
+        let Some(value) = read(memory_file).and_then(|text| memory_limit(&text)) else {
+            return;
+        };
+        if self.memory_bytes.as_ref().is_none_or(|l| value < l.value) {
+            let source = group.join(memory_file);
+            self.memory_bytes = Some(Limit { value, source });
+        }
+        let (usage_file, cache_key) = match version {
+            Version::V2 => ("memory.current", "inactive_file"),
+            Version::V1 => ("memory.usage_in_bytes", "total_inactive_file"),
+        };
+        if let Some(used) = read(usage_file).and_then(|text| text.trim().parse::<u64>().ok()) {
+            let cache = read("memory.stat")
+                .and_then(|text| stat_value(&text, cache_key))
+                .unwrap_or(0);
+            let left = value.saturating_sub(used.saturating_sub(cache));
+            self.memory_left_bytes = Some(self.memory_left_bytes.map_or(left, |l| l.min(left)));
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Version {
+    V1,
+    V2,
+}
+
+/// A line of `/proc/self/cgroup`: `id:controllers:path`. Version 2 has no controllers.
+#[derive(Debug, PartialEq)]
+struct Membership {
+    controllers: Vec<String>,
+    path: String,
+}
+
+fn memberships(text: &str) -> Vec<Membership> {
+    let line = |line: &str| {
+        let mut parts = line.splitn(3, ':');
+        let (_id, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
+        Some(Membership {
+            controllers: names(controllers),
+            path: path.to_owned(),
+        })
+    };
+    text.lines().filter_map(line).collect()
+}
+
+fn names(list: &str) -> Vec<String> {
+    list.split(',')
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// A mounted hierarchy: `root` is the group that appears at `point`.
+#[derive(Debug, PartialEq)]
+struct Mount {
+    version: Version,
+    /// Version 1: the controllers `cpu` and `memory`, as far as mounted here.
+    controllers: Vec<String>,
+    root: String,
+    point: String,
+}
+
+impl Mount {
+    fn holds(&self, membership: &Membership) -> bool {
+        match self.version {
+            Version::V2 => membership.controllers.is_empty(),
+            Version::V1 => self
+                .controllers
+                .iter()
+                .any(|c| membership.controllers.contains(c)),
+        }
+    }
+}
+
+/// The cgroup mounts that can carry limits, from `/proc/self/mountinfo`
+/// (`proc_pid_mountinfo(5)`): `id parent major:minor root point options [tags] - type source options`.
+fn mounts(text: &str) -> Vec<Mount> {
+    let line = |line: &str| {
+        let (before, after) = line.split_once(" - ")?;
+        let mut before = before.split(' ').skip(3);
+        let (root, point) = (unescaped(before.next()?), unescaped(before.next()?));
+        let mut after = after.split(' ');
+        let (kind, options) = (after.next()?, after.nth(1).unwrap_or_default());
+        let (version, controllers) = match kind {
+            "cgroup2" => (Version::V2, Vec::new()),
+            "cgroup" => {
+                let mut controllers = names(options);
+                controllers.retain(|c| c == "cpu" || c == "memory");
+                if controllers.is_empty() {
+                    return None;
+                }
+                (Version::V1, controllers)
+            }
+            _ => return None,
+        };
+        Some(Mount {
+            version,
+            controllers,
+            root,
+            point,
+        })
+    };
+    text.lines().filter_map(line).collect()
+}
+
+/// mountinfo writes blanks and backslashes as three octal digits.
+fn unescaped(field: &str) -> String {
+    ["\\040", "\\011", "\\012", "\\134"]
+        .into_iter()
+        .zip([" ", "\t", "\n", "\\"])
+        .fold(field.to_owned(), |text, (code, c)| text.replace(code, c))
+}
+
+/// The directories of the group `path` and of those above it, up to the mount.
+/// In a container the path may name a group that is not mounted here; then the
+/// mount itself is the nearest group that can be read.
+fn groups(root: &Path, mount: &Mount, path: &str) -> Vec<PathBuf> {
+    let point = root.join(mount.point.trim_start_matches('/'));
+    let below = Path::new(path)
+        .strip_prefix(&mount.root)
+        .unwrap_or(Path::new(""));
+    let escapes = below.components().any(|c| c == Component::ParentDir);
+    let own = point.join(below);
+    if escapes || !own.is_dir() {
+        return vec![point];
+    }
+    own.ancestors()
+        .take_while(|dir| dir.starts_with(&point))
+        .map(Path::to_owned)
+        .collect()
+}
+
+/// `cpu.max`: `<quota> <period>` in microseconds, or `max <period>` for no limit.
+fn cpu_max(text: &str) -> Option<f64> {
+    let (quota, period) = text.trim().split_once(' ')?;
+    cfs_quota(quota, period)
+}
+
+/// Quota and period in microseconds as cores; -1 and `max` are no limit.
+fn cfs_quota(quota: &str, period: &str) -> Option<f64> {
+    let quota: i64 = quota.trim().parse().ok()?;
+    let period: i64 = period.trim().parse().ok()?;
+    (quota > 0 && period > 0).then(|| quota as f64 / period as f64)
+}
+
+/// `memory.max` or `memory.limit_in_bytes`: bytes, or `max` for no limit.
+/// Version 1 says "no limit" with the largest page-aligned 63-bit number.
+fn memory_limit(text: &str) -> Option<u64> {
+    const NO_LIMIT_V1: u64 = 1 << 62;
+    let bytes: u64 = text.trim().parse().ok()?;
+    (bytes < NO_LIMIT_V1).then_some(bytes)
+}
+
+/// The value of `key` in a file of `key value` lines.
+fn stat_value(text: &str, key: &str) -> Option<u64> {
+    text.lines()
+        .filter_map(|line| line.split_once(' '))
+        .find(|(name, _)| *name == key)
+        .and_then(|(_, value)| value.trim().parse().ok())
+}
+
+#[cfg(test)]
+#[path = "cgroup_tests.rs"]
+mod tests;

@@ -1,0 +1,157 @@
+//! The limits of made-up hierarchies, as the kernel and container engines lay them out.
+
+use tempfile::TempDir;
+
+use super::*;
+
+/// A tree of files below a temporary root.
+fn tree(files: &[(&str, &str)]) -> TempDir {
+    let root = tempfile::tempdir().expect("a temporary directory");
+    for (path, text) in files {
+        let path = root.path().join(path);
+        fs::create_dir_all(path.parent().expect("a file has a directory")).expect("a directory");
+        fs::write(path, text).expect("a file");
+    }
+    root
+}
+
+const V2_MOUNT: &str = "29 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw\n";
+
+#[test]
+fn nested_limits_count_and_the_tightest_wins() {
+    let root = tree(&[
+        ("proc/self/cgroup", "0::/user.slice/job/leaf\n"),
+        ("proc/self/mountinfo", V2_MOUNT),
+        ("sys/fs/cgroup/user.slice/cpu.max", "max 100000\n"),
+        ("sys/fs/cgroup/user.slice/memory.max", "1000000\n"),
+        ("sys/fs/cgroup/user.slice/memory.current", "900000\n"),
+        (
+            "sys/fs/cgroup/user.slice/memory.stat",
+            "anon 5\ninactive_file 200000\n",
+        ),
+        ("sys/fs/cgroup/user.slice/job/cpu.max", "150000 100000\n"),
+        (
+            "sys/fs/cgroup/user.slice/job/leaf/cpu.max",
+            "400000 100000\n",
+        ),
+        ("sys/fs/cgroup/user.slice/job/leaf/memory.max", "2000000\n"),
+        ("sys/fs/cgroup/user.slice/job/leaf/memory.current", "1000\n"),
+    ]);
+    let limits = limits(root.path());
+    let group = root.path().join("sys/fs/cgroup/user.slice");
+    assert_eq!(
+        limits,
+        Limits {
+            cpu_cores: Some(Limit {
+                value: 1.5,
+                source: group.join("job/cpu.max")
+            }),
+            memory_bytes: Some(Limit {
+                value: 1_000_000,
+                source: group.join("memory.max")
+            }),
+            memory_left_bytes: Some(300_000),
+        }
+    );
+}
+
+#[test]
+fn a_container_whose_own_path_is_not_mounted_reads_the_mount() {
+    for path in ["0::/docker/0123\n", "0::/../../outside\n", "0::/\n"] {
+        let root = tree(&[
+            ("proc/self/cgroup", path),
+            ("proc/self/mountinfo", V2_MOUNT),
+            ("sys/fs/cgroup/cpu.max", "50000 100000\n"),
+            ("sys/fs/cgroup/memory.max", "4096\n"),
+            ("sys/outside/cpu.max", "1000 100000\n"),
+        ]);
+        let limits = limits(root.path());
+        assert_eq!(limits.cpu_cores.map(|l| l.value), Some(0.5), "{path}");
+        assert_eq!(limits.memory_bytes.map(|l| l.value), Some(4096), "{path}");
+        assert_eq!(
+            limits.memory_left_bytes, None,
+            "the use is not readable: {path}"
+        );
+    }
+}
+
+#[test]
+fn version_1_with_controllers_mounted_together_and_a_group_as_the_mount_root() {
+    let root = tree(&[
+        (
+            "proc/self/cgroup",
+            "4:memory:/docker/ab/inner\n3:cpu,cpuacct:/docker/ab\n1:name=systemd:/x\n0::/\n",
+        ),
+        (
+            "proc/self/mountinfo",
+            "33 31 0:29 /docker/ab /sys/fs/cgroup/cpu,cpuacct ro - cgroup cgroup rw,cpu,cpuacct\n\
+             35 31 0:32 /docker/ab /sys/fs/cgroup/mem\\040ory ro - cgroup cgroup rw,memory\n\
+             40 31 0:37 / /sys/fs/cgroup/systemd rw - cgroup cgroup rw,name=systemd\n\
+             41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n",
+        ),
+        ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "250000\n"),
+        ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"),
+        ("sys/fs/cgroup/mem ory/memory.limit_in_bytes", "8000\n"),
+        ("sys/fs/cgroup/mem ory/memory.usage_in_bytes", "6000\n"),
+        (
+            "sys/fs/cgroup/mem ory/memory.stat",
+            "inactive_file 1\ntotal_inactive_file 500\n",
+        ),
+        (
+            "sys/fs/cgroup/mem ory/inner/memory.limit_in_bytes",
+            "9223372036854771712\n",
+        ),
+        ("sys/fs/cgroup/unified/cgroup.controllers", "\n"),
+    ]);
+    let limits = limits(root.path());
+    assert_eq!(limits.cpu_cores.map(|l| l.value), Some(2.5));
+    assert_eq!(limits.memory_bytes.map(|l| l.value), Some(8000));
+    assert_eq!(limits.memory_left_bytes, Some(2500));
+}
+
+#[test]
+fn unlimited_version_1_and_a_bare_system_limit_nothing() {
+    let root = tree(&[
+        ("proc/self/cgroup", "3:cpu:/\n4:memory:/\n"),
+        (
+            "proc/self/mountinfo",
+            "33 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n\
+             35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n",
+        ),
+        ("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n"),
+        ("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"),
+        (
+            "sys/fs/cgroup/memory/memory.limit_in_bytes",
+            "9223372036854771712\n",
+        ),
+    ]);
+    assert_eq!(limits(root.path()), Limits::default());
+    assert_eq!(limits(tree(&[]).path()), Limits::default());
+}
+
+#[test]
+fn damaged_files_limit_nothing_and_do_not_panic() {
+    for text in [
+        "",
+        "max",
+        "x y",
+        "1",
+        "-5 100000",
+        "100000 0",
+        "9e99 1",
+        "\u{fffd}",
+    ] {
+        assert_eq!(cpu_max(text), None, "{text}");
+    }
+    for text in ["", "max\n", "-1", "12 kB", "99999999999999999999"] {
+        assert_eq!(memory_limit(text), None, "{text}");
+    }
+    assert_eq!(memory_limit("0\n"), Some(0));
+    assert_eq!(memberships("nonsense\n7:\n"), []);
+    assert_eq!(
+        mounts("nonsense - cgroup2\n1 2 3 - \n1 2 3 / /x o - cgroup c rw,pids\n"),
+        []
+    );
+    assert_eq!(stat_value("a\nkey 7\n", "key"), Some(7));
+    assert_eq!(stat_value("keys 7\n", "key"), None);
+}

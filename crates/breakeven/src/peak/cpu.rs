@@ -1,0 +1,146 @@
+//! The CPU's peaks, with every worker of the current rayon pool at work.
+
+use std::hint::black_box;
+
+use breakeven_profile::profile::{Bandwidth, Peak};
+use breakeven_profile::recorder::Clock;
+use pulp::{Arch, Simd, WithSimd};
+
+use super::{REPEATS, WORKING_SETS};
+
+/// A measurement lasts at least this long, so that handing it out does not count.
+const LEAST_NS: u64 = 3_000_000;
+
+/// Measures bandwidth and arithmetic on the current rayon pool; working sets
+/// larger than `memory_limit` bytes are left out. Takes about a second.
+pub fn measure_cpu(memory_limit: Option<u64>) -> Peak {
+    let clock = Clock::new();
+    let memory: Vec<Bandwidth> = WORKING_SETS
+        .iter()
+        // Half of what may be used: measuring must not push the program out.
+        .filter(|set| memory_limit.is_none_or(|limit| **set <= limit / 2))
+        .map(|set| Bandwidth {
+            working_set_bytes: *set,
+            bytes_per_s: triad(&clock, *set),
+        })
+        .collect();
+    Peak {
+        device: "cpu".to_owned(),
+        memory_bytes_per_s: memory.last().map(|largest| largest.bytes_per_s),
+        memory,
+        flops_per_s: Some(fused_multiply_adds(&clock)),
+        ..Peak::default()
+    }
+}
+
+/// a = b + 3·c over each worker's own arrays (the triad of McCalpin's STREAM,
+/// 1995), counted as 12 bytes an element: what the program moves, without the
+/// write-allocate traffic that some CPUs add.
+fn triad(clock: &Clock, working_set: u64) -> f64 {
+    let workers = rayon::current_num_threads();
+    let each = usize::try_from(working_set / 12).unwrap_or(usize::MAX) / workers;
+    let run = |passes: usize| {
+        let ns = rayon::broadcast(|_| {
+            let mut a = vec![0.0_f32; each];
+            let b = vec![1.0_f32; each];
+            let c = vec![2.0_f32; each];
+            let start = clock.now();
+            Arch::new().dispatch(|| {
+                for _ in 0..passes {
+                    for ((a, b), c) in a.iter_mut().zip(black_box(&b)).zip(&c) {
+                        *a = b + 3.0 * c;
+                    }
+                    black_box(&mut a);
+                }
+            });
+            clock.ns_since(start)
+        });
+        // Workers overlap but for their start; the slowest one counts.
+        ns.into_iter().max().unwrap_or(0).max(1)
+    };
+    let bytes = (12 * each * workers) as f64;
+    best_rate(run, bytes)
+}
+
+/// Sixteen independent chains of fused multiply-adds on every worker.
+fn fused_multiply_adds(clock: &Clock) -> f64 {
+    let run = |passes: usize| {
+        let ns = rayon::broadcast(|_| {
+            let start = clock.now();
+            black_box(Arch::new().dispatch(Chains { passes }));
+            clock.ns_since(start)
+        });
+        ns.into_iter().max().unwrap_or(0).max(1)
+    };
+    let lanes = Arch::new().dispatch(Lanes);
+    let flops = (2 * CHAINS * ROUNDS * lanes * rayon::current_num_threads()) as f64;
+    best_rate(run, flops)
+}
+
+/// The best rate of `run`, whose one pass does `work`, after finding how many
+/// passes last [`LEAST_NS`].
+fn best_rate(run: impl Fn(usize) -> u64, work: f64) -> f64 {
+    let mut passes = 1;
+    while run(passes) < LEAST_NS && passes < 1 << 30 {
+        passes *= 2;
+    }
+    (0..REPEATS)
+        .map(|_| work * passes as f64 / run(passes) as f64 * 1e9)
+        .fold(0.0, f64::max)
+}
+
+/// Enough chains to cover latency × throughput of today's cores (4 to 5 cycles × 2 to 3 units).
+const CHAINS: usize = 16;
+const ROUNDS: usize = 1_024;
+
+struct Chains {
+    passes: usize,
+}
+
+impl WithSimd for Chains {
+    type Output = f32;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f32 {
+        let factor = simd.splat_f32s(black_box(0.999_9));
+        let addend = simd.splat_f32s(black_box(1e-4));
+        let mut chains = [simd.splat_f32s(black_box(1.0)); CHAINS];
+        for _ in 0..self.passes {
+            for _ in 0..ROUNDS {
+                for chain in &mut chains {
+                    *chain = simd.mul_add_e_f32s(*chain, factor, addend);
+                }
+            }
+        }
+        chains
+            .into_iter()
+            .map(|chain| simd.reduce_sum_f32s(chain))
+            .sum()
+    }
+}
+
+struct Lanes;
+
+impl WithSimd for Lanes {
+    type Output = usize;
+
+    fn with_simd<S: Simd>(self, _: S) -> usize {
+        S::F32_LANES
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peaks_are_of_the_order_of_a_cpu() {
+        let peak = measure_cpu(Some(32 << 20));
+        assert_eq!(peak.memory.len(), 4, "sets up to half the limit: {peak:?}");
+        for point in &peak.memory {
+            assert!((1e8..1e14).contains(&point.bytes_per_s), "{point:?}");
+        }
+        let flops = peak.flops_per_s.unwrap_or(0.0);
+        assert!((1e8..1e15).contains(&flops), "{flops}");
+    }
+}

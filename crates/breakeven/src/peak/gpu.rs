@@ -1,0 +1,211 @@
+//! A GPU's peaks: bandwidth and arithmetic by its own clock, launch latency and
+//! transfer rates by the host's.
+
+use breakeven_profile::profile::{Bandwidth, Peak};
+use breakeven_profile::recorder::Clock;
+use breakeven_profile::stats;
+use cubecl::prelude::*;
+
+use super::{REPEATS, WORKING_SETS};
+use crate::error::DeviceError;
+use crate::gpu::{Buffer, Gpu, grid, with_client};
+
+const UNITS: u32 = 256;
+
+/// Multiply-adds of one unit in one launch.
+const ROUNDS: u32 = 2_048;
+const CHAINS: u32 = 8;
+
+/// Bytes of one measured transfer.
+const TRANSFER: usize = 32 << 20;
+
+/// Launches from which the latency's median is taken.
+const LAUNCHES: usize = 50;
+
+#[cube(launch_unchecked)]
+fn copy<N: Size>(from: &Array<Vector<f32, N>>, to: &mut Array<Vector<f32, N>>) {
+    if ABSOLUTE_POS < to.len() {
+        to[ABSOLUTE_POS] = from[ABSOLUTE_POS];
+    }
+}
+
+#[cube(launch_unchecked)]
+fn multiply_adds(out: &mut Array<f32>, factor: f32, addend: f32, #[comptime] rounds: u32) {
+    let start = f32::cast_from(UNIT_POS_X);
+    let mut a = start;
+    let mut b = start + 1.0f32;
+    let mut c = start + 2.0f32;
+    let mut d = start + 3.0f32;
+    let mut e = start + 4.0f32;
+    let mut f = start + 5.0f32;
+    let mut g = start + 6.0f32;
+    let mut h = start + 7.0f32;
+    for _ in 0..rounds {
+        a = fma(a, factor, addend);
+        b = fma(b, factor, addend);
+        c = fma(c, factor, addend);
+        d = fma(d, factor, addend);
+        e = fma(e, factor, addend);
+        f = fma(f, factor, addend);
+        g = fma(g, factor, addend);
+        h = fma(h, factor, addend);
+    }
+    if ABSOLUTE_POS < out.len() {
+        out[ABSOLUTE_POS] = a + b + c + d + e + f + g + h;
+    }
+}
+
+#[cube(launch_unchecked)]
+fn nothing(out: &mut Array<f32>) {
+    if ABSOLUTE_POS >= out.len() {
+        out[0] = 0.0f32;
+    }
+}
+
+/// Measures everything on an open GPU; takes a second or two.
+///
+/// # Errors
+///
+/// Whatever the device reports.
+pub fn measure_gpu(gpu: &Gpu) -> Result<Peak, DeviceError> {
+    let clock = Clock::new();
+    let largest = gpu.max_buffer_bytes();
+    let mut memory = Vec::new();
+    for set in WORKING_SETS {
+        if set / 2 <= largest {
+            memory.push(Bandwidth {
+                working_set_bytes: set,
+                bytes_per_s: copy_rate(gpu, set)?,
+            });
+        }
+    }
+    let (upload, download) = transfer_rates(gpu, &clock)?;
+    let peak = Peak {
+        device: gpu.id().to_string(),
+        memory_bytes_per_s: memory.last().map(|largest| largest.bytes_per_s),
+        memory,
+        flops_per_s: Some(arithmetic_rate(gpu)?),
+        launch_ns: Some(launch_latency(gpu, &clock)?),
+        upload_bytes_per_s: Some(upload),
+        download_bytes_per_s: Some(download),
+    };
+    gpu.release_memory();
+    Ok(peak)
+}
+
+/// Bytes read and written per second by a copy within the device's memory.
+fn copy_rate(gpu: &Gpu, working_set: u64) -> Result<f64, DeviceError> {
+    let len = usize::try_from(working_set / 8).unwrap_or(usize::MAX) / 4 * 4;
+    let from = gpu.filled(len)?;
+    let to = gpu.filled(len)?;
+    let launch = || {
+        let count = grid(len / 4, UNITS);
+        with_client!(gpu, client => {
+            // SAFETY: both buffers hold `len` elements, a multiple of the four
+            // lanes, and the kernel stops at the output's length.
+            unsafe {
+                copy::launch_unchecked(client, count, CubeDim::new_1d(UNITS), 4, from.array(len), to.array(len));
+            }
+        });
+        Ok(())
+    };
+    best(gpu, launch, 8.0 * len as f64)
+}
+
+fn arithmetic_rate(gpu: &Gpu) -> Result<f64, DeviceError> {
+    // Enough units to fill a large device; grown until a launch takes a millisecond.
+    let mut len = 1 << 14;
+    loop {
+        let out = gpu.filled(len)?;
+        let launch = || {
+            let count = grid(len, UNITS);
+            with_client!(gpu, client => {
+                // SAFETY: the buffer holds `len` elements and the kernel stops at its length.
+                unsafe {
+                    multiply_adds::launch_unchecked(
+                        client, count, CubeDim::new_1d(UNITS), out.array(len), 0.999_9, 1e-4, ROUNDS,
+                    );
+                }
+            });
+            Ok(())
+        };
+        gpu.timed(launch)?;
+        let time = gpu.timed(launch)?;
+        if time.as_secs_f64() > 1e-3 || len >= 1 << 24 {
+            let flops = 2.0 * f64::from(CHAINS) * f64::from(ROUNDS) * len as f64;
+            return best(gpu, launch, flops);
+        }
+        len *= 4;
+    }
+}
+
+/// `work` over the least device time of a few launches, after one that does not count.
+fn best(
+    gpu: &Gpu,
+    launch: impl Fn() -> Result<(), DeviceError> + Send + Copy,
+    work: f64,
+) -> Result<f64, DeviceError> {
+    gpu.timed(launch)?;
+    let mut rate = 0.0_f64;
+    for _ in 0..REPEATS {
+        let seconds = gpu.timed(launch)?.as_secs_f64();
+        if seconds > 0.0 {
+            rate = rate.max(work / seconds);
+        }
+    }
+    Ok(rate)
+}
+
+impl Gpu {
+    /// A buffer of `len` elements that are not zero.
+    fn filled(&self, len: usize) -> Result<Buffer, DeviceError> {
+        self.upload_bytes(bytemuck::cast_slice(&vec![1.5_f32; len]))
+    }
+
+    /// From starting an empty kernel until the host knows that it is done, ns.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the device reports.
+    pub fn empty_launch(&self, scratch: &Buffer, clock: &Clock) -> Result<u64, DeviceError> {
+        let start = clock.now();
+        with_client!(self, client => {
+            // SAFETY: the kernel touches at most the buffer's first element.
+            unsafe {
+                nothing::launch_unchecked(client, CubeCount::Static(1, 1, 1), CubeDim::new_1d(1), scratch.array(1));
+            }
+        });
+        self.synchronize()?;
+        Ok(clock.ns_since(start))
+    }
+}
+
+fn launch_latency(gpu: &Gpu, clock: &Clock) -> Result<f64, DeviceError> {
+    let scratch = gpu.filled(1)?;
+    for _ in 0..5 {
+        gpu.empty_launch(&scratch, clock)?;
+    }
+    let times = (0..LAUNCHES)
+        .map(|_| gpu.empty_launch(&scratch, clock).map(|ns| ns as f64))
+        .collect::<Result<Vec<f64>, _>>()?;
+    Ok(stats::median(&times).unwrap_or(f64::NAN))
+}
+
+/// Bytes per second to the device and back, the library's own copies included:
+/// they are part of every batch's way too.
+fn transfer_rates(gpu: &Gpu, clock: &Clock) -> Result<(f64, f64), DeviceError> {
+    let limit = usize::try_from(gpu.max_buffer_bytes()).unwrap_or(usize::MAX);
+    let bytes = TRANSFER.min(limit);
+    let host: Vec<f32> = (0..bytes / 4).map(|i| i as f32).collect();
+    let (mut up, mut down) = (0.0_f64, 0.0_f64);
+    for _ in 0..=REPEATS {
+        let start = clock.now();
+        let buffer = gpu.upload_bytes(bytemuck::cast_slice(&host))?;
+        gpu.synchronize()?;
+        up = up.max(bytes as f64 / clock.ns_since(start).max(1) as f64 * 1e9);
+        let start = clock.now();
+        std::hint::black_box(gpu.download_buffer(&buffer)?);
+        down = down.max(bytes as f64 / clock.ns_since(start).max(1) as f64 * 1e9);
+    }
+    Ok((up, down))
+}

@@ -1,0 +1,127 @@
+//! The measuring loops: the same way of a call on every device, from inputs in
+//! host memory to the output in host memory.
+
+use std::hint::black_box;
+use std::ops::ControlFlow;
+
+use breakeven_profile::recorder::Clock;
+
+use super::event::Event;
+#[cfg(feature = "gpu")]
+use super::event::Phase;
+#[cfg(feature = "gpu")]
+use crate::error::DeviceError;
+#[cfg(feature = "gpu")]
+use crate::gpu::Gpu;
+use crate::kernels::Kernel;
+
+/// How often a workload is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Iterations {
+    /// Calls before measuring; the first of them is reported apart.
+    pub warmup: u32,
+    /// Measured calls.
+    pub measured: u32,
+}
+
+/// Measures the CPU form on the current rayon pool. `report` gets every time
+/// as it is taken and may break off.
+pub fn measure_cpu(
+    problem: &dyn Kernel,
+    iterations: Iterations,
+    clock: &Clock,
+    report: &mut dyn FnMut(Event) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let mut out = vec![0.0; problem.output_len()];
+    let mut call = || {
+        let start = clock.now();
+        problem.cpu_into(black_box(&mut out));
+        let ns = clock.ns_since(start);
+        black_box(&out);
+        ns
+    };
+    for call_index in 0..iterations.warmup {
+        report(warm_up(call_index, call()))?;
+    }
+    for _ in 0..iterations.measured {
+        report(Event::Sample(call()))?;
+    }
+    ControlFlow::Continue(())
+}
+
+/// Measures the GPU form: whole calls (upload, kernel, download), and after
+/// each one the parts of a call with a wait after every part.
+///
+/// # Errors
+///
+/// Whatever the device reports; what was measured before has been reported.
+#[cfg(feature = "gpu")]
+pub fn measure_gpu(
+    gpu: &Gpu,
+    problem: &dyn Kernel,
+    iterations: Iterations,
+    clock: &Clock,
+    report: &mut dyn FnMut(Event) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, DeviceError> {
+    let call = || -> Result<u64, DeviceError> {
+        let start = clock.now();
+        let output = gpu.solve(black_box(problem))?;
+        let ns = clock.ns_since(start);
+        black_box(&output);
+        Ok(ns)
+    };
+    for call_index in 0..iterations.warmup {
+        if report(warm_up(call_index, call()?)).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    let scratch = gpu.upload_bytes(&[0; 4])?;
+    if iterations.warmup > 0 {
+        parts(gpu, problem, clock, &scratch)?;
+    }
+    for _ in 0..iterations.measured {
+        let mut flow = report(Event::Sample(call()?));
+        for (phase, ns) in parts(gpu, problem, clock, &scratch)? {
+            flow = match flow {
+                ControlFlow::Continue(()) => report(Event::Phase(phase, ns)),
+                broken => broken,
+            };
+        }
+        if flow.is_break() {
+            return Ok(flow);
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+fn warm_up(index: u32, ns: u64) -> Event {
+    match index {
+        0 => Event::FirstCall(ns),
+        _ => Event::WarmUp(ns),
+    }
+}
+
+/// One call in its parts.
+#[cfg(feature = "gpu")]
+fn parts(
+    gpu: &Gpu,
+    problem: &dyn Kernel,
+    clock: &Clock,
+    scratch: &crate::gpu::Buffer,
+) -> Result<[(Phase, u64); 4], DeviceError> {
+    let start = clock.now();
+    let buffers = gpu.upload(black_box(problem))?;
+    gpu.synchronize()?;
+    let upload = clock.ns_since(start);
+    let launch = gpu.empty_launch(scratch, clock)?;
+    let kernel = gpu.kernel_time(problem, &buffers)?.as_nanos();
+    let start = clock.now();
+    black_box(gpu.download(&buffers)?);
+    let download = clock.ns_since(start);
+    Ok([
+        (Phase::Upload, upload),
+        (Phase::Launch, launch),
+        (Phase::Kernel, u64::try_from(kernel).unwrap_or(u64::MAX)),
+        (Phase::Download, download),
+    ])
+}
