@@ -9,8 +9,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// judges what was measured.
 #[derive(Debug, Parser)]
 #[command(name = "breakeven", version, propagate_version = true)]
-#[command(after_help = "Exit codes: 0 done, 1 work failed or a budget was passed, 2 wrong use or \
-                        unreadable input, 130 interrupted.")]
+#[command(
+    after_help = "Exit codes: 0 done, 1 work failed or a budget was passed, 2 wrong use or \
+                        unreadable input, 130 interrupted."
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -140,5 +142,8 @@ fn kernel(text: &str) -> Result<&'static str, String> {
         .max_by(|(a, _), (b, _)| a.total_cmp(b))
         .filter(|(likeness, _)| *likeness > 0.7);
     let hint = likely.map_or_else(String::new, |(_, name)| format!("did you mean {name:?}? "));
-    Err(format!("there is no such kernel; {hint}there are {}", names.join(", ")))
+    Err(format!(
+        "there is no such kernel; {hint}there are {}",
+        names.join(", ")
+    ))
 }

@@ -30,15 +30,18 @@ pub fn run(
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
-            let wanted = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-            let (stream, exit) = if wanted {
-                (out, Exit::Done)
-            } else {
-                (err, Exit::WrongUse)
-            };
+            let wanted = matches!(
+                error.kind(),
+                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+            );
+            let text = error.render();
             // A closed pipe leaves nobody to tell.
-            let _ = write!(stream, "{}", error.render().ansi());
-            return exit;
+            if wanted {
+                let _ = write!(out, "{}", text.ansi());
+                return Exit::Done;
+            }
+            let _ = write!(err, "{}", text.ansi());
+            return Exit::WrongUse;
         }
     };
     let outcome = match &cli.command {

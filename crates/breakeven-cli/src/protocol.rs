@@ -59,8 +59,8 @@ pub(crate) enum Message {
     Peak(Box<Peak>),
     /// An operation that is about to be measured, without samples.
     Operation(Box<Operation>),
-    /// Where kernel times of this device come from.
-    KernelClock { device: String, clock: String },
+    /// Where kernel times of the cell's device come from.
+    KernelClock(String),
     Event(Event),
     /// The cell failed; the worker ends, so that the next cell has a fresh process.
     Failed(Failure),

@@ -1,20 +1,24 @@
 //! The worker process: everything that touches a driver happens here, so that a
 //! driver that crashes, hangs or prints costs one cell of the parent's table.
 
-use std::collections::HashMap;
 use std::io::{BufRead, Write};
 use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
+use breakeven::Error;
 use breakeven::hardware::HardwareCapabilities;
 use breakeven::peak::measure_cpu as measure_cpu_peak;
 use breakeven::suite::{GreyImage, Iterations, Workload, measure_cpu};
-use breakeven::{DeviceError, DeviceErrorKind, Error};
 use breakeven_profile::profile::Failure;
 use breakeven_profile::recorder::Clock;
 
 use crate::exit::Exit;
 use crate::protocol::{Cell, Message, Request};
+
+mod devices;
+
+use devices::Devices;
 
 /// Reads a [`Request`] from `input` and answers on `out` until all is done or a
 /// cell failed.
@@ -23,9 +27,17 @@ pub(crate) fn run(mut input: impl BufRead, out: &mut dyn Write) -> Result<Exit> 
     input.read_line(&mut line)?;
     let request: Request = serde_json::from_str(&line)
         .context("`breakeven worker` is for `breakeven profile` to start, not for people")?;
-    let image = request.image.as_deref().map(crate::image::read).transpose()?;
+    let image = request
+        .image
+        .as_deref()
+        .map(crate::image::read)
+        .transpose()?;
     let mut worker = Worker {
-        out,
+        outbox: Outbox {
+            out,
+            waiting: Vec::new(),
+            since: Instant::now(),
+        },
         clock: Clock::new(),
         iterations: Iterations {
             warmup: request.warmup,
@@ -35,11 +47,11 @@ pub(crate) fn run(mut input: impl BufRead, out: &mut dyn Write) -> Result<Exit> 
         devices: Devices::new(request.device_timeout_s),
     };
     for (index, cell) in request.cells.iter().enumerate() {
-        worker.tell(&Message::Begin(index))?;
+        worker.outbox.send(&Message::Begin(index))?;
         match worker.cell(cell)? {
-            Ok(()) => worker.tell(&Message::End)?,
+            Ok(()) => worker.outbox.send(&Message::End)?,
             Err(failure) => {
-                worker.tell(&Message::Failed(failure))?;
+                worker.outbox.send(&Message::Failed(failure))?;
                 return Ok(Exit::Failed);
             }
         }
@@ -48,7 +60,7 @@ pub(crate) fn run(mut input: impl BufRead, out: &mut dyn Write) -> Result<Exit> 
 }
 
 struct Worker<'o> {
-    out: &'o mut dyn Write,
+    outbox: Outbox<'o>,
     clock: Clock,
     iterations: Iterations,
     image: Option<GreyImage>,
@@ -56,10 +68,6 @@ struct Worker<'o> {
 }
 
 impl Worker<'_> {
-    fn tell(&mut self, message: &Message) -> Result<()> {
-        tell(self.out, message)
-    }
-
     /// The outer error is of the parent (it is gone); the inner one is the cell's.
     fn cell(&mut self, cell: &Cell) -> Result<Result<(), Failure>> {
         match cell {
@@ -69,18 +77,18 @@ impl Worker<'_> {
                 } else {
                     HardwareCapabilities::detect_without_gpu()
                 };
-                self.tell(&Message::Hardware(Box::new(found)))?;
+                self.outbox.send(&Message::Hardware(Box::new(found)))?;
             }
             Cell::Clock => {
                 let measured = self.clock.measure();
-                self.tell(&Message::Clock(measured))?;
+                self.outbox.send(&Message::Clock(measured))?;
             }
             Cell::Peak { device } => {
                 let peak = match self.peak(device) {
                     Ok(peak) => peak,
                     Err(error) => return Ok(Err(failure(&error))),
                 };
-                self.tell(&Message::Peak(Box::new(peak)))?;
+                self.outbox.send(&Message::Peak(Box::new(peak)))?;
             }
             Cell::Kernel {
                 kernel,
@@ -97,10 +105,7 @@ impl Worker<'_> {
             let memory = HardwareCapabilities::detect_without_gpu().usable_memory_bytes;
             return Ok(measure_cpu_peak(memory.get()));
         }
-        #[cfg(feature = "gpu")]
-        return Ok(breakeven::peak::measure_gpu(self.devices.open(device)?)?);
-        #[cfg(not(feature = "gpu"))]
-        Err(self.devices.open(device).into())
+        Ok(self.devices.peak(device)?)
     }
 
     fn kernel(
@@ -122,18 +127,31 @@ impl Worker<'_> {
             Err(error) => return Ok(Err(failure(&error))),
         };
         let operation = workload.operation(device, &*problem);
-        self.tell(&Message::Operation(Box::new(operation)))?;
+        self.outbox.send(&Message::Operation(Box::new(operation)))?;
+        if device != "cpu" {
+            match self.devices.kernel_clock(device) {
+                Ok(clock) => self.outbox.send(&Message::KernelClock(clock))?,
+                Err(error) => return Ok(Err(failure(&error.into()))),
+            }
+        }
         let mut lost_parent = None;
-        let out = &mut *self.out;
-        let mut report = |event| match tell(out, &Message::Event(event)) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                lost_parent = Some(error);
-                ControlFlow::Break(())
+        let outbox = &mut self.outbox;
+        let mut report = |event| {
+            let message = Message::Event(event);
+            let told = match device {
+                "cpu" => outbox.post(&message),
+                _ => outbox.send(&message),
+            };
+            match told {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    lost_parent = Some(error);
+                    ControlFlow::Break(())
+                }
             }
         };
+        // Broken off only when the parent is gone, which is looked at below.
         let outcome = if device == "cpu" {
-            // Broken off only when the parent is gone, which is looked at below.
             let _ = measure_cpu(&*problem, self.iterations, &self.clock, &mut report);
             Ok(())
         } else {
@@ -147,96 +165,54 @@ impl Worker<'_> {
     }
 }
 
-fn tell(out: &mut dyn Write, message: &Message) -> Result<()> {
-    let mut line = serde_json::to_string(message)?;
-    line.push('\n');
-    out.write_all(line.as_bytes())?;
-    out.flush().map_err(|error| anyhow!(error))
+/// Messages on their way to the parent. The parent's reading competes with a
+/// CPU kernel for the cores, so times of the CPU are handed over in lots.
+struct Outbox<'o> {
+    out: &'o mut dyn Write,
+    waiting: Vec<u8>,
+    since: Instant,
+}
+
+/// How long a lot may wait.
+const LOT: Duration = Duration::from_millis(50);
+
+impl Outbox<'_> {
+    /// Hands over at once.
+    fn send(&mut self, message: &Message) -> Result<()> {
+        self.keep(message)?;
+        self.out.write_all(&self.waiting)?;
+        self.out.flush()?;
+        self.waiting.clear();
+        self.since = Instant::now();
+        Ok(())
+    }
+
+    /// Hands over with the next lot.
+    fn post(&mut self, message: &Message) -> Result<()> {
+        if self.since.elapsed() > LOT {
+            return self.send(message);
+        }
+        self.keep(message)
+    }
+
+    fn keep(&mut self, message: &Message) -> Result<()> {
+        serde_json::to_writer(&mut self.waiting, message)?;
+        self.waiting.push(b'\n');
+        Ok(())
+    }
 }
 
 fn failure(error: &Error) -> Failure {
     let (kind, message) = match error.kind() {
         breakeven::ErrorKind::Device(kind) => {
             let text = error.to_string();
-            let message = text.strip_prefix(&format!("{kind}: ")).unwrap_or(&text).to_owned();
+            let message = text
+                .strip_prefix(&format!("{kind}: "))
+                .unwrap_or(&text)
+                .to_owned();
             (kind.to_string(), message)
         }
         _ => ("error".to_owned(), error.to_string()),
     };
     Failure { kind, message }
-}
-
-/// The GPUs that this worker has opened.
-#[cfg(feature = "gpu")]
-struct Devices {
-    timeout: std::time::Duration,
-    open: HashMap<String, breakeven::gpu::Gpu>,
-}
-
-#[cfg(feature = "gpu")]
-impl Devices {
-    fn new(timeout_s: u32) -> Self {
-        Self {
-            timeout: std::time::Duration::from_secs(timeout_s.into()),
-            open: HashMap::new(),
-        }
-    }
-
-    fn open(&mut self, device: &str) -> Result<&breakeven::gpu::Gpu, DeviceError> {
-        match self.open.entry(device.to_owned()) {
-            std::collections::hash_map::Entry::Occupied(open) => Ok(open.into_mut()),
-            std::collections::hash_map::Entry::Vacant(room) => {
-                let id = device.parse().map_err(|error| {
-                    DeviceError::new(DeviceErrorKind::Unavailable, format!("{error}"))
-                })?;
-                let mut gpu = breakeven::gpu::Gpu::open(&id)?;
-                gpu.set_timeout(self.timeout);
-                Ok(room.insert(gpu))
-            }
-        }
-    }
-
-    fn measure(
-        &mut self,
-        device: &str,
-        problem: &dyn breakeven::kernels::Kernel,
-        iterations: Iterations,
-        clock: &Clock,
-        report: &mut dyn FnMut(breakeven::suite::Event) -> ControlFlow<()>,
-    ) -> Result<(), DeviceError> {
-        let gpu = self.open(device)?;
-        // Broken off only when the parent is gone.
-        let _ = breakeven::suite::measure_gpu(gpu, problem, iterations, clock, report)?;
-        gpu.release_memory();
-        Ok(())
-    }
-}
-
-/// Without the GPU path there is none to open.
-#[cfg(not(feature = "gpu"))]
-struct Devices;
-
-#[cfg(not(feature = "gpu"))]
-impl Devices {
-    fn new(_: u32) -> Self {
-        Self
-    }
-
-    fn open(&self, device: &str) -> DeviceError {
-        DeviceError::new(
-            DeviceErrorKind::Unavailable,
-            format!("{device}: this build has no GPU path (feature `gpu`)"),
-        )
-    }
-
-    fn measure(
-        &mut self,
-        device: &str,
-        _: &dyn breakeven::kernels::Kernel,
-        _: Iterations,
-        _: &Clock,
-        _: &mut dyn FnMut(breakeven::suite::Event) -> ControlFlow<()>,
-    ) -> Result<(), DeviceError> {
-        Err(self.open(device))
-    }
 }

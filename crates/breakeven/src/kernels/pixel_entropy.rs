@@ -7,6 +7,14 @@
 //! back. A pixel v falls into bin ⌊256·v⌋; values outside [0, 1) clamp to the
 //! end bins and NaN counts as 0.
 //!
+//! scikit-image: `filters.rank.entropy` on the 8-bit image of the bins, with a
+//! w×w footprint of ones, is the same function for every w, odd or even. Element
+//! (w/2, w/2) of its footprint lies on the pixel, so that an even one also
+//! reaches w/2 back and w/2 − 1 ahead, pixels outside the image are left out of
+//! N, and `shift_x` and `shift_y` stay 0 (seen in 0.26; −1 gives the opposite,
+//! w/2 − 1 back and w/2 ahead). Give it bytes: a float image it converts by
+//! rounding 255·v, which moves pixels to other bins than ⌊256·v⌋.
+//!
 //! Both forms slide the window: per step one line of pixels leaves the
 //! histogram and one enters it, and the sum moves by whole differences of a
 //! fixed-point table of c·log2 c, so that it is exact however long it slides.

@@ -26,7 +26,7 @@ thread_local! {
 }
 
 /// Every form within `tolerance` × scale of the expected values (scale 1 where none is given).
-fn check(problem: &dyn Kernel, expected: &[f64], scale: Option<&[f64]>, tolerance: f64) {
+pub(super) fn check(problem: &dyn Kernel, expected: &[f64], scale: Option<&[f64]>, tolerance: f64) {
     for (form, output) in forms(problem) {
         assert_eq!(output.len(), expected.len(), "{form}: length");
         for (index, (found, expected)) in output.iter().zip(expected).enumerate() {

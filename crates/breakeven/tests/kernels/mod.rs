@@ -4,3 +4,4 @@
 mod agree;
 mod float64;
 mod shapes;
+mod vectors;

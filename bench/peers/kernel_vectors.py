@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""Writes the expected outputs that the kernels are tested against.
+
+    pip install numpy scipy scikit-image
+    python bench/peers/kernel_vectors.py
+
+makes crates/breakeven/tests/data/kernels.json anew. Inputs come from a fixed
+seed and are whole numbers over a power of two (`unit` is that power's inverse),
+so that f32, JSON and every package mean the same values. References:
+
+- vector_add: NumPy in f32, so one rounding per element;
+- matrix_multiply: NumPy in float64;
+- conv2d: scipy.signal.correlate2d on an image really padded with zeros, and
+  scipy.ndimage.correlate where it can say the same;
+- pixel_entropy: skimage.filters.rank.entropy on the uint8 image of the bins.
+
+The window of rank.entropy: row and column w // 2 of a w x w footprint lie on the
+pixel, so that an even one reaches w/2 back and w/2 - 1 ahead, and pixels outside
+the image are left out of the histogram. Both are the kernel's own convention:
+shift_x and shift_y stay 0. `mark_centre` measures it again at every run. The one
+case with `shift` -1 is the opposite convention (w/2 - 1 back, w/2 ahead), kept
+to show that the data tell the two apart. rank.entropy must be given uint8: a
+float image it multiplies by 255 and rounds, which is not floor(256 v).
+"""
+
+import json
+import pathlib
+import platform
+
+import numpy as np
+import scipy
+import skimage
+from scipy import ndimage, signal
+from skimage.filters import rank
+
+OUT = pathlib.Path(__file__).resolve().parents[2] / "crates/breakeven/tests/data/kernels.json"
+RNG = np.random.default_rng(20240608)
+UNIT = 1 / 256
+SOBEL_X = [[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]]
+
+
+def flat(array):
+    return np.asarray(array).ravel().tolist()
+
+
+def vector_add():
+    cases = []
+    for batch, length in ((1, 1), (1, 67), (3, 31), (5, 16)):
+        # Sums of b, up to 2^24, and a, below 4, do not all fit 24 bits.
+        a = RNG.integers(-1024, 1024, batch * length)
+        b = RNG.integers(-(2**24), 2**24, batch * length)
+        total = (a * UNIT).astype(np.float32) + b.astype(np.float32)
+        assert total.dtype == np.float32
+        assert length == 1 or (total != a * UNIT + b).any(), "no sum needs rounding"
+        cases.append({"batch": batch, "a_unit": UNIT, "a": flat(a), "b_unit": 1.0, "b": flat(b),
+                      "expected": flat(total)})
+    return cases
+
+
+def matrix_multiply():
+    cases = []
+    for batch, m, k, n in ((1, 1, 1, 1), (1, 3, 5, 7), (2, 17, 33, 9), (3, 1, 19, 5),
+                           (4, 5, 3, 1), (1, 7, 129, 9)):
+        a = RNG.integers(-1024, 1024, (batch, m, k))
+        b = RNG.integers(-1024, 1024, (batch, k, n))
+        product = (a * UNIT) @ (b * UNIT)
+        assert product.dtype == np.float64
+        cases.append({"dims": [batch, m, k, n], "unit": UNIT, "a": flat(a), "b": flat(b),
+                      "expected": flat(product)})
+    return cases
+
+
+def correlate(image, taps, stride, padding):
+    padded = np.pad(image, padding)
+    found = signal.correlate2d(padded, taps, mode="valid")[::stride, ::stride]
+    same = tuple(size // 2 for size in taps.shape)
+    if all(size % 2 for size in taps.shape) and same == (padding, padding):
+        other = ndimage.correlate(image, taps, mode="constant", cval=0.0)
+        np.testing.assert_allclose(found, other[::stride, ::stride], atol=1e-12)
+    return found
+
+
+def conv2d():
+    sobel = np.array(SOBEL_X, dtype=float)
+    taps = lambda *shape: RNG.integers(-256, 256, shape) * UNIT  # noqa: E731
+    cases = []
+    for dims, filter_, stride, padding in (
+        ((1, 13, 17), sobel, 1, 1),
+        ((2, 9, 11), sobel, 1, 1),
+        ((2, 11, 8), taps(5, 3), 1, 0),
+        ((1, 7, 9), taps(5, 3), 1, 2),
+        ((2, 13, 11), taps(5, 3), 2, 2),
+        ((1, 15, 14), sobel, 2, 1),
+        ((1, 10, 13), taps(3, 3), 2, 0),
+        ((1, 9, 9), taps(5, 5), 1, 2),
+        ((2, 7, 5), taps(2, 4), 3, 2),
+        ((1, 1, 1), sobel, 1, 1),
+        ((1, 2, 3), taps(5, 3), 1, 2),
+    ):
+        images = RNG.integers(0, 256, dims)
+        out = np.stack([correlate(image * UNIT, filter_, stride, padding) for image in images])
+        cases.append({"dims": list(dims), "filter_dims": list(filter_.shape), "stride": stride,
+                      "padding": padding, "unit": UNIT, "images": flat(images),
+                      "filter": flat(np.rint(filter_ / UNIT).astype(int)), "expected": flat(out)})
+    return cases
+
+
+def mark_centre():
+    """One bright pixel raises the entropy of exactly the windows that hold it."""
+    for w in range(2, 18):
+        image = np.zeros((41, 41), dtype=np.uint8)
+        image[20, 20] = 1
+        for found in np.nonzero(rank.entropy(image, np.ones((w, w), dtype=np.uint8))):
+            back, ahead = found.max() - 20, 20 - found.min()
+            assert (back, ahead) == (w // 2, (w - 1) // 2), (w, back, ahead)
+
+
+def pixel_entropy():
+    mark_centre()
+    cases = []
+    for dims, window, greys, shift in (
+        ((1, 19, 23), 3, 256, 0),
+        ((2, 11, 14), 5, 256, 0),
+        ((1, 21, 18), 8, 16, 0),
+        ((2, 13, 9), 8, 256, 0),
+        ((1, 37, 33), 16, 256, 0),
+        ((1, 20, 35), 16, 5, 0),
+        # Smaller than the window in one direction, and in both.
+        ((1, 5, 24), 16, 256, 0),
+        ((1, 7, 5), 16, 8, 0),
+        ((1, 4, 3), 5, 256, 0),
+        ((1, 1, 9), 8, 4, 0),
+        ((1, 6, 7), 2, 3, 0),
+        ((1, 12, 12), 3, 1, 0),
+        # Grey runs: windows whose content, not only size, differs by place.
+        ((1, 18, 21), 8, "ramp", 0),
+        ((1, 18, 21), 8, "ramp", -1),
+    ):
+        if greys == "ramp":
+            images = np.add.outer(np.arange(dims[1]) ** 2 // 9, np.arange(dims[2]) // 2)[None]
+        else:
+            images = RNG.integers(0, greys, dims) * (255 // max(greys - 1, 1))
+        images = images.astype(np.uint8)
+        footprint = np.ones((window, window), dtype=np.uint8)
+        out = np.stack([rank.entropy(i, footprint, shift_x=shift, shift_y=shift) for i in images])
+        assert out.dtype == np.float64
+        # Seven digits: the tolerance is 1e-3. Adding 0 turns -0 into 0.
+        cases.append({"dims": list(dims), "window": window, "shift": shift, "unit": UNIT,
+                      "images": flat(images), "expected": flat(out.round(7) + 0.0)})
+    return cases
+
+
+def main():
+    vectors = {
+        "made_by": "bench/peers/kernel_vectors.py",
+        "versions": {"python": platform.python_version(), "numpy": np.__version__,
+                     "scipy": scipy.__version__, "scikit-image": skimage.__version__},
+    }
+    for make in (vector_add, matrix_multiply, conv2d, pixel_entropy):
+        vectors[make.__name__] = make()
+    # One case a line: small, and a difference shows which case it is in.
+    parts = []
+    for name, value in vectors.items():
+        if isinstance(value, list):
+            rows = ",\n".join("  " + json.dumps(case, allow_nan=False) for case in value)
+            parts.append(f'"{name}": [\n{rows}\n]')
+        else:
+            parts.append(f'"{name}": {json.dumps(value)}')
+    OUT.parent.mkdir(parents=True, exist_ok=True)
+    OUT.write_text("{\n" + ",\n".join(parts) + "\n}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+//! `breakeven devices`: what is here, and why the rest is not.
+
+use std::io::Write;
+
+use anyhow::Result;
+use breakeven::hardware::{HardwareCapabilities, SystemLoad};
+
+use crate::args::{DevicesArgs, DevicesFormat};
+use crate::exit::Exit;
+use crate::output::devices::{self, Listing};
+use crate::protocol::{Cell, Request};
+use crate::session::{Session, detect};
+use crate::supervisor::{self, Ended};
+
+/// Seconds after which a driver that does not answer counts as hung.
+const TIMEOUT_S: u32 = 60;
+
+pub(crate) fn run(args: &DevicesArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Exit> {
+    let Some(hardware) = detect(TIMEOUT_S)? else {
+        return Ok(Exit::Interrupted);
+    };
+    let load = SystemLoad::sample();
+    let mut session = Session::new(&hardware);
+    let mut ended = Ended::Complete;
+    if args.measure {
+        ended = measure(&hardware, &mut session)?;
+    }
+    let listing = Listing {
+        hardware: &hardware,
+        load: &load,
+        peaks: &session.profile.evidence.peaks,
+    };
+    match args.format {
+        DevicesFormat::Table => devices::write_table(&listing, out)?,
+        DevicesFormat::Json => devices::write_json(&listing, out)?,
+    }
+    out.flush()?;
+    for note in &session.notes {
+        writeln!(err, "{note}")?;
+    }
+    Ok(match ended {
+        Ended::Interrupted => Exit::Interrupted,
+        Ended::Complete if session.has_failures() => Exit::Failed,
+        Ended::Complete => Exit::Done,
+    })
+}
+
+fn measure(hardware: &HardwareCapabilities, session: &mut Session) -> Result<Ended> {
+    let gpus = hardware.gpus.iter().map(|gpu| gpu.id.to_string());
+    let request = Request {
+        cells: std::iter::once("cpu".to_owned())
+            .chain(gpus)
+            .map(|device| Cell::Peak { device })
+            .collect(),
+        warmup: 0,
+        iterations: 0,
+        image: None,
+        device_timeout_s: TIMEOUT_S,
+    };
+    supervisor::run(&request, &mut |index, message| {
+        session.take(&request.cells[index], message);
+    })
+}

@@ -1,0 +1,5 @@
+//! One command per file.
+
+pub(crate) mod devices;
+pub(crate) mod profile;
+pub(crate) mod show;

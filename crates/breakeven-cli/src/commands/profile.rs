@@ -1,0 +1,249 @@
+//! `breakeven profile`: measures the kernels.
+
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use breakeven::hardware::{HardwareCapabilities, SystemLoad};
+use breakeven::kernels::NAMES;
+use breakeven::suite::{GreyImage, Workload};
+use breakeven_judge::Budgets;
+use breakeven_profile::{file, unit};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::args::ProfileArgs;
+use crate::exit::Exit;
+use crate::output::{self, Report};
+use crate::protocol::{Cell, Message, Request};
+use crate::session::{Session, detect};
+use crate::supervisor::{self, Ended};
+
+pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Exit> {
+    // All that can be wrong with what was typed, before anything is measured.
+    let budgets = budgets(args.budget.as_deref())?;
+    let image = args.image.as_deref().map(crate::image::read).transpose()?;
+    if let Some(path) = &args.output {
+        file::check_writable(path)?;
+    }
+    let Some(hardware) = detect(args.device_timeout.get())? else {
+        return Ok(Exit::Interrupted);
+    };
+    let devices = devices(&args.device, &hardware)?;
+    let kernels = kernel_cells(args, image.as_ref(), &devices, &hardware)?;
+
+    let mut session = Session::new(&hardware);
+    if args.with_host {
+        session.profile.environment.host = host();
+    }
+    let ended = measure(args, &devices, &kernels, &mut session)?;
+    session.profile.interrupted = ended == Ended::Interrupted;
+
+    // The file first: what was measured must not hang on a closed terminal.
+    if let Some(path) = &args.output {
+        file::write(&session.profile, path)?;
+    }
+    let failed = session.has_failures();
+    let held = budgets.is_some();
+    let report = Report::new(session.profile, budgets, hardware.absent, session.notes);
+    output::write(&report, args.format, out)?;
+    if ended == Ended::Interrupted {
+        writeln!(err, "interrupted: what was measured until then is above")?;
+        return Ok(Exit::Interrupted);
+    }
+    Ok(if failed || held && report.is_over_budget() {
+        Exit::Failed
+    } else {
+        Exit::Done
+    })
+}
+
+/// The budgets of a file.
+pub(crate) fn budgets(path: Option<&Path>) -> Result<Option<Budgets>> {
+    let Some(path) = path else { return Ok(None) };
+    let name = path.display();
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("cannot read the budget file {name}"))?;
+    let budgets = Budgets::from_toml(&text).with_context(|| format!("budget file {name}"))?;
+    Ok(Some(budgets))
+}
+
+/// The devices that were asked for.
+fn devices(asked: &str, hardware: &HardwareCapabilities) -> Result<Vec<String>> {
+    let gpus: Vec<String> = hardware.gpus.iter().map(|gpu| gpu.id.to_string()).collect();
+    let cpu = "cpu".to_owned();
+    match asked {
+        "cpu" => Ok(vec![cpu]),
+        "all" => Ok([vec![cpu], gpus].concat()),
+        "gpu" if gpus.is_empty() => {
+            let reasons: Vec<String> = hardware.absent.iter().map(ToString::to_string).collect();
+            bail!("there is no GPU here to measure: {}", reasons.join("; "))
+        }
+        "gpu" => Ok(gpus),
+        id if gpus.iter().any(|gpu| gpu == id) => Ok(vec![id.to_owned()]),
+        unknown => {
+            let known = [vec![cpu], gpus].concat().join(", ");
+            bail!("there is no device {unknown:?} here; there are: {known} (and `gpu`, `all`)")
+        }
+    }
+}
+
+/// Every kernel on every device, after checking that it fits memory.
+fn kernel_cells(
+    args: &ProfileArgs,
+    image: Option<&GreyImage>,
+    devices: &[String],
+    hardware: &HardwareCapabilities,
+) -> Result<Vec<Cell>> {
+    let kernels = if args.kernel.is_empty() {
+        NAMES.to_vec()
+    } else {
+        NAMES
+            .into_iter()
+            .filter(|name| args.kernel.contains(name))
+            .collect()
+    };
+    let scale = args.scale.get();
+    let available = SystemLoad::sample().available_memory_bytes.get();
+    let memory = [available, hardware.usable_memory_bytes.get()]
+        .into_iter()
+        .flatten()
+        .min();
+    let mut cells = Vec::new();
+    for kernel in kernels {
+        let workload = Workload::new(kernel, scale)?;
+        check_memory(&workload, memory, scale)?;
+        let on_image = image.and_then(|image| Workload::on_image(kernel, image));
+        if let Some(workload) = &on_image {
+            check_memory(workload, memory, 1)?;
+        }
+        for on_image in [Some(false), on_image.map(|_| true)].into_iter().flatten() {
+            cells.extend(devices.iter().map(|device| Cell::Kernel {
+                kernel: kernel.to_owned(),
+                scale,
+                on_image,
+                device: device.clone(),
+            }));
+        }
+    }
+    if image.is_some()
+        && cells
+            .iter()
+            .all(|cell| !matches!(cell, Cell::Kernel { on_image: true, .. }))
+    {
+        bail!("--image is for conv2d and pixel_entropy, and neither is asked for");
+    }
+    Ok(cells)
+}
+
+fn check_memory(workload: &Workload, memory: Option<u64>, scale: usize) -> Result<()> {
+    let needed = workload.memory_bytes();
+    match memory {
+        Some(memory) if needed > memory => {
+            let hint = match u64::try_from(scale).unwrap_or(u64::MAX) {
+                1 => String::new(),
+                scale => {
+                    let largest = u128::from(memory) * u128::from(scale) / u128::from(needed);
+                    format!("; up to about --scale {largest} fits")
+                }
+            };
+            bail!(
+                "{} ({}) would take {} of memory, and there are {}{hint}",
+                workload.name(),
+                workload.text(),
+                unit::bytes(needed),
+                unit::bytes(memory),
+            )
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Runs every process that was asked for.
+fn measure(
+    args: &ProfileArgs,
+    devices: &[String],
+    kernels: &[Cell],
+    session: &mut Session,
+) -> Result<Ended> {
+    let machine: Vec<Cell> = std::iter::once(Cell::Clock)
+        .chain(devices.iter().map(|device| Cell::Peak {
+            device: device.clone(),
+        }))
+        .collect();
+    let calls = u64::from(args.warmup) + u64::from(args.iterations.get());
+    let runs = u64::from(args.runs.get());
+    let progress = progress(machine.len() as u64 + runs * kernels.len() as u64 * calls);
+    for run in 0..args.runs.get() {
+        let again = kernels.iter().filter(|cell| !session.failed_at(cell));
+        let cells: Vec<Cell> = match run {
+            // The machine itself is measured once, before the first run.
+            0 => machine.iter().chain(again).cloned().collect(),
+            _ => again.cloned().collect(),
+        };
+        let request = Request {
+            cells,
+            warmup: args.warmup,
+            iterations: args.iterations.get(),
+            image: args.image.clone(),
+            device_timeout_s: args.device_timeout.get(),
+        };
+        let ended = supervisor::run(&request, &mut |index, message| {
+            let cell = &request.cells[index];
+            show_progress(&progress, cell, &message, run, args.runs.get());
+            session.take(cell, message);
+        })?;
+        if ended == Ended::Interrupted {
+            progress.finish_and_clear();
+            return Ok(ended);
+        }
+    }
+    progress.finish_and_clear();
+    Ok(Ended::Complete)
+}
+
+fn progress(steps: u64) -> ProgressBar {
+    let target = if std::io::stderr().is_terminal() {
+        ProgressDrawTarget::stderr_with_hz(4)
+    } else {
+        ProgressDrawTarget::hidden()
+    };
+    let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}");
+    ProgressBar::with_draw_target(Some(steps), target)
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+fn show_progress(progress: &ProgressBar, cell: &Cell, message: &Message, run: u32, runs: u32) {
+    let now = match cell {
+        Cell::Detect { .. } => "looking at the machine".to_owned(),
+        Cell::Clock => "the clock".to_owned(),
+        Cell::Peak { device } => format!("peaks of {device}"),
+        Cell::Kernel { kernel, device, .. } => format!("{kernel} on {device}"),
+    };
+    match runs {
+        1 => progress.set_message(now),
+        _ => progress.set_message(format!("{now}, run {} of {runs}", run + 1)),
+    }
+    let a_call = matches!(
+        message,
+        Message::Event(
+            breakeven::suite::Event::FirstCall(_)
+                | breakeven::suite::Event::WarmUp(_)
+                | breakeven::suite::Event::Sample(_)
+        )
+    );
+    if a_call
+        || matches!(
+            (cell, message),
+            (Cell::Clock | Cell::Peak { .. }, Message::End)
+        )
+    {
+        progress.inc(1);
+    }
+}
+
+fn host() -> Option<String> {
+    let name = std::env::var("HOSTNAME").ok();
+    name.or_else(|| std::fs::read_to_string("/proc/sys/kernel/hostname").ok())
+        .map(|name| name.trim().to_owned())
+        .filter(|name| !name.is_empty())
+}

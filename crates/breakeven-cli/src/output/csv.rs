@@ -1,0 +1,88 @@
+//! One line per operation, device and part of a call; times in ns.
+
+use std::io::Write;
+
+use anyhow::Result;
+use breakeven_judge::Row;
+use breakeven_profile::stats::Summary;
+
+use super::Report;
+
+const HEADS: [&str; 24] = [
+    "operation",
+    "device",
+    "software_gpu",
+    "size",
+    "part",
+    "runs",
+    "calls",
+    "mean_ns",
+    "deviation_ns",
+    "min_ns",
+    "median_ns",
+    "p95_ns",
+    "p99_ns",
+    "max_ns",
+    "cv",
+    "calls_per_s",
+    "items_per_s",
+    "bytes_per_s",
+    "bytes_share",
+    "flops_per_s",
+    "flops_share",
+    "first_call_ns",
+    "budget_ns",
+    "failure",
+];
+
+pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record(HEADS)?;
+    for row in &report.overview.rows {
+        csv.write_record(record(row, "call", row.summary.as_ref()))?;
+        for (phase, summary) in &row.phases {
+            csv.write_record(record(row, phase, Some(summary)))?;
+        }
+    }
+    csv.flush()?;
+    Ok(())
+}
+
+fn record(row: &Row, part: &str, summary: Option<&Summary>) -> [String; 24] {
+    let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+    let of = |field: fn(&Summary) -> Option<f64>| number(summary.and_then(field));
+    let whole = part == "call";
+    // Rates belong to the part that computes: the kernel where there is one.
+    let computes = match row.phases.iter().any(|(phase, _)| phase == "kernel") {
+        true => part == "kernel",
+        false => whole,
+    };
+    let only = |here: bool, value: Option<f64>| number(value.filter(|_| here));
+    let failure = row.failure.as_ref().filter(|_| whole);
+    [
+        row.operation.clone(),
+        row.device.clone(),
+        row.software_gpu.to_string(),
+        row.size.map_or_else(String::new, |size| size.to_string()),
+        part.to_owned(),
+        row.runs.to_string(),
+        summary.map_or_else(String::new, |summary| summary.count.to_string()),
+        of(|s| Some(s.mean)),
+        of(|s| s.deviation),
+        of(|s| Some(s.min)),
+        of(|s| Some(s.median)),
+        of(|s| Some(s.p95)),
+        of(|s| Some(s.p99)),
+        of(|s| Some(s.max)),
+        of(|s| s.cv),
+        only(whole, row.calls_per_s),
+        only(whole, row.items_per_s),
+        only(computes, row.roofline.bytes_per_s),
+        only(computes, row.roofline.bytes_share),
+        only(computes, row.roofline.flops_per_s),
+        only(computes, row.roofline.flops_share),
+        only(whole, row.first_call_ns),
+        only(whole, row.budget.map(|(max_ns, _)| max_ns)),
+        failure.map_or_else(String::new, |f| format!("{}: {}", f.kind, f.message)),
+    ]
+}

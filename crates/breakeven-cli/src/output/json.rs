@@ -1,0 +1,40 @@
+//! Everything, for programs.
+
+use std::io::Write;
+
+use anyhow::Result;
+use breakeven::hardware::AbsentBackend;
+use breakeven_judge::Overview;
+use breakeven_profile::profile::{Environment, Evidence};
+use serde::Serialize;
+
+use super::Report;
+
+#[derive(Serialize)]
+struct Document<'r> {
+    generator: &'r Option<String>,
+    created: &'r Option<String>,
+    interrupted: bool,
+    environment: &'r Environment,
+    absent: &'r [AbsentBackend],
+    evidence: &'r Evidence,
+    #[serde(flatten)]
+    overview: &'r Overview,
+    notes: &'r [String],
+}
+
+pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
+    let document = Document {
+        generator: &report.profile.generator,
+        created: &report.profile.created,
+        interrupted: report.profile.interrupted,
+        environment: &report.profile.environment,
+        absent: &report.absent,
+        evidence: &report.profile.evidence,
+        overview: &report.overview,
+        notes: &report.notes,
+    };
+    serde_json::to_writer_pretty(&mut *out, &document)?;
+    writeln!(out)?;
+    Ok(())
+}

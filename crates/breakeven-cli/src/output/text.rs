@@ -1,0 +1,124 @@
+//! Figures and colours for tables.
+
+use anstyle::{AnsiColor, Style};
+use breakeven_profile::unit;
+use unicode_width::UnicodeWidthStr;
+
+pub(super) const BOLD: Style = Style::new().bold();
+pub(super) const FAINT: Style = Style::new().dimmed();
+pub(super) const GOOD: Style = AnsiColor::Green.on_default();
+pub(super) const WARNING: Style = AnsiColor::Yellow.on_default();
+pub(super) const BAD: Style = AnsiColor::Red.on_default().bold();
+
+/// Text in a style; the terminal's end takes it away where there are no colours.
+pub(super) fn styled(text: &str, style: Style) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// A time without the space before its unit, for narrow columns: `1.23ms`.
+pub(super) fn time(ns: f64) -> String {
+    unit::time(ns).replace(' ', "")
+}
+
+/// A count per second without its unit, at most seven characters: `8 123`, `12.3M`.
+pub(super) fn per_s(rate: f64) -> String {
+    let text = unit::per_s(rate);
+    text.trim_end_matches("/s")
+        .trim_end()
+        .replace(" M", "M")
+        .replace(" G", "G")
+}
+
+/// A percentage of at most four characters: `3.4%`, `35%`, `101%`.
+pub(super) fn share(fraction: f64) -> String {
+    let percent = fraction * 100.0;
+    if !percent.is_finite() {
+        unit::UNKNOWN.to_owned()
+    } else if percent < 9.95 {
+        format!("{percent:.1}%")
+    } else {
+        format!("{percent:.0}%")
+    }
+}
+
+/// A rate in units of 10^9 with its share of the peak: `12.3 35%`.
+pub(super) fn giga(rate: Option<f64>, of_peak: Option<f64>) -> String {
+    let Some(rate) = rate else {
+        return String::new();
+    };
+    let giga = rate / 1e9;
+    let digits = match giga {
+        g if g < 0.995 => format!("{g:.2}"),
+        g if g < 9.95 => format!("{g:.1}"),
+        g => format!("{g:.0}"),
+    };
+    match of_peak {
+        Some(of_peak) => format!("{digits} {}", share(of_peak)),
+        None => digits,
+    }
+}
+
+/// Pads to a width in columns of the terminal, on the left or on the right.
+pub(super) fn right(text: &str, width: usize) -> String {
+    format!("{}{text}", " ".repeat(width.saturating_sub(text.width())))
+}
+
+pub(super) fn left(text: &str, width: usize) -> String {
+    format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
+}
+
+/// At most `width` columns, with an ellipsis where something was left out.
+pub(super) fn clipped(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut clipped = String::new();
+    for c in text.chars() {
+        if clipped.width() + 2 > width {
+            break;
+        }
+        clipped.push(c);
+    }
+    clipped + "…"
+}
+
+/// Breaks a text into lines of at most `width` columns, at spaces.
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is always a line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.width() + 1 + word.width() <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn narrow_figures() {
+        assert_eq!(time(1_234_567.0), "1.23ms");
+        assert_eq!(per_s(8_123.4), "8 123");
+        assert_eq!(per_s(12_300_000.0), "12.3M");
+        assert_eq!(share(0.034), "3.4%");
+        assert_eq!(share(0.0996), "10%");
+        assert_eq!(giga(Some(12.34e9), Some(0.35)), "12 35%");
+        assert_eq!(giga(Some(0.1234e9), None), "0.12");
+        assert_eq!(giga(None, Some(0.1)), "");
+    }
+
+    #[test]
+    fn padding_counts_columns_not_bytes() {
+        assert_eq!(right("1µs", 5), "  1µs");
+        assert_eq!(clipped("vulkan:nvidia-geforce", 10), "vulkan:nv…");
+        assert_eq!(wrapped("a bb ccc", 4), ["a bb", "ccc"]);
+    }
+}

@@ -1,0 +1,210 @@
+//! From the messages of worker processes to a profile.
+
+use anyhow::{Result, bail};
+use breakeven::hardware::{AbsentBackend, HardwareCapabilities};
+use breakeven_profile::profile::{Cpu, Environment, Failure, Gpu, Operation, Profile, Run};
+
+use crate::protocol::{Cell, Message, Request};
+use crate::supervisor::{self, Ended};
+
+/// Collects what is measured. Operations are in the order of the cells; a run
+/// is added to an operation when one of its cells begins to be measured.
+pub(crate) struct Session {
+    pub(crate) profile: Profile,
+    /// What went wrong beside the operations.
+    pub(crate) notes: Vec<String>,
+    operations: Vec<(Cell, usize)>,
+}
+
+impl Session {
+    pub(crate) fn new(hardware: &HardwareCapabilities) -> Self {
+        let profile = Profile {
+            created: Some(
+                jiff::Timestamp::now()
+                    .strftime("%Y-%m-%dT%H:%M:%SZ")
+                    .to_string(),
+            ),
+            generator: Some(format!("breakeven {}", env!("CARGO_PKG_VERSION"))),
+            environment: environment(hardware),
+            ..Profile::default()
+        };
+        Self {
+            profile,
+            notes: Vec::new(),
+            operations: Vec::new(),
+        }
+    }
+
+    /// Takes a message about a cell.
+    pub(crate) fn take(&mut self, cell: &Cell, message: Message) {
+        match message {
+            Message::Clock(clock) => self.profile.environment.clock = Some(clock),
+            Message::Peak(peak) => self.profile.evidence.peaks.push(*peak),
+            Message::Operation(operation) => {
+                let operation = self.operation(cell, *operation);
+                operation.runs.push(Run::default());
+            }
+            Message::KernelClock(clock) => {
+                let gpus = &mut self.profile.environment.gpus;
+                if let Some(gpu) = gpus.iter_mut().find(|gpu| Some(&*gpu.id) == cell.gpu()) {
+                    gpu.kernel_clock = Some(clock);
+                }
+            }
+            Message::Event(event) => {
+                if let Some(operation) = self.existing(cell) {
+                    event.record(operation);
+                }
+            }
+            Message::Failed(failure) => self.failed(cell, failure),
+            Message::Begin(_) | Message::Hardware(_) | Message::End => {}
+        }
+    }
+
+    fn failed(&mut self, cell: &Cell, failure: Failure) {
+        match cell {
+            Cell::Kernel {
+                kernel,
+                on_image,
+                device,
+                ..
+            } => {
+                // A cell can fail before its operation was announced.
+                let name = if *on_image {
+                    format!("{kernel}:image")
+                } else {
+                    kernel.clone()
+                };
+                let operation = self.operation(cell, Operation::new(name, device.clone()));
+                operation.failure = Some(failure);
+                operation.runs.retain(|run| *run != Run::default());
+            }
+            Cell::Peak { device } => self.notes.push(format!(
+                "{}: its peaks could not be measured: {}: {}",
+                self.device_label(device),
+                failure.kind,
+                failure.message
+            )),
+            Cell::Clock | Cell::Detect { .. } => self
+                .notes
+                .push(format!("{}: {}", failure.kind, failure.message)),
+        }
+    }
+
+    /// A device's id, with what it is where that is not a GPU.
+    fn device_label(&self, device: &str) -> String {
+        let software = self.profile.gpu(device).is_some_and(Gpu::is_software);
+        crate::output::device_label(device, software)
+    }
+
+    fn existing(&mut self, cell: &Cell) -> Option<&mut Operation> {
+        let (_, index) = self.operations.iter().find(|(known, _)| known == cell)?;
+        self.profile.operations.get_mut(*index)
+    }
+
+    fn operation(&mut self, cell: &Cell, operation: Operation) -> &mut Operation {
+        let known = self.operations.iter().find(|(known, _)| known == cell);
+        let index = known.map_or(self.profile.operations.len(), |(_, index)| *index);
+        if index == self.profile.operations.len() {
+            self.operations.push((cell.clone(), index));
+            self.profile.operations.push(operation);
+        }
+        &mut self.profile.operations[index]
+    }
+
+    /// True where an operation failed, or something beside them.
+    pub(crate) fn has_failures(&self) -> bool {
+        !self.notes.is_empty() || self.profile.operations.iter().any(|o| o.failure.is_some())
+    }
+
+    /// True where the cell's operation has failed.
+    pub(crate) fn failed_at(&self, cell: &Cell) -> bool {
+        self.operations.iter().any(|(known, index)| {
+            known == cell
+                && self
+                    .profile
+                    .operations
+                    .get(*index)
+                    .is_some_and(|o| o.failure.is_some())
+        })
+    }
+}
+
+/// Looks at the machine in a process of its own: a GPU driver that crashes
+/// costs the GPUs, not the program. `None` when interrupted.
+pub(crate) fn detect(device_timeout_s: u32) -> Result<Option<HardwareCapabilities>> {
+    let (mut found, mut crashed) = (None, None);
+    for gpu in [true, false] {
+        let request = Request {
+            cells: vec![Cell::Detect { gpu }],
+            warmup: 0,
+            iterations: 0,
+            image: None,
+            device_timeout_s,
+        };
+        let ended = supervisor::run(&request, &mut |_, message| match message {
+            Message::Hardware(hardware) => found = Some(*hardware),
+            Message::Failed(failure) => crashed = Some(failure),
+            _ => {}
+        })?;
+        match ended {
+            Ended::Interrupted => return Ok(None),
+            Ended::Complete if found.is_some() => break,
+            Ended::Complete => {}
+        }
+    }
+    let Some(mut hardware) = found else {
+        bail!("the machine could not be looked at: its worker process does not answer");
+    };
+    if let Some(failure) = crashed {
+        hardware.absent = vec![AbsentBackend {
+            backend: None,
+            reason: format!(
+                "a GPU driver broke while it was looked at: {}",
+                failure.message
+            ),
+            remedy: "reinstall or remove the driver; the CPU is used meanwhile".to_owned(),
+        }];
+    }
+    Ok(Some(hardware))
+}
+
+fn environment(hardware: &HardwareCapabilities) -> Environment {
+    let cores = |count: usize| count as u64;
+    Environment {
+        os: Some(hardware.os.clone()),
+        arch: Some(hardware.arch.clone()),
+        cpu: Some(Cpu {
+            model: hardware.cpu_model.known().cloned(),
+            logical_cores: Some(cores(hardware.cpu_cores)),
+            physical_cores: hardware.physical_cores.get().map(cores),
+            usable_cores: Some(hardware.usable_cores.cores),
+            simd: hardware.cpu_simd_support.features.clone(),
+            memory_bytes: hardware.system_memory_bytes.get(),
+            usable_memory_bytes: hardware.usable_memory_bytes.get(),
+        }),
+        gpus: hardware
+            .gpus
+            .iter()
+            .map(|gpu| Gpu {
+                id: gpu.id.to_string(),
+                name: Some(gpu.name.clone()),
+                kind: Some(gpu.kind.to_string()),
+                backend: Some(gpu.backend.to_string()),
+                memory_bytes: gpu.memory_bytes.get(),
+                driver: gpu.driver.known().cloned(),
+                kernel_clock: None,
+            })
+            .collect(),
+        clock: None,
+        revision: option_env!("BREAKEVEN_REVISION").map(str::to_owned),
+        build_profile: Some(
+            if cfg!(debug_assertions) {
+                "debug"
+            } else {
+                "release"
+            }
+            .to_owned(),
+        ),
+        host: None,
+    }
+}

@@ -1,0 +1,264 @@
+//! Runs worker processes and keeps what they tell: a worker that crashes, hangs
+//! or fails costs the cell that it was at; the rest goes on in a fresh process.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use breakeven_profile::profile::Failure;
+
+use crate::protocol::{Cell, Message, Request};
+
+/// Beyond the library's own time limit, for drivers in which no call returns.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// How the work ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// Every cell was done or failed.
+    Complete,
+    /// Ctrl-C, or the system asked to stop.
+    Interrupted,
+}
+
+enum Signal {
+    Message(Message),
+    /// The worker's stdout has ended.
+    End,
+    Interrupt,
+}
+
+/// Does all cells of a request, handing over each message with its cell's index.
+pub(crate) fn run(request: &Request, on: &mut dyn FnMut(usize, Message)) -> Result<Ended> {
+    let mut next = 0;
+    while next < request.cells.len() {
+        let part = Request {
+            cells: request.cells[next..].to_vec(),
+            ..request.clone()
+        };
+        let mut worker = Worker::start(&part)?;
+        let ended = worker.follow(&part, &mut |cell, message| on(next + cell, message));
+        match ended? {
+            Followed::Interrupted => return Ok(Ended::Interrupted),
+            Followed::All => return Ok(Ended::Complete),
+            Followed::FailedAt(cell) => next += cell + 1,
+        }
+    }
+    Ok(Ended::Complete)
+}
+
+enum Followed {
+    All,
+    FailedAt(usize),
+    Interrupted,
+}
+
+struct Worker {
+    child: Child,
+    signals: Receiver<Signal>,
+    stderr: Option<JoinHandle<String>>,
+}
+
+impl Worker {
+    fn start(request: &Request) -> Result<Self> {
+        let program = std::env::current_exe().context("cannot find this program's own file")?;
+        let mut command = Command::new(program);
+        command
+            .arg("worker")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        // A group of its own: the terminal's Ctrl-C is for the parent, which
+        // keeps what was measured and then ends the worker.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut child = command.spawn().context("cannot start a worker process")?;
+        let (sender, signals) = channel();
+        listen_for_interrupts(sender.clone())?;
+        let stdout = child.stdout.take().context("the worker has no stdout")?;
+        std::thread::spawn(move || read_messages(stdout, &sender));
+        let stderr = child.stderr.take().map(|stderr| {
+            std::thread::spawn(move || {
+                let mut text = Vec::new();
+                // What a driver writes is kept within bounds; the rest is drained.
+                let mut limited = stderr.take(1 << 20);
+                let _ = limited.read_to_end(&mut text);
+                let _ = std::io::copy(&mut limited.into_inner(), &mut std::io::sink());
+                String::from_utf8_lossy(&text).into_owned()
+            })
+        });
+        let mut stdin = child.stdin.take().context("the worker has no stdin")?;
+        // A worker that is gone already is found out by its silence.
+        let _ = writeln!(stdin, "{}", serde_json::to_string(request)?);
+        Ok(Self {
+            child,
+            signals,
+            stderr,
+        })
+    }
+
+    fn follow(
+        &mut self,
+        request: &Request,
+        on: &mut dyn FnMut(usize, Message),
+    ) -> Result<Followed> {
+        let mut current: Option<usize> = None;
+        let mut done = 0;
+        loop {
+            let cell = current.and_then(|index| request.cells.get(index));
+            match self.next(cell, request.device_timeout_s) {
+                Ok(Signal::Message(Message::Begin(index))) => current = Some(index),
+                Ok(Signal::Message(Message::Failed(failure))) => {
+                    let failed = current.context("the worker failed before it began")?;
+                    on(failed, Message::Failed(failure));
+                    self.stop();
+                    return Ok(Followed::FailedAt(failed));
+                }
+                Ok(Signal::Message(message)) => {
+                    let index = current.context("the worker spoke before it began")?;
+                    if matches!(message, Message::End) {
+                        done += 1;
+                        current = None;
+                    }
+                    on(index, message);
+                }
+                Ok(Signal::Interrupt) => {
+                    self.stop();
+                    return Ok(Followed::Interrupted);
+                }
+                Ok(Signal::End) if done == request.cells.len() => {
+                    self.stop();
+                    return Ok(Followed::All);
+                }
+                Ok(Signal::End) => {
+                    let failure = self.crash();
+                    let Some(failed) = current else {
+                        bail!("a worker process ended early: {}", failure.message);
+                    };
+                    on(failed, Message::Failed(failure));
+                    return Ok(Followed::FailedAt(failed));
+                }
+                Err(limit) => {
+                    self.stop();
+                    let failed = current.context("a worker process does not start")?;
+                    let failure = Failure {
+                        kind: "timeout".to_owned(),
+                        message: format!("nothing came back for {} s", limit.as_secs()),
+                    };
+                    on(failed, Message::Failed(failure));
+                    return Ok(Followed::FailedAt(failed));
+                }
+            }
+        }
+    }
+
+    /// The next signal, or the time limit that passed. The CPU has none: it
+    /// does not hang, it is only slow.
+    fn next(&self, cell: Option<&Cell>, device_timeout_s: u32) -> Result<Signal, Duration> {
+        let touches_a_driver = match cell {
+            Some(cell) => cell.gpu().is_some() || matches!(cell, Cell::Detect { gpu: true }),
+            None => false,
+        };
+        if !touches_a_driver {
+            return Ok(self.signals.recv().unwrap_or(Signal::End));
+        }
+        let limit = Duration::from_secs(device_timeout_s.into()) + GRACE;
+        match self.signals.recv_timeout(limit) {
+            Ok(signal) => Ok(signal),
+            Err(RecvTimeoutError::Timeout) => Err(limit),
+            Err(RecvTimeoutError::Disconnected) => Ok(Signal::End),
+        }
+    }
+
+    fn stop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// How a worker died that did not say so itself.
+    fn crash(&mut self) -> Failure {
+        let how = match self.child.wait() {
+            Ok(status) => died_of(status),
+            Err(error) => error.to_string(),
+        };
+        let stderr = self.stderr.take().and_then(|reader| reader.join().ok());
+        let last_words = stderr
+            .as_deref()
+            .and_then(|text| text.lines().rev().find(|line| !line.trim().is_empty()))
+            .map_or_else(String::new, |line| format!(": {}", line.trim()));
+        Failure {
+            kind: "crash".to_owned(),
+            message: format!("the process {how}{last_words}"),
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn died_of(status: std::process::ExitStatus) -> String {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        let name = match signal {
+            4 => " (illegal instruction)",
+            6 => " (abort)",
+            7 => " (bus error)",
+            8 => " (arithmetic error)",
+            9 => " (killed, perhaps for memory)",
+            11 => " (segmentation fault)",
+            _ => "",
+        };
+        return format!("died of signal {signal}{name}");
+    }
+    match status.code() {
+        Some(code) => format!("ended with code {code}"),
+        None => "ended".to_owned(),
+    }
+}
+
+fn read_messages(stdout: impl Read, signals: &Sender<Signal>) {
+    let mut reader = BufReader::new(stdout);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match reader.read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => break,
+            Ok(_) => {
+                // A driver's own output is no message.
+                if let Ok(message) = serde_json::from_slice(&line)
+                    && signals.send(Signal::Message(message)).is_err()
+                {
+                    return;
+                }
+            }
+        }
+    }
+    let _ = signals.send(Signal::End);
+}
+
+/// Has Ctrl-C (and SIGTERM, SIGHUP) arrive as a signal on `sender` from now on.
+fn listen_for_interrupts(sender: Sender<Signal>) -> Result<()> {
+    static LISTENER: Mutex<Option<Sender<Signal>>> = Mutex::new(None);
+    static INSTALLED: OnceLock<Result<(), String>> = OnceLock::new();
+    *LISTENER.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
+    INSTALLED
+        .get_or_init(|| {
+            ctrlc::set_handler(|| {
+                let listener = LISTENER.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(listener) = &*listener {
+                    let _ = listener.send(Signal::Interrupt);
+                }
+            })
+            .map_err(|error| error.to_string())
+        })
+        .clone()
+        .map_err(|error| anyhow::anyhow!("cannot listen for Ctrl-C: {error}"))
+}

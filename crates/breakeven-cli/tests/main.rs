@@ -1,0 +1,2 @@
+//! The integration tests of the command, in one binary.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]

@@ -1,0 +1,5 @@
+//! The integration tests of the crate, in one binary. The workspace's tidy
+//! tests are here too: this crate needs no GPU library, so they build in seconds.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod tidy;

@@ -1,0 +1,74 @@
+//! What holds for the whole workspace and no compiler checks. Every check is a
+//! function from a tree of texts to findings, tried on small bad trees beside
+//! it and on the workspace here.
+
+mod code;
+mod documents;
+mod layers;
+mod manifests;
+mod source;
+mod tree;
+mod unsafe_code;
+
+use tree::Tree;
+
+/// Fails with all findings where there are any.
+#[track_caller]
+fn none(findings: Vec<String>) {
+    assert!(findings.is_empty(), "\n{}\n", findings.join("\n"));
+}
+
+#[test]
+fn a_file_is_read_in_one_sitting() {
+    none(source::too_long(&Tree::workspace()));
+}
+
+#[test]
+fn nothing_is_re_exported_by_a_star() {
+    none(source::glob_re_exports(&Tree::workspace()));
+}
+
+#[test]
+fn what_is_left_to_do_is_in_the_changelog() {
+    none(source::unowned_reminders(&Tree::workspace()));
+}
+
+#[test]
+fn no_text_names_a_home_directory() {
+    none(source::home_directories(&Tree::workspace()));
+}
+
+#[test]
+fn unsafe_code_is_where_it_may_be_and_argued_for() {
+    none(unsafe_code::findings(&Tree::workspace()));
+}
+
+#[test]
+fn modules_keep_to_their_layer() {
+    none(layers::findings(&Tree::workspace()));
+}
+
+#[test]
+fn what_judges_and_what_is_embedded_needs_no_gpu_library() {
+    none(manifests::gpu_libraries(&Tree::workspace()));
+}
+
+#[test]
+fn every_crate_inherits_the_lints() {
+    none(manifests::own_lints(&Tree::workspace()));
+}
+
+#[test]
+fn examples_are_numbered_and_named_in_a_document() {
+    none(documents::examples(&Tree::workspace()));
+}
+
+#[test]
+fn every_page_can_be_found() {
+    none(documents::unlinked_pages(&Tree::workspace()));
+}
+
+#[test]
+fn links_lead_somewhere() {
+    none(documents::broken_links(&Tree::workspace()));
+}

@@ -1,0 +1,150 @@
+//! Unsafe code: only where it is listed, each with its argument above it.
+
+use super::code::{code, words};
+use super::tree::Tree;
+
+/// Where unsafe code may be, and why there.
+const ALLOWED: [(&str, &str); 10] = [
+    (
+        "crates/breakeven/src/gpu/buffer.rs",
+        "a buffer as a kernel's argument",
+    ),
+    (
+        "crates/breakeven/src/hardware/cuda_driver.rs",
+        "calls into the CUDA driver",
+    ),
+    (
+        "crates/breakeven/src/hardware/cuda_toolkit.rs",
+        "calls into NVRTC",
+    ),
+    (
+        "crates/breakeven/src/hardware/probe.rs",
+        "loads driver libraries",
+    ),
+    (
+        "crates/breakeven/src/hardware/vulkan.rs",
+        "reads the driver's memory properties",
+    ),
+    ("crates/breakeven/src/kernels/conv2d.rs", "kernel launch"),
+    (
+        "crates/breakeven/src/kernels/matrix_multiply.rs",
+        "gemm takes pointers",
+    ),
+    (
+        "crates/breakeven/src/kernels/pixel_entropy/device.rs",
+        "kernel launch",
+    ),
+    (
+        "crates/breakeven/src/kernels/vector_add.rs",
+        "kernel launch",
+    ),
+    ("crates/breakeven/src/peak/gpu.rs", "kernel launches"),
+];
+
+pub(super) fn findings(tree: &Tree) -> Vec<String> {
+    let mut findings = Vec::new();
+    for file in tree.sources() {
+        let lines = unsafe_lines(&file.text);
+        let allowed = ALLOWED.iter().any(|(path, _)| *path == file.path);
+        match (allowed, lines.first()) {
+            (false, Some(line)) => findings.push(format!(
+                "{}:{}: unsafe code; do without it, or list the file and the reason in \
+                 tests/tidy/unsafe_code.rs",
+                file.path,
+                line + 1
+            )),
+            (true, None) => findings.push(format!(
+                "{}: no unsafe code any more; take it out of tests/tidy/unsafe_code.rs",
+                file.path
+            )),
+            _ => {}
+        }
+        for line in lines.into_iter().filter(|line| !argued(&file.text, *line)) {
+            findings.push(format!(
+                "{}:{}: no `// SAFETY:` (for a function `/// # Safety`) above this unsafe code",
+                file.path,
+                line + 1
+            ));
+        }
+    }
+    findings
+}
+
+/// The lines (from 0) that have an unsafe block, function or impl; a function's
+/// type is none.
+fn unsafe_lines(source: &str) -> Vec<usize> {
+    let code = code(source);
+    words(&code)
+        .filter(|(at, word)| *word == "unsafe" && !is_type(&code[at + word.len()..]))
+        .map(|(at, _)| code[..at].matches('\n').count())
+        .collect()
+}
+
+/// True where `unsafe` begins a type: `unsafe fn(u8)`, `unsafe extern "C" fn(u8)`.
+fn is_type(after: &str) -> bool {
+    let after = after.trim_start();
+    // The ABI's name is a literal, so it is blank here.
+    let after = after.strip_prefix("extern").unwrap_or(after).trim_start();
+    after
+        .strip_prefix("fn")
+        .is_some_and(|rest| rest.trim_start().starts_with('('))
+}
+
+/// True where the comment directly above the statement holds the argument.
+fn argued(source: &str, line: usize) -> bool {
+    let lines: Vec<&str> = source.lines().map(str::trim).collect();
+    let is_comment = |line: &str| line.starts_with("//");
+    let mut above = lines[..line].iter().rev().copied().peekable();
+    // The statement may begin on an earlier line; attributes go with it.
+    while let Some(begun) = above.next_if(|line| {
+        line.starts_with("#[") || !is_comment(line) && !line.ends_with([';', '{', '}', ','])
+    }) {
+        if begun.is_empty() {
+            return false;
+        }
+    }
+    above
+        .take_while(|line| is_comment(line))
+        .any(|line| line.starts_with("// SAFETY:") || line.starts_with("/// # Safety"))
+}
+
+#[cfg(test)]
+fn findings_in(path: &str, text: &str) -> Vec<String> {
+    findings(&Tree::of(&[(path, text)]))
+}
+
+#[test]
+fn unsafe_code_elsewhere_is_found() {
+    let text = "// SAFETY: none.\nunsafe { f() }";
+    let found = findings_in("crates/a/src/lib.rs", text);
+    assert!(matches!(&found[..], [one] if one.starts_with("crates/a/src/lib.rs:2: unsafe code")));
+    assert!(findings_in(ALLOWED[0].0, text).is_empty());
+    assert!(findings_in("a.rs", "// unsafe\ntype F = unsafe extern \"C\" fn(u8);").is_empty());
+}
+
+#[test]
+fn a_listed_file_without_unsafe_code_is_found() {
+    assert_eq!(findings_in(ALLOWED[0].0, "fn f() {}").len(), 1);
+}
+
+#[test]
+fn unsafe_code_without_argument_is_found() {
+    for bad in [
+        "unsafe { f() }",
+        "// It is fine.\nunsafe { f() }",
+        "// SAFETY: of the one before.\nlet a = 1;\nunsafe { f() }",
+        "// SAFETY: too far away.\n\nunsafe { f() }",
+        "/// Does things.\nunsafe fn f() {}",
+        "unsafe impl Send for A {}",
+    ] {
+        assert_eq!(findings_in(ALLOWED[0].0, bad).len(), 1, "{bad}");
+    }
+    for good in [
+        "// SAFETY: in two\n// lines.\nunsafe { f() }",
+        "// SAFETY: of the statement.\nlet a =\n    unsafe { f() };",
+        "/// Does things.\n///\n/// # Safety\n///\n/// None.\n#[inline]\nunsafe fn f() {}",
+        "match a {\n    // SAFETY: an arm's.\n    1 => unsafe { f() },\n}",
+    ] {
+        assert!(findings_in(ALLOWED[0].0, good).is_empty(), "{good}");
+    }
+}
