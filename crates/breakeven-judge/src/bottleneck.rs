@@ -261,7 +261,7 @@ fn why_unsteady(profile: &Profile, operation: &Operation, summary: &Summary) -> 
     {
         return (
             format!(
-                "whole runs differ: their medians lie between a ratio of 1 and {:.2}",
+                "whole runs differ: the slowest one's median is {:.2} × that of the fastest",
                 high / low
             ),
             "more --runs; look for what else ran, and at clock frequency".to_owned(),
@@ -319,7 +319,7 @@ fn why_spiky(
     }
     (
         format!(
-            "{spikes} of {total} calls are far above the mean: preemption, page faults, a driver's housekeeping"
+            "calls far above the mean: {spikes} of {total}; preemption, page faults, a driver's housekeeping"
         ),
         "judge by median and p95; for latency look at what runs beside it".to_owned(),
     )

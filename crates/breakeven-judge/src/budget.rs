@@ -1,6 +1,9 @@
-//! Budgets: what an operation may take, and how it stands against it.
+//! Budgets: what an operation may take, and how it stands against it; and the
+//! file in which they and the thresholds of the bottlenecks are set.
 
 use serde::{Deserialize, Serialize};
+
+use crate::bottleneck::Thresholds;
 
 /// The mean time that an operation may take.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,11 +38,13 @@ impl std::fmt::Display for Standing {
     }
 }
 
-/// A set of budgets; the first that fits an operation counts.
+/// What a profile is held against.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Budgets {
-    /// The budgets, in the order of the file.
-    pub all: Vec<Budget>,
+pub struct Limits {
+    /// The budgets; the first that fits an operation counts.
+    pub budgets: Vec<Budget>,
+    /// From when an operation counts as a problem.
+    pub thresholds: Thresholds,
 }
 
 /// Why a budget file was refused.
@@ -57,16 +62,26 @@ pub enum BudgetError {
     },
     /// A duration that cannot be read.
     #[error(
-        "budget of {operation:?}: {text:?} is not a duration; write a number and a unit, as in \"2 ms\" or \"800 us\""
+        "{place}: {text:?} is not a duration; write a number and a unit, as in \"2 ms\" or \"800 us\""
     )]
     Duration {
-        /// The budget's operation.
-        operation: String,
+        /// The budget or threshold.
+        place: String,
         /// What stands there.
         text: String,
     },
-    /// A file without budgets gates nothing.
-    #[error("there is no [[budget]] in the file; add one with `operation` and `max`")]
+    /// A threshold that nothing could pass, or everything.
+    #[error("thresholds: {name} is {value}; give a positive number")]
+    Threshold {
+        /// Its name.
+        name: &'static str,
+        /// What stands there.
+        value: String,
+    },
+    /// A file that sets nothing judges nothing.
+    #[error(
+        "there is no [[budget]] in the file; add one with `operation` and `max`, or [thresholds]"
+    )]
     Empty,
 }
 
@@ -74,29 +89,52 @@ pub enum BudgetError {
 #[serde(deny_unknown_fields)]
 struct File {
     #[serde(default)]
-    budget: Vec<Entry>,
+    budget: Vec<BudgetEntry>,
+    thresholds: Option<ThresholdEntries>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct BudgetEntry {
     operation: String,
     device: Option<String>,
     max: String,
 }
 
-impl Budgets {
-    /// Reads a budget file:
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ThresholdEntries {
+    slow: Option<String>,
+    high_cv: Option<f64>,
+    outlier_ratio: Option<f64>,
+    target_mean: Option<String>,
+    target_cv: Option<f64>,
+    target_per_s: Option<f64>,
+    near_budget: Option<f64>,
+}
+
+impl Limits {
+    /// Reads a budget file. All of it is optional, but not all at once:
     ///
     /// ```
-    /// # use breakeven_judge::Budgets;
-    /// let budgets = Budgets::from_toml(r#"
+    /// # use breakeven_judge::Limits;
+    /// let limits = Limits::from_toml(r#"
     ///     [[budget]]
     ///     operation = "conv2d"
-    ///     device = "cpu"      # left out: every device
-    ///     max = "2 ms"        # of the mean; ns, us, ms, s
+    ///     device = "cpu"          # left out: every device
+    ///     max = "2 ms"            # of the mean; ns, us, ms, s
+    ///
+    ///     [thresholds]
+    ///     slow = "5 ms"           # bottleneck: mean above
+    ///     high_cv = 0.2           # bottleneck: deviation / mean above
+    ///     outlier_ratio = 2.0     # bottleneck: max / mean above
+    ///     target_mean = "1 ms"    # target: mean below
+    ///     target_cv = 0.1         # target: deviation / mean below
+    ///     target_per_s = 100      # target: calls per second above
+    ///     near_budget = 0.8       # warning from this share of a budget
     /// "#)?;
-    /// assert_eq!(budgets.of("conv2d", "cpu").map(|b| b.max_ns), Some(2e6));
+    /// assert_eq!(limits.budget_of("conv2d", "cpu").map(|b| b.max_ns), Some(2e6));
+    /// assert_eq!(limits.thresholds.slow_ns, 5e6);
     /// # Ok::<(), breakeven_judge::BudgetError>(())
     /// ```
     ///
@@ -105,34 +143,72 @@ impl Budgets {
     /// [`BudgetError`] with line and column, or the entry that is wrong.
     pub fn from_toml(text: &str) -> Result<Self, BudgetError> {
         let file: File = toml::from_str(text).map_err(|error| syntax(text, &error))?;
-        if file.budget.is_empty() {
+        if file.budget.is_empty() && file.thresholds.is_none() {
             return Err(BudgetError::Empty);
         }
-        let all = file
+        let budgets = file
             .budget
             .into_iter()
             .map(|entry| {
-                let max_ns = duration_ns(&entry.max).ok_or_else(|| BudgetError::Duration {
-                    operation: entry.operation.clone(),
-                    text: entry.max.clone(),
-                })?;
+                let place = || format!("budget of {:?}", entry.operation);
                 Ok(Budget {
-                    operation: entry.operation,
+                    max_ns: duration(&entry.max, place)?,
+                    operation: entry.operation.clone(),
                     device: entry.device,
-                    max_ns,
                 })
             })
             .collect::<Result<_, _>>()?;
-        Ok(Self { all })
+        Ok(Self {
+            budgets,
+            thresholds: file.thresholds.map_or_else(
+                || Ok(Thresholds::default()),
+                ThresholdEntries::over_defaults,
+            )?,
+        })
     }
 
     /// The budget of an operation on a device.
-    pub fn of(&self, operation: &str, device: &str) -> Option<&Budget> {
-        self.all.iter().find(|budget| {
+    pub fn budget_of(&self, operation: &str, device: &str) -> Option<&Budget> {
+        self.budgets.iter().find(|budget| {
             budget.operation == operation
                 && budget.device.as_deref().is_none_or(|only| only == device)
         })
     }
+}
+
+impl ThresholdEntries {
+    fn over_defaults(self) -> Result<Thresholds, BudgetError> {
+        let usual = Thresholds::default();
+        let time = |name: &'static str, text: Option<String>, usual: f64| {
+            text.map_or(Ok(usual), |text| {
+                duration(&text, || format!("thresholds: {name}"))
+            })
+        };
+        let number = |name: &'static str, value: Option<f64>, usual: f64| match value {
+            None => Ok(usual),
+            Some(value) if value.is_finite() && value > 0.0 => Ok(value),
+            Some(value) => Err(BudgetError::Threshold {
+                name,
+                value: value.to_string(),
+            }),
+        };
+        Ok(Thresholds {
+            slow_ns: time("slow", self.slow, usual.slow_ns)?,
+            high_cv: number("high_cv", self.high_cv, usual.high_cv)?,
+            outlier_ratio: number("outlier_ratio", self.outlier_ratio, usual.outlier_ratio)?,
+            target_mean_ns: time("target_mean", self.target_mean, usual.target_mean_ns)?,
+            target_cv: number("target_cv", self.target_cv, usual.target_cv)?,
+            target_per_s: number("target_per_s", self.target_per_s, usual.target_per_s)?,
+            near_budget: number("near_budget", self.near_budget, usual.near_budget)?,
+        })
+    }
+}
+
+fn duration(text: &str, place: impl FnOnce() -> String) -> Result<f64, BudgetError> {
+    duration_ns(text).ok_or_else(|| BudgetError::Duration {
+        place: place(),
+        text: text.to_owned(),
+    })
 }
 
 impl Budget {
@@ -204,20 +280,41 @@ mod tests {
 
     #[test]
     fn a_damaged_file_is_an_error_with_its_place() {
-        let error = |text: &str| {
-            Budgets::from_toml(text)
-                .err()
-                .map(|error| error.to_string())
+        let check = |text: &str, expected: &str| {
+            let error = Limits::from_toml(text).expect_err(text);
+            assert_eq!(error.to_string(), expected, "{text}");
         };
-        insta::assert_debug_snapshot!(
-            [
-                error(""),
-                error("[[budget]]\noperation = \"f\"\nmax = 3\n"),
-                error("[[budget]]\noperation = \"f\"\nmax = \"3\"\n"),
-                error("[[budget]]\noperation = \"f\"\nlimit = \"3 ms\"\n"),
-                error("[[budget]\n"),
-            ],
-            @""
+        check(
+            "",
+            "there is no [[budget]] in the file; add one with `operation` and `max`, or [thresholds]",
+        );
+        check(
+            "[[budget]]\noperation = \"f\"\nmax = 3\n",
+            "line 3, column 7: invalid type: integer `3`, expected a string",
+        );
+        check(
+            "[[budget]]\noperation = \"f\"\nmax = \"3\"\n",
+            "budget of \"f\": \"3\" is not a duration; write a number and a unit, as in \"2 ms\" or \"800 us\"",
+        );
+        check(
+            "[[budget]]\noperation = \"f\"\nlimit = \"3 ms\"\n",
+            "line 3, column 1: unknown field `limit`, expected one of `operation`, `device`, `max`",
+        );
+        check(
+            "[[budget]\n",
+            "line 1, column 10: unclosed array table, expected `]`",
+        );
+        check(
+            "[thresholds]\nslow = \"soon\"\n",
+            "thresholds: slow: \"soon\" is not a duration; write a number and a unit, as in \"2 ms\" or \"800 us\"",
+        );
+        check(
+            "[thresholds]\nhigh_cv = -0.1\n",
+            "thresholds: high_cv is -0.1; give a positive number",
+        );
+        check(
+            "[thresholds]\noutlier_ratio = nan\n",
+            "thresholds: outlier_ratio is NaN; give a positive number",
         );
     }
 }

@@ -3,14 +3,14 @@
 //! whether they keep their budgets ([`budget`]). Needs no GPU and prints nothing.
 //!
 //! ```
-//! use breakeven_judge::{Budgets, Thresholds, overview};
+//! use breakeven_judge::{Limits, overview};
 //! use breakeven_profile::profile::{Operation, Profile, Run};
 //!
 //! let mut decode = Operation::new("decode", "cpu");
 //! decode.runs.push(Run { samples_ns: vec![8_000_000, 8_100_000], ..Run::default() });
 //! let profile = Profile { operations: vec![decode], ..Profile::default() };
 //!
-//! let overview = overview(&profile, &Budgets::default(), &Thresholds::default());
+//! let overview = overview(&profile, &Limits::default());
 //! assert_eq!(overview.rows[0].summary.map(|s| s.mean), Some(8_050_000.0));
 //! assert_eq!(overview.findings[0].what.to_string(), "slow"); // over 5 ms
 //! ```
@@ -21,6 +21,6 @@ pub mod overview;
 mod winner;
 
 pub use bottleneck::{Finding, FindingKind, Thresholds};
-pub use budget::{Budget, BudgetError, Budgets, Standing};
+pub use budget::{Budget, BudgetError, Limits, Standing};
 pub use overview::{Overview, Row, overview};
 pub use winner::Winner;

@@ -5,8 +5,8 @@ use breakeven_profile::profile::{Failure, Operation, Profile};
 use breakeven_profile::stats::Summary;
 use serde::Serialize;
 
-use crate::bottleneck::{self, Finding, Targets, Thresholds};
-use crate::budget::{Budgets, Standing};
+use crate::bottleneck::{self, Finding, Targets};
+use crate::budget::{Limits, Standing};
 use crate::winner::{self, Winner};
 
 /// What a profile says, computed.
@@ -105,7 +105,7 @@ pub(crate) fn compute_ns(operation: &Operation, summary: &Summary) -> f64 {
 }
 
 /// Computes everything that the tables show.
-pub fn overview(profile: &Profile, budgets: &Budgets, thresholds: &Thresholds) -> Overview {
+pub fn overview(profile: &Profile, limits: &Limits) -> Overview {
     let summaries: Vec<Option<Summary>> = profile
         .operations
         .iter()
@@ -121,8 +121,11 @@ pub fn overview(profile: &Profile, budgets: &Budgets, thresholds: &Thresholds) -
         .iter()
         .zip(&summaries)
         .map(|(operation, summary)| {
-            let share = summary.map_or(0.0, |summary| summary.total / total);
-            row(profile, operation, *summary, share, budgets, thresholds)
+            let share = match summary {
+                Some(summary) if total > 0.0 => summary.total / total,
+                _ => 0.0,
+            };
+            row(profile, operation, *summary, share, limits)
         })
         .collect();
     let mut findings: Vec<(f64, Finding)> = profile
@@ -131,7 +134,7 @@ pub fn overview(profile: &Profile, budgets: &Budgets, thresholds: &Thresholds) -
         .zip(&summaries)
         .filter_map(|(operation, summary)| Some((operation, summary.as_ref()?)))
         .flat_map(|(operation, summary)| {
-            bottleneck::findings(profile, operation, summary, thresholds)
+            bottleneck::findings(profile, operation, summary, &limits.thresholds)
                 .into_iter()
                 .map(move |finding| (summary.total, finding))
         })
@@ -149,8 +152,7 @@ fn row(
     operation: &Operation,
     summary: Option<Summary>,
     share_of_total: f64,
-    budgets: &Budgets,
-    thresholds: &Thresholds,
+    limits: &Limits,
 ) -> Row {
     let per_s = |mean: f64| (mean > 0.0).then(|| 1e9 / mean);
     let calls_per_s = summary.and_then(|summary| per_s(summary.mean));
@@ -162,10 +164,10 @@ fn row(
         })
         .collect();
     let budget = summary.and_then(|summary| {
-        let budget = budgets.of(&operation.name, &operation.device)?;
+        let budget = limits.budget_of(&operation.name, &operation.device)?;
         Some((
             budget.max_ns,
-            budget.standing(summary.mean, thresholds.near_budget),
+            budget.standing(summary.mean, limits.thresholds.near_budget),
         ))
     });
     Row {
@@ -193,7 +195,7 @@ fn row(
             operation.runs.iter().filter_map(|run| run.first_call_ns),
         ),
         share_of_total,
-        targets: summary.map(|summary| Targets::of(&summary, thresholds)),
+        targets: summary.map(|summary| Targets::of(&summary, &limits.thresholds)),
         budget,
         failure: operation.failure.clone(),
         summary,

@@ -61,10 +61,12 @@ pub(crate) fn winners(profile: &Profile) -> Vec<Winner> {
 fn winner(best: &Operation, next: &Operation, ratio: f64) -> Winner {
     let (best_runs, next_runs) = (run_medians(best), run_medians(next));
     let over_runs = best_runs.len() > 1 && next_runs.len() > 1;
-    let interval = if over_runs {
-        log_ratio_test(&best_runs, &next_runs, LEVEL)
-            .ok()
-            .map(|test| [test.lower, test.upper])
+    let (interval, significant) = if over_runs {
+        match log_ratio_test(&best_runs, &next_runs, LEVEL) {
+            // Runs without any spread give an interval of no width: p decides.
+            Ok(test) => (Some([test.lower, test.upper]), test.p_value < 1.0 - LEVEL),
+            Err(_) => (None, false),
+        }
     } else {
         let samples = |operation: &Operation| -> Vec<f64> {
             operation.samples_ns().map(|ns| ns as f64).collect()
@@ -75,9 +77,10 @@ fn winner(best: &Operation, next: &Operation, ratio: f64) -> Winner {
             resamples: 2_000,
             seed: 1,
         };
-        bootstrap_median_ratio(&samples(best), &samples(next), &options)
+        let interval = bootstrap_median_ratio(&samples(best), &samples(next), &options)
             .ok()
-            .map(|interval| [interval.lower, interval.upper])
+            .map(|interval| [interval.lower, interval.upper]);
+        (interval, interval.is_some())
     };
     Winner {
         operation: best.name.clone(),
@@ -87,7 +90,7 @@ fn winner(best: &Operation, next: &Operation, ratio: f64) -> Winner {
         ratio,
         interval,
         over_runs,
-        clear: interval.is_some_and(|[lower, _]| lower > 1.0),
+        clear: significant && interval.is_some_and(|[lower, _]| lower > 1.0),
     }
 }
 

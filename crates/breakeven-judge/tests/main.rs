@@ -2,4 +2,6 @@
 //! tests are here too: this crate needs no GPU library, so they build in seconds.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod bottlenecks;
 mod tidy;
+mod winners;

@@ -1,5 +1,20 @@
 //! One command per file.
 
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use breakeven_judge::Limits;
+
 pub(crate) mod devices;
 pub(crate) mod profile;
 pub(crate) mod show;
+
+/// The limits of a budget file.
+fn limits(path: Option<&Path>) -> Result<Option<Limits>> {
+    let Some(path) = path else { return Ok(None) };
+    let name = path.display();
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("cannot read the budget file {name}"))?;
+    let limits = Limits::from_toml(&text).with_context(|| format!("budget file {name}"))?;
+    Ok(Some(limits))
+}

@@ -1,13 +1,11 @@
 //! `breakeven profile`: measures the kernels.
 
 use std::io::{IsTerminal, Write};
-use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use breakeven::hardware::{HardwareCapabilities, SystemLoad};
 use breakeven::kernels::NAMES;
 use breakeven::suite::{GreyImage, Workload};
-use breakeven_judge::Budgets;
 use breakeven_profile::{file, unit};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -20,7 +18,7 @@ use crate::supervisor::{self, Ended};
 
 pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Exit> {
     // All that can be wrong with what was typed, before anything is measured.
-    let budgets = budgets(args.budget.as_deref())?;
+    let limits = super::limits(args.budget.as_deref())?;
     let image = args.image.as_deref().map(crate::image::read).transpose()?;
     if let Some(path) = &args.output {
         file::check_writable(path)?;
@@ -43,8 +41,8 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
         file::write(&session.profile, path)?;
     }
     let failed = session.has_failures();
-    let held = budgets.is_some();
-    let report = Report::new(session.profile, budgets, hardware.absent, session.notes);
+    let held = limits.is_some();
+    let report = Report::new(session.profile, limits, hardware.absent, session.notes);
     output::write(&report, args.format, out)?;
     if ended == Ended::Interrupted {
         writeln!(err, "interrupted: what was measured until then is above")?;
@@ -55,16 +53,6 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
     } else {
         Exit::Done
     })
-}
-
-/// The budgets of a file.
-pub(crate) fn budgets(path: Option<&Path>) -> Result<Option<Budgets>> {
-    let Some(path) = path else { return Ok(None) };
-    let name = path.display();
-    let text = std::fs::read_to_string(path)
-        .with_context(|| format!("cannot read the budget file {name}"))?;
-    let budgets = Budgets::from_toml(&text).with_context(|| format!("budget file {name}"))?;
-    Ok(Some(budgets))
 }
 
 /// The devices that were asked for.

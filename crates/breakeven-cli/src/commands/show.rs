@@ -9,10 +9,10 @@ use crate::exit::Exit;
 use crate::output::{self, Report};
 
 pub(crate) fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
-    let budgets = super::profile::budgets(args.budget.as_deref())?;
+    let limits = super::limits(args.budget.as_deref())?;
     let profile = breakeven_profile::file::read(&args.file)?;
-    let held = budgets.is_some();
-    let report = Report::new(profile, budgets, Vec::new(), Vec::new());
+    let held = limits.is_some();
+    let report = Report::new(profile, limits, Vec::new(), Vec::new());
     output::write(&report, args.format, out)?;
     Ok(if held && report.is_over_budget() {
         Exit::Failed

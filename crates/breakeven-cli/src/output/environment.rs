@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use anstyle::Style;
 use anyhow::Result;
 use breakeven_profile::profile::{Cpu, Gpu, Peak};
 use breakeven_profile::unit;
@@ -34,7 +35,8 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
         writeln!(out, "cpu  {}", cpu_text(cpu))?;
     }
     for gpu in &environment.gpus {
-        writeln!(out, "gpu  {} · {}", report.label(&gpu.id), gpu_text(gpu))?;
+        let text = format!("{} · {}", report.label(&gpu.id), gpu_text(gpu));
+        write_wrapped("gpu  ", &text, Style::new(), out)?;
     }
     write_absent(report, out)?;
     if let Some(clock) = &environment.clock {
@@ -52,11 +54,16 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
 
 fn write_absent(report: &Report, out: &mut dyn Write) -> Result<()> {
     for absent in &report.absent {
-        let lines = wrapped(&absent.to_string(), 94);
-        for (index, line) in lines.iter().enumerate() {
-            let start = if index == 0 { "none " } else { "     " };
-            writeln!(out, "{start}{}", styled(line, FAINT))?;
-        }
+        write_wrapped("none ", &absent.to_string(), FAINT, out)?;
+    }
+    Ok(())
+}
+
+/// A text of as many lines as it needs, after a start of five columns.
+fn write_wrapped(start: &str, text: &str, style: Style, out: &mut dyn Write) -> Result<()> {
+    for (index, line) in wrapped(text, 95).iter().enumerate() {
+        let start = if index == 0 { start } else { "     " };
+        writeln!(out, "{start}{}", styled(line, style))?;
     }
     Ok(())
 }
@@ -137,7 +144,9 @@ fn write_peaks(report: &Report, out: &mut dyn Write) -> Result<()> {
         return Ok(());
     }
     let row = |name: &str, cells: &[String; 6]| {
-        let cells: Vec<String> = cells.iter().map(|cell| right(cell, 12)).collect();
+        let widths = [11, 12, 14, 11, 12, 13];
+        let cells = cells.iter().zip(widths);
+        let cells: Vec<String> = cells.map(|(cell, width)| right(cell, width)).collect();
         format!("{}{}", left(name, 26), cells.concat())
             .trim_end()
             .to_owned()

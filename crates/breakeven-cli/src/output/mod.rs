@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use breakeven::hardware::AbsentBackend;
 use breakeven::suite::DEFAULT_BUDGETS_US;
-use breakeven_judge::{Budget, Budgets, Overview, Standing, Thresholds, overview};
+use breakeven_judge::{Budget, Limits, Overview, Standing, Thresholds, overview};
 use breakeven_profile::profile::Profile;
 
 use crate::args::Format;
@@ -31,19 +31,18 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Judges a profile by the budgets given, else by the suite's own.
+    /// Judges a profile by the limits given, else by the suite's own.
     pub(crate) fn new(
         profile: Profile,
-        budgets: Option<Budgets>,
+        limits: Option<Limits>,
         absent: Vec<AbsentBackend>,
         notes: Vec<String>,
     ) -> Self {
-        let thresholds = Thresholds::default();
-        let budgets = budgets.unwrap_or_else(|| default_budgets(&profile));
+        let limits = limits.unwrap_or_else(|| default_limits(&profile));
         Self {
-            overview: overview(&profile, &budgets, &thresholds),
+            overview: overview(&profile, &limits),
             profile,
-            thresholds,
+            thresholds: limits.thresholds,
             absent,
             notes,
         }
@@ -74,13 +73,13 @@ pub(crate) fn device_label(device: &str, software_gpu: bool) -> String {
 }
 
 /// The suite's budgets: they are for discrete GPUs only.
-fn default_budgets(profile: &Profile) -> Budgets {
+fn default_limits(profile: &Profile) -> Limits {
     let discrete = profile
         .environment
         .gpus
         .iter()
         .filter(|gpu| gpu.kind.as_deref() == Some("discrete"));
-    let all = discrete
+    let budgets = discrete
         .flat_map(|gpu| {
             DEFAULT_BUDGETS_US.iter().map(|(operation, us)| Budget {
                 operation: (*operation).to_owned(),
@@ -89,7 +88,10 @@ fn default_budgets(profile: &Profile) -> Budgets {
             })
         })
         .collect();
-    Budgets { all }
+    Limits {
+        budgets,
+        thresholds: Thresholds::default(),
+    }
 }
 
 /// Prints a report.

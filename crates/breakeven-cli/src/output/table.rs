@@ -13,9 +13,9 @@ use super::text::{BAD, BOLD, FAINT, clipped, giga, left, per_s, right, share, st
 
 /// Columns of the first column and of the figures after it.
 const NAME: usize = 26;
-const WIDTHS: [usize; 10] = [7, 7, 7, 7, 7, 7, 6, 8, 9, 9];
+const WIDTHS: [usize; 10] = [7, 7, 7, 7, 7, 7, 5, 7, 10, 10];
 const HEADS: [&str; 10] = [
-    "mean", "± dev", "min", "median", "p95", "max", "CV", "calls/s", "GB/s", "GFLOP/s",
+    "mean", "± dev", "min", "median", "p95", "max", "CV", "call/s", "GB/s", "GFLOP/s",
 ];
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {

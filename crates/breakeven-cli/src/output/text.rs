@@ -20,13 +20,22 @@ pub(super) fn time(ns: f64) -> String {
     unit::time(ns).replace(' ', "")
 }
 
-/// A count per second without its unit, at most seven characters: `8 123`, `12.3M`.
+/// A count per second without its unit, at most six characters: `8 123`, `81.2k`, `12.3M`.
 pub(super) fn per_s(rate: f64) -> String {
-    let text = unit::per_s(rate);
-    text.trim_end_matches("/s")
-        .trim_end()
-        .replace(" M", "M")
-        .replace(" G", "G")
+    match rate {
+        r if (9_999.5..999_500.0).contains(&r) => {
+            let decimals = if r < 99_950.0 { 1 } else { 0 };
+            format!("{:.decimals$}k", r / 1e3)
+        }
+        r => {
+            let text = unit::per_s(r);
+            let number = text.trim_end_matches("/s").trim_end();
+            match number.rsplit_once(' ') {
+                Some((digits, prefix @ ("M" | "G" | "T" | "k"))) => format!("{digits}{prefix}"),
+                _ => number.to_owned(),
+            }
+        }
+    }
 }
 
 /// A percentage of at most four characters: `3.4%`, `35%`, `101%`.
@@ -107,6 +116,8 @@ mod tests {
     fn narrow_figures() {
         assert_eq!(time(1_234_567.0), "1.23ms");
         assert_eq!(per_s(8_123.4), "8 123");
+        assert_eq!(per_s(81_234.0), "81.2k");
+        assert_eq!(per_s(812_345.0), "812k");
         assert_eq!(per_s(12_300_000.0), "12.3M");
         assert_eq!(share(0.034), "3.4%");
         assert_eq!(share(0.0996), "10%");

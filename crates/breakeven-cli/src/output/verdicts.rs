@@ -6,6 +6,7 @@ use anyhow::Result;
 use breakeven_judge::bottleneck::Targets;
 use breakeven_judge::{Finding, FindingKind, Standing, Thresholds, Winner};
 use breakeven_profile::unit;
+use unicode_width::UnicodeWidthStr;
 
 use super::Report;
 use super::text::{BAD, BOLD, FAINT, GOOD, WARNING, left, right, styled, wrapped};
@@ -38,15 +39,22 @@ fn write_winners(report: &Report, out: &mut dyn Write) -> Result<()> {
         return Ok(());
     }
     head("Winners", out)?;
-    for winner in &report.overview.winners {
-        let (device, text) = winner_text(report, winner);
+    let lines: Vec<_> = report
+        .overview
+        .winners
+        .iter()
+        .map(|winner| (winner, winner_text(report, winner)))
+        .collect();
+    let name = lines
+        .iter()
+        .map(|(winner, _)| winner.operation.width())
+        .max();
+    let device = lines.iter().map(|(_, (device, _))| device.width()).max();
+    for (winner, (label, text)) in &lines {
         let style = if winner.clear { GOOD } else { WARNING };
-        writeln!(
-            out,
-            "{}{} {text}",
-            left(&winner.operation, 22),
-            styled(&left(&device, 26), style)
-        )?;
+        let name = left(&winner.operation, name.unwrap_or(0));
+        let label = styled(&left(label, device.unwrap_or(0)), style);
+        writeln!(out, "{name}  {label}  {text}")?;
     }
     if report
         .overview
@@ -54,7 +62,7 @@ fn write_winners(report: &Report, out: &mut dyn Write) -> Result<()> {
         .iter()
         .any(|winner| !winner.over_runs)
     {
-        let note = "one run: how much runs differ from each other is unknown; --runs 5 tells";
+        let note = "with 95 % intervals within one run; how much runs differ, --runs 5 tells";
         writeln!(out, "{}", styled(note, FAINT))?;
     }
     Ok(())
@@ -63,17 +71,15 @@ fn write_winners(report: &Report, out: &mut dyn Write) -> Result<()> {
 /// The winner's device and how far ahead it is.
 pub(super) fn winner_text(report: &Report, winner: &Winner) -> (String, String) {
     let interval = winner.interval.map_or_else(String::new, |[lower, upper]| {
-        format!(" (95 %: {} to {})", times(lower), times(upper))
+        format!(" ({} to {})", times(lower), times(upper))
     });
-    let next = report.label(&winner.runner_up);
-    let text = if winner.clear {
-        format!("{}× faster than {next}{interval}", times(winner.ratio))
+    let how = if winner.clear {
+        "faster than"
     } else {
-        format!(
-            "not clearly faster than {next}: {}×{interval}",
-            times(winner.ratio)
-        )
+        "but not clearly against"
     };
+    let next = report.label(&winner.runner_up);
+    let text = format!("{}×{interval} {how} {next}", times(winner.ratio));
     (report.label(&winner.device), text)
 }
 
@@ -90,7 +96,7 @@ fn write_findings(report: &Report, out: &mut dyn Write) -> Result<()> {
     if report.overview.findings.is_empty() {
         writeln!(out, "{}", styled("none", GOOD))?;
     }
-    for finding in &report.overview.findings {
+    for finding in report.overview.findings.iter().take(MOST_FINDINGS) {
         let who = format!("{} on {}", finding.operation, report.label(&finding.device));
         let what = finding_text(finding);
         writeln!(out, "{} {}", left(&who, 48), styled(&what, WARNING))?;
@@ -101,8 +107,18 @@ fn write_findings(report: &Report, out: &mut dyn Write) -> Result<()> {
             }
         }
     }
+    let more = report.overview.findings.len().saturating_sub(MOST_FINDINGS);
+    if more > 0 {
+        let note = format!(
+            "and {more} more, of operations that take less of the time; --format json has all"
+        );
+        writeln!(out, "{}", styled(&note, FAINT))?;
+    }
     Ok(())
 }
+
+/// Findings in the table; the rest is counted.
+const MOST_FINDINGS: usize = 8;
 
 /// What a finding says, with its figure.
 pub(super) fn finding_text(finding: &Finding) -> String {

@@ -174,12 +174,12 @@ mod tests {
 
     #[test]
     fn a_variable_that_cubecl_ignores_is_pointed_out() {
-        let path = |name: &str| (name == "CUDA_HOME").then(|| PathBuf::from("/home/cuda"));
-        let missing = headers(path, found_at("/home/cuda/include/cuda_runtime.h"))
+        let path = |name: &str| (name == "CUDA_HOME").then(|| PathBuf::from("/usr/cuda"));
+        let missing = headers(path, found_at("/usr/cuda/include/cuda_runtime.h"))
             .expect_err("CUDA_PATH is not set");
         assert_eq!(
             missing.remedy,
-            "set CUDA_PATH to /home/cuda, as CUDA_HOME is"
+            "set CUDA_PATH to /usr/cuda, as CUDA_HOME is"
         );
     }
 }

@@ -29,6 +29,8 @@ fn copy<N: Size>(from: &Array<Vector<f32, N>>, to: &mut Array<Vector<f32, N>>) {
     }
 }
 
+/// Written as a product and a sum, which compilers fuse where the device has a
+/// fused multiply-add; an explicit one is emulated where it has not.
 #[cube(launch_unchecked)]
 fn multiply_adds(out: &mut Array<f32>, factor: f32, addend: f32, #[comptime] rounds: u32) {
     let start = f32::cast_from(UNIT_POS_X);
@@ -41,14 +43,14 @@ fn multiply_adds(out: &mut Array<f32>, factor: f32, addend: f32, #[comptime] rou
     let mut g = start + 6.0f32;
     let mut h = start + 7.0f32;
     for _ in 0..rounds {
-        a = fma(a, factor, addend);
-        b = fma(b, factor, addend);
-        c = fma(c, factor, addend);
-        d = fma(d, factor, addend);
-        e = fma(e, factor, addend);
-        f = fma(f, factor, addend);
-        g = fma(g, factor, addend);
-        h = fma(h, factor, addend);
+        a = a * factor + addend;
+        b = b * factor + addend;
+        c = c * factor + addend;
+        d = d * factor + addend;
+        e = e * factor + addend;
+        f = f * factor + addend;
+        g = g * factor + addend;
+        h = h * factor + addend;
     }
     if ABSOLUTE_POS < out.len() {
         out[ABSOLUTE_POS] = a + b + c + d + e + f + g + h;

@@ -1,0 +1,77 @@
+//! Whether there is a software GPU here, and the layer in front of it that lets
+//! calls go wrong.
+
+use std::fs;
+use std::process::Command;
+use std::sync::OnceLock;
+
+use tempfile::TempDir;
+
+use crate::command::{Breakeven, directory, line, skipped};
+
+/// The id of this machine's software GPU; says so where there is none.
+pub(crate) fn software_gpu() -> Option<&'static str> {
+    static ID: OnceLock<Option<String>> = OnceLock::new();
+    let id = ID.get_or_init(|| {
+        let devices = line("devices --format json").run().quietly(0).json();
+        let gpus = devices["gpus"].as_array().expect("a list of GPUs").clone();
+        let software = gpus.iter().find(|gpu| gpu["kind"] == "software")?;
+        Some(software["id"].as_str().expect("an id").to_owned())
+    });
+    if id.is_none() {
+        skipped("Vulkan has no software GPU here (Debian: mesa-vulkan-drivers)");
+    }
+    id.as_deref()
+}
+
+/// The layer of `faulty_layer.c`, compiled.
+pub(crate) struct Layer {
+    directory: TempDir,
+}
+
+const MANIFEST: &str = r#"{
+  "file_format_version": "1.0.0",
+  "layer": {
+    "name": "VK_LAYER_BREAKEVEN_faulty",
+    "type": "GLOBAL",
+    "library_path": "./libfaulty.so",
+    "api_version": "1.3.0",
+    "implementation_version": "1",
+    "description": "lets calls go wrong"
+  }
+}"#;
+
+impl Layer {
+    /// Compiles it; none, and a line that says so, without a C compiler or
+    /// without a software GPU to put it in front of.
+    pub(crate) fn new() -> Option<Self> {
+        software_gpu()?;
+        let directory = directory();
+        let compiled = Command::new("cc")
+            .args(["-shared", "-fPIC", "-o"])
+            .arg(directory.path().join("libfaulty.so"))
+            .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faulty_layer.c"))
+            .output();
+        match compiled {
+            Ok(output) => {
+                let log = String::from_utf8_lossy(&output.stderr);
+                assert!(output.status.success(), "cc: {log}");
+            }
+            Err(error) => {
+                skipped(&format!("the faulty layer needs a C compiler: cc: {error}"));
+                return None;
+            }
+        }
+        fs::write(directory.path().join("faulty.json"), MANIFEST).expect("a manifest");
+        Some(Self { directory })
+    }
+
+    /// Puts it in front of the driver: `call` goes wrong in the manner of `does`.
+    pub(crate) fn before(&self, breakeven: Breakeven, call: &str, does: &str) -> Breakeven {
+        breakeven
+            .env("VK_LAYER_PATH", self.directory.path())
+            .env("VK_INSTANCE_LAYERS", "VK_LAYER_BREAKEVEN_faulty")
+            .env("FAULTY_CALL", call)
+            .env("FAULTY_DOES", does)
+    }
+}

@@ -1,0 +1,105 @@
+//! Which device wins, and how sure the overview says that is.
+
+use breakeven_judge::{Limits, Winner, overview};
+use breakeven_profile::profile::{Failure, Operation, Profile, Run};
+
+fn operation(device: &str, runs: &[&[u64]]) -> Operation {
+    let mut operation = Operation::new("f", device);
+    operation.runs = runs
+        .iter()
+        .map(|samples| Run {
+            samples_ns: samples.to_vec(),
+            ..Run::default()
+        })
+        .collect();
+    operation
+}
+
+fn winners(operations: Vec<Operation>) -> Vec<Winner> {
+    let profile = Profile {
+        operations,
+        ..Profile::default()
+    };
+    overview(&profile, &Limits::default()).winners
+}
+
+const NEAR_100: [u64; 6] = [99, 100, 101, 100, 102, 98];
+const NEAR_200: [u64; 6] = [199, 200, 201, 200, 204, 196];
+
+#[test]
+fn one_run_a_side_gives_an_interval_within_the_run() {
+    let winner = winners(vec![
+        operation("slow", &[&NEAR_200]),
+        operation("fast", &[&NEAR_100]),
+    ])
+    .remove(0);
+    assert_eq!(
+        (winner.device.as_str(), winner.runner_up.as_str()),
+        ("fast", "slow")
+    );
+    assert!((winner.ratio - 2.0).abs() < 1e-9, "{}", winner.ratio);
+    assert!(winner.clear && !winner.over_runs);
+    let [lower, upper] = winner.interval.unwrap();
+    assert!(
+        1.9 < lower && lower <= 2.0 && 2.0 <= upper && upper < 2.1,
+        "{lower} to {upper}"
+    );
+}
+
+#[test]
+fn runs_on_both_sides_are_what_counts() {
+    let runs = |scale: u64| -> Vec<Vec<u64>> {
+        [98, 100, 103]
+            .iter()
+            .map(|run| vec![run * scale; 4])
+            .collect()
+    };
+    let side = |device: &str, scale| {
+        let runs = runs(scale);
+        let runs: Vec<&[u64]> = runs.iter().map(Vec::as_slice).collect();
+        operation(device, &runs)
+    };
+    let clear = winners(vec![side("a", 10), side("b", 30)]).remove(0);
+    assert!(clear.over_runs && clear.clear);
+    assert!((clear.ratio - 3.0).abs() < 1e-9, "{}", clear.ratio);
+}
+
+#[test]
+fn equal_devices_have_no_clear_winner() {
+    let tie = winners(vec![
+        operation("a", &[&NEAR_100]),
+        operation("b", &[&[100, 101, 99, 101, 98, 102]]),
+    ])
+    .remove(0);
+    assert!(!tie.clear, "{tie:?}");
+    let runs: [&[u64]; 3] = [&[100; 3], &[150; 3], &[200; 3]];
+    let other: [&[u64]; 3] = [&[110; 3], &[140; 3], &[210; 3]];
+    let noisy = winners(vec![operation("a", &runs), operation("b", &other)]).remove(0);
+    assert!(noisy.over_runs && !noisy.clear, "{noisy:?}");
+}
+
+#[test]
+fn two_runs_without_any_spread_do_not_make_certainty() {
+    // A clock so coarse that every sample is the same.
+    let coarse = winners(vec![
+        operation("a", &[&[100; 3], &[100; 3]]),
+        operation("b", &[&[101; 3], &[101; 3]]),
+    ])
+    .remove(0);
+    assert!(!coarse.clear, "{coarse:?}");
+}
+
+#[test]
+fn sizes_are_apart_and_failures_do_not_win() {
+    let mut small = operation("a", &[&NEAR_100]);
+    small.size = Some(1);
+    let mut large = operation("b", &[&NEAR_200]);
+    large.size = Some(2);
+    assert_eq!(winners(vec![small, large]), []);
+    let mut failed = operation("a", &[&NEAR_100]);
+    failed.failure = Some(Failure {
+        kind: "device lost".into(),
+        message: "gone".into(),
+    });
+    assert_eq!(winners(vec![failed, operation("b", &[&NEAR_200])]), []);
+}
