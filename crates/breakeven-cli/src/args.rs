@@ -1,7 +1,8 @@
 //! What may be typed.
 
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::{IntErrorKind, NonZeroU32, NonZeroUsize, ParseIntError};
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -42,7 +43,7 @@ pub(crate) struct ProfileArgs {
     pub(crate) device: String,
 
     /// Measured calls per kernel and device
-    #[arg(long, value_name = "N", default_value = "20")]
+    #[arg(long, value_name = "N", default_value = "20", value_parser = one_or_more::<NonZeroU32>)]
     pub(crate) iterations: NonZeroU32,
 
     /// Calls before measuring; the first one is reported apart
@@ -51,11 +52,11 @@ pub(crate) struct ProfileArgs {
 
     /// Fresh processes to measure in; with two or more, differences between
     /// runs are known
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = one_or_more::<NonZeroU32>)]
     pub(crate) runs: NonZeroU32,
 
     /// Times the default work: a longer vector, a larger batch
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = one_or_more::<NonZeroUsize>)]
     pub(crate) scale: NonZeroUsize,
 
     /// Budgets to hold the means against; one that is passed makes the exit code 1
@@ -79,7 +80,7 @@ pub(crate) struct ProfileArgs {
     pub(crate) with_host: bool,
 
     /// Seconds after which a GPU that does not answer counts as hung
-    #[arg(long, value_name = "SECONDS", default_value = "120")]
+    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = one_or_more::<NonZeroU32>)]
     pub(crate) device_timeout: NonZeroU32,
 }
 
@@ -128,6 +129,15 @@ pub(crate) enum DevicesFormat {
     Table,
     /// For programs
     Json,
+}
+
+/// A whole number from 1 on.
+fn one_or_more<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
+    text.parse()
+        .map_err(|error: ParseIntError| match error.kind() {
+            IntErrorKind::PosOverflow => "that is more than can be counted".to_owned(),
+            _ => "give a whole number, 1 or more".to_owned(),
+        })
 }
 
 /// A kernel's name, or what it was probably meant to be.

@@ -37,6 +37,9 @@ pub struct Row {
     pub runs: usize,
     /// All samples together, ns; `None` where there are none.
     pub summary: Option<Summary>,
+    /// The medians of the runs, ns, where there are two or more runs: how much
+    /// whole processes differ.
+    pub between_runs: Option<Summary>,
     /// Calls per second at the mean.
     pub calls_per_s: Option<f64>,
     /// Items per second at the mean, where the profile tells how many a call has.
@@ -198,6 +201,9 @@ fn row(
         targets: summary.map(|summary| Targets::of(&summary, &limits.thresholds)),
         budget,
         failure: operation.failure.clone(),
+        between_runs: Some(winner::run_medians(operation))
+            .filter(|medians| medians.len() > 1)
+            .and_then(|medians| Summary::of(&medians).ok()),
         summary,
     }
 }

@@ -101,7 +101,8 @@ fn typical_ns(operation: &Operation) -> Option<f64> {
     (!medians.is_empty()).then(|| (logs / medians.len() as f64).exp())
 }
 
-fn run_medians(operation: &Operation) -> Vec<f64> {
+/// The median of each run that has samples, ns.
+pub(crate) fn run_medians(operation: &Operation) -> Vec<f64> {
     operation
         .runs
         .iter()

@@ -1,4 +1,31 @@
-//! placeholder
+//! breakeven runs each batch of work where it pays (CPU, GPU or both), measures
+//! it, and judges what was measured. This crate knows the machine and has the
+//! kernels; profiles and statistics are in [`profile`], judging in
+//! `breakeven-judge`.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`hardware`] | what the machine has, how much of it this process may use, how busy it is |
+//! | [`kernels`] | kernels with a CPU form, a GPU form and their work counted |
+//! | `gpu` (feature `gpu`) | one open device: memory on it, launches, time by its own clock |
+//! | [`peak`] | what a device can do at best, measured |
+//! | [`suite`] | default workloads and the loops that measure them |
+//!
+//! ```
+//! use breakeven::kernels::{Kernel, MatrixMultiply};
+//!
+//! // One 2×3 matrix times one 3×1 matrix.
+//! let a = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+//! let product = MatrixMultiply::new(&a[..], &[1.0, 0.0, -1.0][..], [1, 2, 3, 1])?;
+//! assert_eq!(product.cpu(), [-2.0, -2.0]);
+//! # #[cfg(feature = "gpu")]
+//! if let Some(gpu) = breakeven::hardware::HardwareCapabilities::detect().best_gpu() {
+//!     let gpu = breakeven::gpu::Gpu::open(&gpu.id)?;
+//!     assert_eq!(gpu.solve(&product)?, [-2.0, -2.0]);
+//! }
+//! # Ok::<(), breakeven::Error>(())
+//! ```
+
 mod error;
 #[cfg(feature = "gpu")]
 pub mod gpu;
@@ -7,4 +34,12 @@ pub mod kernels;
 pub mod peak;
 pub mod suite;
 
+/// Profiles, their file, and the statistics: the crate `breakeven-profile`.
+pub use breakeven_profile as profile;
+
 pub use error::{DeviceError, DeviceErrorKind, Error, ErrorKind};
+
+/// The README's example, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -40,6 +40,9 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     csv.write_record(HEADS)?;
     for row in &report.overview.rows {
         csv.write_record(record(row, "call", row.summary.as_ref()))?;
+        if let Some(medians) = &row.between_runs {
+            csv.write_record(record(row, "run_medians", Some(medians)))?;
+        }
         for (phase, summary) in &row.phases {
             csv.write_record(record(row, phase, Some(summary)))?;
         }

@@ -2,13 +2,12 @@
 
 use std::io::Write;
 
-use anstyle::Style;
 use anyhow::Result;
 use breakeven_profile::profile::{Cpu, Gpu, Peak};
 use breakeven_profile::unit;
 
 use super::Report;
-use super::text::{FAINT, left, right, styled, wrapped};
+use super::text::{FAINT, clipped, left, right, styled, wrapped};
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     let profile = &report.profile;
@@ -36,7 +35,10 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     }
     for gpu in &environment.gpus {
         let text = format!("{} · {}", report.label(&gpu.id), gpu_text(gpu));
-        write_wrapped("gpu  ", &text, Style::new(), out)?;
+        for (index, line) in wrapped(&text, 95).iter().enumerate() {
+            let start = if index == 0 { "gpu  " } else { "     " };
+            writeln!(out, "{start}{line}")?;
+        }
     }
     write_absent(report, out)?;
     if let Some(clock) = &environment.clock {
@@ -54,16 +56,16 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
 
 fn write_absent(report: &Report, out: &mut dyn Write) -> Result<()> {
     for absent in &report.absent {
-        write_wrapped("none ", &absent.to_string(), FAINT, out)?;
+        // One line each; `breakeven devices` has the rest, and the remedy.
+        let backend = absent
+            .backend
+            .map_or_else(|| "gpu".to_owned(), |b| b.to_string());
+        let text = clipped(&format!("{backend}: {}", absent.reason), 94);
+        writeln!(out, "none {}", styled(&text, FAINT))?;
     }
-    Ok(())
-}
-
-/// A text of as many lines as it needs, after a start of five columns.
-fn write_wrapped(start: &str, text: &str, style: Style, out: &mut dyn Write) -> Result<()> {
-    for (index, line) in wrapped(text, 95).iter().enumerate() {
-        let start = if index == 0 { start } else { "     " };
-        writeln!(out, "{start}{}", styled(line, style))?;
+    if report.profile.environment.gpus.is_empty() && !report.absent.is_empty() {
+        let note = "no GPU to measure; `breakeven devices` tells what to install";
+        writeln!(out, "     {}", styled(note, FAINT))?;
     }
     Ok(())
 }

@@ -61,6 +61,10 @@ fn write_times(report: &Report, out: &mut dyn Write) -> Result<()> {
             }
             (None, None) => {}
         }
+        if let Some(medians) = &row.between_runs {
+            let name = format!("{label}: medians of {} runs", medians.count);
+            rows.push(times(row, &name, medians, false));
+        }
         for (phase, summary) in &row.phases {
             let name = format!("{label}: {phase}");
             rows.push(times(row, &name, summary, phase == "kernel"));

@@ -65,6 +65,14 @@ fn write_row(report: &Report, row: &Row, out: &mut dyn Write) -> Result<()> {
         };
         writeln!(out, "{}", figures(&label, summary, row.calls_per_s, &rates))?;
     }
+    if let Some(medians) = &row.between_runs {
+        let name = format!("  medians of {} runs", medians.count);
+        writeln!(
+            out,
+            "{}",
+            figures(&name, medians, None, &Roofline::default())
+        )?;
+    }
     for (phase, summary) in &row.phases {
         let host_clock = report
             .profile
