@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use breakeven::hardware::HardwareCapabilities;
+use breakeven::hardware::{HardwareCapabilities, SystemLoad};
 use breakeven::suite::Event;
 use breakeven_profile::profile::{Clock, Failure, Operation, Peak};
 use serde::{Deserialize, Serialize};
@@ -22,8 +22,10 @@ pub(crate) struct Request {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Cell {
-    /// Look at the machine, with or without touching GPU drivers.
-    Detect { gpu: bool },
+    /// Look at the machine and at its GPUs.
+    Detect,
+    /// See how busy it is.
+    Load,
     /// Measure the clock.
     Clock,
     /// Measure a device's peaks.
@@ -39,6 +41,11 @@ pub(crate) enum Cell {
 }
 
 impl Cell {
+    /// True where a driver is at work, which can hang.
+    pub(crate) fn touches_a_driver(&self) -> bool {
+        matches!(self, Self::Detect | Self::Load) || self.gpu().is_some()
+    }
+
     /// The GPU that it runs on.
     pub(crate) fn gpu(&self) -> Option<&str> {
         match self {
@@ -55,6 +62,7 @@ pub(crate) enum Message {
     /// The cell of that index has begun.
     Begin(usize),
     Hardware(Box<HardwareCapabilities>),
+    Load(Box<SystemLoad>),
     Clock(Clock),
     Peak(Box<Peak>),
     /// An operation that is about to be measured, without samples.

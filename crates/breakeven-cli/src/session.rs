@@ -1,7 +1,7 @@
 //! From the messages of worker processes to a profile.
 
-use anyhow::{Result, bail};
-use breakeven::hardware::{AbsentBackend, HardwareCapabilities};
+use anyhow::Result;
+use breakeven::hardware::{AbsentBackend, HardwareCapabilities, SystemLoad};
 use breakeven_profile::profile::{Cpu, Environment, Failure, Gpu, Operation, Profile, Run};
 
 use crate::protocol::{Cell, Message, Request};
@@ -56,7 +56,7 @@ impl Session {
                 }
             }
             Message::Failed(failure) => self.failed(cell, failure),
-            Message::Begin(_) | Message::Hardware(_) | Message::End => {}
+            Message::Begin(_) | Message::Hardware(_) | Message::Load(_) | Message::End => {}
         }
     }
 
@@ -84,7 +84,7 @@ impl Session {
                 failure.kind,
                 failure.message
             )),
-            Cell::Clock | Cell::Detect { .. } => self
+            Cell::Clock | Cell::Detect | Cell::Load => self
                 .notes
                 .push(format!("{}: {}", failure.kind, failure.message)),
         }
@@ -129,43 +129,50 @@ impl Session {
     }
 }
 
+/// The machine as it was found.
+pub(crate) struct Machine {
+    pub(crate) hardware: HardwareCapabilities,
+    pub(crate) load: SystemLoad,
+}
+
 /// Looks at the machine in a process of its own: a GPU driver that crashes
 /// costs the GPUs, not the program. `None` when interrupted.
-pub(crate) fn detect(device_timeout_s: u32) -> Result<Option<HardwareCapabilities>> {
-    let (mut found, mut crashed) = (None, None);
-    for gpu in [true, false] {
-        let request = Request {
-            cells: vec![Cell::Detect { gpu }],
-            warmup: 0,
-            iterations: 0,
-            image: None,
-            device_timeout_s,
-        };
-        let ended = supervisor::run(&request, &mut |_, message| match message {
-            Message::Hardware(hardware) => found = Some(*hardware),
-            Message::Failed(failure) => crashed = Some(failure),
-            _ => {}
-        })?;
-        match ended {
-            Ended::Interrupted => return Ok(None),
-            Ended::Complete if found.is_some() => break,
-            Ended::Complete => {}
-        }
-    }
-    let Some(mut hardware) = found else {
-        bail!("the machine could not be looked at: its worker process does not answer");
+pub(crate) fn detect(device_timeout_s: u32) -> Result<Option<Machine>> {
+    let request = Request {
+        cells: vec![Cell::Detect, Cell::Load],
+        warmup: 0,
+        iterations: 0,
+        image: None,
+        device_timeout_s,
     };
-    if let Some(failure) = crashed {
-        hardware.absent = vec![AbsentBackend {
-            backend: None,
-            reason: format!(
-                "a GPU driver broke while it was looked at: {}",
-                failure.message
-            ),
-            remedy: "reinstall or remove the driver; the CPU is used meanwhile".to_owned(),
-        }];
+    let (mut hardware, mut load, mut broke) = (None, None, None);
+    let ended = supervisor::run(&request, &mut |cell, message| match message {
+        Message::Hardware(found) => hardware = Some(*found),
+        Message::Load(found) => load = Some(*found),
+        Message::Failed(failure) if request.cells[cell] == Cell::Detect => broke = Some(failure),
+        _ => {}
+    })?;
+    if ended == Ended::Interrupted {
+        return Ok(None);
     }
-    Ok(Some(hardware))
+    let hardware = hardware.unwrap_or_else(|| {
+        let mut hardware = HardwareCapabilities::detect_without_gpu();
+        if let Some(failure) = broke {
+            hardware.absent = vec![AbsentBackend {
+                backend: None,
+                reason: format!(
+                    "a GPU driver broke while it was looked at: {}",
+                    failure.message
+                ),
+                remedy: "reinstall or remove the driver; the CPU is used meanwhile".to_owned(),
+            }];
+        }
+        hardware
+    });
+    Ok(Some(Machine {
+        hardware,
+        load: load.unwrap_or_else(SystemLoad::sample_without_gpu),
+    }))
 }
 
 fn environment(hardware: &HardwareCapabilities) -> Environment {

@@ -159,11 +159,7 @@ impl Worker {
     /// The next signal, or the time limit that passed. The CPU has none: it
     /// does not hang, it is only slow.
     fn next(&self, cell: Option<&Cell>, device_timeout_s: u32) -> Result<Signal, Duration> {
-        let touches_a_driver = match cell {
-            Some(cell) => cell.gpu().is_some() || matches!(cell, Cell::Detect { gpu: true }),
-            None => false,
-        };
-        if !touches_a_driver {
+        if !cell.is_some_and(Cell::touches_a_driver) {
             return Ok(self.signals.recv().unwrap_or(Signal::End));
         }
         let limit = Duration::from_secs(device_timeout_s.into()) + GRACE;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use breakeven::Error;
-use breakeven::hardware::HardwareCapabilities;
+use breakeven::hardware::{HardwareCapabilities, SystemLoad};
 use breakeven::peak::measure_cpu as measure_cpu_peak;
 use breakeven::suite::{GreyImage, Iterations, Workload, measure_cpu};
 use breakeven_profile::profile::Failure;
@@ -59,6 +59,9 @@ pub(crate) fn run(mut input: impl BufRead, out: &mut dyn Write) -> Result<Exit> 
     Ok(Exit::Done)
 }
 
+/// Over how long the use of the CPU is counted.
+const LOAD_INTERVAL: Duration = Duration::from_millis(250);
+
 struct Worker<'o> {
     outbox: Outbox<'o>,
     clock: Clock,
@@ -71,13 +74,16 @@ impl Worker<'_> {
     /// The outer error is of the parent (it is gone); the inner one is the cell's.
     fn cell(&mut self, cell: &Cell) -> Result<Result<(), Failure>> {
         match cell {
-            Cell::Detect { gpu } => {
-                let found = if *gpu {
-                    HardwareCapabilities::detect()
-                } else {
-                    HardwareCapabilities::detect_without_gpu()
-                };
+            Cell::Detect => {
+                let found = HardwareCapabilities::detect();
                 self.outbox.send(&Message::Hardware(Box::new(found)))?;
+            }
+            Cell::Load => {
+                // The first sample has no interval to look at.
+                SystemLoad::sample();
+                std::thread::sleep(LOAD_INTERVAL);
+                let load = SystemLoad::sample();
+                self.outbox.send(&Message::Load(Box::new(load)))?;
             }
             Cell::Clock => {
                 let measured = self.clock.measure();

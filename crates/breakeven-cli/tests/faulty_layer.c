@@ -1,14 +1,15 @@
-/* A Vulkan layer that lets one call of a driver go wrong. Every real driver
- * has done each of these. Controlled by the environment:
+/* A Vulkan layer that lets calls of a driver go wrong; drivers have done all
+ * of this. The variable FAULTY holds the faults, with ';' between them, each:
  *
- *   FAULTY_CALL    the call that goes wrong: vkQueueSubmit stands for all
- *                  names that begin so
- *   FAULTY_DOES    what it does: a VkResult to return (-4 is a lost device), or
- *                  hang, crash, abort, exit, noise
- *   FAULTY_KERNEL  only from the compilation on of a kernel whose name has this
- *                  in it
- *   FAULTY_AFTER   only after so many of the calls in a process
- *   FAULTY_ONCE    a file: only where it does not exist; it is created
+ *   CALL DOES [kernel=NAME] [after=N] [once=FILE]
+ *
+ *   CALL    the call that goes wrong: vkQueueSubmit stands for all names that
+ *           begin so
+ *   DOES    what it does: a VkResult to return (-4 is a lost device), or hang,
+ *           crash, abort, exit, noise
+ *   kernel  only from the compilation on of a kernel whose name begins so
+ *   after   only after so many of the calls in a process
+ *   once    only where the file does not exist; it is created
  *
  * The few declarations of Vulkan's headers and of the loader's interface for
  * layers (vk_layer.h) that are needed are repeated here: the headers are
@@ -26,7 +27,44 @@ typedef function (*look_up)(void *of, const char *name);
 
 /* -- what goes wrong */
 
-static int armed = 0, calls = 0;
+struct fault {
+    char call[64], does[16], kernel[64], once[512];
+    int after, armed, calls;
+};
+
+static struct fault faults[8];
+static int count = -1;
+
+/* Reads the variable when the first call comes by. */
+static void read_faults(void) {
+    if (count >= 0) {
+        return;
+    }
+    count = 0;
+    char all[4096], *rest;
+    snprintf(all, sizeof all, "%s", getenv("FAULTY") ? getenv("FAULTY") : "");
+    for (char *one = strtok_r(all, ";", &rest); one && count < 8; one = strtok_r(NULL, ";", &rest)) {
+        struct fault *fault = &faults[count++];
+        char *words;
+        snprintf(fault->call, sizeof fault->call, "%s", strtok_r(one, " ", &words));
+        snprintf(fault->does, sizeof fault->does, "%s", strtok_r(NULL, " ", &words));
+        for (char *word = strtok_r(NULL, " ", &words); word; word = strtok_r(NULL, " ", &words)) {
+            sscanf(word, "kernel=%63s", fault->kernel);
+            sscanf(word, "after=%d", &fault->after);
+            sscanf(word, "once=%511s", fault->once);
+        }
+        fault->armed = fault->kernel[0] == 0;
+    }
+}
+
+/* A kernel is compiled. */
+static void arm(const char *kernel) {
+    read_faults();
+    for (int i = 0; i < count; i++) {
+        struct fault *fault = &faults[i];
+        fault->armed = fault->armed || strncmp(kernel, fault->kernel, strlen(fault->kernel)) == 0;
+    }
+}
 
 /* On both of the process's outputs, with and without ends of lines, and with
  * bytes that are no text. */
@@ -40,42 +78,47 @@ static void noise(void) {
 }
 
 /* True where the call goes wrong; `result` is what it then returns. */
-static int faulty(const char *call, int *result) {
-    const char *wanted = getenv("FAULTY_CALL"), *does = getenv("FAULTY_DOES");
-    const char *after = getenv("FAULTY_AFTER"), *once = getenv("FAULTY_ONCE");
-    if (!wanted || !does || strncmp(call, wanted, strlen(wanted)) != 0) {
+static int goes_wrong(struct fault *fault, const char *call, int *result) {
+    if (!fault->armed || strncmp(call, fault->call, strlen(fault->call)) != 0) {
         return 0;
     }
-    if (getenv("FAULTY_KERNEL") && !armed) {
+    if (fault->calls++ < fault->after) {
         return 0;
     }
-    if (after && calls++ < atoi(after)) {
+    if (fault->once[0] && open(fault->once, O_CREAT | O_EXCL, 0600) < 0) {
         return 0;
     }
-    if (once && open(once, O_CREAT | O_EXCL, 0600) < 0) {
-        return 0;
-    }
-    if (strcmp(does, "noise") == 0) {
+    if (strcmp(fault->does, "noise") == 0) {
         noise();
         return 0;
     }
-    if (strcmp(does, "hang") == 0) {
+    if (strcmp(fault->does, "hang") == 0) {
         for (;;) {
             pause();
         }
     }
-    if (strcmp(does, "crash") == 0) {
+    if (strcmp(fault->does, "crash") == 0) {
         *(volatile int *)8 = 1;
     }
-    if (strcmp(does, "abort") == 0) {
+    if (strcmp(fault->does, "abort") == 0) {
         fputs("driver: assertion failed\n", stderr);
         abort();
     }
-    if (strcmp(does, "exit") == 0) {
+    if (strcmp(fault->does, "exit") == 0) {
         _exit(0);
     }
-    *result = atoi(does);
+    *result = atoi(fault->does);
     return 1;
+}
+
+static int faulty(const char *call, int *result) {
+    read_faults();
+    for (int i = 0; i < count; i++) {
+        if (goes_wrong(&faults[i], call, result)) {
+            return 1;
+        }
+    }
+    return 0;
 }
 
 /* -- calls of a device */
@@ -86,15 +129,15 @@ static int faulty(const char *call, int *result) {
     X(vkMapMemory,                                                                                 \
       (void *device, uint64_t memory, uint64_t from, uint64_t bytes, uint32_t flags, void **data), \
       (device, memory, from, bytes, flags, data))                                                  \
-    X(vkQueueSubmit, (void *queue, uint32_t count, const void *submits, uint64_t fence),           \
-      (queue, count, submits, fence))                                                              \
-    X(vkQueueSubmit2, (void *queue, uint32_t count, const void *submits, uint64_t fence),          \
-      (queue, count, submits, fence))                                                              \
-    X(vkQueueSubmit2KHR, (void *queue, uint32_t count, const void *submits, uint64_t fence),       \
-      (queue, count, submits, fence))                                                              \
+    X(vkQueueSubmit, (void *queue, uint32_t submissions, const void *submits, uint64_t fence),           \
+      (queue, submissions, submits, fence))                                                              \
+    X(vkQueueSubmit2, (void *queue, uint32_t submissions, const void *submits, uint64_t fence),          \
+      (queue, submissions, submits, fence))                                                              \
+    X(vkQueueSubmit2KHR, (void *queue, uint32_t submissions, const void *submits, uint64_t fence),       \
+      (queue, submissions, submits, fence))                                                              \
     X(vkWaitForFences,                                                                             \
-      (void *device, uint32_t count, const uint64_t *fences, uint32_t all, uint64_t timeout),      \
-      (device, count, fences, all, timeout))                                                       \
+      (void *device, uint32_t waits, const uint64_t *fences, uint32_t all, uint64_t timeout),      \
+      (device, waits, fences, all, timeout))                                                       \
     X(vkWaitSemaphores, (void *device, const void *info, uint64_t timeout),                        \
       (device, info, timeout))                                                                     \
     X(vkWaitSemaphoresKHR, (void *device, const void *info, uint64_t timeout),                     \
@@ -129,18 +172,17 @@ struct pipeline {
 static int (*next_vkCreateComputePipelines)(void *, uint64_t, uint32_t, const struct pipeline *,
                                             const void *, uint64_t *);
 
-static int vkCreateComputePipelines_here(void *device, uint64_t cache, uint32_t count,
+static int vkCreateComputePipelines_here(void *device, uint64_t cache, uint32_t how_many,
                                          const struct pipeline *pipelines, const void *allocator,
                                          uint64_t *created) {
-    const char *kernel = getenv("FAULTY_KERNEL");
-    for (uint32_t i = 0; kernel && i < count; i++) {
-        armed = armed || strstr(pipelines[i].stage.entry_point, kernel) != NULL;
+    for (uint32_t i = 0; i < how_many; i++) {
+        arm(pipelines[i].stage.entry_point);
     }
     int result;
     if (faulty("vkCreateComputePipelines", &result)) {
         return result;
     }
-    return next_vkCreateComputePipelines(device, cache, count, pipelines, allocator, created);
+    return next_vkCreateComputePipelines(device, cache, how_many, pipelines, allocator, created);
 }
 
 static look_up next_in_device;

@@ -1,7 +1,12 @@
 //! The integration tests of the command, in one binary.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod bad_use;
 mod command;
 mod detection;
 mod faults;
+#[cfg(unix)]
+mod interrupt;
+mod no_gpu;
+mod profile;
 mod vulkan;

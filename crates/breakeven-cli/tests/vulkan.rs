@@ -66,12 +66,16 @@ impl Layer {
         Some(Self { directory })
     }
 
-    /// Puts it in front of the driver: `call` goes wrong in the manner of `does`.
-    pub(crate) fn before(&self, breakeven: Breakeven, call: &str, does: &str) -> Breakeven {
+    /// Puts it in front of the driver, with faults as `faulty_layer.c` reads them.
+    pub(crate) fn before(&self, breakeven: Breakeven, faults: &str) -> Breakeven {
         breakeven
             .env("VK_LAYER_PATH", self.directory.path())
             .env("VK_INSTANCE_LAYERS", "VK_LAYER_BREAKEVEN_faulty")
-            .env("FAULTY_CALL", call)
-            .env("FAULTY_DOES", does)
+            .env("FAULTY", faults)
+    }
+
+    /// A file for a fault that happens once; it is not there yet.
+    pub(crate) fn once(&self, name: &str) -> String {
+        self.directory.path().join(name).display().to_string()
     }
 }

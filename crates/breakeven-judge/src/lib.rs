@@ -1,5 +1,5 @@
 //! Judges profiles, wherever they come from: what each operation's samples say
-//! ([`overview`]), which operations are a problem and why ([`bottleneck`]), and
+//! ([`overview()`]), which operations are a problem and why ([`bottleneck`]), and
 //! whether they keep their budgets ([`budget`]). Needs no GPU and prints nothing.
 //!
 //! ```

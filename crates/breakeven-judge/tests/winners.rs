@@ -41,7 +41,7 @@ fn one_run_a_side_gives_an_interval_within_the_run() {
     assert!(winner.clear && !winner.over_runs);
     let [lower, upper] = winner.interval.unwrap();
     assert!(
-        1.9 < lower && lower <= 2.0 && 2.0 <= upper && upper < 2.1,
+        (1.9..=2.0).contains(&lower) && (2.0..2.1).contains(&upper),
         "{lower} to {upper}"
     );
 }

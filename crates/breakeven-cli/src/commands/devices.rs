@@ -3,23 +3,22 @@
 use std::io::Write;
 
 use anyhow::Result;
-use breakeven::hardware::{HardwareCapabilities, SystemLoad};
+use breakeven::hardware::HardwareCapabilities;
 
 use crate::args::{DevicesArgs, DevicesFormat};
 use crate::exit::Exit;
 use crate::output::devices::{self, Listing};
 use crate::protocol::{Cell, Request};
-use crate::session::{Session, detect};
+use crate::session::{Machine, Session, detect};
 use crate::supervisor::{self, Ended};
 
 /// Seconds after which a driver that does not answer counts as hung.
 const TIMEOUT_S: u32 = 60;
 
 pub(crate) fn run(args: &DevicesArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Exit> {
-    let Some(hardware) = detect(TIMEOUT_S)? else {
+    let Some(Machine { hardware, load }) = detect(TIMEOUT_S)? else {
         return Ok(Exit::Interrupted);
     };
-    let load = SystemLoad::sample();
     let mut session = Session::new(&hardware);
     let mut ended = Ended::Complete;
     if args.measure {

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 
 use anyhow::{Result, bail};
-use breakeven::hardware::{HardwareCapabilities, SystemLoad};
+use breakeven::hardware::HardwareCapabilities;
 use breakeven::kernels::NAMES;
 use breakeven::suite::{GreyImage, Workload};
 use breakeven_profile::{file, unit};
@@ -13,7 +13,7 @@ use crate::args::ProfileArgs;
 use crate::exit::Exit;
 use crate::output::{self, Report};
 use crate::protocol::{Cell, Message, Request};
-use crate::session::{Session, detect};
+use crate::session::{Machine, Session, detect};
 use crate::supervisor::{self, Ended};
 
 pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Exit> {
@@ -23,13 +23,14 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
     if let Some(path) = &args.output {
         file::check_writable(path)?;
     }
-    let Some(hardware) = detect(args.device_timeout.get())? else {
+    let Some(machine) = detect(args.device_timeout.get())? else {
         return Ok(Exit::Interrupted);
     };
-    let devices = devices(&args.device, &hardware)?;
-    let kernels = kernel_cells(args, image.as_ref(), &devices, &hardware)?;
+    let hardware = &machine.hardware;
+    let devices = devices(&args.device, hardware)?;
+    let kernels = kernel_cells(args, image.as_ref(), &devices, &machine)?;
 
-    let mut session = Session::new(&hardware);
+    let mut session = Session::new(hardware);
     if args.with_host {
         session.profile.environment.host = host();
     }
@@ -42,7 +43,12 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
     }
     let failed = session.has_failures();
     let held = limits.is_some();
-    let report = Report::new(session.profile, limits, hardware.absent, session.notes);
+    let report = Report::new(
+        session.profile,
+        limits,
+        machine.hardware.absent,
+        session.notes,
+    );
     output::write(&report, args.format, out)?;
     if ended == Ended::Interrupted {
         writeln!(err, "interrupted: what was measured until then is above")?;
@@ -80,7 +86,7 @@ fn kernel_cells(
     args: &ProfileArgs,
     image: Option<&GreyImage>,
     devices: &[String],
-    hardware: &HardwareCapabilities,
+    machine: &Machine,
 ) -> Result<Vec<Cell>> {
     let kernels = if args.kernel.is_empty() {
         NAMES.to_vec()
@@ -91,11 +97,13 @@ fn kernel_cells(
             .collect()
     };
     let scale = args.scale.get();
-    let available = SystemLoad::sample().available_memory_bytes.get();
-    let memory = [available, hardware.usable_memory_bytes.get()]
-        .into_iter()
-        .flatten()
-        .min();
+    let memory = [
+        machine.load.available_memory_bytes.get(),
+        machine.hardware.usable_memory_bytes.get(),
+    ]
+    .into_iter()
+    .flatten()
+    .min();
     let mut cells = Vec::new();
     for kernel in kernels {
         let workload = Workload::new(kernel, scale)?;
@@ -202,7 +210,7 @@ fn progress(steps: u64) -> ProgressBar {
 
 fn show_progress(progress: &ProgressBar, cell: &Cell, message: &Message, run: u32, runs: u32) {
     let now = match cell {
-        Cell::Detect { .. } => "looking at the machine".to_owned(),
+        Cell::Detect | Cell::Load => "looking at the machine".to_owned(),
         Cell::Clock => "the clock".to_owned(),
         Cell::Peak { device } => format!("peaks of {device}"),
         Cell::Kernel { kernel, device, .. } => format!("{kernel} on {device}"),

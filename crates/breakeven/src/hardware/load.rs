@@ -68,7 +68,13 @@ impl SystemLoad {
         let mut sampler = SAMPLER.lock().unwrap_or_else(PoisonError::into_inner);
         sampler
             .get_or_insert_with(Sampler::new)
-            .sample(Path::new("/"))
+            .sample(Path::new("/"), nvml::loads)
+    }
+
+    /// Reads the load without touching a GPU's driver; no GPU is in it. For use
+    /// when reading it with GPUs crashed in another process. Not cached.
+    pub fn sample_without_gpu() -> SystemLoad {
+        Sampler::new().sample(Path::new("/"), Vec::new)
     }
 
     /// The load of this GPU, found by its PCI address; all `Unknown` when no
@@ -106,7 +112,7 @@ impl Sampler {
         }
     }
 
-    fn sample(&mut self, root: &Path) -> SystemLoad {
+    fn sample(&mut self, root: &Path, gpus: impl FnOnce() -> Vec<GpuLoad>) -> SystemLoad {
         if let Some((taken, load)) = &self.last
             && taken.elapsed() < CACHED_FOR
         {
@@ -155,7 +161,7 @@ impl Sampler {
                 .chain(left)
                 .min()
                 .into(),
-            gpus: nvml::loads(),
+            gpus: gpus(),
         };
         self.last = Some((Instant::now(), load.clone()));
         load
@@ -227,14 +233,14 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn the_first_sample_is_the_run_queue_and_the_second_counts_time() {
         let mut sampler = stale(Sampler::new());
-        let first = sampler.sample(root(100, 900).path());
+        let first = sampler.sample(root(100, 900).path(), Vec::new);
         assert_eq!(first.cpu_use_basis, CpuUseBasis::RunQueue);
         assert_eq!(first.cpu_use, Fact::Known(0.5));
         assert_eq!(first.run_queue_per_core, Fact::Known(0.5));
         assert_eq!(first.cpu_pressure, Fact::Known(0.25));
         assert_eq!(first.available_memory_bytes, Fact::Known(400));
         let mut sampler = stale(sampler);
-        let second = sampler.sample(root(130, 970).path());
+        let second = sampler.sample(root(130, 970).path(), Vec::new);
         assert!(matches!(second.cpu_use_basis, CpuUseBasis::Interval { .. }));
         assert_eq!(second.cpu_use, Fact::Known(0.3));
     }
@@ -243,8 +249,8 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn a_sample_is_kept_for_a_while() {
         let mut sampler = stale(Sampler::new());
-        let first = sampler.sample(root(100, 900).path());
-        let again = sampler.sample(Path::new("/nonexistent"));
+        let first = sampler.sample(root(100, 900).path(), Vec::new);
+        let again = sampler.sample(Path::new("/nonexistent"), Vec::new);
         assert_eq!(first, again);
     }
 
@@ -254,13 +260,13 @@ mod tests {
         let mut sampler = stale(Sampler::new());
         let long_ago = Instant::now().checked_sub(LONGEST_INTERVAL * 2);
         sampler.times = long_ago.map(|then| (then, CpuTimes { busy: 0, total: 1 }));
-        let load = sampler.sample(root(100, 900).path());
+        let load = sampler.sample(root(100, 900).path(), Vec::new);
         assert_eq!(load.cpu_use_basis, CpuUseBasis::RunQueue);
     }
 
     #[test]
     fn without_any_file_nothing_is_zero() {
-        let load = stale(Sampler::new()).sample(Path::new("/nonexistent"));
+        let load = stale(Sampler::new()).sample(Path::new("/nonexistent"), Vec::new);
         if cfg!(target_os = "linux") {
             assert_eq!(load.cpu_use, Fact::Unknown);
             assert_eq!(load.run_queue_per_core, Fact::Unknown);

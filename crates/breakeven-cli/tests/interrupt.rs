@@ -1,0 +1,217 @@
+//! Ctrl-C keeps what was measured and says so, whatever else happens to the
+//! command's processes and pipes.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::command::{Ended, directory, line, show};
+
+/// Longer than anything here takes on a machine under load.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A CPU kernel that runs for many minutes.
+const LONG: &str = "profile --iterations 100000 --device cpu --kernel pixel_entropy --warmup 1";
+
+fn signal(name: &str, pid: u32) {
+    let status = Command::new("kill")
+        .args([&format!("-{name}"), &pid.to_string()])
+        .status();
+    assert!(status.unwrap().success(), "kill -{name} {pid}");
+}
+
+/// The processes that `pid` has started and not yet seen the end of.
+fn children(pid: u32) -> Vec<u32> {
+    let listed = Command::new("ps")
+        .args(["-A", "-o", "pid=,ppid="])
+        .output()
+        .expect("ps is there, as kill is");
+    String::from_utf8(listed.stdout)
+        .unwrap()
+        .lines()
+        .filter_map(|line| {
+            let mut ids = line.split_whitespace().map(|id| id.parse::<u32>().unwrap());
+            let child = ids.next()?;
+            (ids.next()? == pid).then_some(child)
+        })
+        .collect()
+}
+
+/// True while a process of this id runs.
+fn runs(pid: u32) -> bool {
+    let shown = Command::new("ps")
+        .args(["-o", "stat=", "-p", &pid.to_string()])
+        .output()
+        .unwrap();
+    let state = String::from_utf8(shown.stdout).unwrap();
+    // A zombie has ended.
+    !state.trim().is_empty() && !state.trim().starts_with('Z')
+}
+
+#[track_caller]
+fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !done() {
+        assert!(start.elapsed() < PATIENCE, "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// A profile that measures pixel_entropy, and its worker's id.
+struct Measuring {
+    child: Child,
+    worker: u32,
+    started: Instant,
+}
+
+impl Measuring {
+    /// Waits until there is a worker that has used its processor time on more
+    /// than the peaks.
+    fn start(output: &Path) -> Self {
+        let child = line(LONG).arg("-o").arg(output).command.spawn().unwrap();
+        let started = Instant::now();
+        // Detection is a worker too; the one that measures outlives it.
+        let mut worker = None;
+        let mut since = Instant::now();
+        wait_until("a worker that measures", || {
+            let now = children(child.id()).first().copied();
+            if now != worker {
+                worker = now;
+                since = Instant::now();
+            }
+            worker.is_some_and(|worker| kernel_time(worker, since))
+        });
+        Self {
+            worker: worker.unwrap(),
+            child,
+            started,
+        }
+    }
+
+    fn end(self) -> Ended {
+        let output = self.child.wait_with_output().unwrap();
+        Ended::of(output, self.started.elapsed())
+    }
+}
+
+/// Whether the worker is past the peaks: after so many seconds of its life it is
+/// on any machine that tests run on.
+fn kernel_time(worker: u32, since: Instant) -> bool {
+    since.elapsed() > Duration::from_secs(12) && runs(worker)
+}
+
+/// What was measured is in the table and in the file.
+#[track_caller]
+fn kept(ended: &Ended, file: &Path, interrupted: bool) {
+    assert!(ended.stdout.contains("pixel_entropy"), "{ended:#?}");
+    let shown = show(file, "--format json").quietly(0).json();
+    assert_eq!(shown["interrupted"], interrupted, "{shown:#}");
+    let count = shown["rows"][0]["summary"]["count"].as_u64();
+    assert!(count.is_some_and(|count| count > 0), "{shown:#}");
+    let text = fs::read_to_string(file).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(document["interrupted"] == true, interrupted);
+}
+
+fn interrupted_by(name: &str) {
+    let directory = directory();
+    let file = directory.path().join("profile.json");
+    let measuring = Measuring::start(&file);
+    let worker = measuring.worker;
+    // To the parent alone; a terminal would send it to the whole group, of
+    // which the worker is no part.
+    signal(name, measuring.child.id());
+    let ended = measuring.end();
+    assert_eq!(ended.code, Some(130), "{ended:#?}");
+    assert_eq!(
+        ended.stderr,
+        "interrupted: what was measured until then is above\n"
+    );
+    kept(&ended, &file, true);
+    assert!(ended.stdout.contains("interrupted: "), "{ended:#?}");
+    assert!(!runs(worker), "the worker is left behind");
+}
+
+#[test]
+fn ctrl_c() {
+    interrupted_by("INT");
+}
+
+#[test]
+fn a_polite_request_to_stop() {
+    interrupted_by("TERM");
+}
+
+#[test]
+fn a_worker_that_is_killed_costs_its_row_and_keeps_the_samples() {
+    let directory = directory();
+    let file = directory.path().join("profile.json");
+    let measuring = Measuring::start(&file);
+    signal("KILL", measuring.worker);
+    let ended = measuring.end().quietly(1);
+    let failed = ended.lines_with("failed ");
+    assert!(
+        matches!(failed[..], [line] if line.contains("died of signal 9 (killed, perhaps for memory)")),
+        "{ended:#?}"
+    );
+    kept(&ended, &file, false);
+}
+
+#[test]
+fn a_parent_that_is_killed_takes_its_worker_along() {
+    let directory = directory();
+    let measuring = Measuring::start(&directory.path().join("profile.json"));
+    let worker = measuring.worker;
+    signal("KILL", measuring.child.id());
+    let ended = measuring.end();
+    assert_eq!(ended.code, None, "{ended:#?}");
+    wait_until("the worker's end", || !runs(worker));
+    let left: Vec<_> = fs::read_dir(directory.path()).unwrap().collect();
+    assert!(left.is_empty(), "no half file: {left:?}");
+}
+
+/// Lets `args` write to a pipe whose reader reads `bytes` and goes.
+#[track_caller]
+fn reader_that_goes(args: &str, file: Option<&Path>, bytes: usize) {
+    let mut command = line(args);
+    if let Some(file) = file {
+        command = command.arg(file);
+    }
+    let mut child = command.command.spawn().unwrap();
+    let start = Instant::now();
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut vec![0; bytes]).unwrap();
+    drop(stdout);
+    let output = child.wait_with_output().unwrap();
+    let ended = Ended::of(output, start.elapsed());
+    assert_eq!(ended.stderr, "", "{args}");
+    assert_eq!(ended.code, Some(0), "{args}");
+}
+
+#[test]
+fn a_reader_that_has_enough() {
+    // Larger than what a pipe holds, so that writing goes on when the reader goes.
+    let operation = |i: u32| format!("{{\"name\": \"f{i}\", \"samples_ns\": [{i}, 20, 30]}}");
+    let operations: Vec<_> = (1..4000).map(operation).collect();
+    let text = format!(
+        "{{\"format\": \"breakeven-profile\", \"version\": 1, \"operations\": [{}]}}",
+        operations.join(",\n")
+    );
+    let directory = directory();
+    let file = directory.path().join("big.json");
+    fs::write(&file, text).unwrap();
+    for format in ["table", "markdown", "csv", "json"] {
+        reader_that_goes(&format!("show --format {format}"), Some(&file), 10);
+    }
+}
+
+#[test]
+fn a_reader_that_goes_before_the_first_word() {
+    for args in ["devices", "devices --format json", "--help"] {
+        reader_that_goes(args, None, 0);
+    }
+}

@@ -1,0 +1,99 @@
+//! `breakeven profile` as it is meant to be used.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::command::{directory, line, show};
+
+const KERNELS: [&str; 5] = [
+    "vector_add",
+    "vector_add_batch",
+    "matrix_multiply",
+    "conv2d",
+    "pixel_entropy",
+];
+
+/// Operation and device of each row.
+fn rows(document: &Value) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let rows = document["rows"].as_array().unwrap();
+    rows.iter()
+        .map(|row| (text(&row["operation"]), text(&row["device"])))
+        .collect()
+}
+
+#[test]
+fn every_kernel_two_runs_and_the_file_shows_the_same() {
+    let directory = directory();
+    let file = directory.path().join("profile.json");
+    let ended = line("profile --iterations 2 --warmup 1 --runs 2 --format json -o")
+        .arg(&file)
+        .run()
+        .quietly(0);
+    let document = ended.json();
+    let on_cpu: Vec<_> = rows(&document)
+        .into_iter()
+        .filter(|(_, device)| device == "cpu")
+        .map(|(operation, _)| operation)
+        .collect();
+    assert_eq!(on_cpu, KERNELS);
+    for row in document["rows"].as_array().unwrap() {
+        assert_eq!(row["runs"], 2, "{row:#}");
+        assert_eq!(row["summary"]["count"], 4, "{row:#}");
+        assert!(row["failure"].is_null(), "{row:#}");
+        let share = row["roofline"]["bytes_share"].as_f64();
+        assert!(share.is_some_and(|share| share > 0.0), "{row:#}");
+    }
+    let shown = show(&file, "--format json").quietly(0).json();
+    assert_eq!(shown["rows"], document["rows"]);
+    assert_eq!(shown["environment"], document["environment"]);
+    // `breakeven` puts no host name and no path into a file unless asked.
+    assert!(document["environment"]["host"].is_null());
+}
+
+#[test]
+fn the_formats_that_are_text() {
+    let few = "profile --iterations 2 --warmup 1 --device cpu --kernel vector_add";
+    let csv = line(few).args("--format csv").run().quietly(0);
+    let lines: Vec<_> = csv.stdout.lines().collect();
+    let columns: BTreeSet<_> = lines.iter().map(|line| line.split(',').count()).collect();
+    assert_eq!((lines.len(), columns.len()), (2, 1), "{csv:#?}");
+    let markdown = line(few).args("--format markdown").run().quietly(0);
+    assert_eq!(markdown.lines_with("| vector_add | cpu |").len(), 1);
+    let table = line(few).run().quietly(0);
+    for line in table.stdout.lines() {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+    assert!(!table.stdout.contains('\u{1b}'), "{table:#?}");
+}
+
+#[test]
+fn the_users_own_image() {
+    let directory = directory();
+    for name in ["photo.png", "photo.jpg"] {
+        let path = directory.path().join(name);
+        let photo = image::RgbImage::from_fn(61, 47, |x, y| {
+            let value = |v: u32| u8::try_from(v % 256).unwrap();
+            image::Rgb([value(x * 5), value(y * 7), value(x * y)])
+        });
+        photo.save(&path).unwrap();
+        let ended = line("profile --iterations 2 --warmup 1 --format json")
+            .args("--device cpu --kernel conv2d --kernel pixel_entropy --image")
+            .arg(&path)
+            .run()
+            .quietly(0);
+        let document = ended.json();
+        let names: Vec<_> = rows(&document).into_iter().map(|(name, _)| name).collect();
+        let both = [
+            "conv2d",
+            "conv2d:image",
+            "pixel_entropy",
+            "pixel_entropy:image",
+        ];
+        assert_eq!(names, both, "{name}");
+        assert_eq!(document["rows"][1]["size"], 61 * 47);
+        assert_eq!(document["rows"][1]["summary"]["count"], 2);
+        assert!(!ended.stdout.contains("photo"), "no path is written");
+    }
+}
