@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,13 @@ fn signal(name: &str, pid: u32) {
         .args([&format!("-{name}"), &pid.to_string()])
         .status();
     assert!(status.unwrap().success(), "kill -{name} {pid}");
+}
+
+/// Ends a process that may have ended by itself.
+fn kill(pid: u32) {
+    let pid = pid.to_string();
+    let killed = Command::new("kill").args(["-KILL", &pid]).output();
+    assert!(killed.is_ok(), "kill -KILL {pid}");
 }
 
 /// The processes that `pid` has started and not yet seen the end of.
@@ -61,34 +68,31 @@ fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// A profile that measures pixel_entropy, and its worker's id.
+/// A profile that measures pixel_entropy, its worker, and its file.
 struct Measuring {
     child: Child,
     worker: u32,
     started: Instant,
+    file: PathBuf,
 }
 
 impl Measuring {
-    /// Waits until there is a worker that has used its processor time on more
-    /// than the peaks.
-    fn start(output: &Path) -> Self {
-        let child = line(LONG).arg("-o").arg(output).command.spawn().unwrap();
+    /// Starts one, which is given this time for the peaks and the first samples.
+    fn start(directory: &Path, time: Duration) -> Self {
         let started = Instant::now();
-        // Detection is a worker too; the one that measures outlives it.
+        let file = directory.join("profile.json");
+        let child = line(LONG).arg("-o").arg(&file).command.spawn().unwrap();
+        std::thread::sleep(time);
         let mut worker = None;
-        let mut since = Instant::now();
-        wait_until("a worker that measures", || {
-            let now = children(child.id()).first().copied();
-            if now != worker {
-                worker = now;
-                since = Instant::now();
-            }
-            worker.is_some_and(|worker| kernel_time(worker, since))
+        wait_until("a worker", || {
+            worker = children(child.id()).first().copied();
+            worker.is_some()
         });
         Self {
             worker: worker.unwrap(),
             child,
             started,
+            file,
         }
     }
 
@@ -98,42 +102,49 @@ impl Measuring {
     }
 }
 
-/// Whether the worker is past the peaks: after so many seconds of its life it is
-/// on any machine that tests run on.
-fn kernel_time(worker: u32, since: Instant) -> bool {
-    since.elapsed() > Duration::from_secs(12) && runs(worker)
+/// Stops a profile in the middle of its samples, by `stop`. Nothing tells from
+/// outside when that is, so it is stopped later and later until there are some.
+fn stopped(directory: &Path, stop: impl Fn(&mut Measuring)) -> Ended {
+    let mut time = Duration::from_secs(2);
+    loop {
+        let mut measuring = Measuring::start(directory, time);
+        let (worker, file) = (measuring.worker, measuring.file.clone());
+        stop(&mut measuring);
+        let ended = measuring.end();
+        assert!(!runs(worker), "the worker is left behind: {ended:#?}");
+        let shown = show(&file, "--format json").quietly(0).json();
+        if shown["rows"][0]["summary"]["count"].as_u64() > Some(0) {
+            return ended;
+        }
+        time *= 2;
+        assert!(time < PATIENCE, "nothing is measured: {ended:#?}");
+    }
 }
 
-/// What was measured is in the table and in the file.
+/// Whether the file in `directory` says that it was interrupted, as `show` does.
 #[track_caller]
-fn kept(ended: &Ended, file: &Path, interrupted: bool) {
-    assert!(ended.stdout.contains("pixel_entropy"), "{ended:#?}");
-    let shown = show(file, "--format json").quietly(0).json();
-    assert_eq!(shown["interrupted"], interrupted, "{shown:#}");
-    let count = shown["rows"][0]["summary"]["count"].as_u64();
-    assert!(count.is_some_and(|count| count > 0), "{shown:#}");
-    let text = fs::read_to_string(file).unwrap();
-    let document: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(document["interrupted"] == true, interrupted);
+fn says_interrupted(directory: &Path) -> bool {
+    let file = directory.join("profile.json");
+    let document: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    let shown = show(&file, "").quietly(0);
+    let interrupted = document["interrupted"] == true;
+    assert_eq!(!shown.lines_with("interrupted: ").is_empty(), interrupted);
+    interrupted
 }
 
 fn interrupted_by(name: &str) {
     let directory = directory();
-    let file = directory.path().join("profile.json");
-    let measuring = Measuring::start(&file);
-    let worker = measuring.worker;
     // To the parent alone; a terminal would send it to the whole group, of
     // which the worker is no part.
-    signal(name, measuring.child.id());
-    let ended = measuring.end();
+    let ended = stopped(directory.path(), |profile| signal(name, profile.child.id()));
     assert_eq!(ended.code, Some(130), "{ended:#?}");
     assert_eq!(
         ended.stderr,
         "interrupted: what was measured until then is above\n"
     );
-    kept(&ended, &file, true);
+    assert!(ended.stdout.contains("pixel_entropy"), "{ended:#?}");
     assert!(ended.stdout.contains("interrupted: "), "{ended:#?}");
-    assert!(!runs(worker), "the worker is left behind");
+    assert!(says_interrupted(directory.path()));
 }
 
 #[test]
@@ -149,22 +160,29 @@ fn a_polite_request_to_stop() {
 #[test]
 fn a_worker_that_is_killed_costs_its_row_and_keeps_the_samples() {
     let directory = directory();
-    let file = directory.path().join("profile.json");
-    let measuring = Measuring::start(&file);
-    signal("KILL", measuring.worker);
-    let ended = measuring.end().quietly(1);
+    // In the middle of the peaks it costs those, and another worker goes on.
+    let ended = stopped(directory.path(), |profile| {
+        while profile.child.try_wait().unwrap().is_none() {
+            for worker in children(profile.child.id()) {
+                kill(worker);
+            }
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    });
+    let ended = ended.quietly(1);
     let failed = ended.lines_with("failed ");
+    let why = "died of signal 9 (killed, perhaps for memory)";
     assert!(
-        matches!(failed[..], [line] if line.contains("died of signal 9 (killed, perhaps for memory)")),
+        matches!(failed[..], [line] if line.contains(why)),
         "{ended:#?}"
     );
-    kept(&ended, &file, false);
+    assert!(!says_interrupted(directory.path()));
 }
 
 #[test]
 fn a_parent_that_is_killed_takes_its_worker_along() {
     let directory = directory();
-    let measuring = Measuring::start(&directory.path().join("profile.json"));
+    let measuring = Measuring::start(directory.path(), Duration::from_secs(1));
     let worker = measuring.worker;
     signal("KILL", measuring.child.id());
     let ended = measuring.end();

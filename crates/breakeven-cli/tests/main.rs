@@ -5,6 +5,7 @@ mod bad_use;
 mod command;
 mod detection;
 mod faults;
+mod formats;
 #[cfg(unix)]
 mod interrupt;
 mod no_gpu;

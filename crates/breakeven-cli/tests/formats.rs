@@ -1,0 +1,141 @@
+//! What is printed about a profile: a committed file in every format.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use insta::assert_snapshot;
+
+use crate::command::{directory, line, show};
+
+/// Two kernels on the CPU, on an H200 and on a software GPU, where one fails;
+/// two runs, phases, peaks. One of the suite's own budgets is passed closely.
+fn sample() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/sample.json")
+}
+
+fn printed(args: &str) -> String {
+    let ended = show(&sample(), args).quietly(0);
+    assert!(!ended.stdout.contains('\u{1b}'), "colours in a pipe");
+    ended.stdout
+}
+
+#[test]
+fn table() {
+    let table = printed("");
+    for line in table.lines() {
+        assert!(line.chars().count() <= 100, "wider than 100: {line}");
+    }
+    assert_snapshot!(table);
+}
+
+#[test]
+fn markdown() {
+    assert_snapshot!(printed("--format markdown"));
+}
+
+#[test]
+fn csv() {
+    assert_snapshot!(printed("--format csv"));
+}
+
+#[test]
+fn json() {
+    assert_snapshot!(printed("--format json"));
+}
+
+#[test]
+fn colours_only_where_they_are_wanted() {
+    let forced = |name: &str, value: &str| {
+        let show = line("show").arg(sample()).env("CLICOLOR_FORCE", "1");
+        show.env(name, value).run().quietly(0).stdout
+    };
+    assert!(forced("TERM", "xterm").contains("\u{1b}["));
+    assert!(!forced("NO_COLOR", "1").contains('\u{1b}'));
+    let no_color = line("show").arg(sample()).env("NO_COLOR", "1").run();
+    assert_eq!(no_color.quietly(0).stdout, printed(""));
+    // Colours change nothing else.
+    let plain = printed("");
+    let coloured = forced("TERM", "xterm");
+    assert_eq!(coloured.lines().count(), plain.lines().count());
+    for format in ["json", "csv", "markdown"] {
+        let show = line("show").arg(sample()).env("CLICOLOR_FORCE", "1");
+        let stdout = show.args("--format").arg(format).run().quietly(0).stdout;
+        assert!(!stdout.contains('\u{1b}'), "{format}");
+    }
+}
+
+#[test]
+fn the_five_line_file() {
+    let directory = directory();
+    let file = directory.path().join("five.json");
+    let text = "{\"format\": \"breakeven-profile\", \"version\": 1, \"operations\": [\
+                {\"name\": \"conv2d\", \"device\": \"cpu\", \"samples_ns\": [812000, 799000]}]}";
+    fs::write(&file, text).unwrap();
+    assert_snapshot!(show(&file, "").quietly(0).stdout);
+    for format in ["json", "csv", "markdown"] {
+        show(&file, &format!("--format {format}")).quietly(0);
+    }
+}
+
+#[test]
+fn a_profile_of_nothing() {
+    let directory = directory();
+    let file = directory.path().join("nothing.json");
+    fs::write(&file, "{\"format\": \"breakeven-profile\", \"version\": 1}").unwrap();
+    let table = show(&file, "").quietly(0).stdout;
+    assert!(table.contains("the profile holds no operations"), "{table}");
+    for format in ["json", "csv", "markdown"] {
+        show(&file, &format!("--format {format}")).quietly(0);
+    }
+}
+
+#[test]
+fn names_as_long_as_can_be_keep_to_the_width() {
+    let directory = directory();
+    let file = directory.path().join("long.json");
+    let long = "a_name_that_somebody_found_good_".repeat(6);
+    let operation = |device: &str| {
+        format!(
+            "{{\"name\": \"{long}\", \"device\": \"{device}\", \"workload\": \"{long} | {long}\", \
+             \"samples_ns\": [9e17, 1, 20000000000]}}"
+        )
+    };
+    let text = format!(
+        "{{\"format\": \"breakeven-profile\", \"version\": 1, \"operations\": [{}, {}]}}",
+        operation("cpu"),
+        operation(&format!("cuda:{long}"))
+    );
+    fs::write(&file, text).unwrap();
+    let table = show(&file, "").quietly(0).stdout;
+    for line in table.lines() {
+        assert!(line.chars().count() <= 100, "wider than 100: {line}");
+    }
+}
+
+#[test]
+fn a_budget_that_is_passed_makes_the_exit_code_one() {
+    let directory = directory();
+    let budget = directory.path().join("budget.toml");
+    let with = |text: &str| {
+        fs::write(&budget, text).unwrap();
+        line("show")
+            .arg(sample())
+            .arg("--budget")
+            .arg(&budget)
+            .run()
+    };
+    let within = "[[budget]]\noperation = \"conv2d\"\ndevice = \"cpu\"\nmax = \"2 ms\"\n";
+    let ended = with(within).quietly(0);
+    assert_eq!(ended.lines_with("within").len(), 1, "{ended:#?}");
+    let over = "[[budget]]\noperation = \"conv2d\"\ndevice = \"cpu\"\nmax = \"400 us\"\n";
+    let ended = with(over).quietly(1);
+    let said = ended.lines_with("over ");
+    assert!(
+        said.iter()
+            .any(|line| line.contains("conv2d on cpu") && line.contains("400 µs")),
+        "{ended:#?}"
+    );
+    let near = "[[budget]]\noperation = \"conv2d\"\ndevice = \"cpu\"\nmax = \"900 us\"\n";
+    let ended = with(near).quietly(0);
+    assert!(!ended.lines_with("near").is_empty(), "{ended:#?}");
+}
