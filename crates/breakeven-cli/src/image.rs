@@ -2,18 +2,17 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Error, Result, anyhow};
 use breakeven::suite::GreyImage;
 
 /// Reads a PNG or JPEG as grey values v / 256.
 pub(crate) fn read(path: &Path) -> Result<GreyImage> {
-    let reading = || format!("cannot read the image {}", path.display());
     let decoded = image::ImageReader::open(path)
-        .with_context(reading)?
-        .with_guessed_format()
-        .with_context(reading)?
+        .and_then(image::ImageReader::with_guessed_format)
+        .map_err(|error| unreadable(path, &error.to_string()))?
         .decode()
-        .with_context(|| format!("{}: give a PNG or a JPEG", reading()))?;
+        // The error's own text holds its source's already.
+        .map_err(|error| unreadable(path, &format!("give a PNG or a JPEG: {error}")))?;
     let grey = decoded.to_luma8();
     Ok(GreyImage {
         height: grey.height() as usize,
@@ -24,4 +23,13 @@ pub(crate) fn read(path: &Path) -> Result<GreyImage> {
             .map(|v| f32::from(*v) / 256.0)
             .collect(),
     })
+}
+
+fn unreadable(path: &Path, why: &str) -> Error {
+    let why: Vec<&str> = why.lines().map(str::trim).collect();
+    anyhow!(
+        "cannot read the image {}: {}",
+        path.display(),
+        why.join(" ")
+    )
 }

@@ -3,8 +3,9 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -25,6 +26,9 @@ pub(crate) enum Ended {
     Interrupted,
 }
 
+/// Peaks are told when all are measured: many waits, each with its own limit.
+const WAITS_OF_PEAKS: u32 = 8;
+
 enum Signal {
     Message(Message),
     /// The worker's stdout has ended.
@@ -41,6 +45,9 @@ pub(crate) fn run(request: &Request, on: &mut dyn FnMut(usize, Message)) -> Resu
             ..request.clone()
         };
         let mut worker = Worker::start(&part)?;
+        if INTERRUPTED.load(Ordering::SeqCst) {
+            return Ok(Ended::Interrupted);
+        }
         let ended = worker.follow(&part, &mut |cell, message| on(next + cell, message));
         match ended? {
             Followed::Interrupted => return Ok(Ended::Interrupted),
@@ -60,7 +67,11 @@ enum Followed {
 struct Worker {
     child: Child,
     signals: Receiver<Signal>,
-    stderr: Option<JoinHandle<String>>,
+    stderr: Option<JoinHandle<()>>,
+    /// What the worker's drivers have written, within bounds.
+    noise: Arc<Mutex<Vec<u8>>>,
+    /// How much of it was there when the current cell began.
+    noise_before: usize,
 }
 
 impl Worker {
@@ -81,16 +92,12 @@ impl Worker {
         listen_for_interrupts(sender.clone())?;
         let stdout = child.stdout.take().context("the worker has no stdout")?;
         std::thread::spawn(move || read_messages(stdout, &sender));
-        let stderr = child.stderr.take().map(|stderr| {
-            std::thread::spawn(move || {
-                let mut text = Vec::new();
-                // What a driver writes is kept within bounds; the rest is drained.
-                let mut limited = stderr.take(1 << 20);
-                let _ = limited.read_to_end(&mut text);
-                let _ = std::io::copy(&mut limited.into_inner(), &mut std::io::sink());
-                String::from_utf8_lossy(&text).into_owned()
-            })
-        });
+        let noise = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&noise);
+        let stderr = child
+            .stderr
+            .take()
+            .map(|stderr| std::thread::spawn(move || listen(stderr, &heard)));
         let mut stdin = child.stdin.take().context("the worker has no stdin")?;
         // A worker that is gone already is found out by its silence.
         let _ = writeln!(stdin, "{}", serde_json::to_string(request)?);
@@ -98,6 +105,8 @@ impl Worker {
             child,
             signals,
             stderr,
+            noise,
+            noise_before: 0,
         })
     }
 
@@ -111,7 +120,10 @@ impl Worker {
         loop {
             let cell = current.and_then(|index| request.cells.get(index));
             match self.next(cell, request.device_timeout_s) {
-                Ok(Signal::Message(Message::Begin(index))) => current = Some(index),
+                Ok(Signal::Message(Message::Begin(index))) => {
+                    current = Some(index);
+                    self.noise_before = lock(&self.noise).len();
+                }
                 Ok(Signal::Message(Message::Failed(failure))) => {
                     let failed = current.context("the worker failed before it began")?;
                     on(failed, Message::Failed(failure));
@@ -162,7 +174,11 @@ impl Worker {
         if !cell.is_some_and(Cell::touches_a_driver) {
             return Ok(self.signals.recv().unwrap_or(Signal::End));
         }
-        let limit = Duration::from_secs(device_timeout_s.into()) + GRACE;
+        let mut limit = Duration::from_secs(device_timeout_s.into());
+        if matches!(cell, Some(Cell::Peak { .. })) {
+            limit *= WAITS_OF_PEAKS;
+        }
+        limit += GRACE;
         match self.signals.recv_timeout(limit) {
             Ok(signal) => Ok(signal),
             Err(RecvTimeoutError::Timeout) => Err(limit),
@@ -182,10 +198,16 @@ impl Worker {
             Ok(status) => died_of(status),
             Err(error) => error.to_string(),
         };
-        let stderr = self.stderr.take().and_then(|reader| reader.join().ok());
-        let last_words = stderr
-            .as_deref()
-            .and_then(|text| text.lines().rev().find(|line| !line.trim().is_empty()))
+        if let Some(reader) = self.stderr.take() {
+            // Its words count only if they all are here.
+            let _ = reader.join();
+        }
+        let noise = lock(&self.noise);
+        let since = String::from_utf8_lossy(noise.get(self.noise_before..).unwrap_or_default());
+        let last_words = since
+            .lines()
+            .rev()
+            .find(|line| !line.trim().is_empty())
             .map_or_else(String::new, |line| format!(": {}", line.trim()));
         Failure {
             kind: "crash".to_owned(),
@@ -220,6 +242,21 @@ fn died_of(status: std::process::ExitStatus) -> String {
     }
 }
 
+/// Keeps the first mebibyte of what is written and drains the rest.
+fn listen(mut stderr: impl Read, noise: &Mutex<Vec<u8>>) {
+    let mut piece = [0; 4096];
+    while let Ok(length @ 1..) = stderr.read(&mut piece) {
+        let mut noise = lock(noise);
+        if noise.len() < 1 << 20 {
+            noise.extend_from_slice(&piece[..length]);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn read_messages(stdout: impl Read, signals: &Sender<Signal>) {
     let mut reader = BufReader::new(stdout);
     let mut line = Vec::new();
@@ -240,15 +277,19 @@ fn read_messages(stdout: impl Read, signals: &Sender<Signal>) {
     let _ = signals.send(Signal::End);
 }
 
+/// Set for good by the first Ctrl-C: one that comes while no worker is followed counts too.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
 /// Has Ctrl-C (and SIGTERM, SIGHUP) arrive as a signal on `sender` from now on.
 fn listen_for_interrupts(sender: Sender<Signal>) -> Result<()> {
     static LISTENER: Mutex<Option<Sender<Signal>>> = Mutex::new(None);
     static INSTALLED: OnceLock<Result<(), String>> = OnceLock::new();
-    *LISTENER.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
+    *lock(&LISTENER) = Some(sender);
     INSTALLED
         .get_or_init(|| {
             ctrlc::set_handler(|| {
-                let listener = LISTENER.lock().unwrap_or_else(PoisonError::into_inner);
+                INTERRUPTED.store(true, Ordering::SeqCst);
+                let listener = lock(&LISTENER);
                 if let Some(listener) = &*listener {
                     let _ = listener.send(Signal::Interrupt);
                 }

@@ -20,6 +20,22 @@ mod devices;
 
 use devices::Devices;
 
+/// A channel to the parent that no driver writes to: stdout under another
+/// number, while what is written to stdout goes where stderr goes.
+#[cfg(unix)]
+pub(crate) fn own_channel<'o>(_: &'o mut dyn Write) -> Result<Box<dyn Write + 'o>> {
+    use std::os::fd::AsFd;
+    let channel = std::io::stdout().as_fd().try_clone_to_owned()?;
+    rustix::stdio::dup2_stdout(std::io::stderr().as_fd())?;
+    Ok(Box::new(std::fs::File::from(channel)))
+}
+
+/// Elsewhere a driver's output is told from messages line by line.
+#[cfg(not(unix))]
+pub(crate) fn own_channel<'o>(out: &'o mut dyn Write) -> Result<Box<dyn Write + 'o>> {
+    Ok(Box::new(out))
+}
+
 /// Reads a [`Request`] from `input` and answers on `out` until all is done or a
 /// cell failed.
 pub(crate) fn run(mut input: impl BufRead, out: &mut dyn Write) -> Result<Exit> {
@@ -202,6 +218,8 @@ impl Outbox<'_> {
     }
 
     fn keep(&mut self, message: &Message) -> Result<()> {
+        // Whatever a driver may have left on the line ends here.
+        self.waiting.push(b'\n');
         serde_json::to_writer(&mut self.waiting, message)?;
         self.waiting.push(b'\n');
         Ok(())

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 
 use anyhow::{Result, bail};
-use breakeven::hardware::HardwareCapabilities;
+use breakeven::hardware::{GpuInfo, GpuKind, HardwareCapabilities};
 use breakeven::kernels::NAMES;
 use breakeven::suite::{GreyImage, Workload};
 use breakeven_profile::{file, unit};
@@ -24,6 +24,7 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
         file::check_writable(path)?;
     }
     let Some(machine) = detect(args.device_timeout.get())? else {
+        writeln!(err, "interrupted: nothing was measured yet")?;
         return Ok(Exit::Interrupted);
     };
     let hardware = &machine.hardware;
@@ -37,10 +38,12 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
     let ended = measure(args, &devices, &kernels, &mut session)?;
     session.profile.interrupted = ended == Ended::Interrupted;
 
-    // The file first: what was measured must not hang on a closed terminal.
-    if let Some(path) = &args.output {
-        file::write(&session.profile, path)?;
-    }
+    // The file first: what was measured must not hang on a closed terminal, nor
+    // the tables on a full disk.
+    let written = args
+        .output
+        .as_deref()
+        .map_or(Ok(()), |path| file::write(&session.profile, path));
     let failed = session.has_failures();
     let held = limits.is_some();
     let report = Report::new(
@@ -50,6 +53,7 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
         session.notes,
     );
     output::write(&report, args.format, out)?;
+    written?;
     if ended == Ended::Interrupted {
         writeln!(err, "interrupted: what was measured until then is above")?;
         return Ok(Exit::Interrupted);
@@ -75,8 +79,15 @@ fn devices(asked: &str, hardware: &HardwareCapabilities) -> Result<Vec<String>> 
         "gpu" => Ok(gpus),
         id if gpus.iter().any(|gpu| gpu == id) => Ok(vec![id.to_owned()]),
         unknown => {
-            let known = [vec![cpu], gpus].concat().join(", ");
-            bail!("there is no device {unknown:?} here; there are: {known} (and `gpu`, `all`)")
+            let label = |gpu: &GpuInfo| {
+                output::device_label(gpu.id.as_str(), gpu.kind == GpuKind::Software)
+            };
+            let gpus = hardware.gpus.iter().map(label);
+            let known: Vec<String> = std::iter::once(cpu).chain(gpus).collect();
+            bail!(
+                "there is no device {unknown:?} here; there are: {} (and `gpu`, `all`)",
+                known.join(", ")
+            )
         }
     }
 }

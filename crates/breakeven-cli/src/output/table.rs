@@ -7,9 +7,13 @@ use anyhow::Result;
 use breakeven_judge::Row;
 use breakeven_judge::overview::Roofline;
 use breakeven_profile::stats::Summary;
+use unicode_width::UnicodeWidthStr;
 
 use super::Report;
 use super::text::{BAD, BOLD, FAINT, clipped, giga, left, per_s, right, share, styled, time};
+
+/// Columns of the whole table.
+pub(super) const TABLE: usize = 100;
 
 /// Columns of the first column and of the figures after it.
 const NAME: usize = 26;
@@ -46,10 +50,14 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
 }
 
 fn title(row: &Row) -> String {
+    let name = clipped(&row.operation, TABLE / 2);
     let size = row.size.map(|size| format!("size {size}"));
     match row.workload.clone().or(size) {
-        Some(about) => format!("{} · {about}", styled(&row.operation, BOLD)),
-        None => styled(&row.operation, BOLD),
+        Some(about) => {
+            let room = TABLE - name.width() - 3;
+            format!("{} · {}", styled(&name, BOLD), clipped(&about, room))
+        }
+        None => styled(&name, BOLD),
     }
 }
 

@@ -9,7 +9,8 @@ use breakeven_profile::unit;
 use unicode_width::UnicodeWidthStr;
 
 use super::Report;
-use super::text::{BAD, BOLD, FAINT, GOOD, WARNING, left, right, styled, wrapped};
+use super::table::TABLE;
+use super::text::{BAD, BOLD, FAINT, GOOD, WARNING, clipped, left, right, styled, wrapped};
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     write_winners(report, out)?;
@@ -45,16 +46,15 @@ fn write_winners(report: &Report, out: &mut dyn Write) -> Result<()> {
         .iter()
         .map(|winner| (winner, winner_text(report, winner)))
         .collect();
-    let name = lines
-        .iter()
-        .map(|(winner, _)| winner.operation.width())
-        .max();
-    let device = lines.iter().map(|(_, (device, _))| device.width()).max();
+    let widest = |widths: &mut dyn Iterator<Item = usize>| widths.max().unwrap_or(0);
+    let name = widest(&mut lines.iter().map(|(winner, _)| winner.operation.width())).min(24);
+    let device = widest(&mut lines.iter().map(|(_, (device, _))| device.width())).min(26);
     for (winner, (label, text)) in &lines {
         let style = if winner.clear { GOOD } else { WARNING };
-        let name = left(&winner.operation, name.unwrap_or(0));
-        let label = styled(&left(label, device.unwrap_or(0)), style);
-        writeln!(out, "{name}  {label}  {text}")?;
+        let operation = left(&clipped(&winner.operation, name), name);
+        let label = styled(&left(&clipped(label, device), device), style);
+        let text = clipped(text, TABLE - name - device - 4);
+        writeln!(out, "{operation}  {label}  {text}")?;
     }
     if report
         .overview
@@ -87,7 +87,8 @@ fn times(ratio: f64) -> String {
     match ratio {
         r if r < 9.95 => format!("{r:.2}"),
         r if r < 99.5 => format!("{r:.1}"),
-        r => format!("{r:.0}"),
+        r if r < 99_999.5 => format!("{r:.0}"),
+        r => format!("{r:.1e}"),
     }
 }
 
@@ -99,7 +100,12 @@ fn write_findings(report: &Report, out: &mut dyn Write) -> Result<()> {
     for finding in report.overview.findings.iter().take(MOST_FINDINGS) {
         let who = format!("{} on {}", finding.operation, report.label(&finding.device));
         let what = finding_text(finding);
-        writeln!(out, "{} {}", left(&who, 48), styled(&what, WARNING))?;
+        writeln!(
+            out,
+            "{} {}",
+            left(&clipped(&who, 48), 48),
+            styled(&what, WARNING)
+        )?;
         for (name, text) in [("cause", &finding.cause), ("next", &finding.next_step)] {
             for (index, line) in wrapped(text, 88).iter().enumerate() {
                 let name = if index == 0 { name } else { "" };
@@ -152,7 +158,7 @@ fn write_targets(report: &Report, out: &mut dyn Write) -> Result<()> {
             writeln!(
                 out,
                 "{} {} {} of the time",
-                left(&who, 48),
+                left(&clipped(&who, 48), 48),
                 styled(&text, style),
                 right(&share, 7)
             )?;
@@ -202,7 +208,7 @@ fn write_budgets(report: &Report, out: &mut dyn Write) -> Result<()> {
             writeln!(
                 out,
                 "{} {} {used} of {}",
-                left(&who, 48),
+                left(&clipped(&who, 48), 48),
                 styled(&text, style),
                 unit::time(max_ns)
             )?;

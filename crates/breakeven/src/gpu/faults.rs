@@ -3,33 +3,53 @@
 
 use std::any::Any;
 use std::cell::Cell;
-use std::sync::{Arc, Mutex, Once, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 use cubecl::server::{IoError, LaunchError, ProfileError, ServerError};
 
 use crate::error::{DeviceError, DeviceErrorKind};
 
-/// The first thing that a device reported on the side.
+/// What a device reported on the side.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Faults {
-    first: Arc<Mutex<Option<DeviceError>>>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The first report that nobody has been told of.
+    first: Option<DeviceError>,
+    /// Set once the device is gone, which it stays.
+    lost: Option<DeviceError>,
 }
 
 impl Faults {
     /// Keeps the report unless there is one already: what follows a fault is its echo.
-    pub(super) fn report(&self, error: DeviceError) {
-        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
-        first.get_or_insert(error);
+    fn report(&self, error: DeviceError) {
+        self.state().first.get_or_insert(error);
     }
 
-    /// The report; a lost device stays lost, anything else is told once.
+    /// Notes that the device is gone, and why.
+    fn report_lost(&self, reason: &str) {
+        let mut state = self.state();
+        let kind = match kind_of_text(reason) {
+            DeviceErrorKind::Other => DeviceErrorKind::DeviceLost,
+            kind => kind,
+        };
+        state.first.get_or_insert(DeviceError::new(kind, reason));
+        let lost = DeviceError::new(DeviceErrorKind::DeviceLost, reason);
+        state.lost.get_or_insert(lost);
+    }
+
+    /// The report: once, but that a device is lost again and again.
     pub(super) fn check(&self) -> Result<(), DeviceError> {
-        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*first {
-            None => Ok(()),
-            Some(error) if error.kind == DeviceErrorKind::DeviceLost => Err(error.clone()),
-            Some(_) => first.take().map_or(Ok(()), Err),
-        }
+        let mut state = self.state();
+        let told = state.first.take().or_else(|| state.lost.clone());
+        told.map_or(Ok(()), Err)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Has wgpu report here instead of panicking.
@@ -46,7 +66,7 @@ impl Faults {
         let reports = self.clone();
         device.set_device_lost_callback(move |reason, message| {
             if reason != wgpu::DeviceLostReason::Destroyed {
-                reports.report(DeviceError::new(DeviceErrorKind::DeviceLost, message));
+                reports.report_lost(&message);
             }
         });
     }
@@ -112,7 +132,7 @@ impl From<ProfileError> for DeviceError {
 
 /// The kind that a message in plain words speaks of: drivers return codes that
 /// their libraries only hand on as text.
-fn kind_of_text(text: &str) -> DeviceErrorKind {
+pub(super) fn kind_of_text(text: &str) -> DeviceErrorKind {
     let text = text.to_ascii_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
     if says(&[
@@ -215,9 +235,11 @@ mod tests {
             Err("launch error: bad launch".to_owned())
         );
         assert_eq!(faults.check(), Ok(()));
-        faults.report(DeviceError::new(DeviceErrorKind::DeviceLost, "gone"));
-        assert!(faults.check().is_err());
-        assert!(faults.check().is_err());
+        faults.report_lost("Not enough memory left.");
+        let kind = |told: Result<(), DeviceError>| told.map_err(|error| error.kind);
+        assert_eq!(kind(faults.check()), Err(DeviceErrorKind::OutOfMemory));
+        assert_eq!(kind(faults.check()), Err(DeviceErrorKind::DeviceLost));
+        assert_eq!(kind(faults.check()), Err(DeviceErrorKind::DeviceLost));
     }
 
     #[test]

@@ -67,8 +67,15 @@ fn open_wgpu(
         memory_hints: wgpu::MemoryHints::MemoryUsage,
         ..Default::default()
     };
-    let (device, queue) = cubecl::future::block_on(adapter.request_device(&descriptor))
-        .map_err(|error| DeviceError::new(DeviceErrorKind::Unavailable, error.to_string()))?;
+    let (device, queue) =
+        cubecl::future::block_on(adapter.request_device(&descriptor)).map_err(|error| {
+            let text = error.to_string();
+            let kind = match faults::kind_of_text(&text) {
+                DeviceErrorKind::OutOfMemory => DeviceErrorKind::OutOfMemory,
+                _ => DeviceErrorKind::Unavailable,
+            };
+            DeviceError::new(kind, text)
+        })?;
     faults.watch(&device);
     let backend = adapter.get_info().backend;
     let setup = WgpuSetup {

@@ -6,10 +6,13 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::Gpu;
 use crate::error::{DeviceError, DeviceErrorKind};
+
+/// How often a wait looks whether the device is still there.
+const LOOK: Duration = Duration::from_millis(50);
 
 struct Unpark(Thread);
 
@@ -42,7 +45,9 @@ impl Gpu {
                     format!("{} did not answer within {:?}", self.id, self.timeout),
                 ));
             }
-            std::thread::park_timeout(left);
+            std::thread::park_timeout(left.min(LOOK));
+            // A lost device wakes nobody.
+            self.faults.check()?;
         }
     }
 }

@@ -16,6 +16,9 @@ const UNITS: u32 = 256;
 const ROUNDS: u32 = 2_048;
 const CHAINS: u32 = 8;
 
+/// A copy that takes longer than this, in seconds, is the last one.
+const SLOW_S: f64 = 0.03;
+
 /// Bytes of one measured transfer.
 const TRANSFER: usize = 32 << 20;
 
@@ -74,11 +77,17 @@ pub fn measure_gpu(gpu: &Gpu) -> Result<Peak, DeviceError> {
     let largest = gpu.max_buffer_bytes();
     let mut memory = Vec::new();
     for set in WORKING_SETS {
-        if set / 2 <= largest {
-            memory.push(Bandwidth {
-                working_set_bytes: set,
-                bytes_per_s: copy_rate(gpu, set)?,
-            });
+        if set / 2 > largest {
+            break;
+        }
+        let bytes_per_s = copy_rate(gpu, set)?;
+        memory.push(Bandwidth {
+            working_set_bytes: set,
+            bytes_per_s,
+        });
+        // A device this slow shows nothing new in a larger set.
+        if set as f64 / bytes_per_s > SLOW_S {
+            break;
         }
     }
     let (upload, download) = transfer_rates(gpu, &clock)?;
@@ -116,7 +125,7 @@ fn copy_rate(gpu: &Gpu, working_set: u64) -> Result<f64, DeviceError> {
 
 fn arithmetic_rate(gpu: &Gpu) -> Result<f64, DeviceError> {
     // Enough units to fill a large device; grown until a launch takes a millisecond.
-    let mut len = 1 << 14;
+    let mut len = 1 << 10;
     loop {
         let out = gpu.filled(len)?;
         let launch = || {
