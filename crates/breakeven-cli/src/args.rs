@@ -114,7 +114,7 @@ pub(crate) enum Format {
     /// For people, 100 columns
     #[default]
     Table,
-    /// Everything, for programs
+    /// The figures and verdicts, for programs (-o has the samples)
     Json,
     /// For a report or a CI summary
     Markdown,

@@ -47,33 +47,16 @@ pub fn run(
     let outcome = match &cli.command {
         Command::Profile(args) => commands::profile::run(args, out, err),
         Command::Devices(args) => commands::devices::run(args, out, err),
-        Command::Show(args) => commands::show::run(args, out),
+        Command::Show(args) => commands::show::run(args, out, err),
         Command::Worker => worker::own_channel(out)
             .and_then(|mut channel| worker::run(std::io::stdin().lock(), &mut *channel)),
     };
     outcome.unwrap_or_else(|error| {
         // `head` and the like close the pipe when they have enough.
-        if error.chain().any(is_closed_pipe) {
+        if error.chain().any(output::is_closed_pipe) {
             return Exit::Done;
         }
         let _ = writeln!(err, "error: {error:#}");
         Exit::WrongUse
     })
-}
-
-/// True for a write to a pipe that nobody reads, however it is wrapped.
-fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
-    let kind = if let Some(io) = error.downcast_ref::<std::io::Error>() {
-        Some(io.kind())
-    } else if let Some(json) = error.downcast_ref::<serde_json::Error>() {
-        json.io_error_kind()
-    } else if let Some(csv) = error.downcast_ref::<csv::Error>() {
-        match csv.kind() {
-            csv::ErrorKind::Io(io) => Some(io.kind()),
-            _ => None,
-        }
-    } else {
-        None
-    };
-    kind == Some(std::io::ErrorKind::BrokenPipe)
 }

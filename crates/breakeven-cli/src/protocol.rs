@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use breakeven::hardware::{HardwareCapabilities, SystemLoad};
-use breakeven::suite::Event;
+use breakeven::suite::{Event, Workload};
 use breakeven_profile::profile::{Clock, Failure, Operation, Peak};
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +44,29 @@ impl Cell {
     /// True where a driver is at work, which can hang.
     pub(crate) fn touches_a_driver(&self) -> bool {
         matches!(self, Self::Detect | Self::Load) || self.gpu().is_some()
+    }
+
+    /// The operation that it measures, as far as it is known beforehand.
+    pub(crate) fn operation(&self) -> Option<Operation> {
+        let Self::Kernel {
+            kernel,
+            scale,
+            on_image,
+            device,
+        } = self
+        else {
+            return None;
+        };
+        if *on_image {
+            return Some(Operation::new(format!("{kernel}:image"), device));
+        }
+        let size = Workload::new(kernel, *scale)
+            .ok()
+            .map(|workload| workload.size());
+        Some(Operation {
+            size,
+            ..Operation::new(kernel, device)
+        })
     }
 
     /// The GPU that it runs on.

@@ -61,30 +61,21 @@ impl Session {
     }
 
     fn failed(&mut self, cell: &Cell, failure: Failure) {
+        // A cell can fail before its operation was announced.
+        if let Some(announced) = cell.operation() {
+            let operation = self.operation(cell, announced);
+            operation.failure = Some(failure);
+            operation.runs.retain(|run| *run != Run::default());
+            return;
+        }
         match cell {
-            Cell::Kernel {
-                kernel,
-                on_image,
-                device,
-                ..
-            } => {
-                // A cell can fail before its operation was announced.
-                let name = if *on_image {
-                    format!("{kernel}:image")
-                } else {
-                    kernel.clone()
-                };
-                let operation = self.operation(cell, Operation::new(name, device.clone()));
-                operation.failure = Some(failure);
-                operation.runs.retain(|run| *run != Run::default());
-            }
             Cell::Peak { device } => self.notes.push(format!(
                 "{}: its peaks could not be measured: {}: {}",
                 self.device_label(device),
                 failure.kind,
                 failure.message
             )),
-            Cell::Clock | Cell::Detect | Cell::Load => self
+            _ => self
                 .notes
                 .push(format!("{}: {}", failure.kind, failure.message)),
         }
@@ -109,11 +100,6 @@ impl Session {
             self.profile.operations.push(operation);
         }
         &mut self.profile.operations[index]
-    }
-
-    /// True where an operation failed, or something beside them.
-    pub(crate) fn has_failures(&self) -> bool {
-        !self.notes.is_empty() || self.profile.operations.iter().any(|o| o.failure.is_some())
     }
 
     /// True where the cell's operation has failed.

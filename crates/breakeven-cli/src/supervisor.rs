@@ -2,6 +2,7 @@
 //! or fails costs the cell that it was at; the rest goes on in a fresh process.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -9,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use breakeven_profile::profile::Failure;
 
 use crate::protocol::{Cell, Message, Request};
@@ -44,7 +45,20 @@ pub(crate) fn run(request: &Request, on: &mut dyn FnMut(usize, Message)) -> Resu
             cells: request.cells[next..].to_vec(),
             ..request.clone()
         };
-        let mut worker = Worker::start(&part)?;
+        let mut worker = match Worker::start(&part) {
+            Ok(worker) => worker,
+            Err(error) => {
+                // What is left cannot be had; what was measured stays.
+                for cell in next..request.cells.len() {
+                    let failure = Failure {
+                        kind: "no worker".to_owned(),
+                        message: format!("{error:#}"),
+                    };
+                    on(cell, Message::Failed(failure));
+                }
+                return Ok(Ended::Complete);
+            }
+        };
         if INTERRUPTED.load(Ordering::SeqCst) {
             return Ok(Ended::Interrupted);
         }
@@ -76,7 +90,11 @@ struct Worker {
 
 impl Worker {
     fn start(request: &Request) -> Result<Self> {
-        let program = std::env::current_exe().context("cannot find this program's own file")?;
+        // Linux starts the very program that runs, though its file was replaced.
+        let program = match cfg!(target_os = "linux") {
+            true => PathBuf::from("/proc/self/exe"),
+            false => std::env::current_exe().context("cannot find this program's own file")?,
+        };
         let mut command = Command::new(program);
         command
             .arg("worker")
@@ -147,16 +165,14 @@ impl Worker {
                     return Ok(Followed::All);
                 }
                 Ok(Signal::End) => {
-                    let failure = self.crash();
-                    let Some(failed) = current else {
-                        bail!("a worker process ended early: {}", failure.message);
-                    };
-                    on(failed, Message::Failed(failure));
+                    // Between two cells it is the next one that is missing.
+                    let failed = current.unwrap_or(done);
+                    on(failed, Message::Failed(self.crash()));
                     return Ok(Followed::FailedAt(failed));
                 }
                 Err(limit) => {
                     self.stop();
-                    let failed = current.context("a worker process does not start")?;
+                    let failed = current.unwrap_or(done);
                     let failure = Failure {
                         kind: "timeout".to_owned(),
                         message: format!("nothing came back for {} s", limit.as_secs()),

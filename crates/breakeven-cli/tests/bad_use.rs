@@ -99,7 +99,7 @@ fn a_scale_that_does_not_fit_memory_is_computed_not_tried() {
         (r"there are [\d.]+ [KMG]iB", "there are [memory]"),
         (r"--scale \d+", "--scale [n]"),
     ]}, {
-        assert_snapshot!(refused("profile --device cpu --kernel conv2d --scale 100000000"), @"error: conv2d (100000000 × 256×256, 3×3 Sobel, stride 1, padding 1) would take 191 TiB of memory, and there are [memory]; up to about --scale [n] fits");
+        assert_snapshot!(refused("profile --device cpu --kernel conv2d --scale 100000000"), @"error: conv2d (100000000 × 256×256, 3×3 Sobel, stride 1, padding 1) would take 47.7 TiB of memory, and there are [memory]; up to about --scale [n] fits");
         assert_snapshot!(refused("profile --kernel vector_add --scale 1000000000"), @"error: vector_add (100000000000000 elements) would take 4 366 TiB of memory, and there are [memory]; up to about --scale [n] fits");
     });
     // The first that does not fit, of all kernels.
@@ -226,7 +226,7 @@ fn a_full_disk_does_not_cost_what_was_measured() {
 fn a_damaged_budget_file() {
     let budget = |text: &str| with_file("--budget", "budget.toml", text.as_bytes());
     assert_snapshot!(budget("[[budget]]\noperation = \"conv2d\nmax = \"2 ms\"\n"), @r#"error: budget file [dir]/budget.toml: line 2, column 20: invalid basic string, expected `"`"#);
-    assert_snapshot!(budget("[[budget]]\noperation = \"conv2d\"\nmaximum = \"2 ms\"\n"), @"error: budget file [dir]/budget.toml: line 3, column 1: unknown field `maximum`, expected one of `operation`, `device`, `max`");
+    assert_snapshot!(budget("[[budget]]\noperation = \"conv2d\"\nmaximum = \"2 ms\"\n"), @"error: budget file [dir]/budget.toml: line 3, column 1: unknown field `maximum`, expected one of `operation`, `device`, `size`, `max`");
     assert_snapshot!(budget("[[budget]]\noperation = \"conv2d\"\nmax = 2\n"), @"error: budget file [dir]/budget.toml: line 3, column 7: invalid type: integer `2`, expected a string");
     assert_snapshot!(budget("[[budget]]\noperation = \"conv2d\"\nmax = \"2 hours\"\n"), @r#"error: budget file [dir]/budget.toml: budget of "conv2d": "2 hours" is not a duration; write a number and a unit, as in "2 ms" or "800 us""#);
     assert_snapshot!(budget("[[budget]]\noperation = \"conv2d\"\nmax = \"-2 ms\"\n"), @r#"error: budget file [dir]/budget.toml: budget of "conv2d": "-2 ms" is not a duration; write a number and a unit, as in "2 ms" or "800 us""#);

@@ -54,7 +54,8 @@ impl Targets {
         Self {
             mean: summary.mean < thresholds.target_mean_ns,
             cv: summary.cv.is_some_and(|cv| cv < thresholds.target_cv),
-            rate: summary.mean > 0.0 && 1e9 / summary.mean > thresholds.target_per_s,
+            // A mean of zero is a rate past counting.
+            rate: 1e9 / summary.mean > thresholds.target_per_s,
         }
     }
 
@@ -93,6 +94,8 @@ pub struct Finding {
     pub operation: String,
     /// The device's id.
     pub device: String,
+    /// Elements in one call.
+    pub size: Option<u64>,
     /// What is wrong.
     pub what: FindingKind,
     /// The figure that shows it: ns for slow, a fraction for variance, a ratio for outliers.
@@ -115,6 +118,7 @@ pub(crate) fn findings(
     let finding = |what, value, threshold, (cause, next_step): (String, String)| Finding {
         operation: operation.name.clone(),
         device: operation.device.clone(),
+        size: operation.size,
         what,
         value,
         threshold,
@@ -132,7 +136,7 @@ pub(crate) fn findings(
         ));
     }
     if let Some(cv) = summary.cv.filter(|cv| *cv > thresholds.high_cv) {
-        let why = why_unsteady(profile, operation, summary);
+        let why = why_unsteady(profile, operation, summary, thresholds);
         found.push(finding(
             FindingKind::HighVariance,
             cv,
@@ -226,7 +230,15 @@ fn why_slow(profile: &Profile, operation: &Operation, summary: &Summary) -> (Str
     )
 }
 
-fn why_unsteady(profile: &Profile, operation: &Operation, summary: &Summary) -> (String, String) {
+fn why_unsteady(
+    profile: &Profile,
+    operation: &Operation,
+    summary: &Summary,
+    thresholds: &Thresholds,
+) -> (String, String) {
+    if let Some(why) = cold_start(operation, summary, thresholds) {
+        return why;
+    }
     let read_ns = profile
         .environment
         .clock
@@ -241,7 +253,7 @@ fn why_unsteady(profile: &Profile, operation: &Operation, summary: &Summary) -> 
     let drifting = operation
         .runs
         .iter()
-        .filter(|run| slows_or_settles(&run.samples_ns))
+        .filter(|run| settles(&run.samples_ns))
         .count();
     if drifting * 2 > operation.runs.len() {
         return (
@@ -249,11 +261,7 @@ fn why_unsteady(profile: &Profile, operation: &Operation, summary: &Summary) -> 
             "more --warmup".to_owned(),
         );
     }
-    let medians: Vec<f64> = operation
-        .runs
-        .iter()
-        .filter_map(|run| median(run.samples_ns.iter().copied()))
-        .collect();
+    let medians = crate::winner::run_medians(operation);
     if let (Some(low), Some(high)) = (
         medians.iter().copied().reduce(f64::min),
         medians.iter().copied().reduce(f64::max),
@@ -283,7 +291,7 @@ fn why_unsteady(profile: &Profile, operation: &Operation, summary: &Summary) -> 
 }
 
 /// True where the last quarter of a run is at least 10 % faster than its first.
-fn slows_or_settles(samples: &[u64]) -> bool {
+fn settles(samples: &[u64]) -> bool {
     let quarter = samples.len() / 4;
     if quarter == 0 {
         return false;
@@ -293,30 +301,41 @@ fn slows_or_settles(samples: &[u64]) -> bool {
     matches!((first, last), (Some(first), Some(last)) if last < 0.9 * first)
 }
 
+/// The cause where only the first calls of runs are far above the mean.
+fn cold_start(
+    operation: &Operation,
+    summary: &Summary,
+    thresholds: &Thresholds,
+) -> Option<(String, String)> {
+    let limit = thresholds.outlier_ratio * summary.mean;
+    let is_spike = |ns: &u64| *ns as f64 > limit;
+    let spikes = operation.samples_ns().filter(is_spike).count();
+    let runs = operation.runs.iter();
+    let first = runs
+        .filter(|run| run.samples_ns.first().is_some_and(is_spike))
+        .count();
+    (first > 0 && first == spikes).then(|| {
+        (
+            format!("only the first call of {first} run(s) is slow: cold caches or compilation"),
+            "more --warmup".to_owned(),
+        )
+    })
+}
+
 fn why_spiky(
     operation: &Operation,
     summary: &Summary,
     thresholds: &Thresholds,
 ) -> (String, String) {
+    if let Some(why) = cold_start(operation, summary, thresholds) {
+        return why;
+    }
     let limit = thresholds.outlier_ratio * summary.mean;
     let spikes = operation
         .samples_ns()
         .filter(|ns| *ns as f64 > limit)
         .count();
     let total = operation.samples_ns().count();
-    let at_the_start = operation
-        .runs
-        .iter()
-        .filter(|run| run.samples_ns.first().is_some_and(|ns| *ns as f64 > limit))
-        .count();
-    if at_the_start > 0 && at_the_start == spikes {
-        return (
-            format!(
-                "only the first call of {at_the_start} run(s) is slow: cold caches or compilation"
-            ),
-            "more --warmup".to_owned(),
-        );
-    }
     (
         format!(
             "calls far above the mean: {spikes} of {total}; preemption, page faults, a driver's housekeeping"

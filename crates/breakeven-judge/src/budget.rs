@@ -1,6 +1,7 @@
 //! Budgets: what an operation may take, and how it stands against it; and the
 //! file in which they and the thresholds of the bottlenecks are set.
 
+use breakeven_profile::profile::{Operation, Profile};
 use serde::{Deserialize, Serialize};
 
 use crate::bottleneck::Thresholds;
@@ -12,6 +13,8 @@ pub struct Budget {
     pub operation: String,
     /// The device's id; `None` for every device.
     pub device: Option<String>,
+    /// Elements in one call; `None` for every size.
+    pub size: Option<u64>,
     /// Longest mean time that is within the budget, ns.
     pub max_ns: f64,
 }
@@ -38,10 +41,33 @@ impl std::fmt::Display for Standing {
     }
 }
 
+impl std::fmt::Display for Budget {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}", self.operation)?;
+        if let Some(device) = &self.device {
+            write!(f, " on {device:?}")?;
+        }
+        match self.size {
+            Some(size) => write!(f, " at size {size}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// An operation's budget and how its mean stands against it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Held {
+    /// Longest mean time that is within the budget, ns.
+    pub max_ns: f64,
+    /// How the mean stands.
+    pub standing: Standing,
+}
+
 /// What a profile is held against.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Limits {
-    /// The budgets; the first that fits an operation counts.
+    /// The budgets; of those that fit an operation the one that names its
+    /// device counts, then the first.
     pub budgets: Vec<Budget>,
     /// From when an operation counts as a problem.
     pub thresholds: Thresholds,
@@ -71,7 +97,7 @@ pub enum BudgetError {
         text: String,
     },
     /// A threshold that nothing could pass, or everything.
-    #[error("thresholds: {name} is {value}; give a positive number")]
+    #[error("thresholds: {name} is {value}; give a positive number (near_budget: at most 1)")]
     Threshold {
         /// Its name.
         name: &'static str,
@@ -98,6 +124,7 @@ struct File {
 struct BudgetEntry {
     operation: String,
     device: Option<String>,
+    size: Option<u64>,
     max: String,
 }
 
@@ -122,6 +149,7 @@ impl Limits {
     ///     [[budget]]
     ///     operation = "conv2d"
     ///     device = "cpu"          # left out: every device
+    ///     size = 65536            # left out: every size
     ///     max = "2 ms"            # of the mean; ns, us, ms, s
     ///
     ///     [thresholds]
@@ -133,7 +161,7 @@ impl Limits {
     ///     target_per_s = 100      # target: calls per second above
     ///     near_budget = 0.8       # warning from this share of a budget
     /// "#)?;
-    /// assert_eq!(limits.budget_of("conv2d", "cpu").map(|b| b.max_ns), Some(2e6));
+    /// assert_eq!(limits.budgets[0].max_ns, 2e6);
     /// assert_eq!(limits.thresholds.slow_ns, 5e6);
     /// # Ok::<(), breakeven_judge::BudgetError>(())
     /// ```
@@ -155,6 +183,7 @@ impl Limits {
                     max_ns: duration(&entry.max, place)?,
                     operation: entry.operation.clone(),
                     device: entry.device,
+                    size: entry.size,
                 })
             })
             .collect::<Result<_, _>>()?;
@@ -167,12 +196,28 @@ impl Limits {
         })
     }
 
-    /// The budget of an operation on a device.
-    pub fn budget_of(&self, operation: &str, device: &str) -> Option<&Budget> {
-        self.budgets.iter().find(|budget| {
-            budget.operation == operation
-                && budget.device.as_deref().is_none_or(|only| only == device)
-        })
+    /// The budget of an operation.
+    pub fn budget_of(&self, operation: &Operation) -> Option<&Budget> {
+        let fits = |budget: &&Budget| budget.is_for(operation);
+        let named = self
+            .budgets
+            .iter()
+            .filter(fits)
+            .find(|budget| budget.device.is_some());
+        named.or_else(|| self.budgets.iter().find(fits))
+    }
+
+    /// The budgets that no operation with samples is held against: a gate must
+    /// not pass on them.
+    pub fn unmatched<'l>(&'l self, profile: &Profile) -> Vec<&'l Budget> {
+        let measured = |budget: &&Budget| {
+            let mut all = profile.operations.iter();
+            all.any(|each| budget.is_for(each) && each.samples_ns().next().is_some())
+        };
+        self.budgets
+            .iter()
+            .filter(|budget| !measured(budget))
+            .collect()
     }
 }
 
@@ -199,7 +244,15 @@ impl ThresholdEntries {
             target_mean_ns: time("target_mean", self.target_mean, usual.target_mean_ns)?,
             target_cv: number("target_cv", self.target_cv, usual.target_cv)?,
             target_per_s: number("target_per_s", self.target_per_s, usual.target_per_s)?,
-            near_budget: number("near_budget", self.near_budget, usual.near_budget)?,
+            near_budget: match number("near_budget", self.near_budget, usual.near_budget)? {
+                share @ ..=1.0 => share,
+                value => {
+                    return Err(BudgetError::Threshold {
+                        name: "near_budget",
+                        value: value.to_string(),
+                    });
+                }
+            },
         })
     }
 }
@@ -212,6 +265,16 @@ fn duration(text: &str, place: impl FnOnce() -> String) -> Result<f64, BudgetErr
 }
 
 impl Budget {
+    /// True where the operation is the one it speaks of.
+    pub fn is_for(&self, operation: &Operation) -> bool {
+        self.operation == operation.name
+            && self
+                .device
+                .as_ref()
+                .is_none_or(|only| *only == operation.device)
+            && self.size.is_none_or(|only| Some(only) == operation.size)
+    }
+
     /// How a mean of `mean_ns` stands, with `near` the share of the budget from
     /// which it is close.
     pub fn standing(&self, mean_ns: f64, near: f64) -> Standing {
@@ -270,6 +333,7 @@ mod tests {
         let budget = Budget {
             operation: "f".into(),
             device: None,
+            size: None,
             max_ns: 100.0,
         };
         assert_eq!(budget.standing(80.0, 0.8), Standing::Within);
@@ -298,7 +362,7 @@ mod tests {
         );
         check(
             "[[budget]]\noperation = \"f\"\nlimit = \"3 ms\"\n",
-            "line 3, column 1: unknown field `limit`, expected one of `operation`, `device`, `max`",
+            "line 3, column 1: unknown field `limit`, expected one of `operation`, `device`, `size`, `max`",
         );
         check(
             "[[budget]\n",
@@ -310,11 +374,11 @@ mod tests {
         );
         check(
             "[thresholds]\nhigh_cv = -0.1\n",
-            "thresholds: high_cv is -0.1; give a positive number",
+            "thresholds: high_cv is -0.1; give a positive number (near_budget: at most 1)",
         );
         check(
             "[thresholds]\noutlier_ratio = nan\n",
-            "thresholds: outlier_ratio is NaN; give a positive number",
+            "thresholds: outlier_ratio is NaN; give a positive number (near_budget: at most 1)",
         );
     }
 }

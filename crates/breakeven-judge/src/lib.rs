@@ -21,6 +21,6 @@ pub mod overview;
 mod winner;
 
 pub use bottleneck::{Finding, FindingKind, Thresholds};
-pub use budget::{Budget, BudgetError, Limits, Standing};
+pub use budget::{Budget, BudgetError, Held, Limits, Standing};
 pub use overview::{Overview, Row, overview};
 pub use winner::Winner;

@@ -6,7 +6,7 @@ use breakeven_profile::stats::Summary;
 use serde::Serialize;
 
 use crate::bottleneck::{self, Finding, Targets};
-use crate::budget::{Limits, Standing};
+use crate::budget::{Held, Limits};
 use crate::winner::{self, Winner};
 
 /// What a profile says, computed.
@@ -54,8 +54,8 @@ pub struct Row {
     pub share_of_total: f64,
     /// Which targets it meets.
     pub targets: Option<Targets>,
-    /// Its budget, ns, and how the mean stands against it.
-    pub budget: Option<(f64, Standing)>,
+    /// Its budget and how the mean stands against it.
+    pub budget: Option<Held>,
     /// Why samples are missing.
     pub failure: Option<Failure>,
 }
@@ -167,11 +167,11 @@ fn row(
         })
         .collect();
     let budget = summary.and_then(|summary| {
-        let budget = limits.budget_of(&operation.name, &operation.device)?;
-        Some((
-            budget.max_ns,
-            budget.standing(summary.mean, limits.thresholds.near_budget),
-        ))
+        let budget = limits.budget_of(operation)?;
+        Some(Held {
+            max_ns: budget.max_ns,
+            standing: budget.standing(summary.mean, limits.thresholds.near_budget),
+        })
     });
     Row {
         operation: operation.name.clone(),

@@ -48,7 +48,8 @@ pub(crate) fn winners(profile: &Profile) -> Vec<Winner> {
             .operations
             .iter()
             .filter(|other| (other.name.as_str(), other.size) == key && other.failure.is_none())
-            .filter_map(|other| Some((typical_ns(other)?, other)))
+            // A time of zero is below the clock's resolution: nothing to compare.
+            .filter_map(|other| Some((typical_ns(other).filter(|ns| *ns > 0.0)?, other)))
             .collect();
         devices.sort_by(|(a, _), (b, _)| a.total_cmp(b));
         if let [(best_ns, best), (next_ns, next), ..] = devices[..] {
@@ -74,7 +75,7 @@ fn winner(best: &Operation, next: &Operation, ratio: f64) -> Winner {
         let options = Bootstrap {
             method: BootstrapMethod::Percentile,
             level: LEVEL,
-            resamples: 2_000,
+            resamples: resamples(&samples(best), &samples(next)),
             seed: 1,
         };
         let interval = bootstrap_median_ratio(&samples(best), &samples(next), &options)
@@ -92,6 +93,11 @@ fn winner(best: &Operation, next: &Operation, ratio: f64) -> Winner {
         over_runs,
         clear: significant && interval.is_some_and(|[lower, _]| lower > 1.0),
     }
+}
+
+/// Resamples that keep the bootstrap of very large samples under a second.
+fn resamples(a: &[f64], b: &[f64]) -> usize {
+    (20_000_000 / (a.len() + b.len()).max(1)).clamp(100, 2_000)
 }
 
 /// The geometric mean of the run medians, ns: what the test over runs compares.

@@ -1,7 +1,7 @@
 //! Every rule that finds a bottleneck or names a cause, with a profile for
 //! which it does and one for which it does not.
 
-use breakeven_judge::{Finding, FindingKind, Limits, Standing, overview};
+use breakeven_judge::{Finding, FindingKind, Held, Limits, Standing, overview};
 use breakeven_profile::profile::{Bandwidth, Clock, Failure, Gpu, Operation, Peak, Profile, Run};
 
 /// A profile of one operation whose only run has these samples.
@@ -233,6 +233,51 @@ fn thresholds_move_the_findings() {
     );
 }
 
+fn held(standing: Standing) -> Option<Held> {
+    Some(Held {
+        max_ns: 1e6,
+        standing,
+    })
+}
+
+#[test]
+fn the_budget_that_names_the_device_counts_and_none_is_left_unheld() {
+    let budget = |rest: &str| format!("[[budget]]\noperation = \"f\"\n{rest}\n");
+    let any = budget("max = \"1 ns\"");
+    let cpu = budget("device = \"cpu\"\nmax = \"1 s\"");
+    let limits = Limits::from_toml(&format!("{any}{cpu}")).unwrap();
+    let profile = profile("cpu", &[100; 3]);
+    assert_eq!(
+        limits.budget_of(&profile.operations[0]).map(|b| b.max_ns),
+        Some(1e9)
+    );
+    assert!(limits.unmatched(&profile).is_empty());
+
+    let other_size = budget("size = 7\nmax = \"1 s\"");
+    let other_name = "[[budget]]\noperation = \"g\"\nmax = \"1 s\"\n";
+    let limits = Limits::from_toml(&format!("{other_size}{other_name}")).unwrap();
+    let unmatched: Vec<String> = limits
+        .unmatched(&profile)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(unmatched, ["\"f\" at size 7", "\"g\""]);
+}
+
+#[test]
+fn a_slow_first_call_is_the_cause_of_variance_too() {
+    let mut samples = vec![100; 30];
+    samples.insert(0, 1_000);
+    let found = findings(&profile("cpu", &samples));
+    assert_eq!(found.len(), 2);
+    assert!(
+        found
+            .iter()
+            .all(|finding| finding.cause.contains("only the first call")),
+        "{found:?}"
+    );
+}
+
 #[test]
 fn targets_and_budgets_stand_in_the_row() {
     let limits =
@@ -241,7 +286,7 @@ fn targets_and_budgets_stand_in_the_row() {
     let row = |samples: &[u64]| overview(&profile("cpu", samples), &limits).rows.remove(0);
     let fast = row(&[100_000, 100_100, 99_900]);
     assert!(fast.targets.unwrap().all());
-    assert_eq!(fast.budget, Some((1e6, Standing::Within)));
+    assert_eq!(fast.budget, held(Standing::Within));
     assert_eq!(fast.calls_per_s, Some(10_000.0));
     let slow = row(&[20 * MS, 20 * MS]);
     let targets = slow.targets.unwrap();
@@ -249,8 +294,8 @@ fn targets_and_budgets_stand_in_the_row() {
         (targets.mean, targets.cv, targets.rate),
         (false, true, false)
     );
-    assert_eq!(slow.budget, Some((1e6, Standing::Over)));
-    assert_eq!(row(&[900_000]).budget, Some((1e6, Standing::Near)));
+    assert_eq!(slow.budget, held(Standing::Over));
+    assert_eq!(row(&[900_000]).budget, held(Standing::Near));
 }
 
 #[test]

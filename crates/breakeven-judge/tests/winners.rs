@@ -103,3 +103,13 @@ fn sizes_are_apart_and_failures_do_not_win() {
     });
     assert_eq!(winners(vec![failed, operation("b", &[&NEAR_200])]), []);
 }
+
+#[test]
+fn a_time_of_zero_has_no_winner() {
+    let zero = operation("a", &[&[0, 0, 0]]);
+    assert_eq!(
+        winners(vec![zero.clone(), operation("b", &[&[0, 0, 0]])]),
+        []
+    );
+    assert_eq!(winners(vec![zero, operation("b", &[&NEAR_100])]), []);
+}

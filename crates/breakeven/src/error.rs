@@ -13,8 +13,6 @@ pub enum ErrorKind {
     TooLarge,
     /// A name that is not known.
     UnknownName,
-    /// Input data that the operation is not defined for.
-    Input,
     /// A device failed; [`DeviceErrorKind`] says how.
     Device(DeviceErrorKind),
 }
@@ -78,8 +76,6 @@ pub enum DeviceErrorKind {
     Timeout,
     /// The driver or its library panicked.
     Panic,
-    /// The result is not what the CPU computes.
-    WrongResult,
     /// Anything else; the message says what.
     Other,
 }
@@ -96,7 +92,6 @@ impl fmt::Display for DeviceErrorKind {
             Self::DeviceLost => "device lost",
             Self::Timeout => "timeout",
             Self::Panic => "driver panic",
-            Self::WrongResult => "wrong result",
             Self::Other => "device error",
         })
     }

@@ -6,6 +6,8 @@ use anyhow::{Result, bail};
 use breakeven::hardware::{GpuInfo, GpuKind, HardwareCapabilities};
 use breakeven::kernels::NAMES;
 use breakeven::suite::{GreyImage, Workload};
+use breakeven_judge::Limits;
+use breakeven_profile::profile::Operation;
 use breakeven_profile::{file, unit};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -24,12 +26,16 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
         file::check_writable(path)?;
     }
     let Some(machine) = detect(args.device_timeout.get())? else {
-        writeln!(err, "interrupted: nothing was measured yet")?;
+        let _ = writeln!(err, "interrupted: nothing was measured yet");
         return Ok(Exit::Interrupted);
     };
     let hardware = &machine.hardware;
     let devices = devices(&args.device, hardware)?;
     let kernels = kernel_cells(args, image.as_ref(), &devices, &machine)?;
+
+    if let Some(limits) = &limits {
+        check_budgets(limits, &kernels)?;
+    }
 
     let mut session = Session::new(hardware);
     if args.with_host {
@@ -44,25 +50,21 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
         .output
         .as_deref()
         .map_or(Ok(()), |path| file::write(&session.profile, path));
-    let failed = session.has_failures();
-    let held = limits.is_some();
     let report = Report::new(
         session.profile,
         limits,
         machine.hardware.absent,
         session.notes,
     );
-    output::write(&report, args.format, out)?;
+    let printed = output::write(&report, args.format, out, err);
     written?;
+    printed?;
     if ended == Ended::Interrupted {
-        writeln!(err, "interrupted: what was measured until then is above")?;
+        // The answer is the exit code, whoever still reads.
+        let _ = writeln!(err, "interrupted: what was measured until then is above");
         return Ok(Exit::Interrupted);
     }
-    Ok(if failed || held && report.is_over_budget() {
-        Exit::Failed
-    } else {
-        Exit::Done
-    })
+    Ok(report.exit())
 }
 
 /// The devices that were asked for.
@@ -92,6 +94,24 @@ fn devices(asked: &str, hardware: &HardwareCapabilities) -> Result<Vec<String>> 
     }
 }
 
+/// Budgets of what is not going to be measured would hold nothing.
+fn check_budgets(limits: &Limits, cells: &[Cell]) -> Result<()> {
+    let measured: Vec<Operation> = cells.iter().filter_map(Cell::operation).collect();
+    let idle: Vec<String> = limits
+        .budgets
+        .iter()
+        .filter(|budget| !measured.iter().any(|operation| budget.is_for(operation)))
+        .map(ToString::to_string)
+        .collect();
+    if idle.is_empty() {
+        return Ok(());
+    }
+    bail!(
+        "budget of {}: not among what is to be measured; leave it out of the file, or change --kernel, --device or --scale",
+        idle.join(", ")
+    )
+}
+
 /// Every kernel on every device, after checking that it fits memory.
 fn kernel_cells(
     args: &ProfileArgs,
@@ -108,6 +128,7 @@ fn kernel_cells(
             .collect()
     };
     let scale = args.scale.get();
+    let on_gpu = devices.iter().any(|device| device != "cpu");
     let memory = [
         machine.load.available_memory_bytes.get(),
         machine.hardware.usable_memory_bytes.get(),
@@ -118,10 +139,10 @@ fn kernel_cells(
     let mut cells = Vec::new();
     for kernel in kernels {
         let workload = Workload::new(kernel, scale)?;
-        check_memory(&workload, memory, scale)?;
+        check_memory(&workload, memory, scale, on_gpu)?;
         let on_image = image.and_then(|image| Workload::on_image(kernel, image));
         if let Some(workload) = &on_image {
-            check_memory(workload, memory, 1)?;
+            check_memory(workload, memory, 1, on_gpu)?;
         }
         for on_image in [Some(false), on_image.map(|_| true)].into_iter().flatten() {
             cells.extend(devices.iter().map(|device| Cell::Kernel {
@@ -142,8 +163,13 @@ fn kernel_cells(
     Ok(cells)
 }
 
-fn check_memory(workload: &Workload, memory: Option<u64>, scale: usize) -> Result<()> {
-    let needed = workload.memory_bytes();
+fn check_memory(
+    workload: &Workload,
+    memory: Option<u64>,
+    scale: usize,
+    on_gpu: bool,
+) -> Result<()> {
+    let needed = workload.memory_bytes(on_gpu);
     match memory {
         Some(memory) if needed > memory => {
             let hint = match u64::try_from(scale).unwrap_or(u64::MAX) {
@@ -179,7 +205,11 @@ fn measure(
         .collect();
     let calls = u64::from(args.warmup) + u64::from(args.iterations.get());
     let runs = u64::from(args.runs.get());
-    let progress = progress(machine.len() as u64 + runs * kernels.len() as u64 * calls);
+    let progress = progress(
+        (kernels.len() as u64)
+            .saturating_mul(runs.saturating_mul(calls))
+            .saturating_add(machine.len() as u64),
+    );
     for run in 0..args.runs.get() {
         let again = kernels.iter().filter(|cell| !session.failed_at(cell));
         let cells: Vec<Cell> = match run {

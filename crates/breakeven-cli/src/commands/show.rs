@@ -8,15 +8,11 @@ use crate::args::ShowArgs;
 use crate::exit::Exit;
 use crate::output::{self, Report};
 
-pub(crate) fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
+pub(crate) fn run(args: &ShowArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Exit> {
     let limits = super::limits(args.budget.as_deref())?;
     let profile = breakeven_profile::file::read(&args.file)?;
-    let held = limits.is_some();
     let report = Report::new(profile, limits, Vec::new(), Vec::new());
-    output::write(&report, args.format, out)?;
-    Ok(if held && report.is_over_budget() {
-        Exit::Failed
-    } else {
-        Exit::Done
-    })
+    output::write(&report, args.format, out, err)?;
+    // Showing a failure is no failure.
+    Ok(report.exit_of_budgets())
 }

@@ -8,7 +8,7 @@ use breakeven_profile::stats::Summary;
 
 use super::Report;
 
-const HEADS: [&str; 24] = [
+const HEADS: [&str; 25] = [
     "operation",
     "device",
     "software_gpu",
@@ -32,6 +32,7 @@ const HEADS: [&str; 24] = [
     "flops_share",
     "first_call_ns",
     "budget_ns",
+    "budget",
     "failure",
 ];
 
@@ -51,7 +52,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-fn record(row: &Row, part: &str, summary: Option<&Summary>) -> [String; 24] {
+fn record(row: &Row, part: &str, summary: Option<&Summary>) -> [String; 25] {
     let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
     let of = |field: fn(&Summary) -> Option<f64>| number(summary.and_then(field));
     let whole = part == "call";
@@ -85,7 +86,10 @@ fn record(row: &Row, part: &str, summary: Option<&Summary>) -> [String; 24] {
         only(computes, row.roofline.flops_per_s),
         only(computes, row.roofline.flops_share),
         only(whole, row.first_call_ns),
-        only(whole, row.budget.map(|(max_ns, _)| max_ns)),
+        only(whole, row.budget.map(|held| held.max_ns)),
+        row.budget
+            .filter(|_| whole)
+            .map_or_else(String::new, |held| held.standing.to_string()),
         failure.map_or_else(String::new, |f| format!("{}: {}", f.kind, f.message)),
     ]
 }

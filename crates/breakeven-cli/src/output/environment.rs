@@ -7,7 +7,7 @@ use breakeven_profile::profile::{Cpu, Gpu, Peak};
 use breakeven_profile::unit;
 
 use super::Report;
-use super::text::{FAINT, clipped, left, right, styled, wrapped};
+use super::text::{FAINT, clipped, clipped_middle, left, right, styled, wrapped};
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     let profile = &report.profile;
@@ -149,7 +149,7 @@ fn write_peaks(report: &Report, out: &mut dyn Write) -> Result<()> {
         let widths = [11, 12, 14, 11, 12, 13];
         let cells = cells.iter().zip(widths);
         let cells: Vec<String> = cells.map(|(cell, width)| right(cell, width)).collect();
-        format!("{}{}", left(name, 26), cells.concat())
+        format!("{}{}", left(&clipped_middle(name, 26), 26), cells.concat())
             .trim_end()
             .to_owned()
     };

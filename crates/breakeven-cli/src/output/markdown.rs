@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
-use breakeven_judge::Row;
+use breakeven_judge::{Held, Row};
 use breakeven_profile::stats::Summary;
 use breakeven_profile::unit;
 
@@ -52,22 +52,26 @@ fn write_times(report: &Report, out: &mut dyn Write) -> Result<()> {
     let mut rows = Vec::new();
     for row in &report.overview.rows {
         let label = report.label(&row.device);
-        let whole = row.phases.is_empty();
-        match (&row.summary, &row.failure) {
-            (Some(summary), None) => rows.push(times(row, &label, summary, whole)),
-            (_, Some(failure)) => {
-                let text = format!("failed: {}: {}", failure.kind, failure.message);
-                rows.push(vec![row.operation.clone(), label.clone(), text]);
-            }
-            (None, None) => {}
+        // On a GPU the rates are those of its kernel.
+        let rates = row.phases.is_empty();
+        if let Some(summary) = &row.summary {
+            rows.push(times(row, &label, summary, row.calls_per_s, rates));
+        }
+        if let Some(failure) = &row.failure {
+            let text = format!("failed: {}: {}", failure.kind, failure.message);
+            rows.push(vec![row.operation.clone(), label.clone(), text]);
+        }
+        if let Some(first) = row.first_call_ns {
+            let name = format!("{label}: first call");
+            rows.push(vec![row.operation.clone(), name, unit::time(first)]);
         }
         if let Some(medians) = &row.between_runs {
             let name = format!("{label}: medians of {} runs", medians.count);
-            rows.push(times(row, &name, medians, false));
+            rows.push(times(row, &name, medians, None, false));
         }
         for (phase, summary) in &row.phases {
             let name = format!("{label}: {phase}");
-            rows.push(times(row, &name, summary, phase == "kernel"));
+            rows.push(times(row, &name, summary, None, phase == "kernel"));
         }
     }
     let heads = [
@@ -87,7 +91,13 @@ fn write_times(report: &Report, out: &mut dyn Write) -> Result<()> {
     table(&heads, &rows, out)
 }
 
-fn times(row: &Row, label: &str, summary: &Summary, rates: bool) -> Vec<String> {
+fn times(
+    row: &Row,
+    label: &str,
+    summary: &Summary,
+    calls_per_s: Option<f64>,
+    rates: bool,
+) -> Vec<String> {
     let r = &row.roofline;
     let rate = |rate, share| {
         if rates {
@@ -106,7 +116,7 @@ fn times(row: &Row, label: &str, summary: &Summary, rates: bool) -> Vec<String> 
         unit::time(summary.p95),
         unit::time(summary.max),
         summary.cv.map_or_else(String::new, share),
-        unit::per_s(1e9 / summary.mean),
+        calls_per_s.map_or_else(String::new, unit::per_s),
         rate(r.bytes_per_s, r.bytes_share),
         rate(r.flops_per_s, r.flops_share),
     ]
@@ -140,7 +150,7 @@ fn write_verdicts(report: &Report, out: &mut dyn Write) -> Result<()> {
             writeln!(
                 out,
                 "- {}: **{}** {}",
-                winner.operation,
+                escaped(&report.operation(&winner.operation, winner.size)),
                 escaped(&device),
                 escaped(&text)
             )?;
@@ -151,7 +161,7 @@ fn write_verdicts(report: &Report, out: &mut dyn Write) -> Result<()> {
         writeln!(out, "- none")?;
     }
     for finding in &overview.findings {
-        let who = format!("{} on {}", finding.operation, report.label(&finding.device));
+        let who = report.who(&finding.operation, finding.size, &finding.device);
         let (cause, next) = (&finding.cause, &finding.next_step);
         writeln!(
             out,
@@ -163,7 +173,7 @@ fn write_verdicts(report: &Report, out: &mut dyn Write) -> Result<()> {
     writeln!(out, "\n**{}**\n", targets_title(&report.thresholds))?;
     for row in &overview.rows {
         if let Some(targets) = row.targets {
-            let who = format!("{} on {}", row.operation, report.label(&row.device));
+            let who = report.who(&row.operation, row.size, &row.device);
             writeln!(out, "- {}: {}", escaped(&who), targets_text(targets))?;
         }
     }
@@ -171,11 +181,12 @@ fn write_verdicts(report: &Report, out: &mut dyn Write) -> Result<()> {
         .rows
         .iter()
         .filter_map(|row| Some((row, row.budget?, row.summary?)));
-    for (index, (row, (max_ns, standing), summary)) in budgets.enumerate() {
+    for (index, (row, held, summary)) in budgets.enumerate() {
+        let Held { max_ns, standing } = held;
         if index == 0 {
             writeln!(out, "\n**Budgets**\n")?;
         }
-        let who = format!("{} on {}", row.operation, report.label(&row.device));
+        let who = report.who(&row.operation, row.size, &row.device);
         let used = unit::percent(summary.mean / max_ns);
         writeln!(
             out,

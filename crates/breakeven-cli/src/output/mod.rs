@@ -4,11 +4,12 @@ use std::io::Write;
 
 use anyhow::Result;
 use breakeven::hardware::AbsentBackend;
-use breakeven::suite::DEFAULT_BUDGETS_US;
+use breakeven::suite::{DEFAULT_BUDGETS_US, Workload};
 use breakeven_judge::{Budget, Limits, Overview, Standing, Thresholds, overview};
 use breakeven_profile::profile::Profile;
 
 use crate::args::Format;
+use crate::exit::Exit;
 
 mod csv;
 pub(crate) mod devices;
@@ -28,18 +29,42 @@ pub(crate) struct Report {
     pub(crate) absent: Vec<AbsentBackend>,
     /// What went wrong beside the operations.
     pub(crate) notes: Vec<String>,
+    /// Budgets of the user's that nothing was held against.
+    pub(crate) unmatched: Vec<String>,
+    /// How a gate ends for their sake.
+    exit_of_unmatched: Exit,
+    /// True where the user gave the budgets.
+    budgets_given: bool,
 }
 
 impl Report {
     /// Judges a profile by the limits given, else by the suite's own.
     pub(crate) fn new(
-        profile: Profile,
+        mut profile: Profile,
         limits: Option<Limits>,
         absent: Vec<AbsentBackend>,
         notes: Vec<String>,
     ) -> Self {
+        for_display(&mut profile);
+        let budgets_given = limits.is_some();
         let limits = limits.unwrap_or_else(|| default_limits(&profile));
+        let mut unmatched = limits.unmatched(&profile);
+        if !budgets_given {
+            // The suite's own are for whatever of it was measured.
+            unmatched.clear();
+        }
+        // An operation without samples failed; one that is not there is a wrong name.
+        let failed = |budget: &&Budget| profile.operations.iter().any(|each| budget.is_for(each));
+        let exit_of_unmatched = match unmatched.as_slice() {
+            [] => Exit::Done,
+            all if all.iter().all(failed) => Exit::Failed,
+            _ => Exit::WrongUse,
+        };
+        let unmatched = unmatched.iter().map(ToString::to_string).collect();
         Self {
+            unmatched,
+            exit_of_unmatched,
+            budgets_given,
             overview: overview(&profile, &limits),
             profile,
             thresholds: limits.thresholds,
@@ -48,9 +73,43 @@ impl Report {
         }
     }
 
-    pub(crate) fn is_over_budget(&self) -> bool {
-        let mut budgets = self.overview.rows.iter().filter_map(|row| row.budget);
-        budgets.any(|(_, standing)| standing == Standing::Over)
+    /// How a command that measured ends.
+    pub(crate) fn exit(&self) -> Exit {
+        let mut rows = self.overview.rows.iter();
+        if !self.notes.is_empty() || rows.any(|row| row.failure.is_some()) {
+            return Exit::Failed;
+        }
+        self.exit_of_budgets()
+    }
+
+    /// How a gate ends: never well on a budget that holds nothing.
+    pub(crate) fn exit_of_budgets(&self) -> Exit {
+        let mut held = self.overview.rows.iter().filter_map(|row| row.budget);
+        if self.budgets_given && held.any(|held| held.standing == Standing::Over) {
+            Exit::Failed
+        } else {
+            self.exit_of_unmatched
+        }
+    }
+
+    /// An operation's name, with its size where the profile has several.
+    fn operation(&self, name: &str, size: Option<u64>) -> String {
+        let mut others = self
+            .profile
+            .operations
+            .iter()
+            .filter(|other| other.name == name);
+        match size {
+            Some(size) if others.any(|other| other.size != Some(size)) => {
+                format!("{name} (size {size})")
+            }
+            _ => name.to_owned(),
+        }
+    }
+
+    /// An operation and its device.
+    fn who(&self, name: &str, size: Option<u64>, device: &str) -> String {
+        format!("{} on {}", self.operation(name, size), self.label(device))
     }
 
     /// The id of a device, said to be software where it is a GPU and is.
@@ -72,7 +131,7 @@ pub(crate) fn device_label(device: &str, software_gpu: bool) -> String {
     }
 }
 
-/// The suite's budgets: they are for discrete GPUs only.
+/// The suite's budgets: for discrete GPUs, and for the default sizes.
 fn default_limits(profile: &Profile) -> Limits {
     let discrete = profile
         .environment
@@ -84,6 +143,9 @@ fn default_limits(profile: &Profile) -> Limits {
             DEFAULT_BUDGETS_US.iter().map(|(operation, us)| Budget {
                 operation: (*operation).to_owned(),
                 device: Some(gpu.id.clone()),
+                size: Workload::new(operation, 1)
+                    .ok()
+                    .map(|workload| workload.size()),
                 max_ns: *us as f64 * 1e3,
             })
         })
@@ -94,18 +156,90 @@ fn default_limits(profile: &Profile) -> Limits {
     }
 }
 
-/// Prints a report.
-pub(crate) fn write(report: &Report, format: Format, out: &mut dyn Write) -> Result<()> {
-    match format {
-        Format::Table => {
-            environment::write(report, out)?;
-            table::write(report, out)?;
-            verdicts::write(report, out)?;
-        }
-        Format::Json => json::write(report, out)?,
-        Format::Markdown => markdown::write(report, out)?,
-        Format::Csv => csv::write(report, out)?,
+/// Takes out of a profile's texts what a terminal would obey.
+fn for_display(profile: &mut Profile) {
+    let environment = &mut profile.environment;
+    let mut texts: Vec<&mut String> = Vec::new();
+    texts.extend(profile.created.as_mut());
+    texts.extend(profile.generator.as_mut());
+    texts.extend(environment.revision.as_mut());
+    texts.extend(environment.build_profile.as_mut());
+    texts.extend(environment.host.as_mut());
+    texts.extend(environment.cpu.as_mut().and_then(|cpu| cpu.model.as_mut()));
+    texts.extend(environment.clock.as_mut().map(|clock| &mut clock.source));
+    for gpu in &mut environment.gpus {
+        texts.push(&mut gpu.id);
+        let others = [
+            &mut gpu.name,
+            &mut gpu.kind,
+            &mut gpu.backend,
+            &mut gpu.driver,
+        ];
+        texts.extend(others.into_iter().flatten());
     }
-    out.flush()?;
+    texts.extend(
+        profile
+            .evidence
+            .peaks
+            .iter_mut()
+            .map(|peak| &mut peak.device),
+    );
+    for operation in &mut profile.operations {
+        texts.extend([&mut operation.name, &mut operation.device]);
+        texts.extend(operation.workload.as_mut());
+        if let Some(failure) = &mut operation.failure {
+            texts.extend([&mut failure.kind, &mut failure.message]);
+        }
+    }
+    texts.into_iter().for_each(text::shown);
+}
+
+/// Prints a report; what a format has no room for goes to `err`. A reader that
+/// has gone stops the printing and nothing else.
+pub(crate) fn write(
+    report: &Report,
+    format: Format,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<()> {
+    let printed = match format {
+        Format::Table => environment::write(report, out)
+            .and_then(|()| table::write(report, out))
+            .and_then(|()| verdicts::write(report, out)),
+        Format::Json => json::write(report, out),
+        Format::Markdown => markdown::write(report, out),
+        Format::Csv => csv::write(report, out),
+    };
+    match printed.and_then(|()| Ok(out.flush()?)) {
+        Err(error) if !error.chain().any(is_closed_pipe) => return Err(error),
+        _ => {}
+    }
+    // Nobody may be left to tell.
+    for note in report.notes.iter().filter(|_| format == Format::Csv) {
+        let _ = writeln!(err, "{note}");
+    }
+    for budget in &report.unmatched {
+        let _ = writeln!(
+            err,
+            "error: the budget of {budget} holds nothing: no such operation has samples"
+        );
+    }
     Ok(())
+}
+
+/// True for a write to a pipe that nobody reads, however it is wrapped.
+pub(crate) fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
+    let kind = if let Some(io) = error.downcast_ref::<std::io::Error>() {
+        Some(io.kind())
+    } else if let Some(json) = error.downcast_ref::<serde_json::Error>() {
+        json.io_error_kind()
+    } else if let Some(csv) = error.downcast_ref::<::csv::Error>() {
+        match csv.kind() {
+            ::csv::ErrorKind::Io(io) => Some(io.kind()),
+            _ => None,
+        }
+    } else {
+        None
+    };
+    kind == Some(std::io::ErrorKind::BrokenPipe)
 }

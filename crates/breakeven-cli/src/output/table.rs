@@ -10,7 +10,9 @@ use breakeven_profile::stats::Summary;
 use unicode_width::UnicodeWidthStr;
 
 use super::Report;
-use super::text::{BAD, BOLD, FAINT, clipped, giga, left, per_s, right, share, styled, time};
+use super::text::{
+    BAD, BOLD, FAINT, clipped, clipped_middle, giga, left, per_s, right, share, styled, time,
+};
 
 /// Columns of the whole table.
 pub(super) const TABLE: usize = 100;
@@ -128,7 +130,7 @@ fn figures(name: &str, summary: &Summary, calls_per_s: Option<f64>, rates: &Roof
 }
 
 fn line(name: &str, cells: &[String; 10]) -> String {
-    let mut line = left(&clipped(name, NAME), NAME);
+    let mut line = left(&clipped_middle(name, NAME), NAME);
     for (cell, width) in cells.iter().zip(WIDTHS) {
         line.push_str(&right(cell, width));
     }

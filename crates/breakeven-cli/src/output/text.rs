@@ -91,6 +91,35 @@ pub(super) fn clipped(text: &str, width: usize) -> String {
     clipped + "…"
 }
 
+/// At most `width` columns, with what was left out in the middle: the end of a
+/// device's name tells whether it is software.
+pub(super) fn clipped_middle(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut tail = String::new();
+    for c in text.chars().rev() {
+        if tail.width() + 1 > width * 2 / 3 {
+            break;
+        }
+        tail.insert(0, c);
+    }
+    let head = clipped(text, width.saturating_sub(tail.width()));
+    head + &tail
+}
+
+/// Text from anyone's file without what a terminal would obey: control
+/// characters, and marks that turn the direction of writing.
+pub(super) fn shown(text: &mut String) {
+    let obeyed = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if text.contains(obeyed) {
+        *text = text.replace(obeyed, "\u{fffd}");
+    }
+}
+
 /// Breaks a text into lines of at most `width` columns, at spaces.
 pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
@@ -131,5 +160,15 @@ mod tests {
         assert_eq!(right("1µs", 5), "  1µs");
         assert_eq!(clipped("vulkan:nvidia-geforce", 10), "vulkan:nv…");
         assert_eq!(wrapped("a bb ccc", 4), ["a bb", "ccc"]);
+        let long = "vulkan:swiftshader-device-subzero (software)";
+        assert_eq!(clipped_middle(long, 26), "vulkan:s…ubzero (software)");
+        assert_eq!(clipped_middle("cpu", 26), "cpu");
+    }
+
+    #[test]
+    fn what_a_terminal_would_obey_is_not_shown() {
+        let mut text = "a\u{1b}]0;b\u{7}\nc\u{202e}d".to_owned();
+        shown(&mut text);
+        assert_eq!(text, "a\u{fffd}]0;b\u{fffd}\u{fffd}c\u{fffd}d");
     }
 }

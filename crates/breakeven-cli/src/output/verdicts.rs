@@ -4,13 +4,15 @@ use std::io::Write;
 
 use anyhow::Result;
 use breakeven_judge::bottleneck::Targets;
-use breakeven_judge::{Finding, FindingKind, Standing, Thresholds, Winner};
+use breakeven_judge::{Finding, FindingKind, Held, Standing, Thresholds, Winner};
 use breakeven_profile::unit;
 use unicode_width::UnicodeWidthStr;
 
 use super::Report;
 use super::table::TABLE;
-use super::text::{BAD, BOLD, FAINT, GOOD, WARNING, clipped, left, right, styled, wrapped};
+use super::text::{
+    BAD, BOLD, FAINT, GOOD, WARNING, clipped, clipped_middle, left, right, styled, wrapped,
+};
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     write_winners(report, out)?;
@@ -44,15 +46,18 @@ fn write_winners(report: &Report, out: &mut dyn Write) -> Result<()> {
         .overview
         .winners
         .iter()
-        .map(|winner| (winner, winner_text(report, winner)))
+        .map(|winner| {
+            let operation = report.operation(&winner.operation, winner.size);
+            (winner.clear, operation, winner_text(report, winner))
+        })
         .collect();
     let widest = |widths: &mut dyn Iterator<Item = usize>| widths.max().unwrap_or(0);
-    let name = widest(&mut lines.iter().map(|(winner, _)| winner.operation.width())).min(24);
-    let device = widest(&mut lines.iter().map(|(_, (device, _))| device.width())).min(26);
-    for (winner, (label, text)) in &lines {
-        let style = if winner.clear { GOOD } else { WARNING };
-        let operation = left(&clipped(&winner.operation, name), name);
-        let label = styled(&left(&clipped(label, device), device), style);
+    let name = widest(&mut lines.iter().map(|(_, operation, _)| operation.width())).min(24);
+    let device = widest(&mut lines.iter().map(|(_, _, (device, _))| device.width())).min(26);
+    for (clear, operation, (label, text)) in &lines {
+        let style = if *clear { GOOD } else { WARNING };
+        let operation = left(&clipped(operation, name), name);
+        let label = styled(&left(&clipped_middle(label, device), device), style);
         let text = clipped(text, TABLE - name - device - 4);
         writeln!(out, "{operation}  {label}  {text}")?;
     }
@@ -98,12 +103,12 @@ fn write_findings(report: &Report, out: &mut dyn Write) -> Result<()> {
         writeln!(out, "{}", styled("none", GOOD))?;
     }
     for finding in report.overview.findings.iter().take(MOST_FINDINGS) {
-        let who = format!("{} on {}", finding.operation, report.label(&finding.device));
+        let who = report.who(&finding.operation, finding.size, &finding.device);
         let what = finding_text(finding);
         writeln!(
             out,
             "{} {}",
-            left(&clipped(&who, 48), 48),
+            left(&clipped_middle(&who, 48), 48),
             styled(&what, WARNING)
         )?;
         for (name, text) in [("cause", &finding.cause), ("next", &finding.next_step)] {
@@ -152,13 +157,13 @@ fn write_targets(report: &Report, out: &mut dyn Write) -> Result<()> {
     for row in &report.overview.rows {
         if let Some(targets) = row.targets {
             let style = if targets.all() { GOOD } else { WARNING };
-            let who = format!("{} on {}", row.operation, report.label(&row.device));
+            let who = report.who(&row.operation, row.size, &row.device);
             let share = unit::percent(row.share_of_total);
             let text = left(&targets_text(targets), 24);
             writeln!(
                 out,
                 "{} {} {} of the time",
-                left(&clipped(&who, 48), 48),
+                left(&clipped_middle(&who, 48), 48),
                 styled(&text, style),
                 right(&share, 7)
             )?;
@@ -195,28 +200,36 @@ fn write_budgets(report: &Report, out: &mut dyn Write) -> Result<()> {
     head("Budgets", out)?;
     let mut any = false;
     for row in &report.overview.rows {
-        if let (Some((max_ns, standing)), Some(summary)) = (row.budget, row.summary) {
+        if let (Some(Held { max_ns, standing }), Some(summary)) = (row.budget, row.summary) {
             any = true;
             let style = match standing {
                 Standing::Within => GOOD,
                 Standing::Near => WARNING,
                 Standing::Over => BAD,
             };
-            let who = format!("{} on {}", row.operation, report.label(&row.device));
+            let who = report.who(&row.operation, row.size, &row.device);
             let used = unit::percent(summary.mean / max_ns);
             let text = left(&standing.to_string(), 7);
             writeln!(
                 out,
                 "{} {} {used} of {}",
-                left(&clipped(&who, 48), 48),
+                left(&clipped_middle(&who, 48), 48),
                 styled(&text, style),
                 unit::time(max_ns)
             )?;
         }
     }
-    if !any {
-        let note =
-            "none apply: the suite's own are for discrete GPUs; give yours with --budget FILE.toml";
+    for budget in &report.unmatched {
+        let text = format!("{budget}: holds nothing, no such operation has samples");
+        writeln!(out, "{}", styled(&clipped(&text, TABLE), BAD))?;
+    }
+    if !any && report.unmatched.is_empty() {
+        let note = match report.budgets_given {
+            true => "the file gives none",
+            false => {
+                "none apply: the suite's own are for discrete GPUs at default sizes; --budget FILE.toml"
+            }
+        };
         writeln!(out, "{}", styled(note, FAINT))?;
     }
     Ok(())

@@ -4,6 +4,10 @@ use cubecl::client::ComputeClient;
 use cubecl::prelude::{ArrayArg, Runtime, TensorBinding};
 use cubecl::server::Handle;
 
+use crate::error::{DeviceError, DeviceErrorKind};
+use crate::hardware::DeviceId;
+use crate::kernels::Kernel;
+
 /// A buffer on a device; freed for reuse when the last clone is dropped.
 #[derive(Debug, Clone)]
 pub struct Buffer {
@@ -14,10 +18,40 @@ pub struct Buffer {
 /// What one problem holds on a device.
 #[derive(Debug, Clone)]
 pub struct Buffers {
-    /// In the order of [`Kernel::device_inputs`](crate::kernels::Kernel::device_inputs).
-    pub inputs: Vec<Buffer>,
+    /// The device that they are on.
+    pub(super) device: DeviceId,
+    /// In the order of [`Kernel::device_inputs`].
+    pub(super) inputs: Vec<Buffer>,
     /// Room for the output.
-    pub output: Buffer,
+    pub(super) output: Buffer,
+}
+
+impl Buffers {
+    /// Fails unless these are buffers of this device with the sizes of this
+    /// problem: kernels do not look again.
+    pub(super) fn check(&self, device: &DeviceId, problem: &dyn Kernel) -> Result<(), DeviceError> {
+        let mismatch = |what: String| Err(DeviceError::new(DeviceErrorKind::Launch, what));
+        if self.device != *device {
+            return mismatch(format!(
+                "the buffers are on {}, not on {device}",
+                self.device
+            ));
+        }
+        let output = std::mem::size_of::<f32>() * problem.output_len();
+        let expected: Vec<usize> = problem
+            .device_inputs()
+            .iter()
+            .map(|input| input.len())
+            .collect();
+        let found: Vec<usize> = self.inputs.iter().map(Buffer::bytes).collect();
+        if found != expected || self.output.bytes() != output {
+            return mismatch(format!(
+                "the buffers ({found:?} bytes in, {} out) are another problem's; this one has {expected:?} in, {output} out",
+                self.output.bytes()
+            ));
+        }
+        Ok(())
+    }
 }
 
 impl Buffer {

@@ -140,6 +140,7 @@ impl Gpu {
         self.check_fits(&[&sizes[..], &[output as u64]].concat())?;
         self.guarded(|| {
             Ok(with_client!(self, client => Buffers {
+                device: self.id.clone(),
                 inputs: inputs
                     .iter()
                     .map(|input| Buffer::from_bytes(client, input))
@@ -153,8 +154,10 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// What the kernel knows before the device runs.
+    /// [`DeviceErrorKind::Launch`] for buffers of another problem or device, and
+    /// what the kernel knows before the device runs.
     pub fn launch(&self, problem: &dyn Kernel, buffers: &Buffers) -> Result<(), DeviceError> {
+        buffers.check(&self.id, problem)?;
         if problem.output_len() == 0 {
             return Ok(());
         }

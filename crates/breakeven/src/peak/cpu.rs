@@ -1,9 +1,10 @@
 //! The CPU's peaks, with every worker of the current rayon pool at work.
 
 use std::hint::black_box;
+use std::sync::Barrier;
 
 use breakeven_profile::profile::{Bandwidth, Peak};
-use breakeven_profile::recorder::Clock;
+use breakeven_profile::recorder::{Clock, Instant};
 use pulp::{Arch, Simd, WithSimd};
 
 use super::{REPEATS, WORKING_SETS};
@@ -40,7 +41,7 @@ fn triad(clock: &Clock, working_set: u64) -> f64 {
     let workers = rayon::current_num_threads();
     let each = usize::try_from(working_set / 12).unwrap_or(usize::MAX) / workers;
     let run = |passes: usize| {
-        let ns = rayon::broadcast(|_| {
+        together(clock, |start_line| {
             let mut a = vec![0.0_f32; each];
             let b = vec![1.0_f32; each];
             let c = vec![2.0_f32; each];
@@ -56,30 +57,43 @@ fn triad(clock: &Clock, working_set: u64) -> f64 {
             };
             // The first pass has the system find pages for `a`.
             sweep(1);
+            start_line.wait();
             let start = clock.now();
             sweep(passes);
-            clock.ns_since(start)
-        });
-        // Workers overlap but for their start; the slowest one counts.
-        ns.into_iter().max().unwrap_or(0).max(1)
+            (start, clock.now())
+        })
     };
     let bytes = (12 * each * workers) as f64;
     best_rate(run, bytes)
 }
 
-/// Sixteen independent chains of fused multiply-adds on every worker.
+/// Independent chains of fused multiply-adds on every worker.
 fn fused_multiply_adds(clock: &Clock) -> f64 {
     let run = |passes: usize| {
-        let ns = rayon::broadcast(|_| {
+        together(clock, |start_line| {
+            start_line.wait();
             let start = clock.now();
             black_box(Arch::new().dispatch(Chains { passes }));
-            clock.ns_since(start)
-        });
-        ns.into_iter().max().unwrap_or(0).max(1)
+            (start, clock.now())
+        })
     };
     let lanes = Arch::new().dispatch(Lanes);
     let flops = (2 * CHAINS * ROUNDS * lanes * rayon::current_num_threads()) as f64;
     best_rate(run, flops)
+}
+
+/// Runs `work` on every worker and tells the time from the first one's start to
+/// the last one's end, ns: what only some of the workers did at once must not
+/// count as done by all.
+fn together(clock: &Clock, work: impl Fn(&Barrier) -> (Instant, Instant) + Sync) -> u64 {
+    let start_line = Barrier::new(rayon::current_num_threads());
+    let spans = rayon::broadcast(|_| work(&start_line));
+    let start = spans.iter().map(|(start, _)| *start).min();
+    let end = spans.iter().map(|(_, end)| *end).max();
+    let ns = start
+        .zip(end)
+        .map_or(0, |(start, end)| clock.ns_between(start, end));
+    ns.max(1)
 }
 
 /// The best rate of `run`, whose one pass does `work`, after finding how many
@@ -94,8 +108,10 @@ fn best_rate(run: impl Fn(usize) -> u64, work: f64) -> f64 {
         .fold(0.0, f64::max)
 }
 
-/// Enough chains to cover latency × throughput of today's cores (4 to 5 cycles × 2 to 3 units).
-const CHAINS: usize = 16;
+/// Enough chains to cover latency × throughput of today's cores (4 to 5 cycles ×
+/// 2 units), and few enough for AVX2's sixteen registers, two of which hold the
+/// factor and the addend: one chain more than fits halves the rate.
+const CHAINS: usize = 12;
 const ROUNDS: usize = 1_024;
 
 struct Chains {

@@ -77,18 +77,15 @@ pub fn measure_gpu(
     }
     let scratch = gpu.upload_bytes(&[0; 4])?;
     if iterations.warmup > 0 {
-        parts(gpu, problem, clock, &scratch)?;
+        let _ = parts(gpu, problem, clock, &scratch, &mut |_| {
+            ControlFlow::Continue(())
+        })?;
     }
     for _ in 0..iterations.measured {
-        let mut flow = report(Event::Sample(call()?));
-        for (phase, ns) in parts(gpu, problem, clock, &scratch)? {
-            flow = match flow {
-                ControlFlow::Continue(()) => report(Event::Phase(phase, ns)),
-                broken => broken,
-            };
-        }
-        if flow.is_break() {
-            return Ok(flow);
+        if report(Event::Sample(call()?)).is_break()
+            || parts(gpu, problem, clock, &scratch, report)?.is_break()
+        {
+            return Ok(ControlFlow::Break(()));
         }
     }
     Ok(ControlFlow::Continue(()))
@@ -101,27 +98,32 @@ fn warm_up(index: u32, ns: u64) -> Event {
     }
 }
 
-/// One call in its parts.
+/// One call in its parts, each reported as soon as it is done.
 #[cfg(feature = "gpu")]
 fn parts(
     gpu: &Gpu,
     problem: &dyn Kernel,
     clock: &Clock,
     scratch: &crate::gpu::Buffer,
-) -> Result<[(Phase, u64); 4], DeviceError> {
+    report: &mut dyn FnMut(Event) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, DeviceError> {
     let start = clock.now();
     let buffers = gpu.upload(black_box(problem))?;
     gpu.synchronize()?;
-    let upload = clock.ns_since(start);
-    let launch = gpu.empty_launch(scratch, clock)?;
-    let kernel = gpu.kernel_time(problem, &buffers)?.as_nanos();
-    let start = clock.now();
-    black_box(gpu.download(&buffers)?);
-    let download = clock.ns_since(start);
-    Ok([
-        (Phase::Upload, upload),
-        (Phase::Launch, launch),
-        (Phase::Kernel, u64::try_from(kernel).unwrap_or(u64::MAX)),
-        (Phase::Download, download),
-    ])
+    let mut flow = report(Event::Phase(Phase::Upload, clock.ns_since(start)));
+    if flow.is_continue() {
+        let launch = gpu.empty_launch(scratch, clock)?;
+        flow = report(Event::Phase(Phase::Launch, launch));
+    }
+    if flow.is_continue() {
+        let kernel = gpu.kernel_time(problem, &buffers)?.as_nanos();
+        let kernel = u64::try_from(kernel).unwrap_or(u64::MAX);
+        flow = report(Event::Phase(Phase::Kernel, kernel));
+    }
+    if flow.is_continue() {
+        let start = clock.now();
+        black_box(gpu.download(&buffers)?);
+        flow = report(Event::Phase(Phase::Download, clock.ns_since(start)));
+    }
+    Ok(flow)
 }

@@ -15,8 +15,7 @@ const WORDS: usize = BINS / 2;
 /// w = 16 while a 512 × 512 image still gives 4096 units.
 const SEGMENT: u32 = 64;
 
-/// Adds `step` (1, or 2^16 for an odd bin, both wrapped when removing) to the
-/// bin's count and returns the count before, so that the caller can move the sum.
+/// A bin's count, which is the upper or the lower half of its word.
 #[cube]
 fn count_of(word: u32, shift: u32) -> u32 {
     (word >> shift) & 0xffffu32
