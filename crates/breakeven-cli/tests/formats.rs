@@ -139,3 +139,43 @@ fn a_budget_that_is_passed_makes_the_exit_code_one() {
     let ended = with(near).quietly(0);
     assert!(!ended.lines_with("near").is_empty(), "{ended:#?}");
 }
+
+/// The sample's `matrix_multiply` on the software GPU failed; `nope` is nowhere.
+#[test]
+fn a_budget_that_holds_nothing_never_passes() {
+    let directory = directory();
+    let budget = directory.path().join("budget.toml");
+    let with = |device: &str, operation: &str| {
+        let text = format!(
+            "[[budget]]\noperation = \"{operation}\"\ndevice = \"{device}\"\nmax = \"2 s\"\n"
+        );
+        fs::write(&budget, text).unwrap();
+        line("show")
+            .arg(sample())
+            .arg("--budget")
+            .arg(&budget)
+            .run()
+    };
+    let wrong = with("cpu", "nope");
+    assert_eq!(wrong.code, Some(2), "{wrong:#?}");
+    assert!(
+        wrong.stderr.contains("\"nope\" on \"cpu\" holds nothing"),
+        "{wrong:#?}"
+    );
+    let failed = with("vulkan:llvmpipe", "matrix_multiply");
+    assert_eq!(failed.code, Some(1), "{failed:#?}");
+}
+
+#[test]
+fn what_a_terminal_would_obey_is_not_printed() {
+    let directory = directory();
+    let file = directory.path().join("odd.json");
+    let text = r#"{"format": "breakeven-profile", "version": 1, "operations": [
+        {"name": "a\u001b]0;title\u0007\nb", "device": "cpu\t", "samples_ns": [1, 2]}]}"#;
+    fs::write(&file, text).unwrap();
+    for format in ["table", "markdown", "csv"] {
+        let printed = show(&file, &format!("--format {format}")).quietly(0).stdout;
+        let obeyed = |c: char| c.is_control() && c != '\n';
+        assert!(!printed.contains(obeyed), "{format}: {printed:?}");
+    }
+}

@@ -194,7 +194,7 @@ fn a_parent_that_is_killed_takes_its_worker_along() {
 
 /// Lets `args` write to a pipe whose reader reads `bytes` and goes.
 #[track_caller]
-fn reader_that_goes(args: &str, file: Option<&Path>, bytes: usize) {
+fn reader_that_goes(args: &str, file: Option<&Path>, bytes: usize, code: i32) {
     let mut command = line(args);
     if let Some(file) = file {
         command = command.arg(file);
@@ -207,7 +207,7 @@ fn reader_that_goes(args: &str, file: Option<&Path>, bytes: usize) {
     let output = child.wait_with_output().unwrap();
     let ended = Ended::of(output, start.elapsed());
     assert_eq!(ended.stderr, "", "{args}");
-    assert_eq!(ended.code, Some(0), "{args}");
+    assert_eq!(ended.code, Some(code), "{args}");
 }
 
 #[test]
@@ -223,13 +223,18 @@ fn a_reader_that_has_enough() {
     let file = directory.path().join("big.json");
     fs::write(&file, text).unwrap();
     for format in ["table", "markdown", "csv", "json"] {
-        reader_that_goes(&format!("show --format {format}"), Some(&file), 10);
+        reader_that_goes(&format!("show --format {format}"), Some(&file), 10, 0);
     }
+    // The verdict is the exit code, whoever still reads.
+    let budget = directory.path().join("budget.toml");
+    fs::write(&budget, "[[budget]]\noperation = \"f1\"\nmax = \"1 ns\"\n").unwrap();
+    let args = format!("show --budget {}", budget.display());
+    reader_that_goes(&args, Some(&file), 10, 1);
 }
 
 #[test]
 fn a_reader_that_goes_before_the_first_word() {
     for args in ["devices", "devices --format json", "--help"] {
-        reader_that_goes(args, None, 0);
+        reader_that_goes(args, None, 0, 0);
     }
 }
