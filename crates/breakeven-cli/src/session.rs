@@ -51,8 +51,8 @@ impl Session {
                 }
             }
             Message::Event(event) => {
-                if let Some(operation) = self.existing(cell) {
-                    event.record(operation);
+                if let Some(index) = self.index(cell) {
+                    event.record(&mut self.profile.operations[index]);
                 }
             }
             Message::Failed(failure) => self.failed(cell, failure),
@@ -71,7 +71,7 @@ impl Session {
         match cell {
             Cell::Peak { device } => self.notes.push(format!(
                 "{}: its peaks could not be measured: {}: {}",
-                self.device_label(device),
+                crate::output::device_label(device, self.profile.is_software_gpu(device)),
                 failure.kind,
                 failure.message
             )),
@@ -81,37 +81,27 @@ impl Session {
         }
     }
 
-    /// A device's id, with what it is where that is not a GPU.
-    fn device_label(&self, device: &str) -> String {
-        let software = self.profile.gpu(device).is_some_and(Gpu::is_software);
-        crate::output::device_label(device, software)
-    }
-
-    fn existing(&mut self, cell: &Cell) -> Option<&mut Operation> {
-        let (_, index) = self.operations.iter().find(|(known, _)| known == cell)?;
-        self.profile.operations.get_mut(*index)
-    }
-
-    fn operation(&mut self, cell: &Cell, operation: Operation) -> &mut Operation {
+    /// Where the cell's operation stands in the profile.
+    fn index(&self, cell: &Cell) -> Option<usize> {
         let known = self.operations.iter().find(|(known, _)| known == cell);
-        let index = known.map_or(self.profile.operations.len(), |(_, index)| *index);
-        if index == self.profile.operations.len() {
+        known.map(|(_, index)| *index)
+    }
+
+    /// The cell's operation, which is added where there is none.
+    fn operation(&mut self, cell: &Cell, operation: Operation) -> &mut Operation {
+        let index = self.index(cell).unwrap_or_else(|| {
+            let index = self.profile.operations.len();
             self.operations.push((cell.clone(), index));
             self.profile.operations.push(operation);
-        }
+            index
+        });
         &mut self.profile.operations[index]
     }
 
     /// True where the cell's operation has failed.
     pub(crate) fn failed_at(&self, cell: &Cell) -> bool {
-        self.operations.iter().any(|(known, index)| {
-            known == cell
-                && self
-                    .profile
-                    .operations
-                    .get(*index)
-                    .is_some_and(|o| o.failure.is_some())
-        })
+        self.index(cell)
+            .is_some_and(|index| self.profile.operations[index].failure.is_some())
     }
 }
 

@@ -206,10 +206,7 @@ fn why_slow(profile: &Profile, operation: &Operation, summary: &Summary) -> (Str
             "move fewer bytes: fuse it with its neighbours, smaller types, better reuse".to_owned(),
         );
     }
-    if profile
-        .gpu(&operation.device)
-        .is_some_and(|gpu| gpu.is_software())
-    {
+    if profile.is_software_gpu(&operation.device) {
         return (
             "the device is a software GPU: it computes on the CPU".to_owned(),
             "run it on the CPU form, or on a real GPU".to_owned(),
@@ -275,10 +272,7 @@ fn why_unsteady(
             "more --runs; look for what else ran, and at clock frequency".to_owned(),
         );
     }
-    if profile
-        .gpu(&operation.device)
-        .is_some_and(|gpu| gpu.is_software())
-    {
+    if profile.is_software_gpu(&operation.device) {
         return (
             "the software GPU shares the CPU's cores with everything else".to_owned(),
             "use it for tests, not for times".to_owned(),

@@ -176,9 +176,7 @@ fn row(
     Row {
         operation: operation.name.clone(),
         device: operation.device.clone(),
-        software_gpu: profile
-            .gpu(&operation.device)
-            .is_some_and(|gpu| gpu.is_software()),
+        software_gpu: profile.is_software_gpu(&operation.device),
         size: operation.size,
         workload: operation.workload.clone(),
         runs: operation

@@ -114,11 +114,7 @@ impl Report {
 
     /// The id of a device, said to be software where it is a GPU and is.
     fn label(&self, device: &str) -> String {
-        let software = self
-            .profile
-            .gpu(device)
-            .is_some_and(|gpu| gpu.is_software());
-        device_label(device, software)
+        device_label(device, self.profile.is_software_gpu(device))
     }
 }
 

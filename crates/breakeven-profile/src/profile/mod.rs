@@ -201,6 +201,11 @@ impl Profile {
             .find(|peak| peak.device == device)
     }
 
+    /// True where the device of that id is a GPU that is a program on the CPU.
+    pub fn is_software_gpu(&self, device: &str) -> bool {
+        self.gpu(device).is_some_and(Gpu::is_software)
+    }
+
     /// The GPU of that id.
     pub fn gpu(&self, device: &str) -> Option<&Gpu> {
         self.environment.gpus.iter().find(|gpu| gpu.id == device)
