@@ -179,6 +179,7 @@ fn environment(hardware: &HardwareCapabilities) -> Environment {
             })
             .collect(),
         clock: None,
+        recorder: None,
         revision: option_env!("BREAKEVEN_REVISION").map(str::to_owned),
         build_profile: Some(
             if cfg!(debug_assertions) {

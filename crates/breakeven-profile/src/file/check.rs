@@ -14,6 +14,17 @@ pub(super) fn profile(profile: &Profile) -> Result<(), FileError> {
         keys.note(each)?;
         operation(each, index)?;
     }
+    for (index, stack) in profile.stacks.iter().enumerate() {
+        times([stack.total_ns, stack.self_ns], &format!("stacks[{index}]"))?;
+    }
+    let events = profile
+        .timeline
+        .iter()
+        .flat_map(|timeline| &timeline.events);
+    for (index, event) in events.enumerate() {
+        let place = format!("timeline.events[{index}]");
+        times([event.start_ns, event.duration_ns], &place)?;
+    }
     Ok(())
 }
 
@@ -24,6 +35,9 @@ fn environment(environment: &Environment) -> Result<(), FileError> {
     if let Some(clock) = &environment.clock {
         finite([clock.read_ns], "environment.clock.read_ns")?;
         finite([clock.resolution_ns], "environment.clock.resolution_ns")?;
+    }
+    if let Some(cost) = &environment.recorder {
+        finite([cost.guard_ns, cost.inside_ns], "environment.recorder")?;
     }
     Ok(())
 }
@@ -58,6 +72,11 @@ fn operation(operation: &Operation, index: usize) -> Result<(), FileError> {
         let error = FileError::new(FileErrorKind::Value, "the operation's name is empty");
         return Err(error.at_place(format!("operations[{index}].name")));
     }
+    if let Some(part) = operation.gpu_use.filter(|part| !(0.0..=1.0).contains(part)) {
+        let message = format!("{part} is no part of a whole, 0 to 1");
+        let error = FileError::new(FileErrorKind::Value, message);
+        return Err(error.at_place(format!("operations[{index}].gpu_use")));
+    }
     for (number, each) in operation.runs.iter().enumerate() {
         run(each, &format!("operations[{index}].runs[{number}]"))?;
     }
@@ -65,18 +84,23 @@ fn operation(operation: &Operation, index: usize) -> Result<(), FileError> {
 }
 
 fn run(run: &Run, place: &str) -> Result<(), FileError> {
-    let times = run.samples_ns.iter().chain(&run.warmup_ns);
-    let times = times
+    let all = run.samples_ns.iter().chain(&run.warmup_ns);
+    let all = all
         .chain(&run.first_call_ns)
+        .chain(&run.self_ns)
         .chain(run.phases_ns.values().flatten());
-    if let Some(long) = times.copied().find(|ns| *ns > MAX_NS) {
-        return Err(FileError::new(
+    times(all.copied(), place)
+}
+
+fn times(times: impl IntoIterator<Item = u64>, place: &str) -> Result<(), FileError> {
+    match times.into_iter().find(|ns| *ns > MAX_NS) {
+        None => Ok(()),
+        Some(long) => Err(FileError::new(
             FileErrorKind::Value,
             format!("{long} ns is past 2^63, no time"),
         )
-        .at_place(place));
+        .at_place(place)),
     }
-    Ok(())
 }
 
 fn finite(values: impl IntoIterator<Item = f64>, place: &str) -> Result<(), FileError> {

@@ -11,7 +11,7 @@ use serde::de::{
 use super::error::{FileError, FileErrorKind, clipped};
 use super::header::Header;
 use super::operation::Object;
-use crate::profile::{Operation, OperationKey, Profile};
+use crate::profile::{Operation, OperationKey, Profile, Stack, Timeline};
 
 /// What the reader learns beside the profile itself.
 #[derive(Default)]
@@ -88,6 +88,14 @@ impl<'de, F: FnMut(Operation)> Visitor<'de> for Document<'_, F> {
                     findings: self.findings,
                     each: &mut self.each,
                 })?,
+                Field::Stacks => {
+                    let stacks: Vec<Object<Stack>> = map.next_value()?;
+                    profile.stacks = stacks.into_iter().map(|Object(stack)| stack).collect();
+                }
+                Field::Timeline => {
+                    let timeline: Option<Object<Timeline>> = map.next_value()?;
+                    profile.timeline = timeline.map(|Object(timeline)| timeline);
+                }
             }
         }
         header
@@ -108,6 +116,8 @@ enum Field {
     Environment,
     Evidence,
     Operations,
+    Stacks,
+    Timeline,
 }
 
 impl Field {
@@ -121,6 +131,8 @@ impl Field {
             "environment" => Self::Environment,
             "evidence" => Self::Evidence,
             "operations" => Self::Operations,
+            "stacks" => Self::Stacks,
+            "timeline" => Self::Timeline,
             _ => return None,
         })
     }

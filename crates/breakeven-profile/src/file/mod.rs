@@ -36,7 +36,7 @@ pub use target::check_writable;
 pub use write::{write, write_to};
 
 pub(crate) use operation::OperationForm;
-pub(crate) use times::{optional_time, phases, times};
+pub(crate) use times::{optional_time, phases, time, times};
 
 /// What the field `format` of every profile file says.
 pub const FORMAT: &str = "breakeven-profile";

@@ -29,6 +29,8 @@ pub(crate) struct OperationForm {
     flops: Option<u64>,
     #[serde(default)]
     memory_bytes: Option<u64>,
+    #[serde(default, deserialize_with = "fraction")]
+    gpu_use: Option<f64>,
     #[serde(default)]
     attributes: BTreeMap<String, serde_json::Value>,
     #[serde(default)]
@@ -63,6 +65,7 @@ impl TryFrom<OperationForm> for Operation {
             bytes: form.bytes,
             flops: form.flops,
             memory_bytes: form.memory_bytes,
+            gpu_use: form.gpu_use,
             attributes: form.attributes,
             failure: form.failure,
             runs,
@@ -82,6 +85,16 @@ fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> 
         ));
     }
     Ok(name)
+}
+
+fn fraction<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    let value = Option::<f64>::deserialize(deserializer)?;
+    match value {
+        Some(value) if !(0.0..=1.0).contains(&value) => Err(D::Error::custom(format_args!(
+            "{value} is no part of a whole; give a number from 0 to 1"
+        ))),
+        value => Ok(value),
+    }
 }
 
 fn samples<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u64>>, D::Error> {

@@ -107,6 +107,11 @@ pub(crate) fn times<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u6
     Times::deserialize(deserializer).map(|Times(times)| times)
 }
 
+/// For fields that are one time.
+pub(crate) fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    Time::deserialize(deserializer).map(|Time(ns)| ns)
+}
+
 /// For fields that are one time or absent.
 pub(crate) fn optional_time<'de, D: Deserializer<'de>>(
     deserializer: D,

@@ -21,6 +21,9 @@ pub struct Environment {
     /// The clock that took the samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<Clock>,
+    /// What recording a call costs, where a recorder took the samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorder: Option<RecorderCost>,
     /// Version-control revision of the measured program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
@@ -99,6 +102,15 @@ pub struct Clock {
     pub read_ns: f64,
     /// Smallest step seen between two readings, ns.
     pub resolution_ns: f64,
+}
+
+/// What recording costs, measured by the recorder on itself in the same process.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct RecorderCost {
+    /// What a recorded call takes from its caller, ns.
+    pub guard_ns: f64,
+    /// The part of it that is inside the call's own sample, ns.
+    pub inside_ns: f64,
 }
 
 impl Environment {

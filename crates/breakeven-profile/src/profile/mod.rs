@@ -15,10 +15,12 @@ use crate::stats::Moments;
 
 mod environment;
 mod evidence;
+mod nesting;
 mod summary;
 
-pub use environment::{Clock, Cpu, Environment, Gpu};
+pub use environment::{Clock, Cpu, Environment, Gpu, RecorderCost};
 pub use evidence::{Bandwidth, BreakEven, Evidence, Peak};
+pub use nesting::{Stack, Timeline, TimelineEvent};
 
 /// A set of measurements, from one or more runs (processes) of one program on one machine.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -41,6 +43,12 @@ pub struct Profile {
     /// The operations, in the order they were measured.
     #[serde(default)]
     pub operations: Vec<Operation>,
+    /// Where operations called one another: one entry per call path.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stacks: Vec<Stack>,
+    /// Single calls in the order of time, where they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<Timeline>,
 }
 
 /// What tells one operation from another: its name, the device it ran on and
@@ -93,6 +101,9 @@ pub struct Operation {
     /// Memory that one call holds at its peak, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
+    /// Part of the GPU's units that a call keeps busy, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gpu_use: Option<f64>,
     /// Anything else the writer knows of the operation.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, serde_json::Value>,
@@ -146,6 +157,30 @@ pub struct Run {
         skip_serializing_if = "BTreeMap::is_empty"
     )]
     pub phases_ns: BTreeMap<String, Vec<u64>>,
+    /// Time of all calls less that of the operations they called in turn, ns.
+    #[serde(
+        default,
+        deserialize_with = "crate::file::optional_time",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub self_ns: Option<u64>,
+    /// Recorded calls, at any depth, inside this operation's own: each left the
+    /// recorder's cost in its time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nested_calls: Option<u64>,
+    /// The most memory that a call held in this run, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+}
+
+impl Run {
+    /// Measured calls: exact where the run kept only some of its samples.
+    pub fn calls(&self) -> u64 {
+        match &self.moments {
+            Some(moments) => moments.count(),
+            None => self.samples_ns.len() as u64,
+        }
+    }
 }
 
 impl Operation {
@@ -160,6 +195,7 @@ impl Operation {
             bytes: None,
             flops: None,
             memory_bytes: None,
+            gpu_use: None,
             attributes: BTreeMap::new(),
             failure: None,
             runs: Vec::new(),

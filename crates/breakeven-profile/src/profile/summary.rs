@@ -1,6 +1,6 @@
 //! An operation's samples in figures.
 
-use super::Operation;
+use super::{Operation, RecorderCost, Run};
 use crate::stats::{Moments, StatsError, Summary};
 
 impl Operation {
@@ -36,12 +36,22 @@ impl Operation {
         summary.cv = exact.cv();
         Ok(summary)
     }
+
+    /// The part of this operation's time that was recording, 0 to 1: its own
+    /// calls' and that of the recorded calls inside them. `None` without samples.
+    pub fn recording_share(&self, cost: &RecorderCost) -> Option<f64> {
+        let total = self.summary().ok()?.total;
+        let calls: u64 = self.runs.iter().map(Run::calls).sum();
+        let nested: u64 = self.runs.iter().filter_map(|run| run.nested_calls).sum();
+        let recording = cost.inside_ns * calls as f64 + cost.guard_ns * nested as f64;
+        // Samples of no length at all are nothing but recording.
+        Some(if total > 0.0 { recording / total } else { 1.0 }.clamp(0.0, 1.0))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::Run;
 
     #[test]
     fn exact_moments_go_before_what_a_reservoir_kept() {
@@ -61,6 +71,23 @@ mod tests {
         assert_eq!(summary.total, 502_500.0);
         assert_eq!((summary.min, summary.max), (1.0, 2_000.0));
         assert_eq!(summary.median, 550.0);
+    }
+
+    #[test]
+    fn recording_is_a_part_of_the_time() {
+        let cost = RecorderCost {
+            guard_ns: 30.0,
+            inside_ns: 10.0,
+        };
+        let mut operation = Operation::new("f", "cpu");
+        assert_eq!(operation.recording_share(&cost), None);
+        operation.runs.push(Run {
+            samples_ns: vec![200, 200],
+            nested_calls: Some(6),
+            ..Run::default()
+        });
+        // Two of its own, six inside: 20 + 180 of 400.
+        assert_eq!(operation.recording_share(&cost), Some(0.5));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use breakeven_profile::profile::{
     Bandwidth, BreakEven, Clock, Cpu, Environment, Evidence, Failure, Gpu, Operation, Peak,
-    Profile, Run,
+    Profile, RecorderCost, Run, Stack, Timeline, TimelineEvent,
 };
 use breakeven_profile::stats::Moments;
 use proptest::collection::{btree_map, vec};
@@ -15,8 +15,10 @@ use serde_json::Value;
 /// A profile that a file can hold: no key twice, no empty name, finite numbers.
 pub(super) fn profile() -> impl Strategy<Value = Profile> {
     let header = (of(text()), of(text()), any::<bool>());
-    (header, environment(), evidence(), vec(operation(), 0..5)).prop_map(
-        |((created, generator, interrupted), environment, evidence, mut operations)| {
+    let nesting = (vec(stack(), 0..4), of(timeline()));
+    let measured = (vec(operation(), 0..5), nesting);
+    (header, environment(), evidence(), measured).prop_map(
+        |((created, generator, interrupted), environment, evidence, (mut operations, nesting))| {
             let mut keys = BTreeSet::new();
             operations.retain(|operation| keys.insert(operation.key()));
             Profile {
@@ -26,6 +28,8 @@ pub(super) fn profile() -> impl Strategy<Value = Profile> {
                 environment,
                 evidence,
                 operations,
+                stacks: nesting.0,
+                timeline: nesting.1,
             }
         },
     )
@@ -44,8 +48,12 @@ fn number() -> impl Strategy<Value = f64> {
     POSITIVE | NEGATIVE | NORMAL | SUBNORMAL | ZERO
 }
 
+fn time() -> impl Strategy<Value = u64> {
+    0..=1u64 << 63
+}
+
 fn times() -> impl Strategy<Value = Vec<u64>> {
-    vec(0..=1u64 << 63, 0..6)
+    vec(time(), 0..6)
 }
 
 fn value() -> impl Strategy<Value = Value> {
@@ -67,17 +75,54 @@ fn value() -> impl Strategy<Value = Value> {
 
 fn run() -> impl Strategy<Value = Run> {
     let moments = vec(-1e9..1e15_f64, 0..6).prop_map(|values| Moments::of(&values).unwrap());
-    let first = of(0..=1u64 << 63);
     let phases = btree_map(text(), times(), 0..3);
-    (times(), of(moments), first, times(), phases).prop_map(
-        |(samples_ns, moments, first_call_ns, warmup_ns, phases_ns)| Run {
+    let counts = (of(any::<u64>()), of(any::<u64>()));
+    let single = (of(time()), of(time()), counts);
+    (times(), of(moments), single, times(), phases).prop_map(
+        |(samples_ns, moments, (first_call_ns, self_ns, counts), warmup_ns, phases_ns)| Run {
             samples_ns,
             moments,
             first_call_ns,
             warmup_ns,
             phases_ns,
+            self_ns,
+            nested_calls: counts.0,
+            memory_bytes: counts.1,
         },
     )
+}
+
+fn stack() -> impl Strategy<Value = Stack> {
+    (vec(text(), 0..4), any::<u64>(), time(), time()).prop_map(
+        |(frames, calls, total_ns, self_ns)| Stack {
+            frames,
+            calls,
+            total_ns,
+            self_ns,
+        },
+    )
+}
+
+fn timeline() -> impl Strategy<Value = Timeline> {
+    let attributes = btree_map(text(), value(), 0..2);
+    let place = (any::<u64>(), time(), time());
+    let event = (name(), of(text()), place, attributes).prop_map(
+        |(name, device, (thread, start_ns, duration_ns), attributes)| TimelineEvent {
+            name,
+            device,
+            thread,
+            start_ns,
+            duration_ns,
+            attributes,
+        },
+    );
+    (any::<u64>(), vec(text(), 0..3), vec(event, 0..4)).prop_map(|(dropped, threads, events)| {
+        Timeline {
+            dropped,
+            threads,
+            events,
+        }
+    })
 }
 
 fn operation() -> impl Strategy<Value = Operation> {
@@ -90,7 +135,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ];
     let failure = (text(), text()).prop_map(|(kind, message)| Failure { kind, message });
     let attributes = btree_map(text(), value(), 0..3);
-    let rest = (attributes, of(failure), vec(run(), 0..4));
+    let rest = (attributes, of(failure), vec(run(), 0..4), of(0.0..=1.0));
     (key, of(text()), counts, rest).prop_map(
         |((name, device, size), workload, [items, bytes, flops, memory_bytes], rest)| Operation {
             name,
@@ -101,6 +146,7 @@ fn operation() -> impl Strategy<Value = Operation> {
             bytes,
             flops,
             memory_bytes,
+            gpu_use: rest.3,
             attributes: rest.0,
             failure: rest.1,
             runs: rest.2,
@@ -128,19 +174,25 @@ fn environment() -> impl Strategy<Value = Environment> {
                 usable_memory_bytes,
             },
         );
+    let recorder = (number(), number()).prop_map(|(guard_ns, inside_ns)| RecorderCost {
+        guard_ns,
+        inside_ns,
+    });
     let clock = (text(), number(), number()).prop_map(|(source, read_ns, resolution_ns)| Clock {
         source,
         read_ns,
         resolution_ns,
     });
     let texts = [of(text()), of(text()), of(text()), of(text()), of(text())];
-    (texts, of(cpu), vec(gpu(), 0..3), of(clock)).prop_map(
-        |([os, arch, revision, build_profile, host], cpu, gpus, clock)| Environment {
+    let clocks = (of(clock), of(recorder));
+    (texts, of(cpu), vec(gpu(), 0..3), clocks).prop_map(
+        |([os, arch, revision, build_profile, host], cpu, gpus, (clock, recorder))| Environment {
             os,
             arch,
             cpu,
             gpus,
             clock,
+            recorder,
             revision,
             build_profile,
             host,
