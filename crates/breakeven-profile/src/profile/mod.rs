@@ -13,11 +13,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::stats::Moments;
 
+mod difference;
 mod environment;
 mod evidence;
 mod nesting;
 mod summary;
 
+pub use difference::{Difference, Part};
 pub use environment::{Clock, Cpu, Environment, Gpu, RecorderCost};
 pub use evidence::{Bandwidth, BreakEven, Evidence, Peak};
 pub use nesting::{Stack, Timeline, TimelineEvent};
