@@ -55,7 +55,7 @@ pub(super) fn warnings(pairs: &[Pair<'_>], options: &Options) -> Vec<Warning> {
             operations,
         }));
     }
-    warnings.extend(both.iter().flat_map(other_work));
+    warnings.extend(both.iter().filter_map(other_work));
     warnings
 }
 
@@ -142,24 +142,13 @@ fn is_near_clock(measured: &Measured<'_>) -> bool {
 }
 
 /// In what one call of the two sides is not the same work.
-fn other_work(each: &Both<'_, '_>) -> Vec<Warning> {
+fn other_work(each: &Both<'_, '_>) -> Option<Warning> {
     let (before, after) = (each.baseline.first(), each.current.first());
-    let count = |count: Option<u64>| count.map(|count| count.to_string());
-    [
-        ("workload", before.workload.clone(), after.workload.clone()),
-        ("items", count(before.items), count(after.items)),
-        ("bytes", count(before.bytes), count(after.bytes)),
-        ("flops", count(before.flops), count(after.flops)),
-    ]
-    .into_iter()
-    .filter_map(|(what, baseline, current)| {
-        let (baseline, current) = baseline.zip(current)?;
-        (baseline != current).then(|| Warning::OtherWork {
-            operation: each.name.clone(),
-            what,
-            baseline,
-            current,
-        })
+    let (what, baseline, current) = before.other_work(after)?;
+    Some(Warning::OtherWork {
+        operation: each.name.clone(),
+        what,
+        baseline,
+        current,
     })
-    .collect()
 }

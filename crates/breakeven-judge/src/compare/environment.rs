@@ -71,8 +71,8 @@ fn of_difference(difference: Difference, used: &HashSet<&str>) -> Option<Warning
         second: current,
     } = difference;
     Some(match &part {
-        // Comparing revisions is what this is for.
-        Part::Revision => return None,
+        // Comparing revisions is what this is for; the clock is looked at below.
+        Part::Revision | Part::ClockSource => return None,
         Part::GpuName(device) | Part::GpuDriver(device) if !used.contains(device.as_str()) => {
             return None;
         }

@@ -22,6 +22,8 @@ pub enum Part {
     GpuName(String),
     /// The driver of the GPU behind an id.
     GpuDriver(String),
+    /// What the clock reads.
+    ClockSource,
     /// `release` or `debug`.
     BuildProfile,
     /// Version-control revision of the measured program.
@@ -38,6 +40,7 @@ impl fmt::Display for Part {
             Self::UsableCores => f.write_str("usable cores"),
             Self::GpuName(device) => write!(f, "GPU behind {device}"),
             Self::GpuDriver(device) => write!(f, "driver of {device}"),
+            Self::ClockSource => f.write_str("clock"),
             Self::BuildProfile => f.write_str("build profile"),
             Self::Revision => f.write_str("revision"),
         }
@@ -56,8 +59,8 @@ pub struct Difference {
 }
 
 impl Environment {
-    /// What of the machine and the build is known in both and not the same. The
-    /// clock is not among it: its cost and steps are measured anew at every start.
+    /// What of the machine and the build is known in both and not the same. Of the
+    /// clock only its source: its cost and steps are measured anew at every start.
     pub fn differences(&self, other: &Self) -> Vec<Difference> {
         let mut found = Vec::new();
         let mut differ = |part, first: Option<String>, second: Option<String>| {
@@ -92,6 +95,11 @@ impl Environment {
             differ(Part::GpuName(id()), gpu.name.clone(), name.clone());
             differ(Part::GpuDriver(id()), gpu.driver.clone(), driver.clone());
         }
+        let source = |environment: &Self| {
+            let clock = environment.clock.as_ref();
+            clock.map(|clock| clock.source.clone())
+        };
+        differ(Part::ClockSource, source(self), source(other));
         let (build, others_build) = (&self.build_profile, &other.build_profile);
         differ(Part::BuildProfile, build.clone(), others_build.clone());
         differ(
