@@ -47,6 +47,7 @@ mod row;
 mod sides;
 mod test;
 mod text;
+mod texts;
 mod verdict;
 mod warning;
 
