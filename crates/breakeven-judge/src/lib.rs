@@ -1,6 +1,8 @@
 //! Judges profiles, wherever they come from: what each operation's samples say
-//! ([`overview()`]), which operations are a problem and why ([`bottleneck`]), and
-//! whether they keep their budgets ([`budget`]). Needs no GPU and prints nothing.
+//! ([`overview()`]), which operations are a problem and why ([`bottleneck`]),
+//! whether they keep their budgets ([`budget`]), and what has changed since a
+//! baseline ([`mod@compare`]), with a verdict on the whole for CI ([`mod@gate`]).
+//! Needs no GPU and prints nothing.
 //!
 //! ```
 //! use breakeven_judge::{Limits, overview};
@@ -17,10 +19,17 @@
 
 pub mod bottleneck;
 pub mod budget;
+pub mod compare;
+pub mod gate;
 pub mod overview;
 mod winner;
 
 pub use bottleneck::{Finding, FindingKind, Thresholds};
-pub use budget::{Budget, BudgetError, Held, Limits, Standing};
+pub use budget::{Budget, BudgetError, Held, Limits, RelativeLimit, Standing};
+pub use compare::{
+    ChangeType, CompareError, ComparisonSummary, OperationComparison, ProfilerComparison, compare,
+    compare_profiling_runs,
+};
+pub use gate::{Outcome, Policy, Verdict, gate};
 pub use overview::{Overview, Row, overview};
 pub use winner::Winner;

@@ -88,6 +88,26 @@ pub fn percent(fraction: f64) -> String {
     }
 }
 
+/// A change as a percentage with its sign: `+12.3 %`, `-5.0 %`, `0.0 %`.
+pub fn change(fraction: f64) -> String {
+    let text = percent(fraction);
+    match fraction > 0.0 && text != percent(0.0) && text != UNKNOWN {
+        true => format!("+{text}"),
+        false => text,
+    }
+}
+
+/// A count, whole where it is one: `20`, `12 345`, `7.50`.
+pub fn count(count: f64) -> String {
+    if !count.is_finite() {
+        unknown()
+    } else if count.fract() == 0.0 {
+        grouped(count)
+    } else {
+        three_digits(count).0
+    }
+}
+
 fn unknown() -> String {
     UNKNOWN.to_owned()
 }
@@ -231,9 +251,32 @@ mod tests {
     }
 
     #[test]
+    fn changes_have_a_sign() {
+        assert_eq!(change(0.1234), "+12.3 %");
+        assert_eq!(change(-0.05), "-5.0 %");
+        assert_eq!(change(0.000_01), "0.0 %");
+        assert_eq!(change(-0.000_01), "0.0 %");
+    }
+
+    #[test]
+    fn counts() {
+        assert_eq!(count(20.0), "20");
+        assert_eq!(count(12_345.0), "12 345");
+        assert_eq!(count(7.5), "7.50");
+    }
+
+    #[test]
     fn what_is_not_finite_is_unknown() {
         for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            for print in [time, bytes_per_s, flops_per_s, per_s, percent] {
+            for print in [
+                time,
+                bytes_per_s,
+                flops_per_s,
+                per_s,
+                percent,
+                change,
+                count,
+            ] {
                 assert_eq!(print(value), UNKNOWN);
             }
         }

@@ -148,7 +148,7 @@ fn default_limits(profile: &Profile) -> Limits {
         .collect();
     Limits {
         budgets,
-        thresholds: Thresholds::default(),
+        ..Limits::default()
     }
 }
 

@@ -13,13 +13,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::stats::Moments;
 
+mod difference;
 mod environment;
 mod evidence;
+mod join;
 mod nesting;
 mod summary;
 
+pub use difference::{Difference, Part};
 pub use environment::{Clock, Cpu, Environment, Gpu, RecorderCost};
 pub use evidence::{Bandwidth, BreakEven, Evidence, Peak};
+pub use join::JoinError;
 pub use nesting::{Stack, Timeline, TimelineEvent};
 
 /// A set of measurements, from one or more runs (processes) of one program on one machine.

@@ -1,115 +1,12 @@
-//! Budgets: what an operation may take, and how it stands against it; and the
-//! file in which they and the thresholds of the bottlenecks are set.
+//! The budget file: TOML.
 
-use breakeven_profile::profile::{Operation, Profile};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
+use super::{Budget, BudgetError, Limits, RelativeLimit};
 use crate::bottleneck::Thresholds;
 
-/// The mean time that an operation may take.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Budget {
-    /// The operation's name.
-    pub operation: String,
-    /// The device's id; `None` for every device.
-    pub device: Option<String>,
-    /// Elements in one call; `None` for every size.
-    pub size: Option<u64>,
-    /// Longest mean time that is within the budget, ns.
-    pub max_ns: f64,
-}
-
-/// How an operation stands against its budget.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Standing {
-    /// Comfortably below.
-    Within,
-    /// Below, but past the warning share of it (80 % by default).
-    Near,
-    /// Above.
-    Over,
-}
-
-impl std::fmt::Display for Standing {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Self::Within => "within",
-            Self::Near => "near",
-            Self::Over => "over",
-        })
-    }
-}
-
-impl std::fmt::Display for Budget {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:?}", self.operation)?;
-        if let Some(device) = &self.device {
-            write!(f, " on {device:?}")?;
-        }
-        match self.size {
-            Some(size) => write!(f, " at size {size}"),
-            None => Ok(()),
-        }
-    }
-}
-
-/// An operation's budget and how its mean stands against it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Held {
-    /// Longest mean time that is within the budget, ns.
-    pub max_ns: f64,
-    /// How the mean stands.
-    pub standing: Standing,
-}
-
-/// What a profile is held against.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Limits {
-    /// The budgets; of those that fit an operation the one that names its
-    /// device counts, then the first.
-    pub budgets: Vec<Budget>,
-    /// From when an operation counts as a problem.
-    pub thresholds: Thresholds,
-}
-
-/// Why a budget file was refused.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BudgetError {
-    /// Not TOML, or not the fields of a budget file.
-    #[error("line {line}, column {column}: {message}")]
-    Syntax {
-        /// Line, from 1.
-        line: usize,
-        /// Column, from 1.
-        column: usize,
-        /// What is wrong there.
-        message: String,
-    },
-    /// A duration that cannot be read.
-    #[error(
-        "{place}: {text:?} is not a duration; write a number and a unit, as in \"2 ms\" or \"800 us\""
-    )]
-    Duration {
-        /// The budget or threshold.
-        place: String,
-        /// What stands there.
-        text: String,
-    },
-    /// A threshold that nothing could pass, or everything.
-    #[error("thresholds: {name} is {value}; give a positive number (near_budget: at most 1)")]
-    Threshold {
-        /// Its name.
-        name: &'static str,
-        /// What stands there.
-        value: String,
-    },
-    /// A file that sets nothing judges nothing.
-    #[error(
-        "there is no [[budget]] in the file; add one with `operation` and `max`, or [thresholds]"
-    )]
-    Empty,
-}
+/// Greatest relative limit: eleven times as long. More is a percentage, most likely.
+const MOST_INCREASE: f64 = 10.0;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -125,7 +22,8 @@ struct BudgetEntry {
     operation: String,
     device: Option<String>,
     size: Option<u64>,
-    max: String,
+    max: Option<String>,
+    max_increase: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -151,6 +49,7 @@ impl Limits {
     ///     device = "cpu"          # left out: every device
     ///     size = 65536            # left out: every size
     ///     max = "2 ms"            # of the mean; ns, us, ms, s
+    ///     max_increase = 0.03     # over the baseline, when comparing: 3 %
     ///
     ///     [thresholds]
     ///     slow = "5 ms"           # bottleneck: mean above
@@ -162,6 +61,7 @@ impl Limits {
     ///     near_budget = 0.8       # warning from this share of a budget
     /// "#)?;
     /// assert_eq!(limits.budgets[0].max_ns, 2e6);
+    /// assert_eq!(limits.increases[0].max_increase, 0.03);
     /// assert_eq!(limits.thresholds.slow_ns, 5e6);
     /// # Ok::<(), breakeven_judge::BudgetError>(())
     /// ```
@@ -174,50 +74,46 @@ impl Limits {
         if file.budget.is_empty() && file.thresholds.is_none() {
             return Err(BudgetError::Empty);
         }
-        let budgets = file
-            .budget
-            .into_iter()
-            .map(|entry| {
-                let place = || format!("budget of {:?}", entry.operation);
-                Ok(Budget {
-                    max_ns: duration(&entry.max, place)?,
-                    operation: entry.operation.clone(),
-                    device: entry.device,
-                    size: entry.size,
-                })
-            })
-            .collect::<Result<_, _>>()?;
-        Ok(Self {
-            budgets,
-            thresholds: file.thresholds.map_or_else(
-                || Ok(Thresholds::default()),
-                ThresholdEntries::over_defaults,
-            )?,
-        })
+        let mut limits = Self::default();
+        for entry in file.budget {
+            entry.add_to(&mut limits)?;
+        }
+        if let Some(thresholds) = file.thresholds {
+            limits.thresholds = thresholds.over_defaults()?;
+        }
+        Ok(limits)
     }
+}
 
-    /// The budget of an operation.
-    pub fn budget_of(&self, operation: &Operation) -> Option<&Budget> {
-        let fits = |budget: &&Budget| budget.is_for(operation);
-        let named = self
-            .budgets
-            .iter()
-            .filter(fits)
-            .find(|budget| budget.device.is_some());
-        named.or_else(|| self.budgets.iter().find(fits))
-    }
-
-    /// The budgets that no operation with samples is held against: a gate must
-    /// not pass on them.
-    pub fn unmatched<'l>(&'l self, profile: &Profile) -> Vec<&'l Budget> {
-        let measured = |budget: &&Budget| {
-            let mut all = profile.operations.iter();
-            all.any(|each| budget.is_for(each) && each.samples_ns().next().is_some())
-        };
-        self.budgets
-            .iter()
-            .filter(|budget| !measured(budget))
-            .collect()
+impl BudgetEntry {
+    fn add_to(self, limits: &mut Limits) -> Result<(), BudgetError> {
+        let place = || format!("budget of {:?}", self.operation);
+        if self.max.is_none() && self.max_increase.is_none() {
+            return Err(BudgetError::NoLimit { place: place() });
+        }
+        if let Some(max) = &self.max {
+            limits.budgets.push(Budget {
+                max_ns: duration(max, place)?,
+                operation: self.operation.clone(),
+                device: self.device.clone(),
+                size: self.size,
+            });
+        }
+        if let Some(max_increase) = self.max_increase {
+            if !(max_increase > 0.0 && max_increase <= MOST_INCREASE) {
+                return Err(BudgetError::Increase {
+                    place: place(),
+                    value: max_increase.to_string(),
+                });
+            }
+            limits.increases.push(RelativeLimit {
+                operation: self.operation,
+                device: self.device,
+                size: self.size,
+                max_increase,
+            });
+        }
+        Ok(())
     }
 }
 
@@ -264,30 +160,6 @@ fn duration(text: &str, place: impl FnOnce() -> String) -> Result<f64, BudgetErr
     })
 }
 
-impl Budget {
-    /// True where the operation is the one it speaks of.
-    pub fn is_for(&self, operation: &Operation) -> bool {
-        self.operation == operation.name
-            && self
-                .device
-                .as_ref()
-                .is_none_or(|only| *only == operation.device)
-            && self.size.is_none_or(|only| Some(only) == operation.size)
-    }
-
-    /// How a mean of `mean_ns` stands, with `near` the share of the budget from
-    /// which it is close.
-    pub fn standing(&self, mean_ns: f64, near: f64) -> Standing {
-        if mean_ns > self.max_ns {
-            Standing::Over
-        } else if mean_ns > near * self.max_ns {
-            Standing::Near
-        } else {
-            Standing::Within
-        }
-    }
-}
-
 fn syntax(text: &str, error: &toml::de::Error) -> BudgetError {
     let before = &text[..error.span().map_or(0, |span| span.start.min(text.len()))];
     BudgetError::Syntax {
@@ -329,20 +201,6 @@ mod tests {
     }
 
     #[test]
-    fn the_standing_changes_at_the_share_and_at_the_budget() {
-        let budget = Budget {
-            operation: "f".into(),
-            device: None,
-            size: None,
-            max_ns: 100.0,
-        };
-        assert_eq!(budget.standing(80.0, 0.8), Standing::Within);
-        assert_eq!(budget.standing(80.1, 0.8), Standing::Near);
-        assert_eq!(budget.standing(100.0, 0.8), Standing::Near);
-        assert_eq!(budget.standing(100.1, 0.8), Standing::Over);
-    }
-
-    #[test]
     fn a_damaged_file_is_an_error_with_its_place() {
         let check = |text: &str, expected: &str| {
             let error = Limits::from_toml(text).expect_err(text);
@@ -362,7 +220,19 @@ mod tests {
         );
         check(
             "[[budget]]\noperation = \"f\"\nlimit = \"3 ms\"\n",
-            "line 3, column 1: unknown field `limit`, expected one of `operation`, `device`, `size`, `max`",
+            "line 3, column 1: unknown field `limit`, expected one of `operation`, `device`, `size`, `max`, `max_increase`",
+        );
+        check(
+            "[[budget]]\noperation = \"f\"\n",
+            "budget of \"f\": it limits nothing; give `max`, `max_increase` or both",
+        );
+        check(
+            "[[budget]]\noperation = \"f\"\nmax_increase = 30.0\n",
+            "budget of \"f\": max_increase is 30; give a fraction above 0 and at most 10, as in 0.03 for 3 %",
+        );
+        check(
+            "[[budget]]\noperation = \"f\"\nmax_increase = nan\n",
+            "budget of \"f\": max_increase is NaN; give a fraction above 0 and at most 10, as in 0.03 for 3 %",
         );
         check(
             "[[budget]\n",

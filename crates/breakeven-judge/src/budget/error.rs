@@ -1,0 +1,55 @@
+//! Why a budget file is refused.
+
+/// Why a budget file was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BudgetError {
+    /// Not TOML, or not the fields of a budget file.
+    #[error("line {line}, column {column}: {message}")]
+    Syntax {
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+        /// What is wrong there.
+        message: String,
+    },
+    /// A duration that cannot be read.
+    #[error(
+        "{place}: {text:?} is not a duration; write a number and a unit, as in \"2 ms\" or \"800 us\""
+    )]
+    Duration {
+        /// The budget or threshold.
+        place: String,
+        /// What stands there.
+        text: String,
+    },
+    /// An entry without a limit.
+    #[error("{place}: it limits nothing; give `max`, `max_increase` or both")]
+    NoLimit {
+        /// The budget.
+        place: String,
+    },
+    /// A relative limit out of range.
+    #[error(
+        "{place}: max_increase is {value}; give a fraction above 0 and at most 10, as in 0.03 for 3 %"
+    )]
+    Increase {
+        /// The budget.
+        place: String,
+        /// What stands there.
+        value: String,
+    },
+    /// A threshold that nothing could pass, or everything.
+    #[error("thresholds: {name} is {value}; give a positive number (near_budget: at most 1)")]
+    Threshold {
+        /// Its name.
+        name: &'static str,
+        /// What stands there.
+        value: String,
+    },
+    /// A file that sets nothing judges nothing.
+    #[error(
+        "there is no [[budget]] in the file; add one with `operation` and `max`, or [thresholds]"
+    )]
+    Empty,
+}

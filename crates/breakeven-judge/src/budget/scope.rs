@@ -1,0 +1,51 @@
+//! Which operations a limit is for.
+
+use std::fmt;
+
+use breakeven_profile::profile::Operation;
+
+/// The name that an operation must have, and the device and size where given.
+#[derive(Clone, Copy)]
+pub(super) struct Scope<'a> {
+    pub(super) operation: &'a str,
+    pub(super) device: Option<&'a str>,
+    pub(super) size: Option<u64>,
+}
+
+impl Scope<'_> {
+    pub(super) fn holds(self, operation: &Operation) -> bool {
+        self.operation == operation.name
+            && self.device.is_none_or(|only| only == operation.device)
+            && self.size.is_none_or(|only| Some(only) == operation.size)
+    }
+}
+
+impl fmt::Display for Scope<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.operation)?;
+        if let Some(device) = self.device {
+            write!(f, " on {device:?}")?;
+        }
+        match self.size {
+            Some(size) => write!(f, " at size {size}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Of the limits that fit an operation, the one that names its device, else the
+/// first.
+pub(super) fn best<'l, L>(
+    limits: &'l [L],
+    scope: fn(&L) -> Scope<'_>,
+    operation: &Operation,
+) -> Option<&'l L> {
+    let mut fitting = limits
+        .iter()
+        .filter(|limit| scope(limit).holds(operation))
+        .peekable();
+    let first = fitting.peek().copied();
+    fitting
+        .find(|limit| scope(limit).device.is_some())
+        .or(first)
+}

@@ -1,0 +1,94 @@
+//! Warnings about the machines, the clocks and the builds of the two sides.
+
+use std::collections::HashSet;
+
+use breakeven_profile::profile::{Clock, Difference, Part, Profile};
+
+use super::warning::{Side, Warning, clock};
+
+/// From which ratio of their steps on two clocks are not alike; smaller
+/// differences come from measuring the steps anew at every start.
+const OTHER_STEPS: f64 = 2.0;
+
+/// What differs between the sides, by their first profiles, and inside each.
+pub(super) fn warnings(baseline: &[Profile], current: &[Profile]) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    for (side, profiles) in [(Side::Baseline, baseline), (Side::Current, current)] {
+        if profiles.iter().any(|profile| profile.interrupted) {
+            warnings.push(Warning::Interrupted { side });
+        }
+        warnings.extend(mixed(side, profiles));
+    }
+    let (Some(first), Some(second)) = (baseline.first(), current.first()) else {
+        return warnings;
+    };
+    let used: HashSet<&str> = second
+        .operations
+        .iter()
+        .map(|operation| operation.device.as_str())
+        .collect();
+    let differences = first.environment.differences(&second.environment);
+    warnings.extend(
+        differences
+            .into_iter()
+            .filter_map(|difference| of_difference(difference, &used)),
+    );
+    let clocks = (&first.environment.clock, &second.environment.clock);
+    if let (Some(before), Some(after)) = clocks
+        && other_clock(before, after)
+    {
+        let text = |of: &Clock| clock(&of.source, of.resolution_ns);
+        warnings.push(Warning::Clock {
+            baseline: text(before),
+            current: text(after),
+        });
+    }
+    warnings
+}
+
+/// In what the profiles of one side differ, each part once.
+fn mixed(side: Side, profiles: &[Profile]) -> Vec<Warning> {
+    let mut parts: Vec<String> = Vec::new();
+    let Some((first, others)) = profiles.split_first() else {
+        return Vec::new();
+    };
+    for other in others {
+        for found in first.environment.differences(&other.environment) {
+            let part = found.part.to_string();
+            if !parts.contains(&part) {
+                parts.push(part);
+            }
+        }
+    }
+    let warning = |what| Warning::Mixed { side, what };
+    parts.into_iter().map(warning).collect()
+}
+
+fn of_difference(difference: Difference, used: &HashSet<&str>) -> Option<Warning> {
+    let Difference {
+        part,
+        first: baseline,
+        second: current,
+    } = difference;
+    Some(match &part {
+        // Comparing revisions is what this is for; the clock is looked at below.
+        Part::Revision | Part::ClockSource => return None,
+        Part::GpuName(device) | Part::GpuDriver(device) if !used.contains(device.as_str()) => {
+            return None;
+        }
+        Part::BuildProfile => Warning::OtherBuild { baseline, current },
+        _ => Warning::OtherMachine {
+            what: part.to_string(),
+            baseline,
+            current,
+        },
+    })
+}
+
+fn other_clock(before: &Clock, after: &Clock) -> bool {
+    let (fine, coarse) = match before.resolution_ns <= after.resolution_ns {
+        true => (before.resolution_ns, after.resolution_ns),
+        false => (after.resolution_ns, before.resolution_ns),
+    };
+    before.source != after.source || coarse > OTHER_STEPS * fine
+}

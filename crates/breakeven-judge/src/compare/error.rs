@@ -1,0 +1,54 @@
+//! Why two sides cannot be compared.
+
+use super::metric::Metric;
+use super::warning::Side;
+
+/// Input from which no verdict follows; never a pass.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CompareError {
+    /// An option is not a number, or out of its range.
+    #[error("{name} is {value}; it must be {expected}")]
+    Option {
+        /// The option.
+        name: &'static str,
+        /// What was given.
+        value: f64,
+        /// What may be given.
+        expected: &'static str,
+    },
+    /// A side has no operation at all.
+    #[error("the {side} holds no operations; measure again, or name another file")]
+    Empty {
+        /// Which.
+        side: Side,
+    },
+    /// No operation is on both sides.
+    #[error(
+        "no operation is on both sides: the baseline has {baseline}, and the current side {current}; an operation is told by name, device and size"
+    )]
+    NothingInCommon {
+        /// One operation of the baseline.
+        baseline: String,
+        /// One operation of the current side.
+        current: String,
+    },
+    /// No operation has on both sides what was to be judged.
+    #[error(
+        "no operation has {metric} on both sides; judge another metric, or measure with it recorded"
+    )]
+    NothingToJudge {
+        /// What was to be judged.
+        metric: Metric,
+    },
+    /// A time that rounds to zero: no ratio can be taken of it.
+    #[error(
+        "{operation}: a run of the {side} has a median of 0 ns, which is below the clock's resolution; measure more work in a call"
+    )]
+    ZeroTime {
+        /// The operation.
+        operation: String,
+        /// The side that it is on.
+        side: Side,
+    },
+}

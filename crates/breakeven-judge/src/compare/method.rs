@@ -1,0 +1,76 @@
+//! How a verdict was found, or why there is none.
+
+use std::fmt;
+
+use breakeven_profile::stats::LogRatioMethod;
+use serde::Serialize;
+
+/// How an operation was judged.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// A test over runs; the verdict is by its p-value, corrected, and its interval.
+    Test(LogRatioMethod),
+    /// A count that is the same in every run of each side has no noise: the
+    /// threshold alone decides.
+    SameInEveryRun,
+    /// The threshold alone, because that was asked for.
+    PlainThreshold,
+    /// There is no verdict.
+    NotTested(NotTested),
+}
+
+/// Why an operation has no verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NotTested {
+    /// It is on one side only.
+    OneSide,
+    /// One run on a side, and no noise given: how much runs differ is unknown.
+    SingleRun,
+    /// It is mostly the recorder's own cost, on both sides.
+    MostlyRecording,
+    /// It failed on a side, or has no samples there.
+    Failed,
+    /// One of the sides does not tell the metric.
+    NoValue,
+    /// Neither side tells the metric.
+    NoValues,
+    /// The values of a count differ between runs and some are zero: no ratio.
+    ZeroAmongValues,
+}
+
+impl NotTested {
+    /// True where it says nothing against the operation: it is left out of the
+    /// verdict on the whole, instead of making that inconclusive.
+    pub fn is_left_out(self) -> bool {
+        matches!(self, Self::MostlyRecording | Self::NoValues)
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Test(LogRatioMethod::Welch { .. }) => f.write_str("t-test over runs"),
+            Self::Test(LogRatioMethod::KnownNoise) => f.write_str("test with the noise given"),
+            Self::Test(LogRatioMethod::Permutation) => f.write_str("permutation test over runs"),
+            Self::SameInEveryRun => f.write_str("the same in every run: threshold alone"),
+            Self::PlainThreshold => f.write_str("threshold alone, as asked for"),
+            Self::NotTested(why) => why.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for NotTested {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OneSide => "on one side only",
+            Self::SingleRun => "one run on a side: how much runs differ is unknown",
+            Self::MostlyRecording => "mostly the recorder's own cost",
+            Self::Failed => "failed, or without samples, on a side",
+            Self::NoValue => "one of the sides does not tell it",
+            Self::NoValues => "neither side tells it",
+            Self::ZeroAmongValues => "zero in some runs and not in others",
+        })
+    }
+}

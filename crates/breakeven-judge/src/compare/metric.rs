@@ -1,0 +1,65 @@
+//! What is judged: one value per run.
+
+use std::fmt;
+
+use breakeven_profile::profile::{Operation, Run};
+use serde::{Deserialize, Serialize};
+
+use crate::bottleneck::median;
+
+/// What of an operation is judged. Each has one value per run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Metric {
+    /// The median of a run's samples. Unit: ms.
+    #[default]
+    Time,
+    /// The most memory that a call held. Unit: bytes.
+    Memory,
+    /// The number of calls.
+    Calls,
+    /// Items, else calls, per second of the median time. Less is worse.
+    Throughput,
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Time => "time",
+            Self::Memory => "memory",
+            Self::Calls => "calls",
+            Self::Throughput => "throughput",
+        })
+    }
+}
+
+impl Metric {
+    /// The value of one run that has samples, in the metric's unit; `None` where
+    /// the profile does not tell.
+    pub(super) fn of(self, operation: &Operation, run: &Run) -> Option<f64> {
+        let median_ns = || median(run.samples_ns.iter().copied());
+        match self {
+            Self::Time => Some(median_ns()? / 1e6),
+            Self::Memory => run
+                .memory_bytes
+                .or(operation.memory_bytes)
+                .map(|bytes| bytes as f64),
+            Self::Calls => Some(run.calls() as f64),
+            Self::Throughput => Some(operation.items.unwrap_or(1) as f64 * 1e9 / median_ns()?),
+        }
+    }
+
+    /// True where a count is compared: it may be the same in every run, and then
+    /// has no noise.
+    pub(super) fn is_count(self) -> bool {
+        matches!(self, Self::Memory | Self::Calls)
+    }
+
+    /// 1 where more is worse, −1 where less is.
+    pub(super) fn worse(self) -> f64 {
+        match self {
+            Self::Throughput => -1.0,
+            Self::Time | Self::Memory | Self::Calls => 1.0,
+        }
+    }
+}

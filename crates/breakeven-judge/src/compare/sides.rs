@@ -1,0 +1,135 @@
+//! The two sides, operation by operation: runs of several profiles put together.
+
+use std::collections::HashMap;
+
+use breakeven_profile::profile::{Operation, OperationKey, Profile, Run};
+
+use super::error::CompareError;
+use super::metric::Metric;
+use super::text;
+use super::warning::Side;
+
+/// The part of an operation's time that is recording from which it is mostly that.
+const MOSTLY: f64 = 0.5;
+
+/// One operation of one side, from all profiles that have it.
+pub(super) struct Measured<'p> {
+    parts: Vec<(&'p Profile, &'p Operation)>,
+}
+
+impl<'p> Measured<'p> {
+    /// The operation as the first profile has it.
+    pub(super) fn first(&self) -> &'p Operation {
+        let (_, operation) = self.parts[0];
+        operation
+    }
+
+    pub(super) fn parts(&self) -> impl Iterator<Item = (&'p Profile, &'p Operation)> + '_ {
+        self.parts.iter().copied()
+    }
+
+    /// The runs that have samples, each with its operation.
+    pub(super) fn runs(&self) -> impl Iterator<Item = (&'p Operation, &'p Run)> + '_ {
+        self.parts.iter().flat_map(|(_, operation)| {
+            let runs = operation.runs.iter();
+            runs.filter(|run| !run.samples_ns.is_empty())
+                .map(|run| (*operation, run))
+        })
+    }
+
+    /// One value per run; `None` where a run lacks it.
+    pub(super) fn values(&self, metric: Metric) -> Option<Vec<f64>> {
+        self.runs()
+            .map(|(operation, run)| metric.of(operation, run))
+            .collect()
+    }
+
+    /// True where it failed, or has no samples.
+    pub(super) fn failed(&self) -> bool {
+        self.parts()
+            .any(|(_, operation)| operation.failure.is_some())
+            || self.runs().next().is_none()
+    }
+
+    /// True where most of its time is the recorder's.
+    pub(super) fn is_mostly_recording(&self) -> bool {
+        self.parts().any(|(profile, operation)| {
+            let cost = profile.environment.recorder.as_ref();
+            cost.and_then(|cost| operation.recording_share(cost))
+                .is_some_and(|share| share > MOSTLY)
+        })
+    }
+
+    /// True for a GPU that is a program on the CPU.
+    pub(super) fn is_on_software_gpu(&self) -> bool {
+        self.parts()
+            .any(|(profile, operation)| profile.is_software_gpu(&operation.device))
+    }
+}
+
+/// One operation, on one side or both.
+pub(super) struct Pair<'p> {
+    pub(super) key: OperationKey,
+    pub(super) baseline: Option<Measured<'p>>,
+    pub(super) current: Option<Measured<'p>>,
+}
+
+impl Pair<'_> {
+    /// The operation in words.
+    pub(super) fn name(&self) -> String {
+        let sides = self.baseline.iter().chain(&self.current);
+        text::name(
+            &self.key,
+            sides.into_iter().any(Measured::is_on_software_gpu),
+        )
+    }
+}
+
+/// All operations: in the baseline's order, then those that are new.
+///
+/// # Errors
+///
+/// Where a side is empty or they have nothing in common.
+pub(super) fn pairs<'p>(
+    baseline: &'p [Profile],
+    current: &'p [Profile],
+) -> Result<Vec<Pair<'p>>, CompareError> {
+    let mut pairs: Vec<Pair<'p>> = Vec::new();
+    let mut index: HashMap<OperationKey, usize> = HashMap::new();
+    for (side, profiles) in [(Side::Baseline, baseline), (Side::Current, current)] {
+        if profiles.iter().all(|profile| profile.operations.is_empty()) {
+            return Err(CompareError::Empty { side });
+        }
+        for profile in profiles {
+            for operation in &profile.operations {
+                let key = operation.key();
+                let at = *index.entry(key.clone()).or_insert_with(|| {
+                    pairs.push(Pair {
+                        key,
+                        baseline: None,
+                        current: None,
+                    });
+                    pairs.len() - 1
+                });
+                let measured = match side {
+                    Side::Baseline => &mut pairs[at].baseline,
+                    Side::Current => &mut pairs[at].current,
+                };
+                let measured = measured.get_or_insert(Measured { parts: Vec::new() });
+                measured.parts.push((profile, operation));
+            }
+        }
+    }
+    let is_common = |pair: &Pair<'_>| pair.baseline.is_some() && pair.current.is_some();
+    if pairs.iter().any(is_common) {
+        return Ok(pairs);
+    }
+    let one = |has: fn(&Pair<'_>) -> bool| {
+        let found = pairs.iter().find(|pair| has(pair));
+        found.map_or_else(String::new, Pair::name)
+    };
+    Err(CompareError::NothingInCommon {
+        baseline: one(|pair| pair.baseline.is_some()),
+        current: one(|pair| pair.current.is_some()),
+    })
+}

@@ -1,0 +1,175 @@
+//! From an estimate, its interval and its p-value to a verdict.
+
+use breakeven_profile::stats::{self, LogRatio};
+
+use super::comparison::ChangeType;
+
+/// Probability with which the runs that are asked for settle the matter.
+const POWER: f64 = 0.8;
+
+/// What rounding may take from a change that is exactly the threshold.
+const ROUNDING: f64 = 1e-9;
+
+/// What a change is held against.
+#[derive(Clone, Copy)]
+pub(super) struct Bounds {
+    /// From which change on, a fraction.
+    pub(super) threshold: f64,
+    /// Rate of false alarms.
+    pub(super) alpha: f64,
+    /// 1 where more is worse, −1 where less is.
+    pub(super) worse: f64,
+}
+
+impl Bounds {
+    /// The threshold in log space: the same way up and down, so that exchanging
+    /// the sides mirrors every verdict.
+    fn log(self) -> f64 {
+        self.threshold.ln_1p()
+    }
+
+    /// The verdict on a change of `log_ratio` without any doubt: worse or better
+    /// from the threshold on.
+    pub(super) fn alone(self, log_ratio: f64) -> ChangeType {
+        if log_ratio.abs() < self.log() - ROUNDING {
+            ChangeType::NoChange
+        } else if log_ratio * self.worse > 0.0 {
+            ChangeType::Regression
+        } else {
+            ChangeType::Improvement
+        }
+    }
+
+    /// The verdict on a test: a change where it is significant after correction
+    /// and at or beyond the threshold, none where the interval is inside it.
+    pub(super) fn tested(self, test: &LogRatio, adjusted_p: f64) -> ChangeType {
+        let beyond = self.alone(test.ratio.ln());
+        if beyond != ChangeType::NoChange && adjusted_p <= self.alpha {
+            return beyond;
+        }
+        let inside = |end: f64| end.ln().abs() < self.log();
+        if inside(test.lower) && inside(test.upper) {
+            ChangeType::NoChange
+        } else {
+            ChangeType::Inconclusive
+        }
+    }
+
+    /// Runs on each side that would settle what is inconclusive, if estimate and
+    /// noise stay: enough to make a change beyond the threshold significant (at
+    /// the rate that correction leaves), or to take the interval of a smaller one
+    /// inside. `None` where no number of runs would: it sits on the threshold.
+    pub(super) fn runs_needed(
+        self,
+        test: &LogRatio,
+        adjusted_p: f64,
+        noise: f64,
+        fewest_runs: usize,
+    ) -> Option<u64> {
+        let change = test.ratio.ln().abs();
+        let (effect, alpha) = if change >= self.log() - ROUNDING {
+            let corrected = match adjusted_p {
+                p if p > 0.0 => self.alpha * test.p_value / p,
+                _ => self.alpha,
+            };
+            (change, corrected)
+        } else {
+            (self.log() - change, self.alpha)
+        };
+        // The noise is the deviation of logarithms; of a log-normal value this is
+        // the coefficient of variation.
+        let cv = (noise * noise).exp_m1().sqrt();
+        let needed = stats::runs_needed(cv, effect.exp(), alpha, POWER).ok()?;
+        Some(needed.max(fewest_runs as u64 + 1))
+    }
+}
+
+/// The deviation between runs that a test worked with, in log space: its standard
+/// error is this times √(1/n₀ + 1/n₁).
+pub(super) fn noise(test: &LogRatio, baseline_runs: usize, current_runs: usize) -> f64 {
+    let (n0, n1) = (baseline_runs as f64, current_runs as f64);
+    test.standard_error / (n0.recip() + n1.recip()).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use breakeven_profile::stats::LogRatioMethod;
+
+    use super::*;
+
+    const BOUNDS: Bounds = Bounds {
+        threshold: 0.05,
+        alpha: 0.05,
+        worse: 1.0,
+    };
+
+    fn test(ratio: f64, lower: f64, upper: f64, p_value: f64) -> LogRatio {
+        LogRatio {
+            ratio,
+            lower,
+            upper,
+            level: 0.95,
+            p_value,
+            standard_error: 0.01,
+            method: LogRatioMethod::KnownNoise,
+        }
+    }
+
+    #[test]
+    fn the_threshold_itself_is_a_change() {
+        assert_eq!(BOUNDS.alone(1.05f64.ln()), ChangeType::Regression);
+        assert_eq!(BOUNDS.alone((1.0 / 1.05f64).ln()), ChangeType::Improvement);
+        assert_eq!(BOUNDS.alone(1.0499f64.ln()), ChangeType::NoChange);
+        let less_is_worse = Bounds {
+            worse: -1.0,
+            ..BOUNDS
+        };
+        assert_eq!(less_is_worse.alone(0.5f64.ln()), ChangeType::Regression);
+    }
+
+    #[test]
+    fn significant_and_large_enough_or_inside_or_unknown() {
+        for (ratio, lower, upper, p, verdict) in [
+            (1.10, 1.06, 1.14, 0.001, ChangeType::Regression),
+            (0.90, 0.86, 0.94, 0.001, ChangeType::Improvement),
+            // Large, and not significant.
+            (1.10, 0.98, 1.22, 0.08, ChangeType::Inconclusive),
+            // Significant, and too small.
+            (1.02, 1.01, 1.03, 0.001, ChangeType::NoChange),
+            // Significant, perhaps too small.
+            (1.04, 1.02, 1.06, 0.001, ChangeType::Inconclusive),
+            // Nothing seen, and nothing excluded.
+            (1.00, 0.90, 1.11, 0.9, ChangeType::Inconclusive),
+            (1.00, 0.97, 1.03, 0.9, ChangeType::NoChange),
+        ] {
+            let found = BOUNDS.tested(&test(ratio, lower, upper, p), p);
+            assert_eq!(found, verdict, "{ratio} {lower} {upper} {p}");
+        }
+    }
+
+    #[test]
+    fn correction_decides() {
+        let test = test(1.10, 1.02, 1.18, 0.03);
+        assert_eq!(BOUNDS.tested(&test, 0.05), ChangeType::Regression);
+        assert_eq!(BOUNDS.tested(&test, 0.06), ChangeType::Inconclusive);
+    }
+
+    #[test]
+    fn more_runs_are_asked_for_the_nearer_the_threshold() {
+        let needed = |ratio: f64| BOUNDS.runs_needed(&test(ratio, 0.9, 1.2, 0.2), 0.2, 0.03, 5);
+        // A change of 3 standard deviations is seen with the runs there are.
+        assert_eq!(needed(1.10), Some(6));
+        // ln 1.05 is 1.6 deviations of 0.03 from no change.
+        assert_eq!(needed(1.0), stats::runs_needed(0.03, 1.05, 0.05, 0.8).ok());
+        assert!(needed(1.03) > needed(1.0));
+        assert_eq!(needed((0.05f64.ln_1p() - 1e-8).exp()), None);
+        let corrected = BOUNDS.runs_needed(&test(1.06, 0.9, 1.2, 0.02), 0.2, 0.03, 5);
+        assert!(corrected > needed(1.06));
+    }
+
+    #[test]
+    fn noise_is_the_deviation_between_runs() {
+        let found = noise(&test(1.0, 0.9, 1.1, 0.5), 4, 4);
+        assert!((found - 0.01 * 2f64.sqrt()).abs() < 1e-15);
+    }
+}

@@ -1,0 +1,234 @@
+//! What makes a comparison weaker than it looks, as data.
+
+use std::fmt;
+
+use breakeven_profile::unit;
+use serde::{Deserialize, Serialize};
+
+/// Fewer runs than this on a side leave wide intervals.
+pub(super) const ENOUGH_RUNS: usize = 5;
+
+/// Fewer samples than this in a run make its median a single call's time.
+pub(super) const ENOUGH_SAMPLES: usize = 5;
+
+/// Operations that a warning names before it only counts.
+const MOST_NAMED: usize = 3;
+
+/// One of the two sides of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// What is compared against.
+    Baseline,
+    /// What is judged.
+    Current,
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Baseline => "baseline",
+            Self::Current => "current side",
+        })
+    }
+}
+
+/// Something about the input that the verdicts do not show. Operations are named
+/// as in "conv2d on cpu, size 65536".
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Warning {
+    /// One run on a side and no noise given.
+    OneRun {
+        /// The side.
+        side: Side,
+        /// The operations.
+        operations: Vec<String>,
+    },
+    /// Two runs or more, but fewer than five.
+    FewRuns {
+        /// The side.
+        side: Side,
+        /// The least number of runs.
+        runs: usize,
+        /// The operations.
+        operations: Vec<String>,
+    },
+    /// A run with fewer than five samples.
+    FewSamples {
+        /// The side.
+        side: Side,
+        /// The least number of samples in a run.
+        samples: usize,
+        /// The operations.
+        operations: Vec<String>,
+    },
+    /// Times of less than twenty readings or steps of the clock.
+    NearClock {
+        /// The side.
+        side: Side,
+        /// The operations.
+        operations: Vec<String>,
+    },
+    /// Operations that are mostly the recorder's own cost on a side; where they
+    /// are so on both, they are left out of the verdicts.
+    MostlyRecording {
+        /// The operations.
+        operations: Vec<String>,
+    },
+    /// Operations that failed, or have no samples.
+    Failed {
+        /// The sides on which they did.
+        sides: Vec<Side>,
+        /// The operations.
+        operations: Vec<String>,
+    },
+    /// The same name, device and size, but not the same work.
+    OtherWork {
+        /// The operation.
+        operation: String,
+        /// What differs: `workload`, `items`, `bytes`, `flops`.
+        what: &'static str,
+        /// As the baseline has it.
+        baseline: String,
+        /// As the current side has it.
+        current: String,
+    },
+    /// The clock differs: its source, or its steps by more than twice.
+    Clock {
+        /// The baseline's.
+        baseline: String,
+        /// The current side's.
+        current: String,
+    },
+    /// The machine differs: processor, cores, system, or a GPU that operations ran
+    /// on, or its driver.
+    OtherMachine {
+        /// What of it, in words.
+        what: String,
+        /// The baseline's.
+        baseline: String,
+        /// The current side's.
+        current: String,
+    },
+    /// The build profile differs. That the revision does is normal.
+    OtherBuild {
+        /// The baseline's.
+        baseline: String,
+        /// The current side's.
+        current: String,
+    },
+    /// The profiles of one side are not of one machine and build.
+    Mixed {
+        /// The side.
+        side: Side,
+        /// What differs among them, in words.
+        what: String,
+    },
+    /// Measuring was cut short.
+    Interrupted {
+        /// The side.
+        side: Side,
+    },
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OneRun { side, operations } => write!(
+                f,
+                "one run on the {side} of {}: how much runs differ is unknown; measure with `--runs 5`, or give the noise",
+                Named(operations)
+            ),
+            Self::FewRuns {
+                side,
+                runs,
+                operations,
+            } => write!(
+                f,
+                "only {runs} runs on the {side} of {}: intervals are wide; {ENOUGH_RUNS} runs or more are better",
+                Named(operations)
+            ),
+            Self::FewSamples {
+                side,
+                samples,
+                operations,
+            } => write!(
+                f,
+                "as few as {samples} sample(s) in a run on the {side} of {}: {ENOUGH_SAMPLES} or more are better",
+                Named(operations)
+            ),
+            Self::NearClock { side, operations } => write!(
+                f,
+                "near the clock's resolution on the {side}: {}; measure more work in a call",
+                Named(operations)
+            ),
+            Self::MostlyRecording { operations } => write!(
+                f,
+                "mostly the recorder's own cost: {}; record the caller instead",
+                Named(operations)
+            ),
+            Self::Failed { sides, operations } => {
+                let sides: Vec<String> = sides.iter().map(ToString::to_string).collect();
+                write!(
+                    f,
+                    "failed, or without samples, on the {}: {}",
+                    sides.join(" and the "),
+                    Named(operations)
+                )
+            }
+            Self::OtherWork {
+                operation,
+                what,
+                baseline,
+                current,
+            } => write!(
+                f,
+                "{operation} is not the same work: {what} was {baseline} and is {current}"
+            ),
+            Self::Clock { baseline, current } => {
+                write!(f, "another clock: it was {baseline} and is {current}")
+            }
+            Self::OtherMachine {
+                what,
+                baseline,
+                current,
+            } => write!(
+                f,
+                "another machine: {what} was {baseline} and is {current}; differences may be the machine's"
+            ),
+            Self::OtherBuild { baseline, current } => write!(
+                f,
+                "another build profile: it was {baseline} and is {current}; build both sides alike"
+            ),
+            Self::Mixed { side, what } => write!(
+                f,
+                "the profiles of the {side} differ in {what}: their runs are not of one machine and build"
+            ),
+            Self::Interrupted { side } => write!(
+                f,
+                "measuring the {side} was interrupted: not all that was asked for is in it"
+            ),
+        }
+    }
+}
+
+/// The first few operations, and how many more there are.
+struct Named<'a>(&'a [String]);
+
+impl fmt::Display for Named<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = self.0.len().min(MOST_NAMED);
+        f.write_str(&self.0[..shown].join("; "))?;
+        match self.0.len() - shown {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
+    }
+}
+
+/// A clock in words.
+pub(super) fn clock(source: &str, resolution_ns: f64) -> String {
+    format!("{source} in steps of {}", unit::time(resolution_ns))
+}

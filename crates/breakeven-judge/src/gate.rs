@@ -1,0 +1,244 @@
+//! From a comparison and a policy to a verdict on the whole, with its reasons.
+
+use std::fmt;
+
+use breakeven_profile::unit;
+use serde::Serialize;
+
+use crate::budget::Standing;
+use crate::compare::{ChangeType, OperationComparison, ProfilerComparison};
+
+/// What is let pass.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// Operations of the baseline may be missing on the current side.
+    pub allow_missing: bool,
+    /// Operations may be inconclusive.
+    pub allow_inconclusive: bool,
+}
+
+/// How a gate ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Nothing became worse, as far as noise lets tell.
+    Passed,
+    /// Some operations cannot be told.
+    Inconclusive,
+    /// The sides do not match: operations are missing, or a limit holds nothing.
+    Mismatched,
+    /// Something became worse, failed, or is over its budget.
+    Failed,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Passed => "passed",
+            Self::Inconclusive => "inconclusive",
+            Self::Mismatched => "mismatched",
+            Self::Failed => "failed",
+        })
+    }
+}
+
+/// Why a gate does not pass. Operations are named as in "conv2d on cpu, size 65536".
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Reason {
+    /// An operation became worse.
+    Regression {
+        /// The operation.
+        operation: String,
+        /// Current over baseline of the judged metric; `None` from or to zero.
+        ratio: Option<f64>,
+    },
+    /// An operation failed that did not fail in the baseline.
+    Failed {
+        /// The operation.
+        operation: String,
+    },
+    /// An operation is over its budget.
+    OverBudget {
+        /// The operation.
+        operation: String,
+        /// Its mean, ns.
+        mean_ns: f64,
+        /// Its budget, ns.
+        max_ns: f64,
+    },
+    /// A budget or a relative limit holds nothing.
+    IdleBudget {
+        /// What it is for.
+        budget: String,
+        /// True where there is such an operation, which failed.
+        failed: bool,
+    },
+    /// An operation of the baseline is missing.
+    Missing {
+        /// The operation.
+        operation: String,
+    },
+    /// An operation cannot be told.
+    Inconclusive {
+        /// The operation.
+        operation: String,
+        /// Runs on each side that would settle it.
+        runs_needed: Option<u64>,
+    },
+    /// No operation was judged at all.
+    NothingJudged,
+}
+
+impl Reason {
+    /// How a gate ends for this reason alone.
+    pub fn outcome(&self) -> Outcome {
+        match self {
+            Self::Regression { .. } | Self::Failed { .. } | Self::OverBudget { .. } => {
+                Outcome::Failed
+            }
+            Self::IdleBudget { failed: true, .. } => Outcome::Failed,
+            Self::IdleBudget { .. } | Self::Missing { .. } => Outcome::Mismatched,
+            Self::Inconclusive { .. } | Self::NothingJudged => Outcome::Inconclusive,
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Regression { operation, ratio } => match ratio {
+                Some(ratio) => {
+                    let change = unit::percent(ratio - 1.0);
+                    let sign = if *ratio > 1.0 { "+" } else { "" };
+                    write!(f, "{operation}: regression of {sign}{change}")
+                }
+                None => write!(f, "{operation}: regression, one side is zero"),
+            },
+            Self::Failed { operation } => write!(f, "{operation}: failed"),
+            Self::OverBudget {
+                operation,
+                mean_ns,
+                max_ns,
+            } => write!(
+                f,
+                "{operation}: mean of {} is over its budget of {}",
+                unit::time(*mean_ns),
+                unit::time(*max_ns)
+            ),
+            Self::IdleBudget { budget, failed } => {
+                let why = match failed {
+                    true => "the operation failed",
+                    false => "there is no such operation to hold it against",
+                };
+                write!(f, "the limit of {budget} holds nothing: {why}")
+            }
+            Self::Missing { operation } => write!(
+                f,
+                "{operation}: missing on the current side (--allow-missing lets it pass)"
+            ),
+            Self::Inconclusive {
+                operation,
+                runs_needed,
+            } => match runs_needed {
+                Some(runs) => write!(
+                    f,
+                    "{operation}: inconclusive; {runs} runs a side might settle it"
+                ),
+                None => write!(f, "{operation}: inconclusive"),
+            },
+            Self::NothingJudged => f.write_str("no operation was judged"),
+        }
+    }
+}
+
+/// A verdict on the whole: the worst outcome of its reasons.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Verdict {
+    /// How the gate ends.
+    pub outcome: Outcome,
+    /// Why, the worst first; empty where it passed.
+    pub reasons: Vec<Reason>,
+}
+
+impl Verdict {
+    fn of(mut reasons: Vec<Reason>) -> Self {
+        reasons.sort_by_key(|reason| std::cmp::Reverse(reason.outcome()));
+        let worst = reasons.first().map(Reason::outcome);
+        Self {
+            outcome: worst.unwrap_or(Outcome::Passed),
+            reasons,
+        }
+    }
+}
+
+/// Holds a comparison against a policy. A failure goes before a mismatch, and
+/// that before what is inconclusive.
+pub fn gate(comparison: &ProfilerComparison, policy: Policy) -> Verdict {
+    let mut reasons: Vec<Reason> = comparison
+        .by_weight()
+        .into_iter()
+        .filter_map(|operation| reason(operation, policy))
+        .collect();
+    if !comparison.operations.iter().any(is_judged) && !policy.allow_inconclusive {
+        reasons.push(Reason::NothingJudged);
+    }
+    reasons.extend(budget_reasons(comparison));
+    Verdict::of(reasons)
+}
+
+/// The verdict of the budgets alone, for a comparison that only reports.
+pub fn hold_budgets(comparison: &ProfilerComparison) -> Verdict {
+    Verdict::of(budget_reasons(comparison))
+}
+
+fn is_judged(operation: &OperationComparison) -> bool {
+    use ChangeType::{Improvement, NoChange, Regression};
+    matches!(operation.change_type, Regression | Improvement | NoChange)
+}
+
+fn reason(operation: &OperationComparison, policy: Policy) -> Option<Reason> {
+    let name = operation.name();
+    if operation.failed {
+        return Some(Reason::Failed { operation: name });
+    }
+    match operation.change_type {
+        ChangeType::Regression => Some(Reason::Regression {
+            operation: name,
+            ratio: operation.ratio,
+        }),
+        ChangeType::Removed if !policy.allow_missing => Some(Reason::Missing { operation: name }),
+        ChangeType::Inconclusive if !policy.allow_inconclusive && !operation.is_left_out() => {
+            Some(Reason::Inconclusive {
+                operation: name,
+                runs_needed: operation.runs_needed,
+            })
+        }
+        ChangeType::Removed
+        | ChangeType::Inconclusive
+        | ChangeType::Improvement
+        | ChangeType::New
+        | ChangeType::NoChange => None,
+    }
+}
+
+fn budget_reasons(comparison: &ProfilerComparison) -> Vec<Reason> {
+    let over = comparison
+        .budgets
+        .iter()
+        .filter(|held| held.standing == Standing::Over)
+        .map(|held| Reason::OverBudget {
+            operation: held.name(),
+            mean_ns: held.mean_ns,
+            max_ns: held.max_ns,
+        });
+    let idle = comparison
+        .idle_budgets
+        .iter()
+        .map(|idle| Reason::IdleBudget {
+            budget: idle.budget.clone(),
+            failed: idle.failed,
+        });
+    over.chain(idle).collect()
+}

@@ -1,0 +1,147 @@
+//! In what two environments differ, as far as both tell.
+
+use std::fmt;
+
+use super::{Environment, Gpu};
+
+/// A part of the machine or the build.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Part {
+    /// The operating system.
+    System,
+    /// The instruction set architecture.
+    Architecture,
+    /// The processor's model.
+    Processor,
+    /// Hardware threads of the machine.
+    Cores,
+    /// Hardware threads that the process may use.
+    UsableCores,
+    /// The name of the GPU behind an id.
+    GpuName(String),
+    /// The driver of the GPU behind an id.
+    GpuDriver(String),
+    /// What the clock reads.
+    ClockSource,
+    /// `release` or `debug`.
+    BuildProfile,
+    /// Version-control revision of the measured program.
+    Revision,
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::System => f.write_str("operating system"),
+            Self::Architecture => f.write_str("architecture"),
+            Self::Processor => f.write_str("processor"),
+            Self::Cores => f.write_str("cores"),
+            Self::UsableCores => f.write_str("usable cores"),
+            Self::GpuName(device) => write!(f, "GPU behind {device}"),
+            Self::GpuDriver(device) => write!(f, "driver of {device}"),
+            Self::ClockSource => f.write_str("clock"),
+            Self::BuildProfile => f.write_str("build profile"),
+            Self::Revision => f.write_str("revision"),
+        }
+    }
+}
+
+/// One part in which two environments differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// What differs.
+    pub part: Part,
+    /// As the first environment has it.
+    pub first: String,
+    /// As the second has it.
+    pub second: String,
+}
+
+impl Environment {
+    /// What of the machine and the build is known in both and not the same. Of the
+    /// clock only its source: its cost and steps are measured anew at every start.
+    pub fn differences(&self, other: &Self) -> Vec<Difference> {
+        let mut found = Vec::new();
+        let mut differ = |part, first: Option<String>, second: Option<String>| {
+            if let (Some(first), Some(second)) = (first, second)
+                && first != second
+            {
+                found.push(Difference {
+                    part,
+                    first,
+                    second,
+                });
+            }
+        };
+        differ(Part::System, self.os.clone(), other.os.clone());
+        differ(Part::Architecture, self.arch.clone(), other.arch.clone());
+        if let (Some(cpu), Some(others)) = (&self.cpu, &other.cpu) {
+            differ(Part::Processor, cpu.model.clone(), others.model.clone());
+            let text = |cores: Option<u64>| cores.map(|cores| cores.to_string());
+            let (cores, others_cores) = (cpu.logical_cores, others.logical_cores);
+            differ(Part::Cores, text(cores), text(others_cores));
+            let text = |cores: Option<f64>| cores.map(|cores| cores.to_string());
+            let (usable, others_usable) = (cpu.usable_cores, others.usable_cores);
+            differ(Part::UsableCores, text(usable), text(others_usable));
+        }
+        for gpu in &self.gpus {
+            let same = |other: &&Gpu| other.id == gpu.id;
+            let Some(others) = other.gpus.iter().find(same) else {
+                continue;
+            };
+            let (name, driver) = (&others.name, &others.driver);
+            let id = || gpu.id.clone();
+            differ(Part::GpuName(id()), gpu.name.clone(), name.clone());
+            differ(Part::GpuDriver(id()), gpu.driver.clone(), driver.clone());
+        }
+        let source = |environment: &Self| {
+            let clock = environment.clock.as_ref();
+            clock.map(|clock| clock.source.clone())
+        };
+        differ(Part::ClockSource, source(self), source(other));
+        let (build, others_build) = (&self.build_profile, &other.build_profile);
+        differ(Part::BuildProfile, build.clone(), others_build.clone());
+        differ(
+            Part::Revision,
+            self.revision.clone(),
+            other.revision.clone(),
+        );
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Cpu;
+    use super::*;
+
+    fn environment(model: Option<&str>, driver: &str) -> Environment {
+        Environment {
+            cpu: model.map(|model| Cpu {
+                model: Some(model.to_owned()),
+                ..Cpu::default()
+            }),
+            gpus: vec![Gpu {
+                id: "cuda:0".to_owned(),
+                driver: Some(driver.to_owned()),
+                ..Gpu::default()
+            }],
+            ..Environment::default()
+        }
+    }
+
+    #[test]
+    fn only_what_both_know_can_differ() {
+        let old = environment(Some("A"), "1");
+        assert_eq!(old.differences(&old), []);
+        assert_eq!(old.differences(&environment(None, "1")), []);
+        assert_eq!(old.differences(&Environment::default()), []);
+        let parts: Vec<String> = old
+            .differences(&environment(Some("B"), "2"))
+            .iter()
+            .map(|found| format!("{}: {} {}", found.part, found.first, found.second))
+            .collect();
+        assert_eq!(parts, ["processor: A B", "driver of cuda:0: 1 2"]);
+    }
+}

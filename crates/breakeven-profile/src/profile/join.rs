@@ -1,0 +1,228 @@
+//! Several profiles of one program on one machine, made into one.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use super::{
+    BreakEven, Clock, Difference, Environment, Evidence, Operation, OperationKey, Profile,
+    RecorderCost, Stack,
+};
+
+/// Why profiles cannot be made into one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum JoinError {
+    /// There is no profile.
+    #[error("there is no profile to join; give at least one")]
+    Nothing,
+    /// A profile is of another machine or build than the first.
+    #[error(
+        "profile {number} differs from the first in its {}: {} there, {} here; join what was measured on one machine with one build",
+        difference.part, difference.first, difference.second
+    )]
+    OtherEnvironment {
+        /// Which profile, counted from 1.
+        number: usize,
+        /// In what it differs.
+        difference: Difference,
+    },
+    /// An operation of the same name, device and size is other work.
+    #[error(
+        "profile {number}: {operation} is not the same work: {what} is {second}, and was {first}; give it another name or size"
+    )]
+    OtherWork {
+        /// Which profile, counted from 1.
+        number: usize,
+        /// The operation, as in "conv2d on cpu, size 65536".
+        operation: String,
+        /// What differs: `workload`, `items`, `bytes`, `flops`.
+        what: &'static str,
+        /// As it was before.
+        first: String,
+        /// As this profile has it.
+        second: String,
+    },
+}
+
+impl Profile {
+    /// One profile with the runs of all, operation by operation, in the order
+    /// given.
+    ///
+    /// A profile that differs in machine, driver, clock or build is an error, not
+    /// a warning: the joined profile has room for one environment only, which
+    /// would be wrong for half of its runs in every later comparison. What is
+    /// measured anew at each start is taken from the first profile that has it
+    /// (peaks, break-even sizes), or at its worst (the clock's steps, the
+    /// recorder's cost). Call paths are added up. A timeline is one process's, so
+    /// only a single profile keeps it.
+    ///
+    /// # Errors
+    ///
+    /// [`JoinError`].
+    pub fn join(profiles: impl IntoIterator<Item = Self>) -> Result<Self, JoinError> {
+        let mut profiles = profiles.into_iter();
+        let mut joined = profiles.next().ok_or(JoinError::Nothing)?;
+        let mut index: HashMap<OperationKey, usize> = (0..)
+            .zip(&joined.operations)
+            .map(|(at, operation)| (operation.key(), at))
+            .collect();
+        for (number, profile) in (2..).zip(profiles) {
+            let mut differences = joined.environment.differences(&profile.environment);
+            if !differences.is_empty() {
+                let difference = differences.swap_remove(0);
+                return Err(JoinError::OtherEnvironment { number, difference });
+            }
+            for operation in profile.operations {
+                match index.get(&operation.key()) {
+                    Some(at) => joined.operations[*at].append(operation, number)?,
+                    None => {
+                        index.insert(operation.key(), joined.operations.len());
+                        joined.operations.push(operation);
+                    }
+                }
+            }
+            joined.environment.fill_from(profile.environment);
+            joined.interrupted |= profile.interrupted;
+            // RFC 3339 in UTC sorts as text.
+            joined.created = match (joined.created.take(), profile.created) {
+                (Some(first), Some(second)) => Some(first.min(second)),
+                (first, second) => first.or(second),
+            };
+            joined.generator = joined.generator.take().or(profile.generator);
+            joined.evidence.fill_from(profile.evidence);
+            joined.add_stacks(profile.stacks);
+            joined.timeline = None;
+        }
+        Ok(joined)
+    }
+
+    fn add_stacks(&mut self, stacks: Vec<Stack>) {
+        let mut index: HashMap<Vec<String>, usize> = (0..)
+            .zip(&self.stacks)
+            .map(|(at, stack)| (stack.frames.clone(), at))
+            .collect();
+        for stack in stacks {
+            let next = self.stacks.len();
+            match index.entry(stack.frames.clone()) {
+                Entry::Occupied(known) => {
+                    let known = &mut self.stacks[*known.get()];
+                    known.calls = known.calls.saturating_add(stack.calls);
+                    known.total_ns = known.total_ns.saturating_add(stack.total_ns);
+                    known.self_ns = known.self_ns.saturating_add(stack.self_ns);
+                }
+                Entry::Vacant(new) => {
+                    new.insert(next);
+                    self.stacks.push(stack);
+                }
+            }
+        }
+    }
+}
+
+impl Evidence {
+    /// Takes what was not measured here.
+    fn fill_from(&mut self, other: Self) {
+        for peak in other.peaks {
+            if !self.peaks.iter().any(|known| known.device == peak.device) {
+                self.peaks.push(peak);
+            }
+        }
+        for found in other.break_even {
+            let same = |known: &BreakEven| {
+                (&known.operation, &known.device, &known.over)
+                    == (&found.operation, &found.device, &found.over)
+            };
+            if !self.break_even.iter().any(same) {
+                self.break_even.push(found);
+            }
+        }
+    }
+}
+
+impl Operation {
+    /// Adds the runs of the same operation from another profile.
+    fn append(&mut self, mut other: Self, number: usize) -> Result<(), JoinError> {
+        if let Some((what, first, second)) = self.other_work(&other) {
+            return Err(JoinError::OtherWork {
+                number,
+                operation: self.key().to_string(),
+                what,
+                first,
+                second,
+            });
+        }
+        if self.memory_bytes != other.memory_bytes {
+            // Each run keeps what its own profile told of it.
+            for operation in [&mut *self, &mut other] {
+                for run in &mut operation.runs {
+                    run.memory_bytes = run.memory_bytes.or(operation.memory_bytes);
+                }
+            }
+        }
+        self.memory_bytes = self.memory_bytes.max(other.memory_bytes);
+        self.workload = self.workload.take().or(other.workload);
+        self.items = self.items.or(other.items);
+        self.bytes = self.bytes.or(other.bytes);
+        self.flops = self.flops.or(other.flops);
+        self.gpu_use = self.gpu_use.or(other.gpu_use);
+        self.failure = self.failure.take().or(other.failure);
+        for (name, value) in other.attributes {
+            self.attributes.entry(name).or_insert(value);
+        }
+        self.runs.append(&mut other.runs);
+        Ok(())
+    }
+
+    /// The first of what both tell of a call's work and do not tell alike: what it
+    /// is, here, there.
+    pub fn other_work(&self, other: &Self) -> Option<(&'static str, String, String)> {
+        let count = |count: Option<u64>| count.map(|count| count.to_string());
+        [
+            ("workload", self.workload.clone(), other.workload.clone()),
+            ("items", count(self.items), count(other.items)),
+            ("bytes", count(self.bytes), count(other.bytes)),
+            ("flops", count(self.flops), count(other.flops)),
+        ]
+        .into_iter()
+        .find_map(|(what, first, second)| {
+            let (first, second) = first.zip(second)?;
+            (first != second).then_some((what, first, second))
+        })
+    }
+}
+
+impl Environment {
+    /// Takes what is unknown here from an environment that does not differ.
+    fn fill_from(&mut self, other: Self) {
+        self.os = self.os.take().or(other.os);
+        self.arch = self.arch.take().or(other.arch);
+        self.cpu = self.cpu.take().or(other.cpu);
+        for gpu in other.gpus {
+            if !self.gpus.iter().any(|known| known.id == gpu.id) {
+                self.gpus.push(gpu);
+            }
+        }
+        self.clock = match (self.clock.take(), other.clock) {
+            (Some(first), Some(second)) => Some(Clock {
+                read_ns: first.read_ns.max(second.read_ns),
+                resolution_ns: first.resolution_ns.max(second.resolution_ns),
+                ..first
+            }),
+            (first, second) => first.or(second),
+        };
+        self.recorder = match (self.recorder, other.recorder) {
+            (Some(first), Some(second)) => Some(RecorderCost {
+                guard_ns: first.guard_ns.max(second.guard_ns),
+                inside_ns: first.inside_ns.max(second.inside_ns),
+            }),
+            (first, second) => first.or(second),
+        };
+        self.revision = self.revision.take().or(other.revision);
+        self.build_profile = self.build_profile.take().or(other.build_profile);
+        // Containers on one machine have names of their own.
+        self.host = self
+            .host
+            .take()
+            .filter(|host| other.host.as_ref() == Some(host));
+    }
+}

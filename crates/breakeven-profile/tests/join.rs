@@ -1,0 +1,192 @@
+//! Several profiles made into one.
+
+use breakeven_profile::file;
+use breakeven_profile::profile::{
+    Clock, Cpu, Environment, Failure, JoinError, Operation, Peak, Profile, Run, Stack, Timeline,
+};
+
+fn operation(name: &str, samples_ns: &[u64]) -> Operation {
+    let mut operation = Operation::new(name, "cpu");
+    operation.runs.push(Run {
+        samples_ns: samples_ns.to_vec(),
+        ..Run::default()
+    });
+    operation
+}
+
+fn profile(operations: impl IntoIterator<Item = Operation>) -> Profile {
+    Profile {
+        operations: operations.into_iter().collect(),
+        ..Profile::default()
+    }
+}
+
+fn on(environment: Environment) -> Profile {
+    Profile {
+        environment,
+        ..profile([operation("f", &[1])])
+    }
+}
+
+#[test]
+fn runs_stay_apart_and_in_order() {
+    let mut other_size = operation("f", &[9]);
+    other_size.size = Some(2);
+    let joined = Profile::join([
+        profile([operation("f", &[1, 2]), operation("g", &[3])]),
+        profile([other_size, operation("f", &[4])]),
+        profile([operation("h", &[5]), operation("f", &[6])]),
+    ])
+    .unwrap();
+    let all: Vec<(String, Vec<&[u64]>)> = joined
+        .operations
+        .iter()
+        .map(|operation| {
+            let runs = operation.runs.iter();
+            let samples = runs.map(|run| &run.samples_ns[..]).collect();
+            (operation.key().to_string(), samples)
+        })
+        .collect();
+    assert_eq!(
+        all,
+        [
+            ("f on cpu".to_owned(), vec![&[1, 2][..], &[4], &[6]]),
+            ("g on cpu".to_owned(), vec![&[3]]),
+            ("f on cpu, size 2".to_owned(), vec![&[9]]),
+            ("h on cpu".to_owned(), vec![&[5]]),
+        ]
+    );
+    let mut written = Vec::new();
+    file::write_to(&joined, &mut written).unwrap();
+    assert_eq!(file::read_from(&written[..], "joined").unwrap(), joined);
+}
+
+#[test]
+fn one_profile_is_itself() {
+    let one = Profile {
+        timeline: Some(Timeline::default()),
+        created: Some("2026-01-02T00:00:00Z".to_owned()),
+        ..profile([operation("f", &[1])])
+    };
+    assert_eq!(Profile::join([one.clone()]), Ok(one));
+    assert_eq!(Profile::join([]), Err(JoinError::Nothing));
+}
+
+#[test]
+fn what_is_told_of_the_whole() {
+    let with = |created: &str, interrupted| Profile {
+        created: Some(created.to_owned()),
+        interrupted,
+        timeline: Some(Timeline::default()),
+        stacks: vec![Stack {
+            frames: vec!["f".to_owned()],
+            calls: 2,
+            total_ns: 10,
+            self_ns: 4,
+        }],
+        ..profile([operation("f", &[1])])
+    };
+    let mut second = with("2026-01-01T00:00:00Z", true);
+    second.evidence.peaks.push(Peak {
+        device: "cpu".to_owned(),
+        ..Peak::default()
+    });
+    second.operations[0].failure = Some(Failure {
+        kind: "crash".to_owned(),
+        message: "signal 11".to_owned(),
+    });
+    let joined = Profile::join([with("2026-01-02T00:00:00Z", false), second]).unwrap();
+    assert_eq!(joined.created.as_deref(), Some("2026-01-01T00:00:00Z"));
+    assert!(joined.interrupted);
+    assert_eq!(joined.timeline, None);
+    let stack = &joined.stacks[..];
+    assert!(matches!(stack, [one] if (one.calls, one.total_ns, one.self_ns) == (4, 20, 8)));
+    assert!(joined.peak("cpu").is_some());
+    assert!(joined.operations[0].failure.is_some());
+}
+
+#[test]
+fn memory_stays_with_its_run() {
+    let with = |memory_bytes| {
+        let mut operation = operation("f", &[1]);
+        operation.memory_bytes = memory_bytes;
+        profile([operation])
+    };
+    let memory = |profiles: Vec<Profile>| {
+        let joined = Profile::join(profiles).unwrap();
+        let runs = joined.operations[0].runs.iter();
+        let of_runs: Vec<_> = runs.map(|run| run.memory_bytes).collect();
+        (joined.operations[0].memory_bytes, of_runs)
+    };
+    assert_eq!(
+        memory(vec![with(Some(8)), with(Some(9)), with(None)]),
+        (Some(9), vec![Some(8), Some(9), None])
+    );
+    let same = vec![with(Some(8)), with(Some(8))];
+    assert_eq!(memory(same), (Some(8), vec![None, None]));
+}
+
+#[test]
+fn the_clock_is_taken_at_its_worst() {
+    let clock = |read_ns, resolution_ns| {
+        on(Environment {
+            clock: Some(Clock {
+                source: "tsc".to_owned(),
+                read_ns,
+                resolution_ns,
+            }),
+            ..Environment::default()
+        })
+    };
+    let joined = Profile::join([clock(10.0, 2.0), clock(8.0, 3.0)]).unwrap();
+    let clock = joined.environment.clock.unwrap();
+    assert_eq!((clock.read_ns, clock.resolution_ns), (10.0, 3.0));
+}
+
+#[test]
+fn another_machine_or_build_is_refused() {
+    let machine = |model: &str, revision: &str| {
+        on(Environment {
+            cpu: Some(Cpu {
+                model: Some(model.to_owned()),
+                ..Cpu::default()
+            }),
+            revision: Some(revision.to_owned()),
+            ..Environment::default()
+        })
+    };
+    assert!(Profile::join([machine("A", "1"), machine("A", "1")]).is_ok());
+    let refused = |second| Profile::join([machine("A", "1"), second]).unwrap_err();
+    assert_eq!(
+        refused(machine("B", "1")).to_string(),
+        "profile 2 differs from the first in its processor: A there, B here; \
+         join what was measured on one machine with one build"
+    );
+    assert_eq!(
+        refused(machine("A", "2")).to_string(),
+        "profile 2 differs from the first in its revision: 1 there, 2 here; \
+         join what was measured on one machine with one build"
+    );
+    // What the first does not know, the second may tell, and the third not gainsay.
+    let unknown = on(Environment::default());
+    let error = Profile::join([unknown, machine("A", "1"), machine("B", "1")]).unwrap_err();
+    assert!(matches!(
+        error,
+        JoinError::OtherEnvironment { number: 3, .. }
+    ));
+}
+
+#[test]
+fn other_work_is_refused() {
+    let with = |bytes| {
+        let mut operation = operation("f", &[1]);
+        operation.bytes = Some(bytes);
+        profile([operation])
+    };
+    let error = Profile::join([with(8), with(9)]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "profile 2: f on cpu is not the same work: bytes is 9, and was 8; \
+         give it another name or size"
+    );
+}
