@@ -6,13 +6,20 @@ use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod baseline;
+mod compare;
+
+pub(crate) use baseline::{AcceptArgs, BaselineCommand};
+pub(crate) use compare::{CompareArgs, CompareFormat};
+
 /// Runs each batch of work where it pays (CPU, GPU or both), measures it, and
 /// judges what was measured.
 #[derive(Debug, Parser)]
 #[command(name = "breakeven", version, propagate_version = true)]
 #[command(
-    after_help = "Exit codes: 0 done, 1 work failed or a budget was passed, 2 wrong use or \
-                        unreadable input, 130 interrupted."
+    after_help = "Exit codes: 0 done or passed, 1 a regression, work that failed or a budget \
+                        that was passed, 2 wrong use, unreadable or mismatched input, 3 \
+                        inconclusive, 130 interrupted."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -27,6 +34,11 @@ pub(crate) enum Command {
     Devices(DevicesArgs),
     /// Print the tables of a profile file
     Show(ShowArgs),
+    /// Compare two profiles: what became slower, what faster, what cannot be told
+    Compare(CompareArgs),
+    /// Keep the profile that others are compared against
+    #[command(subcommand)]
+    Baseline(BaselineCommand),
     /// Measure what the parent process asks for on stdin
     #[command(hide = true)]
     Worker,

@@ -7,10 +7,12 @@ use std::process::ExitCode;
 pub enum Exit {
     /// Done, or passed.
     Done,
-    /// Work that failed, or a budget that was passed.
+    /// A regression, work that failed, or a budget that was passed.
     Failed,
-    /// Wrong use or unreadable input.
+    /// Wrong use, unreadable or mismatched input.
     WrongUse,
+    /// Noise does not let tell.
+    Inconclusive,
     /// Interrupted; what was measured has been kept.
     Interrupted,
 }
@@ -21,6 +23,7 @@ pub fn code(exit: Exit) -> ExitCode {
         Exit::Done => 0,
         Exit::Failed => 1,
         Exit::WrongUse => 2,
+        Exit::Inconclusive => 3,
         Exit::Interrupted => 130,
     })
 }

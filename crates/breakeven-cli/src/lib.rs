@@ -18,7 +18,7 @@ use std::io::Write;
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use args::{Cli, Command};
+use args::{BaselineCommand, Cli, Command};
 use exit::Exit;
 
 /// Runs the command line `args` (the program's name first).
@@ -48,6 +48,8 @@ pub fn run(
         Command::Profile(args) => commands::profile::run(args, out, err),
         Command::Devices(args) => commands::devices::run(args, out, err),
         Command::Show(args) => commands::show::run(args, out, err),
+        Command::Compare(args) => commands::compare::run(args, out),
+        Command::Baseline(BaselineCommand::Accept(args)) => commands::accept::run(args, out),
         Command::Worker => worker::own_channel(out)
             .and_then(|mut channel| worker::run(std::io::stdin().lock(), &mut *channel)),
     };

@@ -163,6 +163,27 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// Hands over every text that a file had a say in.
+    pub fn each_text(&mut self, mut change: impl FnMut(&mut String)) {
+        for reason in &mut self.reasons {
+            match reason {
+                Reason::Regression {
+                    operation: text, ..
+                }
+                | Reason::Failed { operation: text }
+                | Reason::OverBudget {
+                    operation: text, ..
+                }
+                | Reason::IdleBudget { budget: text, .. }
+                | Reason::Missing { operation: text }
+                | Reason::Inconclusive {
+                    operation: text, ..
+                } => change(text),
+                Reason::NothingJudged => {}
+            }
+        }
+    }
+
     fn of(mut reasons: Vec<Reason>) -> Self {
         reasons.sort_by_key(|reason| std::cmp::Reverse(reason.outcome()));
         let worst = reasons.first().map(Reason::outcome);
@@ -181,10 +202,11 @@ pub fn gate(comparison: &ProfilerComparison, policy: Policy) -> Verdict {
         .into_iter()
         .filter_map(|operation| reason(operation, policy))
         .collect();
-    if !comparison.operations.iter().any(is_judged) && !policy.allow_inconclusive {
+    reasons.extend(budget_reasons(comparison));
+    let nothing_judged = !comparison.operations.iter().any(is_judged);
+    if reasons.is_empty() && nothing_judged && !policy.allow_inconclusive {
         reasons.push(Reason::NothingJudged);
     }
-    reasons.extend(budget_reasons(comparison));
     Verdict::of(reasons)
 }
 

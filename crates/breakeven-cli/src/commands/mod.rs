@@ -5,6 +5,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use breakeven_judge::Limits;
 
+pub(crate) mod accept;
+pub(crate) mod compare;
 pub(crate) mod devices;
 pub(crate) mod profile;
 pub(crate) mod show;

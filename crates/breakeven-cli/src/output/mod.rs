@@ -11,13 +11,14 @@ use breakeven_profile::profile::Profile;
 use crate::args::Format;
 use crate::exit::Exit;
 
+pub(crate) mod compare;
 mod csv;
 pub(crate) mod devices;
 mod environment;
 mod json;
 mod markdown;
 mod table;
-mod text;
+pub(crate) mod text;
 mod verdicts;
 
 /// Everything that is printed about a profile.
@@ -206,10 +207,7 @@ pub(crate) fn write(
         Format::Markdown => markdown::write(report, out),
         Format::Csv => csv::write(report, out),
     };
-    match printed.and_then(|()| Ok(out.flush()?)) {
-        Err(error) if !error.chain().any(is_closed_pipe) => return Err(error),
-        _ => {}
-    }
+    unless_closed(printed.and_then(|()| Ok(out.flush()?)))?;
     // Nobody may be left to tell.
     for note in report.notes.iter().filter(|_| format == Format::Csv) {
         let _ = writeln!(err, "{note}");
@@ -221,6 +219,14 @@ pub(crate) fn write(
         );
     }
     Ok(())
+}
+
+/// What printing came to, where a reader that has gone is no error.
+pub(crate) fn unless_closed(printed: Result<()>) -> Result<()> {
+    match printed {
+        Err(error) if !error.chain().any(is_closed_pipe) => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// True for a write to a pipe that nobody reads, however it is wrapped.

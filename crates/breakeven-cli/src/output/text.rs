@@ -110,7 +110,7 @@ pub(super) fn clipped_middle(text: &str, width: usize) -> String {
 
 /// Text from anyone's file without what a terminal would obey: control
 /// characters, and marks that turn the direction of writing.
-pub(super) fn shown(text: &mut String) {
+pub(crate) fn shown(text: &mut String) {
     let obeyed = |c: char| {
         c.is_control()
             || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -6,7 +6,6 @@ use breakeven_profile::unit;
 
 use super::comparison::{ChangeType, OperationComparison, ProfilerComparison};
 use super::metric::Metric;
-use super::options::Correction;
 use crate::budget::Standing;
 
 /// Rows of a table. With names and texts cut as below, tables and lists stay
@@ -29,9 +28,12 @@ impl ProfilerComparison {
     ///
     /// Those of the writer.
     pub fn write_markdown(&self, out: &mut dyn Write) -> io::Result<()> {
-        let summary = self.get_summary();
-        writeln!(out, "**{}**, by {}\n", summary.text(), self.metric)?;
-        writeln!(out, "{}", how(self))?;
+        writeln!(
+            out,
+            "**{}**, {}",
+            self.get_summary().text(),
+            self.how_text()
+        )?;
         let rows: Vec<&OperationComparison> = self
             .by_weight()
             .into_iter()
@@ -40,8 +42,8 @@ impl ProfilerComparison {
         if !rows.is_empty() {
             writeln!(
                 out,
-                "\n| verdict | operation | baseline | current | change | {} interval | p | runs | |",
-                level(self.alpha)
+                "\n| verdict | operation | baseline | current | change | {} | p | runs | |",
+                self.level_text()
             )?;
             writeln!(out, "|---|---|--:|--:|--:|--:|--:|--:|---|")?;
         }
@@ -82,24 +84,6 @@ pub fn write_list(title: &str, lines: Vec<String>, out: &mut dyn Write) -> io::R
         writeln!(out, "- … and {} more", lines.len() - MOST_LINES)?;
     }
     Ok(())
-}
-
-/// By what the verdicts are, in one line.
-fn how(comparison: &ProfilerComparison) -> String {
-    let correction = match comparison.correction {
-        Correction::BenjaminiHochberg => "corrected by Benjamini–Hochberg",
-        Correction::Holm => "corrected by Holm",
-        Correction::None => "not corrected for the number of operations",
-    };
-    format!(
-        "Threshold {}, false alarms {}, {correction}.",
-        unit::percent(comparison.threshold),
-        unit::percent(comparison.alpha)
-    )
-}
-
-fn level(alpha: f64) -> String {
-    unit::percent(1.0 - alpha)
 }
 
 fn row(operation: &OperationComparison, metric: Metric) -> String {

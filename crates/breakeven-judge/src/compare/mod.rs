@@ -46,6 +46,7 @@ mod print;
 mod row;
 mod sides;
 mod text;
+mod texts;
 mod verdict;
 mod warning;
 

@@ -3,9 +3,10 @@
 use breakeven_profile::profile::OperationKey;
 use breakeven_profile::unit;
 
-use super::comparison::{ChangeType, ComparisonSummary, OperationComparison};
+use super::comparison::{ChangeType, ComparisonSummary, OperationComparison, ProfilerComparison};
 use super::method::Method;
 use super::metric::Metric;
+use super::options::Correction;
 
 /// An operation with its device and size, as in "conv2d on cpu, size 65536". A
 /// GPU that is a program on the CPU is said to be one.
@@ -33,6 +34,30 @@ impl Metric {
             Self::Calls => unit::count(value),
             Self::Throughput => unit::per_s(value),
         }
+    }
+}
+
+impl ProfilerComparison {
+    /// By what the verdicts are, in one line.
+    pub fn how_text(&self) -> String {
+        let correction = match self.correction {
+            Correction::BenjaminiHochberg => "corrected by Benjamini–Hochberg",
+            Correction::Holm => "corrected by Holm",
+            Correction::None => "not corrected for the number of operations",
+        };
+        format!(
+            "by {}, threshold {}, false alarms {}, {correction}",
+            self.metric,
+            unit::percent(self.threshold),
+            unit::percent(self.alpha)
+        )
+    }
+
+    /// What the interval is: `95 % interval`.
+    pub fn level_text(&self) -> String {
+        // Ten digits are without what subtracting leaves.
+        let percent = ((1.0 - self.alpha) * 1e12).round() / 1e10;
+        format!("{percent} % interval")
     }
 }
 

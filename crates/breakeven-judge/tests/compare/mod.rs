@@ -1,8 +1,14 @@
 //! Comparisons of profiles that are made up, so that what must come out is known.
 
+mod doubts;
+mod errors;
+mod gate;
+mod laws;
+mod metrics;
+mod printed;
 mod verdicts;
 
-use breakeven_judge::compare::Options;
+use breakeven_judge::compare::{Metric, Options};
 use breakeven_judge::{ChangeType, OperationComparison, ProfilerComparison, compare};
 use breakeven_profile::profile::{Operation, Profile, Run};
 
@@ -58,6 +64,13 @@ pub(crate) fn one(baseline: &[u64], current: &[u64], options: &Options) -> Opera
     let mut comparison = compared(&of(baseline), &of(current), options);
     assert_eq!(comparison.operations.len(), 1);
     comparison.operations.remove(0)
+}
+
+pub(crate) fn judging(metric: Metric) -> Options {
+    Options {
+        metric,
+        ..Options::default()
+    }
 }
 
 /// The verdicts by name.

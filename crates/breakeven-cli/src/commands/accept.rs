@@ -1,0 +1,95 @@
+//! `breakeven baseline accept`: what was measured becomes the baseline.
+
+use std::io::Write;
+
+use anyhow::{Result, bail};
+use breakeven_judge::compare::Options;
+use breakeven_judge::gate::hold_budgets;
+use breakeven_judge::{CompareError, compare};
+use breakeven_profile::file;
+use breakeven_profile::profile::Profile;
+
+use super::compare::{distinct, harmless, read};
+use crate::args::{AcceptArgs, CompareFormat};
+use crate::exit::Exit;
+use crate::output::compare::{self as print, Report, Source};
+use crate::output::unless_closed;
+
+pub(crate) fn run(args: &AcceptArgs, out: &mut dyn Write) -> Result<Exit> {
+    if !args.dry_run {
+        file::check_writable(&args.baseline)?;
+    }
+    distinct(&args.current)?;
+    let current = Profile::join(read(&args.current)?).map_err(harmless)?;
+    check(&current, args.allow_interrupted).map_err(harmless)?;
+    let changes = match args.baseline.try_exists()? {
+        true => Some(changes(args, &current)?),
+        false => None,
+    };
+    if !args.dry_run {
+        // Before printing: a closed terminal must not keep the old baseline.
+        file::write(&current, &args.baseline)?;
+    }
+    unless_closed(write(args, changes, out))?;
+    Ok(Exit::Done)
+}
+
+/// Refuses what later runs could not be compared against.
+fn check(current: &Profile, allow_interrupted: bool) -> Result<()> {
+    if current.operations.is_empty() {
+        bail!("there are no operations in it; measure before accepting");
+    }
+    if current.interrupted && !allow_interrupted {
+        bail!("measuring was interrupted; measure again, or give --allow-interrupted");
+    }
+    for operation in &current.operations {
+        let key = operation.key();
+        if let Some(failure) = &operation.failure {
+            bail!(
+                "{key} failed: {}: {}; a baseline needs it measured",
+                failure.kind,
+                failure.message
+            );
+        }
+        if operation.samples_ns().next().is_none() {
+            bail!("{key} has no samples; a baseline needs it measured");
+        }
+    }
+    Ok(())
+}
+
+/// What changes against the existing baseline, or why that cannot be said.
+type Changes = Result<Report, CompareError>;
+
+fn changes(args: &AcceptArgs, current: &Profile) -> Result<Changes> {
+    let baseline = file::read(&args.baseline)?;
+    let (before, after) = (
+        std::slice::from_ref(&baseline),
+        std::slice::from_ref(current),
+    );
+    Ok(
+        compare(before, after, &Options::default()).map(|comparison| {
+            let verdict = hold_budgets(&comparison);
+            let sources = [
+                Source::of(std::slice::from_ref(&args.baseline), before),
+                Source::of(&args.current, after),
+            ];
+            Report::new(sources, comparison, verdict, false)
+        }),
+    )
+}
+
+fn write(args: &AcceptArgs, changes: Option<Changes>, out: &mut dyn Write) -> Result<()> {
+    let name = args.baseline.display();
+    match changes {
+        None => writeln!(out, "{name}: there was no baseline")?,
+        Some(Ok(report)) => print::write(&report, CompareFormat::Table, out)?,
+        Some(Err(why)) => writeln!(out, "not compared with the old baseline: {}", harmless(why))?,
+    }
+    match args.dry_run {
+        true => writeln!(out, "\n{name}: not written, as asked for")?,
+        false => writeln!(out, "\n{name}: written")?,
+    }
+    out.flush()?;
+    Ok(())
+}

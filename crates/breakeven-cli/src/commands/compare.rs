@@ -1,0 +1,122 @@
+//! `breakeven compare`: two sides of profiles, and a verdict for CI.
+
+use std::collections::HashSet;
+use std::fmt::Display;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Error, Result, bail};
+use breakeven_judge::compare::Options;
+use breakeven_judge::gate::hold_budgets;
+use breakeven_judge::{Outcome, Policy, compare, gate};
+use breakeven_profile::file;
+use breakeven_profile::profile::Profile;
+
+use crate::args::{CompareArgs, CompareFormat};
+use crate::exit::Exit;
+use crate::output::compare::{self as print, Report, Source};
+use crate::output::{text, unless_closed};
+
+pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
+    let limits = super::limits(args.budget.as_deref())?.unwrap_or_default();
+    if let Some(path) = &args.output {
+        file::check_writable(path)?;
+    }
+    let options = Options {
+        threshold: args.threshold,
+        alpha: args.alpha,
+        correction: args.correction.into(),
+        noise: args.noise,
+        plain_threshold: args.plain_threshold,
+        metric: args.metric.into(),
+        limits,
+    };
+    let (baseline, current) = sides(args)?;
+    let (before, after) = (read(&baseline)?, read(&current)?);
+    let comparison = compare(&before, &after, &options).map_err(harmless)?;
+    let policy = Policy {
+        allow_missing: args.allow_missing,
+        allow_inconclusive: args.allow_inconclusive,
+    };
+    let verdict = match args.gate {
+        true => gate(&comparison, policy),
+        // Budgets are held by whoever is given them.
+        false => hold_budgets(&comparison),
+    };
+    let report = Report::new(
+        [Source::of(&baseline, &before), Source::of(&current, &after)],
+        comparison,
+        verdict,
+        args.gate,
+    );
+    let printed = match &args.output {
+        None => print::write(&report, args.format, out),
+        Some(path) => {
+            // The file first: it must not hang on a closed terminal.
+            write_file(&report, args.format, path)?;
+            print::write(&report, CompareFormat::Table, out)
+        }
+    };
+    unless_closed(printed)?;
+    Ok(exit(report.verdict.outcome))
+}
+
+fn exit(outcome: Outcome) -> Exit {
+    match outcome {
+        Outcome::Passed => Exit::Done,
+        Outcome::Inconclusive => Exit::Inconclusive,
+        Outcome::Mismatched => Exit::WrongUse,
+        Outcome::Failed => Exit::Failed,
+    }
+}
+
+/// The files of both sides, none of them twice on one.
+fn sides(args: &CompareArgs) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
+    let side = |one: &Option<PathBuf>, more: &[PathBuf]| match one {
+        Some(one) => vec![one.clone()],
+        None => more.to_vec(),
+    };
+    let baseline = side(&args.baseline, &args.baselines);
+    let current = side(&args.current, &args.currents);
+    let (before, after) = (distinct(&baseline)?, distinct(&current)?);
+    // A gate that compares a file with itself would always pass.
+    match after.intersection(&before).next() {
+        Some(both) if args.gate => bail!(
+            "{} is on both sides; name the baseline and the new profile",
+            both.display()
+        ),
+        _ => Ok((baseline, current)),
+    }
+}
+
+/// The files behind the paths; the same runs twice would look like less noise.
+pub(super) fn distinct(paths: &[PathBuf]) -> Result<HashSet<PathBuf>> {
+    let mut files = HashSet::new();
+    for path in paths {
+        // What cannot be found is told when it is read.
+        let behind = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+        if !files.insert(behind) {
+            bail!("{} is named twice on one side", path.display());
+        }
+    }
+    Ok(files)
+}
+
+pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<Profile>> {
+    paths.iter().map(|path| Ok(file::read(path)?)).collect()
+}
+
+/// An error whose text may hold names from files.
+pub(super) fn harmless(error: impl Display) -> Error {
+    let mut message = error.to_string();
+    text::shown(&mut message);
+    Error::msg(message)
+}
+
+fn write_file(report: &Report, format: CompareFormat, path: &Path) -> Result<()> {
+    let name = path.display();
+    let file = File::create(path).with_context(|| format!("{name} cannot be written"))?;
+    let mut out = BufWriter::new(anstream::StripStream::new(file));
+    print::write(report, format, &mut out).with_context(|| format!("{name} cannot be written"))
+}

@@ -1,0 +1,133 @@
+//! A comparison as text, one format per file.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use breakeven_judge::{ProfilerComparison, Verdict};
+use breakeven_profile::profile::Profile;
+use serde::Serialize;
+
+use super::text;
+use crate::args::CompareFormat;
+
+mod json;
+mod junit;
+mod markdown;
+mod table;
+
+/// Everything that is printed about a comparison.
+pub(crate) struct Report {
+    /// Baseline and current side.
+    pub(crate) sources: [Source; 2],
+    pub(crate) comparison: ProfilerComparison,
+    /// Of the gate, else of the budgets alone.
+    pub(crate) verdict: Verdict,
+    /// True where the exit code is the verdict on the whole.
+    pub(crate) gated: bool,
+}
+
+impl Report {
+    pub(crate) fn new(
+        mut sources: [Source; 2],
+        mut comparison: ProfilerComparison,
+        mut verdict: Verdict,
+        gated: bool,
+    ) -> Self {
+        for source in &mut sources {
+            let Source {
+                files,
+                revision,
+                build_profile,
+                created,
+                ..
+            } = source;
+            let texts = files.iter_mut().chain(revision).chain(build_profile);
+            texts.chain(created).for_each(text::shown);
+        }
+        comparison.each_text(text::shown);
+        verdict.each_text(text::shown);
+        Self {
+            sources,
+            comparison,
+            verdict,
+            gated,
+        }
+    }
+}
+
+/// Where a side comes from.
+#[derive(Serialize)]
+pub(crate) struct Source {
+    files: Vec<String>,
+    /// Runs of the operation that has most.
+    runs: usize,
+    revision: Option<String>,
+    build_profile: Option<String>,
+    created: Option<String>,
+}
+
+impl Source {
+    pub(crate) fn of(paths: &[PathBuf], profiles: &[Profile]) -> Self {
+        let runs = |profile: &Profile| {
+            let operations = profile.operations.iter();
+            operations
+                .map(|operation| operation.runs.len())
+                .max()
+                .unwrap_or(0)
+        };
+        let first = profiles.first();
+        let environment = first.map(|profile| &profile.environment);
+        Self {
+            files: paths
+                .iter()
+                .map(|path| path.display().to_string())
+                .collect(),
+            runs: profiles.iter().map(runs).sum(),
+            revision: environment.and_then(|environment| environment.revision.clone()),
+            build_profile: environment.and_then(|environment| environment.build_profile.clone()),
+            created: first.and_then(|profile| profile.created.clone()),
+        }
+    }
+
+    /// In one line: files, runs, revision, build, time.
+    fn text(&self) -> String {
+        let files = match &self.files[..] {
+            [one] => one.clone(),
+            [first, others @ ..] => format!("{first} and {} more", others.len()),
+            [] => String::new(),
+        };
+        let runs = match self.runs {
+            1 => "1 run".to_owned(),
+            runs => format!("{runs} runs"),
+        };
+        let revision = self
+            .revision
+            .as_ref()
+            .map(|name| format!("revision {name}"));
+        let build = self
+            .build_profile
+            .as_ref()
+            .map(|name| format!("{name} build"));
+        let parts = [
+            Some(files),
+            Some(runs),
+            revision,
+            build,
+            self.created.clone(),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        parts.join(" · ")
+    }
+}
+
+/// Prints a report.
+pub(crate) fn write(report: &Report, format: CompareFormat, out: &mut dyn Write) -> Result<()> {
+    match format {
+        CompareFormat::Table => table::write(report, out)?,
+        CompareFormat::Json => json::write(report, out)?,
+        CompareFormat::Markdown => markdown::write(report, out)?,
+        CompareFormat::Junit => junit::write(report, out)?,
+    }
+    Ok(out.flush()?)
+}

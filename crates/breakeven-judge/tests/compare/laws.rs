@@ -1,0 +1,173 @@
+//! What holds for any two sides.
+
+use breakeven_judge::compare::{Correction, Metric, Options};
+use breakeven_judge::{ChangeType, ProfilerComparison};
+use breakeven_profile::profile::{Operation, Profile};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::{compared, operation, profile};
+
+/// Run medians of one operation: a level, and up to eight runs about it.
+fn medians() -> impl Strategy<Value = Vec<u64>> {
+    let level = 1_000u64..10_000_000;
+    let runs = vec(0.8f64..1.25, 1..8);
+    (level, runs).prop_map(|(level, parts)| {
+        let parts = parts.into_iter();
+        parts
+            .map(|part| super::whole(level as f64 * part))
+            .collect()
+    })
+}
+
+/// Operations on both sides that have some relation, as in practice.
+fn sides() -> impl Strategy<Value = (Profile, Profile)> {
+    let scaled = (medians(), medians(), any::<bool>());
+    vec(scaled, 1..8).prop_map(|operations| {
+        let name = |index| format!("operation{index}");
+        let one_side = |side: fn(&(Vec<u64>, Vec<u64>, bool)) -> &Vec<u64>| {
+            profile(
+                operations
+                    .iter()
+                    .enumerate()
+                    .map(|(index, medians)| operation(&name(index), side(medians))),
+            )
+        };
+        let baseline = one_side(|(baseline, ..)| baseline);
+        let current = one_side(|(baseline, current, same)| if *same { baseline } else { current });
+        (baseline, current)
+    })
+}
+
+fn options() -> impl Strategy<Value = Options> {
+    let corrections = prop_oneof![
+        Just(Correction::BenjaminiHochberg),
+        Just(Correction::Holm),
+        Just(Correction::None)
+    ];
+    let metrics = prop_oneof![
+        Just(Metric::Time),
+        Just(Metric::Calls),
+        Just(Metric::Throughput)
+    ];
+    let noise = proptest::option::of(0.001f64..0.2);
+    (corrections, metrics, noise, any::<bool>(), 0.01f64..0.5).prop_map(
+        |(correction, metric, noise, plain_threshold, threshold)| Options {
+            threshold,
+            correction,
+            metric,
+            noise,
+            plain_threshold,
+            ..Options::default()
+        },
+    )
+}
+
+fn kinds(comparison: &ProfilerComparison) -> Vec<ChangeType> {
+    let operations = comparison.operations.iter();
+    operations.map(|operation| operation.change_type).collect()
+}
+
+fn mirrored(kind: ChangeType) -> ChangeType {
+    match kind {
+        ChangeType::Regression => ChangeType::Improvement,
+        ChangeType::Improvement => ChangeType::Regression,
+        ChangeType::New => ChangeType::Removed,
+        ChangeType::Removed => ChangeType::New,
+        same @ (ChangeType::NoChange | ChangeType::Inconclusive) => same,
+    }
+}
+
+/// The profile with operations that have not changed added to it.
+fn with(mut profile: Profile, added: &[Operation]) -> Profile {
+    profile.operations.extend_from_slice(added);
+    profile
+}
+
+proptest! {
+    #[test]
+    fn exchanging_the_sides_mirrors_the_verdicts((baseline, current) in sides(), options in options()) {
+        let there = kinds(&compared(&baseline, &current, &options));
+        let back = kinds(&compared(&current, &baseline, &options));
+        let mirrored: Vec<_> = back.into_iter().map(mirrored).collect();
+        prop_assert_eq!(there, mirrored);
+    }
+
+    #[test]
+    fn the_same_input_gives_the_same_answer((baseline, current) in sides(), options in options()) {
+        let first = compared(&baseline, &current, &options);
+        let second = compared(&baseline, &current, &options);
+        prop_assert_eq!(
+            serde_json::to_string(&first).unwrap(),
+            serde_json::to_string(&second).unwrap()
+        );
+    }
+
+    #[test]
+    fn operations_that_stayed_the_same_make_no_regression(
+        (baseline, current) in sides(),
+        options in options(),
+        added in vec(medians(), 1..6),
+    ) {
+        let added: Vec<_> = added
+            .iter()
+            .enumerate()
+            .map(|(index, medians)| operation(&format!("added{index}"), medians))
+            .collect();
+        let alone = kinds(&compared(&baseline, &current, &options));
+        let among = kinds(&compared(&with(baseline, &added), &with(current, &added), &options));
+        for (before, after) in alone.iter().zip(&among) {
+            let worse = *after == ChangeType::Regression && *before != ChangeType::Regression;
+            prop_assert!(!worse, "{alone:?} {among:?}");
+        }
+    }
+
+    /// Not so for Benjamini and Hochberg: there more true changes allow more false ones.
+    #[test]
+    fn with_holm_no_other_operation_makes_a_regression(
+        (baseline, current) in sides(),
+        (others_before, others_after) in sides(),
+    ) {
+        let options = Options { correction: Correction::Holm, ..Options::default() };
+        let named = |mut profile: Profile| {
+            for operation in &mut profile.operations {
+                operation.name.insert_str(0, "other ");
+            }
+            profile.operations
+        };
+        let alone = kinds(&compared(&baseline, &current, &options));
+        let baseline = with(baseline, &named(others_before));
+        let current = with(current, &named(others_after));
+        let among = kinds(&compared(&baseline, &current, &options));
+        for (before, after) in alone.iter().zip(&among) {
+            let worse = *after == ChangeType::Regression && *before != ChangeType::Regression;
+            prop_assert!(!worse, "{alone:?} {among:?}");
+        }
+    }
+
+    #[test]
+    fn the_order_of_operations_does_not_matter((baseline, current) in sides(), options in options()) {
+        let mut turned = current.clone();
+        turned.operations.reverse();
+        let found = compared(&baseline, &current, &options);
+        prop_assert_eq!(found.operations, compared(&baseline, &turned, &options).operations);
+    }
+
+    #[test]
+    fn every_figure_is_finite((baseline, current) in sides(), options in options()) {
+        let found = compared(&baseline, &current, &options);
+        for row in &found.operations {
+            let figures = [
+                row.baseline_time_ms, row.current_time_ms, row.change_ms, row.change_percent,
+                row.ratio, row.p_value, row.adjusted_p_value, row.noise, row.effect,
+            ];
+            let ends = row.interval.into_iter().flatten();
+            prop_assert!(figures.into_iter().flatten().chain(ends).all(f64::is_finite), "{row:?}");
+        }
+        let mut text = Vec::new();
+        found.write_markdown(&mut text).unwrap();
+        found.print_summary(&mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        prop_assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+    }
+}

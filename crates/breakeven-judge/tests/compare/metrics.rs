@@ -1,0 +1,176 @@
+//! Memory, calls and throughput.
+
+use breakeven_judge::compare::{Method, Metric, NotTested, Options};
+use breakeven_judge::{ChangeType, OperationComparison};
+use breakeven_profile::profile::{Operation, Run};
+
+use super::{compared, judging, noisy, operation, profile};
+
+/// An operation whose runs held this much memory.
+fn holding(bytes: &[u64]) -> Operation {
+    let mut operation = operation("f", &vec![1_000_000; bytes.len()]);
+    for (run, bytes) in operation.runs.iter_mut().zip(bytes) {
+        run.memory_bytes = Some(*bytes);
+    }
+    operation
+}
+
+fn memory(baseline: &[u64], current: &[u64], options: &Options) -> OperationComparison {
+    let options = Options {
+        metric: Metric::Memory,
+        ..options.clone()
+    };
+    let (baseline, current) = (profile([holding(baseline)]), profile([holding(current)]));
+    compared(&baseline, &current, &options).operations[0].clone()
+}
+
+#[test]
+fn a_count_without_noise_is_held_against_the_threshold() {
+    let usual = Options::default();
+    for (current, verdict) in [
+        (104, ChangeType::NoChange),
+        (105, ChangeType::Regression),
+        (95, ChangeType::Improvement),
+        (100, ChangeType::NoChange),
+        (0, ChangeType::Improvement),
+    ] {
+        let found = memory(&[100; 2], &[current; 2], &usual);
+        assert_eq!(found.change_type, verdict, "{current}");
+        assert_eq!(found.method, Method::SameInEveryRun);
+        assert_eq!(found.is_significant, current != 100);
+        assert_eq!(found.p_value, None);
+    }
+}
+
+#[test]
+fn from_zero_is_a_regression() {
+    let found = memory(&[0; 2], &[64; 2], &Options::default());
+    assert_eq!(found.change_type, ChangeType::Regression);
+    assert_eq!(found.ratio, None);
+    assert_eq!(found.change_text(), "from zero");
+    let none = memory(&[0; 2], &[0; 2], &Options::default());
+    assert_eq!(none.change_type, ChangeType::NoChange);
+}
+
+#[test]
+fn one_run_of_a_count_tells_nothing_of_its_noise() {
+    let found = memory(&[100], &[200], &Options::default());
+    assert_eq!(found.method, Method::NotTested(NotTested::SingleRun));
+    let plain = Options {
+        plain_threshold: true,
+        ..Options::default()
+    };
+    let found = memory(&[100], &[200], &plain);
+    assert_eq!(found.change_type, ChangeType::Regression);
+}
+
+#[test]
+fn a_count_with_noise_is_tested() {
+    let found = memory(
+        &[100, 101, 99, 100],
+        &[120, 121, 119, 120],
+        &Options::default(),
+    );
+    assert_eq!(found.change_type, ChangeType::Regression);
+    assert!(matches!(found.method, Method::Test(_)));
+    let found = memory(&[0, 100, 100], &[100; 3], &Options::default());
+    assert_eq!(found.method, Method::NotTested(NotTested::ZeroAmongValues));
+    assert_eq!(found.change_type, ChangeType::Inconclusive);
+}
+
+#[test]
+fn memory_that_is_not_told() {
+    let known = holding(&[100; 2]);
+    let unknown = operation("g", &[1_000_000; 2]);
+    let mut half = holding(&[100; 2]);
+    half.name = "h".to_owned();
+    let mut other_half = half.clone();
+    other_half.runs[0].memory_bytes = None;
+    let baseline = profile([known.clone(), unknown.clone(), half]);
+    let current = profile([known, unknown, other_half]);
+    let found = compared(&baseline, &current, &judging(Metric::Memory));
+    let methods: Vec<Method> = found.operations.iter().map(|o| o.method).collect();
+    assert_eq!(
+        methods,
+        [
+            Method::SameInEveryRun,
+            Method::NotTested(NotTested::NoValues),
+            Method::NotTested(NotTested::NoValue),
+        ]
+    );
+    // What neither side tells is not against it.
+    assert_eq!(found.get_summary().left_out_count, 1);
+    assert_eq!(found.get_summary().inconclusive_count, 1);
+}
+
+#[test]
+fn an_operations_memory_stands_for_runs_that_tell_none() {
+    let with = |bytes| {
+        let mut operation = operation("f", &[1_000_000; 2]);
+        operation.memory_bytes = Some(bytes);
+        profile([operation])
+    };
+    let found = compared(&with(100), &with(200), &judging(Metric::Memory));
+    assert_eq!(found.operations[0].change_type, ChangeType::Regression);
+    assert_eq!(found.operations[0].baseline_value, Some(100.0));
+}
+
+#[test]
+fn memory_and_calls_stand_beside_the_time() {
+    let mut more = holding(&[200; 2]);
+    for run in &mut more.runs {
+        run.samples_ns = vec![1_000_000; 18];
+    }
+    let found = compared(
+        &profile([holding(&[100; 2])]),
+        &profile([more]),
+        &Options::default(),
+    );
+    let found = &found.operations[0];
+    assert_eq!(found.change_type, ChangeType::NoChange);
+    assert_eq!(
+        found.beside_text(Metric::Time),
+        ["memory 100 B to 200 B, +100.0 %", "calls 9 to 18, +100.0 %"]
+    );
+    assert_eq!(
+        found.beside_text(Metric::Memory),
+        ["calls 9 to 18, +100.0 %"]
+    );
+}
+
+#[test]
+fn calls() {
+    let with = |calls: usize| {
+        let mut operation = Operation::new("f", "cpu");
+        operation.runs = vec![
+            Run {
+                samples_ns: vec![1_000_000; calls],
+                ..Run::default()
+            };
+            2
+        ];
+        profile([operation])
+    };
+    let found = compared(&with(100), &with(120), &judging(Metric::Calls));
+    assert_eq!(found.operations[0].change_type, ChangeType::Regression);
+    assert_eq!(found.operations[0].current_value, Some(120.0));
+}
+
+#[test]
+fn less_throughput_is_worse() {
+    let with = |median_ns: f64, items| {
+        let mut operation = operation("f", &noisy(median_ns, 0.01));
+        operation.items = items;
+        profile([operation])
+    };
+    let judge = |baseline, current| {
+        compared(&baseline, &current, &judging(Metric::Throughput)).operations[0].clone()
+    };
+    let slower = judge(with(1e6, None), with(1.2e6, None));
+    assert_eq!(slower.change_type, ChangeType::Regression);
+    assert!((slower.baseline_value.unwrap() - 1000.0).abs() < 0.1);
+    assert!((slower.ratio.unwrap() - 1.0 / 1.2).abs() < 1e-5);
+    // Slower by a fifth, and half as much again in a call.
+    let more = judge(with(1e6, Some(10)), with(1.2e6, Some(15)));
+    assert_eq!(more.change_type, ChangeType::Improvement);
+}
