@@ -1,6 +1,7 @@
 //! Judges profiles, wherever they come from: what each operation's samples say
-//! ([`overview()`]), which operations are a problem and why ([`bottleneck`]), and
-//! whether they keep their budgets ([`budget`]). Needs no GPU and prints nothing.
+//! ([`overview()`]), which operations are a problem and why ([`bottleneck`]),
+//! whether they keep their budgets ([`budget`]), and what to change first
+//! ([`advise`]). Needs no GPU and prints nothing.
 //!
 //! ```
 //! use breakeven_judge::{Limits, overview};
@@ -15,6 +16,7 @@
 //! assert_eq!(overview.findings[0].what.to_string(), "slow"); // over 5 ms
 //! ```
 
+pub mod advise;
 pub mod bottleneck;
 pub mod budget;
 pub mod overview;

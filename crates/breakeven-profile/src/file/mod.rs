@@ -33,7 +33,7 @@ mod write;
 pub use error::{FileError, FileErrorKind};
 pub use read::{read, read_from, read_operations};
 pub use target::check_writable;
-pub use write::{write, write_to};
+pub use write::{replace, write, write_to};
 
 pub(crate) use operation::OperationForm;
 pub(crate) use times::{optional_time, phases, time, times};
