@@ -1,8 +1,8 @@
 //! Judges profiles, wherever they come from: what each operation's samples say
 //! ([`overview()`]), which operations are a problem and why ([`bottleneck`]),
-//! whether they keep their budgets ([`budget`]), and what has changed since a
-//! baseline ([`mod@compare`]), with a verdict on the whole for CI ([`mod@gate`]).
-//! Needs no GPU and prints nothing.
+//! whether they keep their budgets ([`budget`]), what has changed since a baseline
+//! ([`mod@compare`]), with a verdict on the whole for CI ([`mod@gate`]), and what
+//! to change first ([`advise`]). Needs no GPU and prints nothing.
 //!
 //! ```
 //! use breakeven_judge::{Limits, overview};
@@ -17,6 +17,7 @@
 //! assert_eq!(overview.findings[0].what.to_string(), "slow"); // over 5 ms
 //! ```
 
+pub mod advise;
 pub mod bottleneck;
 pub mod budget;
 pub mod compare;

@@ -59,7 +59,8 @@ pub(crate) fn winners(profile: &Profile) -> Vec<Winner> {
     winners
 }
 
-fn winner(best: &Operation, next: &Operation, ratio: f64) -> Winner {
+/// How sure it is that `best` is faster than `next`, `ratio` times by their typical times.
+pub(crate) fn winner(best: &Operation, next: &Operation, ratio: f64) -> Winner {
     let (best_runs, next_runs) = (run_medians(best), run_medians(next));
     let over_runs = best_runs.len() > 1 && next_runs.len() > 1;
     let (interval, significant) = if over_runs {
@@ -101,7 +102,7 @@ fn resamples(a: &[f64], b: &[f64]) -> usize {
 }
 
 /// The geometric mean of the run medians, ns: what the test over runs compares.
-fn typical_ns(operation: &Operation) -> Option<f64> {
+pub(crate) fn typical_ns(operation: &Operation) -> Option<f64> {
     let medians = run_medians(operation);
     let logs: f64 = medians.iter().map(|median| median.ln()).sum();
     (!medians.is_empty()).then(|| (logs / medians.len() as f64).exp())

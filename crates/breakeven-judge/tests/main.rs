@@ -2,6 +2,7 @@
 //! tests are here too: this crate needs no GPU library, so they build in seconds.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod advise;
 mod bottlenecks;
 mod compare;
 mod tidy;

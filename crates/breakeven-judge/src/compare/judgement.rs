@@ -2,7 +2,7 @@
 //! correction, the verdicts.
 
 use breakeven_profile::stats::{
-    LogRatio, StatsError, benjamini_hochberg, holm, log_ratio_with_noise,
+    LogRatio, StatsError, benjamini_hochberg, holm, log_ratio_tests, log_ratio_with_noise,
 };
 
 use super::comparison::{ChangeType, OperationComparison};
@@ -12,7 +12,6 @@ use super::metric::Metric;
 use super::options::{Correction, Options};
 use super::row;
 use super::sides::{Measured, Pair};
-use super::test::log_ratio_tests;
 use super::verdict::{Bounds, noise};
 use super::warning::Side;
 

@@ -52,6 +52,9 @@ impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Test(LogRatioMethod::Welch { .. }) => f.write_str("t-test over runs"),
+            Self::Test(LogRatioMethod::Shared { .. }) => {
+                f.write_str("t-test over runs, noise learnt from all operations")
+            }
             Self::Test(LogRatioMethod::KnownNoise) => f.write_str("test with the noise given"),
             Self::Test(LogRatioMethod::Permutation) => f.write_str("permutation test over runs"),
             Self::SameInEveryRun => f.write_str("the same in every run: threshold alone"),

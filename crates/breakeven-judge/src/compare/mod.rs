@@ -2,9 +2,9 @@
 //! which stayed, and which cannot be told yet.
 //!
 //! The unit is the run: a value per run (the median of its samples), tested in
-//! log space (see `test.rs`), corrected for the number of operations, and held
-//! against a threshold (see [`ChangeType`]). What makes a comparison weaker than
-//! it looks comes with it as data: [`Warning`].
+//! log space together with those of all operations (`stats::log_ratio_tests`),
+//! corrected for their number, and held against a threshold (see [`ChangeType`]).
+//! What makes a comparison weaker than it looks comes with it as data: [`Warning`].
 //!
 //! ```
 //! use breakeven_judge::{ChangeType, compare_profiling_runs};
@@ -45,7 +45,6 @@ mod options;
 mod print;
 mod row;
 mod sides;
-mod test;
 mod text;
 mod texts;
 mod verdict;

@@ -38,7 +38,7 @@ fn summary_and_lists() {
     let found = sample();
     assert_snapshot!(printed(|out| found.print_summary(out)), @"7 operation(s) compared by time, threshold 5.0 %: 2 regressions, 1 improvement, 1 inconclusive, 1 unchanged, 1 new, 1 removed");
     assert_snapshot!(printed(|out| found.print_regressions(9, out)), @r"
-    REGRESSION much_slower on cpu: 1.00 ms to 2.00 ms, +100.0 % (+97.1 % to +102.9 %), p <0.0001
+    REGRESSION much_slower on cpu: 1.00 ms to 2.00 ms, +100.0 % (+97.2 % to +102.9 %), p <0.0001
     REGRESSION slower on cpu: 1.00 ms to 1.10 ms, +10.0 % (+8.4 % to +11.6 %), p <0.0001
     ");
     assert_snapshot!(printed(|out| found.print_improvements(9, out)), @"IMPROVEMENT faster on cpu: 1.00 ms to 500 µs, -50.0 % (-50.7 % to -49.3 %), p <0.0001");

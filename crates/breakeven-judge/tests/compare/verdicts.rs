@@ -198,20 +198,11 @@ fn several_files_a_side_are_put_together() {
 
 #[test]
 fn correction_is_over_all_operations() {
-    // p of 0.02 each time.
-    let slower = |name: String| {
-        let one = one(
-            &noisy(MS, 0.05),
-            &noisy(1.092 * MS, 0.05),
-            &Options::default(),
-        );
-        assert!((0.01..0.03).contains(&one.p_value.unwrap()), "{one:?}");
-        (
-            operation(&name, &noisy(MS, 0.05)),
-            operation(&name, &noisy(1.092 * MS, 0.05)),
-        )
-    };
-    let mut pairs = vec![slower("f".to_owned())];
+    // With the noise of five operations known, p is 0.02 or so.
+    let mut pairs = vec![(
+        operation("f", &noisy(MS, 0.05)),
+        operation("f", &noisy(1.07 * MS, 0.05)),
+    )];
     for index in 0..4 {
         let same = operation(&format!("same{index}"), &noisy(MS, 0.05));
         pairs.push((same.clone(), same));
@@ -229,6 +220,7 @@ fn correction_is_over_all_operations() {
     for correction in [Correction::BenjaminiHochberg, Correction::Holm] {
         let found = with(correction);
         assert_eq!(found.change_type, ChangeType::Inconclusive);
+        assert!((0.011..0.04).contains(&found.p_value.unwrap()), "{found:?}");
         let five_times = 5.0 * found.p_value.unwrap();
         assert!((found.adjusted_p_value.unwrap() - five_times).abs() < 1e-12);
     }

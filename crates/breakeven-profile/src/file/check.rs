@@ -2,6 +2,7 @@
 
 use super::document::Keys;
 use super::error::{FileError, FileErrorKind};
+use super::names::too_long;
 use super::times::MAX_NS;
 use crate::profile::{Environment, Evidence, Operation, Profile, Run};
 
@@ -15,15 +16,17 @@ pub(super) fn profile(profile: &Profile) -> Result<(), FileError> {
         operation(each, index)?;
     }
     for (index, stack) in profile.stacks.iter().enumerate() {
-        times([stack.total_ns, stack.self_ns], &format!("stacks[{index}]"))?;
+        let place = format!("stacks[{index}]");
+        names(&stack.frames, &place)?;
+        times([stack.total_ns, stack.self_ns], &place)?;
     }
-    let events = profile
-        .timeline
-        .iter()
-        .flat_map(|timeline| &timeline.events);
-    for (index, event) in events.enumerate() {
-        let place = format!("timeline.events[{index}]");
-        times([event.start_ns, event.duration_ns], &place)?;
+    if let Some(timeline) = &profile.timeline {
+        names(&timeline.threads, "timeline.threads")?;
+        for (index, event) in timeline.events.iter().enumerate() {
+            let place = format!("timeline.events[{index}]");
+            names(event.device.iter().chain([&event.name]), &place)?;
+            times([event.start_ns, event.duration_ns], &place)?;
+        }
     }
     Ok(())
 }
@@ -72,18 +75,21 @@ fn operation(operation: &Operation, index: usize) -> Result<(), FileError> {
         let error = FileError::new(FileErrorKind::Value, "the operation's name is empty");
         return Err(error.at_place(format!("operations[{index}].name")));
     }
+    let place = format!("operations[{index}]");
+    names([&operation.name, &operation.device], &place)?;
     if let Some(part) = operation.gpu_use.filter(|part| !(0.0..=1.0).contains(part)) {
         let message = format!("{part} is no part of a whole, 0 to 1");
         let error = FileError::new(FileErrorKind::Value, message);
         return Err(error.at_place(format!("operations[{index}].gpu_use")));
     }
     for (number, each) in operation.runs.iter().enumerate() {
-        run(each, &format!("operations[{index}].runs[{number}]"))?;
+        run(each, &format!("{place}.runs[{number}]"))?;
     }
     Ok(())
 }
 
 fn run(run: &Run, place: &str) -> Result<(), FileError> {
+    names(run.phases_ns.keys(), place)?;
     let all = run.samples_ns.iter().chain(&run.warmup_ns);
     let all = all
         .chain(&run.first_call_ns)
@@ -100,6 +106,13 @@ fn times(times: impl IntoIterator<Item = u64>, place: &str) -> Result<(), FileEr
             format!("{long} ns is past 2^63, no time"),
         )
         .at_place(place)),
+    }
+}
+
+fn names<'a>(names: impl IntoIterator<Item = &'a String>, place: &str) -> Result<(), FileError> {
+    match names.into_iter().find_map(|name| too_long(name)) {
+        None => Ok(()),
+        Some(message) => Err(FileError::new(FileErrorKind::Value, message).at_place(place)),
     }
 }
 

@@ -24,6 +24,7 @@ mod error;
 mod explain;
 mod header;
 mod layout;
+mod names;
 mod operation;
 mod read;
 mod target;
@@ -33,8 +34,9 @@ mod write;
 pub use error::{FileError, FileErrorKind};
 pub use read::{read, read_from, read_operations};
 pub use target::check_writable;
-pub use write::{write, write_to};
+pub use write::{replace, write, write_to};
 
+pub(crate) use names::{name, names, optional_name};
 pub(crate) use operation::OperationForm;
 pub(crate) use times::{optional_time, phases, time, times};
 

@@ -15,7 +15,7 @@ use crate::profile::{Failure, Operation, Run};
 pub(crate) struct OperationForm {
     #[serde(deserialize_with = "name")]
     name: String,
-    #[serde(default = "default_device")]
+    #[serde(default = "default_device", deserialize_with = "super::name")]
     device: String,
     #[serde(default)]
     size: Option<u64>,
@@ -78,7 +78,7 @@ fn default_device() -> String {
 }
 
 fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    let name = String::deserialize(deserializer)?;
+    let name = super::name(deserializer)?;
     if name.is_empty() {
         return Err(D::Error::custom(
             "the name is empty; an operation is told by its name",

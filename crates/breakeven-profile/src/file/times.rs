@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Unexpected, Visitor};
 
+use super::names::Name;
+
 /// The greatest time that a file may hold, ns: 292 years.
 pub(super) const MAX_NS: u64 = 1 << 63;
 
@@ -90,7 +92,7 @@ impl<'de> Visitor<'de> for PhasesVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut phases = BTreeMap::new();
-        while let Some((phase, Times(times))) = map.next_entry::<String, Times>()? {
+        while let Some((Name(phase), Times(times))) = map.next_entry::<Name, Times>()? {
             if phases.contains_key(&phase) {
                 return Err(A::Error::custom(format_args!(
                     "the phase {phase:?} is there twice"

@@ -25,7 +25,11 @@ use crate::profile::Profile;
 /// operation twice or without name, a number that is not finite, a time past
 /// 2^63 ns.
 pub fn write(profile: &Profile, path: &Path) -> Result<(), FileError> {
-    write_target(profile, path).map_err(|error| error.at_path(path))
+    // Before there is a temporary file: one that no file can hold costs nothing.
+    check::profile(profile).map_err(|error| error.at_path(path))?;
+    replace(path, |file| {
+        serialize(profile, file).map_err(|reason| not_written(&reason).at_path(path))
+    })
 }
 
 /// Writes the profile to any writer, in small pieces through a buffer, and flushes it.
@@ -41,22 +45,46 @@ pub fn write_to(profile: &Profile, writer: impl Write) -> Result<(), FileError> 
         .map_err(|reason| not_written(&reason))
 }
 
-fn write_target(profile: &Profile, path: &Path) -> Result<(), FileError> {
-    match Target::of(path)? {
+/// Replaces the file at `path`, in the way of [`write()`], with what `fill`
+/// writes through a buffer. What `fill` fails with is returned as it is, and
+/// the old file stays.
+///
+/// # Errors
+///
+/// When the file cannot be written, and what `fill` fails with.
+pub fn replace<E: From<FileError>>(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+) -> Result<(), E> {
+    let refused = |error: FileError| error.at_path(path);
+    match Target::of(path).map_err(refused)? {
         Target::Direct => {
             let file = OpenOptions::new().write(true).truncate(true).open(path);
-            write_to(profile, file.map_err(|reason| not_written(&reason))?)
+            let file = file.map_err(|reason| refused(not_written(&reason)))?;
+            filled(file, path, fill)?;
         }
         Target::Replace(replaced) => {
-            let mut temporary = replaced.temporary()?;
-            write_to(profile, &mut temporary)?;
+            let mut temporary = replaced.temporary().map_err(refused)?;
+            filled(&mut temporary, path, fill)?;
             let synced = temporary.as_file().sync_all();
-            synced.map_err(|reason| not_written(&reason))?;
+            synced.map_err(|reason| refused(not_written(&reason)))?;
             let persisted = temporary.persist(&replaced.path);
-            persisted.map_err(|error| not_written(&error.error))?;
-            Ok(())
+            persisted.map_err(|error| refused(not_written(&error.error)))?;
         }
     }
+    Ok(())
+}
+
+/// Lets `fill` write to `file` through a buffer.
+fn filled<E: From<FileError>>(
+    file: impl Write,
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut buffer = BufWriter::new(file);
+    fill(&mut buffer)?;
+    let flushed = buffer.flush();
+    flushed.map_err(|reason| not_written(&reason).at_path(path).into())
 }
 
 fn not_written(reason: &io::Error) -> FileError {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stack {
     /// Names of operations, the outermost first, the one that is meant last.
+    #[serde(deserialize_with = "crate::file::names")]
     pub frames: Vec<String>,
     /// Calls along this path.
     pub calls: u64,
@@ -27,7 +28,7 @@ pub struct Timeline {
     #[serde(default)]
     pub dropped: u64,
     /// Names of the threads that events are of.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::file::names")]
     pub threads: Vec<String>,
     /// The calls, by the time at which they began.
     #[serde(default)]
@@ -38,9 +39,14 @@ pub struct Timeline {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TimelineEvent {
     /// The operation's name.
+    #[serde(deserialize_with = "crate::file::name")]
     pub name: String,
     /// The device's id; absent: the CPU.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::file::optional_name",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub device: Option<String>,
     /// Index into [`Timeline::threads`].
     #[serde(default)]

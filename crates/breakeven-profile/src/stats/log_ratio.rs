@@ -18,6 +18,14 @@ pub enum LogRatioMethod {
         /// Satterthwaite's degrees of freedom.
         degrees_of_freedom: f64,
     },
+    /// As Welch's, with the noise between runs estimated from all operations
+    /// together ([`log_ratio_tests`](super::log_ratio_tests)).
+    Shared {
+        /// Degrees of freedom of the operation's own runs and of the others' together.
+        degrees_of_freedom: f64,
+        /// The part of them that the other operations gave.
+        from_others: f64,
+    },
     /// The noise between runs was given: normal distribution.
     KnownNoise,
     /// No spread on either side, so no noise to estimate (a coarse clock, most
@@ -65,10 +73,10 @@ pub fn log_ratio_test(
     level: f64,
 ) -> Result<LogRatio, StatsError> {
     check_fraction("level", level)?;
-    let (n0, mean0, share0) = log_mean("baseline", baseline, 2)?;
-    let (n1, mean1, share1) = log_mean("current", current, 2)?;
-    let difference = mean1 - mean0;
-    let squared_error = share0 + share1;
+    let one = log_mean("baseline", baseline, 2)?;
+    let other = log_mean("current", current, 2)?;
+    let difference = other.mean - one.mean;
+    let squared_error = one.squared_error + other.squared_error;
     if squared_error == 0.0 {
         let p_value = if difference == 0.0 {
             1.0
@@ -78,8 +86,7 @@ pub fn log_ratio_test(
         let method = LogRatioMethod::Permutation;
         return Ok(result(difference, 0.0, 0.0, level, p_value, method));
     }
-    let degrees_of_freedom = squared_error * squared_error
-        / (share0 * share0 / (n0 - 1.0) + share1 * share1 / (n1 - 1.0));
+    let degrees_of_freedom = satterthwaite(&one, &other);
     let error = squared_error.sqrt();
     Ok(result(
         difference,
@@ -114,10 +121,10 @@ pub fn log_ratio_with_noise(
             expected: "between 1e-9 and 10 (0.02 is 2 %)",
         });
     }
-    let (n0, mean0, _) = log_mean("baseline", baseline, 1)?;
-    let (n1, mean1, _) = log_mean("current", current, 1)?;
-    let difference = mean1 - mean0;
-    let error = noise * (n0.recip() + n1.recip()).sqrt();
+    let one = log_mean("baseline", baseline, 1)?;
+    let other = log_mean("current", current, 1)?;
+    let difference = other.mean - one.mean;
+    let error = noise * (one.n.recip() + other.n.recip()).sqrt();
     Ok(result(
         difference,
         error,
@@ -128,22 +135,39 @@ pub fn log_ratio_with_noise(
     ))
 }
 
-/// Number of runs, mean of their logarithms, and that mean's squared standard
-/// error (0 for one run).
-fn log_mean(
+/// Runs of one side, in logarithms.
+pub(super) struct LogMean {
+    /// Number of runs.
+    pub(super) n: f64,
+    /// Mean of their logarithms.
+    pub(super) mean: f64,
+    /// That mean's squared standard error; 0 for one run.
+    pub(super) squared_error: f64,
+}
+
+pub(super) fn log_mean(
     what: &'static str,
     runs: &[f64],
     needed: usize,
-) -> Result<(f64, f64, f64), StatsError> {
+) -> Result<LogMean, StatsError> {
     check_positive(what, runs, needed)?;
     let logs: Vec<f64> = runs.iter().map(|run| run.ln()).collect();
     let moments = Moments::of(&logs)?;
     let n = runs.len() as f64;
-    let mean = moments.mean().expect("checked: at least one run");
-    Ok((n, mean, moments.variance().unwrap_or(0.0) / n))
+    Ok(LogMean {
+        n,
+        mean: moments.mean().expect("checked: at least one run"),
+        squared_error: moments.variance().unwrap_or(0.0) / n,
+    })
 }
 
-fn result(
+/// Degrees of freedom of the sum of two squared errors that are not both zero.
+pub(super) fn satterthwaite(one: &LogMean, other: &LogMean) -> f64 {
+    let part = |side: &LogMean| side.squared_error * side.squared_error / (side.n - 1.0);
+    (one.squared_error + other.squared_error).powi(2) / (part(one) + part(other))
+}
+
+pub(super) fn result(
     difference: f64,
     standard_error: f64,
     reach: f64,

@@ -2,7 +2,8 @@
 //! file and no profile in sight.
 //!
 //! Describe one sample with [`Summary`] (or [`Moments`], where samples are too
-//! many to keep); compare two with [`log_ratio_test`] (few runs a side),
+//! many to keep); compare two with [`log_ratio_test`] (few runs a side;
+//! [`log_ratio_tests`] for many operations together),
 //! [`mann_whitney`] or [`brunner_munzel`] (many samples a side) and say by how
 //! much with [`shift`] or [`bootstrap_median_ratio`]; correct many comparisons
 //! with [`benjamini_hochberg`] or [`holm`]; fit growth with [`theil_sen`] and
@@ -20,6 +21,7 @@ mod distribution;
 mod error;
 mod fit;
 mod log_ratio;
+mod log_ratios;
 mod mann_whitney;
 mod moments;
 mod quantile;
@@ -37,6 +39,7 @@ pub use correction::{benjamini_hochberg, holm};
 pub use error::{MAX_MAGNITUDE, StatsError};
 pub use fit::{Line, PowerLaw, power_law, theil_sen};
 pub use log_ratio::{LogRatio, LogRatioMethod, log_ratio_test, log_ratio_with_noise};
+pub use log_ratios::log_ratio_tests;
 pub use mann_whitney::{MannWhitney, MannWhitneyMethod, mann_whitney};
 pub use moments::Moments;
 pub use quantile::{median, quantile};

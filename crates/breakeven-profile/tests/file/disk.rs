@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use breakeven_profile::file::{FileErrorKind, check_writable, read, write};
+use breakeven_profile::file::{self, FileErrorKind, check_writable, read, write};
 use breakeven_profile::profile::{Operation, Profile};
 
 fn profile(name: &str) -> Profile {
@@ -43,6 +43,26 @@ fn a_refused_profile_leaves_the_old_file() {
     assert_eq!(error.path(), Some(&*path));
     assert_eq!(read(&path).unwrap(), profile("old"));
     assert_eq!(names(directory.path()), ["p.json"]);
+}
+
+#[test]
+fn a_failure_half_way_leaves_the_old_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("p.svg");
+    fs::write(&path, "old").unwrap();
+    let failed = file::replace(&path, |file| -> Result<(), Box<dyn std::error::Error>> {
+        file.write_all(&[b'x'; 100_000])?;
+        Err("no more".into())
+    });
+    assert_eq!(failed.unwrap_err().to_string(), "no more");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+    let filled = file::replace(&path, |file| {
+        file.write_all(b"new")?;
+        Ok::<(), Box<dyn std::error::Error>>(())
+    });
+    filled.unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+    assert_eq!(names(directory.path()), ["p.svg"]);
 }
 
 #[test]

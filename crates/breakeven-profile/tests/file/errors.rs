@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 
 use breakeven_profile::file::{self, FileErrorKind};
+use breakeven_profile::profile::{Operation, Profile};
 use insta::assert_snapshot;
 
 use super::{parse, with_operations};
@@ -47,6 +48,28 @@ fn broken_text() {
     let deep = "[".repeat(100_000);
     assert_snapshot!(refused_operations(&format!(r#"{{"name": "a", "attributes": {{"x": {deep}"#)), @"profile.json:2:173: operations[0].attributes.x[0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0]…: not valid JSON: lists or objects are nested more than 120 deep");
     assert_snapshot!(refused_operations(&deep), @"profile.json:2:16: operations[0]: invalid type: list, expected an operation, an object with a name");
+}
+
+#[test]
+fn a_name_of_ten_megabytes() {
+    let long = "n".repeat(10 << 20);
+    assert_snapshot!(refused_operations(&format!("{{\"name\": \"{long}\"}}")), @"profile.json:2:10485787: operations[0].name: the name is 10485760 bytes long; shorten it to at most 65536");
+    assert_snapshot!(refused_operations(&format!("{{\"name\": \"a\", \"device\": \"{long}\"}}")), @"profile.json:2:10485802: operations[0].device: the name is 10485760 bytes long; shorten it to at most 65536");
+    assert_snapshot!(refused_operations(&format!("{{\"name\": \"a\", \"runs\": [{{\"samples_ns\": [], \"phases_ns\": {{\"{long}\": [1]}}}}]}}")), @"profile.json:2:10485834: operations[0].runs[0].phases_ns.nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn…: the name is 10485760 bytes long; shorten it to at most 65536");
+    let beside = |fields: &str| {
+        refused(format!(
+            "{{\"format\": \"breakeven-profile\", \"version\": 1, {fields}}}"
+        ))
+    };
+    assert_snapshot!(beside(&format!("\"stacks\": [{{\"frames\": [\"a\", \"{long}\"], \"calls\": 1, \"total_ns\": 1, \"self_ns\": 1}}]")), @"profile.json:1:10485837: stacks[0].frames[1]: the name is 10485760 bytes long; shorten it to at most 65536");
+    assert_snapshot!(beside(&format!("\"timeline\": {{\"threads\": [\"{long}\"]}}")), @"profile.json:1:10485834: timeline.threads[0]: the name is 10485760 bytes long; shorten it to at most 65536");
+    assert_snapshot!(beside(&format!("\"timeline\": {{\"events\": [{{\"name\": \"a\", \"device\": \"{long}\", \"start_ns\": 0, \"duration_ns\": 1}}]}}")), @"profile.json:1:10485857: timeline.events[0].device: the name is 10485760 bytes long; shorten it to at most 65536");
+    // What could not be read is not written either.
+    let profile = Profile {
+        operations: vec![Operation::new(long, "cpu")],
+        ..Profile::default()
+    };
+    assert_snapshot!(file::write_to(&profile, io::sink()).unwrap_err(), @"operations[0]: the name is 10485760 bytes long; shorten it to at most 65536");
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //! true null hypothesis in about 5 % of them.
 
 use breakeven_profile::stats::{
-    brunner_munzel, log_ratio_test, log_ratio_with_noise, mann_whitney, runs_needed, shift,
+    brunner_munzel, log_ratio_test, log_ratio_tests, log_ratio_with_noise, mann_whitney,
+    runs_needed, shift,
 };
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -47,6 +48,54 @@ fn log_ratio_rejects_a_true_null_in_one_of_twenty() {
         log_ratio_with_noise(a, b, NOISE, 0.95).unwrap().p_value <= 0.05
     });
     assert!((0.03..=0.07).contains(&rejected), "known noise: {rejected}");
+}
+
+/// Shares of tests with p ≤ 5 %, over operations whose noise is `NOISE` times
+/// `spread` to the power of -1, 0 or 1, and over draws with any such test at
+/// the level of Bonferroni.
+fn shared_rejections(operations: usize, spread: f64) -> (f64, f64) {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
+    let draws = DRAWS / operations;
+    let (mut single, mut family) = (0, 0);
+    for _ in 0..draws {
+        let mut side = || -> Vec<Vec<f64>> {
+            (0..operations)
+                .map(|operation| {
+                    let power = spread.powi(operation as i32 % 3 - 1);
+                    let runs = runs(&mut random, 5, 1.0);
+                    runs.iter().map(|run| 1e6 * run.powf(power)).collect()
+                })
+                .collect()
+        };
+        let (baseline, current) = (side(), side());
+        let pairs: Vec<(&[f64], &[f64])> = baseline
+            .iter()
+            .zip(&current)
+            .map(|(baseline, current)| (&baseline[..], &current[..]))
+            .collect();
+        let p: Vec<f64> = log_ratio_tests(&pairs, 0.95)
+            .iter()
+            .map(|test| test.unwrap().p_value)
+            .collect();
+        single += p.iter().filter(|p| **p <= 0.05).count();
+        family += usize::from(p.iter().any(|p| *p <= 0.05 / operations as f64));
+    }
+    (
+        single as f64 / (draws * operations) as f64,
+        family as f64 / draws as f64,
+    )
+}
+
+#[test]
+fn shared_variances_reject_a_true_null_in_one_of_twenty() {
+    for operations in [2, 3, 10, 50] {
+        for spread in [1.0, 2.0, 10.0] {
+            let (single, family) = shared_rejections(operations, spread);
+            let what = format!("{operations} operations, noise times {spread}");
+            assert!((0.02..=0.07).contains(&single), "{what}: {single}");
+            assert!(family <= 0.12, "{what}: {family} of families");
+        }
+    }
 }
 
 #[test]

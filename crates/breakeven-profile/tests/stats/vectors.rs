@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 use breakeven_profile::stats::{
     Bootstrap, BootstrapMethod, BrunnerMunzelMethod, LogRatioMethod, MannWhitneyMethod, Summary,
     benjamini_hochberg, bootstrap, bootstrap_median_ratio, brunner_munzel, holm, log_ratio_test,
-    mann_whitney, median, power_law, pseudo_median, quantile, runs_needed, shift, theil_sen,
+    log_ratio_tests, mann_whitney, median, power_law, pseudo_median, quantile, runs_needed, shift,
+    theil_sen,
 };
 use serde_json::Value;
 
@@ -119,6 +120,41 @@ fn log_ratio_is_welchs_test_of_scipy() {
         close(found.lower, number(case, "lower"), 1e-10, case);
         close(found.upper, number(case, "upper"), 1e-10, case);
     });
+}
+
+#[test]
+fn shared_variances_are_those_of_limma() {
+    let text = include_str!("../data/shared_variance_vectors.json");
+    let vectors: Value = serde_json::from_str(text).unwrap();
+    let cases = vectors["cases"].as_array().unwrap();
+    assert!(!cases.is_empty());
+    for case in cases {
+        let side =
+            |field: &str| -> Vec<Vec<f64>> { serde_json::from_value(case[field].clone()).unwrap() };
+        let (baseline, current) = (side("baseline"), side("current"));
+        let pairs: Vec<(&[f64], &[f64])> = baseline
+            .iter()
+            .zip(&current)
+            .map(|(baseline, current)| (&baseline[..], &current[..]))
+            .collect();
+        let (freedom, error, p) = (
+            numbers(case, "freedom"),
+            numbers(case, "standard_error"),
+            numbers(case, "p"),
+        );
+        for (index, found) in log_ratio_tests(&pairs, 0.95).into_iter().enumerate() {
+            let found = found.unwrap();
+            let LogRatioMethod::Shared {
+                degrees_of_freedom, ..
+            } = found.method
+            else {
+                panic!("{:?}: {case}", found.method);
+            };
+            close(degrees_of_freedom, freedom[index], 1e-6, case);
+            close(found.standard_error, error[index], 1e-6, case);
+            close(found.p_value, p[index], 1e-5, case);
+        }
+    }
 }
 
 const RESAMPLES: Bootstrap = Bootstrap {

@@ -1,0 +1,104 @@
+//! The ways of telling whether an operation became slower.
+
+use std::fmt;
+
+use breakeven_judge::ChangeType;
+use breakeven_judge::compare::{Options, compare};
+use breakeven_profile::profile::{Operation, Profile};
+use breakeven_profile::stats::{mann_whitney, median};
+
+/// All of them, this project's first.
+pub(crate) const METHODS: [Method; 3] = [Method::Breakeven, Method::Means, Method::MannWhitney];
+
+/// A way of telling.
+#[derive(Clone, Copy)]
+pub(crate) enum Method {
+    /// [`compare`] with its defaults.
+    Breakeven,
+    /// The mean of all samples grew by 5 % or more.
+    Means,
+    /// Mann and Whitney's test on all samples of all runs together, at 5 %, no
+    /// correction, and the median grew.
+    MannWhitney,
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Breakeven => "breakeven",
+            Self::Means => "means_5_percent",
+            Self::MannWhitney => "mann_whitney_pooled",
+        })
+    }
+}
+
+/// What [`compare`] said of operations, beside REGRESSION.
+#[derive(Default)]
+pub(crate) struct Verdicts {
+    pub(crate) operations: usize,
+    pub(crate) no_change: usize,
+    pub(crate) inconclusive: usize,
+}
+
+impl Method {
+    /// Which operations are slower; both sides have the same ones.
+    pub(crate) fn slower(
+        self,
+        baseline: &[Operation],
+        current: &[Operation],
+        verdicts: &mut Verdicts,
+    ) -> Vec<bool> {
+        match self {
+            Self::Breakeven => by_compare(baseline, current, verdicts),
+            Self::Means => by_samples(baseline, current, |before, after| {
+                mean(after) >= 1.05 * mean(before)
+            }),
+            Self::MannWhitney => by_samples(baseline, current, |before, after| {
+                let test = mann_whitney(before, after).expect("there are samples");
+                let median = |samples| median(samples).expect("there are samples");
+                test.p_value <= 0.05 && median(after) > median(before)
+            }),
+        }
+    }
+}
+
+fn by_compare(baseline: &[Operation], current: &[Operation], verdicts: &mut Verdicts) -> Vec<bool> {
+    let side = |operations: &[Operation]| Profile {
+        operations: operations.to_vec(),
+        ..Profile::default()
+    };
+    let comparison = compare(&[side(baseline)], &[side(current)], &Options::default())
+        .expect("both sides have the same operations, with samples");
+    let kinds: Vec<ChangeType> = comparison
+        .operations
+        .iter()
+        .map(|each| each.change_type)
+        .collect();
+    let count = |kind| kinds.iter().filter(|each| **each == kind).count();
+    verdicts.operations += kinds.len();
+    verdicts.no_change += count(ChangeType::NoChange);
+    verdicts.inconclusive += count(ChangeType::Inconclusive);
+    kinds
+        .iter()
+        .map(|kind| *kind == ChangeType::Regression)
+        .collect()
+}
+
+fn by_samples(
+    baseline: &[Operation],
+    current: &[Operation],
+    is_slower: impl Fn(&[f64], &[f64]) -> bool,
+) -> Vec<bool> {
+    let samples = |operation: &Operation| -> Vec<f64> {
+        operation.samples_ns().map(|ns| ns as f64).collect()
+    };
+    baseline
+        .iter()
+        .zip(current)
+        .map(|(before, after)| is_slower(&samples(before), &samples(after)))
+        .collect()
+}
+
+fn mean(samples: &[f64]) -> f64 {
+    samples.iter().sum::<f64>() / samples.len() as f64
+}

@@ -1,0 +1,334 @@
+//! Whose calls the samples are: a program's or a benchmark's.
+//!
+//! BATCHING and CACHING are about calls that a program makes. A benchmark calls
+//! a function again and again because it measures; to cache that would be to
+//! measure nothing. What a file holds tells the two apart:
+//!
+//! - **Program**: only a recorder inside a running program writes its own cost,
+//!   call paths, a timeline, own times or nested calls. One such mark is enough:
+//!   a benchmark that runs under a recorder runs the program's own calls.
+//! - **Benchmark**: only what measures on purpose sets warm-ups or the first call
+//!   apart, times the parts of a call (`upload`, `kernel`, …) one by one, or does
+//!   the same work on two devices. A program does it once.
+//! - **Unmarked**: neither, as in the five-line file. Its samples may be either.
+//!   Both rules still speak, since whoever writes times from a program in five
+//!   lines has nothing else to go by; but the assumption stands in the evidence,
+//!   and nothing is promised or counted. A wrong guess then costs a line at the
+//!   end of the list, not a place at its head.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use breakeven_profile::profile::{Operation, Profile, Stack, Timeline, TimelineEvent};
+use serde::Serialize;
+
+use super::evidence::{Sequence, ShownBy};
+
+/// Whose calls the samples of a profile are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallsOf {
+    /// Calls that a program made, recorded while it ran.
+    Program,
+    /// Iterations of a measurement.
+    Benchmark,
+    /// The file does not tell.
+    Unmarked,
+}
+
+/// Phases that are timed in calls of their own, by a benchmark.
+const TIMED_APART: [&str; 4] = ["upload", "launch", "kernel", "download"];
+
+impl CallsOf {
+    pub(super) fn in_profile(profile: &Profile) -> Self {
+        let mut runs = profile.operations.iter().flat_map(|each| &each.runs);
+        let recorded = profile.environment.recorder.is_some()
+            || !profile.stacks.is_empty()
+            || profile.timeline.is_some()
+            || runs
+                .clone()
+                .any(|run| run.self_ns.is_some() || run.nested_calls.is_some());
+        let mut done = BTreeSet::new();
+        let twice = profile
+            .operations
+            .iter()
+            .any(|each| !done.insert((&each.name, each.size)));
+        let measured = runs.any(|run| {
+            !run.warmup_ns.is_empty()
+                || run.first_call_ns.is_some()
+                || TIMED_APART
+                    .iter()
+                    .any(|phase| run.phases_ns.contains_key(*phase))
+        });
+        match (recorded, measured || twice) {
+            (true, _) => Self::Program,
+            (false, true) => Self::Benchmark,
+            (false, false) => Self::Unmarked,
+        }
+    }
+}
+
+/// What the timeline and the call paths show of each operation's calls.
+pub(super) struct Sequences<'p> {
+    /// By name and device; `None` where there is no timeline.
+    timeline: Option<BTreeMap<Who<'p>, OnTimeline>>,
+    /// Sequences, by name, as the call paths have them.
+    stacks: BTreeMap<&'p str, InStacks>,
+    least: f64,
+}
+
+type Who<'p> = (&'p str, &'p str);
+
+/// An operation's calls on the timeline.
+#[derive(Default)]
+struct OnTimeline {
+    events: u64,
+    /// Calls in sequences that are long enough, and those sequences.
+    in_sequences: u64,
+    sequences: u64,
+    with_fields: u64,
+    repeated: u64,
+}
+
+/// An operation's calls along the call paths.
+#[derive(Default)]
+struct InStacks {
+    calls: u64,
+    in_sequences: u64,
+    sequences: u64,
+}
+
+impl<'p> Sequences<'p> {
+    /// Sequences of at least `least` calls.
+    pub(super) fn in_profile(profile: &'p Profile, least: f64) -> Self {
+        Self {
+            timeline: profile
+                .timeline
+                .as_ref()
+                .map(|timeline| on_timeline(timeline, least)),
+            stacks: in_stacks(&profile.stacks, least),
+            least,
+        }
+    }
+
+    /// The sequences in which the operation is called, by the best source that
+    /// tells; `None` where its calls are not in sequence.
+    pub(super) fn of(&self, operation: &Operation, calls: u64) -> Option<Sequence> {
+        let shown = |shown_by, calls: u64, in_sequences: u64, sequences: u64| {
+            (sequences > 0).then(|| Sequence {
+                shown_by,
+                length: in_sequences as f64 / sequences as f64,
+                share: in_sequences as f64 / calls as f64,
+            })
+        };
+        let who = (operation.name.as_str(), operation.device.as_str());
+        let seen = self.timeline.as_ref().and_then(|all| all.get(&who));
+        // Fewer events than a sequence needs show nothing: the ring lost the rest.
+        if let Some(seen) = seen.filter(|seen| seen.events as f64 >= self.least) {
+            return shown(
+                ShownBy::Timeline,
+                seen.events,
+                seen.in_sequences,
+                seen.sequences,
+            );
+        }
+        if let Some(seen) = self.stacks.get(who.0) {
+            return shown(
+                ShownBy::Stacks,
+                seen.calls,
+                seen.in_sequences,
+                seen.sequences,
+            );
+        }
+        let runs = operation.runs.iter().filter(|run| run.calls() > 0).count();
+        let length = calls as f64 / runs.max(1) as f64;
+        (length >= self.least).then_some(Sequence {
+            shown_by: ShownBy::Count,
+            length,
+            share: 1.0,
+        })
+    }
+
+    /// Calls on the timeline that have fields, and those of them whose fields
+    /// an earlier one had.
+    pub(super) fn repeats(&self, operation: &Operation) -> Option<(u64, u64)> {
+        let who = (operation.name.as_str(), operation.device.as_str());
+        let seen = self.timeline.as_ref()?.get(&who)?;
+        (seen.with_fields > 0).then_some((seen.with_fields, seen.repeated))
+    }
+}
+
+/// Calls per call of the operation around them. A path without one is called
+/// once per run by the program itself, as far as anyone recorded.
+fn in_stacks(stacks: &[Stack], least: f64) -> BTreeMap<&str, InStacks> {
+    let calls: BTreeMap<&[String], u64> = stacks
+        .iter()
+        .map(|stack| (stack.frames.as_slice(), stack.calls))
+        .collect();
+    let mut all: BTreeMap<&str, InStacks> = BTreeMap::new();
+    for stack in stacks {
+        let Some((name, around)) = stack.frames.split_last() else {
+            continue;
+        };
+        let parents = calls.get(around).copied().unwrap_or(1).max(1);
+        let seen = all.entry(name).or_default();
+        seen.calls += stack.calls;
+        if stack.calls as f64 >= least * parents as f64 {
+            seen.in_sequences += stack.calls;
+            seen.sequences += parents;
+        }
+    }
+    all
+}
+
+fn on_timeline(timeline: &Timeline, least: f64) -> BTreeMap<Who<'_>, OnTimeline> {
+    let mut threads: BTreeMap<u64, Vec<&TimelineEvent>> = BTreeMap::new();
+    for event in &timeline.events {
+        threads.entry(event.thread).or_default().push(event);
+    }
+    let mut all = BTreeMap::new();
+    let mut fields: BTreeMap<(Who<'_>, String), u64> = BTreeMap::new();
+    for events in threads.values_mut() {
+        // The longer of two that begin together is the outer one.
+        events.sort_by_key(|event| (event.start_ns, u64::MAX - event.duration_ns));
+        one_thread(events, least, &mut all);
+        for event in events.iter().filter(|event| !event.attributes.is_empty()) {
+            let text = format!("{:?}", event.attributes);
+            *fields.entry((who(event), text)).or_default() += 1;
+        }
+    }
+    for ((who, _), count) in fields {
+        let seen: &mut OnTimeline = all.entry(who).or_default();
+        seen.with_fields += count;
+        seen.repeated += count - 1;
+    }
+    all
+}
+
+fn who(event: &TimelineEvent) -> Who<'_> {
+    (&event.name, event.device.as_deref().unwrap_or("cpu"))
+}
+
+/// A call that may hold others, and the sequence at the end of those inside it.
+struct Open<'e> {
+    end_ns: u64,
+    last: Option<(Who<'e>, u64)>,
+}
+
+/// Counts the calls and the sequences of one thread, from its events in order:
+/// calls of one operation, directly inside the same call, with no other between.
+fn one_thread<'e>(
+    events: &[&'e TimelineEvent],
+    least: f64,
+    all: &mut BTreeMap<Who<'e>, OnTimeline>,
+) {
+    let mut close = |last: Option<(Who<'e>, u64)>| {
+        if let Some((who, length)) = last {
+            let seen = all.entry(who).or_default();
+            seen.events += length;
+            if length as f64 >= least {
+                seen.in_sequences += length;
+                seen.sequences += 1;
+            }
+        }
+    };
+    let mut root = Open {
+        end_ns: u64::MAX,
+        last: None,
+    };
+    let mut open: Vec<Open<'e>> = Vec::new();
+    for event in events {
+        while let Some(inner) = open.pop_if(|inner| inner.end_ns <= event.start_ns) {
+            close(inner.last);
+        }
+        let around = open.last_mut().unwrap_or(&mut root);
+        match &mut around.last {
+            Some((before, length)) if *before == who(event) => *length += 1,
+            last => close(last.replace((who(event), 1))),
+        }
+        open.push(Open {
+            end_ns: event.start_ns.saturating_add(event.duration_ns),
+            last: None,
+        });
+    }
+    for left in open.into_iter().chain([root]) {
+        close(left.last);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(name: &str, start_ns: u64, duration_ns: u64) -> TimelineEvent {
+        TimelineEvent {
+            name: name.to_owned(),
+            start_ns,
+            duration_ns,
+            ..TimelineEvent::default()
+        }
+    }
+
+    fn stack(frames: &[&str], calls: u64) -> Stack {
+        Stack {
+            frames: frames.iter().map(|&frame| frame.to_owned()).collect(),
+            calls,
+            ..Stack::default()
+        }
+    }
+
+    /// `frame` holds two sequences of `step`, parted by `flush`, with `inner` inside each.
+    #[test]
+    fn a_sequence_is_parted_by_others_beside_it_not_inside_it() {
+        let mut events = vec![event("frame", 0, 1_000)];
+        for index in 0..10 {
+            let gap = if index < 6 { 0 } else { 50 };
+            events.push(event("step", index * 20 + gap, 10));
+            events.push(event("inner", index * 20 + gap, 5));
+        }
+        events.push(event("flush", 125, 5));
+        let timeline = Timeline {
+            events,
+            ..Timeline::default()
+        };
+        let all = on_timeline(&timeline, 4.0);
+        let step = &all[&("step", "cpu")];
+        assert_eq!(
+            (step.events, step.in_sequences, step.sequences),
+            (10, 10, 2)
+        );
+        let inner = &all[&("inner", "cpu")];
+        assert_eq!((inner.events, inner.sequences), (10, 0));
+    }
+
+    #[test]
+    fn calls_are_counted_per_call_around_them() {
+        let stacks = [
+            stack(&["frame"], 5),
+            stack(&["frame", "step"], 100),
+            stack(&["load"], 1),
+            stack(&["load", "step"], 9),
+        ];
+        let all = in_stacks(&stacks, 10.0);
+        let step = &all["step"];
+        assert_eq!(
+            (step.calls, step.in_sequences, step.sequences),
+            (109, 100, 5)
+        );
+        assert_eq!(all["frame"].sequences, 0);
+    }
+
+    #[test]
+    fn equal_fields_are_repeats() {
+        let mut events = vec![event("f", 0, 1), event("f", 2, 1), event("f", 4, 1)];
+        for (event, id) in events.iter_mut().zip([7, 7, 8]) {
+            event.attributes.insert("id".to_owned(), id.into());
+        }
+        let timeline = Timeline {
+            events,
+            ..Timeline::default()
+        };
+        let all = on_timeline(&timeline, 10.0);
+        let seen = &all[&("f", "cpu")];
+        assert_eq!((seen.with_fields, seen.repeated), (3, 1));
+    }
+}

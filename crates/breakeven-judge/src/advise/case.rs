@@ -1,0 +1,208 @@
+//! What the rules see of a profile: its operations in figures, in an order
+//! that does not depend on the file's.
+
+use std::collections::BTreeMap;
+
+use breakeven_profile::profile::{Operation, OperationKey, Peak, Profile, Run};
+use breakeven_profile::stats::Summary;
+use serde::Serialize;
+
+use super::calls::{CallsOf, Sequences};
+use super::evidence::label;
+use super::thresholds::AdviceThresholds;
+
+/// How many operations were looked at, and why the others were not.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct LookedAt {
+    /// Operations that the rules were asked about.
+    pub operations: usize,
+    /// Operations that failed.
+    pub failed: usize,
+    /// Operations without samples, or with none but zeros.
+    pub without_time: usize,
+    /// Operations that are mostly the cost of recording them.
+    pub recording: usize,
+    /// Operations that take too small a part of a program's time to matter.
+    pub minor: usize,
+}
+
+/// A profile, prepared for the rules.
+pub(super) struct Case<'p> {
+    pub(super) profile: &'p Profile,
+    pub(super) thresholds: AdviceThresholds,
+    pub(super) calls_of: CallsOf,
+    pub(super) sequences: Sequences<'p>,
+    /// True where the profile tells own times from those of nested operations.
+    pub(super) nesting: bool,
+    /// The own time of all operations, ns.
+    pub(super) whole_ns: f64,
+    /// Those with sound samples, by name, device and size.
+    pub(super) subjects: Vec<Subject<'p>>,
+    pub(super) looked_at: LookedAt,
+}
+
+/// An operation with samples.
+pub(super) struct Subject<'p> {
+    /// Its place in [`Case::subjects`].
+    pub(super) place: usize,
+    pub(super) operation: &'p Operation,
+    pub(super) summary: Summary,
+    /// Calls in a run, on average.
+    pub(super) calls_per_run: f64,
+    /// Its time less that of the operations inside it, ns.
+    pub(super) own_ns: f64,
+    /// Memory that a call holds, bytes.
+    pub(super) memory_bytes: Option<u64>,
+    /// False where it takes too small a part of the whole to be advised on.
+    pub(super) matters: bool,
+}
+
+impl<'p> Case<'p> {
+    pub(super) fn new(profile: &'p Profile, thresholds: AdviceThresholds) -> Self {
+        let calls_of = CallsOf::in_profile(profile);
+        let mut looked_at = LookedAt::default();
+        let mut whole_ns = 0.0;
+        let mut subjects = Vec::new();
+        let paths = own_shares(profile);
+        // By key, so that sums do not depend on the file's order either.
+        let mut operations: Vec<(OperationKey, &Operation)> = profile
+            .operations
+            .iter()
+            .map(|operation| (operation.key(), operation))
+            .collect();
+        operations.sort_by(|(a, _), (b, _)| a.cmp(b));
+        for (_, operation) in operations {
+            let summary = operation.summary().ok().filter(|all| all.total > 0.0);
+            let own_ns = summary.map_or(0.0, |summary| own_ns(operation, &summary, &paths));
+            whole_ns += own_ns;
+            let recording = profile.environment.recorder.as_ref();
+            let recording = recording.and_then(|cost| operation.recording_share(cost));
+            match summary {
+                _ if operation.failure.is_some() => looked_at.failed += 1,
+                None => looked_at.without_time += 1,
+                Some(_) if recording.is_some_and(|part| part > thresholds.recording_share) => {
+                    looked_at.recording += 1;
+                }
+                Some(summary) => subjects.push(Subject::new(operation, summary, own_ns)),
+            }
+        }
+        for (place, subject) in subjects.iter_mut().enumerate() {
+            subject.place = place;
+            // The rows of a benchmark were chosen by whoever wrote it.
+            subject.matters =
+                calls_of != CallsOf::Program || subject.own_ns >= thresholds.minor_share * whole_ns;
+            match subject.matters {
+                true => looked_at.operations += 1,
+                false => looked_at.minor += 1,
+            }
+        }
+        Self {
+            profile,
+            thresholds,
+            calls_of,
+            sequences: Sequences::in_profile(profile, thresholds.sequential_calls),
+            nesting: !profile.stacks.is_empty()
+                || profile
+                    .operations
+                    .iter()
+                    .flat_map(|operation| &operation.runs)
+                    .any(|run| run.self_ns.is_some()),
+            whole_ns,
+            subjects,
+            looked_at,
+        }
+    }
+
+    /// The operations of a name, on every device and of every size.
+    pub(super) fn named(&self, name: &str) -> impl Iterator<Item = &Subject<'p>> {
+        let start = self
+            .subjects
+            .partition_point(|other| other.operation.name.as_str() < name);
+        self.subjects[start..]
+            .iter()
+            .take_while(move |other| other.operation.name == name)
+    }
+
+    /// A device's id; a GPU that is a program on the CPU is always named so.
+    pub(super) fn label(&self, device: &str) -> String {
+        label(device, self.profile.is_software_gpu(device))
+    }
+
+    /// True for a GPU that an operation can be sent to: not a program on the CPU.
+    pub(super) fn is_real_gpu(&self, device: &str) -> bool {
+        is_gpu(device) && !self.profile.is_software_gpu(device)
+    }
+
+    /// What was measured of a subject's own device.
+    pub(super) fn peak_of(&self, subject: &Subject<'_>) -> Option<&'p Peak> {
+        self.profile.peak(&subject.operation.device)
+    }
+}
+
+/// Every device but the CPU: the format knows no third kind.
+pub(super) fn is_gpu(device: &str) -> bool {
+    device != "cpu"
+}
+
+impl<'p> Subject<'p> {
+    fn new(operation: &'p Operation, summary: Summary, own_ns: f64) -> Self {
+        let runs = operation.runs.iter().filter(|run| run.calls() > 0).count();
+        let of_runs = operation.runs.iter().filter_map(|run| run.memory_bytes);
+        Self {
+            calls_per_run: summary.count as f64 / runs.max(1) as f64,
+            own_ns,
+            memory_bytes: operation.memory_bytes.or(of_runs.max()),
+            matters: true,
+            place: 0,
+            operation,
+            summary,
+        }
+    }
+
+    pub(super) fn is_gpu(&self) -> bool {
+        is_gpu(&self.operation.device)
+    }
+
+    /// Mean own time of a call, ns.
+    pub(super) fn own_call_ns(&self) -> f64 {
+        self.own_ns / self.summary.count as f64
+    }
+
+    /// True where most of its time is that of operations inside it: what it is
+    /// advised on is theirs.
+    pub(super) fn mostly_others(&self) -> bool {
+        self.own_ns < 0.5 * self.summary.total
+    }
+}
+
+/// An operation's time less that of the operations inside it, ns: from its runs,
+/// else from the call paths of its name, else all of it.
+fn own_ns(operation: &Operation, summary: &Summary, paths: &BTreeMap<&str, f64>) -> f64 {
+    let timed = |run: &Run| match (run.self_ns, &run.moments) {
+        (Some(own), _) => own as f64,
+        (None, Some(moments)) => moments.total(),
+        (None, None) => run.samples_ns.iter().map(|ns| *ns as f64).sum(),
+    };
+    if operation.runs.iter().any(|run| run.self_ns.is_some()) {
+        let own: f64 = operation.runs.iter().map(timed).sum();
+        return own.min(summary.total);
+    }
+    let share = paths.get(operation.name.as_str()).copied().unwrap_or(1.0);
+    summary.total * share
+}
+
+/// By name, the part of its time on all call paths that is its own.
+fn own_shares(profile: &Profile) -> BTreeMap<&str, f64> {
+    let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+    for stack in &profile.stacks {
+        if let Some(name) = stack.frames.last() {
+            let (own, total) = sums.entry(name).or_default();
+            *own += stack.self_ns as f64;
+            *total += stack.total_ns as f64;
+        }
+    }
+    let timed = sums.into_iter().filter(|(_, (_, total))| *total > 0.0);
+    timed
+        .map(|(name, (own, total))| (name, (own / total).min(1.0)))
+        .collect()
+}

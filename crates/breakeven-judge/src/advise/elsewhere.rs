@@ -1,0 +1,238 @@
+//! What is known of an operation on other devices: measured there, a break-even
+//! size, or the least that the other device needs by its peaks.
+
+use breakeven_profile::profile::{BreakEven, Operation, Peak};
+
+use super::calls::CallsOf;
+use super::case::{Case, Subject};
+use super::evidence::Evidence;
+use crate::winner::{typical_ns, winner};
+
+/// What was measured says of an operation on another device.
+pub(super) enum Elsewhere {
+    /// Faster there, clearly.
+    Faster {
+        /// The other device's id.
+        device: String,
+        /// The part of a call's time that goes, and its interval; `None` where
+        /// only the side is known.
+        saved: Option<(f64, Option<[f64; 2]>)>,
+        evidence: Evidence,
+    },
+    /// Not faster, or not clearly, or not comparable.
+    NotFaster(Evidence),
+}
+
+/// Asks the samples of the same operation at the same size on the `eligible`
+/// devices, then the break-even sizes. `None` where nothing was measured.
+pub(super) fn elsewhere(
+    case: &Case<'_>,
+    subject: &Subject<'_>,
+    eligible: impl Fn(&str) -> bool,
+) -> Option<Elsewhere> {
+    measured(case, subject, &eligible).or_else(|| break_even(case, subject, &eligible))
+}
+
+fn measured(
+    case: &Case<'_>,
+    subject: &Subject<'_>,
+    eligible: &impl Fn(&str) -> bool,
+) -> Option<Elsewhere> {
+    let here = subject.operation;
+    let here_ns = typical_ns(here).filter(|ns| *ns > 0.0)?;
+    let (there_ns, there) = case
+        .named(&here.name)
+        .map(|other| other.operation)
+        .filter(|other| other.size == here.size && other.device != here.device)
+        .filter(|other| eligible(&other.device))
+        .filter_map(|other| Some((typical_ns(other).filter(|ns| *ns > 0.0)?, other)))
+        .min_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    if here.size.is_none() && case.calls_of == CallsOf::Program {
+        let device = there.device.clone();
+        return Some(Elsewhere::NotFaster(Evidence::Unsized { device }));
+    }
+    Some(compared((here, here_ns), (there, there_ns)))
+}
+
+fn compared(here: (&Operation, f64), there: (&Operation, f64)) -> Elsewhere {
+    let faster = there.1 < here.1;
+    let (best, next) = if faster { (there, here) } else { (here, there) };
+    let winner = winner(best.0, next.0, next.1 / best.1);
+    let turned = |[lower, upper]: [f64; 2]| [1.0 / upper, 1.0 / lower];
+    let evidence = Evidence::OtherDevice {
+        device: there.0.device.clone(),
+        times_as_fast: here.1 / there.1,
+        interval: match faster {
+            true => winner.interval,
+            false => winner.interval.map(turned),
+        },
+        over_runs: winner.over_runs,
+        clear: winner.clear,
+    };
+    if !(faster && winner.clear) {
+        return Elsewhere::NotFaster(evidence);
+    }
+    let saved = |times: f64| 1.0 - 1.0 / times;
+    Elsewhere::Faster {
+        device: there.0.device.clone(),
+        saved: Some((
+            saved(winner.ratio),
+            winner.interval.map(|ends| ends.map(saved)),
+        )),
+        evidence,
+    }
+}
+
+fn break_even(
+    case: &Case<'_>,
+    subject: &Subject<'_>,
+    eligible: &impl Fn(&str) -> bool,
+) -> Option<Elsewhere> {
+    let here = subject.operation;
+    let at = here.size?;
+    let mut against = None;
+    for found in &case.profile.evidence.break_even {
+        if found.operation != here.name {
+            continue;
+        }
+        let other = match (&found.device, &found.over) {
+            (pays, over) if *over == here.device => pays,
+            (pays, over) if *pays == here.device => over,
+            _ => continue,
+        };
+        if !eligible(other) {
+            continue;
+        }
+        let Some(side) = side_at(found, at as f64) else {
+            continue;
+        };
+        let evidence = Evidence::BreakEven {
+            device: found.device.clone(),
+            over: found.over.clone(),
+            software_gpu: [&found.device, &found.over]
+                .into_iter()
+                .any(|device| case.profile.is_software_gpu(device)),
+            size: found.size,
+            interval: found.interval,
+            tested_to: found.tested_to,
+            at,
+        };
+        let faster = match side {
+            Side::Pays => *other == found.device,
+            Side::Below => *other == found.over,
+            Side::Between => false,
+        };
+        if faster {
+            return Some(Elsewhere::Faster {
+                device: other.clone(),
+                saved: None,
+                evidence,
+            });
+        }
+        against.get_or_insert(Elsewhere::NotFaster(evidence));
+    }
+    against
+}
+
+/// On which side of a break-even size another size is.
+#[derive(Debug, PartialEq)]
+enum Side {
+    Pays,
+    Below,
+    /// Inside the interval of the break-even size.
+    Between,
+}
+
+/// `None` past the greatest size that was tried.
+fn side_at(found: &BreakEven, at: f64) -> Option<Side> {
+    let Some(size) = found.size else {
+        let tried = found.tested_to.is_none_or(|tested| at <= tested);
+        return tried.then_some(Side::Below);
+    };
+    let [lower, upper] = found.interval.unwrap_or([size, size]);
+    Some(if at >= upper {
+        Side::Pays
+    } else if at < lower {
+        Side::Below
+    } else {
+        Side::Between
+    })
+}
+
+/// What a call needs at the least by the device's peaks, ns: its bytes at the
+/// bandwidth of their working set or its arithmetic at the peak, whichever takes
+/// longer. The roofline of Williams, Waterman and Patterson (2009). `None` where
+/// neither can be told.
+pub(super) fn roof_ns(peak: &Peak, operation: &Operation) -> Option<f64> {
+    let at = |amount: Option<u64>, rate: Option<f64>| {
+        amount
+            .zip(rate.filter(|rate| *rate > 0.0))
+            .map(|(amount, rate)| amount as f64 / rate * 1e9)
+    };
+    let set = operation.memory_bytes.or(operation.bytes);
+    let bandwidth = set.and_then(|set| peak.bandwidth_at(set));
+    let bytes_ns = at(operation.bytes, bandwidth);
+    let flops_ns = at(operation.flops, peak.flops_per_s);
+    [bytes_ns, flops_ns].into_iter().flatten().reduce(f64::max)
+}
+
+/// [`roof_ns`] of a GPU with what reaching it takes: one launch, and each byte
+/// once over the faster of the two ways between host and device.
+pub(super) fn roof_with_transfer_ns(peak: &Peak, operation: &Operation) -> Option<f64> {
+    let ways = [peak.upload_bytes_per_s, peak.download_bytes_per_s];
+    let fastest = ways.into_iter().flatten().reduce(f64::max);
+    let transfer_ns = operation
+        .bytes
+        .zip(fastest.filter(|rate| *rate > 0.0))
+        .map(|(bytes, rate)| bytes as f64 / rate * 1e9);
+    let work_ns = roof_ns(peak, operation);
+    let parts = [peak.launch_ns, transfer_ns, work_ns];
+    work_ns.or(transfer_ns)?;
+    Some(parts.into_iter().flatten().sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sides_of_a_break_even_size() {
+        let mut found = BreakEven {
+            size: Some(1_000.0),
+            interval: Some([900.0, 1_100.0]),
+            ..BreakEven::default()
+        };
+        assert_eq!(side_at(&found, 899.0), Some(Side::Below));
+        assert_eq!(side_at(&found, 900.0), Some(Side::Between));
+        assert_eq!(side_at(&found, 1_100.0), Some(Side::Pays));
+        found.interval = None;
+        assert_eq!(side_at(&found, 999.0), Some(Side::Below));
+        assert_eq!(side_at(&found, 1_000.0), Some(Side::Pays));
+        found.size = None;
+        found.tested_to = Some(5_000.0);
+        assert_eq!(side_at(&found, 5_000.0), Some(Side::Below));
+        assert_eq!(side_at(&found, 5_001.0), None);
+    }
+
+    #[test]
+    fn the_roof_is_the_slower_of_bytes_and_arithmetic() {
+        let peak = Peak {
+            memory_bytes_per_s: Some(1e9),
+            flops_per_s: Some(1e10),
+            launch_ns: Some(500.0),
+            upload_bytes_per_s: Some(1e8),
+            download_bytes_per_s: Some(2e8),
+            ..Peak::default()
+        };
+        let mut operation = Operation::new("f", "gpu");
+        assert_eq!(roof_ns(&peak, &operation), None);
+        assert_eq!(roof_with_transfer_ns(&peak, &operation), None);
+        operation.bytes = Some(1_000);
+        operation.flops = Some(1_000);
+        assert_eq!(roof_ns(&peak, &operation), Some(1_000.0));
+        // 500 launch, 5 000 for the bytes at 0.2 GB/s, 1 000 for the work.
+        assert_eq!(roof_with_transfer_ns(&peak, &operation), Some(6_500.0));
+        operation.flops = Some(100_000);
+        assert_eq!(roof_ns(&peak, &operation), Some(10_000.0));
+    }
+}

@@ -1,0 +1,373 @@
+//! What a suggestion, or a decision against one, rests on.
+
+use std::fmt;
+
+use breakeven_profile::unit;
+use serde::Serialize;
+
+/// One reason, with its figures. Its text begins with `measured`, `assumed` or
+/// `rule of thumb`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Evidence {
+    /// A constant was passed, and nothing measured says more.
+    RuleOfThumb {
+        /// What was looked at.
+        quantity: Quantity,
+        /// Its value, in the quantity's unit.
+        value: f64,
+        /// The constant, in the same unit.
+        limit: f64,
+    },
+    /// The same operation at the same size, measured on another device.
+    OtherDevice {
+        /// The other device's id.
+        device: String,
+        /// This device's time over the other's, at the median: above 1 where the other is faster.
+        times_as_fast: f64,
+        /// 95 % interval of it.
+        interval: Option<[f64; 2]>,
+        /// True when the interval is over runs, not over the samples of one.
+        over_runs: bool,
+        /// True when the interval excludes 1.
+        clear: bool,
+    },
+    /// The operation was recorded on another device too, but without sizes, by
+    /// a program that may have chosen the device by the size.
+    Unsized {
+        /// The other device's id.
+        device: String,
+    },
+    /// A measured size from which one device pays over another.
+    BreakEven {
+        /// The device that pays from `size` on.
+        device: String,
+        /// The device that is faster below it.
+        over: String,
+        /// True where the GPU of the two is a program on the CPU.
+        software_gpu: bool,
+        /// Elements; `None`: never up to `tested_to`.
+        size: Option<f64>,
+        /// Interval of `size`, elements.
+        interval: Option<[f64; 2]>,
+        /// The greatest size that was tried, elements.
+        tested_to: Option<f64>,
+        /// The operation's own size, elements.
+        at: u64,
+    },
+    /// What a device needs for the work at the least, by its measured peaks.
+    LeastTime {
+        /// The device's id.
+        device: String,
+        /// Launch, transfers and work at its peaks, ns a call.
+        least_ns: f64,
+        /// What a call takes now, ns.
+        call_ns: f64,
+    },
+    /// How near the operation comes to what its own device can do.
+    Roofline {
+        /// Part of the bandwidth measured at this working set.
+        bytes_share: Option<f64>,
+        /// Part of the measured arithmetic peak.
+        flops_share: Option<f64>,
+        /// A call's time at the peaks, ns.
+        least_ns: f64,
+    },
+    /// The measured latency of a launch, in each call.
+    Launch {
+        /// What a launch takes of a call, ns.
+        launch_ns: f64,
+        /// Part of the call's mean time.
+        share: f64,
+    },
+    /// Calls that follow one another.
+    Sequence(Sequence),
+    /// Calls whose recorded fields are those of an earlier call.
+    Repeats {
+        /// Calls with fields on the timeline.
+        calls: u64,
+        /// Those of them with the fields of an earlier one.
+        repeated: u64,
+    },
+    /// How time grows with the size.
+    Growth {
+        /// The sizes measured, elements.
+        sizes: Vec<u64>,
+        /// Time is proportional to size to this power.
+        exponent: f64,
+        /// 95 % interval of the exponent.
+        interval: [f64; 2],
+        /// The power that was to be expected.
+        expected: f64,
+        /// Where the expectation comes from.
+        expected_from: ExpectedFrom,
+    },
+    /// Memory that a call holds, of what there is.
+    Capacity {
+        /// Held, bytes.
+        held_bytes: u64,
+        /// There for the process or on the device, bytes.
+        of_bytes: u64,
+    },
+    /// Every GPU of the machine is a program on its CPU.
+    OnlySoftwareGpus,
+    /// The file does not tell whether its samples are calls of a program.
+    UnmarkedCalls,
+}
+
+/// What a rule of thumb looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// Mean time of a call, ns.
+    CallTime,
+    /// Calls in a run.
+    Calls,
+    /// Memory of a call, bytes.
+    Memory,
+    /// Part of the GPU's units in use, 0 to 1.
+    GpuUse,
+}
+
+/// Calls of one operation that follow one another with nothing between.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Sequence {
+    /// What shows it.
+    pub shown_by: ShownBy,
+    /// Calls in a sequence, on average.
+    pub length: f64,
+    /// Part of the operation's calls that are in sequences, 0 to 1.
+    pub share: f64,
+}
+
+impl Sequence {
+    /// The part of the calls that would go if each sequence were one call.
+    pub fn avoidable(&self) -> f64 {
+        self.share * (1.0 - 1.0 / self.length)
+    }
+}
+
+/// Where a sequence of calls was seen, the best source first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShownBy {
+    /// Single calls in the order of time.
+    Timeline,
+    /// Calls per call of the operation around them.
+    Stacks,
+    /// Nothing but the number of calls in a run.
+    Count,
+}
+
+impl fmt::Display for ShownBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Timeline => "timeline",
+            Self::Stacks => "call paths",
+            Self::Count => "number of calls in a run",
+        })
+    }
+}
+
+/// Where the expected growth comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExpectedFrom {
+    /// The profile's operations and bytes at the device's measured peaks.
+    Peaks,
+    /// The profile's operations and bytes of each size.
+    Work,
+    /// Nothing known: linear.
+    Linear,
+}
+
+impl Evidence {
+    /// True for what was measured; false for constants and assumptions.
+    pub fn is_measured(&self) -> bool {
+        !matches!(self, Self::RuleOfThumb { .. } | Self::Unsized { .. }) && !self.is_assumed()
+    }
+
+    /// True for what is neither known nor a constant.
+    fn is_assumed(&self) -> bool {
+        let counted = |sequence: &Sequence| sequence.shown_by == ShownBy::Count;
+        match self {
+            Self::UnmarkedCalls => true,
+            Self::Sequence(sequence) => counted(sequence),
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Evidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::RuleOfThumb { .. } => "rule of thumb: ",
+            _ if self.is_assumed() => "assumed: ",
+            Self::Unsized { .. } => "not comparable: ",
+            _ => "measured: ",
+        })?;
+        match self {
+            Self::RuleOfThumb {
+                quantity,
+                value,
+                limit,
+            } => quantity.passed(*value, *limit, f),
+            Self::OtherDevice {
+                device,
+                times_as_fast,
+                interval,
+                over_runs,
+                clear,
+            } => {
+                let (times, word, ends) = if *times_as_fast >= 1.0 {
+                    (*times_as_fast, "fast", *interval)
+                } else {
+                    let turned = interval.map(|[lower, upper]| [1.0 / upper, 1.0 / lower]);
+                    (1.0 / times_as_fast, "slow", turned)
+                };
+                write!(f, "{device} is {times:.2} times as {word}")?;
+                if let Some([lower, upper]) = ends {
+                    let over = if *over_runs { "runs" } else { "one run" };
+                    write!(f, " ({lower:.2} to {upper:.2}, 95 % over {over})")?;
+                }
+                f.write_str(if *clear { "" } else { ", not clearly" })
+            }
+            Self::Unsized { device } => write!(
+                f,
+                "recorded on {device} too, without sizes: the calls may differ in size"
+            ),
+            Self::BreakEven {
+                device,
+                over,
+                software_gpu,
+                size: Some(size),
+                at,
+                ..
+            } => write!(
+                f,
+                "{} pays over {} from size {size:.0}, this is {at}",
+                label(device, *software_gpu),
+                label(over, *software_gpu)
+            ),
+            Self::BreakEven {
+                device,
+                over,
+                software_gpu,
+                tested_to,
+                at,
+                ..
+            } => {
+                let (device, over) = (label(device, *software_gpu), label(over, *software_gpu));
+                write!(f, "{device} never paid over {over}")?;
+                if let Some(tested) = tested_to {
+                    write!(f, " up to size {tested:.0}")?;
+                }
+                write!(f, ", this is {at}")
+            }
+            Self::LeastTime {
+                device,
+                least_ns,
+                call_ns,
+            } => write!(
+                f,
+                "{device} needs {} a call at the least by its peaks; now it is {}",
+                unit::time(*least_ns),
+                unit::time(*call_ns)
+            ),
+            Self::Roofline {
+                bytes_share,
+                flops_share,
+                least_ns,
+            } => {
+                f.write_str("at ")?;
+                if let Some(share) = bytes_share {
+                    write!(f, "{} of the bandwidth", unit::percent(*share))?;
+                }
+                if let Some(share) = flops_share {
+                    let and = if bytes_share.is_some() { " and " } else { "" };
+                    write!(f, "{and}{} of the arithmetic", unit::percent(*share))?;
+                }
+                write!(f, " of its device, {} at the peaks", unit::time(*least_ns))
+            }
+            Self::Launch { launch_ns, share } => write!(
+                f,
+                "a launch takes {}, {} of a call",
+                unit::time(*launch_ns),
+                unit::percent(*share)
+            ),
+            Self::Sequence(sequence) => write!(
+                f,
+                "{} of the calls follow one another, {:.0} at a time ({})",
+                unit::percent(sequence.share),
+                sequence.length,
+                sequence.shown_by
+            ),
+            Self::Repeats { calls, repeated } => write!(
+                f,
+                "{repeated} of {calls} calls on the timeline have the fields of an earlier one"
+            ),
+            Self::Growth {
+                sizes,
+                exponent,
+                interval: [lower, upper],
+                expected,
+                expected_from,
+            } => {
+                write!(
+                    f,
+                    "time grows as size^{exponent:.2} ({lower:.2} to {upper:.2}, 95 %) over {} sizes; ",
+                    sizes.len()
+                )?;
+                match expected_from {
+                    ExpectedFrom::Peaks => write!(f, "its work at the peaks as size^{expected:.2}"),
+                    ExpectedFrom::Work => write!(f, "its work as size^{expected:.2}"),
+                    ExpectedFrom::Linear => f.write_str("linear is size^1"),
+                }
+            }
+            Self::Capacity {
+                held_bytes,
+                of_bytes,
+            } => write!(
+                f,
+                "a call holds {} of {}",
+                unit::bytes(*held_bytes),
+                unit::bytes(*of_bytes)
+            ),
+            Self::OnlySoftwareGpus => f.write_str("every GPU here computes on the CPU"),
+            Self::UnmarkedCalls => {
+                f.write_str("the samples are calls of a program, not iterations of a benchmark")
+            }
+        }
+    }
+}
+
+impl Quantity {
+    fn passed(self, value: f64, limit: f64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let side = if value < limit { "under" } else { "over" };
+        let (value, limit) = match self {
+            Self::CallTime => (unit::time(value), unit::time(limit)),
+            Self::Calls => return write!(f, "{value:.0} calls in a run ({limit:.0} or more)"),
+            Self::Memory => (megabytes(value), megabytes(limit)),
+            Self::GpuUse => (unit::percent(value), unit::percent(limit)),
+        };
+        let what = match self {
+            Self::Memory => "held by a call",
+            Self::GpuUse => "of the GPU in use",
+            _ => "a call",
+        };
+        write!(f, "{value} {what} ({side} {limit})")
+    }
+}
+
+/// A device's id; a GPU that is a program on the CPU is always named so.
+pub(super) fn label(device: &str, software_gpu: bool) -> String {
+    match software_gpu && device != "cpu" {
+        true => format!("{device} (software)"),
+        false => device.to_owned(),
+    }
+}
+
+fn megabytes(bytes: f64) -> String {
+    format!("{:.0} MB", bytes / 1e6)
+}

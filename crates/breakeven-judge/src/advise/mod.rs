@@ -1,0 +1,211 @@
+//! Advice: what to change first, why, and what it should gain.
+//!
+//! ```
+//! use breakeven_judge::advise::ProfilerOptimizer;
+//! use breakeven_profile::profile::{Operation, Profile, Run};
+//!
+//! let operation = |device: &str, samples_ns: Vec<u64>| {
+//!     let mut operation = Operation::new("blur", device);
+//!     operation.runs.push(Run { samples_ns, ..Run::default() });
+//!     operation
+//! };
+//! let profile = Profile {
+//!     operations: vec![
+//!         operation("cpu", vec![800_000, 810_000, 805_000]),
+//!         operation("cuda:0", vec![100_000, 101_000, 100_500]),
+//!     ],
+//!     ..Profile::default()
+//! };
+//! let optimizer = ProfilerOptimizer::new(&profile);
+//! let first = &optimizer.get_suggestions(1)[0];
+//! assert_eq!(first.kind.to_string(), "ROUTING");
+//! assert_eq!(first.target_device.as_deref(), Some("cuda:0"));
+//! assert!(first.description.contains("measured: cuda:0 is 8.01 times as fast"));
+//! ```
+//!
+//! A measurement in the profile (the operation on another device, a break-even
+//! size, a peak) replaces a rule's constant, and overrules it: nothing is sent to
+//! a device that was measured slower. Every estimate has a formula, in the
+//! documentation of its rule; where none can be argued there is none, and the
+//! suggestion ranks behind those that have one. `docs/advice.md` says it all in
+//! one place. The same profile always gives the same advice, whatever the order
+//! of its operations.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use breakeven_profile::file::{self, FileError};
+use breakeven_profile::profile::Profile;
+use serde::Serialize;
+
+mod calls;
+mod case;
+mod elsewhere;
+mod evidence;
+mod print;
+mod proposal;
+mod rank;
+mod roofline;
+mod rules;
+mod suggestion;
+mod thresholds;
+
+pub use calls::CallsOf;
+pub use case::LookedAt;
+pub use evidence::{Evidence, ExpectedFrom, Quantity, Sequence, ShownBy};
+pub use suggestion::{OptimizationSuggestion, Overlap, Priority, Rule, SuggestionType};
+pub use thresholds::AdviceThresholds;
+
+use case::Case;
+use proposal::Verdict;
+
+/// Everything that the rules say about a profile.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Advice {
+    /// Whose calls the samples are.
+    pub calls_of: CallsOf,
+    /// True where operations' own times are known apart from those inside them.
+    /// Otherwise nested operations count with what they are nested in.
+    pub nesting_known: bool,
+    /// What was looked at.
+    pub looked_at: LookedAt,
+    /// The whole time, ms: the own times of all operations.
+    pub total_ms: f64,
+    /// What all suggestions save together, overlapping ones counted once, ms.
+    pub potential_ms: f64,
+    /// The suggestions, those that save most first.
+    pub suggestions: Vec<OptimizationSuggestion>,
+    /// Rules of thumb that a measurement overruled.
+    pub overruled: Vec<Overruled>,
+}
+
+/// A rule of thumb that would have spoken, and the measurement against it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Overruled {
+    /// The operation's name.
+    pub operation: String,
+    /// The device that it ran on.
+    pub device: String,
+    /// True where that is a GPU that is a program on the CPU.
+    pub software_gpu: bool,
+    /// Elements in one call's input.
+    pub size: Option<u64>,
+    /// The rule.
+    pub rule: Rule,
+    /// What overruled it.
+    pub evidence: Vec<Evidence>,
+}
+
+/// Advice on one profile.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProfilerOptimizer {
+    advice: Advice,
+}
+
+impl ProfilerOptimizer {
+    /// Asks all rules about a profile.
+    pub fn new(profile: &Profile) -> Self {
+        Self::with_thresholds(profile, AdviceThresholds::default())
+    }
+
+    /// [`ProfilerOptimizer::new`] with other constants.
+    pub fn with_thresholds(profile: &Profile, thresholds: AdviceThresholds) -> Self {
+        let case = Case::new(profile, thresholds);
+        let mut proposals = Vec::new();
+        let mut overruled = Vec::new();
+        for subject in case.subjects.iter().filter(|subject| subject.matters) {
+            for rule in Rule::ALL {
+                match rules::ask(rule)(&case, subject) {
+                    Verdict::Silent => {}
+                    Verdict::Suggest(proposal) => proposals.push(*proposal),
+                    Verdict::Overruled(evidence) => overruled.push(Overruled {
+                        operation: subject.operation.name.clone(),
+                        device: subject.operation.device.clone(),
+                        software_gpu: profile.is_software_gpu(&subject.operation.device),
+                        size: subject.operation.size,
+                        rule,
+                        evidence,
+                    }),
+                }
+            }
+        }
+        let (suggestions, potential_ns) = rank::ranked(&case, proposals);
+        let advice = Advice {
+            calls_of: case.calls_of,
+            nesting_known: case.nesting,
+            looked_at: case.looked_at,
+            total_ms: case.whole_ns / 1e6,
+            potential_ms: potential_ns / 1e6,
+            suggestions,
+            overruled,
+        };
+        Self { advice }
+    }
+
+    /// Everything that the rules say.
+    pub fn advice(&self) -> &Advice {
+        &self.advice
+    }
+
+    /// The suggestions that save most, at most `top_n` of them.
+    pub fn get_suggestions(&self, top_n: usize) -> &[OptimizationSuggestion] {
+        let all = &self.advice.suggestions;
+        &all[..top_n.min(all.len())]
+    }
+
+    /// The suggestions that each save a quarter of the whole time and more.
+    pub fn get_critical_suggestions(&self) -> Vec<&OptimizationSuggestion> {
+        let all = self.advice.suggestions.iter();
+        all.filter(|suggestion| suggestion.priority == Priority::Critical)
+            .collect()
+    }
+
+    /// Writes the advice as JSON into the file at `path`, in one step as
+    /// [`file::write()`] does.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written.
+    pub fn export_suggestions(&self, path: &Path) -> Result<(), ExportError> {
+        file::replace(path, |out| Ok(self.write_suggestions(out)?))
+    }
+
+    /// Writes the advice as JSON.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn write_suggestions(&self, mut out: impl Write) -> io::Result<()> {
+        serde_json::to_writer_pretty(&mut out, &self.advice)?;
+        writeln!(out)
+    }
+
+    /// Prints the suggestions that save most as plain text, at most `top_n`.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn print_suggestions(&self, top_n: usize, out: impl Write) -> io::Result<()> {
+        print::suggestions(&self.advice, self.get_suggestions(top_n), out)
+    }
+
+    /// Prints in a few lines what was looked at and what all suggestions save.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn print_summary(&self, out: impl Write) -> io::Result<()> {
+        print::summary(&self.advice, out)
+    }
+}
+
+/// Why advice could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// The file cannot be made or replaced.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// Writing stopped half-way.
+    #[error("the advice cannot be written: {0}")]
+    Write(#[from] io::Error),
+}

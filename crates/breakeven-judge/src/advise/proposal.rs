@@ -1,0 +1,77 @@
+//! What a rule answers.
+
+use super::case::{Case, Subject};
+use super::evidence::Evidence;
+use super::suggestion::Rule;
+
+/// A rule: asked about one operation, it answers with a verdict.
+pub(super) type Ask = fn(&Case<'_>, &Subject<'_>) -> Verdict;
+
+/// A rule's answer.
+pub(super) enum Verdict {
+    /// The rule has nothing to say here.
+    Silent,
+    /// The rule of thumb would speak, but something measured says otherwise.
+    Overruled(Vec<Evidence>),
+    /// A suggestion.
+    Suggest(Box<Proposal>),
+}
+
+/// A suggestion before it is ranked among the others.
+pub(super) struct Proposal {
+    pub(super) rule: Rule,
+    /// The operation it is about, by its place in [`Case::subjects`].
+    pub(super) subject: usize,
+    pub(super) target_device: Option<String>,
+    pub(super) description: String,
+    pub(super) hint: String,
+    pub(super) evidence: Vec<Evidence>,
+    pub(super) gain: Gain,
+}
+
+/// What a suggestion should gain.
+pub(super) enum Gain {
+    /// An estimate that something measured carries.
+    Estimate {
+        /// Parts of the own time of operations, by their place.
+        savings: Vec<Saving>,
+        /// Least and greatest saving over the whole profile, ns.
+        range_ns: Option<[f64; 2]>,
+    },
+    /// No estimate.
+    Unknown {
+        /// Why not.
+        because: &'static str,
+        /// Least and greatest saving over the whole profile, ns, as far as can be told.
+        range_ns: Option<[f64; 2]>,
+    },
+}
+
+/// The part of an operation's own time that goes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Saving {
+    pub(super) subject: usize,
+    /// 0 to 1.
+    pub(super) fraction: f64,
+}
+
+impl Gain {
+    /// An estimate for one operation: a part of its own time, and the least and
+    /// greatest part.
+    pub(super) fn part(subject: &Subject<'_>, of: f64, range: Option<[f64; 2]>) -> Self {
+        Self::Estimate {
+            savings: vec![Saving {
+                subject: subject.place,
+                fraction: of.clamp(0.0, 1.0),
+            }],
+            range_ns: range.map(|range| range.map(|part| part.clamp(0.0, 1.0) * subject.own_ns)),
+        }
+    }
+
+    pub(super) fn unknown(because: &'static str) -> Self {
+        Self::Unknown {
+            because,
+            range_ns: None,
+        }
+    }
+}

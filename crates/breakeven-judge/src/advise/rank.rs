@@ -1,0 +1,268 @@
+//! The order of the suggestions, and what they gain together.
+//!
+//! **Amdahl.** A suggestion is worth the time that it takes off the whole
+//! profile, so a small part of a large operation comes before all of a small
+//! one. Every saving is a part of an operation's *own* time: its time less that
+//! of the operations inside it. Own times add up to the whole, so a parent and
+//! its child never promise the same time.
+//!
+//! **Overlap.** The list is built greedily: next comes what takes most off the
+//! time that is left. A second suggestion on an operation therefore applies to
+//! what the first leaves, (1 − a)(1 − b) of it, and is ranked by that. Two that
+//! are different ways to the same time (another device, or better use of this
+//! one; two ways to close the same gap to the roofline) count once. What all add
+//! up to is at most the whole.
+//!
+//! Ties are broken by name, device, size and rule, so the order of the file does
+//! not matter. Suggestions without estimate come last, those of the operations
+//! that take most time first.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use breakeven_profile::unit;
+
+use super::case::{Case, Subject};
+use super::proposal::{Gain, Proposal, Saving};
+use super::suggestion::{OptimizationSuggestion, Overlap, Priority, Rule};
+
+/// The suggestions in their order, and the time that all together save, ns.
+pub(super) fn ranked(
+    case: &Case<'_>,
+    mut proposals: Vec<Proposal>,
+) -> (Vec<OptimizationSuggestion>, f64) {
+    // Subjects are in the order of their keys.
+    proposals.sort_by_key(|proposal| (proposal.subject, proposal.rule));
+    let mut left = Left::of(case);
+    let mut waiting: BinaryHeap<Waiting> = BinaryHeap::new();
+    let mut without = Vec::new();
+    for (index, proposal) in proposals.iter().enumerate() {
+        match &proposal.gain {
+            Gain::Estimate { savings, .. } => waiting.push(Waiting {
+                saved_ns: left.gain(proposal.rule, savings),
+                index,
+            }),
+            Gain::Unknown { .. } => without.push(index),
+        }
+    }
+    let mut suggestions = Vec::new();
+    let mut potential_ns = 0.0;
+    while let Some(next) = waiting.pop() {
+        let proposal = &proposals[next.index];
+        let Gain::Estimate { savings, .. } = &proposal.gain else {
+            continue;
+        };
+        // What others took since can only have made it smaller.
+        let saved_ns = left.gain(proposal.rule, savings);
+        if saved_ns < next.saved_ns {
+            waiting.push(Waiting { saved_ns, ..next });
+            continue;
+        }
+        let rank = suggestions.len() + 1;
+        let overlap = left.overlap(proposal);
+        left.take(proposal.rule, savings, rank);
+        potential_ns += saved_ns;
+        suggestions.push(suggestion(case, proposal, rank, Some(saved_ns), overlap));
+    }
+    let own_ns = |index: &usize| case.subjects[proposals[*index].subject].own_ns;
+    without.sort_by(|a, b| own_ns(b).total_cmp(&own_ns(a)).then(a.cmp(b)));
+    for index in without {
+        let rank = suggestions.len() + 1;
+        let proposal = &proposals[index];
+        let instead = left.alternative(proposal.rule, proposal.subject);
+        let overlap = instead.map(Overlap::InsteadOf);
+        suggestions.push(suggestion(case, proposal, rank, None, overlap));
+    }
+    (suggestions, potential_ns)
+}
+
+/// A proposal with the time that it would take off what is left.
+struct Waiting {
+    saved_ns: f64,
+    index: usize,
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_time = self.saved_ns.total_cmp(&other.saved_ns);
+        by_time.then(other.index.cmp(&self.index))
+    }
+}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Waiting {}
+
+/// The own time that is left of each operation, and who took from it.
+struct Left(Vec<Operation>);
+
+struct Operation {
+    own_ns: f64,
+    taken: Vec<(Rule, usize)>,
+}
+
+impl Left {
+    fn of(case: &Case<'_>) -> Self {
+        let own = case.subjects.iter().map(|subject| Operation {
+            own_ns: subject.own_ns,
+            taken: Vec::new(),
+        });
+        Self(own.collect())
+    }
+
+    /// What the savings take off the time that is left, ns.
+    fn gain(&self, rule: Rule, savings: &[Saving]) -> f64 {
+        let open = |saving: &&Saving| self.alternative(rule, saving.subject).is_none();
+        let each = savings.iter().filter(open);
+        each.map(|saving| saving.fraction * self.0[saving.subject].own_ns)
+            .sum()
+    }
+
+    /// The rank of another way to the same time that was taken before.
+    fn alternative(&self, rule: Rule, subject: usize) -> Option<usize> {
+        let mut taken = self.0[subject].taken.iter();
+        let other = taken.find(|(other, _)| alternatives(rule, *other));
+        other.map(|(_, rank)| *rank)
+    }
+
+    fn overlap(&self, proposal: &Proposal) -> Option<Overlap> {
+        let instead = self.alternative(proposal.rule, proposal.subject);
+        let after = self.0[proposal.subject].taken.last();
+        instead
+            .map(Overlap::InsteadOf)
+            .or(after.map(|(_, rank)| Overlap::After(*rank)))
+    }
+
+    fn take(&mut self, rule: Rule, savings: &[Saving], rank: usize) {
+        for saving in savings {
+            if self.alternative(rule, saving.subject).is_none() {
+                let operation = &mut self.0[saving.subject];
+                operation.own_ns *= 1.0 - saving.fraction;
+                operation.taken.push((rule, rank));
+            }
+        }
+    }
+}
+
+/// True for two rules that go different ways to the same time of an operation.
+fn alternatives(a: Rule, b: Rule) -> bool {
+    let routing = |rule| matches!(rule, Rule::GpuToCpu | Rule::CpuToGpu);
+    // What these save is measured on the device that routing leaves.
+    let of_device = |rule| matches!(rule, Rule::Batching | Rule::Memory | Rule::Parallelization);
+    let of_roofline = |rule| matches!(rule, Rule::Memory | Rule::Parallelization);
+    routing(a) && of_device(b) || of_device(a) && routing(b) || of_roofline(a) && of_roofline(b)
+}
+
+fn suggestion(
+    case: &Case<'_>,
+    proposal: &Proposal,
+    rank: usize,
+    combined_ns: Option<f64>,
+    overlap: Option<Overlap>,
+) -> OptimizationSuggestion {
+    let subject = &case.subjects[proposal.subject];
+    let (savings, range_ns) = match &proposal.gain {
+        Gain::Estimate { savings, range_ns } => (Some(savings), *range_ns),
+        Gain::Unknown { range_ns, .. } => (None, *range_ns),
+    };
+    let alone = |saving: &Saving| saving.fraction * case.subjects[saving.subject].own_ns;
+    let saved_ns = savings.map(|savings| savings.iter().map(alone).sum());
+    let own_saving = savings.and_then(|savings| {
+        let mut all = savings.iter();
+        all.find(|saving| saving.subject == proposal.subject)
+    });
+    let current_ns = subject.summary.mean;
+    let estimated_ns =
+        own_saving.map(|saving| current_ns - saving.fraction * subject.own_call_ns());
+    let ms = |ns: f64| ns / 1e6;
+    OptimizationSuggestion {
+        rank,
+        operation: subject.operation.name.clone(),
+        device: subject.operation.device.clone(),
+        software_gpu: case.profile.is_software_gpu(&subject.operation.device),
+        size: subject.operation.size,
+        kind: proposal.rule.kind(),
+        priority: priority(case, subject, combined_ns),
+        rule: proposal.rule,
+        target_device: proposal.target_device.clone(),
+        description: proposal.description.clone(),
+        expected_improvement: improvement(case, &proposal.gain, saved_ns, current_ns, estimated_ns),
+        implementation_hint: proposal.hint.clone(),
+        current_time_ms: ms(current_ns),
+        estimated_time_ms: estimated_ns.map(ms),
+        potential_speedup: estimated_ns
+            .filter(|ns| *ns > 0.0)
+            .map(|ns| current_ns / ns),
+        saved_ms: saved_ns.map(ms),
+        saved_share: saved_ns.map(|ns| ns / case.whole_ns),
+        combined_saved_ms: combined_ns.map(ms),
+        range_ms: range_ns.map(|range| range.map(ms)),
+        overlap,
+        evidence: proposal.evidence.clone(),
+    }
+}
+
+/// By the part of the whole time that it adds to the savings before it. Without
+/// an estimate nothing is promised: LOW, or MEDIUM where the operation takes as
+/// much of the time as a HIGH saving.
+fn priority(case: &Case<'_>, subject: &Subject<'_>, combined_ns: Option<f64>) -> Priority {
+    let thresholds = &case.thresholds;
+    let Some(saved_ns) = combined_ns else {
+        return match subject.own_ns >= thresholds.high_share * case.whole_ns {
+            true => Priority::Medium,
+            false => Priority::Low,
+        };
+    };
+    match saved_ns / case.whole_ns {
+        share if share >= thresholds.critical_share => Priority::Critical,
+        share if share >= thresholds.high_share => Priority::High,
+        share if share >= thresholds.medium_share => Priority::Medium,
+        _ => Priority::Low,
+    }
+}
+
+fn improvement(
+    case: &Case<'_>,
+    gain: &Gain,
+    saved_ns: Option<f64>,
+    current_ns: f64,
+    estimated_ns: Option<f64>,
+) -> String {
+    let between = |[least, most]: [f64; 2]| match least > 0.0 {
+        true => format!("between {} and {}", unit::time(least), unit::time(most)),
+        false => format!("at most {}", unit::time(most)),
+    };
+    match (gain, saved_ns) {
+        (Gain::Estimate { range_ns, .. }, Some(saved_ns)) => {
+            let mut text = format!(
+                "saves {} of {} ({})",
+                unit::time(saved_ns),
+                unit::time(case.whole_ns),
+                unit::percent(saved_ns / case.whole_ns)
+            );
+            if let Some(range) = range_ns {
+                text.push_str(&format!(", {}", between(*range)));
+            }
+            if let Some(estimated_ns) = estimated_ns {
+                let (now, then) = (unit::time(current_ns), unit::time(estimated_ns));
+                text.push_str(&format!("; a call from {now} to {then}"));
+            }
+            text
+        }
+        (Gain::Unknown { because, range_ns }, _) => {
+            let range = range_ns.map_or_else(String::new, |range| format!("; {}", between(range)));
+            format!("cannot be told: {because}{range}")
+        }
+        (Gain::Estimate { .. }, None) => String::new(),
+    }
+}

@@ -1,0 +1,140 @@
+//! ALGORITHM: time that grows faster than the size.
+//!
+//! The same operation on the same device at three and more sizes, the greatest
+//! at least four times the least. The exponent of time over size is fitted
+//! through the medians of all runs (Theil–Sen on logarithms), and its whole 95 %
+//! interval must lie more than 0.2 above the exponent to be expected: that of
+//! the operation's flops and bytes at the device's measured peaks (which knows
+//! that a larger input leaves the cache), else of the flops and bytes alone,
+//! whichever grows faster, else 1.
+//!
+//! The rule speaks once for all sizes, at the one that takes the most time.
+//!
+//! Estimate: a method of the expected growth that is as fast as this one at the
+//! least size n₀ saves at size n the part 1 − (n/n₀)^(expected − exponent) of the
+//! own time. The ends of the exponent's interval give the range.
+
+use breakeven_profile::profile::Operation;
+use breakeven_profile::stats::{PowerLaw, power_law};
+
+use super::super::elsewhere::roof_ns;
+use super::super::evidence::{Evidence, ExpectedFrom};
+use super::{Case, Gain, Proposal, Rule, Saving, Subject, Verdict};
+use crate::winner::{run_medians, typical_ns};
+
+/// Confidence level of the exponent's interval.
+const LEVEL: f64 = 0.95;
+
+/// Times that the greatest size must be the least one.
+const LEAST_SPAN: f64 = 4.0;
+
+/// Most points of a fit; past it each size is one point.
+const MOST_POINTS: usize = 1_000;
+
+pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
+    let here = subject.operation;
+    let family: Vec<&Subject<'_>> = case
+        .named(&here.name)
+        .filter(|other| other.operation.device == here.device)
+        .filter(|other| other.operation.size.is_some_and(|size| size > 0))
+        .collect();
+    // Once per family. Places break ties, and they do not depend on the file.
+    let first = family
+        .iter()
+        .max_by(|a, b| a.own_ns.total_cmp(&b.own_ns).then(b.place.cmp(&a.place)));
+    if first.is_none_or(|first| first.place != subject.place) || subject.mostly_others() {
+        return Verdict::Silent;
+    }
+    let sizes: Vec<f64> = family.iter().map(|other| size_of(other)).collect();
+    let least = sizes.iter().copied().fold(f64::INFINITY, f64::min);
+    let greatest = sizes.iter().copied().fold(0.0, f64::max);
+    let spread = sizes.len() >= 3 && greatest >= LEAST_SPAN * least;
+    let Some(law) = spread.then(|| growth(&family)).flatten() else {
+        return Verdict::Silent;
+    };
+    let (expected, expected_from) = expected(case, &family, &sizes);
+    let margin = case.thresholds.growth_margin;
+    let evidence = Evidence::Growth {
+        sizes: family
+            .iter()
+            .filter_map(|each| each.operation.size)
+            .collect(),
+        exponent: law.exponent,
+        interval: [law.exponent_lower, law.exponent_upper],
+        expected,
+        expected_from,
+    };
+    if law.exponent_lower <= expected + margin {
+        // Faster than linear, as its work is: nothing to say against the method.
+        return match law.exponent_lower > 1.0 + margin && expected_from != ExpectedFrom::Linear {
+            true => Verdict::Overruled(vec![evidence]),
+            false => Verdict::Silent,
+        };
+    }
+    let part = |size: f64, exponent: f64| 1.0 - (size / least).powf(expected - exponent);
+    let savings = family
+        .iter()
+        .zip(&sizes)
+        .map(|(each, size)| Saving {
+            subject: each.place,
+            fraction: part(*size, law.exponent).clamp(0.0, 1.0),
+        })
+        .collect();
+    let ends = [law.exponent_lower, law.exponent_upper].map(|exponent| {
+        let each = family.iter().zip(&sizes);
+        each.map(|(each, size)| part(*size, exponent).clamp(0.0, 1.0) * each.own_ns)
+            .sum()
+    });
+    Verdict::Suggest(Box::new(Proposal {
+        rule: Rule::Algorithm,
+        subject: subject.place,
+        target_device: None,
+        description: format!("time grows faster than the work; {evidence}"),
+        hint: "look for the loop inside a loop over the input: an index, a sort or a hash in \
+               its place, or neighbours only"
+            .to_owned(),
+        evidence: vec![evidence],
+        gain: Gain::Estimate {
+            savings,
+            range_ns: Some(ends),
+        },
+    }))
+}
+
+fn size_of(subject: &Subject<'_>) -> f64 {
+    subject.operation.size.unwrap_or(0) as f64
+}
+
+/// Time over size, through the medians of all runs.
+fn growth(family: &[&Subject<'_>]) -> Option<PowerLaw> {
+    let runs: usize = family.iter().map(|each| each.operation.runs.len()).sum();
+    let times = |operation: &Operation| match runs > MOST_POINTS {
+        true => typical_ns(operation).into_iter().collect(),
+        false => run_medians(operation),
+    };
+    let points = family.iter().flat_map(|each| {
+        let size = size_of(each);
+        times(each.operation).into_iter().map(move |ns| (size, ns))
+    });
+    let (sizes, times): (Vec<f64>, Vec<f64>) = points.unzip();
+    power_law(&sizes, &times, LEVEL).ok()
+}
+
+/// The exponent that the work itself has, and where that is known from.
+fn expected(case: &Case<'_>, family: &[&Subject<'_>], sizes: &[f64]) -> (f64, ExpectedFrom) {
+    let fit = |of: &dyn Fn(&Operation) -> Option<f64>| {
+        let values: Option<Vec<f64>> = family.iter().map(|each| of(each.operation)).collect();
+        let law = power_law(sizes, &values?, LEVEL).ok()?;
+        Some(law.exponent)
+    };
+    let peak = family.first().and_then(|each| case.peak_of(each));
+    if let Some(exponent) = peak.and_then(|peak| fit(&|operation| roof_ns(peak, operation))) {
+        return (exponent, ExpectedFrom::Peaks);
+    }
+    let flops = fit(&|operation| operation.flops.map(|flops| flops as f64));
+    let bytes = fit(&|operation| operation.bytes.map(|bytes| bytes as f64));
+    match [flops, bytes].into_iter().flatten().reduce(f64::max) {
+        Some(exponent) => (exponent, ExpectedFrom::Work),
+        None => (1.0, ExpectedFrom::Linear),
+    }
+}

@@ -1,0 +1,128 @@
+//! BATCHING: ten and more calls in sequence.
+//!
+//! A sequence is shown by the timeline (calls of one operation beside one
+//! another on a thread, nothing between), else by the call paths (calls per call
+//! of the operation around them), else supposed from the number of calls in a
+//! run. Where timeline or paths show that the calls do not follow one another,
+//! the rule is silent: there is nothing to put together. So it is for the
+//! iterations of a benchmark, and for an operation whose time is mostly that of
+//! others inside it: those are what a batch would make fewer of.
+//!
+//! Estimate: a batch saves what each call but the first pays again. On a GPU
+//! that is the launch: launch × calls × share × (1 − 1/length), with share the
+//! part of the calls that are in sequences of that mean length; for one sequence
+//! of all calls that is launch × (calls − 1). The launch is the measured latency,
+//! but no more than the shortest call, which holds a whole launch. Under 1 % of
+//! the operation's time the measurement overrules the rule. Without a measured
+//! latency there is a guess with its range, 5 µs (a fast native driver) to 100 µs
+//! (through WebGPU) a launch, which is not counted. On the CPU what a call pays
+//! again is unknown: no estimate.
+
+use super::super::calls::CallsOf;
+use super::super::evidence::{Evidence, Quantity, Sequence};
+use super::{Case, Gain, Proposal, Rule, Subject, Verdict};
+
+/// What launches take on GPUs whose latency was not measured, ns: a guess.
+const LAUNCH_GUESS_NS: [f64; 2] = [5e3, 1e5];
+
+/// A saving of less than this part of the operation's time is not worth a batch.
+const WORTHWHILE: f64 = 0.01;
+
+pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
+    if case.calls_of == CallsOf::Benchmark || subject.mostly_others() {
+        return Verdict::Silent;
+    }
+    let calls = subject.summary.count;
+    let Some(sequence) = case.sequences.of(subject.operation, calls) else {
+        return Verdict::Silent;
+    };
+    let mut evidence = vec![
+        Evidence::Sequence(sequence),
+        Evidence::RuleOfThumb {
+            quantity: Quantity::Calls,
+            value: subject.calls_per_run,
+            limit: case.thresholds.sequential_calls,
+        },
+    ];
+    let launch = launch(case, subject);
+    let gain = match launch {
+        Some(launch_ns) => {
+            let saved_ns = launch_ns * calls as f64 * sequence.avoidable();
+            let part = saved_ns / subject.own_ns;
+            evidence.insert(
+                0,
+                Evidence::Launch {
+                    launch_ns,
+                    share: launch_ns / subject.summary.mean,
+                },
+            );
+            if part < WORTHWHILE {
+                evidence.truncate(1);
+                return Verdict::Overruled(evidence);
+            }
+            if case.calls_of == CallsOf::Unmarked {
+                Gain::Unknown {
+                    because: "the file does not tell whether its samples are calls of a program",
+                    range_ns: Some([0.0, saved_ns.min(subject.own_ns)]),
+                }
+            } else {
+                Gain::part(subject, part, None)
+            }
+        }
+        None => Gain::Unknown {
+            because: match subject.is_gpu() {
+                true => "the latency of a launch was not measured",
+                false => "what a call pays again each time was not measured",
+            },
+            range_ns: subject
+                .is_gpu()
+                .then(|| guess(subject, calls as f64 * sequence.avoidable())),
+        },
+    };
+    if case.calls_of == CallsOf::Unmarked {
+        evidence.push(Evidence::UnmarkedCalls);
+    }
+    suggest(case, subject, sequence, launch.is_some(), evidence, gain)
+}
+
+/// What each call pays for its launch, where that was measured, ns.
+fn launch(case: &Case<'_>, subject: &Subject<'_>) -> Option<f64> {
+    let measured = case.peak_of(subject)?.launch_ns?;
+    let launch = measured.min(subject.summary.min);
+    (subject.is_gpu() && launch > 0.0).then_some(launch)
+}
+
+fn guess(subject: &Subject<'_>, launches: f64) -> [f64; 2] {
+    LAUNCH_GUESS_NS.map(|launch| (launch.min(subject.summary.min) * launches).min(subject.own_ns))
+}
+
+fn suggest(
+    case: &Case<'_>,
+    subject: &Subject<'_>,
+    sequence: Sequence,
+    measured: bool,
+    evidence: Vec<Evidence>,
+    gain: Gain,
+) -> Verdict {
+    let on = case.label(&subject.operation.device);
+    let basis = if measured { &evidence[0] } else { &evidence[1] };
+    Verdict::Suggest(Box::new(Proposal {
+        rule: Rule::Batching,
+        subject: subject.place,
+        target_device: None,
+        description: format!(
+            "called about {:.0} times in sequence on {on}, by the {}; {basis}",
+            sequence.length, sequence.shown_by
+        ),
+        hint: match subject.is_gpu() {
+            true => "put the inputs of a sequence into one launch; the batch is a dimension of \
+                     the input"
+                .to_owned(),
+            false => "take the whole sequence as one input, so that what each call prepares, \
+                      locks or allocates is done once"
+                .to_owned(),
+        },
+        evidence,
+        gain,
+    }))
+}

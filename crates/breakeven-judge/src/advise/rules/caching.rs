@@ -1,0 +1,67 @@
+//! CACHING: a hundred and more calls in a run, each under 1 ms.
+//!
+//! Only calls of a program count; a benchmark repeats itself on purpose. The
+//! timeline's fields can overrule the rule: where a hundred and more calls have
+//! fields and no two have the same, there is nothing to find in a cache.
+//!
+//! Estimate: none. A cache saves the calls that come again with the same input,
+//! and no profile holds the inputs. Equal fields are the most that can be seen of
+//! them, so part of repeats × own time is where the range ends; it begins at zero,
+//! since equal fields need not be equal inputs and looking up costs too.
+
+use super::super::calls::CallsOf;
+use super::super::evidence::{Evidence, Quantity};
+use super::{Case, Gain, Proposal, Rule, Subject, Verdict};
+use breakeven_profile::unit;
+
+pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
+    let thresholds = &case.thresholds;
+    if case.calls_of == CallsOf::Benchmark
+        || subject.calls_per_run < thresholds.cached_calls
+        || subject.summary.mean >= thresholds.cached_call_ns
+    {
+        return Verdict::Silent;
+    }
+    let repeats = case.sequences.repeats(subject.operation);
+    let fields = repeats.map(|(calls, repeated)| Evidence::Repeats { calls, repeated });
+    if let Some((calls, 0)) = repeats
+        && calls as f64 >= thresholds.cached_calls
+    {
+        return Verdict::Overruled(fields.into_iter().collect());
+    }
+    let thumb = [
+        Evidence::RuleOfThumb {
+            quantity: Quantity::Calls,
+            value: subject.calls_per_run,
+            limit: thresholds.cached_calls,
+        },
+        Evidence::RuleOfThumb {
+            quantity: Quantity::CallTime,
+            value: subject.summary.mean,
+            limit: thresholds.cached_call_ns,
+        },
+    ];
+    let basis = fields.as_ref().unwrap_or(&thumb[0]).to_string();
+    let mut evidence: Vec<Evidence> = fields.into_iter().chain(thumb).collect();
+    if case.calls_of == CallsOf::Unmarked {
+        evidence.push(Evidence::UnmarkedCalls);
+    }
+    Verdict::Suggest(Box::new(Proposal {
+        rule: Rule::Caching,
+        subject: subject.place,
+        target_device: None,
+        description: format!(
+            "called again and again, {} a call; {basis}",
+            unit::time(subject.summary.mean)
+        ),
+        hint: "count how often the same input comes again; where it does, keep the result by \
+               its input, with a bound on how many are kept"
+            .to_owned(),
+        evidence,
+        gain: Gain::Unknown {
+            because: "a profile does not hold the inputs, so nobody knows how many come again",
+            range_ns: repeats
+                .map(|(calls, repeated)| [0.0, repeated as f64 / calls as f64 * subject.own_ns]),
+        },
+    }))
+}

@@ -1,0 +1,84 @@
+//! ROUTING: a GPU operation that is faster on the CPU.
+//!
+//! The CPU's own samples of the operation at the same size decide; else a
+//! measured break-even size; else the rule of thumb: a GPU call under 1 ms is
+//! mostly launch and transfer. The rule of thumb is overruled by peaks where
+//! the CPU cannot be as fast: its roofline time is no less than the GPU's call.
+//!
+//! Estimate: with t the typical call (geometric mean of the run medians),
+//! own time × (1 − t_cpu / t_gpu), and the same for the ends of its interval. A
+//! break-even size tells the side and not the gain, and neither does the rule of
+//! thumb: no estimate.
+
+use breakeven_profile::unit;
+
+use super::super::elsewhere::{Elsewhere, elsewhere, roof_ns};
+use super::super::evidence::{Evidence, Quantity};
+use super::{Case, Gain, Proposal, Rule, Subject, Verdict};
+
+pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
+    if !subject.is_gpu() {
+        return Verdict::Silent;
+    }
+    let here = case.label(&subject.operation.device);
+    let call_ns = subject.summary.mean;
+    let limit = case.thresholds.small_gpu_call_ns;
+    let small = call_ns < limit;
+    let suggest = |description: String, evidence: Vec<Evidence>, gain: Gain| {
+        Verdict::Suggest(Box::new(Proposal {
+            rule: Rule::GpuToCpu,
+            subject: subject.place,
+            target_device: Some("cpu".to_owned()),
+            description,
+            hint: "call the CPU form for inputs of this size, and let the size decide between \
+                   the two forms"
+                .to_owned(),
+            evidence,
+            gain,
+        }))
+    };
+    match elsewhere(case, subject, |device| device == "cpu") {
+        Some(Elsewhere::Faster {
+            saved, evidence, ..
+        }) => suggest(
+            format!("the CPU does this faster than {here}: {evidence}"),
+            vec![evidence],
+            match saved {
+                Some((part, range)) => Gain::part(subject, part, range),
+                None => {
+                    Gain::unknown("a break-even size tells which device is faster, not by how much")
+                }
+            },
+        ),
+        Some(Elsewhere::NotFaster(evidence)) if small => Verdict::Overruled(vec![evidence]),
+        None if small => {
+            let least = case.profile.peak("cpu");
+            let least = least.and_then(|peak| roof_ns(peak, subject.operation));
+            let least = least.map(|least_ns| Evidence::LeastTime {
+                device: "cpu".to_owned(),
+                least_ns,
+                call_ns,
+            });
+            if let Some(Evidence::LeastTime { least_ns, .. }) = least
+                && least_ns >= call_ns
+            {
+                return Verdict::Overruled(least.into_iter().collect());
+            }
+            let thumb = Evidence::RuleOfThumb {
+                quantity: Quantity::CallTime,
+                value: call_ns,
+                limit,
+            };
+            suggest(
+                format!(
+                    "a call on {here} takes {}, and launch and transfer are much of so short a \
+                     call; {thumb}",
+                    unit::time(call_ns)
+                ),
+                std::iter::once(thumb).chain(least).collect(),
+                Gain::unknown("the CPU form was not measured at this size"),
+            )
+        }
+        _ => Verdict::Silent,
+    }
+}

@@ -1,0 +1,72 @@
+//! MEMORY: an operation that holds over 100 MB.
+//!
+//! Where the profile has bytes and peaks, the roofline tells whether memory is
+//! what the time goes to. An operation bound by arithmetic (60 % of that peak and
+//! more) overrules the rule.
+//!
+//! Estimate: t₀ is the time at the measured peaks, t the time that it computes
+//! (the kernel's on a GPU). Better use of memory brings t to t₀ / 0.6, from where
+//! an operation counts as bound by the peak, and at most to t₀; so the saving is
+//! own time × (t − t₀/0.6) / call, its range up to (t − t₀) / call. Past 60 % of
+//! the bandwidth only fewer bytes help: no estimate. Nor without peaks.
+
+use super::super::evidence::{Evidence, Quantity};
+use super::super::roofline::Gap;
+use super::{Case, Gain, Proposal, Rule, Subject, Verdict};
+
+pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
+    let limit = case.thresholds.large_memory_bytes;
+    let Some(held_bytes) = subject.memory_bytes.filter(|held| *held > limit) else {
+        return Verdict::Silent;
+    };
+    let bound = case.thresholds.bound_share;
+    let gap = Gap::of(case, subject);
+    let thumb = Evidence::RuleOfThumb {
+        quantity: Quantity::Memory,
+        value: held_bytes as f64,
+        limit: limit as f64,
+    };
+    let (hint, gain) = match &gap {
+        Some(gap) if gap.flops_share.is_some_and(|share| share >= bound) => {
+            return Verdict::Overruled(vec![gap.evidence()]);
+        }
+        Some(gap) if gap.bytes_share.is_some_and(|share| share >= bound) => (
+            "move fewer bytes: smaller types, or fuse it with the operations before and after",
+            Gain::unknown("it is near the measured bandwidth, where only fewer bytes help"),
+        ),
+        Some(gap) => (
+            "work on pieces that fit a cache, in the order in which they lie in memory, and \
+             reuse buffers instead of allocating",
+            gap.closed_to(bound, subject),
+        ),
+        None => (
+            "work on pieces that fit a cache, use smaller types, and reuse buffers instead of \
+             allocating",
+            Gain::unknown("the profile lacks this device's peaks or the operation's bytes"),
+        ),
+    };
+    let of_bytes = match subject.is_gpu() {
+        true => (case.profile.gpu(&subject.operation.device)).and_then(|gpu| gpu.memory_bytes),
+        false => (case.profile.environment.cpu.as_ref())
+            .and_then(|cpu| cpu.usable_memory_bytes.or(cpu.memory_bytes)),
+    };
+    let capacity = of_bytes.map(|of_bytes| Evidence::Capacity {
+        held_bytes,
+        of_bytes,
+    });
+    let roofline = gap.map(|gap| gap.evidence());
+    let basis = roofline.as_ref().unwrap_or(&thumb).to_string();
+    Verdict::Suggest(Box::new(Proposal {
+        rule: Rule::Memory,
+        subject: subject.place,
+        target_device: None,
+        description: format!("a call holds {:.0} MB; {basis}", held_bytes as f64 / 1e6),
+        hint: hint.to_owned(),
+        evidence: roofline
+            .into_iter()
+            .chain([thumb])
+            .chain(capacity)
+            .collect(),
+        gain,
+    }))
+}

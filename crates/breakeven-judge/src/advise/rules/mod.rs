@@ -1,0 +1,28 @@
+//! The rules, one per file. Each is a function of one operation, beside all the
+//! others, that answers with a suggestion, with nothing, or with the measurement
+//! that overruled its rule of thumb.
+
+use super::case::{Case, Subject};
+use super::proposal::{Ask, Gain, Proposal, Saving, Verdict};
+use super::suggestion::Rule;
+
+mod algorithm;
+mod batching;
+mod caching;
+mod cpu_to_gpu;
+mod gpu_to_cpu;
+mod memory;
+mod parallelization;
+
+/// The function behind a rule.
+pub(super) fn ask(rule: Rule) -> Ask {
+    match rule {
+        Rule::GpuToCpu => gpu_to_cpu::ask,
+        Rule::CpuToGpu => cpu_to_gpu::ask,
+        Rule::Batching => batching::ask,
+        Rule::Memory => memory::ask,
+        Rule::Caching => caching::ask,
+        Rule::Algorithm => algorithm::ask,
+        Rule::Parallelization => parallelization::ask,
+    }
+}

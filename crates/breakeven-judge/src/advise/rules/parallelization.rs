@@ -1,0 +1,67 @@
+//! PARALLELIZATION: a GPU of which less than half is in use.
+//!
+//! Overruled where the operation is already bound by a measured peak (60 % and
+//! more of bandwidth or arithmetic): units that wait for memory gain nothing
+//! from company.
+//!
+//! Estimate: the work is the same, so a kernel that keeps a part u of the units
+//! busy takes t × u / v with a part v busy. v = 50 %, where the rule falls
+//! silent, is the estimate; v = 100 % ends the range; the roofline's time bounds
+//! both where there are peaks. t is the kernel's time where it was measured
+//! apart, else the call's. A use of zero cannot be divided by: no estimate.
+
+use super::super::evidence::{Evidence, Quantity};
+use super::super::roofline::Gap;
+use super::{Case, Gain, Proposal, Rule, Subject, Verdict};
+use crate::overview::compute_ns;
+
+pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
+    let limit = case.thresholds.low_gpu_use;
+    let in_use = subject.operation.gpu_use.filter(|part| *part < limit);
+    let Some(in_use) = in_use.filter(|_| subject.is_gpu()) else {
+        return Verdict::Silent;
+    };
+    let gap = Gap::of(case, subject);
+    let bound = case.thresholds.bound_share;
+    if let Some(gap) = &gap
+        && [gap.bytes_share, gap.flops_share]
+            .into_iter()
+            .flatten()
+            .any(|share| share >= bound)
+    {
+        return Verdict::Overruled(vec![gap.evidence()]);
+    }
+    let thumb = Evidence::RuleOfThumb {
+        quantity: Quantity::GpuUse,
+        value: in_use,
+        limit,
+    };
+    let gain = if in_use > 0.0 {
+        let kernel_ns = compute_ns(subject.operation, &subject.summary);
+        let call_ns = subject.summary.median.max(kernel_ns);
+        let least_ns = gap.as_ref().map_or(0.0, |gap| gap.least_ns);
+        let saved = |with: f64| {
+            let after_ns = (kernel_ns * in_use / with).max(least_ns);
+            ((kernel_ns - after_ns) / call_ns).max(0.0)
+        };
+        Gain::part(subject, saved(limit), Some([0.0, saved(1.0)]))
+    } else {
+        Gain::unknown("a use of zero does not tell how much work there is")
+    };
+    let roofline = gap.map(|gap| gap.evidence());
+    let on = case.label(&subject.operation.device);
+    Verdict::Suggest(Box::new(Proposal {
+        rule: Rule::Parallelization,
+        subject: subject.place,
+        target_device: None,
+        description: match &roofline {
+            Some(measured) => format!("most of {on} idles; {measured}; {thumb}"),
+            None => format!("most of {on} idles; {thumb}"),
+        },
+        hint: "launch more, smaller work items, or several independent launches at once; look \
+               at registers and shared memory per item"
+            .to_owned(),
+        evidence: roofline.into_iter().chain([thumb]).collect(),
+        gain,
+    }))
+}

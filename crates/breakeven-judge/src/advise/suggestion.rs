@@ -1,0 +1,182 @@
+//! A suggestion: what to change, why, and what it should gain.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::evidence::Evidence;
+
+/// One piece of advice. Times whose name ends in `_ms` are milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OptimizationSuggestion {
+    /// Its place in the whole list, from 1.
+    pub rank: usize,
+    /// The operation's name.
+    pub operation: String,
+    /// The device that it ran on.
+    pub device: String,
+    /// True where that is a GPU that is a program on the CPU.
+    pub software_gpu: bool,
+    /// Elements in one call's input.
+    pub size: Option<u64>,
+    /// What kind of change it is.
+    #[serde(rename = "type")]
+    pub kind: SuggestionType,
+    /// How much of the whole time it saves, in four steps.
+    pub priority: Priority,
+    /// The rule that it comes from.
+    pub rule: Rule,
+    /// The device to move to, where the rule knows which.
+    pub target_device: Option<String>,
+    /// What is the matter, and what that rests on.
+    pub description: String,
+    /// What it should gain, or why that cannot be told.
+    pub expected_improvement: String,
+    /// What to do.
+    pub implementation_hint: String,
+    /// Mean time of a call now.
+    pub current_time_ms: f64,
+    /// Mean time of a call afterwards, by the estimate.
+    pub estimated_time_ms: Option<f64>,
+    /// `current_time_ms / estimated_time_ms`.
+    pub potential_speedup: Option<f64>,
+    /// Time saved over the whole profile if this alone is done.
+    pub saved_ms: Option<f64>,
+    /// `saved_ms` as a part of the whole profile's time.
+    pub saved_share: Option<f64>,
+    /// Time that it adds to the savings of those ranked before it.
+    pub combined_saved_ms: Option<f64>,
+    /// Least and greatest time that it may save, where the estimate has a range
+    /// or a range is all there is.
+    pub range_ms: Option<[f64; 2]>,
+    /// How it stands to an earlier suggestion about the same operation.
+    pub overlap: Option<Overlap>,
+    /// What it rests on, the strongest first.
+    pub evidence: Vec<Evidence>,
+}
+
+/// How a suggestion stands to one ranked before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Overlap {
+    /// Counted on what the suggestion of that rank leaves.
+    After(usize),
+    /// Another way to the same time: worth nothing more once that one is done.
+    InsteadOf(usize),
+}
+
+/// The kind of change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum SuggestionType {
+    /// Run it on another device.
+    Routing,
+    /// Fewer, larger calls.
+    Batching,
+    /// Less memory, or better use of it.
+    Memory,
+    /// Keep results instead of computing them again.
+    Caching,
+    /// A method that needs less work.
+    Algorithm,
+    /// Keep more of the device busy.
+    Parallelization,
+}
+
+/// How much of the whole profile's time a suggestion saves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Priority {
+    /// A quarter and more.
+    Critical,
+    /// A tenth and more.
+    High,
+    /// A fiftieth and more; the most that a suggestion without estimate gets,
+    /// for an operation that takes a tenth of the time.
+    Medium,
+    /// Less.
+    Low,
+}
+
+/// The rule that a suggestion comes from: one file each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rule {
+    /// A GPU operation belongs on the CPU.
+    GpuToCpu,
+    /// A CPU operation belongs on a GPU.
+    CpuToGpu,
+    /// Many calls in sequence.
+    Batching,
+    /// Much memory.
+    Memory,
+    /// Many short calls.
+    Caching,
+    /// Time that grows faster than the size.
+    Algorithm,
+    /// A GPU that is hardly used.
+    Parallelization,
+}
+
+impl Rule {
+    /// All rules, in the order in which ties are broken.
+    pub const ALL: [Self; 7] = [
+        Self::GpuToCpu,
+        Self::CpuToGpu,
+        Self::Batching,
+        Self::Memory,
+        Self::Caching,
+        Self::Algorithm,
+        Self::Parallelization,
+    ];
+
+    /// The kind of change that the rule asks for.
+    pub fn kind(self) -> SuggestionType {
+        match self {
+            Self::GpuToCpu | Self::CpuToGpu => SuggestionType::Routing,
+            Self::Batching => SuggestionType::Batching,
+            Self::Memory => SuggestionType::Memory,
+            Self::Caching => SuggestionType::Caching,
+            Self::Algorithm => SuggestionType::Algorithm,
+            Self::Parallelization => SuggestionType::Parallelization,
+        }
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::GpuToCpu => "gpu_to_cpu",
+            Self::CpuToGpu => "cpu_to_gpu",
+            Self::Batching => "batching",
+            Self::Memory => "memory",
+            Self::Caching => "caching",
+            Self::Algorithm => "algorithm",
+            Self::Parallelization => "parallelization",
+        })
+    }
+}
+
+impl fmt::Display for SuggestionType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Routing => "ROUTING",
+            Self::Batching => "BATCHING",
+            Self::Memory => "MEMORY",
+            Self::Caching => "CACHING",
+            Self::Algorithm => "ALGORITHM",
+            Self::Parallelization => "PARALLELIZATION",
+        })
+    }
+}
+
+impl fmt::Display for Priority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Critical => "CRITICAL",
+            Self::High => "HIGH",
+            Self::Medium => "MEDIUM",
+            Self::Low => "LOW",
+        })
+    }
+}

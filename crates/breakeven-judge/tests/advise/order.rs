@@ -1,0 +1,227 @@
+//! The order of the advice, and that no time is promised twice.
+
+use breakeven_judge::advise::{Overlap, Priority, ProfilerOptimizer, Rule};
+use breakeven_profile::profile::{Operation, Profile};
+use proptest::prelude::*;
+
+use super::{MS, advice, benchmark, near, operation, peak, profile, recorded, stack};
+
+fn idle(name: &str, ns: u64, gpu_use: f64) -> Operation {
+    let mut operation = operation(name, "cuda:0", vec![ns; 10]);
+    operation.gpu_use = Some(gpu_use);
+    operation
+}
+
+#[test]
+fn what_saves_most_of_the_whole_comes_first() {
+    // A fifth of 100 ms is more than four fifths of 10 ms.
+    let profile = benchmark(profile(vec![
+        idle("small", MS, 0.1),
+        idle("large", 10 * MS, 0.4),
+        idle("large2", 10 * MS, 0.4),
+    ]));
+    let all = advice(&profile);
+    let names: Vec<&str> = all
+        .suggestions
+        .iter()
+        .map(|each| each.operation.as_str())
+        .collect();
+    assert_eq!(names, ["large", "large2", "small"]);
+    near(all.potential_ms, 20.0 + 20.0 + 8.0);
+    near(all.total_ms, 210.0);
+    assert_eq!(all.suggestions[0].priority, Priority::Medium);
+}
+
+#[test]
+fn priorities_follow_the_share_of_the_whole() {
+    let share = |idle_ns: u64, other_ns: u64| {
+        let other = operation("other", "cpu", vec![other_ns; 10]);
+        let profile = benchmark(profile(vec![other, idle("f", idle_ns, 0.25)]));
+        let optimizer = ProfilerOptimizer::new(&profile);
+        let critical = optimizer.get_critical_suggestions().len();
+        (optimizer.get_suggestions(1)[0].priority, critical)
+    };
+    // Half of f goes.
+    assert_eq!(share(50, 50), (Priority::Critical, 1));
+    assert_eq!(share(49, 51), (Priority::High, 0));
+    assert_eq!(share(20, 80), (Priority::High, 0));
+    assert_eq!(share(19, 81), (Priority::Medium, 0));
+    assert_eq!(share(4, 96), (Priority::Medium, 0));
+    assert_eq!(share(3, 97), (Priority::Low, 0));
+}
+
+#[test]
+fn a_second_suggestion_counts_on_what_the_first_leaves() {
+    // Twenty launches of 0.5 ms in calls of 1 ms, on a GPU used by a quarter:
+    // 0.475 of the time, and half of it.
+    let mut f = idle("f", MS, 0.25);
+    f.runs[0].samples_ns = vec![MS; 20];
+    let mut profile = recorded(profile(vec![f]));
+    let mut gpu = peak("cuda:0");
+    gpu.launch_ns = Some(500_000.0);
+    profile.evidence.peaks = vec![gpu];
+    let all = advice(&profile);
+    let [first, second, ..] = &all.suggestions[..] else {
+        panic!("{all:?}")
+    };
+    assert_eq!(
+        (first.rule, second.rule),
+        (Rule::Parallelization, Rule::Batching)
+    );
+    near(second.saved_ms.unwrap(), 9.5);
+    near(second.combined_saved_ms.unwrap(), 4.75);
+    assert_eq!(second.overlap, Some(Overlap::After(1)));
+    near(all.potential_ms, 10.0 + 4.75);
+}
+
+#[test]
+fn another_device_is_another_way_to_the_same_time() {
+    let on_gpu = idle("f", 10 * MS, 0.25);
+    let on_cpu = operation("f", "cpu", vec![2 * MS; 10]);
+    let profile = benchmark(profile(vec![on_gpu, on_cpu]));
+    let all = advice(&profile);
+    let [first, second] = &all.suggestions[..] else {
+        panic!("{all:?}")
+    };
+    assert_eq!(
+        (first.rule, second.rule),
+        (Rule::GpuToCpu, Rule::Parallelization)
+    );
+    assert_eq!(second.overlap, Some(Overlap::InsteadOf(1)));
+    assert_eq!(second.combined_saved_ms, Some(0.0));
+    assert_eq!(second.priority, Priority::Low);
+    near(all.potential_ms, 80.0);
+}
+
+/// A parent of 10 ms holds a child of 9 ms; both idle by half.
+#[test]
+fn a_parent_does_not_promise_its_childs_time() {
+    let mut profile = recorded(profile(vec![
+        idle("parent", 10 * MS, 0.25),
+        idle("child", 9 * MS, 0.25),
+    ]));
+    profile.stacks = vec![
+        stack(&["parent"], 10, 100 * MS, 10 * MS),
+        stack(&["parent", "child"], 10, 90 * MS, 90 * MS),
+    ];
+    let all = advice(&profile);
+    near(all.total_ms, 100.0);
+    near(all.suggestions[0].saved_ms.unwrap(), 45.0);
+    near(all.suggestions[1].saved_ms.unwrap(), 5.0);
+    // Own times in the runs say the same without call paths.
+    profile.stacks.clear();
+    profile.operations[0].runs[0].self_ns = Some(10 * MS);
+    near(advice(&profile).potential_ms, 50.0);
+}
+
+#[test]
+fn advice_without_an_estimate_comes_last() {
+    let profile = recorded(profile(vec![
+        operation("many", "cpu", vec![MS / 2; 1_000]),
+        idle("idle", MS, 0.4),
+    ]));
+    let all = advice(&profile).suggestions;
+    assert_eq!(all[0].operation, "idle");
+    assert_eq!((all[1].rule, all[2].rule), (Rule::Batching, Rule::Caching));
+    assert_eq!(all[1].priority, Priority::Medium);
+    assert_eq!(all[2].rank, 3);
+}
+
+#[test]
+fn a_program_is_not_advised_on_what_hardly_takes_time() {
+    let minor = |ns| {
+        let other = operation("other", "cpu", vec![99_000]);
+        recorded(profile(vec![other, operation("f", "cpu", vec![ns; 100])]))
+    };
+    assert_eq!(advice(&minor(10)).suggestions.len(), 2);
+    assert_eq!(advice(&minor(9)).suggestions.len(), 0);
+    assert_eq!(advice(&minor(9)).looked_at.minor, 1);
+    // The rows of a benchmark were chosen.
+    let mut rows = benchmark(minor(9));
+    rows.environment.recorder = None;
+    assert_eq!(advice(&rows).looked_at.operations, 2);
+}
+
+/// Operations with few names, devices and sizes, so that rules meet.
+fn any_operation() -> impl Strategy<Value = Operation> {
+    let key = (0..4usize, 0..3usize, prop::option::of(0..4u32));
+    let times = (prop::collection::vec(1..20_000_000u64, 1..30), 0..=100u64);
+    let facts = (prop::option::of(0.0..1.0), 0..1u64 << 30, 0..1u64 << 30);
+    (key, times, facts).prop_map(|((name, device, size), (samples, own), facts)| {
+        let name = ["f", "g", "h", "i"][name];
+        let mut operation = operation(name, ["cpu", "cuda:0", "cuda:1"][device], samples);
+        let total: u64 = operation.samples_ns().sum();
+        operation.runs[0].self_ns = Some(total * own / 100);
+        operation.size = size.map(|size| 1 << (2 * size));
+        operation.gpu_use = facts.0;
+        (operation.memory_bytes, operation.bytes) = (Some(facts.1), Some(facts.2));
+        operation
+    })
+}
+
+fn any_profile() -> impl Strategy<Value = Profile> {
+    let operations = prop::collection::vec(any_operation(), 0..16);
+    (operations, any::<bool>(), any::<bool>()).prop_map(|(mut operations, program, peaks)| {
+        let mut keys = std::collections::BTreeSet::new();
+        operations.retain(|operation| keys.insert(operation.key()));
+        let mut profile = profile(operations);
+        if peaks {
+            let with_launch = |device| {
+                let mut peak = peak(device);
+                peak.launch_ns = Some(50_000.0);
+                peak
+            };
+            profile.evidence.peaks = ["cpu", "cuda:0"].map(with_launch).to_vec();
+        }
+        match program {
+            true => recorded(profile),
+            false => profile,
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn together_they_never_save_more_than_there_is(profile in any_profile()) {
+        let all = advice(&profile);
+        let parts: f64 = all
+            .suggestions
+            .iter()
+            .filter_map(|each| each.combined_saved_ms)
+            .sum();
+        prop_assert!((parts - all.potential_ms).abs() <= 1e-9 * all.total_ms);
+        prop_assert!(all.potential_ms <= all.total_ms * (1.0 + 1e-12));
+        let mut before = f64::INFINITY;
+        for (index, each) in all.suggestions.iter().enumerate() {
+            prop_assert_eq!(each.rank, index + 1);
+            let combined = each.combined_saved_ms.unwrap_or(-1.0);
+            prop_assert!(combined <= before);
+            before = combined;
+            if let (Some(alone), Some(combined)) = (each.saved_ms, each.combined_saved_ms) {
+                prop_assert!(combined <= alone && alone <= all.total_ms * (1.0 + 1e-12));
+            }
+            if let Some([least, most]) = each.range_ms {
+                prop_assert!(0.0 <= least && least <= most, "{:?}", each);
+            }
+        }
+    }
+
+    #[test]
+    fn the_order_of_the_file_does_not_matter(
+        (profile, turned) in any_profile().prop_flat_map(|profile| {
+            let turned = Just(profile.operations.clone()).prop_shuffle();
+            (Just(profile), turned)
+        })
+    ) {
+        let turned = Profile { operations: turned, ..profile.clone() };
+        let bytes = |profile: &Profile| {
+            let mut bytes = Vec::new();
+            ProfilerOptimizer::new(profile).write_suggestions(&mut bytes).unwrap();
+            bytes
+        };
+        prop_assert_eq!(bytes(&profile), bytes(&profile));
+        prop_assert_eq!(bytes(&profile), bytes(&turned));
+    }
+}
