@@ -3,6 +3,7 @@
 
 mod bad_use;
 mod baseline;
+mod ci_page;
 mod command;
 mod compare;
 mod detection;
