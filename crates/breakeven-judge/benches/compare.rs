@@ -14,6 +14,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use breakeven_judge::compare::{Options, compare};
+use breakeven_judge::{Budget, Limits};
 use breakeven_profile::file;
 use breakeven_profile::profile::{Operation, Profile, Run};
 use breakeven_profile::stats::median;
@@ -59,7 +60,19 @@ fn main() {
 fn compared(baseline: &Path, current: &Path) -> f64 {
     let start = Instant::now();
     let read = |path: &Path| [file::read(path).expect("it was written above")];
-    let comparison = compare(&read(baseline), &read(current), &Options::default());
+    let options = Options {
+        limits: Limits {
+            budgets: vec![Budget {
+                operation: "operation0".to_owned(),
+                device: None,
+                size: None,
+                max_ns: 2e6,
+            }],
+            ..Limits::default()
+        },
+        ..Options::default()
+    };
+    let comparison = compare(&read(baseline), &read(current), &options);
     let comparison = comparison.expect("the sides have all in common");
     assert_eq!(comparison.operations.len(), SHAPE[0]);
     start.elapsed().as_secs_f64()
@@ -69,9 +82,13 @@ fn compared(baseline: &Path, current: &Path) -> f64 {
 fn write(path: &Path, seed: u64) -> io::Result<()> {
     let mut out = BufWriter::new(File::create(path)?);
     let mut state = seed;
+    // With all that is looked at where it is there.
+    let environment = "{\"clock\": {\"source\": \"tsc\", \"read_ns\": 12.0, \"resolution_ns\": 1.0}, \
+                       \"recorder\": {\"guard_ns\": 30.0, \"inside_ns\": 20.0}}";
     write!(
         out,
-        "{{\"format\": \"breakeven-profile\", \"version\": 1, \"operations\": ["
+        "{{\"format\": \"breakeven-profile\", \"version\": 1, \
+         \"environment\": {environment}, \"operations\": ["
     )?;
     let [operations, runs, samples] = SHAPE;
     let comma = |index| if index == 0 { "" } else { ", " };
