@@ -1,6 +1,7 @@
 //! Judges profiles, wherever they come from: what each operation's samples say
 //! ([`overview()`]), which operations are a problem and why ([`bottleneck`]), and
-//! whether they keep their budgets ([`budget`]). Needs no GPU and prints nothing.
+//! whether they keep their budgets ([`budget`]); and hands them on in the formats of
+//! other tools ([`export`]). Needs no GPU and prints nothing.
 //!
 //! ```
 //! use breakeven_judge::{Limits, overview};
@@ -17,6 +18,7 @@
 
 pub mod bottleneck;
 pub mod budget;
+pub mod export;
 pub mod overview;
 mod winner;
 
