@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod bad_use;
+mod baseline;
 mod command;
+mod compare;
 mod detection;
 mod faults;
 mod formats;

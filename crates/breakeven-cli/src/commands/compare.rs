@@ -79,9 +79,11 @@ fn sides(args: &CompareArgs) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     };
     let baseline = side(&args.baseline, &args.baselines);
     let current = side(&args.current, &args.currents);
-    let (before, after) = (distinct(&baseline)?, distinct(&current)?);
+    let before = distinct(&baseline)?;
+    distinct(&current)?;
     // A gate that compares a file with itself would always pass.
-    match after.intersection(&before).next() {
+    let both = current.iter().find(|path| before.contains(&behind(path)));
+    match both {
         Some(both) if args.gate => bail!(
             "{} is on both sides; name the baseline and the new profile",
             both.display()
@@ -94,13 +96,16 @@ fn sides(args: &CompareArgs) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
 pub(super) fn distinct(paths: &[PathBuf]) -> Result<HashSet<PathBuf>> {
     let mut files = HashSet::new();
     for path in paths {
-        // What cannot be found is told when it is read.
-        let behind = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
-        if !files.insert(behind) {
+        if !files.insert(behind(path)) {
             bail!("{} is named twice on one side", path.display());
         }
     }
     Ok(files)
+}
+
+/// The file behind a path. What cannot be found is told when it is read.
+fn behind(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<Profile>> {

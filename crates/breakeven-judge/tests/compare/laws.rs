@@ -20,22 +20,19 @@ fn medians() -> impl Strategy<Value = Vec<u64>> {
     })
 }
 
-/// Operations on both sides that have some relation, as in practice.
+/// Operations on both sides, some of which did not change at all.
 fn sides() -> impl Strategy<Value = (Profile, Profile)> {
-    let scaled = (medians(), medians(), any::<bool>());
-    vec(scaled, 1..8).prop_map(|operations| {
-        let name = |index| format!("operation{index}");
-        let one_side = |side: fn(&(Vec<u64>, Vec<u64>, bool)) -> &Vec<u64>| {
-            profile(
-                operations
-                    .iter()
-                    .enumerate()
-                    .map(|(index, medians)| operation(&name(index), side(medians))),
-            )
-        };
-        let baseline = one_side(|(baseline, ..)| baseline);
-        let current = one_side(|(baseline, current, same)| if *same { baseline } else { current });
-        (baseline, current)
+    let pair = (medians(), medians(), any::<bool>());
+    vec(pair, 1..8).prop_map(|operations| {
+        let pairs = operations.into_iter().enumerate();
+        let (baseline, current): (Vec<_>, Vec<_>) = pairs
+            .map(|(index, (baseline, current, same))| {
+                let name = format!("operation{index}");
+                let current = if same { &baseline } else { &current };
+                (operation(&name, &baseline), operation(&name, current))
+            })
+            .unzip();
+        (profile(baseline), profile(current))
     })
 }
 
