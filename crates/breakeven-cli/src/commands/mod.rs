@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use breakeven_judge::Limits;
 
 pub(crate) mod devices;
+pub(crate) mod export;
 pub(crate) mod profile;
 pub(crate) mod show;
 
