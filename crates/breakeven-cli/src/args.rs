@@ -8,9 +8,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 mod baseline;
 mod compare;
+mod export;
 
 pub(crate) use baseline::{AcceptArgs, BaselineCommand};
 pub(crate) use compare::{CompareArgs, CompareFormat};
+pub(crate) use export::{ExportArgs, ExportFormat};
 
 /// Runs each batch of work where it pays (CPU, GPU or both), measures it, and
 /// judges what was measured.
@@ -39,6 +41,8 @@ pub(crate) enum Command {
     /// Keep the profile that others are compared against
     #[command(subcommand)]
     Baseline(BaselineCommand),
+    /// Write a profile file in the format of another tool
+    Export(ExportArgs),
     /// Measure what the parent process asks for on stdin
     #[command(hide = true)]
     Worker,

@@ -8,6 +8,7 @@ use breakeven_judge::Limits;
 pub(crate) mod accept;
 pub(crate) mod compare;
 pub(crate) mod devices;
+pub(crate) mod export;
 pub(crate) mod profile;
 pub(crate) mod show;
 
