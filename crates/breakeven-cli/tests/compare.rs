@@ -257,7 +257,7 @@ fn correction_reaches_the_verdict() {
             .collect()
     };
     write(directory.path(), "a.json", &side(1e6));
-    write(directory.path(), "b.json", &side(1.092e6));
+    write(directory.path(), "b.json", &side(1.07e6));
     let kind = |correction: &str| {
         let args = format!("compare a.json b.json --format json --correction {correction}");
         within(&directory, &args).quietly(0).json()["operations"][0]["change_type"].clone()

@@ -4,6 +4,7 @@
 mod bad_input;
 mod bad_use;
 mod baseline;
+mod ci_page;
 mod command;
 mod compare;
 mod detection;

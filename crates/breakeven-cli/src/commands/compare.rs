@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 use std::fmt::Display;
-use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Error, Result, bail};
@@ -120,8 +120,10 @@ pub(super) fn harmless(error: impl Display) -> Error {
 }
 
 fn write_file(report: &Report, format: CompareFormat, path: &Path) -> Result<()> {
-    let name = path.display();
-    let file = File::create(path).with_context(|| format!("{name} cannot be written"))?;
-    let mut out = BufWriter::new(anstream::StripStream::new(file));
-    print::write(report, format, &mut out).with_context(|| format!("{name} cannot be written"))
+    file::replace(path, |out| {
+        let mut plain = anstream::StripStream::new(Vec::new());
+        print::write(report, format, &mut plain)?;
+        out.write_all(&plain.into_inner())
+            .with_context(|| format!("{} cannot be written", path.display()))
+    })
 }

@@ -108,12 +108,10 @@ fn has_samples(side: &Option<Measured<'_>>) -> bool {
 
 /// The mean of all calls of all runs, ns.
 fn mean_ns(measured: &Measured<'_>) -> Option<f64> {
-    let (mut total, mut count) = (0.0, 0.0);
+    let (mut total_ns, mut calls) = (0.0, 0);
     for (_, operation) in measured.parts() {
-        if let Ok(summary) = operation.summary() {
-            total += summary.total;
-            count += summary.count as f64;
-        }
+        total_ns += operation.total_ns();
+        calls += operation.calls();
     }
-    (count > 0.0).then(|| total / count)
+    (calls > 0).then(|| total_ns / calls as f64)
 }

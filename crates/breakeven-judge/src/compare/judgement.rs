@@ -116,7 +116,9 @@ fn checked(
     metric: Metric,
     side: Side,
 ) -> Result<Option<Vec<f64>>, CompareError> {
-    let values = measured.values(metric).filter(|values| !values.is_empty());
+    let values = measured
+        .values(metric, pair.tells_items())
+        .filter(|values| !values.is_empty());
     if let Some(values) = &values
         && !metric.is_count()
         && values

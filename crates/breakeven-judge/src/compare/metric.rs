@@ -35,8 +35,9 @@ impl fmt::Display for Metric {
 
 impl Metric {
     /// The value of one run that has samples, in the metric's unit; `None` where
-    /// the profile does not tell.
-    pub(super) fn of(self, operation: &Operation, run: &Run) -> Option<f64> {
+    /// the profile does not tell. Throughput counts items where both sides tell
+    /// them (`by_items`), else calls.
+    pub(super) fn of(self, operation: &Operation, run: &Run, by_items: bool) -> Option<f64> {
         let median_ns = || median(run.samples_ns.iter().copied());
         match self {
             Self::Time => Some(median_ns()? / 1e6),
@@ -45,7 +46,10 @@ impl Metric {
                 .or(operation.memory_bytes)
                 .map(|bytes| bytes as f64),
             Self::Calls => Some(run.calls() as f64),
-            Self::Throughput => Some(operation.items.unwrap_or(1) as f64 * 1e9 / median_ns()?),
+            Self::Throughput => {
+                let items = operation.items.filter(|_| by_items).unwrap_or(1);
+                Some(items as f64 * 1e9 / median_ns()?)
+            }
         }
     }
 

@@ -55,7 +55,7 @@ pub(super) fn of(pair: &Pair<'_>, options: &Options) -> OperationComparison {
 }
 
 fn time_ms(measured: &Measured<'_>) -> Option<f64> {
-    let medians = measured.values(Metric::Time)?;
+    let medians = measured.values(Metric::Time, false)?;
     (!medians.is_empty()).then(|| typical(&medians))
 }
 
@@ -64,7 +64,8 @@ fn quantity(
     (baseline, current): (&Measured<'_>, &Measured<'_>),
     metric: Metric,
 ) -> Option<Quantity> {
-    let typical =
-        |measured: &Measured<'_>| breakeven_profile::stats::median(&measured.values(metric)?).ok();
+    let typical = |measured: &Measured<'_>| {
+        breakeven_profile::stats::median(&measured.values(metric, false)?).ok()
+    };
     Some(Quantity::of(typical(baseline)?, typical(current)?))
 }

@@ -37,11 +37,17 @@ impl<'p> Measured<'p> {
         })
     }
 
-    /// One value per run; `None` where a run lacks it.
-    pub(super) fn values(&self, metric: Metric) -> Option<Vec<f64>> {
+    /// One value per run; `None` where a run lacks it. `by_items` as in [`Metric::of`].
+    pub(super) fn values(&self, metric: Metric, by_items: bool) -> Option<Vec<f64>> {
         self.runs()
-            .map(|(operation, run)| metric.of(operation, run))
+            .map(|(operation, run)| metric.of(operation, run, by_items))
             .collect()
+    }
+
+    /// True where it is told how many items a call processes.
+    fn tells_items(&self) -> bool {
+        let items = |operation: &Operation| operation.items.is_some_and(|items| items > 0);
+        self.parts().all(|(_, operation)| items(operation))
     }
 
     /// True where it failed, or has no samples.
@@ -75,6 +81,12 @@ pub(super) struct Pair<'p> {
 }
 
 impl Pair<'_> {
+    /// True where throughput can count items: all profiles tell them.
+    pub(super) fn tells_items(&self) -> bool {
+        let sides = self.baseline.iter().chain(&self.current);
+        sides.into_iter().all(Measured::tells_items)
+    }
+
     /// The operation in words.
     pub(super) fn name(&self) -> String {
         let sides = self.baseline.iter().chain(&self.current);

@@ -173,4 +173,10 @@ fn less_throughput_is_worse() {
     // Slower by a fifth, and half as much again in a call.
     let more = judge(with(1e6, Some(10)), with(1.2e6, Some(15)));
     assert_eq!(more.change_type, ChangeType::Improvement);
+    // Items against calls would be no comparison.
+    let half_told = judge(with(1e6, Some(10)), with(1e6, None));
+    assert_eq!(half_told.change_type, ChangeType::NoChange);
+    assert!((half_told.baseline_value.unwrap() - 1000.0).abs() < 0.1);
+    let nothing = judge(with(1e6, Some(0)), with(1e6, Some(10)));
+    assert_eq!(nothing.change_type, ChangeType::NoChange);
 }

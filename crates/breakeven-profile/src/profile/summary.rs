@@ -37,11 +37,28 @@ impl Operation {
         Ok(summary)
     }
 
+    /// Measured calls of all runs: exact where runs kept only some of their samples.
+    pub fn calls(&self) -> u64 {
+        self.runs.iter().map(Run::calls).sum()
+    }
+
+    /// Time of all measured calls, ns: exact where runs kept only some of their
+    /// samples.
+    pub fn total_ns(&self) -> f64 {
+        let of_run = |run: &Run| match &run.moments {
+            Some(moments) => moments.total(),
+            None => run.samples_ns.iter().map(|ns| *ns as f64).sum(),
+        };
+        self.runs.iter().map(of_run).sum()
+    }
+
     /// The part of this operation's time that was recording, 0 to 1: its own
     /// calls' and that of the recorded calls inside them. `None` without samples.
     pub fn recording_share(&self, cost: &RecorderCost) -> Option<f64> {
-        let total = self.summary().ok()?.total;
-        let calls: u64 = self.runs.iter().map(Run::calls).sum();
+        let (total, calls) = (self.total_ns(), self.calls());
+        if calls == 0 {
+            return None;
+        }
         let nested: u64 = self.runs.iter().filter_map(|run| run.nested_calls).sum();
         let recording = cost.inside_ns * calls as f64 + cost.guard_ns * nested as f64;
         // Samples of no length at all are nothing but recording.
@@ -71,6 +88,8 @@ mod tests {
         assert_eq!(summary.total, 502_500.0);
         assert_eq!((summary.min, summary.max), (1.0, 2_000.0));
         assert_eq!(summary.median, 550.0);
+        assert_eq!(operation.calls(), 1_001);
+        assert_eq!(operation.total_ns(), 502_500.0);
     }
 
     #[test]
