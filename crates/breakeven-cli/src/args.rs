@@ -6,6 +6,10 @@ use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod advise;
+
+pub(crate) use advise::{AdviseArgs, AdviseFormat};
+
 /// Runs each batch of work where it pays (CPU, GPU or both), measures it, and
 /// judges what was measured.
 #[derive(Debug, Parser)]
@@ -27,6 +31,8 @@ pub(crate) enum Command {
     Devices(DevicesArgs),
     /// Print the tables of a profile file
     Show(ShowArgs),
+    /// Say what to change first in a profile, and what it should gain
+    Advise(AdviseArgs),
     /// Measure what the parent process asks for on stdin
     #[command(hide = true)]
     Worker,

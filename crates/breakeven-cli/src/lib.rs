@@ -48,6 +48,7 @@ pub fn run(
         Command::Profile(args) => commands::profile::run(args, out, err),
         Command::Devices(args) => commands::devices::run(args, out, err),
         Command::Show(args) => commands::show::run(args, out, err),
+        Command::Advise(args) => commands::advise::run(args, out, err),
         Command::Worker => worker::own_channel(out)
             .and_then(|mut channel| worker::run(std::io::stdin().lock(), &mut *channel)),
     };

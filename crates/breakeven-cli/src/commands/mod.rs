@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use breakeven_judge::Limits;
 
+pub(crate) mod advise;
 pub(crate) mod devices;
 pub(crate) mod profile;
 pub(crate) mod show;
