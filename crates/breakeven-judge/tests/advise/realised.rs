@@ -52,6 +52,9 @@ fn a_batch_is_followed_when_the_calls_fall() {
     assert_eq!((same.followed, same.realised_ms), (Followed::No, None));
     let fewer = outcome(&before, &launching(51, 2 * MS), Rule::Batching);
     assert_eq!(fewer.followed, Followed::No);
+    // A tenth of the calls, each as long as before: that was no batch.
+    let shorter = outcome(&before, &launching(10, 2 * MS), Rule::Batching);
+    assert_eq!(shorter.followed, Followed::No);
     let gone = outcome(&before, &recorded(profile(vec![])), Rule::Batching);
     assert_eq!(gone.followed, Followed::Unknown);
 }
@@ -133,6 +136,8 @@ fn a_cache_is_followed_by_fewer_calls_or_shorter_ones() {
     let cache = |after| outcome(&calls(200, 10_000), &after, Rule::Caching);
     let fewer = cache(calls(100, 10_000));
     assert_eq!(fewer.followed, Followed::Yes);
+    // A tenth of the calls, each ten times as long: a batch.
+    assert_eq!(cache(calls(20, 100_000)).followed, Followed::No);
     let shorter = cache(calls(200, 5_000));
     assert_eq!(shorter.followed, Followed::Yes);
     assert_eq!(shorter.sign, "its calls became clearly shorter");

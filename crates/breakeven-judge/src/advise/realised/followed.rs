@@ -6,13 +6,16 @@ use super::super::case::Subject;
 use super::super::suggestion::{OptimizationSuggestion, Rule};
 use super::super::thresholds::AdviceThresholds;
 use super::pairing::Pair;
-use super::{Followed, gain};
+use super::{Followed, calls_gain};
 
 /// What is left of calls, at most, for them to have fallen.
 const FALLEN_CALLS: f64 = 0.5;
 
 /// What is left of memory, or of growth, at most, for it to have fallen.
 const FALLEN: f64 = 0.9;
+
+/// Times that a call's size or time must be of what it was, to have grown.
+const GROWN: f64 = 1.2;
 
 /// Whether it was followed, and what shows that.
 pub(super) fn judge(
@@ -35,14 +38,18 @@ pub(super) fn judge(
         return unknown("the second profile has it on another device only, or in other sizes");
     }
     match suggestion.rule {
-        Rule::Batching => calls_fell(pair),
-        Rule::Caching => match calls_fell(pair) {
-            // A cache inside the operation leaves its calls and shortens them.
-            (Followed::No, _) if call_shortened(pair) => {
-                (Followed::Yes, "its calls became clearly shorter".to_owned())
-            }
-            fell => fell,
-        },
+        Rule::Batching => {
+            let (fell, sign) = calls_fell(pair);
+            (yes(fell && calls_grew(pair)), sign)
+        }
+        // A cache inside the operation leaves its calls and shortens them.
+        Rule::Caching if call_shortened(pair) => {
+            (Followed::Yes, "its calls became clearly shorter".to_owned())
+        }
+        Rule::Caching => {
+            let (fell, sign) = calls_fell(pair);
+            (yes(fell && !calls_grew(pair)), sign)
+        }
         Rule::Memory => memory_fell(pair),
         Rule::Parallelization => use_rose(pair),
         _ => growth_fell(pair),
@@ -73,20 +80,33 @@ fn routed(suggestion: &OptimizationSuggestion, pair: &Pair<'_, '_>) -> (Followed
     (yes(moved), sign)
 }
 
-fn calls_fell(pair: &Pair<'_, '_>) -> (Followed, String) {
+fn calls_fell(pair: &Pair<'_, '_>) -> (bool, String) {
     let (before, after) = (calls(&pair.before), calls(&pair.after));
     let sign = format!("{before:.0} calls a run, now {after:.0}");
-    (yes(after <= FALLEN_CALLS * before), sign)
+    (after <= FALLEN_CALLS * before, sign)
+}
+
+/// A call does more than before: its input is larger, or where no size is known
+/// it takes longer. That tells a batch from a cache, which both leave fewer calls.
+fn calls_grew(pair: &Pair<'_, '_>) -> bool {
+    let mean = |all: &[&Subject<'_>], of: &dyn Fn(&Subject<'_>) -> Option<f64>| {
+        let each = all.iter().map(|each| Some(of(each)? * each.calls_per_run));
+        let sum: Option<f64> = each.sum();
+        Some(sum? / calls(all))
+    };
+    let size = |each: &Subject<'_>| each.operation.size.map(|size| size as f64);
+    let time = |each: &Subject<'_>| Some(each.summary.mean);
+    let grew = |of| Some(mean(&pair.after, of)? > GROWN * mean(&pair.before, of)?);
+    grew(&size).or(grew(&time)).unwrap_or(false)
 }
 
 /// The time of a call fell, and no interval says that it may not have.
 fn call_shortened(pair: &Pair<'_, '_>) -> bool {
-    let gained = gain(Rule::Memory, pair, None);
-    gained.is_some_and(|(gained, range)| range.map_or(gained, |[least, _]| least) > 0.0)
-        && gained.is_some_and(|(gained, _)| {
-            let own: f64 = pair.before.iter().map(|each| each.own_ns).sum();
-            gained >= (1.0 - FALLEN) * own
-        })
+    let own_ns: f64 = pair.before.iter().map(|each| each.own_ns).sum();
+    calls_gain(pair, None).is_some_and(|(gained_ns, range)| {
+        let least_ns = range.map_or(gained_ns, |[least, _]| least);
+        least_ns > 0.0 && gained_ns >= (1.0 - FALLEN) * own_ns
+    })
 }
 
 fn memory_fell(pair: &Pair<'_, '_>) -> (Followed, String) {

@@ -135,7 +135,7 @@ fn outcome(
     let pair = Pair::of(suggestion, before, after);
     let (followed, sign) = followed::judge(suggestion, &pair, after.calls_of == CallsOf::Benchmark);
     let gain = (followed == Followed::Yes)
-        .then(|| gain(suggestion.rule, &pair, noise))
+        .then(|| gain(suggestion, &pair, noise))
         .flatten();
     Outcome {
         rank: suggestion.rank,
@@ -157,12 +157,23 @@ fn outcome(
 type Gained = (f64, Option<[f64; 2]>);
 
 /// What followed advice saved of the first profile's time.
-fn gain(rule: Rule, pair: &Pair<'_, '_>, noise: Option<f64>) -> Option<Gained> {
-    if matches!(rule, Rule::Batching | Rule::Caching) {
-        let own_ns = pair.before.iter().map(|each| each.own_ns).sum();
-        return saved(own_ns, &totals(&pair.before), &totals(&pair.after), noise);
+fn gain(
+    suggestion: &OptimizationSuggestion,
+    pair: &Pair<'_, '_>,
+    noise: Option<f64>,
+) -> Option<Gained> {
+    if matches!(suggestion.rule, Rule::Batching | Rule::Caching) {
+        // The calls of all sizes fall together; each size has its part of that.
+        let mut before = pair.before.iter();
+        let here = before.find(|each| each.operation.size == suggestion.size)?;
+        let (before, after) = (totals(&pair.before), totals(&pair.after));
+        return saved(here.own_ns, &before, &after, noise);
     }
-    // Size by size; for all rules but ALGORITHM there is one.
+    calls_gain(pair, noise)
+}
+
+/// What shorter calls saved, size by size; for all rules but ALGORITHM there is one.
+fn calls_gain(pair: &Pair<'_, '_>, noise: Option<f64>) -> Option<Gained> {
     let each = pair.matched().filter_map(|(before, after)| {
         saved(before.own_ns, &medians(before), &medians(after), noise)
     });
