@@ -51,6 +51,7 @@ pub fn run(
         Command::Compare(args) => commands::compare::run(args, out),
         Command::Baseline(BaselineCommand::Accept(args)) => commands::accept::run(args, out),
         Command::Export(args) => commands::export::run(args, out),
+        Command::Advise(args) => commands::advise::run(args, out, err),
         Command::Worker => worker::own_channel(out)
             .and_then(|mut channel| worker::run(std::io::stdin().lock(), &mut *channel)),
     };

@@ -1,6 +1,7 @@
 //! The integration tests of the command, in one binary.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod advise;
 mod bad_input;
 mod bad_use;
 mod baseline;

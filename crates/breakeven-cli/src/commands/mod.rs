@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use breakeven_judge::Limits;
 
 pub(crate) mod accept;
+pub(crate) mod advise;
 pub(crate) mod compare;
 pub(crate) mod devices;
 pub(crate) mod export;
