@@ -1,1 +1,59 @@
-fn main() {}
+//! Asks what to change first in a profile, follows the advice, and sees what it
+//! was worth. Run it with `cargo run -p breakeven-judge --example 07_advise`.
+#![allow(clippy::print_stdout, reason = "an example shows its result")]
+
+use breakeven_judge::advise::{Followed, ProfilerOptimizer, Rule, realised};
+use breakeven_profile::profile::{Operation, Peak, Profile, RecorderCost, Run};
+
+/// A program's profile: five runs, in each as many calls of `blur` on a GPU that
+/// takes 20 µs to launch, and one of `load` on the CPU.
+fn profile(calls: usize, blur_ns: u64) -> Profile {
+    let operation = |name: &str, device: &str, calls: usize, ns: u64| {
+        let mut operation = Operation::new(name, device);
+        operation.runs = (0..5)
+            .map(|run| Run {
+                samples_ns: vec![ns + ns / 200 * run; calls],
+                ..Run::default()
+            })
+            .collect();
+        operation
+    };
+    let mut profile = Profile {
+        operations: vec![
+            operation("blur", "cuda:0", calls, blur_ns),
+            operation("load", "cpu", 1, 3_000_000),
+        ],
+        ..Profile::default()
+    };
+    // A recorder's mark: these are calls of a program, not of a benchmark.
+    profile.environment.recorder = Some(RecorderCost::default());
+    profile.evidence.peaks.push(Peak {
+        device: "cuda:0".to_owned(),
+        launch_ns: Some(20_000.0),
+        ..Peak::default()
+    });
+    profile
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let before = profile(90, 60_000);
+    let optimizer = ProfilerOptimizer::new(&before);
+    optimizer.print_suggestions(2, std::io::stdout())?;
+    let first = &optimizer.get_suggestions(1)[0];
+    assert_eq!(first.rule, Rule::Batching);
+
+    // Nine batches of ten in place of ninety calls.
+    let after = profile(9, 10 * 42_500);
+    let worth = realised(&before, &after, None)?;
+    let batch = &worth.outcomes[0];
+    println!("\nfollowed: {}", batch.sign);
+    let (predicted, gained) = batch
+        .predicted_ms
+        .zip(batch.realised_ms)
+        .ok_or("what is measured on both sides has both")?;
+    println!("predicted {predicted:.2} ms, gained {gained:.2} ms");
+
+    assert_eq!(batch.followed, Followed::Yes);
+    assert!((0.8..1.0).contains(&(gained / predicted)));
+    Ok(())
+}

@@ -6,11 +6,15 @@ use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod advise;
 mod baseline;
 mod compare;
+mod export;
 
+pub(crate) use advise::{AdviseArgs, AdviseFormat};
 pub(crate) use baseline::{AcceptArgs, BaselineCommand};
 pub(crate) use compare::{CompareArgs, CompareFormat};
+pub(crate) use export::{ExportArgs, ExportFormat};
 
 /// Runs each batch of work where it pays (CPU, GPU or both), measures it, and
 /// judges what was measured.
@@ -39,6 +43,10 @@ pub(crate) enum Command {
     /// Keep the profile that others are compared against
     #[command(subcommand)]
     Baseline(BaselineCommand),
+    /// Write a profile file in the format of another tool
+    Export(ExportArgs),
+    /// Say what to change first in a profile, and what it should gain
+    Advise(AdviseArgs),
     /// Measure what the parent process asks for on stdin
     #[command(hide = true)]
     Worker,

@@ -50,6 +50,8 @@ pub fn run(
         Command::Show(args) => commands::show::run(args, out, err),
         Command::Compare(args) => commands::compare::run(args, out),
         Command::Baseline(BaselineCommand::Accept(args)) => commands::accept::run(args, out),
+        Command::Export(args) => commands::export::run(args, out),
+        Command::Advise(args) => commands::advise::run(args, out, err),
         Command::Worker => worker::own_channel(out)
             .and_then(|mut channel| worker::run(std::io::stdin().lock(), &mut *channel)),
     };

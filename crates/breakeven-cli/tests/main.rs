@@ -1,12 +1,15 @@
 //! The integration tests of the command, in one binary.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod advise;
+mod bad_input;
 mod bad_use;
 mod baseline;
 mod ci_page;
 mod command;
 mod compare;
 mod detection;
+mod export;
 mod faults;
 mod formats;
 #[cfg(unix)]

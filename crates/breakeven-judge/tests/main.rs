@@ -5,5 +5,6 @@
 mod advise;
 mod bottlenecks;
 mod compare;
+mod export;
 mod tidy;
 mod winners;

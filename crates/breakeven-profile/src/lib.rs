@@ -22,3 +22,5 @@ pub mod profile;
 pub mod recorder;
 pub mod stats;
 pub mod unit;
+
+pub use recorder::{Profiler, get_profiler};

@@ -3,4 +3,5 @@
 
 mod file;
 mod join;
+mod recorder;
 mod stats;

@@ -6,8 +6,10 @@ use anyhow::{Context, Result};
 use breakeven_judge::Limits;
 
 pub(crate) mod accept;
+pub(crate) mod advise;
 pub(crate) mod compare;
 pub(crate) mod devices;
+pub(crate) mod export;
 pub(crate) mod profile;
 pub(crate) mod show;
 

@@ -33,7 +33,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     write_verdicts(report, out)
 }
 
-fn table(heads: &[&str], rows: &[Vec<String>], out: &mut dyn Write) -> Result<()> {
+pub(super) fn table(heads: &[&str], rows: &[Vec<String>], out: &mut dyn Write) -> Result<()> {
     writeln!(out, "\n| {} |", heads.join(" | "))?;
     writeln!(out, "|{}", "---|".repeat(heads.len()))?;
     for row in rows {
@@ -44,7 +44,7 @@ fn table(heads: &[&str], rows: &[Vec<String>], out: &mut dyn Write) -> Result<()
 }
 
 /// Text that stays in its cell.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }
 

@@ -11,6 +11,7 @@ use breakeven_profile::profile::Profile;
 use crate::args::Format;
 use crate::exit::Exit;
 
+pub(crate) mod advice;
 pub(crate) mod compare;
 mod csv;
 pub(crate) mod devices;
@@ -154,7 +155,7 @@ fn default_limits(profile: &Profile) -> Limits {
 }
 
 /// Takes out of a profile's texts what a terminal would obey.
-fn for_display(profile: &mut Profile) {
+pub(crate) fn for_display(profile: &mut Profile) {
     let environment = &mut profile.environment;
     let mut texts: Vec<&mut String> = Vec::new();
     texts.extend(profile.created.as_mut());
@@ -181,6 +182,21 @@ fn for_display(profile: &mut Profile) {
             .iter_mut()
             .map(|peak| &mut peak.device),
     );
+    for found in &mut profile.evidence.break_even {
+        texts.extend([&mut found.operation, &mut found.device, &mut found.over]);
+    }
+    // Names that belong together stay equal.
+    for stack in &mut profile.stacks {
+        texts.extend(&mut stack.frames);
+    }
+    for event in profile
+        .timeline
+        .iter_mut()
+        .flat_map(|timeline| &mut timeline.events)
+    {
+        texts.push(&mut event.name);
+        texts.extend(event.device.as_mut());
+    }
     for operation in &mut profile.operations {
         texts.extend([&mut operation.name, &mut operation.device]);
         texts.extend(operation.workload.as_mut());

@@ -45,6 +45,7 @@ mod evidence;
 mod print;
 mod proposal;
 mod rank;
+mod realised;
 mod roofline;
 mod rules;
 mod suggestion;
@@ -53,6 +54,9 @@ mod thresholds;
 pub use calls::CallsOf;
 pub use case::LookedAt;
 pub use evidence::{Evidence, ExpectedFrom, Quantity, Sequence, ShownBy};
+pub use realised::{
+    Digesting, Followed, Outcome, Realised, RuleScore, ScoreBook, ScoreError, realised,
+};
 pub use suggestion::{OptimizationSuggestion, Overlap, Priority, Rule, SuggestionType};
 pub use thresholds::AdviceThresholds;
 

@@ -36,9 +36,18 @@ impl Gap {
 
     /// The gain of coming to that part of the peak, at most to all of it.
     pub(super) fn closed_to(&self, share: f64, subject: &Subject<'_>) -> Gain {
-        let saved = |after_ns: f64| ((self.compute_ns - after_ns) / self.call_ns).max(0.0);
-        let most = saved(self.least_ns);
-        Gain::part(subject, saved(self.least_ns / share), Some([0.0, most]))
+        let likely = self.saved(self.least_ns / share);
+        Gain::part(subject, likely, Some([0.0, self.saved(self.least_ns)]))
+    }
+
+    /// The most that there is to gain on the way to the peaks, ns over the whole profile.
+    pub(super) fn most(&self, subject: &Subject<'_>) -> f64 {
+        self.saved(self.least_ns) * subject.own_ns
+    }
+
+    /// The part of a call that goes when computing takes that long, ns.
+    fn saved(&self, after_ns: f64) -> f64 {
+        ((self.compute_ns - after_ns) / self.call_ns).max(0.0)
     }
 
     pub(super) fn evidence(&self) -> Evidence {

@@ -1,6 +1,7 @@
 //! Advice: each rule, what overrules it, the order, and what it was worth.
 
 mod order;
+mod realised;
 mod routing;
 mod rules;
 mod text;

@@ -248,7 +248,12 @@ fn much_memory_is_worth_a_look() {
         overruled(&holding(200 * mb, mb, 1_500 * mb)),
         [Rule::CpuToGpu, Rule::Memory]
     );
+    // Without flops the time may go to arithmetic: a range and no estimate.
     let mut unknown = holding(200 * mb, 60 * mb, 0);
+    unknown.operations[0].flops = None;
+    let maybe = suggestion(&unknown, Rule::Memory);
+    assert_eq!(maybe.saved_ms, None);
+    near(maybe.range_ms.unwrap()[1], 42.0);
     unknown.evidence.peaks.clear();
     assert_eq!(suggestion(&unknown, Rule::Memory).saved_ms, None);
 }

@@ -16,6 +16,24 @@ pub struct Clock {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Instant(u64);
 
+impl Instant {
+    /// Ticks of the clock from `start` until this reading; 0 where it is the earlier one.
+    #[inline]
+    pub(super) fn ticks_since(self, start: Self) -> u64 {
+        self.0.saturating_sub(start.0)
+    }
+
+    /// The reading itself, ticks.
+    pub(super) fn ticks(self) -> u64 {
+        self.0
+    }
+
+    /// A reading of that many ticks.
+    pub(super) fn of_ticks(ticks: u64) -> Self {
+        Self(ticks)
+    }
+}
+
 impl Default for Clock {
     fn default() -> Self {
         Self::new()
@@ -47,6 +65,18 @@ impl Clock {
     #[inline]
     pub fn ns_since(&self, start: Instant) -> u64 {
         self.ns_between(start, self.now())
+    }
+
+    /// Nanoseconds that so many ticks are.
+    pub(super) fn ns_of(&self, ticks: u64) -> u64 {
+        self.inner.delta_as_nanos(0, ticks)
+    }
+
+    /// Nanoseconds that one tick is.
+    pub(super) fn ns_per_tick(&self) -> f64 {
+        // Hours of ticks, so that rounding to whole nanoseconds is no matter.
+        const MANY: u64 = 1 << 44;
+        self.ns_of(MANY) as f64 / MANY as f64
     }
 
     /// Measures the clock itself: the least cost of one reading (over blocks of

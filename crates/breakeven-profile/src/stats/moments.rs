@@ -51,6 +51,30 @@ impl Moments {
         Ok(moments)
     }
 
+    /// Moments of values that another summed up: how many, their mean, the sum
+    /// of their squared deviations from it, the least and the greatest.
+    ///
+    /// # Errors
+    /// [`StatsError`] where no values can have these moments.
+    pub fn of_parts(
+        count: u64,
+        mean: f64,
+        m2: f64,
+        min: f64,
+        max: f64,
+    ) -> Result<Self, StatsError> {
+        // The mean of rounded values may be off by the last digit.
+        let mean = mean.clamp(min.min(max), max.max(min));
+        Self::try_from(Fields {
+            count,
+            total: mean * count as f64,
+            mean,
+            m2,
+            min,
+            max,
+        })
+    }
+
     /// Adds one value.
     ///
     /// # Errors

@@ -8,7 +8,8 @@
 //! (the kernel's on a GPU). Better use of memory brings t to t₀ / 0.6, from where
 //! an operation counts as bound by the peak, and at most to t₀; so the saving is
 //! own time × (t − t₀/0.6) / call, its range up to (t − t₀) / call. Past 60 % of
-//! the bandwidth only fewer bytes help: no estimate. Nor without peaks.
+//! the bandwidth only fewer bytes help: no estimate. Nor without peaks, nor without
+//! the operation's flops, for then the time may as well go to arithmetic.
 
 use super::super::evidence::{Evidence, Quantity};
 use super::super::roofline::Gap;
@@ -33,6 +34,14 @@ pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
         Some(gap) if gap.bytes_share.is_some_and(|share| share >= bound) => (
             "move fewer bytes: smaller types, or fuse it with the operations before and after",
             Gain::unknown("it is near the measured bandwidth, where only fewer bytes help"),
+        ),
+        Some(gap) if subject.operation.flops.is_none() => (
+            "find out whether memory is what the time goes to, then work on pieces that fit a \
+             cache, in the order in which they lie in memory",
+            Gain::Unknown {
+                because: "without the operation's flops the time may as well go to arithmetic",
+                range_ns: Some([0.0, gap.most(subject)]),
+            },
         ),
         Some(gap) => (
             "work on pieces that fit a cache, in the order in which they lie in memory, and \

@@ -1,0 +1,65 @@
+//! What may be typed after `breakeven advise`.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+#[derive(Debug, Args)]
+#[command(override_usage = "breakeven advise [OPTIONS] <FILE>\n       \
+                            breakeven advise [OPTIONS] --realised <BEFORE> <AFTER>")]
+pub(crate) struct AdviseArgs {
+    /// A profile file, of this program or any other
+    #[arg(required_unless_present = "realised")]
+    pub(crate) file: Option<PathBuf>,
+
+    /// Tell what the advice on BEFORE was worth, by what AFTER shows
+    #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"])]
+    #[arg(conflicts_with_all = ["file", "top", "critical"])]
+    pub(crate) realised: Option<Vec<PathBuf>>,
+
+    /// The suggestions that save most
+    #[arg(long, value_name = "N", default_value = "10", value_parser = super::one_or_more::<NonZeroUsize>)]
+    pub(crate) top: NonZeroUsize,
+
+    /// Only what saves a quarter of the whole time and more
+    #[arg(long)]
+    pub(crate) critical: bool,
+
+    /// Standard deviation from run to run, as a fraction: gives an interval
+    /// where a profile has one run
+    #[arg(long, value_name = "FRACTION", conflicts_with = "file", value_parser = noise)]
+    pub(crate) noise: Option<f64>,
+
+    /// The file that keeps each rule's score [default: breakeven/advice-scores.json
+    /// in the user's data folder]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) scores: Option<PathBuf>,
+
+    /// What to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: AdviseFormat,
+
+    /// Write into a file instead
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AdviseFormat {
+    /// For people, 100 columns
+    #[default]
+    Table,
+    /// For programs, with all evidence
+    Json,
+    /// For a report or a CI summary
+    Markdown,
+}
+
+/// A relative deviation such as 0.02.
+fn noise(text: &str) -> Result<f64, String> {
+    let value: Option<f64> = text.parse().ok();
+    value
+        .filter(|value| (1e-9..=10.0).contains(value))
+        .ok_or_else(|| "give a fraction such as 0.02, which is 2 %".to_owned())
+}

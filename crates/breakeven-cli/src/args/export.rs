@@ -1,0 +1,35 @@
+//! `breakeven export`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// A profile file, of this program or any other
+    pub(crate) file: PathBuf,
+
+    /// The format to write
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) to: ExportFormat,
+
+    /// File to write; it is replaced in one step [default: -, the standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// Trace of single calls, for Perfetto and chrome://tracing
+    Chrome,
+    /// For speedscope.app
+    Speedscope,
+    /// A line per call path, for the tools around flamegraph.pl
+    Collapsed,
+    /// Flame graph as SVG, for a browser
+    Flamegraph,
+    /// The tables of `breakeven show`
+    Markdown,
+    /// The figures of `breakeven show`
+    Csv,
+}

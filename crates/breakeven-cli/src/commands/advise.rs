@@ -1,0 +1,147 @@
+//! `breakeven advise`: what to change first in a profile, and what earlier
+//! advice was worth.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use breakeven_judge::advise::{Digesting, ProfilerOptimizer, ScoreBook, realised};
+use breakeven_profile::file;
+use breakeven_profile::profile::Profile;
+
+use crate::args::AdviseArgs;
+use crate::exit::Exit;
+use crate::output::advice::{AdviceReport, RealisedReport};
+use crate::output::{self, for_display};
+
+pub(crate) fn run(args: &AdviseArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Exit> {
+    let mut warnings = Vec::new();
+    let mut text = Vec::new();
+    match (&args.file, args.realised.as_deref()) {
+        (_, Some([before, after])) => {
+            let report = realise(args, before, after, &mut warnings)?;
+            output::advice::write_realised(&report, args.format, &mut text)?;
+        }
+        (Some(file), _) => {
+            let report = advise(args, file, &mut warnings)?;
+            output::advice::write_advice(&report, args.format, &mut text)?;
+        }
+        (None, _) => anyhow::bail!("give a profile file, or --realised with two"),
+    }
+    // Nobody may be left to tell.
+    for warning in warnings {
+        let _ = writeln!(err, "warning: {warning}");
+    }
+    match &args.output {
+        None => out.write_all(&text).and_then(|()| out.flush())?,
+        Some(path) => {
+            let plain = anstream::adapter::strip_bytes(&text).into_vec();
+            file::replace(path, |file| -> Result<()> { Ok(file.write_all(&plain)?) })?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn advise(args: &AdviseArgs, file: &Path, warnings: &mut Vec<String>) -> Result<AdviceReport> {
+    let mut profile = file::read(file)?;
+    for_display(&mut profile);
+    let optimizer = ProfilerOptimizer::new(&profile);
+    let scores = match scores_file(args).map(|path| ScoreBook::read(&path)) {
+        None => ScoreBook::default(),
+        Some(Ok(book)) => book,
+        Some(Err(error)) => {
+            warnings.push(error.to_string());
+            ScoreBook::default()
+        }
+    };
+    let shown = match args.critical {
+        true => optimizer
+            .get_critical_suggestions()
+            .into_iter()
+            .take(args.top.get())
+            .cloned()
+            .collect(),
+        false => optimizer.get_suggestions(args.top.get()).to_vec(),
+    };
+    Ok(AdviceReport::new(
+        optimizer.advice().clone(),
+        shown,
+        args.critical,
+        &scores,
+    ))
+}
+
+fn realise(
+    args: &AdviseArgs,
+    before: &Path,
+    after: &Path,
+    warnings: &mut Vec<String>,
+) -> Result<RealisedReport> {
+    let (mut before, digest_before) = read_with_digest(before)?;
+    let (mut after, digest_after) = read_with_digest(after)?;
+    for_display(&mut before);
+    for_display(&mut after);
+    let realised = realised(&before, &after, args.noise)?;
+    let mut report = RealisedReport {
+        realised,
+        scores: Vec::new(),
+        counted: false,
+        kept_in: None,
+    };
+    let Some(path) = scores_file(args) else {
+        warnings.push(
+            "there is no folder for a user's data: the score is not kept; --scores names a file"
+                .to_owned(),
+        );
+        return Ok(report);
+    };
+    let kept = ScoreBook::read(&path).and_then(|mut book| {
+        report.counted = book.add(&digest_before, &digest_after, &report.realised);
+        if report.counted {
+            book.write(&path)?;
+        }
+        report.scores = book.scores();
+        Ok(())
+    });
+    match kept {
+        Ok(()) => report.kept_in = Some(path),
+        // A file that cannot be understood is somebody's: it stays as it is.
+        Err(error) => warnings.push(format!("{error}; this pair is not counted")),
+    }
+    report.counted &= report.kept_in.is_some();
+    Ok(report)
+}
+
+fn read_with_digest(path: &Path) -> Result<(Profile, String)> {
+    let file = File::open(path).with_context(|| format!("{}: cannot be opened", path.display()))?;
+    let mut reader = Digesting::new(file);
+    let profile = file::read_from(&mut reader, path)?;
+    Ok((profile, reader.digest()))
+}
+
+/// The file that keeps the scores: the one named, else one in the folder that
+/// the system sets aside for a user's data.
+fn scores_file(args: &AdviseArgs) -> Option<PathBuf> {
+    args.scores
+        .clone()
+        .or_else(|| Some(data_folder()?.join("breakeven").join("advice-scores.json")))
+}
+
+/// `$XDG_DATA_HOME` or `~/.local/share`; `~/Library/Application Support` on
+/// macOS, `%LOCALAPPDATA%` on Windows.
+fn data_folder() -> Option<PathBuf> {
+    let folder = |name: &str| {
+        let path = PathBuf::from(std::env::var_os(name)?);
+        // The XDG specification asks to ignore relative ones.
+        path.is_absolute().then_some(path)
+    };
+    if cfg!(windows) {
+        return folder("LOCALAPPDATA");
+    }
+    let below_home = match cfg!(target_os = "macos") {
+        true => "Library/Application Support",
+        false => ".local/share",
+    };
+    folder("XDG_DATA_HOME").or_else(|| Some(folder("HOME")?.join(below_home)))
+}

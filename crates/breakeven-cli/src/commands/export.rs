@@ -1,0 +1,68 @@
+//! `breakeven export`: a profile in the format of another tool.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use breakeven_judge::export::{self, ExportError};
+use breakeven_profile::file;
+use breakeven_profile::profile::Profile;
+
+use crate::args::{ExportArgs, ExportFormat, Format};
+use crate::exit::Exit;
+use crate::output::{self, Report};
+
+pub(crate) fn run(args: &ExportArgs, out: &mut dyn Write) -> Result<Exit> {
+    let target = args
+        .output
+        .as_deref()
+        .filter(|path| *path != Path::new("-"));
+    if let Some(path) = target {
+        file::check_writable(path)?;
+        let itself = fs::canonicalize(path).ok();
+        if itself.is_some() && itself == fs::canonicalize(&args.file).ok() {
+            bail!(
+                "{}: is the profile itself; name another file",
+                path.display()
+            );
+        }
+    }
+    let profile = file::read(&args.file)?;
+    let name = |error: anyhow::Error| match error.downcast_ref::<ExportError>() {
+        Some(ExportError::Empty | ExportError::TooLong) => {
+            error.context(args.file.display().to_string())
+        }
+        _ => match target {
+            Some(path) => error.context(path.display().to_string()),
+            None => error,
+        },
+    };
+    match target {
+        Some(path) => file::replace(path, |file| write(profile, args.to, file).map_err(name))?,
+        None => write(profile, args.to, out).map_err(name)?,
+    }
+    Ok(Exit::Done)
+}
+
+fn write(profile: Profile, format: ExportFormat, out: &mut dyn Write) -> Result<()> {
+    match format {
+        ExportFormat::Chrome => export::chrome::write(&profile, &[], out)?,
+        ExportFormat::Speedscope => export::speedscope::write(&profile, out)?,
+        ExportFormat::Collapsed => export::collapsed::write(&profile, out)?,
+        ExportFormat::Flamegraph => export::flamegraph::write(&profile, out)?,
+        ExportFormat::Markdown => tables(profile, Format::Markdown, out)?,
+        ExportFormat::Csv => tables(profile, Format::Csv, out)?,
+    }
+    Ok(())
+}
+
+/// What `breakeven show` prints, of a profile that has something to show.
+fn tables(profile: Profile, format: Format, out: &mut dyn Write) -> Result<()> {
+    if profile.operations.is_empty() {
+        return Err(ExportError::Empty.into());
+    }
+    let report = Report::new(profile, None, Vec::new(), Vec::new());
+    // Without budgets and notes nothing is said beside the tables.
+    output::write(&report, format, out, &mut io::sink())
+}

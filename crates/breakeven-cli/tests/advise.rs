@@ -1,0 +1,283 @@
+//! `breakeven advise`: what it prints in every format, the scores it keeps, and
+//! what it refuses.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use insta::assert_snapshot;
+
+use crate::command::{Breakeven, Ended, directory, line};
+
+fn data(name: &str) -> PathBuf {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    data.join(name)
+}
+
+/// `breakeven advise` with a user's data folder of its own.
+fn command(args: &str, user: &Path) -> Breakeven {
+    line("advise").args(args).env("XDG_DATA_HOME", user)
+}
+
+fn advise(file: &Path, args: &str) -> Ended {
+    let user = directory();
+    command(args, user.path()).arg(file).run()
+}
+
+fn realise(before: &str, after: &str, args: &str, user: &Path) -> Ended {
+    let command = command(args, user).arg("--realised");
+    command.arg(data(before)).arg(data(after)).run()
+}
+
+/// What is printed on stdout, with the user's data folder replaced.
+fn without(user: &Path, ended: Ended) -> String {
+    ended.stdout.replace(user.to_str().unwrap(), "[data]")
+}
+
+#[track_caller]
+fn narrow(table: &str) {
+    assert!(!table.contains('\u{1b}'), "colours in a pipe");
+    for line in table.lines() {
+        assert!(line.chars().count() <= 100, "wider than 100: {line}");
+    }
+}
+
+#[test]
+fn a_programs_table() {
+    let table = advise(&data("program.json"), "").quietly(0).stdout;
+    narrow(&table);
+    assert_snapshot!(table);
+}
+
+#[test]
+fn a_programs_markdown() {
+    let ended = advise(&data("program.json"), "--format markdown --top 3");
+    assert_snapshot!(ended.quietly(0).stdout);
+}
+
+#[test]
+fn a_programs_json() {
+    let ended = advise(&data("program.json"), "--format json --top 2").quietly(0);
+    ended.json();
+    assert_snapshot!(ended.stdout);
+}
+
+#[test]
+fn a_benchmarks_table() {
+    let table = advise(&data("sample.json"), "").quietly(0).stdout;
+    narrow(&table);
+    assert_snapshot!(table);
+}
+
+#[test]
+fn fewer_suggestions_say_so() {
+    let two = advise(&data("program.json"), "--top 2").quietly(0);
+    assert_eq!(two.lines_with("    why ").len(), 2);
+    assert_eq!(two.lines_with("more: --top").len(), 1, "{two:#?}");
+    let critical = advise(&data("program.json"), "--critical").quietly(0);
+    assert_eq!(critical.lines_with("Nothing saves a quarter").len(), 1);
+    assert_eq!(critical.lines_with("more without --critical").len(), 1);
+    let critical = advise(&data("sample.json"), "--critical").quietly(0);
+    assert_eq!(critical.lines_with("CRITICAL").len(), 1, "{critical:#?}");
+}
+
+#[test]
+fn no_advice_says_what_was_looked_at() {
+    let directory = directory();
+    let file = directory.path().join("quick.json");
+    let text = r#"{"format": "breakeven-profile", "version": 1, "operations": [
+        {"name": "decode", "samples_ns": [812000, 799000]},
+        {"name": "broken", "failure": {"kind": "crash", "message": "gone"}}]}"#;
+    fs::write(&file, text).unwrap();
+    assert_snapshot!(advise(&file, "").quietly(0).stdout, @r"
+    No advice: 7 rules looked at 1 operation, and none had anything to say.
+    Not looked at: 1 failed.
+    ");
+    fs::write(&file, r#"{"format": "breakeven-profile", "version": 1}"#).unwrap();
+    for format in ["table", "json", "markdown"] {
+        advise(&file, &format!("--format {format}")).quietly(0);
+    }
+}
+
+#[test]
+fn the_same_profile_gives_the_same_advice() {
+    for format in ["table", "json", "markdown"] {
+        let args = format!("--format {format}");
+        let printed = || advise(&data("program.json"), &args).quietly(0).stdout;
+        assert_eq!(printed(), printed());
+    }
+}
+
+#[test]
+fn into_a_file() {
+    let directory = directory();
+    let file = directory.path().join("advice.md");
+    let user = directory.path();
+    let ended = command("--format markdown", user)
+        .env("CLICOLOR_FORCE", "1")
+        .args("-o")
+        .arg(&file)
+        .arg(data("program.json"))
+        .run();
+    assert_eq!(ended.quietly(0).stdout, "");
+    let printed = advise(&data("program.json"), "--format markdown").stdout;
+    assert_eq!(fs::read_to_string(&file).unwrap(), printed);
+    let table = command("-o", user).arg(&file).arg(data("program.json"));
+    table.run().quietly(0);
+    narrow(&fs::read_to_string(&file).unwrap());
+}
+
+#[test]
+fn names_from_anywhere() {
+    let directory = directory();
+    let file = directory.path().join("odd.json");
+    let long = "a_name_that_somebody_found_good_".repeat(6);
+    let text = format!(
+        r#"{{"format": "breakeven-profile", "version": 1, "operations": [
+        {{"name": "a\u001b]0;title\u0007\nb | c", "device": "cuda:\u009b1", "samples_ns": [1000, 1001]}},
+        {{"name": "{long}", "device": "cuda:{long}", "samples_ns": [1000, 1001]}}]}}"#
+    );
+    fs::write(&file, text).unwrap();
+    for format in ["table", "markdown", "json"] {
+        let printed = advise(&file, &format!("--format {format}"))
+            .quietly(0)
+            .stdout;
+        let obeyed = |c: char| c.is_control() && c != '\n';
+        assert!(!printed.contains(obeyed), "{format}: {printed:?}");
+        if format == "table" {
+            narrow(&printed);
+        }
+    }
+}
+
+#[test]
+fn what_advice_was_worth() {
+    let user = directory();
+    let table = realise("program.json", "program_after.json", "", user.path()).quietly(0);
+    narrow(&table.stdout.replace(user.path().to_str().unwrap(), ""));
+    assert_snapshot!(without(user.path(), table));
+    let scores = user.path().join("breakeven/advice-scores.json");
+    let kept = fs::read(&scores).unwrap();
+
+    // The same pair again counts no second time.
+    let again = realise(
+        "program.json",
+        "program_after.json",
+        "--format json",
+        user.path(),
+    );
+    let json = again.quietly(0).json();
+    assert_eq!(json["counted"], false);
+    assert_eq!(fs::read(&scores).unwrap(), kept);
+
+    // And the score stands beside the next advice, which it does not change.
+    let next = command("", user.path()).arg(data("program.json")).run();
+    let with_score = next.quietly(0);
+    assert_eq!(
+        with_score.lines_with("this rule: 1 of 1 followed").len(),
+        1,
+        "{with_score:#?}"
+    );
+    let without_score: String = with_score
+        .stdout
+        .lines()
+        .filter(|line| !line.contains("this rule:"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    assert_eq!(
+        without_score,
+        advise(&data("program.json"), "").quietly(0).stdout
+    );
+}
+
+#[test]
+fn what_advice_was_worth_in_other_formats() {
+    let user = directory();
+    let markdown = "--format markdown --noise 0.02";
+    let ended = realise("program.json", "program_after.json", markdown, user.path());
+    assert_snapshot!(ended.quietly(0).stdout);
+    let none = realise("program_after.json", "program_after.json", "", user.path());
+    assert!(none.quietly(0).stdout.contains("Followed: 0 of"));
+}
+
+#[test]
+fn a_damaged_score_file_is_left_as_it_is() {
+    let user = directory();
+    let scores = user.path().join("mine.json");
+    fs::write(&scores, "{\"format\": \"breakeven-advice-sco").unwrap();
+    let with_scores = |command: Breakeven| command.args("--scores").arg(&scores).run();
+
+    let ended = with_scores(
+        command("--realised", user.path())
+            .arg(data("program.json"))
+            .arg(data("program_after.json")),
+    );
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    let said = ended.stderr.replace(scores.to_str().unwrap(), "[scores]");
+    assert_snapshot!(said, @"warning: [scores]: not a file of scores: EOF while parsing a string at line 1 column 32; move it away, or name another with --scores; this pair is not counted");
+    assert!(ended.stdout.contains("Followed: "), "{ended:#?}");
+
+    let ended = with_scores(command("", user.path()).arg(data("program.json")));
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    assert!(ended.stderr.starts_with("warning: "), "{ended:#?}");
+    let kept = fs::read_to_string(&scores).unwrap();
+    assert_eq!(kept, "{\"format\": \"breakeven-advice-sco");
+}
+
+#[test]
+fn without_a_folder_for_the_users_data() {
+    let ended = line("advise --realised")
+        .arg(data("program.json"))
+        .arg(data("program_after.json"))
+        .env_remove("XDG_DATA_HOME")
+        .env_remove("HOME")
+        .run();
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    assert!(ended.stderr.contains("the score is not kept"), "{ended:#?}");
+}
+
+#[test]
+fn wrong_use_and_unreadable_files() {
+    let user = directory();
+    let refused = |args: &str| command(args, user.path()).run().refusal();
+    assert!(refused("").contains("<FILE>"));
+    assert!(refused("--realised one.json").contains("2 values required"));
+    assert!(refused("a.json --realised b.json c.json").contains("cannot be used with"));
+    assert!(refused("a.json --top 0").contains("1 or more"));
+    assert!(refused("a.json --noise 0.02").contains("cannot be used with"));
+    assert!(refused("--noise 2% --realised b.json c.json").contains("0.02, which is 2 %"));
+    assert_snapshot!(
+        refused("nowhere.json"),
+        @"error: nowhere.json: cannot be opened: No such file or directory (os error 2)"
+    );
+    assert_snapshot!(
+        refused("--realised nowhere.json nowhere.json"),
+        @"error: nowhere.json: cannot be opened: No such file or directory (os error 2)"
+    );
+    let file = user.path().join("bad.json");
+    for (text, said) in [
+        ("", "empty"),
+        ("{\"format\": \"other\"}", "not a breakeven profile"),
+        (
+            "{\"format\": \"breakeven-profile\", \"version\": 9}",
+            "version 9",
+        ),
+        ("{\"format\": \"breakeven-profile\", \"ver", "ends"),
+    ] {
+        fs::write(&file, text).unwrap();
+        let one = command("", user.path()).arg(&file).run().refusal();
+        assert!(one.contains(said), "{one}");
+        let good = data("program.json");
+        let pair = command("--realised", user.path()).arg(&good).arg(&file);
+        let second = pair.run().refusal();
+        assert!(second.contains(said), "{second}");
+    }
+    let missing = user.path().join("none/advice.json");
+    let unwritable = command("-o", user.path()).arg(missing);
+    assert!(
+        unwritable
+            .arg(data("program.json"))
+            .run()
+            .refusal()
+            .contains("cannot be used")
+    );
+}

@@ -1,0 +1,195 @@
+//! Files that are no profiles, through every command that reads one: exit code
+//! 2, one line with the file and the place, no panic, in little time and memory.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use breakeven_cli::exit::Exit;
+use insta::assert_snapshot;
+
+use crate::command::directory;
+
+/// The commands, FILE standing for the profile.
+const COMMANDS: [&str; 3] = [
+    "show FILE",
+    "export FILE --to chrome",
+    "export FILE --to markdown -o -",
+];
+
+/// Reading the largest of these takes a tenth of it.
+const AT_ONCE: Duration = Duration::from_secs(5);
+
+/// What a command says of a file, in this process: a panic fails the test.
+#[track_caller]
+fn said(command: &str, file: &Path) -> String {
+    let words = command.split_whitespace().map(|word| match word {
+        "FILE" => file.as_os_str().to_owned(),
+        word => OsString::from(word),
+    });
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let start = Instant::now();
+    let exit = breakeven_cli::run(
+        std::iter::once("breakeven".into()).chain(words),
+        &mut out,
+        &mut err,
+    );
+    let took = start.elapsed();
+    let err = String::from_utf8(err).unwrap();
+    assert_eq!(exit, Exit::WrongUse, "{command}: {err}");
+    assert!(took < AT_ONCE, "{command}: {took:?}");
+    assert!(out.is_empty(), "{command}");
+    assert!(
+        err.ends_with('\n') && err.lines().count() == 1,
+        "{command}: {err}"
+    );
+    assert!(err.len() < 1_000, "{command}: {err}");
+    err
+}
+
+/// What every command says of the file at a path; they all say the same.
+#[track_caller]
+fn refused_path(file: &Path, directory: &Path) -> String {
+    let first = said(COMMANDS[0], file);
+    for command in &COMMANDS[1..] {
+        assert_eq!(said(command, file), first, "{command}");
+    }
+    first.replace(directory.to_str().unwrap(), "[dir]")
+}
+
+/// What every command says of a file with this content.
+#[track_caller]
+fn refused(content: impl AsRef<[u8]>) -> String {
+    let directory = directory();
+    let file = directory.path().join("p.json");
+    fs::write(&file, content).unwrap();
+    refused_path(&file, directory.path())
+}
+
+/// A profile around these operations, without its end.
+fn operations(operations: &str) -> String {
+    format!("{{\"format\": \"breakeven-profile\", \"version\": 1,\n\"operations\": [\n{operations}")
+}
+
+#[test]
+fn truncated() {
+    assert_snapshot!(refused(operations("{\"name\": \"f\", \"samples_ns\": [1, 2")), @"error: [dir]/p.json:3:33: operations[0].samples_ns: the file ends early, in the middle of the profile; its writer was stopped or the copy is incomplete: copy or measure again");
+    assert_snapshot!(refused("{\"format\": \"breakeven-pro"), @"error: [dir]/p.json:1:25: format: the file ends early, in the middle of the profile; its writer was stopped or the copy is incomplete: copy or measure again");
+    assert_snapshot!(refused("{"), @"error: [dir]/p.json:1:1: the file ends early, in the middle of the profile; its writer was stopped or the copy is incomplete: copy or measure again");
+}
+
+#[test]
+fn empty() {
+    assert_snapshot!(refused(""), @"error: [dir]/p.json:1:0: the file is empty; write the profile again");
+    assert_snapshot!(refused("\n\n"), @"error: [dir]/p.json:3:0: the file is empty; write the profile again");
+}
+
+#[test]
+fn another_format() {
+    assert_snapshot!(refused("{\"traceEvents\": []}"), @r#"error: [dir]/p.json:1:19: not a breakeven profile: it has no "format", its first keys are traceEvents; a profile begins {"format": "breakeven-profile", "version": 1"#);
+    assert_snapshot!(refused("cpu;conv2d 812000\n"), @"error: [dir]/p.json:1:1: not a breakeven profile: it begins with 'c', and a profile with '{'");
+    assert_snapshot!(refused("[]"), @"error: [dir]/p.json:1:1: not a breakeven profile: it is a JSON list, and a profile is an object");
+    assert_snapshot!(refused(b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xab\x56"), @"error: [dir]/p.json:1:1: not a breakeven profile: it is a gzip file; decompress it first");
+}
+
+#[test]
+fn a_newer_version() {
+    assert_snapshot!(refused("{\"format\": \"breakeven-profile\", \"version\": 2, \"operations\": {}}"), @"error: [dir]/p.json:1:45: version: the profile is of version 2 and this build reads up to version 1; update breakeven, or write the profile again with this one");
+}
+
+#[test]
+fn deep_nesting() {
+    let deep = "[".repeat(1 << 20);
+    let said = refused(operations(&format!(
+        "{{\"name\": \"f\", \"attributes\": {{\"a\": {deep}"
+    )));
+    assert!(
+        said.starts_with("error: [dir]/p.json:3:158: operations[0].attributes.a[0][0]"),
+        "{said}"
+    );
+    assert!(
+        said.ends_with("lists or objects are nested more than 120 deep\n"),
+        "{said}"
+    );
+    let unknown = refused(format!(
+        "{{\"format\": \"breakeven-profile\", \"version\": 1, \"x\": {deep}"
+    ));
+    assert!(unknown.starts_with("error: [dir]/p.json:1:"), "{unknown}");
+}
+
+#[test]
+fn huge_texts() {
+    let long = "n".repeat(10 << 20);
+    assert_snapshot!(refused(operations(&format!("{{\"name\": \"{long}\", \"samples_ns\": [1]}}]}}"))), @"error: [dir]/p.json:3:10485772: operations[0].name: the name is 10485760 bytes long; shorten it to at most 65536");
+    assert_snapshot!(refused(format!("{{\"{long}\": 1}}")).replace(&"n".repeat(200), "n…n"), @r#"error: [dir]/p.json:1:10485767: not a breakeven profile: it has no "format", its first keys are n…n…; a profile begins {"format": "breakeven-profile", "version": 1"#);
+    assert_snapshot!(refused(format!("{{\"format\": \"{long}\"}}")).replace(&"n".repeat(199), "n…n"), @r#"error: [dir]/p.json:1:10485774: format: not a breakeven profile: "format" is "n…n…, not "breakeven-profile""#);
+    assert_snapshot!(refused(&long), @"error: [dir]/p.json:1:2: not a breakeven profile: it begins with 'n', and a profile with '{'");
+}
+
+#[test]
+fn the_same_operation_twice() {
+    let twice = "{\"name\": \"f\", \"size\": 7, \"samples_ns\": [1]},\n".repeat(2);
+    assert_snapshot!(refused(operations(twice.trim_end_matches(",\n")) + "]}"), @"error: [dir]/p.json:4:43: operations[1]: the same operation as operations[0], f on cpu, size 7; give them different sizes, or put both in one operation as two runs");
+}
+
+#[test]
+fn not_utf_8() {
+    let mut text = operations("{\"name\": \"f\", \"workload\": \"").into_bytes();
+    text.extend(b"\xff\xfe\"}]}");
+    assert_snapshot!(refused(text), @"error: [dir]/p.json:3:28: operations[0].workload: not valid JSON: a text is not UTF-8; save the file as UTF-8");
+    assert_snapshot!(refused(b"\xff\xfe{\0}\0"), @"error: [dir]/p.json:1:1: not a breakeven profile: it is UTF-16 text; save it as UTF-8");
+}
+
+#[test]
+fn values_that_are_none() {
+    for samples in ["-1", "1e400", "null", "NaN", "99999999999999999999"] {
+        let said = refused(operations(&format!(
+            "{{\"name\": \"f\", \"samples_ns\": [1, {samples}]}}]}}"
+        )));
+        assert!(said.starts_with("error: [dir]/p.json:3:"), "{said}");
+        assert!(said.contains("operations[0].samples_ns"), "{said}");
+    }
+}
+
+#[test]
+fn no_file() {
+    let directory = directory();
+    let missing = directory.path().join("p.json");
+    assert_snapshot!(refused_path(&missing, directory.path()), @"error: [dir]/p.json: cannot be opened: No such file or directory (os error 2)");
+    assert_snapshot!(refused_path(directory.path(), directory.path()), @"error: [dir]: cannot be read: Is a directory (os error 21)");
+}
+
+/// 512 MiB of address space: the program itself takes most of it.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_largest_of_these_take_little_memory() {
+    let directory = directory();
+    let long = "n".repeat(10 << 20);
+    let deep = "[".repeat(10 << 20);
+    for content in [
+        operations(&format!("{{\"name\": \"{long}\"}}]}}")),
+        operations(&format!(
+            "{{\"name\": \"f\", \"attributes\": {{\"a\": {deep}"
+        )),
+        format!("{{\"{long}\": 1}}"),
+    ] {
+        let file = directory.path().join("p.json");
+        fs::write(&file, content).unwrap();
+        for command in COMMANDS {
+            let limited = std::process::Command::new("sh")
+                .args(["-c", "ulimit -v 524288 && exec \"$0\" \"$@\""])
+                .arg(env!("CARGO_BIN_EXE_breakeven"))
+                .args(
+                    command
+                        .replace("FILE", file.to_str().unwrap())
+                        .split_whitespace(),
+                )
+                .output()
+                .unwrap();
+            let said = String::from_utf8_lossy(&limited.stderr);
+            assert_eq!(limited.status.code(), Some(2), "{command}: {said}");
+            assert!(said.starts_with("error: /"), "{command}: {said}");
+        }
+    }
+}

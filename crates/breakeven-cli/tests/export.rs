@@ -1,0 +1,163 @@
+//! `breakeven export`: every format to a file and to the standard output.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use insta::assert_snapshot;
+
+use crate::command::{Breakeven, Ended, directory, line, show};
+
+const FORMATS: [&str; 6] = [
+    "chrome",
+    "speedscope",
+    "collapsed",
+    "flamegraph",
+    "markdown",
+    "csv",
+];
+
+/// The profile that the formats of `show` are tested on: operations, no timeline.
+fn sample() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/sample.json")
+}
+
+fn export(file: &Path, format: &str) -> Breakeven {
+    line("export").arg(file).args("--to").arg(format)
+}
+
+#[track_caller]
+fn printed(format: &str) -> Ended {
+    export(&sample(), format).run().quietly(0)
+}
+
+#[test]
+fn every_format_is_the_same_in_a_file_and_on_stdout() {
+    let directory = directory();
+    for format in FORMATS {
+        let stdout = printed(format).stdout;
+        let path = directory.path().join(format);
+        fs::write(&path, "old").unwrap();
+        let ended = export(&sample(), format).args("-o").arg(&path).run();
+        assert_eq!(ended.quietly(0).stdout, "");
+        assert_eq!(fs::read_to_string(&path).unwrap(), stdout, "{format}");
+        let dash = export(&sample(), format).args("-o -").run();
+        assert_eq!(dash.quietly(0).stdout, stdout, "{format}");
+    }
+    // Beside the files there is nothing left.
+    assert_eq!(
+        fs::read_dir(directory.path()).unwrap().count(),
+        FORMATS.len()
+    );
+}
+
+#[test]
+fn each_format_is_what_it_says() {
+    let trace = printed("chrome").json();
+    assert!(trace["traceEvents"].as_array().unwrap().len() > 20);
+    let file = printed("speedscope").json();
+    let schema = "https://www.speedscope.app/file-format-schema.json";
+    assert_eq!(file["$schema"], schema);
+    assert!(printed("flamegraph").stdout.starts_with("<?xml"));
+    assert_snapshot!(printed("collapsed").stdout, @"
+    cpu;conv2d 8047750
+    cpu;matrix_multiply 2104600
+    cuda:nvidia-h200;conv2d 273251
+    cuda:nvidia-h200;conv2d;download 350083
+    cuda:nvidia-h200;conv2d;kernel 90783
+    cuda:nvidia-h200;conv2d;launch 82483
+    cuda:nvidia-h200;conv2d;upload 308000
+    cuda:nvidia-h200;matrix_multiply 297601
+    cuda:nvidia-h200;matrix_multiply;download 350083
+    cuda:nvidia-h200;matrix_multiply;kernel 23907833
+    cuda:nvidia-h200;matrix_multiply;launch 82483
+    cuda:nvidia-h200;matrix_multiply;upload 408000
+    vulkan:llvmpipe (software);conv2d 43036333
+    vulkan:llvmpipe (software);conv2d;download 5355000
+    vulkan:llvmpipe (software);conv2d;kernel 49093333
+    vulkan:llvmpipe (software);conv2d;launch 982667
+    vulkan:llvmpipe (software);conv2d;upload 6312667
+    ");
+    for format in ["markdown", "csv"] {
+        let shown = show(&sample(), &format!("--format {format}")).quietly(0);
+        assert_eq!(printed(format).stdout, shown.stdout);
+    }
+}
+
+#[test]
+fn a_profile_of_nothing_is_refused_and_the_old_file_stays() {
+    let directory = directory();
+    let (file, old) = (
+        directory.path().join("p.json"),
+        directory.path().join("old"),
+    );
+    fs::write(&file, "{\"format\": \"breakeven-profile\", \"version\": 1}").unwrap();
+    fs::write(&old, "old").unwrap();
+    for format in FORMATS {
+        let ended = export(&file, format).args("-o").arg(&old).run();
+        let said = ended.refusal().replace(file.to_str().unwrap(), "p.json");
+        assert_eq!(
+            said,
+            "error: p.json: the profile holds no times to export: no samples, stacks or timeline; measure again and see `breakeven show` for what failed\n",
+            "{format}"
+        );
+        assert_eq!(fs::read_to_string(&old).unwrap(), "old", "{format}");
+    }
+}
+
+#[test]
+fn a_target_that_cannot_be_written_is_found_before_the_profile_is_read() {
+    let directory = directory();
+    let to = |path: &Path| {
+        let said = export(Path::new("no.json"), "chrome")
+            .args("-o")
+            .arg(path)
+            .run();
+        said.refusal()
+            .replace(directory.path().to_str().unwrap(), "[dir]")
+    };
+    assert_snapshot!(to(directory.path()), @"error: [dir]: is a directory; name a file in it");
+    assert_snapshot!(to(&directory.path().join("missing/p.svg")), @"error: [dir]/missing/p.svg: the directory [dir]/missing cannot be used: No such file or directory (os error 2)");
+    let file = directory.path().join("p.json");
+    fs::copy(sample(), &file).unwrap();
+    let itself = directory.path().join(".").join("p.json");
+    let said = export(&file, "csv").args("-o").arg(&itself).run().refusal();
+    assert!(
+        said.ends_with("p.json: is the profile itself; name another file\n"),
+        "{said}"
+    );
+    assert_eq!(fs::read(&file).unwrap(), fs::read(sample()).unwrap());
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_told_with_the_file() {
+    for format in FORMATS {
+        let ended = export(&sample(), format).args("-o /dev/full").run();
+        let said = ended.refusal();
+        assert!(said.starts_with("error: /dev/full: "), "{format}: {said}");
+        assert!(said.contains("No space left on device"), "{format}: {said}");
+        assert_eq!(said.lines().count(), 1, "{format}: {said}");
+    }
+}
+
+#[test]
+fn a_reader_that_has_gone_is_no_error() {
+    for format in FORMATS {
+        let mut child = export(&sample(), format).command.spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        let ended = Ended::of(output, std::time::Duration::ZERO);
+        assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{format}");
+    }
+}
+
+#[test]
+fn a_format_that_is_none() {
+    let said = export(&sample(), "pprof").run().refusal();
+    assert!(
+        said.contains(
+            "[possible values: chrome, speedscope, collapsed, flamegraph, markdown, csv]"
+        ),
+        "{said}"
+    );
+}

@@ -1,0 +1,264 @@
+//! What advice was worth: the suggestions on one profile beside what the next
+//! one shows.
+//!
+//! A suggestion counts as followed by what it asked for, not by the time: the
+//! calls fell, the device changed, the memory fell. What it gained is then
+//! measured: by the time of a call, run against run (t-test on the logarithms of
+//! run medians), for batching and caching by the time of all calls of a run, for
+//! those rules change the number of calls. That takes both profiles to have done
+//! the same work.
+//!
+//! Gains are told in the first profile's time, so that they stand beside what was
+//! predicted: own time before × (1 − ratio). Several suggestions on one operation
+//! that were followed share what it gained, in proportion to what each predicted.
+
+use std::collections::BTreeMap;
+
+use breakeven_profile::profile::Profile;
+use breakeven_profile::stats::{StatsError, log_ratio_test, log_ratio_with_noise};
+use serde::{Deserialize, Serialize};
+
+use super::case::{Case, Subject};
+use super::suggestion::{OptimizationSuggestion, Rule, SuggestionType};
+use super::thresholds::AdviceThresholds;
+use super::{CallsOf, ProfilerOptimizer};
+
+mod digest;
+mod followed;
+mod pairing;
+mod score;
+
+pub use digest::Digesting;
+pub use score::{RuleScore, ScoreBook, ScoreError};
+
+use pairing::Pair;
+
+/// Confidence level of the intervals.
+const LEVEL: f64 = 0.95;
+
+/// What the advice on a profile was worth.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Realised {
+    /// One per suggestion, in the order of the advice.
+    pub outcomes: Vec<Outcome>,
+    /// The first profile's whole time, ms.
+    pub before_ms: f64,
+    /// The second profile's whole time, ms.
+    pub after_ms: f64,
+    /// In what the two profiles differ beside the change: then gains are not the advice's alone.
+    pub warnings: Vec<String>,
+}
+
+/// What became of one suggestion.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Outcome {
+    /// The suggestion's place in the advice.
+    pub rank: usize,
+    /// The operation's name.
+    pub operation: String,
+    /// The device that it ran on.
+    pub device: String,
+    /// True where that is a GPU that is a program on the CPU.
+    pub software_gpu: bool,
+    /// Elements in one call's input.
+    pub size: Option<u64>,
+    /// The kind of change.
+    #[serde(rename = "type")]
+    pub kind: SuggestionType,
+    /// The rule.
+    pub rule: Rule,
+    /// Whether it was followed.
+    pub followed: Followed,
+    /// What shows that.
+    pub sign: String,
+    /// What it was to save beside those before it, ms.
+    pub predicted_ms: Option<f64>,
+    /// What it saved of the first profile's time, ms; negative where it cost.
+    /// `None` unless it was followed.
+    pub realised_ms: Option<f64>,
+    /// The ends of the 95 % interval of `realised_ms`, where runs or a known
+    /// noise give one.
+    pub realised_range_ms: Option<[f64; 2]>,
+}
+
+/// Whether a suggestion was followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Followed {
+    /// What it asked for happened.
+    Yes,
+    /// It did not.
+    No,
+    /// The second profile does not tell.
+    Unknown,
+}
+
+/// Pairs the advice on `before` with what `after` shows.
+///
+/// `noise` is the standard deviation of ln(run median) from run to run, where it
+/// is known: then one run a side has an interval too.
+///
+/// # Errors
+///
+/// [`StatsError::BadParameter`] for a `noise` that is none.
+pub fn realised(
+    before: &Profile,
+    after: &Profile,
+    noise: Option<f64>,
+) -> Result<Realised, StatsError> {
+    if let Some(noise) = noise {
+        log_ratio_with_noise(&[1.0], &[1.0], noise, LEVEL)?;
+    }
+    let advice = ProfilerOptimizer::new(before);
+    let case = |profile| Case::new(profile, AdviceThresholds::default());
+    let (before, after) = (case(before), case(after));
+    let suggestions = &advice.advice().suggestions;
+    let mut outcomes: Vec<Outcome> = suggestions
+        .iter()
+        .map(|suggestion| outcome(suggestion, &before, &after, noise))
+        .collect();
+    share(&mut outcomes);
+    Ok(Realised {
+        outcomes,
+        before_ms: before.whole_ns / 1e6,
+        after_ms: after.whole_ns / 1e6,
+        warnings: warnings(&before, &after),
+    })
+}
+
+fn outcome(
+    suggestion: &OptimizationSuggestion,
+    before: &Case<'_>,
+    after: &Case<'_>,
+    noise: Option<f64>,
+) -> Outcome {
+    let pair = Pair::of(suggestion, before, after);
+    let (followed, sign) = followed::judge(suggestion, &pair, after.calls_of == CallsOf::Benchmark);
+    let gain = (followed == Followed::Yes)
+        .then(|| gain(suggestion, &pair, noise))
+        .flatten();
+    Outcome {
+        rank: suggestion.rank,
+        operation: suggestion.operation.clone(),
+        device: suggestion.device.clone(),
+        software_gpu: suggestion.software_gpu,
+        size: suggestion.size,
+        kind: suggestion.kind,
+        rule: suggestion.rule,
+        followed,
+        sign,
+        predicted_ms: suggestion.combined_saved_ms,
+        realised_ms: gain.map(|(gained_ns, _)| gained_ns / 1e6),
+        realised_range_ms: gain.and_then(|(_, range)| range.map(|ends| ends.map(|ns| ns / 1e6))),
+    }
+}
+
+/// Time saved, ns, with the ends of its interval.
+type Gained = (f64, Option<[f64; 2]>);
+
+/// What followed advice saved of the first profile's time.
+fn gain(
+    suggestion: &OptimizationSuggestion,
+    pair: &Pair<'_, '_>,
+    noise: Option<f64>,
+) -> Option<Gained> {
+    if matches!(suggestion.rule, Rule::Batching | Rule::Caching) {
+        // The calls of all sizes fall together; each size has its part of that.
+        let mut before = pair.before.iter();
+        let here = before.find(|each| each.operation.size == suggestion.size)?;
+        let (before, after) = (totals(&pair.before), totals(&pair.after));
+        return saved(here.own_ns, &before, &after, noise);
+    }
+    calls_gain(pair, noise)
+}
+
+/// What shorter calls saved, size by size; for all rules but ALGORITHM there is one.
+fn calls_gain(pair: &Pair<'_, '_>, noise: Option<f64>) -> Option<Gained> {
+    let each = pair.matched().filter_map(|(before, after)| {
+        saved(before.own_ns, &medians(before), &medians(after), noise)
+    });
+    each.reduce(|(sum, range), (more, other)| {
+        let ends = range.zip(other).map(|([a, b], [c, d])| [a + c, b + d]);
+        (sum + more, ends)
+    })
+}
+
+/// The part of `own_ns` that went, by one figure of each run before and after.
+fn saved(own_ns: f64, before: &[f64], after: &[f64], noise: Option<f64>) -> Option<Gained> {
+    let test = match (log_ratio_test(before, after, LEVEL), noise) {
+        (Ok(test), _) => test,
+        // One run a side: the estimate needs no noise, and has no interval without.
+        (Err(_), None) => {
+            let alone = log_ratio_with_noise(before, after, 1.0, LEVEL).ok()?;
+            return Some((own_ns * (1.0 - alone.ratio), None));
+        }
+        (Err(_), Some(noise)) => log_ratio_with_noise(before, after, noise, LEVEL).ok()?,
+    };
+    let of = |ratio: f64| own_ns * (1.0 - ratio);
+    Some((of(test.ratio), Some([of(test.upper), of(test.lower)])))
+}
+
+fn medians(subject: &Subject<'_>) -> Vec<f64> {
+    crate::winner::run_medians(subject.operation)
+}
+
+/// The time of all calls of each run, ns, over operations with as many runs.
+fn totals(subjects: &[&Subject<'_>]) -> Vec<f64> {
+    let mut totals: BTreeMap<usize, f64> = BTreeMap::new();
+    for subject in subjects {
+        let runs = subject.operation.runs.iter().filter(|run| run.calls() > 0);
+        for (index, run) in runs.enumerate() {
+            let sum = || run.samples_ns.iter().map(|ns| *ns as f64).sum();
+            let total = run.moments.map_or_else(sum, |moments| moments.total());
+            *totals.entry(index).or_default() += total;
+        }
+    }
+    totals.into_values().collect()
+}
+
+/// Shares what one operation gained among the suggestions on it that were followed.
+fn share(outcomes: &mut [Outcome]) {
+    let mut predicted: BTreeMap<(String, String, Option<u64>), (f64, usize)> = BTreeMap::new();
+    let key = |each: &Outcome| (each.operation.clone(), each.device.clone(), each.size);
+    for each in outcomes.iter().filter(|each| each.realised_ms.is_some()) {
+        let (sum, count) = predicted.entry(key(each)).or_default();
+        *sum += each.predicted_ms.unwrap_or(0.0);
+        *count += 1;
+    }
+    for each in outcomes {
+        let Some((sum, count)) = predicted.get(&key(each)) else {
+            continue;
+        };
+        let part = match *sum > 0.0 {
+            true => each.predicted_ms.unwrap_or(0.0) / sum,
+            false => 1.0 / *count as f64,
+        };
+        each.realised_ms = each.realised_ms.map(|ms| ms * part);
+        each.realised_range_ms = each.realised_range_ms.map(|ends| ends.map(|ms| ms * part));
+    }
+}
+
+/// What else changed from one profile to the next.
+fn warnings(before: &Case<'_>, after: &Case<'_>) -> Vec<String> {
+    let machine = |case: &Case<'_>| {
+        let environment = &case.profile.environment;
+        let cpu = environment.cpu.as_ref().and_then(|cpu| cpu.model.clone());
+        (cpu, environment.build_profile.clone())
+    };
+    let (cpus, builds): (Vec<_>, Vec<_>) = [machine(before), machine(after)].into_iter().unzip();
+    let differ = |pair: &[Option<String>]| matches!(pair, [Some(a), Some(b)] if a != b);
+    let mut warnings = Vec::new();
+    if differ(&cpus) {
+        warnings.push("the profiles are of two processors: gains are not the advice's".to_owned());
+    }
+    if differ(&builds) {
+        warnings.push("one is a debug build: gains are not the advice's".to_owned());
+    }
+    if before.calls_of != after.calls_of {
+        warnings.push(
+            "one is a program's profile and the other is not: calls and shares do not compare"
+                .to_owned(),
+        );
+    }
+    warnings
+}

@@ -1,0 +1,218 @@
+//! The score of each rule over all pairs of profiles that were looked at, and
+//! the file that keeps it.
+//!
+//! The score is shown beside a suggestion and changes no figure in it. A handful
+//! of pairs, from whatever programs and machines their user had, says how much to
+//! trust a rule, not by what factor it is wrong. And the same profile would no
+//! longer give the same advice everywhere.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use breakeven_profile::file::{self, FileError};
+use breakeven_profile::stats;
+use serde::{Deserialize, Serialize};
+
+use super::super::suggestion::Rule;
+use super::{Followed, Realised};
+
+/// What the field `format` of a score file says.
+const FORMAT: &str = "breakeven-advice-scores";
+
+/// The version of the file that this build writes and reads.
+const VERSION: u64 = 1;
+
+/// What became of the suggestions of all pairs so far.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScoreBook {
+    format: String,
+    version: u64,
+    pairs: Vec<ScoredPair>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct ScoredPair {
+    /// Digests of the two files.
+    before: String,
+    after: String,
+    outcomes: Vec<Scored>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Scored {
+    rule: Rule,
+    followed: Followed,
+    predicted_ms: Option<f64>,
+    realised_ms: Option<f64>,
+}
+
+/// How a rule did.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct RuleScore {
+    /// The rule.
+    pub rule: Rule,
+    /// Suggestions given.
+    pub given: usize,
+    /// Those of them that were followed.
+    pub followed: usize,
+    /// What those promised that were followed and measured, ms.
+    pub predicted_ms: f64,
+    /// What they gained, ms.
+    pub realised_ms: f64,
+    /// The median over them of gained / promised.
+    pub median_ratio: Option<f64>,
+}
+
+/// Why a score file is of no use.
+#[derive(Debug, thiserror::Error)]
+pub enum ScoreError {
+    /// The operating system refused.
+    #[error("{path}: cannot be {action}: {reason}")]
+    Io {
+        /// The file.
+        path: String,
+        /// What could not be done: `read`, `written`.
+        action: &'static str,
+        /// Why.
+        reason: io::Error,
+    },
+    /// The file is no score file, or was damaged.
+    #[error("{path}: not a file of scores: {reason}; move it away, or name another with --scores")]
+    Damaged {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The file cannot be written.
+    #[error(transparent)]
+    Write(#[from] FileError),
+}
+
+impl Default for ScoreBook {
+    fn default() -> Self {
+        Self {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            pairs: Vec::new(),
+        }
+    }
+}
+
+impl ScoreBook {
+    /// Reads the file at `path`; one that is not there holds nothing.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read, or is no score file of a version that this build knows.
+    pub fn read(path: &Path) -> Result<Self, ScoreError> {
+        let text = match fs::read(path) {
+            Ok(text) => text,
+            Err(reason) if reason.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(reason) => {
+                return Err(ScoreError::Io {
+                    path: path.display().to_string(),
+                    action: "read",
+                    reason,
+                });
+            }
+        };
+        let damaged = |reason: String| ScoreError::Damaged {
+            path: path.display().to_string(),
+            reason,
+        };
+        let book: Self =
+            serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
+        match (book.format.as_str(), book.version) {
+            (FORMAT, VERSION) => Ok(book),
+            (FORMAT, other) => Err(damaged(format!(
+                "version {other}, and this build knows version {VERSION}"
+            ))),
+            _ => Err(damaged("another \"format\"".to_owned())),
+        }
+    }
+
+    /// Adds the outcomes of a pair of files with these digests. False where the
+    /// pair is in the book already: it counts once.
+    pub fn add(&mut self, before: &str, after: &str, realised: &Realised) -> bool {
+        let known = |pair: &ScoredPair| pair.before == before && pair.after == after;
+        if self.pairs.iter().any(known) {
+            return false;
+        }
+        let outcomes = realised.outcomes.iter().map(|outcome| Scored {
+            rule: outcome.rule,
+            followed: outcome.followed,
+            predicted_ms: outcome.predicted_ms,
+            realised_ms: outcome.realised_ms,
+        });
+        self.pairs.push(ScoredPair {
+            before: before.to_owned(),
+            after: after.to_owned(),
+            outcomes: outcomes.collect(),
+        });
+        true
+    }
+
+    /// Writes the book into the file at `path`, in one step, and makes the folder
+    /// that it lies in.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), ScoreError> {
+        if let Some(folder) = path.parent() {
+            // Where this fails, so does what follows, and says why.
+            let _ = fs::create_dir_all(folder);
+        }
+        file::replace(path, |out| {
+            let written = serde_json::to_writer_pretty(&mut *out, self).map_err(io::Error::from);
+            let written = written.and_then(|()| writeln!(out));
+            written.map_err(|reason| ScoreError::Io {
+                path: path.display().to_string(),
+                action: "written",
+                reason,
+            })
+        })
+    }
+
+    /// How a rule did; `None` where it was never asked.
+    pub fn of(&self, rule: Rule) -> Option<RuleScore> {
+        let outcomes = self.pairs.iter().flat_map(|pair| &pair.outcomes);
+        let given: Vec<&Scored> = outcomes.filter(|each| each.rule == rule).collect();
+        let followed = given.iter().filter(|each| each.followed == Followed::Yes);
+        let kept: Vec<(f64, f64)> = followed
+            .clone()
+            .filter_map(|each| each.predicted_ms.zip(each.realised_ms))
+            .filter(|(predicted, _)| *predicted > 0.0)
+            .collect();
+        let ratios: Vec<f64> = kept.iter().map(|(promised, got)| got / promised).collect();
+        (!given.is_empty()).then(|| RuleScore {
+            rule,
+            given: given.len(),
+            followed: followed.count(),
+            predicted_ms: kept.iter().map(|(predicted, _)| predicted).sum(),
+            realised_ms: kept.iter().map(|(_, realised)| realised).sum(),
+            median_ratio: stats::median(&ratios).ok(),
+        })
+    }
+
+    /// How each rule did that was ever asked.
+    pub fn scores(&self) -> Vec<RuleScore> {
+        Rule::ALL
+            .into_iter()
+            .filter_map(|rule| self.of(rule))
+            .collect()
+    }
+}
+
+impl fmt::Display for RuleScore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "this rule: {} of {} followed", self.followed, self.given)?;
+        match self.median_ratio {
+            Some(ratio) => write!(f, ", {ratio:.2} of what it promised"),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The Trace Event Format, as JSON: what Perfetto and `chrome://tracing` read.
+//! <https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU>
+//!
+//! A timeline is written as it is: a process per device, a track per thread
+//! that used it. Where there is none, the samples of each operation are laid
+//! end to end on a track of their own, the parts of a call on others, and the
+//! trace says that these are no real times. Events are written one by one: a
+//! million of them need no second copy.
+
+use std::io::{BufWriter, Write};
+
+use breakeven_profile::profile::{OperationKey, Profile};
+
+mod event;
+mod samples;
+mod timeline;
+
+use super::ExportError;
+use event::{Args, Event, Trace, Value};
+
+/// What a comparison found of an operation, to be shown on its calls.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// The operation.
+    pub operation: OperationKey,
+    /// The verdict in a word: `REGRESSION`.
+    pub verdict: String,
+    /// Change of its time against the baseline, percent.
+    pub change_percent: Option<f64>,
+    /// Which way it went, for the colour.
+    pub direction: Direction,
+}
+
+/// Which way an operation went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// It became faster.
+    Better,
+    /// It became slower.
+    Worse,
+    /// Neither, or nobody knows.
+    Neither,
+}
+
+/// Writes the profile as a trace, with the verdicts of a comparison where there
+/// are any: on the calls of each operation, and all of them in an event called
+/// `comparison`. A timeline's calls have no size: they get a verdict where
+/// only one operation has their name and device.
+///
+/// # Errors
+///
+/// When there is no call and no sample in the profile, the samples of an
+/// operation add up to more than 2^64 ns, or `out` refuses.
+pub fn write(profile: &Profile, verdicts: &[Verdict], out: impl Write) -> Result<(), ExportError> {
+    let timeline = profile.timeline.as_ref();
+    let timeline = timeline.filter(|timeline| !timeline.events.is_empty());
+    let sampled = profile.operations.iter().any(samples::has_any);
+    let (source, dropped) = match timeline {
+        Some(timeline) => ("timeline", Some(timeline.dropped)),
+        None if sampled => (samples::SOURCE, None),
+        None => return Err(ExportError::Empty),
+    };
+    let mut trace = Trace::begin(BufWriter::new(out), &other_data(profile, source, dropped))?;
+    if !verdicts.is_empty() {
+        trace.event(&comparison(verdicts))?;
+    }
+    match timeline {
+        Some(timeline) => timeline::write(profile, timeline, verdicts, &mut trace)?,
+        None => samples::write(profile, verdicts, &mut trace)?,
+    }
+    trace.end()
+}
+
+/// What the trace says of itself.
+fn other_data<'a>(profile: &'a Profile, source: &'a str, dropped: Option<u64>) -> Args<'a> {
+    let environment = &profile.environment;
+    let mut data = Args::default();
+    data.text("exporter", concat!("breakeven ", env!("CARGO_PKG_VERSION")));
+    data.text("source", source);
+    let cpu = environment.cpu.as_ref();
+    for (name, text) in [
+        ("generator", &profile.generator),
+        ("created", &profile.created),
+        ("os", &environment.os),
+        ("cpu", &cpu.and_then(|cpu| cpu.model.clone())),
+        ("revision", &environment.revision),
+        ("build_profile", &environment.build_profile),
+    ] {
+        if let Some(text) = text {
+            data.push(name, Value::Text(text.clone().into()));
+        }
+    }
+    if profile.interrupted {
+        data.push("interrupted", Value::Is(true));
+    }
+    if let Some(dropped) = dropped {
+        data.push("dropped_events", Value::Count(dropped));
+    }
+    data
+}
+
+/// One event with all verdicts.
+fn comparison(verdicts: &[Verdict]) -> Event<'_> {
+    let mut args = Args::default();
+    let worse = verdicts
+        .iter()
+        .filter(|verdict| verdict.direction == Direction::Worse);
+    args.push("worse", Value::Count(worse.count() as u64));
+    for verdict in verdicts {
+        let change = match verdict.change_percent {
+            Some(percent) if percent.is_finite() => format!(", {percent:+.1} %"),
+            _ => String::new(),
+        };
+        args.push(
+            verdict.operation.to_string(),
+            Value::Text(format!("{}{change}", verdict.verdict).into()),
+        );
+    }
+    Event::instant("comparison", args)
+}

@@ -1,0 +1,66 @@
+//! The calls of a timeline, at the times at which they were.
+
+use std::collections::HashMap;
+use std::io::Write;
+
+use breakeven_profile::profile::{Profile, Timeline};
+
+use super::event::{Args, Event, Place, Trace, Value};
+use super::{ExportError, Verdict};
+use crate::export::label;
+use crate::export::tracks::{By, tracks};
+
+/// Writes a process per device and a track per thread that used it.
+pub(super) fn write(
+    profile: &Profile,
+    timeline: &Timeline,
+    verdicts: &[Verdict],
+    trace: &mut Trace<impl Write>,
+) -> Result<(), ExportError> {
+    if timeline.dropped > 0 {
+        let name = format!("{} earlier calls dropped", timeline.dropped);
+        let mut args = Args::default();
+        args.push("dropped_events", Value::Count(timeline.dropped));
+        trace.event(&Event::instant(&name, args))?;
+    }
+    let verdicts = by_call(verdicts);
+    let tracks = tracks(timeline, By::DeviceAndThread);
+    let mut devices: Vec<&str> = tracks.iter().map(|track| track.device).collect();
+    devices.dedup();
+    let mut process = 0;
+    for (index, track) in tracks.iter().enumerate() {
+        let is_new = index == 0 || tracks[index - 1].device != track.device;
+        process += usize::from(is_new && index > 0);
+        let place = Place::new(process, devices.len() + index);
+        if is_new {
+            let name = label::device(profile, track.device);
+            trace.event(&Event::metadata("process_name", place, name))?;
+        }
+        let name = track.name(timeline);
+        trace.event(&Event::metadata("thread_name", place, name))?;
+        for &call in &track.calls {
+            let call = &timeline.events[call];
+            let verdict = verdicts.get(&(call.name.as_str(), track.device));
+            let span = (call.start_ns, call.duration_ns);
+            let mut event =
+                Event::call(&call.name, "call", place, span, verdict.copied().flatten());
+            event.args.attributes(&call.attributes);
+            trace.event(&event)?;
+        }
+    }
+    Ok(())
+}
+
+/// The verdict of a name on a device; `None` where operations of several sizes
+/// have one each.
+fn by_call(verdicts: &[Verdict]) -> HashMap<(&str, &str), Option<&Verdict>> {
+    let mut calls: HashMap<(&str, &str), Option<&Verdict>> = HashMap::new();
+    for verdict in verdicts {
+        let key = &verdict.operation;
+        calls
+            .entry((&key.name, &key.device))
+            .and_modify(|only| *only = None)
+            .or_insert(Some(verdict));
+    }
+    calls
+}

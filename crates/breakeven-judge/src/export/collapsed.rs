@@ -1,0 +1,26 @@
+//! Collapsed stacks: one line per call path, `outer;inner weight`, the weight
+//! being the path's own time in ns. What `flamegraph.pl`, `inferno`,
+//! speedscope and others read.
+
+use std::io::{BufWriter, Write};
+
+use breakeven_profile::profile::Profile;
+
+use super::ExportError;
+use super::fold::fold;
+
+/// Writes the stacks, else the calls of the timeline, else device, operation
+/// and part, in the order of the paths. In a name `;` becomes `:` and control
+/// characters become U+FFFD; names are cut at 200 characters.
+///
+/// # Errors
+///
+/// When there is no time in the profile, the sum is past 2^64 ns, or `out` refuses.
+pub fn write(profile: &Profile, out: impl Write) -> Result<(), ExportError> {
+    let folded = fold(profile)?;
+    let mut out = BufWriter::new(out);
+    for line in folded.lines() {
+        writeln!(out, "{line}")?;
+    }
+    Ok(out.flush()?)
+}

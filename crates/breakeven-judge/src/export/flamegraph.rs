@@ -1,0 +1,34 @@
+//! A flame graph: an SVG page that a browser zooms and searches.
+
+use std::io::{BufWriter, Write};
+
+use breakeven_profile::profile::Profile;
+use breakeven_profile::unit;
+use inferno::flamegraph::{Options, from_lines};
+
+use super::ExportError;
+use super::fold::fold;
+
+/// Draws what [`collapsed`](super::collapsed) writes. The same profile always
+/// gives the same picture: a frame's colour is made from its name.
+///
+/// # Errors
+///
+/// When there is no time in the profile, the sum is past 2^64 ns, or `out` refuses.
+pub fn write(profile: &Profile, out: impl Write) -> Result<(), ExportError> {
+    let folded = fold(profile)?;
+    let mut options = Options::default();
+    options.title = format!("breakeven: {}", unit::time(folded.total_ns as f64));
+    options.subtitle = Some(folded.source.to_string());
+    options.count_name = "ns".to_owned();
+    options.name_type = "Operation:".to_owned();
+    options.deterministic = true;
+    // Sorting lines as texts, as `from_lines` does, would tear an operation from
+    // what is inside it: `a b` comes before `a;c`. In this mode it takes them as
+    // they are, the last first.
+    options.flame_chart = true;
+    let lines: Vec<String> = folded.lines().rev().collect();
+    let mut out = BufWriter::new(out);
+    from_lines(&mut options, lines.iter().map(String::as_str), &mut out)?;
+    Ok(out.flush()?)
+}

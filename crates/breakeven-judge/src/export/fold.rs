@@ -1,0 +1,311 @@
+//! A profile as folded stacks: call paths with the time that is their own.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use breakeven_profile::profile::{Operation, Profile, Run, Timeline};
+
+use super::tracks::{By, Step, end_ns, tracks, walk};
+use super::{ExportError, label, sum};
+
+/// Frames of a path that is made from a timeline; the time of deeper calls
+/// counts for the last. Paths repeat their beginnings, so that their length
+/// grows with the square of the depth; Linux's `perf` stops at 127.
+const MOST_FRAMES: usize = 128;
+
+/// Characters of a frame's name; paths repeat them.
+const MOST_CHARACTERS: usize = 200;
+
+/// What is between the frames of a path: below every character of a frame, so
+/// that the order of paths is that of their frames and what is inside an
+/// operation stands directly behind it.
+const SEPARATOR: char = '\n';
+
+/// Own time in ns by path, in the order of the frames.
+pub(super) struct Folded {
+    paths: BTreeMap<String, u64>,
+    /// Sum of the times, more than zero.
+    pub(super) total_ns: u64,
+    pub(super) source: Source,
+}
+
+impl Folded {
+    /// `outer;inner weight`, in the order of the frames.
+    pub(super) fn lines(&self) -> impl DoubleEndedIterator<Item = String> {
+        let line = |(path, ns): (&String, &u64)| format!("{} {ns}", path.replace(SEPARATOR, ";"));
+        self.paths.iter().map(line)
+    }
+}
+
+/// What the paths were made from.
+#[derive(Clone, Copy)]
+pub(super) enum Source {
+    Stacks,
+    Timeline { dropped: u64 },
+    Operations,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stacks => f.write_str("own time of each call path"),
+            Self::Timeline { dropped: 0 } => f.write_str("own time of the calls on the timeline"),
+            Self::Timeline { dropped } => write!(
+                f,
+                "own time of the latest calls; the timeline had no room for {dropped} before them"
+            ),
+            Self::Operations => f.write_str(
+                "time of each operation by device; parts as in the calls that measured them",
+            ),
+        }
+    }
+}
+
+/// Folds the stacks, else the timeline, else the operations.
+///
+/// # Errors
+///
+/// [`ExportError::Empty`] where no path has a time, [`ExportError::TooLong`].
+pub(super) fn fold(profile: &Profile) -> Result<Folded, ExportError> {
+    let timeline = profile.timeline.as_ref();
+    let timeline = timeline.filter(|timeline| !timeline.events.is_empty());
+    let (paths, source) = match timeline {
+        _ if !profile.stacks.is_empty() => (of_stacks(profile)?, Source::Stacks),
+        Some(timeline) => {
+            let dropped = timeline.dropped;
+            (
+                of_timeline(profile, timeline)?,
+                Source::Timeline { dropped },
+            )
+        }
+        None => (of_operations(profile)?, Source::Operations),
+    };
+    let total_ns = sum(paths.values().copied())?;
+    if total_ns == 0 {
+        return Err(ExportError::Empty);
+    }
+    Ok(Folded {
+        paths,
+        total_ns,
+        source,
+    })
+}
+
+/// Time by path; a path of no time is left out.
+#[derive(Default)]
+struct Paths(BTreeMap<String, u64>);
+
+impl Paths {
+    fn add(&mut self, path: &str, ns: u64) -> Result<(), ExportError> {
+        if ns == 0 {
+            return Ok(());
+        }
+        match self.0.get_mut(path) {
+            Some(own) => *own = sum([*own, ns])?,
+            None => {
+                self.0.insert(path.to_owned(), ns);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn of_stacks(profile: &Profile) -> Result<BTreeMap<String, u64>, ExportError> {
+    let mut paths = Paths::default();
+    for stack in &profile.stacks {
+        let mut frames: Vec<String> = stack.frames.iter().map(|name| frame(name)).collect();
+        if frames.is_empty() {
+            frames.push(frame(""));
+        }
+        paths.add(&frames.join(&SEPARATOR.to_string()), stack.self_ns)?;
+    }
+    Ok(paths.0)
+}
+
+fn of_timeline(
+    profile: &Profile,
+    timeline: &Timeline,
+) -> Result<BTreeMap<String, u64>, ExportError> {
+    let mut paths = Paths::default();
+    for track in tracks(timeline, By::Thread) {
+        let mut path = String::new();
+        // Of each open call: the path's length without it, the time inside it.
+        let mut open: Vec<(usize, u64)> = Vec::new();
+        walk(timeline, &track, |step| match step {
+            Step::Open(event) => {
+                if let Some((_, inside)) = open.last_mut() {
+                    *inside += end_ns(event) - event.start_ns;
+                }
+                open.push((path.len(), 0));
+                if open.len() <= MOST_FRAMES {
+                    let name = label::call(profile, &event.name, event.device.as_deref());
+                    if !path.is_empty() {
+                        path.push(SEPARATOR);
+                    }
+                    path.push_str(&frame(&name));
+                }
+                Ok::<(), ExportError>(())
+            }
+            Step::Close(event) => {
+                let (outside, inside) = open.pop().expect("what closes was open");
+                // Calls inside another one do not overlap, so there is no more of them.
+                paths.add(&path, end_ns(event) - event.start_ns - inside)?;
+                path.truncate(outside);
+                Ok(())
+            }
+        })?;
+    }
+    Ok(paths.0)
+}
+
+fn of_operations(profile: &Profile) -> Result<BTreeMap<String, u64>, ExportError> {
+    let mut paths = Paths::default();
+    for operation in &profile.operations {
+        let device = frame(&label::device(profile, &operation.device));
+        let name = frame(&label::operation(profile, operation));
+        let path = format!("{device}{SEPARATOR}{name}");
+        let Shares { own, parts } = shares(operation)?;
+        paths.add(&path, own)?;
+        for (part, ns) in parts {
+            paths.add(&format!("{path}{SEPARATOR}{}", frame(part)), ns)?;
+        }
+    }
+    Ok(paths.0)
+}
+
+/// An operation's time, ns: of all its calls, less that of recorded calls
+/// inside them where the profile tells.
+fn own_ns(run: &Run) -> Result<u64, ExportError> {
+    match (run.self_ns, &run.moments) {
+        (Some(own), _) => Ok(own),
+        #[expect(clippy::cast_sign_loss, reason = "what is below zero becomes zero")]
+        (None, Some(moments)) => Ok(moments.total().round() as u64),
+        (None, None) => sum(run.samples_ns.iter().copied()),
+    }
+}
+
+/// An operation's time and what its parts have of it, ns.
+pub(super) struct Shares<'a> {
+    /// What no part has.
+    pub(super) own: u64,
+    /// Name and share of each part.
+    pub(super) parts: Vec<(&'a str, u64)>,
+}
+
+/// Shares an operation's time among the parts of its calls. The parts were
+/// measured in calls of their own, so they share the time of the others
+/// as their means tell: all of it, where together they take longer (each was
+/// waited for). The shares and the rest add up to the time.
+pub(super) fn shares(operation: &Operation) -> Result<Shares<'_>, ExportError> {
+    let mut total = 0;
+    for run in &operation.runs {
+        total = sum([total, own_ns(run)?])?;
+    }
+    let calls: u64 = operation
+        .runs
+        .iter()
+        .fold(0, |all, run| all.saturating_add(run.calls()));
+    let means = means(operation);
+    let together: f64 = means.values().sum();
+    let scale = match calls as f64 {
+        calls if together * calls > total as f64 => total as f64 / together,
+        calls => calls,
+    };
+    let mut left = total;
+    let mut parts = Vec::new();
+    for (name, mean) in means {
+        #[expect(clippy::cast_sign_loss, reason = "a mean of times is not below zero")]
+        let share = ((mean * scale).round() as u64).min(left);
+        left -= share;
+        parts.push((name, share));
+    }
+    Ok(Shares { own: left, parts })
+}
+
+/// The mean time of each part that was measured, ns.
+fn means(operation: &Operation) -> BTreeMap<&str, f64> {
+    let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+    for (name, times) in operation.runs.iter().flat_map(|run| &run.phases_ns) {
+        let (sum, count) = sums.entry(name).or_default();
+        *sum += times.iter().map(|ns| *ns as f64).sum::<f64>();
+        *count += times.len() as f64;
+    }
+    sums.retain(|_, (_, count)| *count > 0.0);
+    sums.into_iter()
+        .map(|(name, (sum, count))| (name, sum / count))
+        .collect()
+}
+
+/// A name as a frame: `;` would begin another, a line break end the line, and a
+/// number behind a space at its end would be read as a weight. Control and
+/// other characters that XML has none for are replaced.
+fn frame(name: &str) -> String {
+    let cleared = |c: char| match c {
+        ';' => ':',
+        '\u{fffe}' | '\u{ffff}' => '\u{fffd}',
+        c if c.is_control() => '\u{fffd}',
+        c => c,
+    };
+    let mut characters = name.trim().chars().map(cleared);
+    let mut text: String = characters.by_ref().take(MOST_CHARACTERS).collect();
+    if characters.next().is_some() {
+        text.push('…');
+    }
+    if text.is_empty() {
+        return "(unnamed)".to_owned();
+    }
+    let number = |text: &str| text.chars().all(|c| c.is_ascii_digit() || c == '.');
+    if let Some(space) = text.rfind(' ').filter(|at| number(&text[at + 1..])) {
+        text.replace_range(space..=space, "\u{a0}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_stays_one_frame() {
+        for (name, text) in [
+            ("decode", "decode"),
+            ("a;b\nc\u{1b}", "a:b\u{fffd}c\u{fffd}"),
+            ("pass 12", "pass\u{a0}12"),
+            ("pass 1.5", "pass\u{a0}1.5"),
+            ("conv (size 12)", "conv (size 12)"),
+            ("12", "12"),
+            ("  ", "(unnamed)"),
+            ("", "(unnamed)"),
+            (" <b> & \"q\" ", "<b> & \"q\""),
+            ("\u{ffff}", "\u{fffd}"),
+        ] {
+            assert_eq!(frame(name), text, "{name:?}");
+        }
+        assert_eq!(frame(&"µ".repeat(201)), "µ".repeat(200) + "…");
+        assert_eq!(frame(&"µ".repeat(200)), "µ".repeat(200));
+    }
+
+    fn operation(samples: &[u64], phases: &[(&str, &[u64])]) -> Operation {
+        let mut operation = Operation::new("f", "cpu");
+        operation.runs.push(Run {
+            samples_ns: samples.to_vec(),
+            phases_ns: phases
+                .iter()
+                .map(|(name, times)| ((*name).to_owned(), times.to_vec()))
+                .collect(),
+            ..Run::default()
+        });
+        operation
+    }
+
+    #[test]
+    fn parts_share_the_time_of_the_calls() {
+        let short = operation(&[100, 100], &[("kernel", &[30]), ("upload", &[50, 50])]);
+        let Shares { own, parts } = shares(&short).expect("few");
+        assert_eq!((own, parts), (40, vec![("kernel", 60), ("upload", 100)]));
+        // Waited for one by one they take longer than the call as a whole.
+        let long = operation(&[100], &[("kernel", &[300]), ("upload", &[100])]);
+        let Shares { own, parts } = shares(&long).expect("few");
+        assert_eq!((own, parts), (0, vec![("kernel", 75), ("upload", 25)]));
+    }
+}

@@ -1,0 +1,61 @@
+//! Profiles in the formats of other tools, one format per file. Each takes the
+//! most exact source that the profile has: its timeline, its stacks, or the
+//! samples of its operations, and says in the output which it was.
+//!
+//! | module | read by | from |
+//! |---|---|---|
+//! | [`chrome`] | Perfetto, `chrome://tracing` | the timeline, else the samples laid end to end |
+//! | [`speedscope`] | speedscope.app | timeline and stacks, else the operations |
+//! | [`collapsed`] | the tools around `flamegraph.pl` | the stacks, else the timeline, else the operations |
+//! | [`flamegraph`] | any browser (SVG) | as [`collapsed`] |
+//!
+//! ```
+//! use breakeven_judge::export::{chrome, collapsed};
+//! use breakeven_profile::profile::{Operation, Profile, Run};
+//!
+//! let mut decode = Operation::new("decode", "cpu");
+//! decode.runs.push(Run { samples_ns: vec![812_000, 799_000], ..Run::default() });
+//! let profile = Profile { operations: vec![decode], ..Profile::default() };
+//!
+//! let mut text = Vec::new();
+//! collapsed::write(&profile, &mut text)?;
+//! assert_eq!(text, b"cpu;decode 1611000\n");
+//! chrome::write(&profile, &[], std::io::sink())?;
+//! # Ok::<(), breakeven_judge::export::ExportError>(())
+//! ```
+
+use std::io;
+
+pub mod chrome;
+pub mod collapsed;
+pub mod flamegraph;
+mod fold;
+mod label;
+pub mod speedscope;
+mod tracks;
+
+/// Why a profile could not be exported.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// There is no time in the profile, or all are zero where weights are needed.
+    #[error(
+        "the profile holds no times to export: no samples, stacks or timeline; measure again and \
+         see `breakeven show` for what failed"
+    )]
+    Empty,
+    /// The sum is past what readers can count.
+    #[error("the times add up to more than 2^64 ns (584 years); correct the profile")]
+    TooLong,
+    /// The writer refused.
+    #[error("cannot be written")]
+    Io(#[from] io::Error),
+}
+
+/// The sum of times, ns.
+fn sum(times: impl IntoIterator<Item = u64>) -> Result<u64, ExportError> {
+    let mut times = times.into_iter();
+    times
+        .try_fold(0u64, u64::checked_add)
+        .ok_or(ExportError::TooLong)
+}

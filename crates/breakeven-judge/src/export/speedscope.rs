@@ -1,0 +1,239 @@
+//! Speedscope's own format: <https://www.speedscope.app/file-format-schema.json>.
+//!
+//! The timeline becomes one evented profile per thread, the stacks a sampled
+//! one. Without either there is a sampled profile of the operations.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::io::{self, BufWriter, Write};
+
+use breakeven_profile::profile::{Profile, Timeline, TimelineEvent};
+use serde::ser::SerializeSeq;
+use serde::{Serialize, Serializer};
+
+use super::fold::{Shares, shares};
+use super::tracks::{By, Step, Track, end_ns, tracks, walk};
+use super::{ExportError, label, sum};
+
+const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
+
+/// The unit of every value.
+const UNIT: &str = "nanoseconds";
+
+/// Writes the profile for speedscope; times in ns. Calls of a thread that
+/// overlap without one being inside the other are in profiles of their own,
+/// named `… (overlapping 1)`.
+///
+/// # Errors
+///
+/// When there is no time in the profile, the sum is past 2^64 ns, or `out` refuses.
+pub fn write(profile: &Profile, out: impl Write) -> Result<(), ExportError> {
+    let timeline = profile.timeline.as_ref();
+    let timeline = timeline.filter(|timeline| !timeline.events.is_empty());
+    let mut frames = Frames::default();
+    let sampled = match timeline.is_none() && profile.stacks.is_empty() {
+        true => of_operations(profile, &mut frames)?,
+        false => of_stacks(profile, &mut frames)?,
+    };
+    let events = timeline.map_or(&[][..], |timeline| &timeline.events);
+    for event in events {
+        frames.number(&call(profile, event));
+    }
+    let evented = timeline.into_iter().flat_map(|timeline| {
+        let tracks = tracks(timeline, By::Thread);
+        tracks
+            .into_iter()
+            .map(|track| evented(profile, timeline, track, &frames))
+    });
+    let profiles: Vec<Sheet<'_>> = evented.chain(sampled.map(Sheet::Sampled)).collect();
+    if profiles.is_empty() {
+        return Err(ExportError::Empty);
+    }
+    let file = File {
+        schema: SCHEMA,
+        exporter: concat!("breakeven ", env!("CARGO_PKG_VERSION")),
+        name: profile.generator.as_deref().unwrap_or("breakeven profile"),
+        active_profile_index: 0,
+        shared: Shared {
+            frames: &frames.list,
+        },
+        profiles,
+    };
+    let mut out = BufWriter::new(out);
+    serde_json::to_writer(&mut out, &file).map_err(io::Error::from)?;
+    writeln!(out)?;
+    Ok(out.flush()?)
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct File<'a> {
+    #[serde(rename = "$schema")]
+    schema: &'static str,
+    exporter: &'static str,
+    name: &'a str,
+    active_profile_index: usize,
+    shared: Shared<'a>,
+    profiles: Vec<Sheet<'a>>,
+}
+
+#[derive(Serialize)]
+struct Shared<'a> {
+    frames: &'a [Frame],
+}
+
+#[derive(Serialize)]
+struct Frame {
+    name: String,
+}
+
+/// Frames by name, each once.
+#[derive(Default)]
+struct Frames {
+    list: Vec<Frame>,
+    numbers: HashMap<String, usize>,
+}
+
+impl Frames {
+    /// The number of a frame, which is new where it has none yet.
+    fn number(&mut self, name: &str) -> usize {
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        let number = self.list.len();
+        self.numbers.insert(name.to_owned(), number);
+        self.list.push(Frame {
+            name: name.to_owned(),
+        });
+        number
+    }
+}
+
+fn call<'a>(profile: &Profile, event: &'a TimelineEvent) -> Cow<'a, str> {
+    label::call(profile, &event.name, event.device.as_deref())
+}
+
+/// What speedscope calls a profile.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+enum Sheet<'a> {
+    Evented(Evented<'a>),
+    Sampled(Sampled),
+}
+
+/// Calls as they began and ended.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Evented<'a> {
+    name: String,
+    unit: &'static str,
+    start_value: u64,
+    end_value: u64,
+    events: Events<'a>,
+}
+
+fn evented<'a>(
+    profile: &'a Profile,
+    timeline: &'a Timeline,
+    track: Track<'a>,
+    frames: &'a Frames,
+) -> Sheet<'a> {
+    let calls = || track.calls.iter().map(|index| &timeline.events[*index]);
+    Sheet::Evented(Evented {
+        name: track.name(timeline),
+        unit: UNIT,
+        start_value: calls().map(|event| event.start_ns).min().unwrap_or(0),
+        end_value: calls().map(end_ns).max().unwrap_or(0),
+        events: Events {
+            profile,
+            timeline,
+            track,
+            frames,
+        },
+    })
+}
+
+/// The events of a track, made while they are written.
+struct Events<'a> {
+    profile: &'a Profile,
+    timeline: &'a Timeline,
+    track: Track<'a>,
+    frames: &'a Frames,
+}
+
+#[derive(Serialize)]
+struct Event {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    at: u64,
+    frame: usize,
+}
+
+impl Serialize for Events<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.track.calls.len() * 2))?;
+        walk(self.timeline, &self.track, |step| {
+            let (kind, at, event) = match step {
+                Step::Open(event) => ("O", event.start_ns, event),
+                Step::Close(event) => ("C", end_ns(event), event),
+            };
+            let frame = self.frames.numbers[&*call(self.profile, event)];
+            list.serialize_element(&Event { kind, at, frame })
+        })?;
+        list.end()
+    }
+}
+
+/// Call paths and the time that was spent on each.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Sampled {
+    name: &'static str,
+    unit: &'static str,
+    start_value: u64,
+    end_value: u64,
+    samples: Vec<Vec<usize>>,
+    weights: Vec<u64>,
+}
+
+/// The paths with a time; `None` where there are none.
+fn sampled(
+    name: &'static str,
+    paths: Vec<(Vec<usize>, u64)>,
+) -> Result<Option<Sampled>, ExportError> {
+    let (samples, weights): (Vec<_>, Vec<_>) = paths.into_iter().filter(|(_, ns)| *ns > 0).unzip();
+    if samples.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Sampled {
+        name,
+        unit: UNIT,
+        start_value: 0,
+        end_value: sum(weights.iter().copied())?,
+        samples,
+        weights,
+    }))
+}
+
+fn of_stacks(profile: &Profile, frames: &mut Frames) -> Result<Option<Sampled>, ExportError> {
+    let mut paths = Vec::new();
+    for stack in &profile.stacks {
+        let path = stack.frames.iter().map(|name| frames.number(name));
+        paths.push((path.collect(), stack.self_ns));
+    }
+    sampled("call paths, all threads", paths)
+}
+
+fn of_operations(profile: &Profile, frames: &mut Frames) -> Result<Option<Sampled>, ExportError> {
+    let mut paths = Vec::new();
+    for operation in &profile.operations {
+        let device = frames.number(&label::device(profile, &operation.device));
+        let name = frames.number(&label::operation(profile, operation));
+        let Shares { own, parts } = shares(operation)?;
+        paths.push((vec![device, name], own));
+        for (part, ns) in parts {
+            paths.push((vec![device, name, frames.number(part)], ns));
+        }
+    }
+    sampled("operations by device", paths)
+}

@@ -1,0 +1,200 @@
+//! A timeline's calls on tracks on which each lies inside the one before it or
+//! after it, as every viewer needs them.
+//!
+//! Calls of one thread can overlap without one being inside the other:
+//! asynchronous functions do. Such a call gets a lane of its own beside the
+//! thread's first. No time is changed, and none is lost.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
+
+use breakeven_profile::profile::{Timeline, TimelineEvent};
+
+use super::label::CPU;
+
+/// Calls that are properly nested, in the order in which they began.
+pub(super) struct Track<'a> {
+    /// The device's id; empty where tracks are of threads alone.
+    pub(super) device: &'a str,
+    /// Index into the timeline's threads, which may have no such entry.
+    pub(super) thread: u64,
+    /// 0 for the thread's first lane.
+    pub(super) lane: usize,
+    /// Indices of the events; one that encloses others comes before them.
+    pub(super) calls: Vec<usize>,
+}
+
+/// What tells tracks apart.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum By {
+    /// Threads: a call's parent may be on another device.
+    Thread,
+    /// Devices, and the threads that used them.
+    DeviceAndThread,
+}
+
+impl Track<'_> {
+    /// The thread's name; for a further lane also its number.
+    pub(super) fn name(&self, timeline: &Timeline) -> String {
+        let index = usize::try_from(self.thread).ok();
+        let name = index.and_then(|index| timeline.threads.get(index));
+        let name = name.filter(|name| !name.is_empty()).cloned();
+        let name = name.unwrap_or_else(|| format!("thread {}", self.thread));
+        match self.lane {
+            0 => name,
+            lane => format!("{name} (overlapping {lane})"),
+        }
+    }
+}
+
+/// The tracks of a timeline, the CPU's first.
+pub(super) fn tracks(timeline: &Timeline, by: By) -> Vec<Track<'_>> {
+    let events = &timeline.events;
+    let mut order: Vec<usize> = (0..events.len()).collect();
+    order.sort_unstable_by_key(|&index| {
+        let event = &events[index];
+        (event.start_ns, Reverse(event.duration_ns), index)
+    });
+    let mut tracks: Vec<Track<'_>> = Vec::new();
+    let mut groups: HashMap<(&str, u64), (Lanes, Vec<usize>)> = HashMap::new();
+    for index in order {
+        let event = &events[index];
+        let device = match by {
+            By::Thread => "",
+            By::DeviceAndThread => event.device.as_deref().unwrap_or(CPU),
+        };
+        let (lanes, numbers) = groups.entry((device, event.thread)).or_default();
+        let lane = lanes.place(event.start_ns, end_ns(event));
+        if lane == numbers.len() {
+            numbers.push(tracks.len());
+            tracks.push(Track {
+                device,
+                thread: event.thread,
+                lane,
+                calls: Vec::new(),
+            });
+        }
+        tracks[numbers[lane]].calls.push(index);
+    }
+    tracks.sort_by_key(|track| (track.device != CPU, track.device, track.thread, track.lane));
+    tracks
+}
+
+/// When a call was over, ns.
+pub(super) fn end_ns(event: &TimelineEvent) -> u64 {
+    event.start_ns.saturating_add(event.duration_ns)
+}
+
+/// A call of a track that begins or ends.
+pub(super) enum Step<'a> {
+    Open(&'a TimelineEvent),
+    Close(&'a TimelineEvent),
+}
+
+/// Goes through the calls of a track in the order of time, each closed before
+/// the one around it.
+pub(super) fn walk<'a, E>(
+    timeline: &'a Timeline,
+    track: &Track<'_>,
+    mut each: impl FnMut(Step<'a>) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut open: Vec<&TimelineEvent> = Vec::new();
+    for &index in &track.calls {
+        let event = &timeline.events[index];
+        while let Some(over) = open.pop_if(|last| end_ns(last) <= event.start_ns) {
+            each(Step::Close(over))?;
+        }
+        each(Step::Open(event))?;
+        open.push(event);
+    }
+    while let Some(over) = open.pop() {
+        each(Step::Close(over))?;
+    }
+    Ok(())
+}
+
+/// The lanes of one thread, each with the ends of its open calls, the innermost last.
+#[derive(Default)]
+struct Lanes {
+    ends: Vec<Vec<u64>>,
+    /// (end of the innermost open call, lane), for every lane that has one.
+    open: BTreeSet<(u64, usize)>,
+    idle: BTreeSet<usize>,
+}
+
+impl Lanes {
+    /// The lane for a call that begins no earlier than those before it: the
+    /// first if it fits there, else that of the shortest call around it, else a
+    /// free one. Logarithmic in the number of lanes.
+    fn place(&mut self, start: u64, end: u64) -> usize {
+        self.close(start);
+        let first_ends = self.ends.first().map(|ends| ends.last().copied());
+        let lane = match first_ends {
+            Some(None) => 0,
+            Some(Some(enclosing)) if enclosing >= end => 0,
+            _ => {
+                let around = self.open.range((end, 0)..).next();
+                let lane = around.map(|(_, lane)| *lane);
+                lane.or_else(|| self.idle.first().copied())
+                    .unwrap_or(self.ends.len())
+            }
+        };
+        if lane == self.ends.len() {
+            self.ends.push(Vec::new());
+        }
+        match self.ends[lane].last() {
+            Some(enclosing) => self.open.remove(&(*enclosing, lane)),
+            None => self.idle.remove(&lane),
+        };
+        self.ends[lane].push(end);
+        self.open.insert((end, lane));
+        lane
+    }
+
+    /// Closes the calls that are over at `now`.
+    fn close(&mut self, now: u64) {
+        while let Some(&(end, lane)) = self.open.first().filter(|(end, _)| *end <= now) {
+            self.open.remove(&(end, lane));
+            let ends = &mut self.ends[lane];
+            while ends.pop_if(|end| *end <= now).is_some() {}
+            match ends.last() {
+                Some(enclosing) => self.open.insert((*enclosing, lane)),
+                None => self.idle.insert(lane),
+            };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lanes of calls from and to.
+    fn lanes(calls: &[(u64, u64)]) -> Vec<usize> {
+        let mut lanes = Lanes::default();
+        let place = |&(start, end): &(u64, u64)| lanes.place(start, end);
+        calls.iter().map(place).collect()
+    }
+
+    #[test]
+    fn nested_calls_share_a_lane() {
+        assert_eq!(lanes(&[(0, 10), (0, 4), (4, 10), (4, 4), (10, 11)]), [0; 5]);
+    }
+
+    #[test]
+    fn a_call_that_outlives_the_one_around_it_gets_another_lane() {
+        assert_eq!(lanes(&[(0, 10), (5, 15), (6, 9)]), [0, 1, 0]);
+        // What is inside the second only, is on its lane; a free lane is used again.
+        assert_eq!(lanes(&[(0, 10), (5, 15), (11, 14), (14, 16)]), [0, 1, 0, 0]);
+        assert_eq!(
+            lanes(&[(0, 10), (5, 15), (8, 12), (20, 30), (25, 35)]),
+            [0, 1, 1, 0, 1]
+        );
+    }
+
+    #[test]
+    fn calls_that_all_overlap_take_no_longer_each() {
+        let calls: Vec<_> = (0..200_000).map(|n| (n, n + 200_000)).collect();
+        assert_eq!(lanes(&calls).last(), Some(&199_999));
+    }
+}

@@ -1,0 +1,87 @@
+//! What a thread finds at once: the steps on call paths and the operations that
+//! it met lately.
+
+use std::cell::Cell;
+use std::ptr;
+
+use super::node::Node;
+use super::site::Site;
+use super::tree::Edge;
+
+/// Pairs of steps; a power of two.
+const PAIRS: usize = 64;
+
+/// Operations with a name, device or size of run time; a power of two.
+const OPERATIONS: usize = 64;
+
+/// A step or an operation can be in one place only, so looking is one comparison.
+pub(super) struct Cache {
+    /// The later of two steps that share a place comes first.
+    steps: [[Cell<Option<Edge>>; 2]; PAIRS],
+    operations: [Cell<Option<&'static Site>>; OPERATIONS],
+}
+
+impl Cache {
+    pub(super) const fn new() -> Self {
+        Self {
+            steps: [const { [const { Cell::new(None) }; 2] }; PAIRS],
+            operations: [const { Cell::new(None) }; OPERATIONS],
+        }
+    }
+
+    /// The step from `parent` along `site`.
+    #[inline]
+    pub(super) fn step(&self, parent: &'static Node, site: &'static Site) -> Option<Edge> {
+        let edge = self.pair(parent, site)[0].get();
+        edge.filter(|edge| edge.is(parent, site))
+    }
+
+    /// The same, where another step was taken meanwhile; it is the later one now.
+    pub(super) fn older_step(&self, parent: &'static Node, site: &'static Site) -> Option<Edge> {
+        let pair = self.pair(parent, site);
+        let edge = pair[1].get().filter(|edge| edge.is(parent, site))?;
+        pair[0].swap(&pair[1]);
+        Some(edge)
+    }
+
+    pub(super) fn add_step(&self, edge: Edge) {
+        let pair = self.pair(edge.parent, edge.site);
+        pair[1].set(pair[0].replace(Some(edge)));
+    }
+
+    pub(super) fn forget_steps(&self) {
+        self.steps.iter().flatten().for_each(|step| step.set(None));
+    }
+
+    #[inline]
+    fn pair(&self, parent: &'static Node, site: &'static Site) -> &[Cell<Option<Edge>>; 2] {
+        let (parent, site) = (ptr::from_ref(parent).addr(), ptr::from_ref(site).addr());
+        &self.steps[spread((parent >> 6 ^ site.rotate_left(29)) as u64, PAIRS)]
+    }
+
+    /// Where the operation is, if it is here. `place` is a number that goes with its name.
+    #[inline]
+    pub(super) fn operation(
+        &self,
+        place: u64,
+        device: Option<&str>,
+        size: Option<u64>,
+    ) -> &Cell<Option<&'static Site>> {
+        let hash = place ^ device.map_or(0, hash_of) ^ size.unwrap_or(0).rotate_left(32);
+        &self.operations[spread(hash, OPERATIONS)]
+    }
+}
+
+/// FNV-1a.
+pub(super) fn hash_of(text: &str) -> u64 {
+    text.bytes().fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
+    })
+}
+
+/// One of `slots` (a power of two) by Fibonacci hashing.
+#[inline]
+fn spread(hash: u64, slots: usize) -> usize {
+    let hash = hash.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - slots.trailing_zeros());
+    hash as usize
+}

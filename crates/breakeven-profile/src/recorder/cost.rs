@@ -1,0 +1,57 @@
+//! What recording costs, measured by the recorder on itself.
+
+use std::sync::Mutex;
+
+use super::buffer::lock;
+use super::clock;
+use super::local::{self, Local};
+use super::node::{Node, ROOT};
+use super::site::Site;
+use super::tree::Edge;
+use crate::profile::RecorderCost;
+
+/// Blocks of calls; the least of them is taken, as what others do adds to it.
+const BLOCKS: u32 = 30;
+
+/// Calls in a block.
+const CALLS: u64 = 300;
+
+static SITE: Site = Site::new("(the recorder)");
+
+/// In no tree, so in no profile.
+static NODE: Node = Node::new(u32::MAX - 1);
+
+/// The cost of an empty call without fields on this thread: what it takes from
+/// its caller, and the part of that which is in its own sample. Measured once.
+pub(super) fn measure() -> RecorderCost {
+    static MEASURED: Mutex<Option<RecorderCost>> = Mutex::new(None);
+    *lock(&MEASURED).get_or_insert_with(|| local::outside(measure_on))
+}
+
+fn measure_on(local: &Local) -> RecorderCost {
+    local.cache.add_step(Edge {
+        parent: &ROOT,
+        site: &SITE,
+        node: &NODE,
+        family: &NODE,
+    });
+    let clock = clock();
+    let mut cost = RecorderCost {
+        guard_ns: f64::INFINITY,
+        inside_ns: f64::INFINITY,
+    };
+    for _ in 0..BLOCKS {
+        let before = NODE.read();
+        let start = clock.now();
+        for _ in 0..CALLS {
+            if let Some(open) = local.open(&SITE) {
+                local.close(&open);
+            }
+        }
+        let all = clock.ns_since(start) as f64;
+        let inside = NODE.read().sum.wrapping_sub(before.sum) as f64 * clock.ns_per_tick();
+        cost.guard_ns = cost.guard_ns.min(all / CALLS as f64);
+        cost.inside_ns = cost.inside_ns.min(inside / CALLS as f64);
+    }
+    cost
+}

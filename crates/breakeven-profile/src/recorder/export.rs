@@ -1,0 +1,194 @@
+//! From what the threads hold to one profile.
+
+use std::collections::BTreeMap;
+use std::ptr;
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
+use std::time::SystemTime;
+
+use super::buffer::{Buffer, lock, pool};
+use super::clock::Instant;
+use super::node::Reading;
+use super::site::{OVERFLOW, Site};
+use super::tree::Place;
+use super::{clock, cost, local, merge};
+use crate::profile::{self, Environment, Profile, Stack, Timeline, TimelineEvent};
+
+/// What was left out of a recording. All zero in most programs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Losses {
+    /// Calls that share one operation, because there were more operations or
+    /// call paths than the recorder tells apart.
+    pub overflowed: u64,
+    /// Guards that were dropped after one around them: they count, but the
+    /// times of what is inside what may be wrong.
+    pub misnested: u64,
+    /// Calls in destructors of threads that had ended recording; since the
+    /// process began.
+    pub late: u64,
+    /// Calls that the timeline had no room for.
+    pub timeline_dropped: u64,
+}
+
+/// What one thread, or several one after another, recorded.
+struct Lane {
+    thread: String,
+    nodes: Vec<(Place, Reading)>,
+    timeline: Timeline,
+    misnested: u64,
+}
+
+/// All lanes of the recording that is going on, and when it began.
+fn lanes(with_timeline: bool) -> (Vec<Lane>, Instant, SystemTime) {
+    let mut pool = pool();
+    let (began, at) = pool.began();
+    let with_timeline = with_timeline && pool.timeline > 0;
+    let lane = |buffer: &'static Buffer| {
+        let nodes = buffer.places().into_iter();
+        let nodes = nodes.map(|place| (place, place.node.read())).collect();
+        let mut lane = Lane {
+            thread: lock(&buffer.thread).clone(),
+            nodes,
+            timeline: Timeline::default(),
+            misnested: buffer.misnested.load(Ordering::Relaxed),
+        };
+        if with_timeline {
+            lane.timeline = timeline_of(buffer, began);
+        }
+        lane
+    };
+    (pool.in_use().map(lane).collect(), began, at)
+}
+
+fn timeline_of(buffer: &Buffer, began: Instant) -> Timeline {
+    let (events, dropped) = buffer.ring.read();
+    // Read after the ring: every event's path is among them.
+    let places = buffer.places();
+    let by_id: BTreeMap<u32, &Place> = places.iter().map(|place| (place.node.id, place)).collect();
+    let events = events.into_iter().filter_map(|event| {
+        let operation = by_id.get(&event.node)?.operation;
+        Some(TimelineEvent {
+            name: operation.name.to_owned(),
+            device: (operation.device != "cpu").then(|| operation.device.to_owned()),
+            thread: 0,
+            start_ns: clock().ns_between(began, Instant::of_ticks(event.start)),
+            duration_ns: clock().ns_of(event.ticks),
+            attributes: BTreeMap::new(),
+        })
+    });
+    Timeline {
+        dropped,
+        threads: Vec::new(),
+        events: events.collect(),
+    }
+}
+
+/// The recording as a profile.
+pub(super) fn profile() -> Profile {
+    let environment = environment();
+    let (lanes, _, at) = lanes(true);
+    let (operations, stacks) = (operations(&lanes), stacks(&lanes));
+    Profile {
+        created: Some(humantime::format_rfc3339_seconds(at).to_string()),
+        generator: Some(concat!("breakeven-profile ", env!("CARGO_PKG_VERSION")).to_owned()),
+        environment,
+        operations,
+        stacks,
+        timeline: timeline(lanes),
+        ..Profile::default()
+    }
+}
+
+pub(super) fn losses() -> Losses {
+    let (lanes, ..) = lanes(true);
+    let nodes = lanes.iter().flat_map(|lane| &lane.nodes);
+    let overflowed = nodes.filter(|(place, _)| ptr::eq(place.operation, &OVERFLOW));
+    Losses {
+        overflowed: overflowed.map(|(_, reading)| reading.count).sum(),
+        misnested: lanes.iter().map(|lane| lane.misnested).sum(),
+        late: local::late(),
+        timeline_dropped: lanes.iter().map(|lane| lane.timeline.dropped).sum(),
+    }
+}
+
+fn environment() -> Environment {
+    static CLOCK: OnceLock<profile::Clock> = OnceLock::new();
+    let build = if cfg!(debug_assertions) {
+        "debug"
+    } else {
+        "release"
+    };
+    Environment {
+        os: Some(std::env::consts::OS.to_owned()),
+        arch: Some(std::env::consts::ARCH.to_owned()),
+        clock: Some(CLOCK.get_or_init(|| clock().measure()).clone()),
+        recorder: Some(cost::measure()),
+        build_profile: Some(build.to_owned()),
+        ..Environment::default()
+    }
+}
+
+/// Operations in the order in which they first appeared.
+fn operations(lanes: &[Lane]) -> Vec<profile::Operation> {
+    let mut by_site: BTreeMap<usize, (&Site, Vec<&Reading>)> = BTreeMap::new();
+    for (place, reading) in lanes.iter().flat_map(|lane| &lane.nodes) {
+        if reading.count > 0 {
+            let of = by_site.entry(place.operation.ordinal);
+            let of = of.or_insert_with(|| (place.operation, Vec::new()));
+            of.1.push(reading);
+        }
+    }
+    let sites = by_site.into_values();
+    sites
+        .map(|(site, readings)| merge::operation(site, &readings, clock()))
+        .collect()
+}
+
+/// Call paths by name, in the order of their frames.
+fn stacks(lanes: &[Lane]) -> Vec<Stack> {
+    let mut by_frames: BTreeMap<Vec<&str>, (u64, u64, u64)> = BTreeMap::new();
+    for lane in lanes {
+        // Callers come before callees, so their frames are known.
+        let mut frames_of: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
+        for (place, reading) in &lane.nodes {
+            let mut frames = frames_of.get(&place.parent.id).cloned().unwrap_or_default();
+            frames.push(place.operation.name);
+            frames_of.insert(place.node.id, frames.clone());
+            if reading.count > 0 || reading.busy() > 0 {
+                let (calls, total, own) = by_frames.entry(frames).or_default();
+                let busy = reading.busy();
+                *calls += reading.count;
+                *total += busy.saturating_sub(reading.folded);
+                *own += busy.saturating_sub(reading.children);
+            }
+        }
+    }
+    let stack = |(frames, (calls, total, own)): (Vec<&str>, _)| Stack {
+        frames: frames.into_iter().map(str::to_owned).collect(),
+        calls,
+        total_ns: clock().ns_of(total),
+        self_ns: clock().ns_of(own),
+    };
+    by_frames.into_iter().map(stack).collect()
+}
+
+/// The threads' timelines as one; `None` where there is none.
+fn timeline(lanes: Vec<Lane>) -> Option<Timeline> {
+    let mut all = Timeline::default();
+    for lane in lanes {
+        let part = lane.timeline;
+        all.dropped += part.dropped;
+        if !part.events.is_empty() {
+            let thread = all.threads.len() as u64;
+            all.threads.push(lane.thread);
+            let events = part.events.into_iter();
+            all.events
+                .extend(events.map(|event| TimelineEvent { thread, ..event }));
+        }
+    }
+    // A caller that began at the same tick as what it called comes first.
+    all.events
+        .sort_by_key(|event| (event.start_ns, std::cmp::Reverse(event.duration_ns)));
+    (!all.events.is_empty()).then_some(all)
+}

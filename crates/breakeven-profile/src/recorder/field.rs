@@ -1,0 +1,194 @@
+//! What a program tells of a call beside its time.
+
+use std::borrow::Cow;
+
+/// The value of an attribute: a truth, a number or a text.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Value<'a> {
+    /// True or false.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A whole number that is not negative.
+    Uint(u64),
+    /// A number.
+    Float(f64),
+    /// A text.
+    Text(Cow<'a, str>),
+}
+
+macro_rules! value_from {
+    ($($from:ty => $kind:ident as $to:ty),+ $(,)?) => {$(
+        impl From<$from> for Value<'_> {
+            fn from(value: $from) -> Self {
+                Self::$kind(value as $to)
+            }
+        }
+    )+};
+}
+
+value_from! {
+    i8 => Int as i64,
+    i16 => Int as i64,
+    i32 => Int as i64,
+    i64 => Int as i64,
+    isize => Int as i64,
+    u8 => Uint as u64,
+    u16 => Uint as u64,
+    u32 => Uint as u64,
+    u64 => Uint as u64,
+    usize => Uint as u64,
+    f32 => Float as f64,
+    f64 => Float as f64,
+}
+
+impl From<bool> for Value<'_> {
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
+    }
+}
+
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(value: &'a str) -> Self {
+        Self::Text(Cow::Borrowed(value))
+    }
+}
+
+impl<'a> From<&'a String> for Value<'a> {
+    fn from(value: &'a String) -> Self {
+        Self::Text(Cow::Borrowed(value))
+    }
+}
+
+impl From<String> for Value<'_> {
+    fn from(value: String) -> Self {
+        Self::Text(Cow::Owned(value))
+    }
+}
+
+impl Value<'_> {
+    fn into_owned(self) -> Value<'static> {
+        match self {
+            Self::Bool(value) => Value::Bool(value),
+            Self::Int(value) => Value::Int(value),
+            Self::Uint(value) => Value::Uint(value),
+            Self::Float(value) => Value::Float(value),
+            Self::Text(text) => Value::Text(Cow::Owned(text.into_owned())),
+        }
+    }
+
+    /// The value in a profile; a number that JSON has not is a text.
+    pub(super) fn to_json(&self) -> serde_json::Value {
+        match self {
+            Self::Bool(value) => (*value).into(),
+            Self::Int(value) => (*value).into(),
+            Self::Uint(value) => (*value).into(),
+            Self::Float(value) if value.is_finite() => (*value).into(),
+            Self::Float(value) => value.to_string().into(),
+            Self::Text(text) => text.as_ref().into(),
+        }
+    }
+}
+
+/// A number of things: what a field such as `bytes` takes.
+pub trait Count {
+    /// The number; 0 for a negative one.
+    fn count(self) -> u64;
+}
+
+macro_rules! count_of {
+    ($($from:ty),+) => {$(
+        impl Count for $from {
+            #[inline]
+            fn count(self) -> u64 {
+                u64::try_from(self).unwrap_or(0)
+            }
+        }
+    )+};
+}
+
+count_of!(u8, u16, u32, u64, usize, i8, i16, i32, i64, isize);
+
+/// Attributes by name, in the order in which they were first told.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Attributes(Vec<(&'static str, Value<'static>)>);
+
+/// Attributes that are kept of one operation on one path.
+const MAX_ATTRIBUTES: usize = 32;
+
+/// Bytes of a text that are kept.
+const MAX_TEXT: usize = 1_000;
+
+impl Attributes {
+    pub(super) const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Sets one; an equal value costs no allocation.
+    pub(super) fn set(&mut self, name: &'static str, mut value: Value<'_>) {
+        if let Value::Text(text) = &mut value
+            && text.len() > MAX_TEXT
+        {
+            *text = Cow::Owned(text[..text.floor_char_boundary(MAX_TEXT)].to_owned());
+        }
+        // Of a field whose name is a keyword.
+        let name = name.strip_prefix("r#").unwrap_or(name);
+        let has_room = self.0.len() < MAX_ATTRIBUTES;
+        match self.0.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, known)) if *known == value => {}
+            Some((_, known)) => *known = value.into_owned(),
+            None if has_room => self.0.push((name, value.into_owned())),
+            None => {}
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&'static str, &Value<'static>)> {
+        self.0.iter().map(|(name, value)| (*name, value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_value_stays_and_their_number_is_bounded() {
+        const NAMES: [&str; 40] = {
+            let mut names = ["same"; 40];
+            let all = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMN";
+            let mut at = 0;
+            while at < 40 {
+                names[at] = all.split_at(at).1.split_at(1).0;
+                at += 1;
+            }
+            names
+        };
+        let mut attributes = Attributes::new();
+        attributes.set("r#type", "first".into());
+        attributes.set("type", 2.into());
+        NAMES
+            .iter()
+            .for_each(|name| attributes.set(name, true.into()));
+        let all: Vec<_> = attributes.iter().collect();
+        assert_eq!(all[0], ("type", &Value::Int(2)));
+        assert_eq!(all.len(), MAX_ATTRIBUTES);
+    }
+
+    #[test]
+    fn what_json_cannot_hold_is_a_text() {
+        assert_eq!(Value::from(f64::NAN).to_json(), "NaN");
+        assert_eq!(Value::from(0.5_f32).to_json(), 0.5);
+        assert_eq!(Value::from(u64::MAX).to_json(), u64::MAX);
+    }
+
+    #[test]
+    fn a_negative_number_of_things_is_none() {
+        assert_eq!((-3_i32).count(), 0);
+        assert_eq!(usize::MAX.count(), usize::MAX as u64);
+    }
+}

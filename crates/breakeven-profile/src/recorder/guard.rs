@@ -1,0 +1,131 @@
+//! A call that is being recorded.
+
+use std::marker::PhantomData;
+
+use super::field::{Count, Value};
+use super::local::{self, Open};
+use super::node::{Figure, Node};
+use super::site::Site;
+
+/// Records the time until it is dropped, also when that is a panic's doing.
+///
+/// It belongs to the thread that made it. Guards are meant to be dropped in the
+/// reverse order of their making, which a block does by itself. One that is
+/// dropped after the guard around it still counts, but changes no call path;
+/// one that is never dropped (`mem::forget`) is not recorded.
+#[must_use = "the call ends when the guard is dropped: `let _s = …;`"]
+#[derive(Debug)]
+pub struct Guard {
+    open: Option<Open>,
+    /// Not `Send`: it ends the call on its own thread.
+    thread: PhantomData<*const ()>,
+}
+
+impl Guard {
+    /// Begins a call; what [`scope!`](crate::scope) without fields does.
+    #[inline]
+    pub fn enter(site: &'static Site) -> Self {
+        Self::of(local::open(site))
+    }
+
+    /// Begins a call of the operation that `site` names, on that device, of that size.
+    #[inline]
+    pub fn enter_on(site: &'static Site, device: Option<&str>, size: Option<u64>) -> Self {
+        Self::of(local::open_on(site, device, size))
+    }
+
+    /// Begins a call of an operation whose name is known at run time only.
+    pub(super) fn named(name: &str) -> Self {
+        Self::of(local::open_named(name))
+    }
+
+    /// Records nothing.
+    #[inline]
+    pub fn off() -> Self {
+        Self::of(None)
+    }
+
+    #[inline]
+    fn of(open: Option<Open>) -> Self {
+        Self {
+            open,
+            thread: PhantomData,
+        }
+    }
+
+    /// Has the call's time begin now: what came before was telling its fields.
+    #[inline]
+    pub fn start(mut self) -> Self {
+        if let Some(open) = &mut self.open {
+            open.start_now();
+        }
+        self
+    }
+
+    /// True where the call is being recorded.
+    pub fn is_recording(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Tells how many bytes the call reads and writes.
+    #[inline]
+    pub fn bytes(&self, bytes: impl Count) {
+        self.tell(Figure::Bytes, bytes);
+    }
+
+    /// Tells how many items (images, records) the call processes.
+    #[inline]
+    pub fn items(&self, items: impl Count) {
+        self.tell(Figure::Items, items);
+    }
+
+    /// Tells how many floating-point operations the call does.
+    #[inline]
+    pub fn flops(&self, flops: impl Count) {
+        self.tell(Figure::Flops, flops);
+    }
+
+    /// Tells how much memory the call holds at its peak, bytes.
+    #[inline]
+    pub fn memory_bytes(&self, bytes: impl Count) {
+        if let Some(node) = self.node() {
+            node.tell_memory(bytes.count());
+        }
+    }
+
+    /// Tells which part of the GPU's units the call keeps busy, 0 to 1. What is
+    /// beyond is taken for the nearer end, what is no number is left out.
+    pub fn gpu_use(&self, part: f64) {
+        if let Some(node) = self.node().filter(|_| !part.is_nan()) {
+            node.tell_gpu_use(part.clamp(0.0, 1.0));
+        }
+    }
+
+    /// Tells anything else. Of each name, the profile has the last value told.
+    pub fn attribute<'a>(&self, name: &'static str, value: impl Into<Value<'a>>) {
+        if let Some(node) = self.node() {
+            node.tell_attribute(name, value.into());
+        }
+    }
+
+    #[inline]
+    fn node(&self) -> Option<&'static Node> {
+        self.open.as_ref().and_then(local::node_of)
+    }
+
+    #[inline]
+    fn tell(&self, figure: Figure, value: impl Count) {
+        if let Some(node) = self.node() {
+            node.tell(figure, value.count());
+        }
+    }
+}
+
+impl Drop for Guard {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(open) = &self.open {
+            local::close(open);
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! One operation out of what several threads and call paths recorded of it.
+
+use super::clock::Clock;
+use super::node::Reading;
+use super::reservoir::{CAPACITY, Random};
+use super::site::Site;
+use crate::profile::{Operation, Run};
+use crate::stats::Moments;
+
+/// The operation that all these readings are of, with one run.
+pub(super) fn operation(site: &Site, readings: &[&Reading], clock: &Clock) -> Operation {
+    let mut operation = Operation::new(site.name, site.device);
+    operation.size = site.size;
+    operation.bytes = mean(readings, |reading| reading.bytes);
+    operation.items = mean(readings, |reading| reading.items);
+    operation.flops = mean(readings, |reading| reading.flops);
+    operation.gpu_use = gpu_use(readings);
+    operation.memory_bytes = readings.iter().map(|reading| reading.memory).max();
+    operation.memory_bytes = operation.memory_bytes.filter(|bytes| *bytes > 0);
+    for (name, value) in readings
+        .iter()
+        .flat_map(|reading| reading.attributes.iter())
+    {
+        let value = value.to_json();
+        operation.attributes.insert(name.to_owned(), value);
+    }
+    let cancelled: u64 = readings.iter().map(|reading| reading.cancelled).sum();
+    if cancelled > 0 {
+        let name = "cancelled".to_owned();
+        operation.attributes.insert(name, cancelled.into());
+    }
+    let mut run = run(readings, clock);
+    run.memory_bytes = operation.memory_bytes;
+    operation.runs.push(run);
+    operation
+}
+
+fn run(readings: &[&Reading], clock: &Clock) -> Run {
+    let calls: u64 = readings.iter().map(|reading| reading.count).sum();
+    let kept = draw(readings);
+    let mut run = Run {
+        samples_ns: kept.iter().map(|(ticks, _)| clock.ns_of(*ticks)).collect(),
+        ..Run::default()
+    };
+    if calls > kept.len() as u64 {
+        run.moments = Some(moments(readings, clock));
+    }
+    let own = readings.iter().map(|reading| {
+        let own = reading.busy().saturating_sub(reading.children);
+        clock.ns_of(own)
+    });
+    run.self_ns = Some(own.sum());
+    run.nested_calls = Some(readings.iter().map(|reading| reading.nested).sum());
+    if kept.iter().any(|(ticks, polled)| ticks != polled) {
+        let polled = |&(_, polled): &(u64, u64)| clock.ns_of(polled);
+        let waiting = |&(ticks, polled): &(u64, u64)| clock.ns_of(ticks.saturating_sub(polled));
+        let (polled, waiting) = (kept.iter().map(polled), kept.iter().map(waiting));
+        run.phases_ns.insert("polled".to_owned(), polled.collect());
+        run.phases_ns
+            .insert("waiting".to_owned(), waiting.collect());
+    }
+    run
+}
+
+/// The mean of a figure over the calls that told it.
+fn mean(readings: &[&Reading], figure: impl Fn(&Reading) -> (u64, u64)) -> Option<u64> {
+    let told = readings.iter().map(|reading| figure(reading));
+    let (sum, calls) = told.fold((0_u128, 0_u128), |(sum, calls), (more, by)| {
+        (sum + u128::from(more), calls + u128::from(by))
+    });
+    let rounded = (sum + calls / 2).checked_div(calls)?;
+    u64::try_from(rounded).ok()
+}
+
+fn gpu_use(readings: &[&Reading]) -> Option<f64> {
+    let told = readings.iter().map(|reading| reading.gpu_use);
+    let (sum, calls) = told.fold((0.0, 0), |(sum, calls), (more, by)| {
+        (sum + more, calls + by)
+    });
+    (calls > 0).then(|| (sum / calls as f64).clamp(0.0, 1.0))
+}
+
+/// Exact moments of all calls, ns.
+fn moments(readings: &[&Reading], clock: &Clock) -> Moments {
+    let ns = clock.ns_per_tick();
+    let mut all = Moments::new();
+    for reading in readings.iter().filter(|reading| reading.count > 0) {
+        let (count, sum) = (u128::from(reading.count), u128::from(reading.sum));
+        // About the whole part of the mean, in integers: nothing is rounded
+        // where large numbers are subtracted. What wraps comes back.
+        let about = sum / count;
+        let squares = reading
+            .squares
+            .wrapping_sub(2_u128.wrapping_mul(about).wrapping_mul(sum))
+            .wrapping_add(count.wrapping_mul(about * about));
+        let rest = (sum - about * count) as f64 / reading.count as f64;
+        let m2 = squares as f64 - reading.count as f64 * rest * rest;
+        let parts = Moments::of_parts(
+            reading.count,
+            (about as f64 + rest) * ns,
+            m2.max(0.0) * ns * ns,
+            clock.ns_of(reading.min) as f64,
+            clock.ns_of(reading.max) as f64,
+        );
+        if let Ok(parts) = parts {
+            all.merge(&parts);
+        }
+    }
+    all
+}
+
+/// At most [`CAPACITY`] kept calls of all readings, each call of the program as
+/// likely to be among them as any other.
+///
+/// Which reading the next one is of is drawn by how many calls are left of
+/// each (a draw without replacement); which of its kept calls, evenly.
+fn draw(readings: &[&Reading]) -> Vec<(u64, u64)> {
+    let calls: u64 = readings.iter().map(|reading| reading.count).sum();
+    let all = || {
+        readings
+            .iter()
+            .flat_map(|reading| reading.kept.iter().copied())
+    };
+    let single = readings.iter().filter(|reading| reading.count > 0).count() <= 1;
+    if calls <= CAPACITY || single {
+        return all().collect();
+    }
+    // The same recording always gives the same draw.
+    let random = Random::new(calls);
+    let mut left: Vec<(u64, Vec<(u64, u64)>)> = readings
+        .iter()
+        .map(|reading| (reading.count, reading.kept.clone()))
+        .collect();
+    let mut total = calls;
+    let mut drawn = Vec::new();
+    for _ in 0..CAPACITY {
+        let mut at = random.below(total);
+        total -= 1;
+        let of = left
+            .iter_mut()
+            .find(|(calls, _)| match at.checked_sub(*calls) {
+                Some(beyond) => {
+                    at = beyond;
+                    false
+                }
+                None => true,
+            });
+        let Some((calls, kept)) = of else { continue };
+        *calls -= 1;
+        if !kept.is_empty() {
+            let which = random.below(kept.len() as u64);
+            let which = usize::try_from(which).expect("below the length of a list");
+            drawn.push(kept.swap_remove(which));
+        }
+    }
+    drawn
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(count: u64, value: u64) -> Reading {
+        let kept = (0..count.min(CAPACITY)).map(|_| (value, value));
+        Reading {
+            count,
+            sum: count * value,
+            squares: u128::from(count) * u128::from(value) * u128::from(value),
+            min: value,
+            max: value,
+            kept: kept.collect(),
+            ..Reading::default()
+        }
+    }
+
+    #[test]
+    fn a_draw_is_fair_to_calls_not_to_threads() {
+        // A thread with nine tenths of the calls, one with a tenth.
+        let (many, few) = (reading(90_000, 1), reading(10_000, 2));
+        let drawn = draw(&[&many, &few]);
+        assert_eq!(drawn.len() as u64, CAPACITY);
+        let of_few = drawn.iter().filter(|(value, _)| *value == 2).count();
+        // Binomial: 102 expected, deviation 9.6.
+        assert!((64..=140).contains(&of_few), "{of_few}");
+    }
+
+    #[test]
+    fn all_calls_are_drawn_where_there_is_room() {
+        let (some, others) = (reading(600, 1), reading(424, 2));
+        assert_eq!(draw(&[&some, &others]).len(), 1_024);
+        let one_more = reading(425, 2);
+        assert_eq!(draw(&[&some, &one_more]).len(), 1_024);
+    }
+
+    #[test]
+    fn moments_are_exact_far_from_zero() {
+        // An hour at 3 GHz, plus 0 to 9 ticks.
+        let offset = 10_800_000_000_000_u64;
+        let values: Vec<u64> = (0..10).map(|more| offset + more).collect();
+        let reading = Reading {
+            count: 10,
+            sum: values.iter().sum(),
+            squares: values.iter().map(|v| u128::from(*v) * u128::from(*v)).sum(),
+            min: values[0],
+            max: values[9],
+            ..Reading::default()
+        };
+        let clock = Clock::new();
+        let variance = moments(&[&reading], &clock).variance().unwrap();
+        let expected = 82.5 / 9.0 * clock.ns_per_tick().powi(2);
+        assert!((variance / expected - 1.0).abs() < 1e-9, "{variance}");
+    }
+
+    #[test]
+    fn a_mean_is_over_those_who_told() {
+        let mut told = reading(5, 1);
+        told.bytes = (101, 2);
+        let silent = reading(5, 1);
+        assert_eq!(mean(&[&told, &silent], |r| r.bytes), Some(51));
+        assert_eq!(mean(&[&silent], |r| r.bytes), None);
+    }
+}

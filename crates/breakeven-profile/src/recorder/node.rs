@@ -1,0 +1,386 @@
+//! What was recorded of one operation on one call path of one thread.
+//!
+//! The thread that owns a node writes it with plain moves (relaxed loads and
+//! stores); whoever exports reads it at any time. A version that is odd while a
+//! call is being added tells the reader to look again (a sequence lock: Boehm
+//! 2012, "Can seqlocks get along with programming language memory models?").
+
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU64, fence};
+use std::sync::{Mutex, PoisonError};
+
+use super::field::{Attributes, Value};
+use super::reservoir::{CAPACITY, Draw, Random, Slots};
+
+/// The node outside all operations. Nothing is ever recorded in it.
+pub(super) static ROOT: Node = Node::new(u32::MAX);
+
+/// One operation on one call path of one thread. Times are in ticks of the clock.
+#[derive(Debug)]
+#[repr(align(64))]
+pub(super) struct Node {
+    version: AtomicU64,
+    count: AtomicU64,
+    sum: AtomicU64,
+    squares_low: AtomicU64,
+    squares_high: AtomicU64,
+    min: AtomicU64,
+    max: AtomicU64,
+    draw: Draw,
+    /// Serial number of the outermost open call of this name on this path; 0 for none.
+    pub(super) open: AtomicU64,
+    /// Time of calls inside a call of the same operation.
+    folded: AtomicU64,
+    /// Time of the recorded calls inside.
+    children: AtomicU64,
+    /// Recorded calls inside, at any depth.
+    nested: AtomicU64,
+    /// To be added to `sum` for the time that threads really spent: a future
+    /// is polled for less than it takes.
+    apart: AtomicU64,
+    cancelled: AtomicU64,
+    /// Greatest memory that a call held, bytes.
+    memory: AtomicU64,
+    bytes: Measure,
+    items: Measure,
+    flops: Measure,
+    /// Sum of f64 bits.
+    gpu_use: Measure,
+    samples: Slots,
+    polled: Slots,
+    attributes: Mutex<Attributes>,
+    /// Its place in the tree of its thread.
+    pub(super) id: u32,
+}
+
+/// A figure that calls may tell: what it sums up to, and how many told it.
+#[derive(Debug)]
+struct Measure {
+    sum: AtomicU64,
+    calls: AtomicU64,
+}
+
+/// A figure told of each call, and how to find it in a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Figure {
+    Bytes,
+    Items,
+    Flops,
+}
+
+/// One call that ended.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Call {
+    /// From its beginning to its end.
+    pub(super) ticks: u64,
+    /// Of it, the time in recorded calls inside.
+    pub(super) children: u64,
+    /// Recorded calls inside, at any depth.
+    pub(super) nested: u64,
+    /// Inside a call of the same operation.
+    pub(super) folded: bool,
+}
+
+/// What a node holds at one moment.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Reading {
+    pub(super) count: u64,
+    pub(super) sum: u64,
+    pub(super) squares: u128,
+    pub(super) min: u64,
+    pub(super) max: u64,
+    pub(super) children: u64,
+    pub(super) folded: u64,
+    pub(super) nested: u64,
+    pub(super) apart: u64,
+    pub(super) cancelled: u64,
+    pub(super) memory: u64,
+    /// Sum and number of calls that told it.
+    pub(super) bytes: (u64, u64),
+    pub(super) items: (u64, u64),
+    pub(super) flops: (u64, u64),
+    pub(super) gpu_use: (f64, u64),
+    /// Kept calls: the whole time, and the part of it that was polled.
+    pub(super) kept: Vec<(u64, u64)>,
+    pub(super) attributes: Attributes,
+}
+
+impl Reading {
+    /// Time that threads spent in calls of this node.
+    pub(super) fn busy(&self) -> u64 {
+        self.sum.wrapping_add(self.apart)
+    }
+}
+
+/// Adds to a word that only this thread writes; the value before.
+#[inline]
+fn add(word: &AtomicU64, more: u64) -> u64 {
+    let before = word.load(Relaxed);
+    word.store(before.wrapping_add(more), Relaxed);
+    before
+}
+
+impl Measure {
+    const fn new() -> Self {
+        Self {
+            sum: AtomicU64::new(0),
+            calls: AtomicU64::new(0),
+        }
+    }
+
+    fn read(&self) -> (u64, u64) {
+        (self.sum.load(Relaxed), self.calls.load(Relaxed))
+    }
+}
+
+impl Node {
+    pub(super) const fn new(id: u32) -> Self {
+        const fn zero() -> AtomicU64 {
+            AtomicU64::new(0)
+        }
+        Self {
+            version: zero(),
+            count: zero(),
+            sum: zero(),
+            squares_low: zero(),
+            squares_high: zero(),
+            min: AtomicU64::new(u64::MAX),
+            max: zero(),
+            draw: Draw::new(),
+            open: zero(),
+            folded: zero(),
+            children: zero(),
+            nested: zero(),
+            apart: zero(),
+            cancelled: zero(),
+            memory: zero(),
+            bytes: Measure::new(),
+            items: Measure::new(),
+            flops: Measure::new(),
+            gpu_use: Measure::new(),
+            samples: Slots::new(),
+            polled: Slots::new(),
+            attributes: Mutex::new(Attributes::new()),
+            id,
+        }
+    }
+
+    /// Changes several words as one: a reader sees all of it or nothing.
+    #[inline]
+    fn change(&self, change: impl FnOnce()) {
+        let version = self.version.load(Relaxed);
+        self.version.store(version.wrapping_add(1), Relaxed);
+        fence(Release);
+        change();
+        self.version.store(version.wrapping_add(2), Release);
+    }
+
+    /// Adds a call.
+    #[inline]
+    pub(super) fn record(&self, call: Call, random: &Random) {
+        self.change(|| {
+            self.add_parts(call);
+            let index = self.add_sample(call.ticks);
+            if self.draw.keeps(index) {
+                self.keep(index, call.ticks, None, random);
+            }
+        });
+    }
+
+    /// Adds a part of a call: a future's, each time it is polled.
+    pub(super) fn record_part(&self, call: Call) {
+        self.change(|| {
+            self.add_parts(call);
+            add(&self.apart, call.ticks);
+        });
+    }
+
+    /// Adds a call whose parts were added as they passed.
+    pub(super) fn record_whole(&self, ticks: u64, polled: u64, cancelled: bool, random: &Random) {
+        self.change(|| {
+            add(&self.apart, ticks.wrapping_neg());
+            add(&self.cancelled, u64::from(cancelled));
+            let index = self.add_sample(ticks);
+            if self.draw.keeps(index) {
+                self.keep(index, ticks, Some(polled), random);
+            }
+        });
+    }
+
+    #[inline]
+    fn add_parts(&self, call: Call) {
+        if call.nested != 0 {
+            add(&self.nested, call.nested);
+            add(&self.children, call.children);
+        }
+        if call.folded {
+            add(&self.folded, call.ticks);
+        }
+    }
+
+    #[inline]
+    fn add_sample(&self, ticks: u64) -> u64 {
+        let index = add(&self.count, 1);
+        add(&self.sum, ticks);
+        let square = u128::from(ticks) * u128::from(ticks);
+        let low = self.squares_low.load(Relaxed);
+        let (low, carry) = low.overflowing_add(square as u64);
+        self.squares_low.store(low, Relaxed);
+        let high = (square >> 64) as u64 + u64::from(carry);
+        if high != 0 {
+            add(&self.squares_high, high);
+        }
+        if ticks < self.min.load(Relaxed) {
+            self.min.store(ticks, Relaxed);
+        }
+        if ticks > self.max.load(Relaxed) {
+            self.max.store(ticks, Relaxed);
+        }
+        index
+    }
+
+    #[cold]
+    fn keep(&self, index: u64, ticks: u64, polled: Option<u64>, random: &Random) {
+        let slot = self.draw.slot(index, random);
+        self.samples.set(slot, ticks);
+        match polled {
+            Some(polled) => self.polled.set(slot, polled),
+            None => self.polled.unset(slot),
+        }
+    }
+
+    /// Adds what a call told of itself.
+    #[inline]
+    pub(super) fn tell(&self, figure: Figure, value: u64) {
+        let measure = match figure {
+            Figure::Bytes => &self.bytes,
+            Figure::Items => &self.items,
+            Figure::Flops => &self.flops,
+        };
+        self.change(|| {
+            add(&measure.sum, value);
+            add(&measure.calls, 1);
+        });
+    }
+
+    /// Adds the part of the GPU that a call kept busy, 0 to 1.
+    pub(super) fn tell_gpu_use(&self, part: f64) {
+        self.change(|| {
+            let sum = f64::from_bits(self.gpu_use.sum.load(Relaxed)) + part;
+            self.gpu_use.sum.store(sum.to_bits(), Relaxed);
+            add(&self.gpu_use.calls, 1);
+        });
+    }
+
+    /// Notes the memory that a call held, bytes.
+    #[inline]
+    pub(super) fn tell_memory(&self, bytes: u64) {
+        if bytes > self.memory.load(Relaxed) {
+            self.memory.store(bytes, Relaxed);
+        }
+    }
+
+    /// Notes an attribute; the last value stays.
+    pub(super) fn tell_attribute(&self, name: &'static str, value: Value<'_>) {
+        let mut attributes = self.attributes.lock();
+        let attributes = attributes.as_mut();
+        match attributes {
+            Ok(attributes) => attributes.set(name, value),
+            Err(poisoned) => poisoned.get_mut().set(name, value),
+        }
+    }
+
+    /// Begins anew as a node of nothing; its owner's to call.
+    pub(super) fn clear(&self) {
+        self.change(|| {
+            let words = [
+                &self.count,
+                &self.sum,
+                &self.squares_low,
+                &self.squares_high,
+                &self.max,
+                &self.open,
+                &self.folded,
+                &self.children,
+                &self.nested,
+                &self.apart,
+                &self.cancelled,
+                &self.memory,
+            ];
+            let measures = [&self.bytes, &self.items, &self.flops, &self.gpu_use];
+            let measures = measures.iter().flat_map(|each| [&each.sum, &each.calls]);
+            for word in words.into_iter().chain(measures) {
+                word.store(0, Relaxed);
+            }
+            self.min.store(u64::MAX, Relaxed);
+            self.draw.clear();
+            self.samples.clear();
+            self.polled.clear();
+        });
+        let mut attributes = self
+            .attributes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        attributes.clear();
+    }
+
+    /// What the node holds, all of it of the same moment.
+    pub(super) fn read(&self) -> Reading {
+        loop {
+            let mut reading = self.read_figures();
+            let samples = self.samples.first(reading.count);
+            let polled = self.polled.first(reading.count);
+            reading.kept = samples
+                .zip(polled)
+                .filter_map(|(ticks, polled)| Some((ticks?, polled.or(ticks)?)))
+                .collect();
+            // While a reservoir fills, its slots do not change any more; one
+            // that was full meanwhile may have lost a call that counts here.
+            if reading.count > CAPACITY || self.count.load(Acquire) <= CAPACITY {
+                let attributes = self.attributes.lock();
+                reading.attributes = attributes.unwrap_or_else(PoisonError::into_inner).clone();
+                return reading;
+            }
+        }
+    }
+
+    fn read_figures(&self) -> Reading {
+        let mut tries = 0_u32;
+        loop {
+            let before = self.version.load(Acquire);
+            let of = |word: &AtomicU64| word.load(Relaxed);
+            let reading = Reading {
+                count: of(&self.count),
+                sum: of(&self.sum),
+                squares: u128::from(of(&self.squares_high)) << 64
+                    | u128::from(of(&self.squares_low)),
+                min: of(&self.min),
+                max: of(&self.max),
+                children: of(&self.children),
+                folded: of(&self.folded),
+                nested: of(&self.nested),
+                apart: of(&self.apart),
+                cancelled: of(&self.cancelled),
+                memory: of(&self.memory),
+                bytes: self.bytes.read(),
+                items: self.items.read(),
+                flops: self.flops.read(),
+                gpu_use: (
+                    f64::from_bits(of(&self.gpu_use.sum)),
+                    of(&self.gpu_use.calls),
+                ),
+                kept: Vec::new(),
+                attributes: Attributes::new(),
+            };
+            fence(Acquire);
+            if before % 2 == 0 && self.version.load(Relaxed) == before {
+                return reading;
+            }
+            tries += 1;
+            if tries.is_multiple_of(64) {
+                // The writer may have been sent to sleep in the middle.
+                std::thread::yield_now();
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The profiler of the process: on and off, out and back to nothing.
+
+use std::path::Path;
+
+use super::buffer::pool;
+use super::export::{self, Losses};
+use super::guard::Guard;
+use crate::file::{self, FileError};
+use crate::profile::Profile;
+
+/// The profiler of this process; switches recording on or off.
+///
+/// Recording is on from the start: nothing has to be called before the first
+/// [`scope!`](crate::scope). The environment has the last word: with
+/// `BREAKEVEN_RECORD=off` (or `0`, `false`, `no`) nothing is ever recorded, and
+/// each guard costs one relaxed load. The variable is read once.
+///
+/// ```
+/// use breakeven_profile::{get_profiler, scope};
+///
+/// for frame in 0..3_u64 {
+///     let _s = scope!("decode", bytes = 100 * frame);
+/// }
+/// let profile = get_profiler(true).snapshot();
+/// assert_eq!(profile.operations[0].runs[0].calls(), 3);
+/// ```
+pub fn get_profiler(enabled: bool) -> Profiler {
+    pool().switch.turn(enabled);
+    Profiler { _private: () }
+}
+
+/// A handle of the process's profiler, from [`get_profiler`].
+#[derive(Debug, Clone, Copy)]
+pub struct Profiler {
+    _private: (),
+}
+
+/// Why a recording was not written to a file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// No call was recorded, so nothing was written.
+    #[error(
+        "nothing was recorded: put #[profile] on a function or scope!(\"name\") into it, let it \
+         return before the export, and do not call get_profiler(false) before it runs"
+    )]
+    Empty,
+    /// The file could not be written.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+impl Profiler {
+    /// True while calls are recorded.
+    pub fn is_recording(&self) -> bool {
+        super::is_on()
+    }
+
+    /// Begins a call of an operation whose name is known at run time only.
+    /// [`scope!`](crate::scope) is cheaper and takes fields.
+    ///
+    /// Names are kept for good, at most 65 536 of them: past that, calls are
+    /// counted under one name that says so.
+    pub fn profile(&self, name: &str) -> Guard {
+        Guard::named(name)
+    }
+
+    /// Records one call of `work`.
+    ///
+    /// ```
+    /// let sum: u64 = breakeven_profile::get_profiler(true).measure("sum", || (1..=10).sum());
+    /// assert_eq!(sum, 55);
+    /// ```
+    pub fn measure<R>(&self, name: &str, work: impl FnOnce() -> R) -> R {
+        let _call = self.profile(name);
+        work()
+    }
+
+    /// Keeps the latest calls of each thread one by one, up to `capacity` of
+    /// them (rounded up to a power of two, at most 4 194 304; 24 bytes each).
+    /// 0 ends it. What no longer fits is counted in `Timeline::dropped`.
+    pub fn timeline(&self, capacity: usize) {
+        let mut pool = pool();
+        pool.timeline = capacity;
+        pool.switch.announce();
+    }
+
+    /// What was recorded until now, of all threads, as one run. Calls that are
+    /// still open are not in it. Other threads may go on recording meanwhile.
+    ///
+    /// The first time in a process this takes a few milliseconds: the recorder
+    /// measures its clock and itself.
+    pub fn snapshot(&self) -> Profile {
+        export::profile()
+    }
+
+    /// Writes what was recorded to a profile file; see [`file::write()`].
+    ///
+    /// # Errors
+    ///
+    /// [`ExportError::Empty`] where no call was recorded: the file is left as it
+    /// is. Where it was the environment that switched recording off, an empty
+    /// profile is written instead, so that the operator's switch makes no
+    /// program fail and no old file pass for a new one.
+    pub fn export_json(&self, path: impl AsRef<Path>) -> Result<(), ExportError> {
+        let profile = self.snapshot();
+        if profile.operations.is_empty() && !pool().switch.is_forbidden() {
+            return Err(ExportError::Empty);
+        }
+        Ok(file::write(&profile, path.as_ref())?)
+    }
+
+    /// Forgets what was recorded. Calls that are open are not recorded when they end.
+    pub fn reset(&self) {
+        let mut pool = pool();
+        pool.generation = pool.generation.checked_add(1).unwrap_or(1);
+        pool.began = None;
+        pool.switch.announce();
+    }
+
+    /// What was left out of the recording, and why.
+    pub fn losses(&self) -> Losses {
+        export::losses()
+    }
+}

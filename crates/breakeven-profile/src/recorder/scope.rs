@@ -1,0 +1,125 @@
+//! The macro that begins a recorded call.
+
+/// Records the time until the end of the block that the guard lives in.
+///
+/// ```
+/// use breakeven_profile::scope;
+///
+/// fn decode(frame: &[u8]) -> usize {
+///     let _s = scope!("decode", bytes = frame.len());
+///     frame.iter().filter(|byte| **byte > 100).count()
+/// }
+/// # decode(&[1, 200]);
+/// ```
+///
+/// The name is a constant text. Fields follow it as `name = value`:
+///
+/// | field | takes | in the profile |
+/// |---|---|---|
+/// | `device` | `&str` | the operation's device, else `cpu` |
+/// | `size` | whole number | the operation's size in elements |
+/// | `bytes`, `items`, `flops` | whole number | the mean over the calls that told it |
+/// | `memory_bytes` | whole number | the most that any call told |
+/// | `gpu_use` | `f64`, 0 to 1 | the mean over the calls that told it |
+/// | any other | truth, number, text | an attribute: the last value told |
+///
+/// Name, device and size together tell one operation from another. While
+/// recording is off the values are not computed, and a guard without fields
+/// never pays for them. What is known only later is told to the guard, as in
+/// `guard.bytes(written)`.
+///
+/// ```
+/// # use breakeven_profile::scope;
+/// # let (pixels, path) = (1_u64 << 20, "a.png");
+/// let call = scope!("resize", device = "cpu", size = pixels, items = 1, source = path);
+/// call.bytes(4 * pixels);
+/// ```
+#[macro_export]
+macro_rules! scope {
+    ($name:expr $(,)?) => {{
+        static SITE: $crate::recorder::Site = $crate::recorder::Site::new($name);
+        $crate::recorder::Guard::enter(&SITE)
+    }};
+    ($name:expr, $($field:ident = $value:expr),+ $(,)?) => {{
+        static SITE: $crate::recorder::Site = $crate::recorder::Site::new($name);
+        if $crate::recorder::is_on() {
+            let guard = $crate::__scope_enter!(SITE; [$($field = $value,)+] $($field = $value,)+);
+            $( $crate::__scope_tell!(guard, $field, $value); )+
+            guard.start()
+        } else {
+            $crate::recorder::Guard::off()
+        }
+    }};
+}
+
+/// Enters by the site alone, unless a field says which device or size.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __scope_enter {
+    ($site:ident; [$($all:tt)*]) => {
+        $crate::recorder::Guard::enter(&$site)
+    };
+    ($site:ident; [$($all:tt)*] device = $value:expr, $($rest:tt)*) => {
+        $crate::recorder::Guard::enter_on(
+            &$site,
+            $crate::__scope_device!($($all)*),
+            $crate::__scope_size!($($all)*),
+        )
+    };
+    ($site:ident; [$($all:tt)*] size = $value:expr, $($rest:tt)*) => {
+        $crate::recorder::Guard::enter_on(
+            &$site,
+            $crate::__scope_device!($($all)*),
+            $crate::__scope_size!($($all)*),
+        )
+    };
+    ($site:ident; [$($all:tt)*] $field:ident = $value:expr, $($rest:tt)*) => {
+        $crate::__scope_enter!($site; [$($all)*] $($rest)*)
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __scope_device {
+    () => { ::core::option::Option::None };
+    (device = $value:expr, $($rest:tt)*) => {
+        ::core::option::Option::Some(::core::convert::AsRef::<str>::as_ref(&$value))
+    };
+    ($field:ident = $value:expr, $($rest:tt)*) => { $crate::__scope_device!($($rest)*) };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __scope_size {
+    () => { ::core::option::Option::None };
+    (size = $value:expr, $($rest:tt)*) => {
+        ::core::option::Option::Some($crate::recorder::Count::count($value))
+    };
+    ($field:ident = $value:expr, $($rest:tt)*) => { $crate::__scope_size!($($rest)*) };
+}
+
+/// Tells the guard a field; device and size are told already.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __scope_tell {
+    ($guard:ident, device, $value:expr) => {};
+    ($guard:ident, size, $value:expr) => {};
+    ($guard:ident, bytes, $value:expr) => {
+        $guard.bytes($value)
+    };
+    ($guard:ident, items, $value:expr) => {
+        $guard.items($value)
+    };
+    ($guard:ident, flops, $value:expr) => {
+        $guard.flops($value)
+    };
+    ($guard:ident, memory_bytes, $value:expr) => {
+        $guard.memory_bytes($value)
+    };
+    ($guard:ident, gpu_use, $value:expr) => {
+        $guard.gpu_use($value)
+    };
+    ($guard:ident, $field:ident, $value:expr) => {
+        $guard.attribute(stringify!($field), $value)
+    };
+}

@@ -1,0 +1,167 @@
+//! Single calls in the order of time: the latest ones of each thread.
+
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU64, AtomicUsize, fence};
+use std::sync::{Mutex, PoisonError};
+
+/// The most events that a thread's ring holds.
+pub(super) const MAX_EVENTS: usize = 1 << 22;
+
+/// One call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Event {
+    /// The node's id in the tree of the thread.
+    pub(super) node: u32,
+    /// The clock's reading at its beginning, ticks.
+    pub(super) start: u64,
+    pub(super) ticks: u64,
+}
+
+/// The latest events of one thread, which writes it; any may read.
+#[derive(Debug, Default)]
+pub(super) struct Ring {
+    /// Events that it holds, a power of two; 0: it takes none.
+    capacity: AtomicUsize,
+    /// Memory is never given back, so that readers need no lock; a ring that
+    /// has to grow takes new memory, at least twice as much as before.
+    slots: Mutex<&'static [Slot]>,
+    /// Events that were begun and ended being written.
+    begun: AtomicU64,
+    ended: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Slot {
+    node: AtomicU64,
+    start: AtomicU64,
+    ticks: AtomicU64,
+}
+
+impl Ring {
+    /// Makes room for so many events, rounded up to a power of two; its owner's
+    /// to call. What it held is dropped where the room changes.
+    pub(super) fn resize(&self, capacity: usize) -> &'static [Slot] {
+        let capacity = match capacity.min(MAX_EVENTS) {
+            0 => 0,
+            some => some.next_power_of_two(),
+        };
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        if capacity > slots.len() {
+            let more: Vec<Slot> = (0..capacity).map(|_| Slot::default()).collect();
+            *slots = more.leak();
+        }
+        if self.capacity.load(Relaxed) != capacity {
+            self.capacity.store(capacity, Relaxed);
+            self.clear();
+        }
+        &slots[..capacity]
+    }
+
+    pub(super) fn clear(&self) {
+        self.begun.store(0, Relaxed);
+        self.ended.store(0, Release);
+    }
+
+    /// Adds an event; `slots` is what [`resize`](Self::resize) gave.
+    #[inline]
+    pub(super) fn push(&self, slots: &'static [Slot], event: Event) {
+        let index = self.begun.load(Relaxed);
+        let Some(slot) = usize::try_from(index)
+            .ok()
+            .and_then(|index| slots.get(index & slots.len().wrapping_sub(1)))
+        else {
+            return;
+        };
+        self.begun.store(index + 1, Relaxed);
+        fence(Release);
+        slot.node.store(u64::from(event.node), Relaxed);
+        slot.start.store(event.start, Relaxed);
+        slot.ticks.store(event.ticks, Relaxed);
+        self.ended.store(index + 1, Release);
+    }
+
+    /// The events that it holds, and how many it had no more room for.
+    pub(super) fn read(&self) -> (Vec<Event>, u64) {
+        let slots = *self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let capacity = self.capacity.load(Relaxed);
+        let room = capacity as u64;
+        let ended = self.ended.load(Acquire);
+        let first = ended.saturating_sub(room);
+        let mut events = Vec::new();
+        for index in first..ended {
+            let at = usize::try_from(index).unwrap_or(usize::MAX) & capacity.wrapping_sub(1);
+            let Some(slot) = slots.get(at) else { break };
+            let node = u32::try_from(slot.node.load(Relaxed)).unwrap_or(u32::MAX);
+            events.push(Event {
+                node,
+                start: slot.start.load(Relaxed),
+                ticks: slot.ticks.load(Relaxed),
+            });
+        }
+        fence(Acquire);
+        // What was overwritten meanwhile, or may have been.
+        let sound = self.begun.load(Relaxed).saturating_sub(room);
+        let lost = sound.saturating_sub(first).min(events.len() as u64);
+        events.drain(..usize::try_from(lost).expect("at most the length of a list"));
+        (events, first + lost)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(start: u64) -> Event {
+        Event {
+            node: 1,
+            start,
+            ticks: 1,
+        }
+    }
+
+    #[test]
+    fn the_latest_events_stay_and_the_others_are_counted() {
+        let ring = Ring::default();
+        let slots = ring.resize(6);
+        assert_eq!(slots.len(), 8);
+        (0..20).for_each(|start| ring.push(slots, event(start)));
+        let (events, dropped) = ring.read();
+        assert_eq!(events, (12..20).map(event).collect::<Vec<_>>());
+        assert_eq!(dropped, 12);
+    }
+
+    #[test]
+    fn without_room_nothing_is_taken() {
+        let ring = Ring::default();
+        ring.push(ring.resize(0), event(1));
+        assert_eq!(ring.read(), (vec![], 0));
+    }
+
+    #[test]
+    fn a_reader_sees_whole_events_while_they_are_written() {
+        let ring = Ring::default();
+        let slots = ring.resize(64);
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                for start in 0..300_000 {
+                    let ticks = start * 3;
+                    ring.push(
+                        slots,
+                        Event {
+                            node: 1,
+                            start,
+                            ticks,
+                        },
+                    );
+                }
+            });
+            while !writer.is_finished() {
+                let (events, dropped) = ring.read();
+                for (expected, event) in (dropped..).zip(&events) {
+                    assert_eq!((event.start, event.ticks), (expected, expected * 3));
+                }
+            }
+        });
+        assert_eq!(ring.read().1, 300_000 - 64);
+    }
+}
