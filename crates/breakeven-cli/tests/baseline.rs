@@ -83,6 +83,7 @@ fn what_is_no_baseline() {
     assert_snapshot!(refused("\"operations\": []"), @"error: there are no operations in it; measure before accepting");
     assert_snapshot!(refused("\"operations\": [{\"name\": \"f\"}]"), @"error: f on cpu has no samples; a baseline needs it measured");
     assert_snapshot!(refused("\"operations\": [{\"name\": \"f\", \"samples_ns\": [1], \"failure\": {\"kind\": \"crash\", \"message\": \"signal 11\"}}]"), @"error: f on cpu failed: crash: signal 11; a baseline needs it measured");
+    assert_snapshot!(refused("\"operations\": [{\"name\": \"f\", \"samples_ns\": [0, 0, 7]}]"), @"error: f on cpu: a run has a median of 0 ns, so nothing could be compared with it; measure more work in a call");
     let interrupted =
         "\"interrupted\": true, \"operations\": [{\"name\": \"f\", \"samples_ns\": [1]}]";
     assert_snapshot!(refused(interrupted), @"error: measuring was interrupted; measure again, or give --allow-interrupted");

@@ -7,7 +7,7 @@ use breakeven_judge::compare::Options;
 use breakeven_judge::gate::hold_budgets;
 use breakeven_judge::{CompareError, compare};
 use breakeven_profile::file;
-use breakeven_profile::profile::Profile;
+use breakeven_profile::profile::{Profile, Run};
 
 use super::compare::{distinct, harmless, read};
 use crate::args::{AcceptArgs, CompareFormat};
@@ -54,8 +54,19 @@ fn check(current: &Profile, allow_interrupted: bool) -> Result<()> {
         if operation.samples_ns().next().is_none() {
             bail!("{key} has no samples; a baseline needs it measured");
         }
+        if operation.runs.iter().any(is_zero) {
+            bail!(
+                "{key}: a run has a median of 0 ns, so nothing could be compared with it; \
+                 measure more work in a call"
+            );
+        }
     }
     Ok(())
+}
+
+fn is_zero(run: &Run) -> bool {
+    let zeros = run.samples_ns.iter().filter(|ns| **ns == 0).count();
+    2 * zeros > run.samples_ns.len()
 }
 
 /// What changes against the existing baseline, or why that cannot be said.

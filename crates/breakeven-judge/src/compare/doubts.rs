@@ -26,7 +26,7 @@ pub(super) fn warnings(pairs: &[Pair<'_>], options: &Options) -> Vec<Warning> {
     for side in [Side::Baseline, Side::Current] {
         warnings.extend(runs(&both, side, options));
         warnings.extend(samples(&both, side));
-        if matches!(options.metric, Metric::Time | Metric::Throughput) {
+        if !options.metric.is_count() {
             let operations = names(&both, |each| is_near_clock(each.on(side)));
             warnings.extend(unless_none(operations, |operations| Warning::NearClock {
                 side,
@@ -35,7 +35,8 @@ pub(super) fn warnings(pairs: &[Pair<'_>], options: &Options) -> Vec<Warning> {
         }
     }
     let operations = names(&both, |each| {
-        each.baseline.is_mostly_recording() || each.current.is_mostly_recording()
+        let recording = each.baseline.is_mostly_recording() || each.current.is_mostly_recording();
+        recording && !options.metric.is_count()
     });
     warnings.extend(unless_none(operations, |operations| {
         Warning::MostlyRecording { operations }

@@ -98,37 +98,31 @@ fn bounds(row: &OperationComparison, options: &Options) -> Bounds {
 }
 
 /// The values of a pair.
+///
+/// # Errors
+///
+/// Where both sides have values and one of them is a time of zero.
 fn values(pair: &Pair<'_>, metric: Metric) -> Result<Values, CompareError> {
-    let of = |measured: &Option<Measured<'_>>, side| match measured {
-        Some(measured) => checked(pair, measured, metric, side),
-        None => Ok(None),
+    let by_items = pair.tells_items();
+    let of = |measured: &Option<Measured<'_>>| {
+        let values = measured.as_ref()?.values(metric, by_items);
+        values.filter(|values| !values.is_empty())
     };
-    Ok(Values {
-        baseline: of(&pair.baseline, Side::Baseline)?,
-        current: of(&pair.current, Side::Current)?,
-    })
-}
-
-/// One value per run of a side; `None` where there are no runs or a run lacks it.
-fn checked(
-    pair: &Pair<'_>,
-    measured: &Measured<'_>,
-    metric: Metric,
-    side: Side,
-) -> Result<Option<Vec<f64>>, CompareError> {
-    let values = measured
-        .values(metric, pair.tells_items())
-        .filter(|values| !values.is_empty());
-    if let Some(values) = &values
+    let values = Values {
+        baseline: of(&pair.baseline),
+        current: of(&pair.current),
+    };
+    if let Some((baseline, current)) = values.both()
         && !metric.is_count()
-        && values
-            .iter()
-            .any(|value| *value == 0.0 || value.is_infinite())
     {
-        return Err(CompareError::ZeroTime {
-            operation: pair.name(),
-            side,
-        });
+        // Throughput of no time is infinite.
+        let has_zero = |values: &[f64]| values.iter().any(|v| *v == 0.0 || v.is_infinite());
+        for (side, values) in [(Side::Baseline, baseline), (Side::Current, current)] {
+            if has_zero(values) {
+                let operation = pair.name();
+                return Err(CompareError::ZeroTime { operation, side });
+            }
+        }
     }
     Ok(values)
 }
@@ -142,7 +136,7 @@ fn plans(pairs: &[Pair<'_>], values: &[Values], options: &Options) -> Vec<Plan> 
         .zip(values)
         .enumerate()
         .map(|(index, (pair, values))| {
-            let (baseline, current) = match judged(pair, values) {
+            let (baseline, current) = match judged(pair, values, options.metric) {
                 Ok(values) => values,
                 Err(why) => return Plan::Not(why),
             };
@@ -173,13 +167,18 @@ fn plans(pairs: &[Pair<'_>], values: &[Values], options: &Options) -> Vec<Plan> 
 }
 
 /// The values to judge a pair by, or why it is not judged.
-fn judged<'v>(pair: &Pair<'_>, values: &'v Values) -> Result<(&'v [f64], &'v [f64]), NotTested> {
+fn judged<'v>(
+    pair: &Pair<'_>,
+    values: &'v Values,
+    metric: Metric,
+) -> Result<(&'v [f64], &'v [f64]), NotTested> {
     let (Some(baseline), Some(current)) = (&pair.baseline, &pair.current) else {
         return Err(NotTested::OneSide);
     };
     if baseline.failed() || current.failed() {
         Err(NotTested::Failed)
-    } else if baseline.is_mostly_recording() && current.is_mostly_recording() {
+    } else if !metric.is_count() && baseline.is_mostly_recording() && current.is_mostly_recording()
+    {
         // On one side only, it is the operation itself that changed.
         Err(NotTested::MostlyRecording)
     } else if values.baseline.is_none() && values.current.is_none() {

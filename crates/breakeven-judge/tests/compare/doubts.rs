@@ -1,12 +1,12 @@
 //! Every warning, and what does not warn.
 
-use breakeven_judge::compare::{Method, NotTested, Options};
+use breakeven_judge::compare::{Method, Metric, NotTested, Options};
 use breakeven_judge::{ChangeType, compare};
 use breakeven_profile::profile::{
     Clock, Cpu, Environment, Failure, Gpu, Operation, Profile, RecorderCost,
 };
 
-use super::{compared, noisy, operation, profile, run};
+use super::{compared, judging, noisy, operation, profile, run};
 
 fn fine() -> Operation {
     operation("f", &noisy(1e6, 0.01))
@@ -290,6 +290,10 @@ fn what_is_mostly_recording_is_left_out() {
     let grown = compared(&with(80), &with(100_000), &Options::default());
     assert_eq!(grown.operations[0].change_type, ChangeType::Regression);
     assert_eq!(grown.warnings.len(), 1);
+    // Calls are counted, not timed.
+    let calls = compared(&with(80), &with(80), &judging(Metric::Calls));
+    assert_eq!(calls.operations[0].change_type, ChangeType::NoChange);
+    assert_eq!(calls.warnings, []);
 }
 
 fn fine_named(name: &str) -> Operation {
