@@ -89,8 +89,11 @@ impl<'p> Case<'p> {
         for (place, subject) in subjects.iter_mut().enumerate() {
             subject.place = place;
             // The rows of a benchmark were chosen by whoever wrote it.
-            subject.matters =
-                calls_of != CallsOf::Program || subject.own_ns >= thresholds.minor_share * whole_ns;
+            let minor_ns = match calls_of {
+                CallsOf::Program => thresholds.minor_share * whole_ns,
+                _ => 0.0,
+            };
+            subject.matters = subject.own_ns > 0.0 && subject.own_ns >= minor_ns;
             match subject.matters {
                 true => looked_at.operations += 1,
                 false => looked_at.minor += 1,

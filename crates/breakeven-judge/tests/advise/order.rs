@@ -208,6 +208,36 @@ proptest! {
         }
     }
 
+    /// Peaks and break-even sizes from anyone's file: zero, negative, absurd.
+    #[test]
+    fn every_figure_is_a_number(
+        profile in any_profile(),
+        rates in prop::collection::vec(prop::num::f64::NORMAL | prop::num::f64::ZERO, 7),
+        own in any::<bool>(),
+    ) {
+        let mut profile = profile;
+        for peak in &mut profile.evidence.peaks {
+            peak.memory_bytes_per_s = Some(rates[0]);
+            peak.flops_per_s = Some(rates[1]);
+            peak.launch_ns = Some(rates[2]);
+            peak.upload_bytes_per_s = Some(rates[3]);
+        }
+        profile.evidence.break_even = super::break_even("cuda:0", "cpu", Some(rates[4])).break_even;
+        profile.evidence.break_even[0].interval = Some([rates[5], rates[6]]);
+        for operation in profile.operations.iter_mut().filter(|_| own) {
+            operation.runs[0].self_ns = Some(0);
+        }
+        let all = advice(&profile);
+        prop_assert!(all.total_ms.is_finite() && all.potential_ms.is_finite());
+        for each in &all.suggestions {
+            let figures = [each.saved_ms, each.saved_share, each.estimated_time_ms, each.combined_saved_ms];
+            let ends = each.range_ms.into_iter().flatten();
+            for figure in figures.into_iter().flatten().chain(ends) {
+                prop_assert!(figure.is_finite() && figure >= 0.0, "{:?}", each);
+            }
+        }
+    }
+
     #[test]
     fn the_order_of_the_file_does_not_matter(
         (profile, turned) in any_profile().prop_flat_map(|profile| {
