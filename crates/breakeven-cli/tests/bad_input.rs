@@ -21,22 +21,25 @@ const COMMANDS: [&str; 3] = [
 /// Reading the largest of these takes a tenth of it.
 const AT_ONCE: Duration = Duration::from_secs(5);
 
-/// What a command says of a file, in this process: a panic fails the test.
-#[track_caller]
-fn said(command: &str, file: &Path) -> String {
+/// How a command ends, what it prints, and how long it takes, in this process:
+/// a panic fails the test.
+fn run(command: &str, file: &Path) -> (Exit, Vec<u8>, String, Duration) {
     let words = command.split_whitespace().map(|word| match word {
         "FILE" => file.as_os_str().to_owned(),
         word => OsString::from(word),
     });
+    let args = std::iter::once("breakeven".into()).chain(words);
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let start = Instant::now();
-    let exit = breakeven_cli::run(
-        std::iter::once("breakeven".into()).chain(words),
-        &mut out,
-        &mut err,
-    );
+    let exit = breakeven_cli::run(args, &mut out, &mut err);
     let took = start.elapsed();
-    let err = String::from_utf8(err).unwrap();
+    (exit, out, String::from_utf8(err).unwrap(), took)
+}
+
+/// What a command says of a file that it refuses.
+#[track_caller]
+fn said(command: &str, file: &Path) -> String {
+    let (exit, out, err, took) = run(command, file);
     assert_eq!(exit, Exit::WrongUse, "{command}: {err}");
     assert!(took < AT_ONCE, "{command}: {took:?}");
     assert!(out.is_empty(), "{command}");
@@ -158,6 +161,27 @@ fn no_file() {
     let missing = directory.path().join("p.json");
     assert_snapshot!(refused_path(&missing, directory.path()), @"error: [dir]/p.json: cannot be opened: No such file or directory (os error 2)");
     assert_snapshot!(refused_path(directory.path(), directory.path()), @"error: [dir]: cannot be read: Is a directory (os error 21)");
+}
+
+/// Not bad, but what costs its square costs minutes here.
+#[test]
+fn many_operations_take_little_time() {
+    let directory = directory();
+    let file = directory.path().join("p.json");
+    let operation = |n| {
+        format!(
+            "{{\"name\": \"f{}\", \"size\": {n}, \"samples_ns\": [9]}}",
+            n / 2
+        )
+    };
+    let all: Vec<String> = (0..20_000).map(operation).collect();
+    fs::write(&file, operations(&all.join(",\n")) + "]}").unwrap();
+    for command in COMMANDS {
+        let (exit, out, err, took) = run(command, &file);
+        assert_eq!(exit, Exit::Done, "{command}: {err}");
+        assert!(out.len() > 100_000, "{command}");
+        assert!(took < AT_ONCE, "{command}: {took:?}");
+    }
 }
 
 /// 512 MiB of address space: the program itself takes most of it.

@@ -95,11 +95,17 @@ fn a_profile_of_nothing_is_refused_and_the_old_file_stays() {
     for format in FORMATS {
         let ended = export(&file, format).args("-o").arg(&old).run();
         let said = ended.refusal().replace(file.to_str().unwrap(), "p.json");
-        assert_eq!(
-            said,
-            "error: p.json: the profile holds no times to export: no samples, stacks or timeline; measure again and see `breakeven show` for what failed\n",
-            "{format}"
-        );
+        let what = match format {
+            "markdown" | "csv" => {
+                "the profile holds no operations to make a table of; measure again, or give \
+                 --to chrome for a timeline, --to collapsed for stacks"
+            }
+            _ => {
+                "the profile holds no times to export: no samples, stacks or timeline; measure \
+                 again and see `breakeven show` for what failed"
+            }
+        };
+        assert_eq!(said, format!("error: p.json: {what}\n"), "{format}");
         assert_eq!(fs::read_to_string(&old).unwrap(), "old", "{format}");
     }
 }

@@ -1,5 +1,7 @@
 //! Which device is fastest for an operation, and how sure that is.
 
+use std::collections::HashMap;
+
 use breakeven_profile::profile::{Operation, Profile};
 use breakeven_profile::stats::{
     Bootstrap, BootstrapMethod, bootstrap_median_ratio, log_ratio_test,
@@ -36,27 +38,33 @@ pub struct Winner {
 
 /// The winners, in the order in which the operations come.
 pub(crate) fn winners(profile: &Profile) -> Vec<Winner> {
-    let mut seen: Vec<(&str, Option<u64>)> = Vec::new();
-    let mut winners = Vec::new();
+    let mut groups: Vec<Vec<&Operation>> = Vec::new();
+    let mut group_of: HashMap<(&str, Option<u64>), usize> = HashMap::new();
     for operation in &profile.operations {
         let key = (operation.name.as_str(), operation.size);
-        if seen.contains(&key) {
-            continue;
+        let group = *group_of.entry(key).or_insert(groups.len());
+        if group == groups.len() {
+            groups.push(Vec::new());
         }
-        seen.push(key);
-        let mut devices: Vec<(f64, &Operation)> = profile
-            .operations
-            .iter()
-            .filter(|other| (other.name.as_str(), other.size) == key && other.failure.is_none())
-            // A time of zero is below the clock's resolution: nothing to compare.
-            .filter_map(|other| Some((typical_ns(other).filter(|ns| *ns > 0.0)?, other)))
-            .collect();
-        devices.sort_by(|(a, _), (b, _)| a.total_cmp(b));
-        if let [(best_ns, best), (next_ns, next), ..] = devices[..] {
-            winners.push(winner(best, next, next_ns / best_ns));
-        }
+        groups[group].push(operation);
     }
-    winners
+    groups.iter().filter_map(|group| first_of(group)).collect()
+}
+
+/// The winner among operations of one name and size; `None` where fewer than
+/// two of them have times.
+fn first_of(operations: &[&Operation]) -> Option<Winner> {
+    let mut devices: Vec<(f64, &Operation)> = operations
+        .iter()
+        .filter(|operation| operation.failure.is_none())
+        // A time of zero is below the clock's resolution: nothing to compare.
+        .filter_map(|operation| Some((typical_ns(operation).filter(|ns| *ns > 0.0)?, *operation)))
+        .collect();
+    devices.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    match devices[..] {
+        [(best_ns, best), (next_ns, next), ..] => Some(winner(best, next, next_ns / best_ns)),
+        _ => None,
+    }
 }
 
 /// How sure it is that `best` is faster than `next`, `ratio` times by their typical times.

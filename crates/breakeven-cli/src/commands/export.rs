@@ -29,6 +29,14 @@ pub(crate) fn run(args: &ExportArgs, out: &mut dyn Write) -> Result<Exit> {
         }
     }
     let profile = file::read(&args.file)?;
+    let tables = matches!(args.to, ExportFormat::Markdown | ExportFormat::Csv);
+    if tables && profile.operations.is_empty() {
+        bail!(
+            "{}: the profile holds no operations to make a table of; measure again, or give \
+             --to chrome for a timeline, --to collapsed for stacks",
+            args.file.display()
+        );
+    }
     let name = |error: anyhow::Error| match error.downcast_ref::<ExportError>() {
         Some(ExportError::Empty | ExportError::TooLong) => {
             error.context(args.file.display().to_string())
@@ -51,17 +59,14 @@ fn write(profile: Profile, format: ExportFormat, out: &mut dyn Write) -> Result<
         ExportFormat::Speedscope => export::speedscope::write(&profile, out)?,
         ExportFormat::Collapsed => export::collapsed::write(&profile, out)?,
         ExportFormat::Flamegraph => export::flamegraph::write(&profile, out)?,
-        ExportFormat::Markdown => tables(profile, Format::Markdown, out)?,
-        ExportFormat::Csv => tables(profile, Format::Csv, out)?,
+        ExportFormat::Markdown => show(profile, Format::Markdown, out)?,
+        ExportFormat::Csv => show(profile, Format::Csv, out)?,
     }
     Ok(())
 }
 
-/// What `breakeven show` prints, of a profile that has something to show.
-fn tables(profile: Profile, format: Format, out: &mut dyn Write) -> Result<()> {
-    if profile.operations.is_empty() {
-        return Err(ExportError::Empty.into());
-    }
+/// What `breakeven show` prints.
+fn show(profile: Profile, format: Format, out: &mut dyn Write) -> Result<()> {
     let report = Report::new(profile, None, Vec::new(), Vec::new());
     // Without budgets and notes nothing is said beside the tables.
     output::write(&report, format, out, &mut io::sink())

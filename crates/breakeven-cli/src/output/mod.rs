@@ -1,5 +1,6 @@
 //! A profile as text, one format per file.
 
+use std::collections::{HashMap, HashSet};
 use std::io::Write;
 
 use anyhow::Result;
@@ -37,6 +38,8 @@ pub(crate) struct Report {
     exit_of_unmatched: Exit,
     /// True where the user gave the budgets.
     budgets_given: bool,
+    /// Names of operations of which the profile has several sizes.
+    sized: HashSet<String>,
 }
 
 impl Report {
@@ -67,6 +70,7 @@ impl Report {
             unmatched,
             exit_of_unmatched,
             budgets_given,
+            sized: sized(&profile),
             overview: overview(&profile, &limits),
             profile,
             thresholds: limits.thresholds,
@@ -96,16 +100,9 @@ impl Report {
 
     /// An operation's name, with its size where the profile has several.
     fn operation(&self, name: &str, size: Option<u64>) -> String {
-        let mut others = self
-            .profile
-            .operations
-            .iter()
-            .filter(|other| other.name == name);
-        match size {
-            Some(size) if others.any(|other| other.size != Some(size)) => {
-                format!("{name} (size {size})")
-            }
-            _ => name.to_owned(),
+        match size.filter(|_| self.sized.contains(name)) {
+            Some(size) => format!("{name} (size {size})"),
+            None => name.to_owned(),
         }
     }
 
@@ -127,6 +124,15 @@ pub(crate) fn device_label(device: &str, software_gpu: bool) -> String {
     } else {
         device.to_owned()
     }
+}
+
+fn sized(profile: &Profile) -> HashSet<String> {
+    let mut first: HashMap<&str, Option<u64>> = HashMap::new();
+    let several = profile.operations.iter().filter(|operation| {
+        let size = first.entry(&operation.name).or_insert(operation.size);
+        *size != operation.size
+    });
+    several.map(|operation| operation.name.clone()).collect()
 }
 
 /// The suite's budgets: for discrete GPUs, and for the default sizes.

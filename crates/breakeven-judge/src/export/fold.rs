@@ -5,8 +5,9 @@ use std::fmt;
 
 use breakeven_profile::profile::{Operation, Profile, Run, Timeline};
 
+use super::label::Labels;
 use super::tracks::{By, Step, end_ns, tracks, walk};
-use super::{ExportError, label, sum};
+use super::{ExportError, sum};
 
 /// Frames of a path that is made from a timeline; the time of deeper calls
 /// counts for the last. Paths repeat their beginnings, so that their length
@@ -126,6 +127,7 @@ fn of_timeline(
     profile: &Profile,
     timeline: &Timeline,
 ) -> Result<BTreeMap<String, u64>, ExportError> {
+    let labels = Labels::of(profile);
     let mut paths = Paths::default();
     for track in tracks(timeline, By::Thread) {
         let mut path = String::new();
@@ -138,7 +140,7 @@ fn of_timeline(
                 }
                 open.push((path.len(), 0));
                 if open.len() <= MOST_FRAMES {
-                    let name = label::call(profile, &event.name, event.device.as_deref());
+                    let name = labels.call(&event.name, event.device.as_deref());
                     if !path.is_empty() {
                         path.push(SEPARATOR);
                     }
@@ -159,10 +161,11 @@ fn of_timeline(
 }
 
 fn of_operations(profile: &Profile) -> Result<BTreeMap<String, u64>, ExportError> {
+    let labels = Labels::of(profile);
     let mut paths = Paths::default();
     for operation in &profile.operations {
-        let device = frame(&label::device(profile, &operation.device));
-        let name = frame(&label::operation(profile, operation));
+        let device = frame(&labels.device(&operation.device));
+        let name = frame(&labels.operation(operation));
         let path = format!("{device}{SEPARATOR}{name}");
         let Shares { own, parts } = shares(operation)?;
         paths.add(&path, own)?;

@@ -1,40 +1,62 @@
 //! What devices and operations are called in an export.
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
-use breakeven_profile::profile::{Operation, Profile};
+use breakeven_profile::profile::{Gpu, Operation, Profile};
 
 /// The id of a device that an event does not name.
 pub(super) const CPU: &str = "cpu";
 
-/// The id of a device; a GPU that is a program on the CPU is always named so.
-pub(super) fn device(profile: &Profile, id: &str) -> String {
-    if profile.is_software_gpu(id) {
-        format!("{id} (software)")
-    } else {
-        id.to_owned()
-    }
+/// What a label depends on beside the thing itself, looked up once.
+pub(super) struct Labels<'a> {
+    /// Whether the GPU of an id is a program on the CPU.
+    software: HashMap<&'a str, bool>,
+    /// Names on devices of which there are operations of several sizes.
+    sized: HashSet<(&'a str, &'a str)>,
 }
 
-/// An operation's name, with its size where the profile has several of that
-/// name on that device.
-pub(super) fn operation(profile: &Profile, operation: &Operation) -> String {
-    let mut others = profile
-        .operations
-        .iter()
-        .filter(|other| (&other.name, &other.device) == (&operation.name, &operation.device));
-    match operation.size {
-        Some(size) if others.any(|other| other.size != Some(size)) => {
-            format!("{} (size {size})", operation.name)
+impl<'a> Labels<'a> {
+    pub(super) fn of(profile: &'a Profile) -> Self {
+        let mut software = HashMap::new();
+        for gpu in &profile.environment.gpus {
+            software
+                .entry(gpu.id.as_str())
+                .or_insert(Gpu::is_software(gpu));
         }
-        _ => operation.name.clone(),
+        let (mut first, mut sized) = (HashMap::new(), HashSet::new());
+        for operation in &profile.operations {
+            let name = (operation.name.as_str(), operation.device.as_str());
+            if *first.entry(name).or_insert(operation.size) != operation.size {
+                sized.insert(name);
+            }
+        }
+        Self { software, sized }
     }
-}
 
-/// A call of a timeline or a frame of a stack, with its device where that is not the CPU.
-pub(super) fn call<'a>(profile: &Profile, name: &'a str, id: Option<&str>) -> Cow<'a, str> {
-    match id.filter(|id| *id != CPU) {
-        Some(id) => Cow::Owned(format!("{name} on {}", device(profile, id))),
-        None => Cow::Borrowed(name),
+    /// The id of a device; a GPU that is a program on the CPU is always named so.
+    pub(super) fn device(&self, id: &str) -> String {
+        match self.software.get(id) {
+            Some(true) => format!("{id} (software)"),
+            _ => id.to_owned(),
+        }
+    }
+
+    /// An operation's name, with its size where there are several of that name
+    /// on that device.
+    pub(super) fn operation(&self, operation: &Operation) -> String {
+        let name = (operation.name.as_str(), operation.device.as_str());
+        match operation.size.filter(|_| self.sized.contains(&name)) {
+            Some(size) => format!("{} (size {size})", operation.name),
+            None => operation.name.clone(),
+        }
+    }
+
+    /// A call of a timeline, with its device where that is not the CPU.
+    pub(super) fn call<'n>(&self, name: &'n str, device: Option<&str>) -> Cow<'n, str> {
+        match device.filter(|id| *id != CPU) {
+            Some(id) => Cow::Owned(format!("{name} on {}", self.device(id))),
+            None => Cow::Borrowed(name),
+        }
     }
 }

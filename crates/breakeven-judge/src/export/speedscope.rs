@@ -12,8 +12,9 @@ use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 
 use super::fold::{Shares, shares};
+use super::label::Labels;
 use super::tracks::{By, Step, Track, end_ns, tracks, walk};
-use super::{ExportError, label, sum};
+use super::{ExportError, sum};
 
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
 
@@ -30,20 +31,21 @@ const UNIT: &str = "nanoseconds";
 pub fn write(profile: &Profile, out: impl Write) -> Result<(), ExportError> {
     let timeline = profile.timeline.as_ref();
     let timeline = timeline.filter(|timeline| !timeline.events.is_empty());
+    let labels = Labels::of(profile);
     let mut frames = Frames::default();
     let sampled = match timeline.is_none() && profile.stacks.is_empty() {
-        true => of_operations(profile, &mut frames)?,
+        true => of_operations(profile, &labels, &mut frames)?,
         false => of_stacks(profile, &mut frames)?,
     };
     let events = timeline.map_or(&[][..], |timeline| &timeline.events);
     for event in events {
-        frames.number(&call(profile, event));
+        frames.number(&call(&labels, event));
     }
     let evented = timeline.into_iter().flat_map(|timeline| {
         let tracks = tracks(timeline, By::Thread);
         tracks
             .into_iter()
-            .map(|track| evented(profile, timeline, track, &frames))
+            .map(|track| evented(&labels, timeline, track, &frames))
     });
     let profiles: Vec<Sheet<'_>> = evented.chain(sampled.map(Sheet::Sampled)).collect();
     if profiles.is_empty() {
@@ -109,8 +111,8 @@ impl Frames {
     }
 }
 
-fn call<'a>(profile: &Profile, event: &'a TimelineEvent) -> Cow<'a, str> {
-    label::call(profile, &event.name, event.device.as_deref())
+fn call<'a>(labels: &Labels<'_>, event: &'a TimelineEvent) -> Cow<'a, str> {
+    labels.call(&event.name, event.device.as_deref())
 }
 
 /// What speedscope calls a profile.
@@ -133,7 +135,7 @@ struct Evented<'a> {
 }
 
 fn evented<'a>(
-    profile: &'a Profile,
+    labels: &'a Labels<'a>,
     timeline: &'a Timeline,
     track: Track<'a>,
     frames: &'a Frames,
@@ -145,7 +147,7 @@ fn evented<'a>(
         start_value: calls().map(|event| event.start_ns).min().unwrap_or(0),
         end_value: calls().map(end_ns).max().unwrap_or(0),
         events: Events {
-            profile,
+            labels,
             timeline,
             track,
             frames,
@@ -155,7 +157,7 @@ fn evented<'a>(
 
 /// The events of a track, made while they are written.
 struct Events<'a> {
-    profile: &'a Profile,
+    labels: &'a Labels<'a>,
     timeline: &'a Timeline,
     track: Track<'a>,
     frames: &'a Frames,
@@ -177,7 +179,7 @@ impl Serialize for Events<'_> {
                 Step::Open(event) => ("O", event.start_ns, event),
                 Step::Close(event) => ("C", end_ns(event), event),
             };
-            let frame = self.frames.numbers[&*call(self.profile, event)];
+            let frame = self.frames.numbers[&*call(self.labels, event)];
             list.serialize_element(&Event { kind, at, frame })
         })?;
         list.end()
@@ -224,11 +226,15 @@ fn of_stacks(profile: &Profile, frames: &mut Frames) -> Result<Option<Sampled>, 
     sampled("call paths, all threads", paths)
 }
 
-fn of_operations(profile: &Profile, frames: &mut Frames) -> Result<Option<Sampled>, ExportError> {
+fn of_operations(
+    profile: &Profile,
+    labels: &Labels<'_>,
+    frames: &mut Frames,
+) -> Result<Option<Sampled>, ExportError> {
     let mut paths = Vec::new();
     for operation in &profile.operations {
-        let device = frames.number(&label::device(profile, &operation.device));
-        let name = frames.number(&label::operation(profile, operation));
+        let device = frames.number(&labels.device(&operation.device));
+        let name = frames.number(&labels.operation(operation));
         let Shares { own, parts } = shares(operation)?;
         paths.push((vec![device, name], own));
         for (part, ns) in parts {

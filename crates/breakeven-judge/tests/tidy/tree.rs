@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 /// Directories that hold nothing of the project's own.
-const SKIPPED: [&str; 2] = ["target", ".git"];
+const SKIPPED: [&str; 4] = ["target", ".git", "corpus", "artifacts"];
 
 /// What `.gitignore` keeps out of commits, by the end of the name.
 const IGNORED: [&str; 2] = [".pending-snap", ".snap.new"];

@@ -79,15 +79,15 @@ fn other_data<'a>(profile: &'a Profile, source: &'a str, dropped: Option<u64>) -
     data.text("source", source);
     let cpu = environment.cpu.as_ref();
     for (name, text) in [
-        ("generator", &profile.generator),
-        ("created", &profile.created),
-        ("os", &environment.os),
-        ("cpu", &cpu.and_then(|cpu| cpu.model.clone())),
-        ("revision", &environment.revision),
-        ("build_profile", &environment.build_profile),
+        ("generator", profile.generator.as_deref()),
+        ("created", profile.created.as_deref()),
+        ("os", environment.os.as_deref()),
+        ("cpu", cpu.and_then(|cpu| cpu.model.as_deref())),
+        ("revision", environment.revision.as_deref()),
+        ("build_profile", environment.build_profile.as_deref()),
     ] {
         if let Some(text) = text {
-            data.push(name, Value::Text(text.clone().into()));
+            data.text(name, text);
         }
     }
     if profile.interrupted {

@@ -7,7 +7,8 @@ use breakeven_profile::profile::{Operation, OperationKey, Profile, Run};
 
 use super::event::{Args, Event, Place, Trace, Value};
 use super::{ExportError, Verdict};
-use crate::export::{label, sum};
+use crate::export::label::{CPU, Labels};
+use crate::export::sum;
 
 /// What the trace says of such times.
 pub(super) const SOURCE: &str = "samples laid end to end, not real times";
@@ -28,6 +29,7 @@ pub(super) fn write(
     trace: &mut Trace<impl Write>,
 ) -> Result<(), ExportError> {
     trace.event(&Event::instant(SOURCE, Args::default()))?;
+    let labels = Labels::of(profile);
     let verdicts: HashMap<&OperationKey, &Verdict> = verdicts
         .iter()
         .map(|verdict| (&verdict.operation, verdict))
@@ -35,12 +37,12 @@ pub(super) fn write(
     let mut devices: BTreeMap<(bool, &str), Vec<&Operation>> = BTreeMap::new();
     for operation in profile.operations.iter().filter(|each| has_any(each)) {
         let device = operation.device.as_str();
-        let key = (device != label::CPU, device);
+        let key = (device != CPU, device);
         devices.entry(key).or_default().push(operation);
     }
     let mut track = devices.len();
     for (process, ((_, device), operations)) in devices.into_iter().enumerate() {
-        let name = label::device(profile, device);
+        let name = labels.device(device);
         trace.event(&Event::metadata(
             "process_name",
             Place::new(process, track),
@@ -48,7 +50,7 @@ pub(super) fn write(
         ))?;
         for operation in operations {
             let verdict = verdicts.get(&operation.key()).copied();
-            let title = label::operation(profile, operation);
+            let title = labels.operation(operation);
             let place = Place::new(process, track);
             trace.event(&Event::metadata("thread_name", place, title.clone()))?;
             trace.event(&Event::of_track(&operation.name, place, facts(operation)))?;

@@ -7,7 +7,7 @@ use breakeven_profile::profile::{Profile, Timeline};
 
 use super::event::{Args, Event, Place, Trace, Value};
 use super::{ExportError, Verdict};
-use crate::export::label;
+use crate::export::label::Labels;
 use crate::export::tracks::{By, tracks};
 
 /// Writes a process per device and a track per thread that used it.
@@ -23,6 +23,7 @@ pub(super) fn write(
         args.push("dropped_events", Value::Count(timeline.dropped));
         trace.event(&Event::instant(&name, args))?;
     }
+    let labels = Labels::of(profile);
     let verdicts = by_call(verdicts);
     let tracks = tracks(timeline, By::DeviceAndThread);
     let mut devices: Vec<&str> = tracks.iter().map(|track| track.device).collect();
@@ -33,7 +34,7 @@ pub(super) fn write(
         process += usize::from(is_new && index > 0);
         let place = Place::new(process, devices.len() + index);
         if is_new {
-            let name = label::device(profile, track.device);
+            let name = labels.device(track.device);
             trace.event(&Event::metadata("process_name", place, name))?;
         }
         let name = track.name(timeline);
