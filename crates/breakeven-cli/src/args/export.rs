@@ -13,6 +13,11 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) to: ExportFormat,
 
+    /// Baseline whose comparison with the profile is written onto its calls
+    /// (--to chrome only)
+    #[arg(long, value_name = "BASELINE")]
+    pub(crate) compare: Option<PathBuf>,
+
     /// File to write; it is replaced in one step [default: -, the standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

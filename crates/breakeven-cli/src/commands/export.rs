@@ -3,8 +3,12 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
+use std::slice;
 
 use anyhow::{Result, bail};
+use breakeven_judge::compare;
+use breakeven_judge::compare::Options;
+use breakeven_judge::export::chrome::Verdict;
 use breakeven_judge::export::{self, ExportError};
 use breakeven_profile::file;
 use breakeven_profile::profile::Profile;
@@ -18,6 +22,9 @@ pub(crate) fn run(args: &ExportArgs, out: &mut dyn Write) -> Result<Exit> {
         .output
         .as_deref()
         .filter(|path| *path != Path::new("-"));
+    if args.compare.is_some() && args.to != ExportFormat::Chrome {
+        bail!("--compare has a place in --to chrome only; breakeven compare prints verdicts");
+    }
     if let Some(path) = target {
         file::check_writable(path)?;
         let itself = fs::canonicalize(path).ok();
@@ -37,6 +44,10 @@ pub(crate) fn run(args: &ExportArgs, out: &mut dyn Write) -> Result<Exit> {
             args.file.display()
         );
     }
+    let verdicts = match &args.compare {
+        None => Vec::new(),
+        Some(baseline) => verdicts(baseline, &profile)?,
+    };
     let name = |error: anyhow::Error| match error.downcast_ref::<ExportError>() {
         Some(ExportError::Empty | ExportError::TooLong) => {
             error.context(args.file.display().to_string())
@@ -47,15 +58,34 @@ pub(crate) fn run(args: &ExportArgs, out: &mut dyn Write) -> Result<Exit> {
         },
     };
     match target {
-        Some(path) => file::replace(path, |file| write(profile, args.to, file).map_err(name))?,
-        None => write(profile, args.to, out).map_err(name)?,
+        Some(path) => file::replace(path, |file| {
+            write(profile, args.to, &verdicts, file).map_err(name)
+        })?,
+        None => write(profile, args.to, &verdicts, out).map_err(name)?,
     }
     Ok(Exit::Done)
 }
 
-fn write(profile: Profile, format: ExportFormat, out: &mut dyn Write) -> Result<()> {
+/// What a comparison with the defaults says of the profile's operations.
+fn verdicts(baseline: &Path, profile: &Profile) -> Result<Vec<Verdict>> {
+    let baseline = file::read(baseline)?;
+    let options = Options::default();
+    let comparison = compare(
+        slice::from_ref(&baseline),
+        slice::from_ref(profile),
+        &options,
+    )?;
+    Ok(comparison.operations.iter().map(Verdict::from).collect())
+}
+
+fn write(
+    profile: Profile,
+    format: ExportFormat,
+    verdicts: &[Verdict],
+    out: &mut dyn Write,
+) -> Result<()> {
     match format {
-        ExportFormat::Chrome => export::chrome::write(&profile, &[], out)?,
+        ExportFormat::Chrome => export::chrome::write(&profile, verdicts, out)?,
         ExportFormat::Speedscope => export::speedscope::write(&profile, out)?,
         ExportFormat::Collapsed => export::collapsed::write(&profile, out)?,
         ExportFormat::Flamegraph => export::flamegraph::write(&profile, out)?,

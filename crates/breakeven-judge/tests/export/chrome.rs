@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use breakeven_judge::export::chrome::{Direction, Verdict, write};
+use breakeven_judge::ChangeType;
+use breakeven_judge::export::chrome::{Verdict, write};
 use breakeven_profile::profile::{OperationKey, Profile};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -84,24 +85,23 @@ fn samples_end_to_end() {
     assert_snapshot!(text);
 }
 
-fn verdict(size: u64, verdict: &str, change: f64, direction: Direction) -> Verdict {
+fn verdict(size: u64, change_type: ChangeType, change: f64) -> Verdict {
     Verdict {
         operation: OperationKey {
             name: "conv2d".to_owned(),
             device: "cpu".to_owned(),
             size: Some(size),
         },
-        verdict: verdict.to_owned(),
+        change_type,
         change_percent: Some(change),
-        direction,
     }
 }
 
 #[test]
 fn verdicts_are_on_the_calls_and_in_one_event() {
     let verdicts = [
-        verdict(64, "REGRESSION", 12.34, Direction::Worse),
-        verdict(256, "NO_CHANGE", f64::NAN, Direction::Neither),
+        verdict(64, ChangeType::Regression, 12.34),
+        verdict(256, ChangeType::NoChange, f64::NAN),
     ];
     let events = checked(&trace(&operations(), &verdicts));
     let comparison = events.iter().find(|event| event["name"] == "comparison");
@@ -133,7 +133,7 @@ fn a_call_of_a_timeline_has_a_verdict_where_it_can_be_told() {
     timeline.events[0]
         .attributes
         .insert("verdict".to_owned(), json!("theirs"));
-    let one = [verdict(64, "IMPROVEMENT", -9.0, Direction::Better)];
+    let one = [verdict(64, ChangeType::Improvement, -9.0)];
     let events = checked(&trace(&profile, &one));
     let call = calls(&events)
         .find(|event| event["name"] == "conv2d")
@@ -144,10 +144,7 @@ fn a_call_of_a_timeline_has_a_verdict_where_it_can_be_told() {
     );
     assert_eq!(call["cname"], "good");
     // Of two sizes nobody knows which one the call was of.
-    let two = [
-        one[0].clone(),
-        verdict(256, "NO_CHANGE", 0.0, Direction::Neither),
-    ];
+    let two = [one[0].clone(), verdict(256, ChangeType::NoChange, 0.0)];
     let events = checked(&trace(&profile, &two));
     let call = calls(&events)
         .find(|event| event["name"] == "conv2d")

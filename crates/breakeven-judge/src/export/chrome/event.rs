@@ -8,7 +8,8 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::ser::{CompactFormatter, Formatter};
 
-use super::{Direction, ExportError, Verdict};
+use super::{ExportError, Verdict};
+use crate::compare::ChangeType;
 
 /// An event; the names of the fields are those of the format.
 #[derive(Serialize)]
@@ -62,15 +63,16 @@ impl<'a> Event<'a> {
         let mut args = Args::default();
         let mut cname = None;
         if let Some(verdict) = verdict {
-            args.text("verdict", &verdict.verdict);
+            let kind = verdict.change_type.to_string();
+            args.push("verdict", Value::Text(kind.into()));
             if let Some(percent) = verdict.change_percent.filter(|percent| percent.is_finite()) {
                 args.push("change_percent", Value::Number(percent));
             }
             // Two of the colours that the format has names for.
-            cname = match verdict.direction {
-                Direction::Worse => Some("terrible"),
-                Direction::Better => Some("good"),
-                Direction::Neither => None,
+            cname = match verdict.change_type {
+                ChangeType::Regression => Some("terrible"),
+                ChangeType::Improvement => Some("good"),
+                _ => None,
             };
         }
         Self {

@@ -16,6 +16,7 @@ mod samples;
 mod timeline;
 
 use super::ExportError;
+use crate::compare::{ChangeType, OperationComparison};
 use event::{Args, Event, Trace, Value};
 
 /// What a comparison found of an operation, to be shown on its calls.
@@ -23,23 +24,24 @@ use event::{Args, Event, Trace, Value};
 pub struct Verdict {
     /// The operation.
     pub operation: OperationKey,
-    /// The verdict in a word: `REGRESSION`.
-    pub verdict: String,
+    /// The verdict on it.
+    pub change_type: ChangeType,
     /// Change of its time against the baseline, percent.
     pub change_percent: Option<f64>,
-    /// Which way it went, for the colour.
-    pub direction: Direction,
 }
 
-/// Which way an operation went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// It became faster.
-    Better,
-    /// It became slower.
-    Worse,
-    /// Neither, or nobody knows.
-    Neither,
+impl From<&OperationComparison> for Verdict {
+    fn from(row: &OperationComparison) -> Self {
+        Self {
+            operation: OperationKey {
+                name: row.operation.clone(),
+                device: row.device.clone(),
+                size: row.size,
+            },
+            change_type: row.change_type,
+            change_percent: row.change_percent,
+        }
+    }
 }
 
 /// Writes the profile as a trace, with the verdicts of a comparison where there
@@ -104,7 +106,7 @@ fn comparison(verdicts: &[Verdict]) -> Event<'_> {
     let mut args = Args::default();
     let worse = verdicts
         .iter()
-        .filter(|verdict| verdict.direction == Direction::Worse);
+        .filter(|verdict| verdict.change_type == ChangeType::Regression);
     args.push("worse", Value::Count(worse.count() as u64));
     for verdict in verdicts {
         let change = match verdict.change_percent {
@@ -113,7 +115,7 @@ fn comparison(verdicts: &[Verdict]) -> Event<'_> {
         };
         args.push(
             verdict.operation.to_string(),
-            Value::Text(format!("{}{change}", verdict.verdict).into()),
+            Value::Text(format!("{}{change}", verdict.change_type).into()),
         );
     }
     Event::instant("comparison", args)
