@@ -23,4 +23,5 @@ pub mod recorder;
 pub mod stats;
 pub mod unit;
 
+pub use breakeven_macros::profile;
 pub use recorder::{Profiler, get_profiler};

@@ -64,8 +64,8 @@ impl Pool {
 
     /// A buffer for this thread; one that a thread of the same name left, where there is one.
     pub(super) fn take(&mut self, thread: &str) -> &'static Buffer {
-        let same = |buffer: &&Buffer| *lock(&buffer.thread) == thread;
-        let last = self.free.iter().rposition(|buffer| same(&buffer));
+        let same = |buffer: &&'static Buffer| *lock(&buffer.thread) == thread;
+        let last = self.free.iter().rposition(same);
         let found = match last {
             Some(at) => Some(self.free.swap_remove(at)),
             None => self.free.pop(),

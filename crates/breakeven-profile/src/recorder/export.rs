@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use super::buffer::{Buffer, lock, pool};
 use super::clock::Instant;
-use super::node::Reading;
+use super::reading::Reading;
 use super::site::{OVERFLOW, Site};
 use super::tree::Place;
 use super::{clock, cost, local, merge};

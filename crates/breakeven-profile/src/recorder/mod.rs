@@ -22,16 +22,22 @@
 mod allocator;
 mod buffer;
 mod cache;
+mod call;
 mod clock;
 mod cost;
 mod export;
 mod field;
+mod future;
 mod guard;
+#[cfg(feature = "tracing")]
+mod layer;
 mod local;
 mod memory;
 mod merge;
 mod node;
+mod parts;
 mod profiler;
+mod reading;
 mod reservoir;
 mod scope;
 mod site;
@@ -45,7 +51,10 @@ pub use allocator::TrackingAllocator;
 pub use clock::{Clock, Instant};
 pub use export::Losses;
 pub use field::{Count, Value};
+pub use future::{AsyncCall, Recorded};
 pub use guard::Guard;
+#[cfg(feature = "tracing")]
+pub use layer::TracingLayer;
 pub use profiler::{ExportError, Profiler, get_profiler};
 pub use site::Site;
 pub use switch::is_on;
