@@ -119,3 +119,20 @@ impl Buffer {
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_that_end_leave_their_buffer_to_the_next() {
+        let before = pool().buffers.len();
+        for _ in 0..1_000 {
+            let recorded = std::thread::spawn(|| drop(crate::scope!("one of a thousand threads")));
+            recorded.join().unwrap();
+        }
+        // Tests beside this one may have threads of their own.
+        let more = pool().buffers.len() - before;
+        assert!(more < 50, "{more} buffers more");
+    }
+}

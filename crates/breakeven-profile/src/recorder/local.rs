@@ -37,7 +37,7 @@ pub(super) struct Local {
     /// Time of the recorded calls inside the innermost open call, ticks.
     pub(super) children: Cell<u64>,
     pub(super) timeline: Cell<&'static [Slot]>,
-    /// Held while the slow path runs: an allocator that records must not come in again.
+    /// True while the thread holds a lock: an allocator that records must not come in again.
     pub(super) busy: Cell<bool>,
     pub(super) random: Random,
     pub(super) cache: Cache,
@@ -181,6 +181,17 @@ pub(super) fn close(open: &Open) {
 /// Calls that were not recorded because their thread was ending.
 pub(super) fn late() -> u64 {
     LATE.load(Ordering::Relaxed)
+}
+
+/// Runs `with` while this thread begins no step of its own: what it locks, a
+/// step would wait for.
+pub(super) fn quiet<R>(with: impl FnOnce() -> R) -> R {
+    LOCAL.with(|local| {
+        let busy = local.busy.replace(true);
+        let result = with();
+        local.busy.set(busy);
+        result
+    })
 }
 
 /// Runs `of` as if no call were open on this thread.
