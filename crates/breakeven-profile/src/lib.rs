@@ -1,6 +1,6 @@
 //! What a program embeds to be measured, and what judges it reads: the data of a
-//! [`profile`], its [`file`](mod@file), the [`stats`] that every verdict asks, and the
-//! clock of the [`recorder`].
+//! [`profile`](mod@profile), its [`file`](mod@file), the [`stats`] that every verdict
+//! asks, and the [`recorder`] that a program measures itself with.
 //!
 //! ```
 //! use breakeven_profile::file;
@@ -23,4 +23,5 @@ pub mod recorder;
 pub mod stats;
 pub mod unit;
 
+pub use breakeven_macros::profile;
 pub use recorder::{Profiler, get_profiler};

@@ -6,7 +6,7 @@ use std::ptr;
 
 use super::node::Node;
 use super::site::Site;
-use super::tree::Edge;
+use super::tree::{Edge, End};
 
 /// Pairs of steps; a power of two.
 const PAIRS: usize = 64;
@@ -29,19 +29,21 @@ impl Cache {
         }
     }
 
-    /// The step from `parent` along `site`.
-    #[inline]
-    pub(super) fn step(&self, parent: &'static Node, site: &'static Site) -> Option<Edge> {
-        let edge = self.pair(parent, site)[0].get();
-        edge.filter(|edge| edge.is(parent, site))
+    /// Where the step from `parent` along `site` leads.
+    #[inline(always)]
+    pub(super) fn step(&self, parent: &'static Node, site: &'static Site) -> Option<End> {
+        match self.pair(parent, site)[0].get() {
+            Some(edge) if edge.is(parent, site) => Some(edge.end),
+            _ => None,
+        }
     }
 
     /// The same, where another step was taken meanwhile; it is the later one now.
-    pub(super) fn older_step(&self, parent: &'static Node, site: &'static Site) -> Option<Edge> {
+    pub(super) fn older_step(&self, parent: &'static Node, site: &'static Site) -> Option<End> {
         let pair = self.pair(parent, site);
         let edge = pair[1].get().filter(|edge| edge.is(parent, site))?;
         pair[0].swap(&pair[1]);
-        Some(edge)
+        Some(edge.end)
     }
 
     pub(super) fn add_step(&self, edge: Edge) {

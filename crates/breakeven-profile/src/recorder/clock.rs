@@ -23,6 +23,11 @@ impl Instant {
         self.0.saturating_sub(start.0)
     }
 
+    /// The reading so many ticks later.
+    pub(super) fn after(self, ticks: u64) -> Self {
+        Self(self.0.saturating_add(ticks))
+    }
+
     /// The reading itself, ticks.
     pub(super) fn ticks(self) -> u64 {
         self.0

@@ -7,7 +7,7 @@ use super::clock;
 use super::local::{self, Local};
 use super::node::{Node, ROOT};
 use super::site::Site;
-use super::tree::Edge;
+use super::tree::{Edge, End};
 use crate::profile::RecorderCost;
 
 /// Blocks of calls; the least of them is taken, as what others do adds to it.
@@ -32,8 +32,10 @@ fn measure_on(local: &Local) -> RecorderCost {
     local.cache.add_step(Edge {
         parent: &ROOT,
         site: &SITE,
-        node: &NODE,
-        family: &NODE,
+        end: End {
+            node: &NODE,
+            family: &NODE,
+        },
     });
     let clock = clock();
     let mut cost = RecorderCost {

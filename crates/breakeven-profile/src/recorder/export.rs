@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use super::buffer::{Buffer, lock, pool};
 use super::clock::Instant;
-use super::node::Reading;
+use super::reading::Reading;
 use super::site::{OVERFLOW, Site};
 use super::tree::Place;
 use super::{clock, cost, local, merge};
@@ -40,10 +40,10 @@ struct Lane {
 }
 
 /// All lanes of the recording that is going on, and when it began.
-fn lanes(with_timeline: bool) -> (Vec<Lane>, Instant, SystemTime) {
+fn lanes() -> (Vec<Lane>, SystemTime) {
     let mut pool = pool();
     let (began, at) = pool.began();
-    let with_timeline = with_timeline && pool.timeline > 0;
+    let with_timeline = pool.timeline > 0;
     let lane = |buffer: &'static Buffer| {
         let nodes = buffer.places().into_iter();
         let nodes = nodes.map(|place| (place, place.node.read())).collect();
@@ -58,7 +58,7 @@ fn lanes(with_timeline: bool) -> (Vec<Lane>, Instant, SystemTime) {
         }
         lane
     };
-    (pool.in_use().map(lane).collect(), began, at)
+    (pool.in_use().map(lane).collect(), at)
 }
 
 fn timeline_of(buffer: &Buffer, began: Instant) -> Timeline {
@@ -87,7 +87,7 @@ fn timeline_of(buffer: &Buffer, began: Instant) -> Timeline {
 /// The recording as a profile.
 pub(super) fn profile() -> Profile {
     let environment = environment();
-    let (lanes, _, at) = lanes(true);
+    let (lanes, at) = local::quiet(lanes);
     let (operations, stacks) = (operations(&lanes), stacks(&lanes));
     Profile {
         created: Some(humantime::format_rfc3339_seconds(at).to_string()),
@@ -101,7 +101,7 @@ pub(super) fn profile() -> Profile {
 }
 
 pub(super) fn losses() -> Losses {
-    let (lanes, ..) = lanes(true);
+    let (lanes, _) = local::quiet(lanes);
     let nodes = lanes.iter().flat_map(|lane| &lane.nodes);
     let overflowed = nodes.filter(|(place, _)| ptr::eq(place.operation, &OVERFLOW));
     Losses {

@@ -68,7 +68,7 @@ impl From<String> for Value<'_> {
 }
 
 impl Value<'_> {
-    fn into_owned(self) -> Value<'static> {
+    pub(super) fn into_owned(self) -> Value<'static> {
         match self {
             Self::Bool(value) => Value::Bool(value),
             Self::Int(value) => Value::Int(value),

@@ -2,10 +2,12 @@
 
 use std::marker::PhantomData;
 
+use super::call::Open;
 use super::field::{Count, Value};
-use super::local::{self, Open};
+use super::local;
 use super::node::{Figure, Node};
 use super::site::Site;
+use super::switch;
 
 /// Records the time until it is dropped, also when that is a panic's doing.
 ///
@@ -23,9 +25,19 @@ pub struct Guard {
 
 impl Guard {
     /// Begins a call; what [`scope!`](crate::scope) without fields does.
-    #[inline]
+    #[inline(always)]
     pub fn enter(site: &'static Site) -> Self {
-        Self::of(local::open(site))
+        match switch::state() {
+            Some(state) => Self::enter_in(state, site),
+            None => Self::off(),
+        }
+    }
+
+    /// Not inlined, so that a guard adds little to the code around it. Returns
+    /// the guard itself, so that it is made where it stays.
+    #[inline(never)]
+    fn enter_in(state: u32, site: &'static Site) -> Self {
+        Self::of(local::open_in(state, site))
     }
 
     /// Begins a call of the operation that `site` names, on that device, of that size.
@@ -40,12 +52,12 @@ impl Guard {
     }
 
     /// Records nothing.
-    #[inline]
+    #[inline(always)]
     pub fn off() -> Self {
         Self::of(None)
     }
 
-    #[inline]
+    #[inline(always)]
     fn of(open: Option<Open>) -> Self {
         Self {
             open,
@@ -55,11 +67,10 @@ impl Guard {
 
     /// Has the call's time begin now: what came before was telling its fields.
     #[inline]
-    pub fn start(mut self) -> Self {
+    pub fn start(&mut self) {
         if let Some(open) = &mut self.open {
             open.start_now();
         }
-        self
     }
 
     /// True where the call is being recorded.

@@ -1,4 +1,4 @@
-//! What a thread knows of itself while it records: the hot path.
+//! What a thread knows of itself while it records.
 
 use std::cell::Cell;
 use std::ptr;
@@ -7,13 +7,15 @@ use std::thread;
 
 use super::buffer::{Buffer, pool};
 use super::cache::{self, Cache};
+use super::call::Open;
 use super::clock::Instant;
-use super::node::{Call, Node, ROOT};
+use super::node::{Node, ROOT};
+use super::parts::Whole;
 use super::reservoir::Random;
 use super::site::{self, Site};
-use super::timeline::{Event, Slot};
-use super::tree::Edge;
-use super::{clock, memory, switch};
+use super::timeline::Slot;
+use super::tree::End;
+use super::{clock, switch};
 
 /// Calls in threads that had given their buffer back already.
 static LATE: AtomicU64 = AtomicU64::new(0);
@@ -22,21 +24,21 @@ static LATE: AtomicU64 = AtomicU64::new(0);
 /// to its last and costs no check.
 pub(super) struct Local {
     /// What the switch said when the thread last looked; 0: it has not.
-    state: Cell<u32>,
-    buffer: Cell<Option<&'static Buffer>>,
+    pub(super) state: Cell<u32>,
+    pub(super) buffer: Cell<Option<&'static Buffer>>,
     /// The innermost open call.
-    current: Cell<&'static Node>,
+    pub(super) current: Cell<&'static Node>,
     /// Its serial number; 0 outside all calls.
-    top: Cell<u64>,
+    pub(super) top: Cell<u64>,
     /// Calls that were opened, which is the latest serial number.
-    opened: Cell<u64>,
+    pub(super) opened: Cell<u64>,
     /// Calls up to this one are no longer recorded.
-    forgotten: Cell<u64>,
+    pub(super) forgotten: Cell<u64>,
     /// Time of the recorded calls inside the innermost open call, ticks.
-    children: Cell<u64>,
-    timeline: Cell<&'static [Slot]>,
-    /// Held while the slow path runs: an allocator that records must not come in again.
-    busy: Cell<bool>,
+    pub(super) children: Cell<u64>,
+    pub(super) timeline: Cell<&'static [Slot]>,
+    /// True while the thread holds a lock: an allocator that records must not come in again.
+    pub(super) busy: Cell<bool>,
     pub(super) random: Random,
     pub(super) cache: Cache,
 }
@@ -57,34 +59,26 @@ thread_local! {
     } };
 
     /// Gives the buffer back when the thread ends.
-    static END: End = const { End };
+    static ENDING: Ending = const { Ending };
 }
 
-struct End;
+struct Ending;
 
-impl Drop for End {
+impl Drop for Ending {
     fn drop(&mut self) {
         LOCAL.with(Local::detach);
     }
 }
 
-/// A call that has begun, on the thread that it belongs to.
-#[derive(Debug)]
-pub(super) struct Open {
-    edge: Edge,
-    serial: u64,
-    /// Serial number of the call around it.
-    above: u64,
-    /// Time of the recorded calls in the call around it, before this one.
-    children: u64,
-    memory: Option<memory::Mark>,
-    start: Instant,
-}
-
-/// Begins a call, but for the clock.
-#[inline]
+/// Begins a call.
 pub(super) fn open(site: &'static Site) -> Option<Open> {
     let state = switch::state()?;
+    open_in(state, site)
+}
+
+/// Begins a call, where the switch says `state`.
+#[inline(always)]
+pub(super) fn open_in(state: u32, site: &'static Site) -> Option<Open> {
     LOCAL.with(|local| {
         if local.state.get() != state && !local.attach() {
             return None;
@@ -101,25 +95,85 @@ pub(super) fn open_on(
     size: Option<u64>,
 ) -> Option<Open> {
     switch::state()?;
-    let place = ptr::from_ref(site).addr() as u64;
-    LOCAL.with(|local| open(local.operation(place, site.name, device, size)?))
+    open(site_on(site, device, size)?)
 }
 
 /// Begins a call of an operation whose name is known at run time only.
 pub(super) fn open_named(name: &str) -> Option<Open> {
     switch::state()?;
-    LOCAL.with(|local| open(local.operation(cache::hash_of(name), name, None, None)?))
+    open(site_named(name, None, None)?)
+}
+
+/// The site of what `site` names, on that device and of that size.
+#[inline]
+pub(super) fn site_on(
+    site: &'static Site,
+    device: Option<&str>,
+    size: Option<u64>,
+) -> Option<&'static Site> {
+    let place = ptr::from_ref(site).addr() as u64;
+    LOCAL.with(|local| local.operation(place, site.name, device, size))
+}
+
+/// The site of an operation whose name is known at run time only.
+pub(super) fn site_named(
+    name: &str,
+    device: Option<&str>,
+    size: Option<u64>,
+) -> Option<&'static Site> {
+    LOCAL.with(|local| local.operation(cache::hash_of(name), name, device, size))
+}
+
+/// The recording that this thread records into; 0 where it records nothing.
+pub(super) fn generation() -> u32 {
+    LOCAL.with(|local| {
+        let buffer = local.buffer.get();
+        buffer.map_or(0, |buffer| buffer.generation.load(Ordering::Relaxed))
+    })
+}
+
+/// Ends a part of a call. Its time and its end, unless it is no longer recorded.
+pub(super) fn close_part(open: &Open) -> Option<(u64, Instant)> {
+    let call = LOCAL.with(|local| local.close_part(open))?;
+    Some((call.ticks, open.start().after(call.ticks)))
+}
+
+/// Ends a call without recording it.
+pub(super) fn abandon(open: &Open) {
+    LOCAL.with(|local| {
+        if local.top.get() == open.serial {
+            local.leave(open, 0);
+        }
+    });
+}
+
+/// Records a call whose parts were recorded as they passed, where the thread
+/// is now, unless the recording that it began in is over.
+pub(super) fn record_whole(site: &'static Site, whole: &Whole<'_>) {
+    let Some(state) = switch::state() else { return };
+    LOCAL.with(|local| {
+        if local.state.get() != state && !local.attach() || generation() != whole.generation {
+            return;
+        }
+        let parent = local.current.get();
+        let end = local.cache.step(parent, site);
+        if let Some(End { node, .. }) = end.or_else(|| local.step(parent, site)) {
+            let (ticks, polled) = (whole.ticks, whole.polled);
+            node.record_whole(ticks, polled, whole.cancelled, &local.random);
+            whole.tell(node);
+        }
+    });
 }
 
 /// Where to tell what the call is; `None` where it is no longer recorded.
 #[inline]
 pub(super) fn node_of(open: &Open) -> Option<&'static Node> {
     let recorded = LOCAL.with(|local| open.serial > local.forgotten.get());
-    recorded.then_some(open.edge.node)
+    recorded.then_some(open.end.node)
 }
 
 /// Ends a call.
-#[inline]
+#[inline(never)]
 pub(super) fn close(open: &Open) {
     LOCAL.with(|local| local.close(open));
 }
@@ -127,6 +181,17 @@ pub(super) fn close(open: &Open) {
 /// Calls that were not recorded because their thread was ending.
 pub(super) fn late() -> u64 {
     LATE.load(Ordering::Relaxed)
+}
+
+/// Runs `with` while this thread begins no step of its own: what it locks, a
+/// step would wait for.
+pub(super) fn quiet<R>(with: impl FnOnce() -> R) -> R {
+    LOCAL.with(|local| {
+        let busy = local.busy.replace(true);
+        let result = with();
+        local.busy.set(busy);
+        result
+    })
 }
 
 /// Runs `of` as if no call were open on this thread.
@@ -146,54 +211,18 @@ pub(super) fn outside<R>(of: impl FnOnce(&Local) -> R) -> R {
     })
 }
 
-impl Open {
-    /// Begins the call's time anew.
-    #[inline]
-    pub(super) fn start_now(&mut self) {
-        self.start = clock().now();
-    }
-}
-
 impl Local {
-    /// Begins a call of `site` inside the innermost open one.
-    #[inline]
-    pub(super) fn open(&self, site: &'static Site) -> Option<Open> {
-        let edge = self.edge(site)?;
-        let serial = self.opened.get() + 1;
-        self.opened.set(serial);
-        self.current.set(edge.node);
-        if edge.family.open.load(Ordering::Relaxed) == 0 {
-            edge.family.open.store(serial, Ordering::Relaxed);
-        }
-        Some(Open {
-            edge,
-            serial,
-            above: self.top.replace(serial),
-            children: self.children.replace(0),
-            memory: memory::mark(),
-            start: clock().now(),
-        })
-    }
-
-    #[inline]
-    fn edge(&self, site: &'static Site) -> Option<Edge> {
-        let parent = self.current.get();
-        match self.cache.step(parent, site) {
-            Some(edge) => Some(edge),
-            None => self.step(parent, site),
-        }
-    }
-
     /// A step that the thread has not at hand.
     #[cold]
-    fn step(&self, parent: &'static Node, site: &'static Site) -> Option<Edge> {
-        if let Some(edge) = self.cache.older_step(parent, site) {
-            return Some(edge);
+    #[inline(never)]
+    pub(super) fn step(&self, parent: &'static Node, site: &'static Site) -> Option<End> {
+        if let Some(end) = self.cache.older_step(parent, site) {
+            return Some(end);
         }
         let buffer = self.buffer.get()?;
         let edge = self.once(|| buffer.tree().step(parent, site))?;
         self.cache.add_step(edge);
-        Some(edge)
+        Some(edge.end)
     }
 
     /// The site of an operation that is known at run time only. `place` is a
@@ -241,7 +270,7 @@ impl Local {
         let Some(state) = pool.switch.publish() else {
             return false;
         };
-        if END.try_with(|_| ()).is_err() {
+        if ENDING.try_with(|_| ()).is_err() {
             LATE.fetch_add(1, Ordering::Relaxed);
             return false;
         }
@@ -285,91 +314,5 @@ impl Local {
             .for_each(|place| place.node.open.store(0, Ordering::Relaxed));
         self.forget();
         pool().give_back(buffer);
-    }
-
-    /// Ends a call.
-    #[inline]
-    pub(super) fn close(&self, open: &Open) {
-        if let Some(call) = self.leave(open) {
-            open.edge.node.record(call, &self.random);
-        }
-    }
-
-    /// Leaves the call now. What it took, unless it is no longer to be recorded.
-    #[inline]
-    fn leave(&self, open: &Open) -> Option<Call> {
-        let ticks = clock().now().ticks_since(open.start);
-        let held = open.memory.map(memory::held_since);
-        if self.top.get() != open.serial {
-            return self.leave_misnested(open, ticks, held);
-        }
-        if let Some(held) = held {
-            open.edge.node.tell_memory(held);
-        }
-        let timeline = self.timeline.get();
-        if !timeline.is_empty() {
-            self.note(open, ticks, timeline);
-        }
-        self.top.set(open.above);
-        self.current.set(open.edge.parent);
-        let children = self.children.replace(open.children.wrapping_add(ticks));
-        Some(self.call(open, ticks, children))
-    }
-
-    #[inline]
-    fn call(&self, open: &Open, ticks: u64, children: u64) -> Call {
-        let outermost = &open.edge.family.open;
-        let folded = outermost.load(Ordering::Relaxed) != open.serial;
-        if !folded {
-            outermost.store(0, Ordering::Relaxed);
-        }
-        Call {
-            ticks,
-            children,
-            nested: self.opened.get().wrapping_sub(open.serial),
-            folded,
-        }
-    }
-
-    /// Leaves a call that is not the innermost one. Calls inside it that are
-    /// still open, or whose guards never were dropped, end with it; when those
-    /// are dropped after all, they change no path any more.
-    #[cold]
-    fn leave_misnested(&self, open: &Open, ticks: u64, held: Option<u64>) -> Option<Call> {
-        let buffer = self.buffer.get()?;
-        if open.serial <= self.forgotten.get() {
-            return None;
-        }
-        if let Some(held) = held {
-            open.edge.node.tell_memory(held);
-        }
-        let misnested = buffer.misnested.load(Ordering::Relaxed);
-        buffer.misnested.store(misnested + 1, Ordering::Relaxed);
-        let tree = buffer.tree();
-        let since = open.edge.family.open.load(Ordering::Relaxed);
-        let is_open = (1..=open.serial).contains(&since) && self.top.get() > open.serial;
-        if !is_open || !tree.is_around(open.edge.node, self.current.get()) {
-            return Some(self.call(open, ticks, 0));
-        }
-        let inside = tree.path(self.current.get());
-        for place in inside.take_while(|place| !ptr::eq(place.node, open.edge.node)) {
-            place.family.open.store(0, Ordering::Relaxed);
-        }
-        self.top.set(open.above);
-        self.current.set(open.edge.parent);
-        let children = self.children.replace(open.children.wrapping_add(ticks));
-        Some(self.call(open, ticks, children.min(ticks)))
-    }
-
-    #[cold]
-    fn note(&self, open: &Open, ticks: u64, timeline: &'static [Slot]) {
-        if let Some(buffer) = self.buffer.get() {
-            let event = Event {
-                node: open.edge.node.id,
-                start: open.start.ticks(),
-                ticks,
-            };
-            buffer.ring.push(timeline, event);
-        }
     }
 }

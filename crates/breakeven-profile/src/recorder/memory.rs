@@ -1,7 +1,7 @@
 //! The memory that a thread holds, where an allocator counts it.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 /// True once a counting allocator has allocated.
 static COUNTED: AtomicBool = AtomicBool::new(false);
@@ -18,33 +18,78 @@ thread_local! {
     static HELD: Held = const { Held { now: Cell::new(0), most: Cell::new(0) } };
 }
 
-/// What a thread held when a call began.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Mark {
-    now: i64,
-    most: i64,
+/// True where an allocator counts.
+#[inline(always)]
+pub(super) fn is_counted() -> bool {
+    COUNTED.load(Ordering::Relaxed)
 }
 
-/// Marks the beginning of a call; `None` where nothing counts.
-#[inline]
-pub(super) fn mark() -> Option<Mark> {
-    if !COUNTED.load(Ordering::Relaxed) {
-        return None;
+/// The most memory that the calls of a node held, bytes. Of one call at a time,
+/// written by one thread.
+#[derive(Debug)]
+pub(super) struct Memory {
+    most: AtomicU64,
+    /// What the thread held when the open call began, and the most until then
+    /// since the call around it began.
+    before: AtomicI64,
+    most_before: AtomicI64,
+}
+
+/// No call is open, or counting began after it did.
+const NOT_OPEN: i64 = i64::MIN;
+
+impl Memory {
+    pub(super) const fn new() -> Self {
+        Self {
+            most: AtomicU64::new(0),
+            before: AtomicI64::new(NOT_OPEN),
+            most_before: AtomicI64::new(0),
+        }
     }
-    Some(HELD.with(|held| {
-        let now = held.now.get();
-        let most = held.most.replace(now);
-        Mark { now, most }
-    }))
-}
 
-/// The most that the thread held since the mark beyond what it held then, bytes.
-pub(super) fn held_since(mark: Mark) -> u64 {
-    HELD.with(|held| {
-        let most = held.most.get();
-        held.most.set(most.max(mark.most));
-        u64::try_from(most.saturating_sub(mark.now)).unwrap_or(0)
-    })
+    /// Begins a call.
+    pub(super) fn begin(&self) {
+        HELD.with(|held| {
+            let now = held.now.get();
+            self.before.store(now, Ordering::Relaxed);
+            self.most_before
+                .store(held.most.replace(now), Ordering::Relaxed);
+        });
+    }
+
+    /// Ends it, and notes the most that the thread held meanwhile beyond what it
+    /// held before.
+    pub(super) fn end(&self) {
+        let before = self.before.load(Ordering::Relaxed);
+        if before == NOT_OPEN {
+            return;
+        }
+        self.before.store(NOT_OPEN, Ordering::Relaxed);
+        let held = HELD.with(|held| {
+            let most = held.most.get();
+            held.most
+                .set(most.max(self.most_before.load(Ordering::Relaxed)));
+            most.saturating_sub(before)
+        });
+        self.note(u64::try_from(held).unwrap_or(0));
+    }
+
+    /// Notes what a call held, bytes.
+    #[inline]
+    pub(super) fn note(&self, bytes: u64) {
+        if bytes > self.most.load(Ordering::Relaxed) {
+            self.most.store(bytes, Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn most(&self) -> u64 {
+        self.most.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn clear(&self) {
+        self.most.store(0, Ordering::Relaxed);
+        self.before.store(NOT_OPEN, Ordering::Relaxed);
+    }
 }
 
 /// Counts an allocation of the thread.
@@ -78,24 +123,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mark_knows_the_most_since_and_leaves_the_outer_one_right() {
+    fn a_call_knows_its_most_and_leaves_the_one_around_it_right() {
+        let (outer, inner) = (Memory::new(), Memory::new());
         allocated(100);
-        let outer = mark().expect("something was counted");
+        outer.begin();
         allocated(50);
         freed(50);
-        let inner = mark().expect("something was counted");
+        inner.begin();
         allocated(20);
         freed(20);
-        assert_eq!(held_since(inner), 20);
+        inner.end();
         freed(100);
-        assert_eq!(held_since(outer), 50);
+        outer.end();
+        assert_eq!((outer.most(), inner.most()), (50, 20));
     }
 
     #[test]
     fn freeing_what_others_allocated_is_no_memory() {
+        let call = Memory::new();
         allocated(0);
-        let mark = mark().expect("something was counted");
+        call.begin();
         freed(1_000);
-        assert_eq!(held_since(mark), 0);
+        call.end();
+        assert_eq!(call.most(), 0);
+    }
+
+    #[test]
+    fn a_call_that_began_before_counting_is_left_out() {
+        allocated(1_000);
+        let call = Memory::new();
+        call.end();
+        assert_eq!(call.most(), 0);
     }
 }

@@ -1,7 +1,7 @@
 //! One operation out of what several threads and call paths recorded of it.
 
 use super::clock::Clock;
-use super::node::Reading;
+use super::reading::Reading;
 use super::reservoir::{CAPACITY, Random};
 use super::site::Site;
 use crate::profile::{Operation, Run};

@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicU64, fence};
 use std::sync::{Mutex, PoisonError};
 
 use super::field::{Attributes, Value};
+use super::memory::Memory;
+use super::reading::Reading;
 use super::reservoir::{CAPACITY, Draw, Random, Slots};
 
 /// The node outside all operations. Nothing is ever recorded in it.
@@ -39,8 +41,8 @@ pub(super) struct Node {
     /// is polled for less than it takes.
     apart: AtomicU64,
     cancelled: AtomicU64,
-    /// Greatest memory that a call held, bytes.
-    memory: AtomicU64,
+    /// Greatest memory that a call held.
+    pub(super) memory: Memory,
     bytes: Measure,
     items: Measure,
     flops: Measure,
@@ -79,37 +81,6 @@ pub(super) struct Call {
     pub(super) nested: u64,
     /// Inside a call of the same operation.
     pub(super) folded: bool,
-}
-
-/// What a node holds at one moment.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Reading {
-    pub(super) count: u64,
-    pub(super) sum: u64,
-    pub(super) squares: u128,
-    pub(super) min: u64,
-    pub(super) max: u64,
-    pub(super) children: u64,
-    pub(super) folded: u64,
-    pub(super) nested: u64,
-    pub(super) apart: u64,
-    pub(super) cancelled: u64,
-    pub(super) memory: u64,
-    /// Sum and number of calls that told it.
-    pub(super) bytes: (u64, u64),
-    pub(super) items: (u64, u64),
-    pub(super) flops: (u64, u64),
-    pub(super) gpu_use: (f64, u64),
-    /// Kept calls: the whole time, and the part of it that was polled.
-    pub(super) kept: Vec<(u64, u64)>,
-    pub(super) attributes: Attributes,
-}
-
-impl Reading {
-    /// Time that threads spent in calls of this node.
-    pub(super) fn busy(&self) -> u64 {
-        self.sum.wrapping_add(self.apart)
-    }
 }
 
 /// Adds to a word that only this thread writes; the value before.
@@ -153,7 +124,7 @@ impl Node {
             nested: zero(),
             apart: zero(),
             cancelled: zero(),
-            memory: zero(),
+            memory: Memory::new(),
             bytes: Measure::new(),
             items: Measure::new(),
             flops: Measure::new(),
@@ -165,26 +136,39 @@ impl Node {
         }
     }
 
-    /// Changes several words as one: a reader sees all of it or nothing.
-    #[inline]
-    fn change(&self, change: impl FnOnce()) {
+    /// Has readers wait for [`changed`](Self::changed).
+    #[inline(always)]
+    fn changing(&self) -> u64 {
         let version = self.version.load(Relaxed);
         self.version.store(version.wrapping_add(1), Relaxed);
         fence(Release);
-        change();
+        version
+    }
+
+    #[inline(always)]
+    fn changed(&self, version: u64) {
         self.version.store(version.wrapping_add(2), Release);
     }
 
+    /// Changes several words as one: a reader sees all of it or nothing.
+    #[inline(always)]
+    fn change(&self, change: impl FnOnce()) {
+        let version = self.changing();
+        change();
+        self.changed(version);
+    }
+
     /// Adds a call.
-    #[inline]
+    #[inline(always)]
     pub(super) fn record(&self, call: Call, random: &Random) {
-        self.change(|| {
-            self.add_parts(call);
-            let index = self.add_sample(call.ticks);
-            if self.draw.keeps(index) {
-                self.keep(index, call.ticks, None, random);
-            }
-        });
+        let version = self.changing();
+        self.add_parts(call);
+        let index = self.add_sample(call.ticks);
+        if self.draw.keeps(index) {
+            self.keep(index, call.ticks, None, random, version);
+        } else {
+            self.changed(version);
+        }
     }
 
     /// Adds a part of a call: a future's, each time it is polled.
@@ -197,17 +181,18 @@ impl Node {
 
     /// Adds a call whose parts were added as they passed.
     pub(super) fn record_whole(&self, ticks: u64, polled: u64, cancelled: bool, random: &Random) {
-        self.change(|| {
-            add(&self.apart, ticks.wrapping_neg());
-            add(&self.cancelled, u64::from(cancelled));
-            let index = self.add_sample(ticks);
-            if self.draw.keeps(index) {
-                self.keep(index, ticks, Some(polled), random);
-            }
-        });
+        let version = self.changing();
+        add(&self.apart, ticks.wrapping_neg());
+        add(&self.cancelled, u64::from(cancelled));
+        let index = self.add_sample(ticks);
+        if self.draw.keeps(index) {
+            self.keep(index, ticks, Some(polled), random, version);
+        } else {
+            self.changed(version);
+        }
     }
 
-    #[inline]
+    #[inline(always)]
     fn add_parts(&self, call: Call) {
         if call.nested != 0 {
             add(&self.nested, call.nested);
@@ -218,7 +203,7 @@ impl Node {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn add_sample(&self, ticks: u64) -> u64 {
         let index = add(&self.count, 1);
         add(&self.sum, ticks);
@@ -239,14 +224,18 @@ impl Node {
         index
     }
 
+    /// Keeps a sample, which ends the change. Apart, so that the usual call
+    /// has nothing to do after it.
     #[cold]
-    fn keep(&self, index: u64, ticks: u64, polled: Option<u64>, random: &Random) {
+    #[inline(never)]
+    fn keep(&self, index: u64, ticks: u64, polled: Option<u64>, random: &Random, version: u64) {
         let slot = self.draw.slot(index, random);
         self.samples.set(slot, ticks);
         match polled {
             Some(polled) => self.polled.set(slot, polled),
             None => self.polled.unset(slot),
         }
+        self.changed(version);
     }
 
     /// Adds what a call told of itself.
@@ -275,9 +264,7 @@ impl Node {
     /// Notes the memory that a call held, bytes.
     #[inline]
     pub(super) fn tell_memory(&self, bytes: u64) {
-        if bytes > self.memory.load(Relaxed) {
-            self.memory.store(bytes, Relaxed);
-        }
+        self.memory.note(bytes);
     }
 
     /// Notes an attribute; the last value stays.
@@ -305,7 +292,6 @@ impl Node {
                 &self.nested,
                 &self.apart,
                 &self.cancelled,
-                &self.memory,
             ];
             let measures = [&self.bytes, &self.items, &self.flops, &self.gpu_use];
             let measures = measures.iter().flat_map(|each| [&each.sum, &each.calls]);
@@ -313,6 +299,7 @@ impl Node {
                 word.store(0, Relaxed);
             }
             self.min.store(u64::MAX, Relaxed);
+            self.memory.clear();
             self.draw.clear();
             self.samples.clear();
             self.polled.clear();
@@ -361,7 +348,7 @@ impl Node {
                 nested: of(&self.nested),
                 apart: of(&self.apart),
                 cancelled: of(&self.cancelled),
-                memory: of(&self.memory),
+                memory: self.memory.most(),
                 bytes: self.bytes.read(),
                 items: self.items.read(),
                 flops: self.flops.read(),
@@ -373,7 +360,7 @@ impl Node {
                 attributes: Attributes::new(),
             };
             fence(Acquire);
-            if before % 2 == 0 && self.version.load(Relaxed) == before {
+            if before.is_multiple_of(2) && self.version.load(Relaxed) == before {
                 return reading;
             }
             tries += 1;

@@ -43,11 +43,30 @@ macro_rules! scope {
     ($name:expr, $($field:ident = $value:expr),+ $(,)?) => {{
         static SITE: $crate::recorder::Site = $crate::recorder::Site::new($name);
         if $crate::recorder::is_on() {
-            let guard = $crate::__scope_enter!(SITE; [$($field = $value,)+] $($field = $value,)+);
+            let mut guard = $crate::__scope_enter!(Guard, SITE; [$($field = $value,)+] $($field = $value,)+);
             $( $crate::__scope_tell!(guard, $field, $value); )+
-            guard.start()
+            guard.start();
+            guard
         } else {
             $crate::recorder::Guard::off()
+        }
+    }};
+}
+
+/// What `#[profile]` makes of an async function's options.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __async_scope {
+    ($name:expr $(, $field:ident = $value:expr)* $(,)?) => {{
+        static SITE: $crate::recorder::Site = $crate::recorder::Site::new($name);
+        if $crate::recorder::is_on() {
+            #[allow(unused_mut)]
+            let mut call =
+                $crate::__scope_enter!(AsyncCall, SITE; [$($field = $value,)*] $($field = $value,)*);
+            $( $crate::__scope_tell!(call, $field, $value); )*
+            call
+        } else {
+            $crate::recorder::AsyncCall::off()
         }
     }};
 }
@@ -56,25 +75,25 @@ macro_rules! scope {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __scope_enter {
-    ($site:ident; [$($all:tt)*]) => {
-        $crate::recorder::Guard::enter(&$site)
+    ($kind:ident, $site:ident; [$($all:tt)*]) => {
+        $crate::recorder::$kind::enter(&$site)
     };
-    ($site:ident; [$($all:tt)*] device = $value:expr, $($rest:tt)*) => {
-        $crate::recorder::Guard::enter_on(
+    ($kind:ident, $site:ident; [$($all:tt)*] device = $value:expr, $($rest:tt)*) => {
+        $crate::recorder::$kind::enter_on(
             &$site,
             $crate::__scope_device!($($all)*),
             $crate::__scope_size!($($all)*),
         )
     };
-    ($site:ident; [$($all:tt)*] size = $value:expr, $($rest:tt)*) => {
-        $crate::recorder::Guard::enter_on(
+    ($kind:ident, $site:ident; [$($all:tt)*] size = $value:expr, $($rest:tt)*) => {
+        $crate::recorder::$kind::enter_on(
             &$site,
             $crate::__scope_device!($($all)*),
             $crate::__scope_size!($($all)*),
         )
     };
-    ($site:ident; [$($all:tt)*] $field:ident = $value:expr, $($rest:tt)*) => {
-        $crate::__scope_enter!($site; [$($all)*] $($rest)*)
+    ($kind:ident, $site:ident; [$($all:tt)*] $field:ident = $value:expr, $($rest:tt)*) => {
+        $crate::__scope_enter!($kind, $site; [$($all)*] $($rest)*)
     };
 }
 

@@ -68,7 +68,7 @@ impl Wanted {
 }
 
 /// The state: [`None`] when off.
-#[inline]
+#[inline(always)]
 pub(super) fn state() -> Option<u32> {
     let state = STATE.load(Ordering::Relaxed);
     (state != OFF).then_some(state)

@@ -14,7 +14,12 @@ pub(super) const MAX_NODES: usize = 2_048;
 pub(super) struct Edge {
     pub(super) parent: &'static Node,
     pub(super) site: &'static Site,
-    /// Where the step leads.
+    pub(super) end: End,
+}
+
+/// Where a step leads.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct End {
     pub(super) node: &'static Node,
     /// The node that knows whether a call of this name is open on this path:
     /// the same for all devices and sizes.
@@ -22,7 +27,7 @@ pub(super) struct Edge {
 }
 
 impl Edge {
-    #[inline]
+    #[inline(always)]
     pub(super) fn is(&self, parent: &'static Node, site: &'static Site) -> bool {
         ptr::eq(self.parent, parent) && ptr::eq(self.site, site)
     }
@@ -100,12 +105,9 @@ impl Tree {
             Some(node) => node,
             None => self.make(around, operation),
         };
-        Edge {
-            parent,
-            site,
-            node,
-            family: self.place(node).map_or(node, |place| place.family),
-        }
+        let family = self.place(node).map_or(node, |place| place.family);
+        let end = End { node, family };
+        Edge { parent, site, end }
     }
 
     /// One node is kept for what has no node.
@@ -148,17 +150,17 @@ mod tests {
     #[test]
     fn recursion_leads_back() {
         let mut tree = Tree::default();
-        let f = tree.step(&ROOT, named("f")).node;
-        let g = tree.step(f, named("g")).node;
-        assert!(ptr::eq(tree.step(g, named("f")).node, f));
-        assert!(ptr::eq(tree.step(f, named("f")).node, f));
-        assert!(ptr::eq(tree.step(g, named("g")).node, g));
+        let f = tree.step(&ROOT, named("f")).end.node;
+        let g = tree.step(f, named("g")).end.node;
+        assert!(ptr::eq(tree.step(g, named("f")).end.node, f));
+        assert!(ptr::eq(tree.step(f, named("f")).end.node, f));
+        assert!(ptr::eq(tree.step(g, named("g")).end.node, g));
         assert_eq!(tree.places().len(), 2);
 
         // Another size is another node, beside the first and of its family.
         let smaller = tree.step(g, site::intern("f", None, Some(3)));
-        assert!(!ptr::eq(smaller.node, f));
-        assert!(ptr::eq(smaller.family, f));
+        assert!(!ptr::eq(smaller.end.node, f));
+        assert!(ptr::eq(smaller.end.family, f));
         assert!(ptr::eq(tree.places()[2].parent, &ROOT));
     }
 
@@ -173,7 +175,7 @@ mod tests {
         let last = tree.places()[MAX_NODES - 1];
         assert!(ptr::eq(last.operation, &OVERFLOW));
         assert!(ptr::eq(
-            tree.step(&ROOT, site(1)).node,
+            tree.step(&ROOT, site(1)).end.node,
             tree.places()[1].node
         ));
 

@@ -6,7 +6,10 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use breakeven_profile::get_profiler;
 use breakeven_profile::profile::{Operation, Profile};
 
+mod attribute;
+mod futures;
 mod guards;
+mod spans;
 mod switch;
 mod threads;
 

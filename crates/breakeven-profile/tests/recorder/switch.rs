@@ -92,7 +92,7 @@ fn every_thread_follows_a_reset() {
 }
 
 #[test]
-fn a_thousand_resets_take_no_more_memory() {
+fn a_thousand_resets_leave_what_came_after() {
     let _alone = alone();
     for round in 0..1_000_u64 {
         for size in 0..20 {
@@ -219,6 +219,41 @@ fn where_it_cannot_be_written_the_file_is_named() {
     let path = "no such folder/current.json";
     let error = get_profiler(true).export_json(path).unwrap_err();
     assert!(error.to_string().contains(path), "{error}");
+}
+
+/// Not a test: what the next one runs in a process of its own, as names stay.
+#[test]
+#[ignore = "run by names_beyond_the_limit_are_counted_together"]
+fn with_too_many_names() {
+    let profiler = get_profiler(true);
+    for index in 0..70_000 {
+        drop(profiler.profile(&format!("name {index}")));
+        if index % 1_000 == 0 {
+            profiler.reset();
+        }
+    }
+    drop(scope!("a constant name"));
+    let operations = profiler.snapshot().operations;
+    assert_eq!(operations.len(), 1, "{operations:?}");
+    assert_eq!(
+        operations[0].name,
+        "(more operations than the recorder keeps)"
+    );
+    assert_eq!(operations[0].runs[0].calls(), 1_000);
+    assert_eq!(profiler.losses().overflowed, 1_000);
+}
+
+#[test]
+fn names_beyond_the_limit_are_counted_together() {
+    let run = Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "recorder::switch::with_too_many_names",
+            "--ignored",
+        ])
+        .output()
+        .unwrap();
+    assert!(run.status.success(), "{run:?}");
 }
 
 /// Not a test: what the next one runs in a process of its own.

@@ -4,7 +4,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use breakeven_profile::scope;
+use breakeven_profile::{get_profiler, scope};
 
 use super::{only, shared, snapshot, spin, stack};
 
@@ -52,6 +52,40 @@ fn what_a_thread_recorded_outlives_it() {
     );
     let (_, total, own) = stack(&profile, &["short thread"]);
     assert!(own <= total);
+}
+
+/// Records when the thread is ending, which may be after the recorder's own end.
+struct AtTheEnd;
+
+impl Drop for AtTheEnd {
+    fn drop(&mut self) {
+        let _s = scope!("at the end of a thread");
+    }
+}
+
+thread_local! {
+    static BEFORE: AtTheEnd = const { AtTheEnd };
+    static AFTER: AtTheEnd = const { AtTheEnd };
+}
+
+#[test]
+fn a_call_at_the_end_of_its_thread_is_recorded_or_counted() {
+    let _shared = shared();
+    let late = get_profiler(true).losses().late;
+    thread::spawn(|| {
+        BEFORE.with(|_| ());
+        drop(scope!("in the middle of a thread"));
+        AFTER.with(|_| ());
+    })
+    .join()
+    .unwrap();
+    let profile = snapshot();
+    let recorded = profile
+        .operations
+        .iter()
+        .find(|of| of.name == "at the end of a thread");
+    let recorded = recorded.map_or(0, |of| of.runs[0].calls());
+    assert_eq!(recorded + get_profiler(true).losses().late - late, 2);
 }
 
 #[test]

@@ -1,0 +1,108 @@
+//! What the attribute was put on, and with which options.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::ext::IdentExt;
+use syn::parse::{Parse, ParseStream, Parser};
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
+use syn::{Attribute, Error, Expr, Ident, LitStr, Path, Result, Signature, Token, Visibility};
+use syn::{braced, token};
+
+/// A function to record and how.
+pub(crate) struct Call {
+    /// The operation's name.
+    pub(crate) name: LitStr,
+    /// Where `breakeven_profile` is.
+    pub(crate) path: TokenStream,
+    /// Fields for `scope!`.
+    pub(crate) fields: Vec<(Ident, Expr)>,
+    pub(crate) function: Function,
+}
+
+/// A function with its body in tokens: nothing in it is of interest here.
+pub(crate) struct Function {
+    pub(crate) attributes: Vec<Attribute>,
+    pub(crate) visibility: Visibility,
+    pub(crate) signature: Signature,
+    /// Attributes at the beginning of the body.
+    pub(crate) inner: Vec<Attribute>,
+    pub(crate) body: TokenStream,
+}
+
+enum Setting {
+    Name(LitStr),
+    Crate(Path),
+    Field(Ident, Expr),
+}
+
+impl Parse for Setting {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let key = input.call(Ident::parse_any)?;
+        input.parse::<Token![=]>()?;
+        if key == "name" {
+            let wrong = |error: Error| Error::new(error.span(), "the name is a text: \"decode\"");
+            return input.parse().map(Self::Name).map_err(wrong);
+        }
+        if key == "crate" {
+            return input.call(Path::parse_mod_style).map(Self::Crate);
+        }
+        Ok(Self::Field(key, input.parse()?))
+    }
+}
+
+impl Parse for Function {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let attributes = input.call(Attribute::parse_outer)?;
+        let visibility = input.parse()?;
+        let signature: Signature = input.parse().map_err(|error| {
+            let message = "#[profile] goes on a function; for a block use scope!(\"name\")";
+            Error::new(error.span(), message)
+        })?;
+        if !input.peek(token::Brace) {
+            let message = "a function without a body cannot be recorded; put #[profile] on those \
+                           that implement it";
+            return Err(Error::new(signature.ident.span(), message));
+        }
+        let body;
+        braced!(body in input);
+        Ok(Self {
+            attributes,
+            visibility,
+            signature,
+            inner: body.call(Attribute::parse_inner)?,
+            body: body.parse()?,
+        })
+    }
+}
+
+/// Takes the attribute's options and the function that it is on.
+pub(crate) fn call(options: TokenStream, function: TokenStream) -> Result<Call> {
+    let function: Function = syn::parse2(function)?;
+    if let Some(constant) = &function.signature.constness {
+        let message = "a const fn cannot be recorded, as it may run while the program is compiled; \
+                       record the function that calls it";
+        return Err(Error::new(constant.span(), message));
+    }
+    let mut call = Call {
+        name: LitStr::new(
+            &function.signature.ident.unraw().to_string(),
+            function.signature.ident.span(),
+        ),
+        path: quote!(::breakeven_profile),
+        fields: Vec::new(),
+        function,
+    };
+    let settings = Punctuated::<Setting, Token![,]>::parse_terminated.parse2(options)?;
+    for setting in settings {
+        match setting {
+            Setting::Name(name) if name.value().is_empty() => {
+                return Err(Error::new(name.span(), "the name is empty"));
+            }
+            Setting::Name(name) => call.name = name,
+            Setting::Crate(path) => call.path = quote!(#path),
+            Setting::Field(field, value) => call.fields.push((field, value)),
+        }
+    }
+    Ok(call)
+}

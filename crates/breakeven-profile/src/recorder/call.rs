@@ -1,0 +1,162 @@
+//! A call from its beginning to its end: the hot path.
+
+use std::ptr;
+use std::sync::atomic::Ordering;
+
+use super::clock::Instant;
+use super::local::Local;
+use super::node::{Call, Node};
+use super::site::Site;
+use super::timeline::{Event, Slot};
+use super::tree::End;
+use super::{clock, memory};
+
+/// A call that has begun, on the thread that it belongs to.
+#[derive(Debug)]
+pub(super) struct Open {
+    pub(super) end: End,
+    /// The call around it.
+    parent: &'static Node,
+    pub(super) serial: u64,
+    /// Serial number of the call around it.
+    above: u64,
+    /// Time of the recorded calls in the call around it, before this one, ticks.
+    children: u64,
+    start: Instant,
+}
+
+impl Open {
+    /// When the call began.
+    pub(super) fn start(&self) -> Instant {
+        self.start
+    }
+
+    /// Begins the call's time anew.
+    #[inline]
+    pub(super) fn start_now(&mut self) {
+        self.start = clock().now();
+    }
+}
+
+impl Local {
+    /// Begins a call of `site` inside the innermost open one.
+    #[inline(always)]
+    pub(super) fn open(&self, site: &'static Site) -> Option<Open> {
+        let parent = self.current.get();
+        let end = match self.cache.step(parent, site) {
+            Some(end) => end,
+            None => self.step(parent, site)?,
+        };
+        let serial = self.opened.get() + 1;
+        self.opened.set(serial);
+        self.current.set(end.node);
+        if end.family.open.load(Ordering::Relaxed) == 0 {
+            end.family.open.store(serial, Ordering::Relaxed);
+            if memory::is_counted() {
+                end.node.memory.begin();
+            }
+        }
+        Some(Open {
+            end,
+            parent,
+            serial,
+            above: self.top.replace(serial),
+            children: self.children.replace(0),
+            start: clock().now(),
+        })
+    }
+
+    /// Ends a call.
+    #[inline(always)]
+    pub(super) fn close(&self, open: &Open) {
+        let ticks = clock().now().ticks_since(open.start);
+        if self.top.get() == open.serial {
+            let call = self.leave(open, ticks);
+            open.end.node.record(call, &self.random);
+        } else if let Some(call) = self.leave_misnested(open, ticks) {
+            open.end.node.record(call, &self.random);
+        }
+    }
+
+    /// Ends a part of a call.
+    pub(super) fn close_part(&self, open: &Open) -> Option<Call> {
+        let ticks = clock().now().ticks_since(open.start);
+        let call = if self.top.get() == open.serial {
+            self.leave(open, ticks)
+        } else {
+            self.leave_misnested(open, ticks)?
+        };
+        open.end.node.record_part(call);
+        Some(call)
+    }
+
+    /// Leaves the innermost call.
+    #[inline(always)]
+    pub(super) fn leave(&self, open: &Open, ticks: u64) -> Call {
+        let timeline = self.timeline.get();
+        if !timeline.is_empty() {
+            self.note(open, ticks, timeline);
+        }
+        self.top.set(open.above);
+        self.current.set(open.parent);
+        let children = self.children.replace(open.children.wrapping_add(ticks));
+        self.call(open, ticks, children)
+    }
+
+    #[inline(always)]
+    fn call(&self, open: &Open, ticks: u64, children: u64) -> Call {
+        let outermost = &open.end.family.open;
+        let folded = outermost.load(Ordering::Relaxed) != open.serial;
+        if !folded {
+            outermost.store(0, Ordering::Relaxed);
+            if memory::is_counted() {
+                open.end.node.memory.end();
+            }
+        }
+        Call {
+            ticks,
+            children,
+            nested: self.opened.get().wrapping_sub(open.serial),
+            folded,
+        }
+    }
+
+    /// Leaves a call that is not the innermost one, `None` where it is no longer
+    /// recorded. Calls inside it that are still open, or whose guards never were
+    /// dropped, end with it; when those are dropped after all, they change no
+    /// path any more.
+    #[cold]
+    #[inline(never)]
+    fn leave_misnested(&self, open: &Open, ticks: u64) -> Option<Call> {
+        let buffer = self.buffer.get()?;
+        if open.serial <= self.forgotten.get() {
+            return None;
+        }
+        let misnested = buffer.misnested.load(Ordering::Relaxed);
+        buffer.misnested.store(misnested + 1, Ordering::Relaxed);
+        let tree = buffer.tree();
+        let since = open.end.family.open.load(Ordering::Relaxed);
+        let is_open = (1..=open.serial).contains(&since) && self.top.get() > open.serial;
+        if !is_open || !tree.is_around(open.end.node, self.current.get()) {
+            return Some(self.call(open, ticks, 0));
+        }
+        let inside = tree.path(self.current.get());
+        for place in inside.take_while(|place| !ptr::eq(place.node, open.end.node)) {
+            place.family.open.store(0, Ordering::Relaxed);
+        }
+        Some(self.leave(open, ticks))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note(&self, open: &Open, ticks: u64, timeline: &'static [Slot]) {
+        if let Some(buffer) = self.buffer.get() {
+            let event = Event {
+                node: open.end.node.id,
+                start: open.start.ticks(),
+                ticks,
+            };
+            buffer.ring.push(timeline, event);
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Spans of `tracing` as operations.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use tracing_core::Subscriber;
+use tracing_core::field::{Field, Visit};
+use tracing_core::span::{Attributes, Id, Record};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::Context;
+use tracing_subscriber::registry::LookupSpan;
+
+use super::call::Open;
+use super::field::Value;
+use super::local;
+use super::node::Figure;
+use super::parts::Parts;
+use super::switch;
+
+/// Spans that a thread may be in at once; those beyond are not recorded.
+const MAX_ENTERED: usize = 1_024;
+
+/// A layer for a `tracing` subscriber: each span is a call of the operation of
+/// its name.
+///
+/// A call lasts from the first time its span is entered until it is left for
+/// the last time. The time that it is entered is `polled`, the rest `waiting`;
+/// it may be entered on any thread. It is recorded when the span is closed. The
+/// span's fields are those of [`scope!`](crate::scope): `device`, `size`,
+/// `bytes`, `items`, `flops`, `memory_bytes` and `gpu_use` have their meaning
+/// (`device` and `size` when the span is made), all others are attributes. Its
+/// place on the call path is where it is entered: a parent named by hand
+/// changes nothing.
+///
+/// ```
+/// use breakeven_profile::{get_profiler, recorder};
+/// use tracing_subscriber::layer::SubscriberExt;
+///
+/// let subscriber = tracing_subscriber::registry().with(recorder::TracingLayer::new());
+/// tracing::subscriber::with_default(subscriber, || {
+///     let _entered = tracing::info_span!("decode", bytes = 4096, codec = "png").entered();
+/// });
+/// let profile = get_profiler(true).snapshot();
+/// assert_eq!(profile.operations[0].bytes, Some(4096));
+/// assert_eq!(profile.operations[0].attributes["codec"], "png");
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TracingLayer {
+    _private: (),
+}
+
+impl TracingLayer {
+    /// The layer.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+thread_local! {
+    /// The spans that the thread is in, each with the part that it began.
+    static ENTERED: RefCell<Vec<(Id, Open)>> = const { RefCell::new(Vec::new()) };
+}
+
+impl<S> Layer<S> for TracingLayer
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+{
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        if !switch::is_on() {
+            return;
+        }
+        let mut key = Key::default();
+        attributes.record(&mut key);
+        let name = attributes.metadata().name();
+        let site = local::site_named(name, key.device.as_deref(), key.size);
+        let mut parts = Parts::new(site);
+        attributes.record(&mut Told(&mut parts));
+        if let Some(span) = context.span(id) {
+            span.extensions_mut().insert(parts);
+        }
+    }
+
+    fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
+        change(id, &context, |parts| values.record(&mut Told(parts)));
+    }
+
+    fn on_enter(&self, id: &Id, context: Context<'_, S>) {
+        change(id, &context, |parts| {
+            // A thread that is ending has no list any more.
+            let _ = ENTERED.try_with(|entered| {
+                let mut entered = entered.borrow_mut();
+                if entered.len() < MAX_ENTERED {
+                    entered.extend(parts.begin().map(|open| (id.clone(), open)));
+                }
+            });
+        });
+    }
+
+    fn on_exit(&self, id: &Id, context: Context<'_, S>) {
+        let open = ENTERED.try_with(|entered| {
+            let mut entered = entered.borrow_mut();
+            let at = entered.iter().rposition(|(of, _)| of == id)?;
+            Some(entered.remove(at).1)
+        });
+        if let Ok(Some(open)) = open {
+            change(id, &context, |parts| parts.end(&open));
+        }
+    }
+
+    fn on_close(&self, id: Id, context: Context<'_, S>) {
+        change(&id, &context, |parts| parts.finish(None, false));
+    }
+}
+
+/// Runs `with` on what is recorded of the span, if anything is.
+fn change<S>(id: &Id, context: &Context<'_, S>, with: impl FnOnce(&mut Parts))
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+{
+    if let Some(span) = context.span(id)
+        && let Some(parts) = span.extensions_mut().get_mut::<Parts>()
+    {
+        with(parts);
+    }
+}
+
+/// The fields that tell one operation from another.
+#[derive(Default)]
+struct Key {
+    device: Option<String>,
+    size: Option<u64>,
+}
+
+impl Visit for Key {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        if field.name() == "device" {
+            self.device = Some(format!("{value:?}"));
+        }
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        if field.name() == "device" {
+            self.device = Some(value.to_owned());
+        }
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        if field.name() == "size" {
+            self.size = Some(value);
+        }
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        if field.name() == "size" {
+            self.size = u64::try_from(value).ok();
+        }
+    }
+}
+
+/// All other fields.
+struct Told<'a>(&'a mut Parts);
+
+impl Told<'_> {
+    fn attribute(&mut self, field: &Field, value: Value<'_>) {
+        if !["device", "size"].contains(&field.name()) {
+            self.0.tell_attribute(field.name(), value);
+        }
+    }
+}
+
+impl Visit for Told<'_> {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.attribute(field, format!("{value:?}").into());
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.attribute(field, value.into());
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.attribute(field, value.into());
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        match field.name() {
+            "gpu_use" => self.0.tell_gpu_use(value),
+            _ => self.attribute(field, value.into()),
+        }
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        match u64::try_from(value) {
+            Ok(value) => self.record_u64(field, value),
+            Err(_) => self.attribute(field, value.into()),
+        }
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        match field.name() {
+            "bytes" => self.0.tell(Figure::Bytes, value),
+            "items" => self.0.tell(Figure::Items, value),
+            "flops" => self.0.tell(Figure::Flops, value),
+            "memory_bytes" => self.0.tell_memory(value),
+            "gpu_use" => self.0.tell_gpu_use(value as f64),
+            _ => self.attribute(field, value.into()),
+        }
+    }
+}

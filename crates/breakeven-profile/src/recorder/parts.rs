@@ -1,0 +1,149 @@
+//! Calls that run in parts: a future each time it is polled, a span each time
+//! it is entered, on whatever thread that is.
+
+use super::call::Open;
+use super::clock::Instant;
+use super::field::{Count, Value};
+use super::local;
+use super::node::{Figure, Node};
+use super::site::Site;
+
+/// A call that runs in parts. Its time is from the beginning of the first part
+/// to the end of the last one.
+#[derive(Debug)]
+pub(super) struct Parts {
+    /// `None` where the call is not recorded.
+    site: Option<&'static Site>,
+    told: Vec<Told>,
+    first: Option<First>,
+    last: Option<Instant>,
+    /// Time of all parts, ticks.
+    polled: u64,
+}
+
+/// The beginning of the first part.
+#[derive(Debug, Clone, Copy)]
+struct First {
+    start: Instant,
+    generation: u32,
+}
+
+/// Something that is known of a call before there is a place to tell it.
+#[derive(Debug)]
+enum Told {
+    Figure(Figure, u64),
+    Memory(u64),
+    GpuUse(f64),
+    Attribute(&'static str, Value<'static>),
+}
+
+/// A call that ended, for the thread that tells it.
+pub(super) struct Whole<'a> {
+    pub(super) ticks: u64,
+    pub(super) polled: u64,
+    pub(super) cancelled: bool,
+    /// The recording in which it began.
+    pub(super) generation: u32,
+    told: &'a [Told],
+}
+
+impl Whole<'_> {
+    /// Tells the node what is known of the call beside its time.
+    pub(super) fn tell(&self, node: &Node) {
+        for told in self.told {
+            match told {
+                Told::Figure(figure, value) => node.tell(*figure, *value),
+                Told::Memory(bytes) => node.tell_memory(*bytes),
+                Told::GpuUse(part) => node.tell_gpu_use(*part),
+                Told::Attribute(name, value) => node.tell_attribute(name, value.clone()),
+            }
+        }
+    }
+}
+
+impl Parts {
+    pub(super) fn new(site: Option<&'static Site>) -> Self {
+        Self {
+            site,
+            told: Vec::new(),
+            first: None,
+            last: None,
+            polled: 0,
+        }
+    }
+
+    /// Begins a part on this thread. The call belongs to the recording that its
+    /// first part is in; where that is over, the rest is not recorded.
+    pub(super) fn begin(&mut self) -> Option<Open> {
+        let open = local::open(self.site?);
+        let generation = local::generation();
+        let Some(open) = open else {
+            self.site = None;
+            return None;
+        };
+        let start = open.start();
+        let first = self.first.get_or_insert(First { start, generation });
+        if first.generation != generation {
+            self.site = None;
+            local::abandon(&open);
+            return None;
+        }
+        Some(open)
+    }
+
+    /// Ends a part, on the thread that it began on.
+    pub(super) fn end(&mut self, open: &Open) {
+        if let Some((ticks, end)) = local::close_part(open) {
+            self.polled += ticks;
+            self.last = Some(end);
+        }
+    }
+
+    /// Records the call as a whole, up to now or to the end of its last part.
+    pub(super) fn finish(&mut self, end: Option<Instant>, cancelled: bool) {
+        let (Some(site), Some(first)) = (self.site.take(), self.first) else {
+            return;
+        };
+        let Some(end) = end.or(self.last) else { return };
+        let ticks = end.ticks_since(first.start);
+        let whole = Whole {
+            ticks,
+            polled: self.polled.min(ticks),
+            cancelled,
+            generation: first.generation,
+            told: &self.told,
+        };
+        local::record_whole(site, &whole);
+    }
+
+    pub(super) fn is_recorded(&self) -> bool {
+        self.site.is_some()
+    }
+
+    pub(super) fn tell(&mut self, figure: Figure, value: impl Count) {
+        self.push(Told::Figure(figure, value.count()));
+    }
+
+    pub(super) fn tell_memory(&mut self, bytes: impl Count) {
+        self.push(Told::Memory(bytes.count()));
+    }
+
+    /// As [`Guard::gpu_use`](super::Guard::gpu_use).
+    pub(super) fn tell_gpu_use(&mut self, part: f64) {
+        if !part.is_nan() {
+            self.push(Told::GpuUse(part.clamp(0.0, 1.0)));
+        }
+    }
+
+    pub(super) fn tell_attribute(&mut self, name: &'static str, value: Value<'_>) {
+        self.push(Told::Attribute(name, value.into_owned()));
+    }
+
+    fn push(&mut self, told: Told) {
+        // A span may be told something any number of times.
+        const MOST: usize = 64;
+        if self.is_recorded() && self.told.len() < MOST {
+            self.told.push(told);
+        }
+    }
+}

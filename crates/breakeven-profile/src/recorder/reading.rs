@@ -1,0 +1,34 @@
+//! What was recorded of one operation on one call path, as whoever exports sees it.
+
+use super::field::Attributes;
+
+/// What a node holds at one moment.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Reading {
+    pub(super) count: u64,
+    pub(super) sum: u64,
+    pub(super) squares: u128,
+    pub(super) min: u64,
+    pub(super) max: u64,
+    pub(super) children: u64,
+    pub(super) folded: u64,
+    pub(super) nested: u64,
+    pub(super) apart: u64,
+    pub(super) cancelled: u64,
+    pub(super) memory: u64,
+    /// Sum and number of calls that told it.
+    pub(super) bytes: (u64, u64),
+    pub(super) items: (u64, u64),
+    pub(super) flops: (u64, u64),
+    pub(super) gpu_use: (f64, u64),
+    /// Kept calls: the whole time, and the part of it that was polled.
+    pub(super) kept: Vec<(u64, u64)>,
+    pub(super) attributes: Attributes,
+}
+
+impl Reading {
+    /// Time that threads spent in calls of this node.
+    pub(super) fn busy(&self) -> u64 {
+        self.sum.wrapping_add(self.apart)
+    }
+}
