@@ -38,6 +38,8 @@ pub(super) struct Case<'p> {
     pub(super) whole_ns: f64,
     /// Those with sound samples, by name, device and size.
     pub(super) subjects: Vec<Subject<'p>>,
+    /// Places of those that do the same work: name and size are equal.
+    works: Vec<Vec<usize>>,
     pub(super) looked_at: LookedAt,
 }
 
@@ -55,6 +57,10 @@ pub(super) struct Subject<'p> {
     pub(super) memory_bytes: Option<u64>,
     /// False where it takes too small a part of the whole to be advised on.
     pub(super) matters: bool,
+    /// Its work's place in [`Case::works`].
+    work: usize,
+    /// True for the size that takes most time, of all sizes on this device.
+    pub(super) leads_sizes: bool,
 }
 
 impl<'p> Case<'p> {
@@ -99,9 +105,12 @@ impl<'p> Case<'p> {
                 false => looked_at.minor += 1,
             }
         }
+        let works = works(&mut subjects);
+        mark_leaders(&mut subjects);
         Self {
             profile,
             thresholds,
+            works,
             calls_of,
             sequences: Sequences::in_profile(profile, thresholds.sequential_calls),
             nesting: !profile.stacks.is_empty()
@@ -124,6 +133,12 @@ impl<'p> Case<'p> {
         self.subjects[start..]
             .iter()
             .take_while(move |other| other.operation.name == name)
+    }
+
+    /// The same operation at the same size, on every device.
+    pub(super) fn same_work(&self, subject: &Subject<'_>) -> impl Iterator<Item = &Subject<'p>> {
+        let places = self.works[subject.work].iter();
+        places.map(|place| &self.subjects[*place])
     }
 
     /// A device's id; a GPU that is a program on the CPU is always named so.
@@ -156,6 +171,8 @@ impl<'p> Subject<'p> {
             own_ns,
             memory_bytes: operation.memory_bytes.or(of_runs.max()),
             matters: true,
+            work: 0,
+            leads_sizes: false,
             place: 0,
             operation,
             summary,
@@ -175,6 +192,38 @@ impl<'p> Subject<'p> {
     /// advised on is theirs.
     pub(super) fn mostly_others(&self) -> bool {
         self.own_ns < 0.5 * self.summary.total
+    }
+}
+
+/// The places of those that do the same work, noted in each of them.
+fn works(subjects: &mut [Subject<'_>]) -> Vec<Vec<usize>> {
+    let mut numbers = BTreeMap::new();
+    let mut works: Vec<Vec<usize>> = Vec::new();
+    for subject in subjects {
+        let key = (&subject.operation.name, subject.operation.size);
+        subject.work = *numbers.entry(key).or_insert(works.len());
+        if subject.work == works.len() {
+            works.push(Vec::new());
+        }
+        works[subject.work].push(subject.place);
+    }
+    works
+}
+
+/// Marks, of all sizes of an operation on a device, the one that takes most
+/// time; of several the first.
+fn mark_leaders(subjects: &mut [Subject<'_>]) {
+    let together = |a: &Subject<'_>, b: &Subject<'_>| {
+        (&a.operation.name, &a.operation.device) == (&b.operation.name, &b.operation.device)
+    };
+    for sizes in subjects.chunk_by_mut(together) {
+        let sized = sizes
+            .iter_mut()
+            .filter(|each| each.operation.size > Some(0));
+        let leader = sized.max_by(|a, b| a.own_ns.total_cmp(&b.own_ns).then(b.place.cmp(&a.place)));
+        if let Some(leader) = leader {
+            leader.leads_sizes = true;
+        }
     }
 }
 

@@ -41,9 +41,9 @@ fn measured(
     let here = subject.operation;
     let here_ns = typical_ns(here).filter(|ns| *ns > 0.0)?;
     let (there_ns, there) = case
-        .named(&here.name)
+        .same_work(subject)
         .map(|other| other.operation)
-        .filter(|other| other.size == here.size && other.device != here.device)
+        .filter(|other| other.device != here.device)
         .filter(|other| eligible(&other.device))
         .filter_map(|other| Some((typical_ns(other).filter(|ns| *ns > 0.0)?, other)))
         .min_by(|(a, _), (b, _)| a.total_cmp(b))?;

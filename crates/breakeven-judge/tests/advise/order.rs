@@ -142,6 +142,19 @@ fn a_program_is_not_advised_on_what_hardly_takes_time() {
     assert_eq!(advice(&rows).looked_at.operations, 2);
 }
 
+/// Each operation against each other would take minutes.
+#[test]
+fn twenty_thousand_sizes_of_one_operation() {
+    let sizes = (1..=20_000).map(|size| {
+        let mut f = operation("f", "cpu", vec![size * size]);
+        f.size = Some(size);
+        f
+    });
+    let all = advice(&profile(sizes.collect()));
+    assert_eq!(all.suggestions.len(), 1);
+    assert_eq!(all.suggestions[0].rule, Rule::Algorithm);
+}
+
 /// Operations with few names, devices and sizes, so that rules meet.
 fn any_operation() -> impl Strategy<Value = Operation> {
     let key = (0..4usize, 0..3usize, prop::option::of(0..4u32));

@@ -31,31 +31,33 @@ const LEAST_SPAN: f64 = 4.0;
 /// Most points of a fit; past it each size is one point.
 const MOST_POINTS: usize = 1_000;
 
+/// Most sizes of a fit; past it every k-th is taken.
+const MOST_SIZES: usize = 500;
+
 pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
+    if !subject.leads_sizes || subject.mostly_others() {
+        return Verdict::Silent;
+    }
     let here = subject.operation;
     let family: Vec<&Subject<'_>> = case
         .named(&here.name)
         .filter(|other| other.operation.device == here.device)
         .filter(|other| other.operation.size.is_some_and(|size| size > 0))
         .collect();
-    // Once per family. Places break ties, and they do not depend on the file.
-    let first = family
-        .iter()
-        .max_by(|a, b| a.own_ns.total_cmp(&b.own_ns).then(b.place.cmp(&a.place)));
-    if first.is_none_or(|first| first.place != subject.place) || subject.mostly_others() {
-        return Verdict::Silent;
-    }
     let sizes: Vec<f64> = family.iter().map(|other| size_of(other)).collect();
     let least = sizes.iter().copied().fold(f64::INFINITY, f64::min);
     let greatest = sizes.iter().copied().fold(0.0, f64::max);
     let spread = sizes.len() >= 3 && greatest >= LEAST_SPAN * least;
-    let Some(law) = spread.then(|| growth(&family)).flatten() else {
+    // In the order of their sizes.
+    let step = family.len().div_ceil(MOST_SIZES).max(1);
+    let fitted: Vec<&Subject<'_>> = family.iter().copied().step_by(step).collect();
+    let Some(law) = spread.then(|| growth(&fitted)).flatten() else {
         return Verdict::Silent;
     };
-    let (expected, expected_from) = expected(case, &family, &sizes);
+    let (expected, expected_from) = expected(case, &fitted);
     let margin = case.thresholds.growth_margin;
     let evidence = Evidence::Growth {
-        sizes: family
+        sizes: fitted
             .iter()
             .filter_map(|each| each.operation.size)
             .collect(),
@@ -121,10 +123,11 @@ fn growth(family: &[&Subject<'_>]) -> Option<PowerLaw> {
 }
 
 /// The exponent that the work itself has, and where that is known from.
-fn expected(case: &Case<'_>, family: &[&Subject<'_>], sizes: &[f64]) -> (f64, ExpectedFrom) {
+fn expected(case: &Case<'_>, family: &[&Subject<'_>]) -> (f64, ExpectedFrom) {
+    let sizes: Vec<f64> = family.iter().map(|each| size_of(each)).collect();
     let fit = |of: &dyn Fn(&Operation) -> Option<f64>| {
         let values: Option<Vec<f64>> = family.iter().map(|each| of(each.operation)).collect();
-        let law = power_law(sizes, &values?, LEVEL).ok()?;
+        let law = power_law(&sizes, &values?, LEVEL).ok()?;
         Some(law.exponent)
     };
     let peak = family.first().and_then(|each| case.peak_of(each));
