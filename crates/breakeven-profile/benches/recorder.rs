@@ -12,14 +12,18 @@
 #![allow(clippy::print_stdout, reason = "a bench prints its figures")]
 
 use std::hint::black_box;
-use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use breakeven_profile::profile::{Environment, Operation, Profile, Run};
 use breakeven_profile::recorder::{Clock, TracingLayer};
 use breakeven_profile::stats::median;
-use breakeven_profile::{file, get_profiler, scope};
+use breakeven_profile::{get_profiler, scope};
 use tracing_subscriber::layer::SubscriberExt;
+
+#[path = "../../../bench/metric.rs"]
+mod metric;
+
+use metric::{is_quick, metric, write_profile};
 
 /// Calls in a block.
 const CALLS: u64 = 1_000;
@@ -201,8 +205,7 @@ fn contestants() -> Vec<Contestant> {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let quick = std::env::args().any(|argument| argument == "--quick");
-    let rounds = if quick { 1_000 } else { 10_000 };
+    let rounds = if is_quick() { 1_000 } else { 10_000 };
     let clock = Clock::new();
     puffin::GlobalProfiler::lock().add_sink(Box::new(|frame| {
         black_box(frame.meta().num_scopes);
@@ -221,7 +224,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         all.rotate_right(turn);
     }
     print(&all)?;
-    write(&all, &clock)
+    write(&all, &clock);
+    Ok(())
 }
 
 fn of<'a>(all: &'a [Contestant], name: &str) -> &'a Contestant {
@@ -231,29 +235,24 @@ fn of<'a>(all: &'a [Contestant], name: &str) -> &'a Contestant {
 
 fn print(all: &[Contestant]) -> Result<(), Box<dyn std::error::Error>> {
     for each in all {
-        println!("METRIC {}_ns {:.2} ns", each.name, each.least_ns());
+        metric(&format!("{}_ns", each.name), each.least_ns(), "ns");
     }
     let least = |name| of(all, name).least_ns();
     let above = least("guard") - least("guard_floor");
-    println!("METRIC guard_above_floor_ns {above:.2} ns");
+    metric("guard_above_floor_ns", above, "ns");
     // What the recorder writes into profiles, to be near `guard`.
     if let Some(cost) = get_profiler(true).snapshot().environment.recorder {
-        println!("METRIC guard_own_estimate_ns {:.2} ns", cost.guard_ns);
-        println!("METRIC guard_inside_ns {:.2} ns", cost.inside_ns);
+        metric("guard_own_estimate_ns", cost.guard_ns, "ns");
+        metric("guard_inside_ns", cost.inside_ns, "ns");
     }
     // What each recorder adds to the two readings of its own clock.
     let puffin_above = least("puffin") - least("os_clock_floor");
-    println!(
-        "METRIC guard_above_floor_vs_puffin {:.2} x",
-        puffin_above / above
-    );
+    metric("guard_above_floor_vs_puffin", puffin_above / above, "x");
     for (name, ours, theirs) in [
-        ("guard_vs_puffin", "guard", "puffin"),
-        (
-            "guard_vs_puffin_outermost",
-            "guard_outermost",
-            "puffin_outermost",
-        ),
+        // One scope in a loop. Around nothing else: there puffin hands over what
+        // it has recorded; inside another scope that waits for the outer one.
+        ("guard_vs_puffin", "guard_outermost", "puffin_outermost"),
+        ("guard_vs_puffin_nested", "guard", "puffin"),
         ("guard_vs_tracing_layer", "guard", "tracing_layer"),
         #[cfg(feature = "compare-tracy")]
         ("guard_vs_tracy", "guard", "tracy"),
@@ -263,13 +262,13 @@ fn print(all: &[Contestant]) -> Result<(), Box<dyn std::error::Error>> {
         let ratios: Vec<f64> = pairs
             .map(|(theirs, ours)| *theirs as f64 / *ours as f64)
             .collect();
-        println!("METRIC {name} {:.2} x", median(&ratios)?);
+        metric(name, median(&ratios)?, "x");
     }
     Ok(())
 }
 
 /// The blocks as one run, in `target/metrics/recorder.json`.
-fn write(all: &[Contestant], clock: &Clock) -> Result<(), Box<dyn std::error::Error>> {
+fn write(all: &[Contestant], clock: &Clock) {
     let operations = all.iter().map(|each| {
         let mut operation = Operation::new(each.name, "cpu");
         operation.items = Some(CALLS * each.guards);
@@ -281,7 +280,6 @@ fn write(all: &[Contestant], clock: &Clock) -> Result<(), Box<dyn std::error::Er
         operation
     });
     let profile = Profile {
-        generator: Some("bench recorder".to_owned()),
         environment: Environment {
             clock: Some(clock.measure()),
             ..get_profiler(true).snapshot().environment
@@ -289,12 +287,5 @@ fn write(all: &[Contestant], clock: &Clock) -> Result<(), Box<dyn std::error::Er
         operations: operations.collect(),
         ..Profile::default()
     };
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target")),
-        PathBuf::from,
-    );
-    let metrics = target.join("metrics");
-    std::fs::create_dir_all(&metrics)?;
-    file::write(&profile, &metrics.join("recorder.json"))?;
-    Ok(())
+    write_profile("recorder", profile);
 }

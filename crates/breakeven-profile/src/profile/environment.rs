@@ -96,7 +96,7 @@ impl Gpu {
 /// The clock that took the samples, measured at start.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Clock {
-    /// What it reads: `tsc`, `os`.
+    /// What it reads: `counter` (the time stamp counter), `os`.
     pub source: String,
     /// Cost of one reading, ns, the least seen: the floor under every sample.
     pub read_ns: f64,
