@@ -12,7 +12,11 @@ use super::tree::End;
 use super::{clock, memory};
 
 /// A call that has begun, on the thread that it belongs to.
+///
+/// It lies on the caller's stack, whose place differs from process to process: where
+/// it crosses a cache line, writing and reading it again costs 10 ns more.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(super) struct Open {
     pub(super) end: End,
     /// The call around it.
