@@ -280,7 +280,7 @@ fn why_unsteady(
     }
     (
         "interference inside the run: other processes, frequency changes, allocation".to_owned(),
-        "quiet the machine, more --iterations, look at the median instead of the mean".to_owned(),
+        "quiet the machine, more calls, look at the median instead of the mean".to_owned(),
     )
 }
 

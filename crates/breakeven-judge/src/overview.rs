@@ -1,7 +1,7 @@
 //! A profile at a glance: one row per operation and device, the winner per
 //! operation, the bottlenecks, the budgets. Data only; others print it.
 
-use breakeven_profile::profile::{Failure, Operation, Profile};
+use breakeven_profile::profile::{Failure, Operation, Profile, Run};
 use breakeven_profile::stats::Summary;
 use serde::Serialize;
 
@@ -50,7 +50,10 @@ pub struct Row {
     pub phases: Vec<(String, Summary)>,
     /// Median over the runs of the very first call, ns.
     pub first_call_ns: Option<f64>,
-    /// This operation's part of the profile's time, 0 to 1.
+    /// Time of all calls, ns, less that of the operations inside where the
+    /// profile tells it.
+    pub own_ns: f64,
+    /// This operation's part of the profile's time, 0 to 1, of own times.
     pub share_of_total: f64,
     /// Which targets it meets.
     pub targets: Option<Targets>,
@@ -114,20 +117,17 @@ pub fn overview(profile: &Profile, limits: &Limits) -> Overview {
         .iter()
         .map(|operation| operation.summary().ok())
         .collect();
-    let total: f64 = summaries
-        .iter()
-        .flatten()
-        .map(|summary| summary.total)
-        .sum();
+    // Own times: that of a call is not counted again in the one around it.
+    let own = |operation: &Operation| operation.runs.iter().map(Run::own_ns).sum();
+    let times: Vec<f64> = profile.operations.iter().map(own).collect();
+    let total: f64 = times.iter().sum();
     let rows: Vec<Row> = profile
         .operations
         .iter()
         .zip(&summaries)
-        .map(|(operation, summary)| {
-            let share = match summary {
-                Some(summary) if total > 0.0 => summary.total / total,
-                _ => 0.0,
-            };
+        .zip(&times)
+        .map(|((operation, summary), time)| {
+            let share = if total > 0.0 { time / total } else { 0.0 };
             row(profile, operation, *summary, share, limits)
         })
         .collect();
@@ -135,11 +135,12 @@ pub fn overview(profile: &Profile, limits: &Limits) -> Overview {
         .operations
         .iter()
         .zip(&summaries)
-        .filter_map(|(operation, summary)| Some((operation, summary.as_ref()?)))
-        .flat_map(|(operation, summary)| {
+        .zip(times)
+        .filter_map(|((operation, summary), time)| Some((operation, summary.as_ref()?, time)))
+        .flat_map(|(operation, summary, time)| {
             bottleneck::findings(profile, operation, summary, &limits.thresholds)
                 .into_iter()
-                .map(move |finding| (summary.total, finding))
+                .map(move |finding| (time, finding))
         })
         .collect();
     findings.sort_by(|(a, _), (b, _)| b.total_cmp(a));
@@ -195,6 +196,7 @@ fn row(
         first_call_ns: bottleneck::median(
             operation.runs.iter().filter_map(|run| run.first_call_ns),
         ),
+        own_ns: operation.runs.iter().map(Run::own_ns).sum(),
         share_of_total,
         targets: summary.map(|summary| Targets::of(&summary, &limits.thresholds)),
         budget,

@@ -230,13 +230,8 @@ fn mark_leaders(subjects: &mut [Subject<'_>]) {
 /// An operation's time less that of the operations inside it, ns: from its runs,
 /// else from the call paths of its name, else all of it.
 fn own_ns(operation: &Operation, summary: &Summary, paths: &BTreeMap<&str, f64>) -> f64 {
-    let timed = |run: &Run| match (run.self_ns, &run.moments) {
-        (Some(own), _) => own as f64,
-        (None, Some(moments)) => moments.total(),
-        (None, None) => run.samples_ns.iter().map(|ns| *ns as f64).sum(),
-    };
     if operation.runs.iter().any(|run| run.self_ns.is_some()) {
-        let own: f64 = operation.runs.iter().map(timed).sum();
+        let own: f64 = operation.runs.iter().map(Run::own_ns).sum();
         return own.min(summary.total);
     }
     let share = paths.get(operation.name.as_str()).copied().unwrap_or(1.0);

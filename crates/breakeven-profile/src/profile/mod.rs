@@ -185,6 +185,16 @@ impl Run {
             None => self.samples_ns.len() as u64,
         }
     }
+
+    /// Time of all calls, ns; less that of the operations inside, where the run
+    /// tells it.
+    pub fn own_ns(&self) -> f64 {
+        match (self.self_ns, &self.moments) {
+            (Some(own), _) => own as f64,
+            (None, Some(moments)) => moments.total(),
+            (None, None) => self.samples_ns.iter().map(|ns| *ns as f64).sum(),
+        }
+    }
 }
 
 impl Operation {
