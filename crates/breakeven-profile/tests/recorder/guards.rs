@@ -336,3 +336,17 @@ fn count_and_sum_are_exact_over_a_million_calls() {
         Some(CALLS)
     );
 }
+
+#[test]
+fn a_guard_dropped_after_the_one_around_it_keeps_its_time() {
+    let _shared = shared();
+    let outer = scope!("dropped first");
+    let inner = scope!("dropped second");
+    spin(100);
+    drop(outer);
+    drop(inner);
+    let profile = snapshot();
+    let (calls, total, own) = stack(&profile, &["dropped first", "dropped second"]);
+    assert_eq!(calls, 1);
+    assert!(total >= 100_000 && own <= total, "{own} of {total}");
+}
