@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use super::field::{Attributes, Value};
 use super::memory::Memory;
 use super::reading::Reading;
-use super::reservoir::{CAPACITY, Draw, Random, Slots};
+use super::reservoir::{Draw, Random, Slots};
 
 /// The node outside all operations. Nothing is ever recorded in it.
 pub(super) static ROOT: Node = Node::new(u32::MAX);
@@ -230,6 +230,8 @@ impl Node {
     #[inline(never)]
     fn keep(&self, index: u64, ticks: u64, polled: Option<u64>, random: &Random, version: u64) {
         let slot = self.draw.slot(index, random);
+        // Whoever reads the new value of the slot sees that `draw` has moved.
+        fence(Release);
         self.samples.set(slot, ticks);
         match polled {
             Some(polled) => self.polled.set(slot, polled),
@@ -314,6 +316,7 @@ impl Node {
     /// What the node holds, all of it of the same moment.
     pub(super) fn read(&self) -> Reading {
         loop {
+            let next = self.draw.next();
             let mut reading = self.read_figures();
             let samples = self.samples.first(reading.count);
             let polled = self.polled.first(reading.count);
@@ -321,9 +324,10 @@ impl Node {
                 .zip(polled)
                 .filter_map(|(ticks, polled)| Some((ticks?, polled.or(ticks)?)))
                 .collect();
-            // While a reservoir fills, its slots do not change any more; one
-            // that was full meanwhile may have lost a call that counts here.
-            if reading.count > CAPACITY || self.count.load(Acquire) <= CAPACITY {
+            // While a reservoir fills, its slots do not change any more; after
+            // that, `draw` moves before a slot does.
+            fence(Acquire);
+            if self.draw.next() == next {
                 let attributes = self.attributes.lock();
                 reading.attributes = attributes.unwrap_or_else(PoisonError::into_inner).clone();
                 return reading;
@@ -368,6 +372,31 @@ impl Node {
                 // The writer may have been sent to sleep in the middle.
                 std::thread::yield_now();
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_never_sees_halves_of_two_kept_calls() {
+        for _ in 0..200 {
+            let node = Node::new(1);
+            std::thread::scope(|scope| {
+                let writer = scope.spawn(|| {
+                    let random = Random::new(7);
+                    for polled in 1..20_000 {
+                        node.record_whole(3 * polled, polled, false, &random);
+                    }
+                });
+                while !writer.is_finished() {
+                    for (ticks, polled) in node.read().kept {
+                        assert_eq!(ticks, 3 * polled);
+                    }
+                }
+            });
         }
     }
 }

@@ -98,6 +98,11 @@ impl Draw {
         index >= self.next.load(Relaxed)
     }
 
+    /// Changes with each value that is kept in place of another.
+    pub(super) fn next(&self) -> u64 {
+        self.next.load(Relaxed)
+    }
+
     /// The slot for the value of that index, which is kept.
     pub(super) fn slot(&self, index: u64, random: &Random) -> u64 {
         if index < CAPACITY {
