@@ -59,6 +59,8 @@ pub(super) struct Node {
 #[derive(Debug)]
 struct Measure {
     sum: AtomicU64,
+    /// What the sum carried beyond 64 bits: flops do within hours.
+    carried: AtomicU64,
     calls: AtomicU64,
 }
 
@@ -95,12 +97,15 @@ impl Measure {
     const fn new() -> Self {
         Self {
             sum: AtomicU64::new(0),
+            carried: AtomicU64::new(0),
             calls: AtomicU64::new(0),
         }
     }
 
-    fn read(&self) -> (u64, u64) {
-        (self.sum.load(Relaxed), self.calls.load(Relaxed))
+    fn read(&self) -> (u128, u64) {
+        let carried = u128::from(self.carried.load(Relaxed)) << 64;
+        let sum = carried | u128::from(self.sum.load(Relaxed));
+        (sum, self.calls.load(Relaxed))
     }
 }
 
@@ -249,7 +254,9 @@ impl Node {
             Figure::Flops => &self.flops,
         };
         self.change(|| {
-            add(&measure.sum, value);
+            if add(&measure.sum, value).checked_add(value).is_none() {
+                add(&measure.carried, 1);
+            }
             add(&measure.calls, 1);
         });
     }
@@ -296,7 +303,7 @@ impl Node {
                 &self.cancelled,
             ];
             let measures = [&self.bytes, &self.items, &self.flops, &self.gpu_use];
-            let measures = measures.iter().flat_map(|each| [&each.sum, &each.calls]);
+            let measures = measures.iter().flat_map(|each| [&each.sum, &each.carried, &each.calls]);
             for word in words.into_iter().chain(measures) {
                 word.store(0, Relaxed);
             }

@@ -17,9 +17,9 @@ pub(super) struct Reading {
     pub(super) cancelled: u64,
     pub(super) memory: u64,
     /// Sum and number of calls that told it.
-    pub(super) bytes: (u64, u64),
-    pub(super) items: (u64, u64),
-    pub(super) flops: (u64, u64),
+    pub(super) bytes: (u128, u64),
+    pub(super) items: (u128, u64),
+    pub(super) flops: (u128, u64),
     pub(super) gpu_use: (f64, u64),
     /// Kept calls: the whole time, and the part of it that was polled.
     pub(super) kept: Vec<(u64, u64)>,

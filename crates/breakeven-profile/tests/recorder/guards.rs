@@ -350,3 +350,12 @@ fn a_guard_dropped_after_the_one_around_it_keeps_its_time() {
     assert_eq!(calls, 1);
     assert!(total >= 100_000 && own <= total, "{own} of {total}");
 }
+
+#[test]
+fn figures_beyond_64_bits_in_sum_do_not_wrap() {
+    let _shared = shared();
+    for _ in 0..3 {
+        drop(scope!("many flops", flops = u64::MAX / 2));
+    }
+    assert_eq!(only(&snapshot(), "many flops").flops, Some(u64::MAX / 2));
+}
