@@ -37,6 +37,18 @@ enum Told {
     Attribute(&'static str, Value<'static>),
 }
 
+impl Told {
+    /// True where both tell the same field.
+    fn is_of(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Figure(this, _), Self::Figure(that, _)) => this == that,
+            (Self::Memory(_), Self::Memory(_)) | (Self::GpuUse(_), Self::GpuUse(_)) => true,
+            (Self::Attribute(this, _), Self::Attribute(that, _)) => this == that,
+            _ => false,
+        }
+    }
+}
+
 /// A call that ended, for the thread that tells it.
 pub(super) struct Whole<'a> {
     pub(super) ticks: u64,
@@ -142,8 +154,15 @@ impl Parts {
     fn push(&mut self, told: Told) {
         // A span may be told something any number of times.
         const MOST: usize = 64;
-        if self.is_recorded() && self.told.len() < MOST {
-            self.told.push(told);
+        if !self.is_recorded() {
+            return;
+        }
+        // One value of each field for one call: the last.
+        let has_room = self.told.len() < MOST;
+        match self.told.iter_mut().find(|known| known.is_of(&told)) {
+            Some(known) => *known = told,
+            None if has_room => self.told.push(told),
+            None => {}
         }
     }
 }

@@ -108,3 +108,17 @@ fn spans_left_in_the_wrong_order_spoil_no_path() {
     assert_eq!(stack(&profile, &["after spans in the wrong order"]).0, 1);
     assert_eq!(only(&profile, "inner span, wrong order").runs[0].calls(), 1);
 }
+
+#[test]
+fn a_field_recorded_again_has_its_last_value() {
+    let _shared = shared();
+    recorded(|| {
+        let span = span!(Level::INFO, "recorded again", bytes = 0);
+        span.in_scope(|| ());
+        for _ in 0..200 {
+            span.record("bytes", 7);
+        }
+        span.record("bytes", 100);
+    });
+    assert_eq!(only(&snapshot(), "recorded again").bytes, Some(100));
+}
