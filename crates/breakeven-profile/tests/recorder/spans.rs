@@ -122,3 +122,16 @@ fn a_field_recorded_again_has_its_last_value() {
     });
     assert_eq!(only(&snapshot(), "recorded again").bytes, Some(100));
 }
+
+#[test]
+fn two_layers_on_one_subscriber_do_not_panic() {
+    let _shared = shared();
+    let layers = registry()
+        .with(TracingLayer::new())
+        .with(TracingLayer::new());
+    with_default(layers, || {
+        span!(Level::INFO, "under two layers").in_scope(|| spin(10));
+    });
+    let profile = snapshot();
+    assert_eq!(only(&profile, "under two layers").runs[0].calls(), 1);
+}
