@@ -359,3 +359,12 @@ fn figures_beyond_64_bits_in_sum_do_not_wrap() {
     }
     assert_eq!(only(&snapshot(), "many flops").flops, Some(u64::MAX / 2));
 }
+
+#[test]
+fn a_constant_of_the_program_may_be_called_site() {
+    const SITE: u64 = 5;
+    let _shared = shared();
+    drop(scope!("a constant called SITE", bytes = SITE));
+    let profile = snapshot();
+    assert_eq!(only(&profile, "a constant called SITE").bytes, Some(SITE));
+}
