@@ -66,7 +66,10 @@ struct Ending;
 
 impl Drop for Ending {
     fn drop(&mut self) {
-        LOCAL.with(Local::detach);
+        LOCAL.with(|local| {
+            local.state.set(0);
+            quiet(|| local.detach());
+        });
     }
 }
 
@@ -183,12 +186,15 @@ pub(super) fn late() -> u64 {
     LATE.load(Ordering::Relaxed)
 }
 
-/// Runs `with` while this thread begins no step of its own: what it locks, a
-/// step would wait for.
+/// Runs `with` while this thread begins no call: what it locks, an allocator
+/// that records would wait for.
 pub(super) fn quiet<R>(with: impl FnOnce() -> R) -> R {
     LOCAL.with(|local| {
         let busy = local.busy.replace(true);
+        // Sends whoever begins a call to `attach`, which finds the thread busy.
+        let state = local.state.replace(0);
         let result = with();
+        local.state.set(state);
         local.busy.set(busy);
         result
     })
