@@ -303,7 +303,9 @@ impl Node {
                 &self.cancelled,
             ];
             let measures = [&self.bytes, &self.items, &self.flops, &self.gpu_use];
-            let measures = measures.iter().flat_map(|each| [&each.sum, &each.carried, &each.calls]);
+            let measures = measures
+                .iter()
+                .flat_map(|each| [&each.sum, &each.carried, &each.calls]);
             for word in words.into_iter().chain(measures) {
                 word.store(0, Relaxed);
             }
