@@ -1,6 +1,7 @@
 //! Calls that run in parts: a future each time it is polled, a span each time
 //! it is entered, on whatever thread that is.
 
+use super::buffer::Buffer;
 use super::call::Open;
 use super::clock::Instant;
 use super::field::{Count, Value};
@@ -17,6 +18,8 @@ pub(super) struct Parts {
     told: Vec<Told>,
     first: Option<First>,
     last: Option<Instant>,
+    /// Where the last part was recorded: the buffer and the node.
+    place: Option<(&'static Buffer, &'static Node)>,
     /// Time of all parts, ticks.
     polled: u64,
 }
@@ -56,6 +59,8 @@ pub(super) struct Whole<'a> {
     pub(super) cancelled: bool,
     /// The recording in which it began.
     pub(super) generation: u32,
+    /// Where its last part was recorded.
+    pub(super) place: Option<(&'static Buffer, &'static Node)>,
     told: &'a [Told],
 }
 
@@ -80,6 +85,7 @@ impl Parts {
             told: Vec::new(),
             first: None,
             last: None,
+            place: None,
             polled: 0,
         }
     }
@@ -108,6 +114,7 @@ impl Parts {
         if let Some((ticks, end)) = local::close_part(open) {
             self.polled += ticks;
             self.last = Some(end);
+            self.place = local::place_of(open);
         }
     }
 
@@ -123,6 +130,7 @@ impl Parts {
             polled: self.polled.min(ticks),
             cancelled,
             generation: first.generation,
+            place: self.place,
             told: &self.told,
         };
         local::record_whole(site, &whole);

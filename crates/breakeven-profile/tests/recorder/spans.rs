@@ -135,3 +135,18 @@ fn two_layers_on_one_subscriber_do_not_panic() {
     let profile = snapshot();
     assert_eq!(only(&profile, "under two layers").runs[0].calls(), 1);
 }
+
+#[test]
+fn a_span_closed_elsewhere_is_a_call_where_it_was_entered() {
+    let _shared = shared();
+    recorded(|| {
+        let outer = span!(Level::INFO, "left before the inner one").entered();
+        let inner = span!(Level::INFO, "closed outside");
+        inner.in_scope(|| spin(100));
+        drop(outer);
+        drop(inner);
+    });
+    let profile = snapshot();
+    let (calls, total, _) = stack(&profile, &["left before the inner one", "closed outside"]);
+    assert!(calls == 1 && total >= 100_000, "{calls} {total}");
+}
