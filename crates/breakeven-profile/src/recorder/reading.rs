@@ -32,3 +32,29 @@ impl Reading {
         self.sum.wrapping_add(self.apart)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::node::Node;
+    use super::super::reservoir::Random;
+
+    #[test]
+    fn a_reader_never_sees_halves_of_two_kept_calls() {
+        for _ in 0..200 {
+            let node = Node::new(1);
+            std::thread::scope(|scope| {
+                let writer = scope.spawn(|| {
+                    let random = Random::new(7);
+                    for polled in 1..20_000 {
+                        node.record_whole(3 * polled, polled, false, &random);
+                    }
+                });
+                while !writer.is_finished() {
+                    for (ticks, polled) in node.read().kept {
+                        assert_eq!(ticks, 3 * polled);
+                    }
+                }
+            });
+        }
+    }
+}
