@@ -13,6 +13,8 @@ pub(crate) fn expand(call: &Call) -> TokenStream {
     let (signature, inner) = (&function.signature, &function.inner);
     let body = if signature.asyncness.is_some() {
         polled(call)
+    } else if let Some(future) = boxed_future(&signature.output) {
+        boxed(call, future)
     } else {
         timed(call)
     };
@@ -55,6 +57,34 @@ fn polled(call: &Call) -> TokenStream {
             #body
         }).await
     }
+}
+
+/// The future that the body returns inside one that records it. A `return` in
+/// the body leaves without being recorded.
+fn boxed(call: &Call, output: &Type) -> TokenStream {
+    let (path, arguments, body) = (&call.path, arguments(call), &call.function.body);
+    let recorded = Ident::new("recorded_call", Span::mixed_site());
+    let future = Ident::new("future", Span::mixed_site());
+    quote! {
+        let #recorded = #path::__async_scope!(#arguments);
+        let #future: #output = { #body };
+        ::std::boxed::Box::pin(#recorded.record(#future))
+    }
+}
+
+/// The type `Pin<Box<dyn Future<…>>>`: an async function of a trait, as
+/// `async_trait` makes it.
+fn boxed_future(output: &ReturnType) -> Option<&Type> {
+    let ReturnType::Type(_, output) = output else {
+        return None;
+    };
+    let text = quote!(#output).to_string().replace(' ', "");
+    let (pin, of_box) = text.split_once('<')?;
+    let (boxed, of_dyn) = of_box.split_once('<')?;
+    let (future, _) = of_dyn.strip_prefix("dyn")?.split_once('<')?;
+    let last = |path: &str| path.rsplit("::").next().unwrap_or_default().to_owned();
+    let names = [pin, boxed, future].map(last);
+    (names == ["Pin", "Box", "Future"]).then_some(&**output)
 }
 
 /// Says what the future returns, as the signature says it for a function: `?`

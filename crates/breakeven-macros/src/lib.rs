@@ -54,6 +54,10 @@ mod parse;
 /// # let _never_polled = fetch("");
 /// ```
 ///
+/// The same goes for functions that return `Pin<Box<dyn Future>>`, such as what
+/// `async_trait` makes. Of one that returns another kind of future (`impl
+/// Future`, `BoxFuture`), the call is the making of the future, not its run.
+///
 /// Unsafe functions, generic ones and those that return `impl Trait` are taken
 /// as they are:
 ///

@@ -27,6 +27,8 @@ pub(super) struct Open {
     /// Time of the recorded calls in the call around it, before this one, ticks.
     children: u64,
     start: Instant,
+    /// It began inside a call of the same name.
+    recursive: bool,
 }
 
 impl Open {
@@ -54,7 +56,8 @@ impl Local {
         let serial = self.opened.get() + 1;
         self.opened.set(serial);
         self.current.set(end.node);
-        if end.family.open.load(Ordering::Relaxed) == 0 {
+        let recursive = end.family.open.load(Ordering::Relaxed) != 0;
+        if !recursive {
             end.family.open.store(serial, Ordering::Relaxed);
             if memory::is_counted() {
                 end.node.memory.begin();
@@ -66,6 +69,7 @@ impl Local {
             serial,
             above: self.top.replace(serial),
             children: self.children.replace(0),
+            recursive,
             start: clock().now(),
         })
     }
@@ -142,7 +146,11 @@ impl Local {
         let since = open.end.family.open.load(Ordering::Relaxed);
         let is_open = (1..=open.serial).contains(&since) && self.top.get() > open.serial;
         if !is_open || !tree.is_around(open.end.node, self.current.get()) {
-            return Some(self.call(open, ticks, 0));
+            let folded = open.recursive;
+            return Some(Call {
+                folded,
+                ..self.call(open, ticks, 0)
+            });
         }
         let inside = tree.path(self.current.get());
         for place in inside.take_while(|place| !ptr::eq(place.node, open.end.node)) {

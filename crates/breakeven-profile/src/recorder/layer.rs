@@ -76,7 +76,11 @@ where
         let mut parts = Parts::new(site);
         attributes.record(&mut Told(&mut parts));
         if let Some(span) = context.span(id) {
-            span.extensions_mut().insert(parts);
+            // Another layer of this kind may be there: it is the same call.
+            let mut extensions = span.extensions_mut();
+            if extensions.get_mut::<Parts>().is_none() {
+                extensions.insert(parts);
+            }
         }
     }
 

@@ -66,7 +66,10 @@ struct Ending;
 
 impl Drop for Ending {
     fn drop(&mut self) {
-        LOCAL.with(Local::detach);
+        LOCAL.with(|local| {
+            local.state.set(0);
+            quiet(|| local.detach());
+        });
     }
 }
 
@@ -138,6 +141,12 @@ pub(super) fn close_part(open: &Open) -> Option<(u64, Instant)> {
     Some((call.ticks, open.start().after(call.ticks)))
 }
 
+/// Where this thread records that call.
+pub(super) fn place_of(open: &Open) -> Option<(&'static Buffer, &'static Node)> {
+    let buffer = LOCAL.with(|local| local.buffer.get())?;
+    Some((buffer, open.end.node))
+}
+
 /// Ends a call without recording it.
 pub(super) fn abandon(open: &Open) {
     LOCAL.with(|local| {
@@ -147,17 +156,28 @@ pub(super) fn abandon(open: &Open) {
     });
 }
 
-/// Records a call whose parts were recorded as they passed, where the thread
-/// is now, unless the recording that it began in is over.
+/// Records a call whose parts were recorded as they passed, where the last of
+/// them was, or where the thread is now if that was another's, unless the recording that it began in is over.
 pub(super) fn record_whole(site: &'static Site, whole: &Whole<'_>) {
     let Some(state) = switch::state() else { return };
     LOCAL.with(|local| {
         if local.state.get() != state && !local.attach() || generation() != whole.generation {
             return;
         }
-        let parent = local.current.get();
-        let end = local.cache.step(parent, site);
-        if let Some(End { node, .. }) = end.or_else(|| local.step(parent, site)) {
+        let here = |(buffer, _): &(&Buffer, _)| {
+            local.buffer.get().is_some_and(|own| ptr::eq(own, *buffer))
+        };
+        let node = match whole.place.filter(here) {
+            Some((_, node)) => Some(node),
+            // Of a thread that is not this one: a node is written by its owner only.
+            None => {
+                let parent = local.current.get();
+                let end = local.cache.step(parent, site);
+                let end = end.or_else(|| local.step(parent, site));
+                end.map(|End { node, .. }| node)
+            }
+        };
+        if let Some(node) = node {
             let (ticks, polled) = (whole.ticks, whole.polled);
             node.record_whole(ticks, polled, whole.cancelled, &local.random);
             whole.tell(node);
@@ -183,12 +203,15 @@ pub(super) fn late() -> u64 {
     LATE.load(Ordering::Relaxed)
 }
 
-/// Runs `with` while this thread begins no step of its own: what it locks, a
-/// step would wait for.
+/// Runs `with` while this thread begins no call: what it locks, an allocator
+/// that records would wait for.
 pub(super) fn quiet<R>(with: impl FnOnce() -> R) -> R {
     LOCAL.with(|local| {
         let busy = local.busy.replace(true);
+        // Sends whoever begins a call to `attach`, which finds the thread busy.
+        let state = local.state.replace(0);
         let result = with();
+        local.state.set(state);
         local.busy.set(busy);
         result
     })

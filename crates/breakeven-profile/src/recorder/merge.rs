@@ -63,10 +63,10 @@ fn run(readings: &[&Reading], clock: &Clock) -> Run {
 }
 
 /// The mean of a figure over the calls that told it.
-fn mean(readings: &[&Reading], figure: impl Fn(&Reading) -> (u64, u64)) -> Option<u64> {
+fn mean(readings: &[&Reading], figure: impl Fn(&Reading) -> (u128, u64)) -> Option<u64> {
     let told = readings.iter().map(|reading| figure(reading));
     let (sum, calls) = told.fold((0_u128, 0_u128), |(sum, calls), (more, by)| {
-        (sum + u128::from(more), calls + u128::from(by))
+        (sum + more, calls + u128::from(by))
     });
     let rounded = (sum + calls / 2).checked_div(calls)?;
     u64::try_from(rounded).ok()

@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use super::field::{Attributes, Value};
 use super::memory::Memory;
 use super::reading::Reading;
-use super::reservoir::{CAPACITY, Draw, Random, Slots};
+use super::reservoir::{Draw, Random, Slots};
 
 /// The node outside all operations. Nothing is ever recorded in it.
 pub(super) static ROOT: Node = Node::new(u32::MAX);
@@ -59,6 +59,8 @@ pub(super) struct Node {
 #[derive(Debug)]
 struct Measure {
     sum: AtomicU64,
+    /// What the sum carried beyond 64 bits: flops do within hours.
+    carried: AtomicU64,
     calls: AtomicU64,
 }
 
@@ -95,12 +97,15 @@ impl Measure {
     const fn new() -> Self {
         Self {
             sum: AtomicU64::new(0),
+            carried: AtomicU64::new(0),
             calls: AtomicU64::new(0),
         }
     }
 
-    fn read(&self) -> (u64, u64) {
-        (self.sum.load(Relaxed), self.calls.load(Relaxed))
+    fn read(&self) -> (u128, u64) {
+        let carried = u128::from(self.carried.load(Relaxed)) << 64;
+        let sum = carried | u128::from(self.sum.load(Relaxed));
+        (sum, self.calls.load(Relaxed))
     }
 }
 
@@ -230,6 +235,8 @@ impl Node {
     #[inline(never)]
     fn keep(&self, index: u64, ticks: u64, polled: Option<u64>, random: &Random, version: u64) {
         let slot = self.draw.slot(index, random);
+        // Whoever reads the new value of the slot sees that `draw` has moved.
+        fence(Release);
         self.samples.set(slot, ticks);
         match polled {
             Some(polled) => self.polled.set(slot, polled),
@@ -247,7 +254,9 @@ impl Node {
             Figure::Flops => &self.flops,
         };
         self.change(|| {
-            add(&measure.sum, value);
+            if add(&measure.sum, value).checked_add(value).is_none() {
+                add(&measure.carried, 1);
+            }
             add(&measure.calls, 1);
         });
     }
@@ -294,7 +303,9 @@ impl Node {
                 &self.cancelled,
             ];
             let measures = [&self.bytes, &self.items, &self.flops, &self.gpu_use];
-            let measures = measures.iter().flat_map(|each| [&each.sum, &each.calls]);
+            let measures = measures
+                .iter()
+                .flat_map(|each| [&each.sum, &each.carried, &each.calls]);
             for word in words.into_iter().chain(measures) {
                 word.store(0, Relaxed);
             }
@@ -314,6 +325,7 @@ impl Node {
     /// What the node holds, all of it of the same moment.
     pub(super) fn read(&self) -> Reading {
         loop {
+            let next = self.draw.next();
             let mut reading = self.read_figures();
             let samples = self.samples.first(reading.count);
             let polled = self.polled.first(reading.count);
@@ -321,9 +333,10 @@ impl Node {
                 .zip(polled)
                 .filter_map(|(ticks, polled)| Some((ticks?, polled.or(ticks)?)))
                 .collect();
-            // While a reservoir fills, its slots do not change any more; one
-            // that was full meanwhile may have lost a call that counts here.
-            if reading.count > CAPACITY || self.count.load(Acquire) <= CAPACITY {
+            // While a reservoir fills, its slots do not change any more; after
+            // that, `draw` moves before a slot does.
+            fence(Acquire);
+            if self.draw.next() == next {
                 let attributes = self.attributes.lock();
                 reading.attributes = attributes.unwrap_or_else(PoisonError::into_inner).clone();
                 return reading;

@@ -1,6 +1,7 @@
 //! Calls that run in parts: a future each time it is polled, a span each time
 //! it is entered, on whatever thread that is.
 
+use super::buffer::Buffer;
 use super::call::Open;
 use super::clock::Instant;
 use super::field::{Count, Value};
@@ -17,6 +18,8 @@ pub(super) struct Parts {
     told: Vec<Told>,
     first: Option<First>,
     last: Option<Instant>,
+    /// Where the last part was recorded: the buffer and the node.
+    place: Option<(&'static Buffer, &'static Node)>,
     /// Time of all parts, ticks.
     polled: u64,
 }
@@ -37,6 +40,18 @@ enum Told {
     Attribute(&'static str, Value<'static>),
 }
 
+impl Told {
+    /// True where both tell the same field.
+    fn is_of(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Figure(this, _), Self::Figure(that, _)) => this == that,
+            (Self::Memory(_), Self::Memory(_)) | (Self::GpuUse(_), Self::GpuUse(_)) => true,
+            (Self::Attribute(this, _), Self::Attribute(that, _)) => this == that,
+            _ => false,
+        }
+    }
+}
+
 /// A call that ended, for the thread that tells it.
 pub(super) struct Whole<'a> {
     pub(super) ticks: u64,
@@ -44,6 +59,8 @@ pub(super) struct Whole<'a> {
     pub(super) cancelled: bool,
     /// The recording in which it began.
     pub(super) generation: u32,
+    /// Where its last part was recorded.
+    pub(super) place: Option<(&'static Buffer, &'static Node)>,
     told: &'a [Told],
 }
 
@@ -68,6 +85,7 @@ impl Parts {
             told: Vec::new(),
             first: None,
             last: None,
+            place: None,
             polled: 0,
         }
     }
@@ -96,6 +114,7 @@ impl Parts {
         if let Some((ticks, end)) = local::close_part(open) {
             self.polled += ticks;
             self.last = Some(end);
+            self.place = local::place_of(open);
         }
     }
 
@@ -111,6 +130,7 @@ impl Parts {
             polled: self.polled.min(ticks),
             cancelled,
             generation: first.generation,
+            place: self.place,
             told: &self.told,
         };
         local::record_whole(site, &whole);
@@ -142,8 +162,15 @@ impl Parts {
     fn push(&mut self, told: Told) {
         // A span may be told something any number of times.
         const MOST: usize = 64;
-        if self.is_recorded() && self.told.len() < MOST {
-            self.told.push(told);
+        if !self.is_recorded() {
+            return;
+        }
+        // One value of each field for one call: the last.
+        let has_room = self.told.len() < MOST;
+        match self.told.iter_mut().find(|known| known.is_of(&told)) {
+            Some(known) => *known = told,
+            None if has_room => self.told.push(told),
+            None => {}
         }
     }
 }

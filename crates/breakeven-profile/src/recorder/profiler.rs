@@ -5,6 +5,7 @@ use std::path::Path;
 use super::buffer::pool;
 use super::export::{self, Losses};
 use super::guard::Guard;
+use super::local;
 use crate::file::{self, FileError};
 use crate::profile::Profile;
 
@@ -25,7 +26,7 @@ use crate::profile::Profile;
 /// assert_eq!(profile.operations[0].runs[0].calls(), 3);
 /// ```
 pub fn get_profiler(enabled: bool) -> Profiler {
-    pool().switch.turn(enabled);
+    local::quiet(|| pool().switch.turn(enabled));
     Profiler { _private: () }
 }
 

@@ -17,9 +17,9 @@ pub(super) struct Reading {
     pub(super) cancelled: u64,
     pub(super) memory: u64,
     /// Sum and number of calls that told it.
-    pub(super) bytes: (u64, u64),
-    pub(super) items: (u64, u64),
-    pub(super) flops: (u64, u64),
+    pub(super) bytes: (u128, u64),
+    pub(super) items: (u128, u64),
+    pub(super) flops: (u128, u64),
     pub(super) gpu_use: (f64, u64),
     /// Kept calls: the whole time, and the part of it that was polled.
     pub(super) kept: Vec<(u64, u64)>,
@@ -30,5 +30,31 @@ impl Reading {
     /// Time that threads spent in calls of this node.
     pub(super) fn busy(&self) -> u64 {
         self.sum.wrapping_add(self.apart)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::node::Node;
+    use super::super::reservoir::Random;
+
+    #[test]
+    fn a_reader_never_sees_halves_of_two_kept_calls() {
+        for _ in 0..200 {
+            let node = Node::new(1);
+            std::thread::scope(|scope| {
+                let writer = scope.spawn(|| {
+                    let random = Random::new(7);
+                    for polled in 1..20_000 {
+                        node.record_whole(3 * polled, polled, false, &random);
+                    }
+                });
+                while !writer.is_finished() {
+                    for (ticks, polled) in node.read().kept {
+                        assert_eq!(ticks, 3 * polled);
+                    }
+                }
+            });
+        }
     }
 }

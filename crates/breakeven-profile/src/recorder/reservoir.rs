@@ -8,6 +8,8 @@ use std::cell::Cell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use super::local;
+
 /// Values that a full reservoir holds.
 pub(super) const CAPACITY: u64 = 1_024;
 
@@ -36,7 +38,8 @@ impl Slots {
         let (chunk, first) = Self::chunk_of(slot);
         let slots = self.0[chunk].get_or_init(|| {
             let end = CHUNKS.get(chunk + 1).unwrap_or(&CAPACITY);
-            (first..*end).map(|_| AtomicU64::new(NONE)).collect()
+            // An allocator that records must not come to this slot again.
+            local::quiet(|| (first..*end).map(|_| AtomicU64::new(NONE)).collect())
         });
         slots[index(slot - first)].store(value, Relaxed);
     }
@@ -96,6 +99,11 @@ impl Draw {
     #[inline]
     pub(super) fn keeps(&self, index: u64) -> bool {
         index >= self.next.load(Relaxed)
+    }
+
+    /// Changes with each value that is kept in place of another.
+    pub(super) fn next(&self) -> u64 {
+        self.next.load(Relaxed)
     }
 
     /// The slot for the value of that index, which is kept.

@@ -37,13 +37,13 @@
 #[macro_export]
 macro_rules! scope {
     ($name:expr $(,)?) => {{
-        static SITE: $crate::recorder::Site = $crate::recorder::Site::new($name);
-        $crate::recorder::Guard::enter(&SITE)
+        static __BREAKEVEN_SITE: $crate::recorder::Site = $crate::recorder::Site::new($name);
+        $crate::recorder::Guard::enter(&__BREAKEVEN_SITE)
     }};
     ($name:expr, $($field:ident = $value:expr),+ $(,)?) => {{
-        static SITE: $crate::recorder::Site = $crate::recorder::Site::new($name);
+        static __BREAKEVEN_SITE: $crate::recorder::Site = $crate::recorder::Site::new($name);
         if $crate::recorder::is_on() {
-            let mut guard = $crate::__scope_enter!(Guard, SITE; [$($field = $value,)+] $($field = $value,)+);
+            let mut guard = $crate::__scope_enter!(Guard, __BREAKEVEN_SITE; [$($field = $value,)+] $($field = $value,)+);
             $( $crate::__scope_tell!(guard, $field, $value); )+
             guard.start();
             guard
@@ -58,11 +58,11 @@ macro_rules! scope {
 #[macro_export]
 macro_rules! __async_scope {
     ($name:expr $(, $field:ident = $value:expr)* $(,)?) => {{
-        static SITE: $crate::recorder::Site = $crate::recorder::Site::new($name);
+        static __BREAKEVEN_SITE: $crate::recorder::Site = $crate::recorder::Site::new($name);
         if $crate::recorder::is_on() {
             #[allow(unused_mut)]
             let mut call =
-                $crate::__scope_enter!(AsyncCall, SITE; [$($field = $value,)*] $($field = $value,)*);
+                $crate::__scope_enter!(AsyncCall, __BREAKEVEN_SITE; [$($field = $value,)*] $($field = $value,)*);
             $( $crate::__scope_tell!(call, $field, $value); )*
             call
         } else {

@@ -4,6 +4,7 @@ use std::env;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::buffer::pool;
+use super::local;
 
 /// The variable of the environment that switches recording off, whatever the
 /// program asks for.
@@ -88,5 +89,5 @@ pub fn is_on() -> bool {
 
 #[cold]
 fn decide() -> bool {
-    pool().switch.publish().is_some()
+    local::quiet(|| pool().switch.publish().is_some())
 }

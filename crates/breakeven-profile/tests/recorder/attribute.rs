@@ -189,3 +189,29 @@ fn a_recorded_future_can_still_be_sent() {
     let _shared = shared();
     assert_eq!(block_on(sendable(sent())), 1);
 }
+
+struct Boxed(Vec<u32>);
+
+impl Boxed {
+    #[profile(size = micros)]
+    fn boxed_future<'a>(
+        &'a mut self,
+        micros: u64,
+    ) -> ::std::pin::Pin<Box<dyn Future<Output = u32> + Send + 'a>> {
+        Box::pin(async move {
+            super::spin(micros);
+            self.0.push(3);
+            self.0[0]
+        })
+    }
+}
+
+#[test]
+fn a_boxed_future_is_recorded_while_it_runs_not_while_it_is_made() {
+    let _shared = shared();
+    assert_eq!(block_on(Boxed(Vec::new()).boxed_future(500)), 3);
+    let profile = snapshot();
+    let operation = only(&profile, "boxed_future");
+    assert_eq!(operation.size, Some(500));
+    assert!(operation.samples_ns().all(|ns| ns >= 500_000));
+}

@@ -336,3 +336,35 @@ fn count_and_sum_are_exact_over_a_million_calls() {
         Some(CALLS)
     );
 }
+
+#[test]
+fn a_guard_dropped_after_the_one_around_it_keeps_its_time() {
+    let _shared = shared();
+    let outer = scope!("dropped first");
+    let inner = scope!("dropped second");
+    spin(100);
+    drop(outer);
+    drop(inner);
+    let profile = snapshot();
+    let (calls, total, own) = stack(&profile, &["dropped first", "dropped second"]);
+    assert_eq!(calls, 1);
+    assert!(total >= 100_000 && own <= total, "{own} of {total}");
+}
+
+#[test]
+fn figures_beyond_64_bits_in_sum_do_not_wrap() {
+    let _shared = shared();
+    for _ in 0..3 {
+        drop(scope!("many flops", flops = u64::MAX / 2));
+    }
+    assert_eq!(only(&snapshot(), "many flops").flops, Some(u64::MAX / 2));
+}
+
+#[test]
+fn a_constant_of_the_program_may_be_called_site() {
+    const SITE: u64 = 5;
+    let _shared = shared();
+    drop(scope!("a constant called SITE", bytes = SITE));
+    let profile = snapshot();
+    assert_eq!(only(&profile, "a constant called SITE").bytes, Some(SITE));
+}

@@ -108,3 +108,45 @@ fn spans_left_in_the_wrong_order_spoil_no_path() {
     assert_eq!(stack(&profile, &["after spans in the wrong order"]).0, 1);
     assert_eq!(only(&profile, "inner span, wrong order").runs[0].calls(), 1);
 }
+
+#[test]
+fn a_field_recorded_again_has_its_last_value() {
+    let _shared = shared();
+    recorded(|| {
+        let span = span!(Level::INFO, "recorded again", bytes = 0);
+        span.in_scope(|| ());
+        for _ in 0..200 {
+            span.record("bytes", 7);
+        }
+        span.record("bytes", 100);
+    });
+    assert_eq!(only(&snapshot(), "recorded again").bytes, Some(100));
+}
+
+#[test]
+fn two_layers_on_one_subscriber_do_not_panic() {
+    let _shared = shared();
+    let layers = registry()
+        .with(TracingLayer::new())
+        .with(TracingLayer::new());
+    with_default(layers, || {
+        span!(Level::INFO, "under two layers").in_scope(|| spin(10));
+    });
+    let profile = snapshot();
+    assert_eq!(only(&profile, "under two layers").runs[0].calls(), 1);
+}
+
+#[test]
+fn a_span_closed_elsewhere_is_a_call_where_it_was_entered() {
+    let _shared = shared();
+    recorded(|| {
+        let outer = span!(Level::INFO, "left before the inner one").entered();
+        let inner = span!(Level::INFO, "closed outside");
+        inner.in_scope(|| spin(100));
+        drop(outer);
+        drop(inner);
+    });
+    let profile = snapshot();
+    let (calls, total, _) = stack(&profile, &["left before the inner one", "closed outside"]);
+    assert!(calls == 1 && total >= 100_000, "{calls} {total}");
+}
