@@ -1,6 +1,6 @@
 //! From an estimate, its interval and its p-value to a verdict.
 
-use breakeven_profile::stats::{self, LogRatio};
+use breakeven_profile::stats::{self, LogRatio, LogRatioMethod};
 
 use super::comparison::ChangeType;
 
@@ -84,7 +84,11 @@ impl Bounds {
                 p if p > 0.0 => self.alpha * test.p_value / p,
                 _ => self.alpha,
             };
-            needed(change, corrected, POWER)?.max(self.runs_to_stay_beyond(change, noise)?)
+            let told = match test.method {
+                LogRatioMethod::Permutation => runs_to_permute(corrected),
+                _ => needed(change, corrected, POWER)?,
+            };
+            told.max(self.runs_to_stay_beyond(change, noise)?)
         } else {
             // Near no change the interval may stick out at either end.
             let at_no_change = needed(self.log(), self.alpha, f64::midpoint(1.0, POWER))?;
@@ -106,6 +110,17 @@ impl Bounds {
     }
 }
 
+/// Runs on each side of which there are enough permutations for a p-value of
+/// `alpha`: 2 of (2n over n).
+fn runs_to_permute(alpha: f64) -> u64 {
+    let (mut runs, mut ways) = (1, 2.0);
+    while 2.0 / ways > alpha {
+        runs += 1;
+        ways *= 4.0 - 2.0 / runs as f64;
+    }
+    runs
+}
+
 /// The deviation between runs that a test worked with, in log space: its standard
 /// error is this times √(1/n₀ + 1/n₁).
 pub(super) fn noise(test: &LogRatio, baseline_runs: usize, current_runs: usize) -> f64 {
@@ -115,8 +130,6 @@ pub(super) fn noise(test: &LogRatio, baseline_runs: usize, current_runs: usize) 
 
 #[cfg(test)]
 mod tests {
-    use breakeven_profile::stats::LogRatioMethod;
-
     use super::*;
 
     const BOUNDS: Bounds = Bounds {
@@ -198,6 +211,18 @@ mod tests {
         // By simulation 80.8 % of 20 000 pairs of 30 runs are REGRESSION.
         assert_eq!(needed(1.056_541), Some(34));
         assert_eq!(needed(1.05), None);
+    }
+
+    /// 3 runs a side without any spread have a p-value of 0.1 at the least.
+    #[test]
+    fn runs_asked_for_without_any_spread_could_not_settle_it() {
+        let same = LogRatio {
+            method: LogRatioMethod::Permutation,
+            ..test(1.3, 1.3, 1.3, 1.0 / 3.0)
+        };
+        assert_eq!(BOUNDS.runs_needed(&same, 1.0 / 3.0, 0.0, 2), Some(4));
+        // Corrected to a third of 5 %: 2 of 70 are too many, 2 of 252 are not.
+        assert_eq!(BOUNDS.runs_needed(&same, 1.0, 0.0, 2), Some(5));
     }
 
     #[test]
