@@ -244,7 +244,7 @@ fn wrong_use_and_unreadable_files() {
     assert!(refused("a.json --realised b.json c.json").contains("cannot be used with"));
     assert!(refused("a.json --top 0").contains("1 or more"));
     assert!(refused("a.json --noise 0.02").contains("cannot be used with"));
-    assert!(refused("--noise 2% --realised b.json c.json").contains("0.02, which is 2 %"));
+    assert!(refused("--noise 2 --realised b.json c.json").contains("did you mean 2%?"));
     assert_snapshot!(
         refused("nowhere.json"),
         @"error: nowhere.json: cannot be opened: No such file or directory (os error 2)"

@@ -210,3 +210,21 @@ fn verdicts_of_a_comparison_are_written_into_the_trace() {
         .run();
     assert_snapshot!(ended.refusal(), @"error: --compare has a place in --to chrome only; breakeven compare prints verdicts");
 }
+
+/// The name of an operation in the error reached the terminal as it was.
+#[test]
+fn a_name_in_the_refusal_of_a_comparison_moved_the_terminal() {
+    let directory = directory();
+    let path = directory.path().join("baseline.json");
+    let name = "x\\u001b]0;title\\u0007";
+    let text = format!(
+        r#"{{"format":"breakeven-profile","version":1,"operations":[{{"name":"{name}","samples_ns":[5]}}]}}"#
+    );
+    fs::write(&path, text).unwrap();
+    let against = export(&sample(), "chrome").args("--compare").arg(&path);
+    let refusal = against.run().refusal();
+    assert!(
+        refusal.contains("x\u{fffd}]0;title\u{fffd} on cpu"),
+        "{refusal}"
+    );
+}

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::compare::part;
+
 #[derive(Debug, Args)]
 #[command(override_usage = "breakeven advise [OPTIONS] <FILE>\n       \
                             breakeven advise [OPTIONS] --realised <BEFORE> <AFTER>")]
@@ -26,9 +28,9 @@ pub(crate) struct AdviseArgs {
     #[arg(long)]
     pub(crate) critical: bool,
 
-    /// Standard deviation from run to run, as a fraction: gives an interval
-    /// where a profile has one run
-    #[arg(long, value_name = "FRACTION", conflicts_with = "file", value_parser = noise)]
+    /// Standard deviation between runs, as in 3% or 0.03: gives an interval where
+    /// a profile has one run
+    #[arg(long, value_name = "PART", conflicts_with = "file", value_parser = part)]
     pub(crate) noise: Option<f64>,
 
     /// The file that keeps each rule's score [default: breakeven/advice-scores.json
@@ -54,12 +56,4 @@ pub(crate) enum AdviseFormat {
     Json,
     /// For a report or a CI summary
     Markdown,
-}
-
-/// A relative deviation such as 0.02.
-fn noise(text: &str) -> Result<f64, String> {
-    let value: Option<f64> = text.parse().ok();
-    value
-        .filter(|value| (1e-9..=10.0).contains(value))
-        .ok_or_else(|| "give a fraction such as 0.02, which is 2 %".to_owned())
 }

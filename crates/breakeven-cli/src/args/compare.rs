@@ -138,7 +138,7 @@ impl From<CorrectionName> for Correction {
 }
 
 /// A part of a whole: `5%` or `0.05`.
-fn part(text: &str) -> Result<f64, String> {
+pub(super) fn part(text: &str) -> Result<f64, String> {
     let (number, scale) = match text.strip_suffix('%') {
         Some(number) => (number, 0.01),
         None => (text, 1.0),

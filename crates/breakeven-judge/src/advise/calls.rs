@@ -105,7 +105,7 @@ impl<'p> Sequences<'p> {
                 .timeline
                 .as_ref()
                 .map(|timeline| on_timeline(timeline, least)),
-            stacks: in_stacks(&profile.stacks, least),
+            stacks: in_stacks(&profile.stacks, runs(profile), least),
             least,
         }
     }
@@ -157,9 +157,16 @@ impl<'p> Sequences<'p> {
     }
 }
 
+/// Runs of the profile: those of the operation that has most.
+fn runs(profile: &Profile) -> u64 {
+    let runs = profile.operations.iter().map(|each| each.runs.len() as u64);
+    runs.max().unwrap_or(1)
+}
+
 /// Calls per call of the operation around them. A path without one is called
-/// once per run by the program itself, as far as anyone recorded.
-fn in_stacks(stacks: &[Stack], least: f64) -> BTreeMap<&str, InStacks> {
+/// once per run by the program itself, as far as anyone recorded; paths count the
+/// calls of all runs.
+fn in_stacks(stacks: &[Stack], runs: u64, least: f64) -> BTreeMap<&str, InStacks> {
     let calls: BTreeMap<&[String], u64> = stacks
         .iter()
         .map(|stack| (stack.frames.as_slice(), stack.calls))
@@ -169,7 +176,7 @@ fn in_stacks(stacks: &[Stack], least: f64) -> BTreeMap<&str, InStacks> {
         let Some((name, around)) = stack.frames.split_last() else {
             continue;
         };
-        let parents = calls.get(around).copied().unwrap_or(1).max(1);
+        let parents = calls.get(around).copied().unwrap_or(runs).max(1);
         let seen = all.entry(name).or_default();
         seen.calls += stack.calls;
         if stack.calls as f64 >= least * parents as f64 {
@@ -301,6 +308,14 @@ mod tests {
     }
 
     #[test]
+    fn the_calls_of_several_runs_were_taken_for_one_sequence() {
+        let stacks = [stack(&["step"], 15)];
+        assert_eq!(in_stacks(&stacks, 5, 10.0)["step"].sequences, 0);
+        let step = &in_stacks(&stacks, 5, 3.0)["step"];
+        assert_eq!((step.in_sequences, step.sequences), (15, 5));
+    }
+
+    #[test]
     fn calls_are_counted_per_call_around_them() {
         let stacks = [
             stack(&["frame"], 5),
@@ -308,7 +323,7 @@ mod tests {
             stack(&["load"], 1),
             stack(&["load", "step"], 9),
         ];
-        let all = in_stacks(&stacks, 10.0);
+        let all = in_stacks(&stacks, 1, 10.0);
         let step = &all["step"];
         assert_eq!(
             (step.calls, step.in_sequences, step.sequences),

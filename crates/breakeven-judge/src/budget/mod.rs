@@ -88,7 +88,7 @@ pub struct Held {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Limits {
     /// The budgets; of those that fit an operation the one that names its
-    /// device counts, then the first.
+    /// device counts, then the one that names its size, then the first.
     pub budgets: Vec<Budget>,
     /// Relative limits, chosen in the same way. Only a comparison has what they
     /// are relative to.
@@ -168,6 +168,25 @@ impl Limits {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_general_budget_does_not_hide_that_of_a_size() {
+        let max = |size: Option<u64>, max_ns: f64| Budget {
+            operation: "f".into(),
+            device: None,
+            size,
+            max_ns,
+        };
+        let limits = Limits {
+            budgets: vec![max(None, 1e9), max(Some(64), 1e3), max(Some(64), 1e6)],
+            ..Limits::default()
+        };
+        let mut operation = Operation::new("f", "cpu");
+        let found = |operation: &Operation| limits.budget_of(operation).map(|max| max.max_ns);
+        assert_eq!(found(&operation), Some(1e9));
+        operation.size = Some(64);
+        assert_eq!(found(&operation), Some(1e3));
+    }
 
     #[test]
     fn the_standing_changes_at_the_share_and_at_the_budget() {

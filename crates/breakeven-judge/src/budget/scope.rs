@@ -34,18 +34,16 @@ impl fmt::Display for Scope<'_> {
 }
 
 /// Of the limits that fit an operation, the one that names its device, else the
-/// first.
+/// one that names its size; of equals the first.
 pub(super) fn best<'l, L>(
     limits: &'l [L],
     scope: fn(&L) -> Scope<'_>,
     operation: &Operation,
 ) -> Option<&'l L> {
-    let mut fitting = limits
-        .iter()
-        .filter(|limit| scope(limit).holds(operation))
-        .peekable();
-    let first = fitting.peek().copied();
-    fitting
-        .find(|limit| scope(limit).device.is_some())
-        .or(first)
+    let fitting = limits.iter().filter(|limit| scope(limit).holds(operation));
+    // Backwards, since the last of the greatest is taken.
+    fitting.rev().max_by_key(|limit| {
+        let scope = scope(limit);
+        (scope.device.is_some(), scope.size.is_some())
+    })
 }

@@ -52,14 +52,16 @@ pub(super) fn judge(
         .map(|pair| values(pair, options.metric))
         .collect::<Result<_, _>>()?;
     let plans = plans(pairs, &values, options);
-    let has_none = |plan: &Plan| match plan {
+    let has_none = |(plan, values): (&Plan, &Values)| match plan {
+        // Where the baseline has values, it is the current side that failed newly.
+        Plan::Not(NotTested::Failed) => values.baseline.is_none(),
         Plan::Not(why) => {
             use NotTested::{NoValue, NoValues, OneSide};
             matches!(why, OneSide | NoValue | NoValues)
         }
         Plan::Alone(_) | Plan::Test(_) => false,
     };
-    if plans.iter().all(has_none) {
+    if plans.iter().zip(&values).all(has_none) {
         return Err(CompareError::NothingToJudge {
             metric: options.metric,
         });

@@ -240,13 +240,16 @@ fn means(operation: &Operation) -> BTreeMap<&str, f64> {
 }
 
 /// A name as a frame: `;` would begin another, a line break end the line, and a
-/// number behind a space at its end would be read as a weight. Control and
-/// other characters that XML has none for are replaced.
+/// number behind a space at its end would be read as a weight. Control
+/// characters, marks that turn the direction of writing, and what XML has no
+/// characters for are replaced.
 fn frame(name: &str) -> String {
     let cleared = |c: char| match c {
         ';' => ':',
         '\u{fffe}' | '\u{ffff}' => '\u{fffd}',
         c if c.is_control() => '\u{fffd}',
+        // These turn the direction of writing.
+        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
         c => c,
     };
     let mut characters = name.trim().chars().map(cleared);
@@ -281,6 +284,7 @@ mod tests {
             ("", "(unnamed)"),
             (" <b> & \"q\" ", "<b> & \"q\""),
             ("\u{ffff}", "\u{fffd}"),
+            ("a\u{202e}b", "a\u{fffd}b"),
         ] {
             assert_eq!(frame(name), text, "{name:?}");
         }

@@ -79,6 +79,20 @@ fn a_metric_that_nothing_has() {
     );
 }
 
+/// With inconclusive operations allowed, such a gate passed.
+#[test]
+fn a_baseline_without_any_samples_was_only_inconclusive() {
+    let nothing = profile([operation("f", &[])]);
+    for current in [&nothing, &fine()] {
+        assert_eq!(
+            refused(&nothing, current, &Options::default()),
+            "no operation has time on both sides; judge another metric, or measure with it recorded"
+        );
+    }
+    // What fails newly is a failure, not bad input.
+    assert!(compare_profiling_runs(&fine(), &nothing, 0.05).is_ok());
+}
+
 #[test]
 fn options_out_of_range() {
     for threshold in [0.0, -0.05, 10.1, f64::NAN, f64::INFINITY] {

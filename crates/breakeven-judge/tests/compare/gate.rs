@@ -76,7 +76,7 @@ fn each_reason_alone() {
             vec![steady("f", 1.0), unsteady("g")],
             vec![steady("f", 1.0), unsteady("g")],
             Outcome::Inconclusive,
-            "g on cpu: inconclusive; 565 runs a side might settle it",
+            "g on cpu: inconclusive; 755 runs a side might settle it",
         ),
         (
             vec![steady("f", 1.0), failed("g")],

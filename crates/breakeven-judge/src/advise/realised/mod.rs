@@ -252,7 +252,8 @@ fn warnings(before: &Case<'_>, after: &Case<'_>) -> Vec<String> {
         warnings.push("the profiles are of two processors: gains are not the advice's".to_owned());
     }
     if differ(&builds) {
-        warnings.push("one is a debug build: gains are not the advice's".to_owned());
+        warnings
+            .push("the profiles are of two build profiles: gains are not the advice's".to_owned());
     }
     if before.calls_of != after.calls_of {
         warnings.push(
