@@ -1,7 +1,7 @@
 //! A profile at a glance: one row per operation and device, the winner per
 //! operation, the bottlenecks, the budgets. Data only; others print it.
 
-use breakeven_profile::profile::{Failure, Operation, Profile, Run};
+use breakeven_profile::profile::{Failure, Operation, Profile};
 use breakeven_profile::stats::Summary;
 use serde::Serialize;
 
@@ -118,8 +118,7 @@ pub fn overview(profile: &Profile, limits: &Limits) -> Overview {
         .map(|operation| operation.summary().ok())
         .collect();
     // Own times: that of a call is not counted again in the one around it.
-    let own = |operation: &Operation| operation.runs.iter().map(Run::own_ns).sum();
-    let times: Vec<f64> = profile.operations.iter().map(own).collect();
+    let times: Vec<f64> = profile.operations.iter().map(Operation::own_ns).collect();
     let total: f64 = times.iter().sum();
     let rows: Vec<Row> = profile
         .operations
@@ -196,7 +195,7 @@ fn row(
         first_call_ns: bottleneck::median(
             operation.runs.iter().filter_map(|run| run.first_call_ns),
         ),
-        own_ns: operation.runs.iter().map(Run::own_ns).sum(),
+        own_ns: operation.own_ns(),
         share_of_total,
         targets: summary.map(|summary| Targets::of(&summary, &limits.thresholds)),
         budget,

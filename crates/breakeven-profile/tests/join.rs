@@ -190,3 +190,28 @@ fn other_work_is_refused() {
          give it another name or size"
     );
 }
+
+#[test]
+fn what_a_recorder_tells_of_calls_is_a_mean_and_joined_as_one() {
+    let recorded = |bytes, samples_ns: &[u64]| {
+        let mut operation = operation("f", samples_ns);
+        operation.bytes = Some(bytes);
+        operation.runs[0].nested_calls = Some(0);
+        operation
+    };
+    let joined = Profile::join([
+        profile([recorded(100, &[1, 1, 1])]),
+        profile([recorded(200, &[1])]),
+        profile([recorded(200, &[1, 1, 1, 1])]),
+    ])
+    .unwrap();
+    assert_eq!(joined.operations[0].bytes, Some(163)); // (3 · 100 + 5 · 200) / 8 = 162.5
+    // A benchmark's calls are all alike: another figure is other work.
+    let mut measured = recorded(200, &[1]);
+    measured.runs[0].nested_calls = None;
+    let refused = Profile::join([profile([recorded(100, &[1])]), profile([measured])]);
+    assert!(matches!(
+        refused,
+        Err(JoinError::OtherWork { what: "bytes", .. })
+    ));
+}

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use breakeven_profile::profile::{Operation, OperationKey, Peak, Profile, Run};
+use breakeven_profile::profile::{Operation, OperationKey, Peak, Profile};
 use breakeven_profile::stats::Summary;
 use serde::Serialize;
 
@@ -231,8 +231,7 @@ fn mark_leaders(subjects: &mut [Subject<'_>]) {
 /// else from the call paths of its name, else all of it.
 fn own_ns(operation: &Operation, summary: &Summary, paths: &BTreeMap<&str, f64>) -> f64 {
     if operation.runs.iter().any(|run| run.self_ns.is_some()) {
-        let own: f64 = operation.runs.iter().map(Run::own_ns).sum();
-        return own.min(summary.total);
+        return operation.own_ns().min(summary.total);
     }
     let share = paths.get(operation.name.as_str()).copied().unwrap_or(1.0);
     summary.total * share

@@ -160,10 +160,15 @@ impl Operation {
             }
         }
         self.memory_bytes = self.memory_bytes.max(other.memory_bytes);
+        let calls = [self.calls() as f64, other.calls() as f64];
         self.workload = self.workload.take().or(other.workload);
-        self.items = self.items.or(other.items);
-        self.bytes = self.bytes.or(other.bytes);
-        self.flops = self.flops.or(other.flops);
+        let mean = |one: Option<u64>, more: Option<u64>| match (one, more) {
+            (Some(one), Some(more)) if one != more => Some(mean([one, more], calls)),
+            (one, more) => one.or(more),
+        };
+        self.items = mean(self.items, other.items);
+        self.bytes = mean(self.bytes, other.bytes);
+        self.flops = mean(self.flops, other.flops);
         self.gpu_use = self.gpu_use.or(other.gpu_use);
         self.failure = self.failure.take().or(other.failure);
         for (name, value) in other.attributes {
@@ -173,10 +178,17 @@ impl Operation {
         Ok(())
     }
 
+    /// True where a recorder took the samples in a program: its calls need not be
+    /// alike, and items, bytes and flops are means over them.
+    pub fn is_recorded(&self) -> bool {
+        self.runs.iter().any(|run| run.nested_calls.is_some())
+    }
+
     /// The first of what both tell of a call's work and do not tell alike: what it
-    /// is, here, there.
+    /// is, here, there. Means over calls that a recorder saw may differ.
     pub fn other_work(&self, other: &Self) -> Option<(&'static str, String, String)> {
-        let count = |count: Option<u64>| count.map(|count| count.to_string());
+        let means = self.is_recorded() && other.is_recorded();
+        let count = |count: Option<u64>| count.filter(|_| !means).map(|count| count.to_string());
         [
             ("workload", self.workload.clone(), other.workload.clone()),
             ("items", count(self.items), count(other.items)),
@@ -189,6 +201,18 @@ impl Operation {
             (first != second).then_some((what, first, second))
         })
     }
+}
+
+/// The mean of two figures that so many calls each have.
+fn mean(figures: [u64; 2], calls: [f64; 2]) -> u64 {
+    let all = (calls[0] + calls[1]).max(1.0);
+    let mean = figures[0] as f64 * (calls[0] / all) + figures[1] as f64 * (calls[1] / all);
+    #[expect(
+        clippy::cast_sign_loss,
+        reason = "the mean of two counts is none below zero"
+    )]
+    let whole = mean.round() as u64;
+    whole
 }
 
 impl Environment {

@@ -192,7 +192,8 @@ impl Run {
         match (self.self_ns, &self.moments) {
             (Some(own), _) => own as f64,
             (None, Some(moments)) => moments.total(),
-            (None, None) => self.samples_ns.iter().map(|ns| *ns as f64).sum(),
+            // Not `sum`, which begins at -0.0.
+            (None, None) => (self.samples_ns.iter()).fold(0.0, |sum, ns| sum + *ns as f64),
         }
     }
 }
@@ -223,6 +224,12 @@ impl Operation {
             device: self.device.clone(),
             size: self.size,
         }
+    }
+
+    /// Time of all calls of all runs, ns; less that of the operations inside,
+    /// where the runs tell it.
+    pub fn own_ns(&self) -> f64 {
+        (self.runs.iter()).fold(0.0, |sum, run| sum + run.own_ns())
     }
 
     /// The kept samples of all runs, ns.

@@ -40,6 +40,9 @@ pub(super) struct Pool {
     pub(super) switch: switch::Wanted,
 }
 
+/// Behind the name of a thread whose buffer threads of other names took over.
+const AND_OTHERS: &str = " and others";
+
 static POOL: Mutex<Pool> = Mutex::new(Pool {
     buffers: Vec::new(),
     free: Vec::new(),
@@ -62,7 +65,8 @@ impl Pool {
             .get_or_insert_with(|| (clock().now(), SystemTime::now()))
     }
 
-    /// A buffer for this thread; one that a thread of the same name left, where there is one.
+    /// A buffer for this thread; one that a thread of the same name left, where
+    /// there is one. What it holds already keeps its thread's name.
     pub(super) fn take(&mut self, thread: &str) -> &'static Buffer {
         let same = |buffer: &&'static Buffer| *lock(&buffer.thread) == thread;
         let last = self.free.iter().rposition(same);
@@ -75,7 +79,14 @@ impl Pool {
             self.buffers.push(buffer);
             buffer
         });
-        thread.clone_into(&mut lock(&buffer.thread));
+        let mut name = lock(&buffer.thread);
+        let holds_calls = buffer.generation.load(Ordering::Relaxed) == self.generation;
+        if !holds_calls {
+            thread.clone_into(&mut name);
+        } else if *name != thread && !name.ends_with(AND_OTHERS) {
+            name.push_str(AND_OTHERS);
+        }
+        drop(name);
         buffer
     }
 

@@ -14,7 +14,11 @@ use super::switch;
 /// It belongs to the thread that made it. Guards are meant to be dropped in the
 /// reverse order of their making, which a block does by itself. One that is
 /// dropped after the guard around it still counts, but changes no call path;
-/// one that is never dropped (`mem::forget`) is not recorded.
+/// one that is never dropped (`mem::forget`) is not recorded, and what its thread
+/// does later counts as inside it, until a guard around it is dropped.
+///
+/// Tell each figure (bytes, items, flops) once a call: the profile has the mean
+/// over all that was told.
 #[must_use = "the call ends when the guard is dropped: `let _s = …;`"]
 #[derive(Debug)]
 pub struct Guard {

@@ -14,20 +14,23 @@ struct Document<'r> {
     current: &'r Source,
     summary: ComparisonSummary,
     gated: bool,
-    verdict: &'r Verdict,
+    /// `null` where nothing was to be passed: no gate, no budgets.
+    verdict: Option<&'r Verdict>,
     #[serde(flatten)]
     comparison: &'r ProfilerComparison,
 }
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     let [baseline, current] = &report.sources;
+    let comparison = &report.comparison;
+    let has_budgets = !(comparison.budgets.is_empty() && comparison.idle_budgets.is_empty());
     let document = Document {
         baseline,
         current,
-        summary: report.comparison.get_summary(),
+        summary: comparison.get_summary(),
         gated: report.gated,
-        verdict: &report.verdict,
-        comparison: &report.comparison,
+        verdict: (report.gated || has_budgets).then_some(&report.verdict),
+        comparison,
     };
     serde_json::to_writer_pretty(&mut *out, &document)?;
     writeln!(out)?;
