@@ -179,3 +179,32 @@ fn what_a_terminal_would_obey_is_not_printed() {
         assert!(!printed.contains(obeyed), "{format}: {printed:?}");
     }
 }
+
+#[test]
+fn what_a_recorder_saw_of_asynchronous_and_of_very_short_calls() {
+    let directory = directory();
+    let file = directory.path().join("p.json");
+    let text = r#"{"format": "breakeven-profile", "version": 1,
+        "environment": {"recorder": {"guard_ns": 27.0, "inside_ns": 12.0}},
+        "operations": [
+            {"name": "fetch", "runs": [{"samples_ns": [5000000, 5100000], "self_ns": 300000,
+                "phases_ns": {"polled": [150000, 150000], "waiting": [4850000, 4950000]}}]},
+            {"name": "tick", "runs": [{"samples_ns": [16, 17, 18], "self_ns": 51}]}
+        ]}"#;
+    std::fs::write(&file, text).unwrap();
+    let printed = show(&file, "").quietly(0).stdout;
+    let rows: Vec<&str> = printed
+        .lines()
+        .skip_while(|line| *line != "fetch")
+        .take(7)
+        .collect();
+    assert_snapshot!(rows.join("\n"), @r"
+    fetch
+    cpu                        5.05ms 70.7µs 5.00ms 5.05ms 5.09ms 5.10ms 1.4%    198
+      polled                    150µs    0ns  150µs  150µs  150µs  150µs 0.0%
+      waiting                  4.90ms 70.7µs 4.85ms 4.90ms 4.95ms 4.95ms 1.4%
+    tick
+    cpu                        17.0ns 1.00ns 16.0ns 17.0ns 17.9ns 18.0ns 5.9%  58.8M
+      71% of it was recording: in no verdict
+    ");
+}

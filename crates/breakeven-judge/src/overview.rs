@@ -9,6 +9,11 @@ use crate::bottleneck::{self, Finding, Targets};
 use crate::budget::{Held, Limits};
 use crate::winner::{self, Winner};
 
+/// Parts of a call that have a meaning: of one on a GPU, of an asynchronous one.
+const PHASES: [&str; 6] = [
+    "upload", "launch", "kernel", "download", "polled", "waiting",
+];
+
 /// What a profile says, computed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Overview {
@@ -55,6 +60,10 @@ pub struct Row {
     pub own_ns: f64,
     /// This operation's part of the profile's time, 0 to 1, of own times.
     pub share_of_total: f64,
+    /// The part of its time that was recording, 0 to 1, where a recorder took the samples.
+    pub recording_share: Option<f64>,
+    /// True where that is most of it: the operation is in no verdict.
+    pub mostly_recording: bool,
     /// Which targets it meets.
     pub targets: Option<Targets>,
     /// Its budget and how the mean stands against it.
@@ -159,7 +168,7 @@ fn row(
 ) -> Row {
     let per_s = |mean: f64| (mean > 0.0).then(|| 1e9 / mean);
     let calls_per_s = summary.and_then(|summary| per_s(summary.mean));
-    let phases = ["upload", "launch", "kernel", "download"]
+    let phases = PHASES
         .into_iter()
         .filter_map(|phase| {
             let samples: Vec<f64> = operation.phase_ns(phase).map(|ns| ns as f64).collect();
@@ -173,7 +182,10 @@ fn row(
             standing: budget.standing(summary.mean, limits.thresholds.near_budget),
         })
     });
+    let recorder = profile.environment.recorder.as_ref();
     Row {
+        recording_share: recorder.and_then(|cost| operation.recording_share(cost)),
+        mostly_recording: recorder.is_some_and(|cost| operation.is_mostly_recording(cost)),
         operation: operation.name.clone(),
         device: operation.device.clone(),
         software_gpu: profile.is_software_gpu(&operation.device),

@@ -11,7 +11,8 @@ use unicode_width::UnicodeWidthStr;
 
 use super::Report;
 use super::text::{
-    BAD, BOLD, FAINT, clipped, clipped_middle, giga, left, per_s, right, share, styled, time,
+    BAD, BOLD, FAINT, WARNING, clipped, clipped_middle, giga, left, per_s, right, share, styled,
+    time,
 };
 
 /// Columns of the whole table.
@@ -89,18 +90,20 @@ fn write_row(report: &Report, row: &Row, out: &mut dyn Write) -> Result<()> {
             .gpu(&row.device)
             .is_some_and(|gpu| gpu.kernel_clock.as_deref() == Some("host"));
         let (name, rates) = match phase.as_str() {
-            "kernel" if host_clock => ("  kernel (host clock)", row.roofline),
-            "kernel" => ("  kernel", row.roofline),
-            "upload" => ("  upload", Roofline::default()),
-            "launch" => ("  launch", Roofline::default()),
-            _ => ("  download", Roofline::default()),
+            "kernel" if host_clock => ("  kernel (host clock)".to_owned(), row.roofline),
+            "kernel" => ("  kernel".to_owned(), row.roofline),
+            other => (format!("  {other}"), Roofline::default()),
         };
-        writeln!(out, "{}", figures(name, summary, None, &rates))?;
+        writeln!(out, "{}", figures(&name, summary, None, &rates))?;
     }
     if let Some(first) = row.first_call_ns {
         let mut cells = HEADS.map(|_| String::new());
         cells[0] = time(first);
         writeln!(out, "{}", styled(&line("  first call", &cells), FAINT))?;
+    }
+    if let Some(part) = row.recording_share.filter(|_| row.mostly_recording) {
+        let what = format!("  {} of it was recording: in no verdict", share(part));
+        writeln!(out, "{}", styled(&what, WARNING))?;
     }
     if let Some(failure) = &row.failure {
         let what = format!("{label}: {}: {}", failure.kind, failure.message);

@@ -9,9 +9,6 @@ use super::metric::Metric;
 use super::text;
 use super::warning::Side;
 
-/// The part of an operation's time that is recording from which it is mostly that.
-const MOSTLY: f64 = 0.5;
-
 /// One operation of one side, from all profiles that have it.
 pub(super) struct Measured<'p> {
     parts: Vec<(&'p Profile, &'p Operation)>,
@@ -57,12 +54,11 @@ impl<'p> Measured<'p> {
             || self.runs().next().is_none()
     }
 
-    /// True where most of its time is the recorder's.
+    /// True where most of its time is the recorder's, in every profile.
     pub(super) fn is_mostly_recording(&self) -> bool {
-        self.parts().any(|(profile, operation)| {
+        self.parts().all(|(profile, operation)| {
             let cost = profile.environment.recorder.as_ref();
-            cost.and_then(|cost| operation.recording_share(cost))
-                .is_some_and(|share| share > MOSTLY)
+            cost.is_some_and(|cost| operation.is_mostly_recording(cost))
         })
     }
 

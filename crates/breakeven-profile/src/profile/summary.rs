@@ -52,6 +52,12 @@ impl Operation {
         self.runs.iter().map(of_run).sum()
     }
 
+    /// True where more than half of the time was recording: it says little of the
+    /// operation, which is in no verdict then.
+    pub fn is_mostly_recording(&self, cost: &RecorderCost) -> bool {
+        self.recording_share(cost).is_some_and(|share| share > 0.5)
+    }
+
     /// The part of this operation's time that was recording, 0 to 1: its own
     /// calls' and that of the recorded calls inside them. `None` without samples.
     pub fn recording_share(&self, cost: &RecorderCost) -> Option<f64> {
