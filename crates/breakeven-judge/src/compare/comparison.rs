@@ -165,15 +165,19 @@ impl OperationComparison {
         }
     }
 
-    /// The name with its device and size, as in "conv2d on cpu, size 65536"; a GPU
-    /// that is a program on the CPU is said to be one.
-    pub fn name(&self) -> String {
-        let key = OperationKey {
+    /// What tells the operation from the others.
+    pub fn key(&self) -> OperationKey {
+        OperationKey {
             name: self.operation.clone(),
             device: self.device.clone(),
             size: self.size,
-        };
-        text::name(&key, self.software_gpu)
+        }
+    }
+
+    /// The name with its device and size, as in "conv2d on cpu, size 65536"; a GPU
+    /// that is a program on the CPU is said to be one.
+    pub fn name(&self) -> String {
+        text::name(&self.key(), self.software_gpu)
     }
 }
 

@@ -51,12 +51,18 @@ pub(super) fn t_upper(tail: f64, freedom: f64) -> f64 {
         low = high;
         high *= 2.0;
     }
+    bisect(low, high, |t| t_tail(t, freedom) > tail)
+}
+
+/// The place between `low` and `high` up to which `is_below` holds, as near as
+/// an `f64` is: the least value found for which it does not.
+pub(super) fn bisect(mut low: f64, mut high: f64, is_below: impl Fn(f64) -> bool) -> f64 {
     loop {
         let middle = 0.5 * (low + high);
         if middle <= low || middle >= high {
             return high;
         }
-        if t_tail(middle, freedom) > tail {
+        if is_below(middle) {
             low = middle;
         } else {
             high = middle;

@@ -3,7 +3,7 @@
 use statrs::function::gamma::digamma;
 
 use super::{
-    distribution::{t_two_sided, t_upper},
+    distribution::{bisect, t_two_sided, t_upper},
     error::{StatsError, check_fraction},
     log_ratio::{LogRatio, LogRatioMethod, log_mean, log_ratio_test, result, satterthwaite},
     quantile::median,
@@ -180,18 +180,8 @@ fn trigamma(mut x: f64) -> f64 {
 /// The x > 0 with ψ′(x) = `y`, for y > 0. Bisection: ψ′ falls from ∞ to 0, and
 /// 1/x < ψ′(x) < 1/x + 1/x² encloses the answer.
 fn inverse_trigamma(y: f64) -> f64 {
-    let (mut low, mut high) = (y.recip(), 0.5 * (1.0 + (1.0 + 4.0 * y).sqrt()) / y);
-    loop {
-        let middle = 0.5 * (low + high);
-        if middle <= low || middle >= high {
-            return middle;
-        }
-        if trigamma(middle) > y {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
+    let high = 0.5 * (1.0 + (1.0 + 4.0 * y).sqrt()) / y;
+    bisect(y.recip(), high, |x| trigamma(x) > y)
 }
 
 #[cfg(test)]

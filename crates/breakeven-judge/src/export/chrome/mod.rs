@@ -33,11 +33,7 @@ pub struct Verdict {
 impl From<&OperationComparison> for Verdict {
     fn from(row: &OperationComparison) -> Self {
         Self {
-            operation: OperationKey {
-                name: row.operation.clone(),
-                device: row.device.clone(),
-                size: row.size,
-            },
+            operation: row.key(),
             change_type: row.change_type,
             change_percent: row.change_percent,
         }
