@@ -38,7 +38,7 @@ use synthetic::{CV, SHAPES, Shape};
 const RUNS: usize = 5;
 
 fn main() {
-    let parts = if is_quick() { 10 } else { 1 };
+    let parts = if is_quick() { 20 } else { 1 };
     let pool = Pool::read();
     metric("judge_pool_runs", pool.len() as f64, "runs");
     metric("judge_pool_minutes", pool.minutes(), "min");
