@@ -42,6 +42,9 @@ fn main() {
     let pool = Pool::read();
     metric("judge_pool_runs", pool.len() as f64, "runs");
     metric("judge_pool_minutes", pool.minutes(), "min");
+    let [quietest, noisiest] = pool.noise();
+    metric("judge_pool_least_noise", 100.0 * quietest, "%");
+    metric("judge_pool_most_noise", 100.0 * noisiest, "%");
     false_alarms_on_the_pool(&pool, 200 / parts);
     false_alarms_on_made_up_pairs(200 / parts);
     power_on_made_up_pairs(2_000 / parts);

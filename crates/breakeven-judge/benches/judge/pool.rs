@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 
 use breakeven_profile::file;
 use breakeven_profile::profile::{Operation, Profile};
+use breakeven_profile::stats::Summary;
 use flate2::read::GzDecoder;
 use rand::Rng;
 use rand::seq::{SliceRandom, index};
@@ -45,6 +46,24 @@ impl Pool {
         };
         let (first, last) = (&self.0[0], &self.0[self.len() - 1]);
         created(last).duration_since(created(first)).as_secs_f64() / 60.0
+    }
+
+    /// How much the runs of the quietest and of the noisiest operation differ:
+    /// deviation of the logarithms of their medians.
+    pub(crate) fn noise(&self) -> [f64; 2] {
+        let of = |index: usize| {
+            let medians = self.0.iter().map(|profile| {
+                let summary = profile.operations[index].summary();
+                summary.expect("there are samples").median.ln()
+            });
+            let logs: Vec<f64> = medians.collect();
+            let summary = Summary::of(&logs).expect("there are runs");
+            summary.deviation.expect("there are two runs or more")
+        };
+        let all = (0..self.0[0].operations.len()).map(of);
+        all.fold([f64::INFINITY, 0.0], |[least, most], noise| {
+            [least.min(noise), most.max(noise)]
+        })
     }
 
     /// Two sides of `runs` runs each, drawn from all without putting back.

@@ -186,15 +186,20 @@ impl Run {
         }
     }
 
+    /// Time of all calls, ns: exact where the run kept only some of its samples.
+    pub fn total_ns(&self) -> f64 {
+        match &self.moments {
+            Some(moments) => moments.total(),
+            // Not `sum`, which begins at -0.0.
+            None => (self.samples_ns.iter()).fold(0.0, |sum, ns| sum + *ns as f64),
+        }
+    }
+
     /// Time of all calls, ns; less that of the operations inside, where the run
     /// tells it.
     pub fn own_ns(&self) -> f64 {
-        match (self.self_ns, &self.moments) {
-            (Some(own), _) => own as f64,
-            (None, Some(moments)) => moments.total(),
-            // Not `sum`, which begins at -0.0.
-            (None, None) => (self.samples_ns.iter()).fold(0.0, |sum, ns| sum + *ns as f64),
-        }
+        self.self_ns
+            .map_or_else(|| self.total_ns(), |own| own as f64)
     }
 }
 
@@ -224,12 +229,6 @@ impl Operation {
             device: self.device.clone(),
             size: self.size,
         }
-    }
-
-    /// Time of all calls of all runs, ns; less that of the operations inside,
-    /// where the runs tell it.
-    pub fn own_ns(&self) -> f64 {
-        (self.runs.iter()).fold(0.0, |sum, run| sum + run.own_ns())
     }
 
     /// The kept samples of all runs, ns.

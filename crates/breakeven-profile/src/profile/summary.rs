@@ -45,11 +45,13 @@ impl Operation {
     /// Time of all measured calls, ns: exact where runs kept only some of their
     /// samples.
     pub fn total_ns(&self) -> f64 {
-        let of_run = |run: &Run| match &run.moments {
-            Some(moments) => moments.total(),
-            None => run.samples_ns.iter().map(|ns| *ns as f64).sum(),
-        };
-        self.runs.iter().map(of_run).sum()
+        (self.runs.iter()).fold(0.0, |sum, run| sum + run.total_ns())
+    }
+
+    /// Time of all calls of all runs, ns; less that of the operations inside,
+    /// where the runs tell it.
+    pub fn own_ns(&self) -> f64 {
+        (self.runs.iter()).fold(0.0, |sum, run| sum + run.own_ns())
     }
 
     /// True where more than half of the time was recording: it says little of the
