@@ -2,6 +2,7 @@
 //! [`DeviceError`] for what a device could not do.
 
 use std::fmt;
+use std::time::Instant;
 
 /// What kind of mistake an [`Error`] is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +14,11 @@ pub enum ErrorKind {
     TooLarge,
     /// A name that is not known.
     UnknownName,
+    /// A value that no decision can be made from: percentages that do not sum
+    /// to 100, a complexity that is no number.
+    Invalid,
+    /// A file that could not be read or written, or says what it may not.
+    File,
     /// A device failed; [`DeviceErrorKind`] says how.
     Device(DeviceErrorKind),
 }
@@ -35,6 +41,10 @@ impl Error {
 
     pub(crate) fn shape(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Shape, message)
+    }
+
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Invalid, message)
     }
 
     pub(crate) fn too_large(message: impl Into<String>) -> Self {
@@ -62,8 +72,12 @@ pub enum DeviceErrorKind {
     OutOfMemory,
     /// Larger than the device could ever hold.
     NeverFits,
-    /// No such device, or its driver does not start.
-    Unavailable,
+    /// No such device, its driver does not start, or it is in quarantine after
+    /// an error that would come again.
+    Unavailable {
+        /// When it will be tried again; none where nothing will change by itself.
+        until: Option<Instant>,
+    },
     /// The device lacks a feature that the work needs.
     Unsupported,
     /// The kernel does not compile for this device.
@@ -76,6 +90,8 @@ pub enum DeviceErrorKind {
     Timeout,
     /// The driver or its library panicked.
     Panic,
+    /// The device's results are not those of the CPU.
+    WrongResult,
     /// Anything else; the message says what.
     Other,
 }
@@ -85,13 +101,14 @@ impl fmt::Display for DeviceErrorKind {
         f.write_str(match self {
             Self::OutOfMemory => "out of memory",
             Self::NeverFits => "never fits",
-            Self::Unavailable => "unavailable",
+            Self::Unavailable { .. } => "unavailable",
             Self::Unsupported => "unsupported",
             Self::Compile => "compile error",
             Self::Launch => "launch error",
             Self::DeviceLost => "device lost",
             Self::Timeout => "timeout",
             Self::Panic => "driver panic",
+            Self::WrongResult => "wrong result",
             Self::Other => "device error",
         })
     }

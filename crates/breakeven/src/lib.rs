@@ -27,17 +27,21 @@
 //! ```
 
 mod error;
+pub mod execute;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod hardware;
 pub mod kernels;
 pub mod peak;
+pub mod plan;
 pub mod suite;
+mod workload;
 
 /// Profiles, their file, and the statistics: the crate `breakeven-profile`.
 pub use breakeven_profile as profile;
 
 pub use error::{DeviceError, DeviceErrorKind, Error, ErrorKind};
+pub use workload::WorkloadProfile;
 
 /// The README's example, compiled.
 #[cfg(doctest)]

@@ -100,5 +100,8 @@ fn no_gpu_path(device: &str) -> DeviceError {
 }
 
 fn unavailable(reason: impl std::fmt::Display) -> DeviceError {
-    DeviceError::new(breakeven::DeviceErrorKind::Unavailable, reason.to_string())
+    DeviceError::new(
+        breakeven::DeviceErrorKind::Unavailable { until: None },
+        reason.to_string(),
+    )
 }

@@ -45,7 +45,10 @@ impl Gpu {
 
 impl From<OpenError> for DeviceError {
     fn from(error: OpenError) -> Self {
-        Self::new(DeviceErrorKind::Unavailable, error.to_string())
+        Self::new(
+            DeviceErrorKind::Unavailable { until: None },
+            error.to_string(),
+        )
     }
 }
 
@@ -72,7 +75,7 @@ fn open_wgpu(
             let text = error.to_string();
             let kind = match faults::kind_of_text(&text) {
                 DeviceErrorKind::OutOfMemory => DeviceErrorKind::OutOfMemory,
-                _ => DeviceErrorKind::Unavailable,
+                _ => DeviceErrorKind::Unavailable { until: None },
             };
             DeviceError::new(kind, text)
         })?;

@@ -1,0 +1,35 @@
+//! What running an operation costs on a device, as far as it was measured.
+
+/// Time of a batch on one device: `fixed + tasks × per_task`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cost {
+    /// Whatever the size: launch, synchronisation, ns.
+    pub fixed_ns: f64,
+    /// Per task, with all of the device's workers at it, transfers included, ns.
+    pub per_task_ns: f64,
+    /// Of it, moving data to the device and back, ns; 0 where it is not known apart.
+    pub transfer_ns: f64,
+    /// Fewest tasks in an observation that is remembered.
+    pub fewest: u64,
+    /// Most tasks in an observation that is remembered.
+    pub most: u64,
+    /// Observations that were ever made.
+    pub observations: u64,
+}
+
+/// What is known of one operation at one size of task.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct OperationCosts {
+    /// On the CPU's workers.
+    pub cpu: Option<Cost>,
+    /// On the GPU.
+    pub gpu: Option<Cost>,
+    /// On both at once, with the shares that it came to.
+    pub both: Option<Cost>,
+    /// Most tasks in one launch that the GPU's memory took, after it refused more.
+    pub fits: Option<u64>,
+    /// Time spent running the operation since the CPU last had a part of it, ns.
+    pub since_cpu_ns: f64,
+    /// Time spent running the operation since the GPU last had a part of it, ns.
+    pub since_gpu_ns: f64,
+}

@@ -1,0 +1,98 @@
+//! What was decided and why: typed and small; text is made when it is asked for.
+
+use super::ExecutionStrategy;
+
+/// A stage of the rule for when nothing was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Stage {
+    /// 1: there is no GPU.
+    NoGpu,
+    /// 2: too few tasks, or too small a workload.
+    Small,
+    /// 3: the tasks are sequential.
+    Sequential,
+    /// 4: the GPU's memory is mostly in use.
+    MemoryPressure,
+    /// 5: the batch does not fit the GPU's free memory.
+    DoesNotFit,
+    /// 6: many tasks or a large workload, and parallel.
+    Large,
+    /// 7: complex tasks.
+    Complex,
+    /// No stage decided: the last answer of the heuristics.
+    Last,
+}
+
+/// How a decision came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Basis {
+    /// The program asked for the strategy.
+    Asked,
+    /// The operator did, by `BREAKEVEN_STRATEGY`.
+    Operator,
+    /// A stage of the rule: nothing was measured.
+    Rule(Stage),
+    /// The cost model.
+    Model,
+    /// The cost model, and a device that was not tried for long gets its chance.
+    Exploration,
+}
+
+/// How good a prediction is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Evidence {
+    /// Nothing was measured: rates of the machine, or of the user's description.
+    Heuristic,
+    /// Measured at other sizes, or on each device apart.
+    Fitted,
+    /// Measured on this device at about this size.
+    Measured,
+}
+
+/// A way to run the batch, and how long it should take.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Candidate {
+    /// CpuOnly, GpuOnly or Hybrid, with the share that would be best.
+    pub strategy: ExecutionStrategy,
+    /// Time of the whole batch, ns; none where nothing is known.
+    pub predicted_ns: Option<f64>,
+    /// What the prediction is made from.
+    pub evidence: Evidence,
+}
+
+/// Why there is no split although there are two devices.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Declined {
+    /// Time that the split would have saved of the better device's alone, 0 to 1.
+    pub gain: f64,
+}
+
+/// A decision, with all that went into it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Decision {
+    /// What to run; never Auto.
+    pub strategy: ExecutionStrategy,
+    /// How it came about.
+    pub basis: Basis,
+    /// The ways that were looked at: CPU, GPU, both.
+    pub candidates: [Candidate; 3],
+    /// Time that the choice should save of the second best candidate's, 0 to 1.
+    pub margin: Option<f64>,
+    /// How many times as fast as the better device alone a perfect split would
+    /// be: the sum of both rates over the greater one.
+    pub ceiling: Option<f64>,
+    /// A split that was declined because it would gain too little.
+    pub declined: Option<Declined>,
+    /// Tasks per launch to begin with.
+    pub batch_size: usize,
+}
+
+impl Decision {
+    /// The candidate that was chosen; none for a strategy that was asked for
+    /// and is not among them.
+    pub fn chosen(&self) -> Option<&Candidate> {
+        let kind = std::mem::discriminant(&self.strategy);
+        let mut candidates = self.candidates.iter();
+        candidates.find(|candidate| std::mem::discriminant(&candidate.strategy) == kind)
+    }
+}

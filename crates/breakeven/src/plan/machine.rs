@@ -1,0 +1,94 @@
+//! The machine as a decision sees it: this one, or one that was described.
+
+use std::time::Duration;
+
+use crate::hardware::{Fact, GpuInfo, GpuKind, HardwareCapabilities, SystemLoad};
+
+/// What a decision needs to know of a machine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Machine {
+    /// Workers that run CPU tasks at once.
+    pub cores: usize,
+    /// Memory that the process may use, bytes.
+    pub memory_bytes: Fact<u64>,
+    /// Its GPUs, the one to use first. Software GPUs are not among them unless
+    /// they were asked for.
+    pub gpus: Vec<GpuSpec>,
+}
+
+/// What a decision needs to know of a GPU.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GpuSpec {
+    /// Its name in profiles and in the cost model: a
+    /// [`DeviceId`](crate::hardware::DeviceId) for a GPU of this machine.
+    pub name: String,
+    /// How it sits in the machine.
+    pub kind: GpuKind,
+    /// Its memory, bytes.
+    pub memory_bytes: Fact<u64>,
+    /// Memory in use on it, by whatever process, bytes.
+    pub memory_used_bytes: Fact<u64>,
+    /// What one launch costs, whatever its size.
+    pub launch: Fact<Duration>,
+    /// Rate of transfers between host and device, bytes per second.
+    pub transfer_bytes_per_s: Fact<f64>,
+    /// Its rate over the rate of one CPU core.
+    pub speedup: Fact<f64>,
+    /// Driver and version; what was measured with another one is void.
+    pub driver: Fact<String>,
+}
+
+impl GpuSpec {
+    /// A discrete GPU of that name, of which nothing else is known.
+    pub fn named(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            kind: GpuKind::Discrete,
+            memory_bytes: Fact::Unknown,
+            memory_used_bytes: Fact::Unknown,
+            launch: Fact::Unknown,
+            transfer_bytes_per_s: Fact::Unknown,
+            speedup: Fact::Unknown,
+            driver: Fact::Unknown,
+        }
+    }
+
+    /// A GPU that was found, with what its driver tells of its load.
+    pub fn of(gpu: &GpuInfo, load: Option<&SystemLoad>) -> Self {
+        Self {
+            kind: gpu.kind,
+            memory_bytes: gpu.memory_bytes,
+            memory_used_bytes: load.map_or(Fact::Unknown, |load| load.gpu(gpu).memory_used_bytes),
+            driver: gpu.driver.clone(),
+            ..Self::named(gpu.id.to_string())
+        }
+    }
+
+    /// Memory that is free on it, bytes; all of it where the use is unknown.
+    pub fn free_bytes(&self) -> Option<u64> {
+        let used = self.memory_used_bytes.get().unwrap_or(0);
+        Some(self.memory_bytes.get()?.saturating_sub(used))
+    }
+}
+
+impl Machine {
+    /// This machine.
+    pub fn of(hardware: &HardwareCapabilities, load: Option<&SystemLoad>) -> Self {
+        let usable = |gpu: &&GpuInfo| gpu.preferred && gpu.kind != GpuKind::Software;
+        Self {
+            cores: hardware.usable_cores.workers.max(1),
+            memory_bytes: hardware.usable_memory_bytes,
+            gpus: hardware
+                .gpus
+                .iter()
+                .filter(usable)
+                .map(|gpu| GpuSpec::of(gpu, load))
+                .collect(),
+        }
+    }
+
+    /// The GPU to use.
+    pub fn gpu(&self) -> Option<&GpuSpec> {
+        self.gpus.first()
+    }
+}

@@ -1,0 +1,143 @@
+//! Where a batch runs, as users say it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::Error;
+
+/// Where a batch runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum ExecutionStrategy {
+    /// Where it pays: decided for each batch from what was measured, or by the
+    /// rule where nothing was.
+    #[default]
+    Auto,
+    /// On the CPU's workers alone.
+    CpuOnly,
+    /// On the GPU; the CPU does what the GPU fails at.
+    GpuOnly,
+    /// On both at once, each with its part of the tasks. The parts are kept.
+    Hybrid {
+        /// Percent of the tasks for the GPU.
+        gpu_allocation: u8,
+        /// Percent of the tasks for the CPU; both sum to 100.
+        cpu_allocation: u8,
+    },
+}
+
+impl ExecutionStrategy {
+    /// Both at once, with `gpu` percent of the tasks for the GPU and the rest
+    /// for the CPU.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) past 100.
+    pub fn hybrid(gpu: u8) -> Result<Self, Error> {
+        let strategy = Self::Hybrid {
+            gpu_allocation: gpu,
+            cpu_allocation: 100_u8.saturating_sub(gpu),
+        };
+        strategy.check().map(|()| strategy)
+    }
+
+    /// Fails unless the percentages sum to 100.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid), with the sum.
+    pub fn check(&self) -> Result<(), Error> {
+        match *self {
+            Self::Hybrid {
+                gpu_allocation,
+                cpu_allocation,
+            } if u16::from(gpu_allocation) + u16::from(cpu_allocation) != 100 => {
+                let sum = u16::from(gpu_allocation) + u16::from(cpu_allocation);
+                Err(Error::invalid(format!(
+                    "hybrid:{gpu_allocation}/{cpu_allocation} sums to {sum} %; the GPU's and the CPU's percentages must sum to 100"
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for ExecutionStrategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.pad("auto"),
+            Self::CpuOnly => f.pad("cpu-only"),
+            Self::GpuOnly => f.pad("gpu-only"),
+            Self::Hybrid {
+                gpu_allocation,
+                cpu_allocation,
+            } => f.pad(&format!("hybrid:{gpu_allocation}/{cpu_allocation}")),
+        }
+    }
+}
+
+impl FromStr for ExecutionStrategy {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let lower = text.trim().to_ascii_lowercase();
+        match lower.as_str() {
+            "auto" => return Ok(Self::Auto),
+            "cpu-only" => return Ok(Self::CpuOnly),
+            "gpu-only" => return Ok(Self::GpuOnly),
+            _ => {}
+        }
+        let parts = lower
+            .strip_prefix("hybrid:")
+            .and_then(|parts| parts.split_once('/'))
+            .and_then(|(gpu, cpu)| Some((gpu.trim().parse().ok()?, cpu.trim().parse().ok()?)));
+        let Some((gpu_allocation, cpu_allocation)) = parts else {
+            return Err(Error::invalid(format!(
+                "{text:?} is no strategy; give auto, cpu-only, gpu-only or hybrid:GPU/CPU in percent, as in hybrid:60/40"
+            )));
+        };
+        let strategy = Self::Hybrid {
+            gpu_allocation,
+            cpu_allocation,
+        };
+        strategy.check().map(|()| strategy)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_printed_is_read() {
+        for text in [
+            "auto",
+            "cpu-only",
+            "gpu-only",
+            "hybrid:60/40",
+            "hybrid:0/100",
+        ] {
+            let strategy: ExecutionStrategy = text.parse().expect("a strategy");
+            assert_eq!(strategy.to_string(), text);
+        }
+        assert_eq!(" GPU-Only ".parse(), Ok(ExecutionStrategy::GpuOnly));
+    }
+
+    #[test]
+    fn what_is_none_says_what_there_is() {
+        let said = |text: &str| {
+            let error = text.parse::<ExecutionStrategy>().expect_err("no strategy");
+            error.to_string()
+        };
+        assert!(said("hybrid:60/60").contains("sums to 120 %"));
+        for text in [
+            "",
+            "hybrid",
+            "hybrid:60",
+            "hybrid:-1/101",
+            "hybrid:300/1",
+            "gpu",
+        ] {
+            assert!(said(text).contains("as in hybrid:60/40"), "{text}");
+        }
+    }
+}
