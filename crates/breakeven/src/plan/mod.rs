@@ -6,7 +6,7 @@ mod decision;
 mod machine;
 mod strategy;
 
-pub use costs::{Cost, OperationCosts};
+pub use costs::{Cost, Costs, Observation, OperationCosts, RanOn};
 pub use decision::{Basis, Candidate, Decision, Declined, Evidence, Stage};
 pub use machine::{GpuSpec, Machine};
 pub use strategy::ExecutionStrategy;
