@@ -1,33 +1,4 @@
-//! A simulated GPU behind the real trait, in real time: for tests and benches of
-//! work that runs on a GPU, where there is none or where it must fail on time.
-//!
-//! ```
-//! use std::time::Duration;
-//! use breakeven::execute::{Fault, FaultScript, GpuExecutor, SimulatedGpu, SimulatedSpec};
-//!
-//! // 20 µs a launch, 1 µs a task, 12 GB/s for 4 KiB up and 4 bytes down.
-//! let spec = SimulatedSpec::new(Duration::from_micros(20), Duration::from_micros(1))
-//!     .with_transfer(12e9, 4096, 4);
-//! let gpu = SimulatedGpu::new(spec, |task: &u32| task * 2)
-//!     .with_faults(FaultScript::none().at(1, Fault::Lost { recovers_after: None }));
-//!
-//! let mut first = gpu.submit(&[1, 2, 3])?;
-//! while gpu.poll(&mut first).is_pending() {
-//!     gpu.wait(&mut first, Duration::from_millis(1));
-//! }
-//! assert!(gpu.submit(&[4]).is_err());
-//! assert_eq!(gpu.counts().tasks, 3);
-//! # Ok::<(), breakeven::DeviceError>(())
-//! ```
-//!
-//! It is a model. Batches go through an upload engine, one compute queue and a
-//! download engine; a task takes its time whatever runs beside it. It leaves out:
-//! batches too small to fill the device, kernels side by side, clocks and
-//! temperature, other processes' work, memory in pieces, and a hang that blocks
-//! later batches. The outputs are computed on the host within `submit`, by the
-//! thread that calls it: the device's time begins with the call, so that
-//! computing costs nothing while it is shorter than the device's time, but it
-//! takes a core from the CPU's workers. Give it a function that is quick.
+//! A simulated GPU behind the real trait, in real time.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -64,8 +35,36 @@ const SPIN: Duration = Duration::from_micros(60);
 type TaskTime<I> = Box<dyn Fn(&I) -> Duration + Send + Sync>;
 type Change<T> = Box<dyn Fn(&mut T) + Send + Sync>;
 
-/// A simulated GPU: what it computes, what it is like, and what goes wrong on it.
-/// The [module](self) says what the model leaves out.
+/// A simulated GPU, in real time: for tests and benches of work that runs on a
+/// GPU, where there is none or where it must fail on time.
+///
+/// ```
+/// use std::time::Duration;
+/// use breakeven::execute::{Fault, FaultScript, GpuExecutor, SimulatedGpu, SimulatedSpec};
+///
+/// // 20 µs a launch, 1 µs a task, 12 GB/s for 4 KiB up and 4 bytes down.
+/// let spec = SimulatedSpec::new(Duration::from_micros(20), Duration::from_micros(1))
+///     .with_transfer(12e9, 4096, 4);
+/// let gpu = SimulatedGpu::new(spec, |task: &u32| task * 2)
+///     .with_faults(FaultScript::none().at(1, Fault::Lost { recovers_after: None }));
+///
+/// let mut first = gpu.submit(&[1, 2, 3])?;
+/// while gpu.poll(&mut first).is_pending() {
+///     gpu.wait(&mut first, Duration::from_millis(1));
+/// }
+/// assert!(gpu.submit(&[4]).is_err());
+/// assert_eq!(gpu.counts().tasks, 3);
+/// # Ok::<(), breakeven::DeviceError>(())
+/// ```
+///
+/// It is a model. Batches go through an upload engine, one compute queue and a
+/// download engine; a task takes its time whatever runs beside it. It leaves out:
+/// batches too small to fill the device, kernels side by side, clocks and
+/// temperature, other processes' work, memory in pieces, and a hang that blocks
+/// later batches. The outputs are computed on the host within `submit`, by the
+/// thread that calls it: the device's time begins with the call, so that
+/// computing costs nothing while it is shorter than the device's time, but it
+/// takes a core from the CPU's workers. Give it a function that is quick.
 pub struct SimulatedGpu<I, T> {
     function: Box<dyn Fn(&I) -> T + Send + Sync>,
     task_time: Option<TaskTime<I>>,
