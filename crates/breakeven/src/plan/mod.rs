@@ -12,7 +12,7 @@ mod rule;
 mod strategy;
 mod toml_file;
 
-pub use costs::{Cost, OperationCosts};
+pub use costs::{Cost, Costs, Observation, OperationCosts, RanOn};
 pub use decision::{Basis, Candidate, Decision, Declined, Evidence, Stage};
 pub use heuristics::ProfilingHeuristics;
 pub use machine::{GpuSpec, Machine};
