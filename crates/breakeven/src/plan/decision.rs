@@ -1,5 +1,7 @@
 //! What was decided and why: typed and small; text is made when it is asked for.
 
+use std::fmt;
+
 use super::ExecutionStrategy;
 
 /// A stage of the rule for when nothing was measured.
@@ -21,6 +23,23 @@ pub enum Stage {
     Complex,
     /// No stage decided: the last answer of the heuristics.
     Last,
+}
+
+impl Stage {
+    /// Its number, 1 to 7; none for the last answer.
+    pub fn number(self) -> Option<u8> {
+        (self != Self::Last).then_some(self as u8 + 1)
+    }
+}
+
+/// `stage 4`, and `last answer` when no stage decided.
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.number() {
+            Some(number) => f.pad(&format!("stage {number}")),
+            None => f.pad("last answer"),
+        }
+    }
 }
 
 /// How a decision came about.

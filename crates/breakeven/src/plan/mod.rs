@@ -3,10 +3,19 @@
 
 mod costs;
 mod decision;
+mod description;
+mod heuristics;
 mod machine;
+mod rates;
+mod reasons;
+mod rule;
 mod strategy;
+mod toml_file;
 
 pub use costs::{Cost, Costs, Observation, OperationCosts, RanOn};
 pub use decision::{Basis, Candidate, Decision, Declined, Evidence, Stage};
+pub use heuristics::ProfilingHeuristics;
 pub use machine::{GpuSpec, Machine};
+pub use rates::costs_from_rates;
+pub use rule::{MANY_TASKS, PARALLEL_FROM, RuleFacts, Ruling, rule};
 pub use strategy::ExecutionStrategy;
