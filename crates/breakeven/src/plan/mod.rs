@@ -1,7 +1,7 @@
 //! Deciding where a batch runs: pure functions from what is known to a
 //! [`Decision`]. Nothing in here reads a clock, a file or a device.
 
-mod costs;
+pub(crate) mod costs;
 mod decision;
 mod machine;
 mod strategy;

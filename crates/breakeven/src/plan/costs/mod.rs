@@ -104,7 +104,7 @@ pub(crate) struct CostFile {
 }
 
 /// What tells machines apart without their names: costs of one are void on another.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct MachineId {
     /// Model of its processor; none where it does not tell.
     pub(crate) cpu: Option<String>,
