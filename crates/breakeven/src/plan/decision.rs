@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::ExecutionStrategy;
+use super::rule::Ruling;
 
 /// A stage of the rule for when nothing was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -86,6 +87,19 @@ pub struct Declined {
     pub gain: f64,
 }
 
+/// Which device begins with a small span whatever was predicted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Probe {
+    /// None: the prediction or the one who asked decides.
+    None,
+    /// The CPU, which was left out for long.
+    Cpu,
+    /// The GPU, which was left out for long.
+    Gpu,
+    /// Both: nothing was measured, and the rates seen decide the rest.
+    Both,
+}
+
 /// A decision, with all that went into it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Decision {
@@ -102,8 +116,12 @@ pub struct Decision {
     pub ceiling: Option<f64>,
     /// A split that was declined because it would gain too little.
     pub declined: Option<Declined>,
+    /// Who is tried first.
+    pub probe: Probe,
     /// Tasks per launch to begin with.
     pub batch_size: usize,
+    /// What the rule says, whether it was followed or not.
+    pub ruling: Ruling,
 }
 
 impl Decision {

@@ -1,9 +1,11 @@
 //! Deciding where a batch runs: pure functions from what is known to a
 //! [`Decision`]. Nothing in here reads a clock, a file or a device.
 
+mod choose;
 mod costs;
 mod decision;
 mod description;
+mod explain;
 mod heuristics;
 mod machine;
 mod rates;
@@ -12,8 +14,10 @@ mod rule;
 mod strategy;
 mod toml_file;
 
+pub(crate) use choose::{LEAST_GAIN, hybrid};
+pub use choose::{decide, decide_for};
 pub use costs::{Cost, Costs, Observation, OperationCosts, RanOn};
-pub use decision::{Basis, Candidate, Decision, Declined, Evidence, Stage};
+pub use decision::{Basis, Candidate, Decision, Declined, Evidence, Probe, Stage};
 pub use heuristics::ProfilingHeuristics;
 pub use machine::{GpuSpec, Machine};
 pub use rates::costs_from_rates;
