@@ -3,6 +3,7 @@
 mod executor;
 mod rates;
 mod schedule;
+mod simulated;
 mod slots;
 mod spans;
 mod sync;
@@ -15,3 +16,7 @@ mod spans_loom;
 mod spans_tests;
 
 pub use executor::{CpuExecutor, GpuExecutor, Leaf, NoGpu, OnDevice};
+pub use simulated::{
+    Fault, FaultKind, FaultScript, Onset, RandomFaults, SimulatedCounts, SimulatedGpu,
+    SimulatedInFlight, SimulatedSpec, Slowdown,
+};

@@ -25,6 +25,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::rates::{CpuRate, GpuRate};
 use super::spans::{Span, Spans};
+use crate::plan::LEAST_GAIN;
 
 /// Time since the batch began, ns.
 pub(super) type Ns = f64;
@@ -44,9 +45,6 @@ const GUESSED_PART: f64 = 0.4;
 /// Launches' cost that another launch is worth: below so many of them, the GPU's
 /// share is taken whole.
 const WORTH_LAUNCHES: f64 = 10.0;
-
-/// Gain below which work is not split, as part of the better device's time.
-pub(crate) const LEAST_GAIN: f64 = 0.03;
 
 /// Most tasks of the GPU's first span where nothing is known of it.
 const PROBE_TASKS: usize = 32;

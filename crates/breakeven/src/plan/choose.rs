@@ -9,7 +9,7 @@
 
 use super::decision::{Basis, Candidate, Decision, Declined, Evidence, Probe, Stage};
 use super::heuristics::ProfilingHeuristics;
-use super::rule::{Ruling, rule};
+use super::rule::rule;
 use super::{Cost, ExecutionStrategy, Machine, OperationCosts};
 use crate::error::Error;
 use crate::workload::WorkloadProfile;
@@ -123,7 +123,11 @@ impl Forecast {
         let alone = |strategy, cost: &Option<Cost>| Candidate {
             strategy,
             predicted_ns: cost.map(|cost| cost.predict_ns(tasks)),
-            evidence: cost.map_or(Evidence::Heuristic, |cost| cost.evidence(tasks)),
+            evidence: match cost {
+                Some(cost) if cost.observations > 0 => cost.evidence(tasks),
+                // Made from rates, or nothing at all.
+                _ => Evidence::Heuristic,
+            },
         };
         let cpu = alone(ExecutionStrategy::CpuOnly, &costs.cpu);
         let gpu = alone(ExecutionStrategy::GpuOnly, &costs.gpu);
@@ -216,17 +220,10 @@ fn explore(decision: &mut Decision, cpu: &Cost, gpu: &Cost, costs: &OperationCos
 /// A split with that part of the tasks for the GPU, in whole percent, at least
 /// one for each side.
 #[expect(clippy::cast_sign_loss, reason = "1 to 99")]
-pub(crate) fn hybrid(gpu: f64) -> ExecutionStrategy {
+fn hybrid(gpu: f64) -> ExecutionStrategy {
     let gpu_allocation = (100.0 * gpu).round().clamp(1.0, 99.0) as u8;
     ExecutionStrategy::Hybrid {
         gpu_allocation,
         cpu_allocation: 100 - gpu_allocation,
-    }
-}
-
-impl Ruling {
-    /// True where the rule does not leave the rest to the rates seen.
-    pub(crate) fn is_final(&self) -> bool {
-        matches!(self.stage, Stage::NoGpu | Stage::Small | Stage::Sequential)
     }
 }

@@ -74,10 +74,14 @@ impl Decision {
             .filter_map(|other| Some((other.predicted_ns?, other.strategy)))
             .min_by(|(a, _), (b, _)| a.total_cmp(b));
         let ahead = next.map_or_else(String::new, |(other, strategy)| {
-            let less = self.margin.map_or_else(String::new, |margin| {
-                format!("{} less than ", unit::percent(margin))
-            });
-            format!(", {less}{strategy}, {}", unit::time(other))
+            let other = unit::time(other);
+            match self.margin.filter(|margin| *margin > 0.0) {
+                Some(margin) => {
+                    let margin = unit::percent(margin);
+                    format!(", {margin} less than {strategy}, {other}")
+                }
+                None => format!("; {strategy} {other}"),
+            }
         });
         let Candidate {
             strategy, evidence, ..
@@ -147,7 +151,7 @@ mod tests {
         let decision = decide(&workload, &machine, &heuristics, &costs).expect("a decision");
         assert_eq!(decision.strategy, ExecutionStrategy::GpuOnly);
         insta::assert_snapshot!(reasons(&decision), @r"
-        gpu-only should take 20.0 ms (heuristic), 0.0 % less than hybrid:98/2, 19.6 ms
+        gpu-only should take 20.0 ms (heuristic); hybrid:98/2 19.6 ms
         a perfect split could be 1.02 times as fast as the better device alone
         a split would gain 2.0 %, under 3.0 %: declined
         without costs stage 6 would say gpu-only

@@ -14,7 +14,7 @@ mod rule;
 mod strategy;
 mod toml_file;
 
-pub(crate) use choose::{LEAST_GAIN, hybrid};
+pub(crate) use choose::LEAST_GAIN;
 pub use choose::{decide, decide_for};
 pub use costs::{Cost, Costs, Observation, OperationCosts, RanOn};
 pub use decision::{Basis, Candidate, Decision, Declined, Evidence, Probe, Stage};

@@ -30,11 +30,8 @@ impl Cost {
 
     /// How good that prediction is: measured where batches of about that size
     /// are remembered (from half the fewest tasks to twice the most), fitted
-    /// elsewhere; heuristic where there was no observation at all.
+    /// elsewhere.
     pub fn evidence(&self, tasks: u64) -> Evidence {
-        if self.observations == 0 {
-            return Evidence::Heuristic;
-        }
         let least = self.fewest.div_ceil(MEASURED_WITHIN);
         let most = self.most.saturating_mul(MEASURED_WITHIN);
         if (least..=most).contains(&tasks) {

@@ -14,8 +14,8 @@
 //! - Newer observations weigh more (half as much every eighth), so a device that
 //!   has become slower or faster is followed within half a window.
 //! - The bound makes the sum as robust as a redescending M-estimator (Huber and
-//!   Ronchetti 2009, section 4.8), and trying all pairs finds its least value
-//!   where descending would stop at a stray.
+//!   Ronchetti 2009, section 4.8), and trying pairs finds its least value where
+//!   descending would stop at a stray.
 //!
 //! Both coefficients are 0 or more: lines that are not, are no candidates.
 
@@ -52,6 +52,13 @@ const WEIGHTS: [f32; WINDOW] = [
     0.297_301_8,
     0.272_626_9,
 ];
+
+/// Most candidates: three through every other of 16 points, and every other of
+/// the 8 × 8 pairs. A multiple of the lanes.
+const CANDIDATES: usize = 56;
+
+/// Candidates that are tried at once.
+const LANES: usize = 8;
 
 /// A size and the time that it took.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -96,13 +103,7 @@ struct Scaled {
     count: usize,
     size: [f32; WINDOW],
     time: [f32; WINDOW],
-    /// What `fixed` is multiplied with in predicted / observed: 1 / time.
-    per_fixed: [f32; WINDOW],
-    /// What `slope` is: size / time.
-    per_slope: [f32; WINDOW],
-    /// 0 past `count`.
     weight: [f32; WINDOW],
-    total_weight: f32,
     /// The lower half of the sizes is below, the upper one is not.
     middle_size: f32,
 }
@@ -110,25 +111,17 @@ struct Scaled {
 impl Scaled {
     fn of(points: &[Point], unit: f64, largest: f64) -> Self {
         let count = points.len();
+        let (per_time, per_size) = (unit.recip(), largest.recip());
         let mut scaled = Self {
             count,
             size: [0.0; WINDOW],
             time: [0.0; WINDOW],
-            per_fixed: [0.0; WINDOW],
-            per_slope: [0.0; WINDOW],
             weight: [0.0; WINDOW],
-            total_weight: WEIGHTS[..count]
-                .iter()
-                .fold(0.0, |sum, weight| sum + weight),
             middle_size: 0.0,
         };
         for (index, point) in points.iter().enumerate() {
-            let time = (point.time / unit) as f32;
-            let size = (point.size / largest) as f32;
-            scaled.size[index] = size;
-            scaled.time[index] = time;
-            scaled.per_fixed[index] = 1.0 / time;
-            scaled.per_slope[index] = size / time;
+            scaled.size[index] = (point.size * per_size) as f32;
+            scaled.time[index] = (point.time * per_time) as f32;
             scaled.weight[index] = WEIGHTS[count - 1 - index];
         }
         scaled.middle_size = scaled.middle();
@@ -148,48 +141,84 @@ impl Scaled {
 
     /// Fixed part and slope of the candidate with the least loss.
     fn best(&self, expected_share: f32) -> (f32, f32) {
-        let mut best = (0.0, 0.0);
-        let mut least = f32::INFINITY;
-        let mut consider = |fixed: f32, slope: f32| {
-            let loss = self.loss(fixed, slope, expected_share);
-            if loss < least {
-                (best, least) = ((fixed, slope), loss);
-            }
-        };
-        for (&size, &time) in self.points() {
-            consider(expected_share * time, (1.0 - expected_share) * time / size);
-            consider(0.0, time / size);
-            consider(time, 0.0);
-        }
-        // Of all pairs those from either half: neighbours tell of noise only.
-        for (&size, &time) in self.points().filter(|point| *point.0 < self.middle_size) {
-            for (&larger, &later) in self.points().filter(|point| *point.0 >= self.middle_size) {
-                let slope = (later - time) / (larger - size);
-                let fixed = time - slope * size;
-                if slope > 0.0 && fixed > 0.0 {
-                    consider(fixed, slope);
-                }
+        let candidates = self.candidates(expected_share);
+        let losses = self.losses(&candidates, expected_share);
+        let mut best = 0;
+        for index in 1..candidates.count {
+            if losses[index] < losses[best] {
+                best = index;
             }
         }
-        best
+        (candidates.fixed[best], candidates.slope[best])
     }
 
-    fn points(&self) -> impl Iterator<Item = (&f32, &f32)> {
+    /// Lines through one point: with the expected share, through the origin,
+    /// level. Lines through two: of all pairs those from either half of the
+    /// sizes, as neighbours tell of noise only.
+    fn candidates(&self, expected_share: f32) -> Candidates {
+        let mut candidates = Candidates::default();
+        // Of many points every other one: the newest is always among them.
+        let step = if self.count > WINDOW / 2 { 2 } else { 1 };
+        for (&size, &time) in self.points().rev().step_by(step) {
+            candidates.push(expected_share * time, (1.0 - expected_share) * time / size);
+            candidates.push(0.0, time / size);
+            candidates.push(time, 0.0);
+        }
+        // Pairs without a branch that depends on the data.
+        let (mut lower, mut upper) = ([(0.0, 0.0); WINDOW], [(0.0, 0.0); WINDOW]);
+        let (mut below, mut above) = (0, 0);
+        for (&size, &time) in self.points() {
+            (lower[below], upper[above]) = ((size, time), (size, time));
+            below += usize::from(size < self.middle_size);
+            above += usize::from(size >= self.middle_size);
+        }
+        for (index, &(size, time)) in lower[..below].iter().enumerate() {
+            for &(larger, later) in upper[..above].iter().skip(index % step).step_by(step) {
+                let slope = (later - time) / (larger - size);
+                candidates.push(time - slope * size, slope);
+            }
+        }
+        candidates
+    }
+
+    fn points(&self) -> impl DoubleEndedIterator<Item = (&f32, &f32)> + ExactSizeIterator {
         self.size[..self.count].iter().zip(&self.time[..self.count])
     }
 
-    /// The weighted sum of the residuals, and what an unexpected share costs.
-    fn loss(&self, fixed: f32, slope: f32, expected_share: f32) -> f32 {
-        let mut sums = [0.0_f32; 4];
-        for index in 0..WINDOW {
-            let ratio = fixed * self.per_fixed[index] + slope * self.per_slope[index];
-            // `min` takes what is no number for the bound.
-            let residual = (1.0 - ratio).abs().min(MOST_RESIDUAL);
-            sums[index % 4] += self.weight[index] * residual;
+    /// Of each candidate the weighted sum of its residuals, and what an
+    /// unexpected share costs.
+    fn losses(&self, candidates: &Candidates, expected_share: f32) -> [f32; CANDIDATES] {
+        let mut terms = [[0.0; 3]; WINDOW];
+        let mut total_weight = 0.0;
+        for (index, term) in terms[..self.count].iter_mut().enumerate() {
+            let weight = self.weight[index];
+            let per_time = weight / self.time[index];
+            *term = [weight, per_time, self.size[index] * per_time];
+            total_weight += weight;
         }
-        let share = fixed / (fixed + slope * self.middle_size);
-        let unexpected = UNEXPECTED_SHARE * self.total_weight * (share - expected_share).abs();
-        (sums[0] + sums[1]) + (sums[2] + sums[3]) + unexpected
+        let unexpected = UNEXPECTED_SHARE * total_weight;
+        let mut losses = [0.0; CANDIDATES];
+        let blocks = candidates.count.div_ceil(LANES);
+        let fixed = candidates.fixed.as_chunks::<LANES>().0;
+        let slope = candidates.slope.as_chunks::<LANES>().0;
+        let sums = losses.as_chunks_mut::<LANES>().0;
+        for ((fixed, slope), sums) in fixed.iter().zip(slope).zip(sums).take(blocks) {
+            let mut sum = [0.0_f32; LANES];
+            for lane in 0..LANES {
+                let share = fixed[lane] / (fixed[lane] + slope[lane] * self.middle_size);
+                sum[lane] = unexpected * (share - expected_share).abs();
+            }
+            for &[weight, per_fixed, per_slope] in &terms[..self.count] {
+                let most = MOST_RESIDUAL * weight;
+                for lane in 0..LANES {
+                    let off = weight - fixed[lane] * per_fixed - slope[lane] * per_slope;
+                    let off = off.abs();
+                    sum[lane] += if off < most { off } else { most };
+                }
+            }
+            *sums = sum;
+        }
+        losses
     }
 
     /// Mean of observed over predicted, of the points that are no strays: the
@@ -197,13 +226,40 @@ impl Scaled {
     fn correction(&self, fixed: f32, slope: f32) -> f32 {
         let (mut sum, mut weights) = (0.0, 0.0);
         for index in 0..self.count {
-            let inverse = fixed * self.per_fixed[index] + slope * self.per_slope[index];
-            let ratio = 1.0 / inverse;
+            let ratio = self.time[index] / (fixed + slope * self.size[index]);
             if (1.0 / INLIER..=INLIER).contains(&ratio) {
                 sum += self.weight[index] * ratio;
                 weights += self.weight[index];
             }
         }
         if weights > 0.0 { sum / weights } else { 1.0 }
+    }
+}
+
+/// Lines to choose from. Arrays of one coefficient each, so that the compiler
+/// takes several lines at once.
+struct Candidates {
+    count: usize,
+    fixed: [f32; CANDIDATES],
+    slope: [f32; CANDIDATES],
+}
+
+impl Candidates {
+    fn push(&mut self, fixed: f32, slope: f32) {
+        self.fixed[self.count] = fixed;
+        self.slope[self.count] = slope;
+        // One that falls, or begins below 0, is overwritten by the next.
+        // There is room: `candidates` pushes no more than CANDIDATES.
+        self.count += usize::from(fixed >= 0.0 && slope >= 0.0);
+    }
+}
+
+impl Default for Candidates {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            fixed: [0.0; CANDIDATES],
+            slope: [0.0; CANDIDATES],
+        }
     }
 }

@@ -80,10 +80,12 @@ pub(crate) struct ObservationRecord {
 
 impl ObservationRecord {
     /// True for what a run can have taken: some tasks, at least one worker, and
-    /// less time than 2^53 ns (three months), with less tasks than that.
+    /// less time than 2^53 ns (three months), with less tasks than that and no
+    /// more than 65 536 workers. Ratios of those fit single precision.
     pub(super) fn is_plausible(&self) -> bool {
         const MOST: u64 = 1 << 53;
-        (1..MOST).contains(&self.tasks) && self.ns < MOST && self.workers > 0
+        let workers = (1..=1 << 16).contains(&self.workers);
+        (1..MOST).contains(&self.tasks) && self.ns < MOST && workers
     }
 
     /// What tells it from every other one.
