@@ -17,8 +17,9 @@ const COLUMN: usize = (TABLE - NAME) / 2;
 pub(super) fn write(comparison: &Comparison, out: &mut dyn Write) -> Result<()> {
     let sides = [&comparison.here, &comparison.described];
     labelled("workload", &comparison.here.workload.to_string(), out)?;
-    let names = sides.map(|plan| styled(&cell(&plan.name), BOLD));
-    writeln!(out, "{}{}", left("", NAME), names.concat().trim_end())?;
+    let [here, described] = sides.map(|plan| cell(&plan.name));
+    let names = format!("{here}{}", described.trim_end());
+    writeln!(out, "{}{}", left("", NAME), styled(&names, BOLD))?;
     let machines = sides.map(|plan| wrapped(&plan.machine.to_string(), COLUMN - 2));
     let lines = machines.iter().map(Vec::len).max().unwrap_or(0);
     for line in 0..lines {

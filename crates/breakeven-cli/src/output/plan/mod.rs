@@ -107,14 +107,19 @@ impl Comparison {
         }
         match (here.predicted_ns(), there.predicted_ns()) {
             (Some(here_ns), Some(there_ns)) if there_ns > 0.0 && here_ns > 0.0 => {
-                let times = here_ns / there_ns;
-                let (yes, ratio) = match times > 1.0 {
-                    true => ("Yes", format!("{times:.2} times as fast")),
-                    false => ("No", format!("{:.2} times as slow", 1.0 / times)),
+                let [cpu, ..] = &there.candidates;
+                let alone = cpu.predicted_ns.map_or_else(String::new, |ns| {
+                    format!(" (its cores alone: {})", unit::time(ns))
+                });
+                let (yes, times, fast) = match here_ns > there_ns {
+                    true => ("Yes", here_ns / there_ns, "fast"),
+                    false => ("No", there_ns / here_ns, "slow"),
                 };
+                let times = unit::count(times);
                 format!(
-                    "Would a GPU help? {yes}: {} in place of {}, {ratio}.{also}",
+                    "Would a GPU help? {yes}: {} on {}{alone} in place of {} here, {times} times as {fast}.{also}",
                     unit::time(there_ns),
+                    self.described.name,
                     unit::time(here_ns)
                 )
             }
