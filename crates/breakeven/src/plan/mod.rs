@@ -2,7 +2,7 @@
 //! [`Decision`]. Nothing in here reads a clock, a file or a device.
 
 mod choose;
-mod costs;
+pub(crate) mod costs;
 mod decision;
 mod description;
 mod explain;

@@ -104,7 +104,7 @@ pub(crate) struct CostFile {
 }
 
 /// What tells machines apart without their names: costs of one are void on another.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct MachineId {
     /// Model of its processor; none where it does not tell.
     pub(crate) cpu: Option<String>,
@@ -214,6 +214,12 @@ impl Costs {
         let mut names: Vec<_> = model.operations().map(str::to_owned).collect();
         names.sort_unstable();
         names
+    }
+
+    /// The sizes of task of which something is known of an operation: the least
+    /// memory per task of each, bytes, in their order.
+    pub fn sizes(&self, operation: &str) -> Vec<usize> {
+        self.read().sizes(operation)
     }
 
     /// True where there is something that was not saved yet.
