@@ -5,6 +5,7 @@ mod choose;
 pub(crate) mod costs;
 mod decision;
 mod description;
+mod explain;
 mod heuristics;
 mod machine;
 mod rates;
