@@ -296,9 +296,9 @@ impl<'s> Run<'s> {
                     self.cpu_busy += now - began;
                     self.schedule.cpu_did(tasks, now - began);
                     self.idle_workers += 1;
-                    self.work(now);
-                    if self.schedule.is_empty() && self.driver_waits {
-                        self.driver_waits = false;
+                    let worked = self.work(now);
+                    if !worked && std::mem::take(&mut self.driver_waits) {
+                        self.drive(now);
                     }
                 }
                 Event::Launch { tasks, began } => {
