@@ -9,6 +9,8 @@
 //! the run: reading gives a [`CostsWarning`] and an empty model, writing an
 //! error and the model as it is.
 
+#[cfg(test)]
+mod damage_tests;
 mod document;
 mod lock;
 mod place;
