@@ -34,6 +34,7 @@ pub mod hardware;
 pub mod kernels;
 pub mod peak;
 pub mod plan;
+mod recommend;
 mod store;
 pub mod suite;
 mod workload;
@@ -42,6 +43,7 @@ mod workload;
 pub use breakeven_profile as profile;
 
 pub use error::{DeviceError, DeviceErrorKind, Error, ErrorKind};
+pub use recommend::{StrategyRecommendation, WorkloadProfiler, WorkloadReport};
 pub use store::{CostsWarning, CostsWarningKind};
 pub use workload::WorkloadProfile;
 

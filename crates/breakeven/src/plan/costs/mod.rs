@@ -227,6 +227,12 @@ impl Costs {
         names
     }
 
+    /// The sizes of task of which something is known of an operation: the least
+    /// memory per task of each, bytes, in their order.
+    pub fn sizes(&self, operation: &str) -> Vec<usize> {
+        self.read().sizes(operation)
+    }
+
     /// True where there is something that was not saved yet.
     pub(crate) fn is_unsaved(&self) -> bool {
         self.read().unsaved > 0
