@@ -14,6 +14,8 @@
 //! | `record` | the same as plain data |
 
 mod cost;
+#[cfg(test)]
+mod costs_tests;
 mod counter;
 mod group;
 mod line;
@@ -132,6 +134,15 @@ impl Costs {
         Self {
             model: RwLock::new(Model::of(writer)),
             file: Some(file),
+        }
+    }
+
+    /// One in memory only that signs with that number.
+    #[cfg(test)]
+    fn kept_nowhere(writer: u32) -> Self {
+        Self {
+            model: RwLock::new(Model::of(writer)),
+            file: None,
         }
     }
 
