@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use breakeven::WorkloadProfile;
+use breakeven::execute::ordered_strategy;
 use breakeven::plan::{
     Basis, ExecutionStrategy, Machine, OperationCosts, ProfilingHeuristics, costs_from_rates,
     decide, decide_for,
@@ -23,9 +24,6 @@ use measured::Measured;
 
 /// Seconds after which a driver that does not answer counts as hung.
 const TIMEOUT_S: u32 = 60;
-
-/// The operator's switch: the strategy that overrides Auto.
-const STRATEGY: &str = "BREAKEVEN_STRATEGY";
 
 pub(crate) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Exit> {
     let operation = args.operation.as_deref();
@@ -102,7 +100,7 @@ impl Question {
         Ok(Self {
             workload,
             heuristics,
-            ordered: ordered()?,
+            ordered: ordered_strategy().transpose()?,
             task_time_ns: args.task_time,
             measured,
             notes,
@@ -184,15 +182,6 @@ fn unknown_rates(machine: &Machine) -> Option<String> {
         (false, false) => "`launch` and `transfer` are not known and count",
     };
     Some(format!("{}: {missing} as nothing", gpu.name))
-}
-
-/// The strategy in the operator's switch; none where it is not set, empty or `auto`.
-fn ordered() -> Result<Option<ExecutionStrategy>> {
-    let Some(text) = std::env::var_os(STRATEGY).filter(|text| !text.is_empty()) else {
-        return Ok(None);
-    };
-    let strategy = text.to_string_lossy().parse().context(STRATEGY)?;
-    Ok(Some(strategy).filter(|strategy| *strategy != ExecutionStrategy::Auto))
 }
 
 /// The machine that a file describes, with the file's name.

@@ -283,6 +283,12 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
     }
 }
 
+/// The strategy that the operator orders by [`STRATEGY_VARIABLE`], or what is
+/// wrong with the order; none where there is none, or `auto`.
+pub fn ordered_strategy() -> Option<Result<ExecutionStrategy, Error>> {
+    operator(std::env::var_os(STRATEGY_VARIABLE).as_deref())
+}
+
 /// What the operator asks for; none where nothing, or Auto.
 fn operator(value: Option<&std::ffi::OsStr>) -> Option<Result<ExecutionStrategy, Error>> {
     let text = value?.to_string_lossy();
