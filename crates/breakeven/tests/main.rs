@@ -3,4 +3,5 @@
 
 #[cfg(feature = "gpu")]
 mod device;
+mod execute;
 mod kernels;

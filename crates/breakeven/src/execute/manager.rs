@@ -1,6 +1,6 @@
 //! The executor as a program uses it.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use breakeven_profile::recorder;
@@ -16,6 +16,7 @@ use crate::plan::{
     Costs, Decision, ExecutionStrategy, GpuSpec, Machine, OperationCosts, ProfilingHeuristics,
     decide,
 };
+use crate::store::CostsWarning;
 use crate::workload::WorkloadProfile;
 
 /// The environment variable that overrides Auto: the operator's switch.
@@ -23,6 +24,9 @@ pub const STRATEGY_VARIABLE: &str = "BREAKEVEN_STRATEGY";
 
 /// How long a launch may take unless another time is set.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How often what was learned is written to the cost model's file.
+const SAVED_EVERY: Duration = Duration::from_secs(60);
 
 /// For how long the memory in use on a GPU is believed.
 const MEMORY_KNOWN_FOR: Duration = Duration::from_millis(100);
@@ -52,7 +56,9 @@ pub struct StrategyManager<C, G = NoGpu> {
     pub(super) back_off: Duration,
     pub(super) allows_software: bool,
     device: Option<GpuSpec>,
-    costs: OnceLock<Arc<Costs>>,
+    costs: OnceLock<(Arc<Costs>, Option<CostsWarning>)>,
+    saved: Mutex<Instant>,
+    declared: Once,
     /// What the operator says, or what is wrong with it.
     operator: Option<Result<ExecutionStrategy, Error>>,
     capabilities: OnceLock<HardwareCapabilities>,
@@ -89,7 +95,9 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
             allows_software: false,
             device: None,
             costs: OnceLock::new(),
-            operator: operator(std::env::var_os(STRATEGY_VARIABLE).as_deref()),
+            saved: Mutex::new(Instant::now()),
+            declared: Once::new(),
+            operator: ordered_strategy(),
             capabilities: OnceLock::new(),
             memory_used: Mutex::new(None),
         }
@@ -112,7 +120,7 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
     /// The same with that cost model.
     #[must_use]
     pub fn with_costs(mut self, costs: Arc<Costs>) -> Self {
-        self.costs = OnceLock::from(costs);
+        self.costs = OnceLock::from((costs, None));
         self
     }
 
@@ -172,11 +180,46 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
 
     /// The cost model.
     pub fn costs(&self) -> &Arc<Costs> {
-        self.costs.get_or_init(|| match self.gpu {
-            Some(_) => Arc::new(Costs::open_default()),
-            // Nothing is decided, so nothing need be kept.
-            None => Arc::new(Costs::new()),
+        &self.model().0
+    }
+
+    /// What was wrong with the cost model's file, if something was; nothing is
+    /// known then, and everything is learned anew.
+    pub fn costs_warning(&self) -> Option<&CostsWarning> {
+        self.model().1.as_ref()
+    }
+
+    fn model(&self) -> &(Arc<Costs>, Option<CostsWarning>) {
+        self.costs.get_or_init(|| {
+            // Without a GPU nothing is decided, so nothing need be kept.
+            if self.gpu.is_none() {
+                return (Arc::new(Costs::new()), None);
+            }
+            let (costs, warning) = Costs::open_default();
+            if let Some(warning) = &warning {
+                log::warn!("{warning}");
+            }
+            (Arc::new(costs), warning)
         })
+    }
+
+    /// Writes what was learned to the cost model's file: now and then, so that a
+    /// program that is killed loses a minute's at most.
+    pub(super) fn save_now_and_then(&self) {
+        let mut saved = self.saved.lock().unwrap_or_else(PoisonError::into_inner);
+        if saved.elapsed() >= SAVED_EVERY {
+            *saved = Instant::now();
+            self.save();
+        }
+    }
+
+    /// States the GPU's driver, once.
+    pub(super) fn declare_driver(&self, device: &GpuSpec) {
+        self.declared.call_once(|| {
+            if let Some(driver) = device.driver.known() {
+                self.costs().declare_driver(&device.name, driver);
+            }
+        });
     }
 
     /// What Auto would do with a batch of which nothing was measured, on the GPU
@@ -280,6 +323,22 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
             }
             _ => Ok((self.strategy, false)),
         }
+    }
+}
+
+impl<C, G> StrategyManager<C, G> {
+    fn save(&self) {
+        let saved = self.costs.get().map_or(Ok(()), |(costs, _)| costs.save());
+        if let Err(error) = saved {
+            log::warn!("what was learned was not kept: {error}");
+        }
+    }
+}
+
+/// Keeps what was learned.
+impl<C, G> Drop for StrategyManager<C, G> {
+    fn drop(&mut self) {
+        self.save();
     }
 }
 

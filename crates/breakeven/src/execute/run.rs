@@ -142,6 +142,7 @@ where
         && outcome.is_ok()
     {
         seen.teach(costs, &asked, &workload, &start, terms.mode);
+        manager.save_now_and_then();
     }
     seen.record(&asked, &start, outcome.is_ok());
     if start.on_probation && seen.driver.share.spans == 0 && seen.driver.errors.is_empty() {
@@ -270,6 +271,9 @@ impl<C: CpuExecutor, G, V> Asked<'_, C, G, V> {
         let spec = gpu.and_then(GpuExecutor::device);
         let memory_used = gpu.map_or(Fact::Unknown, |gpu| manager.memory_used(gpu));
         let mut machine = manager.machine(spec, memory_used);
+        if let Some(spec) = spec.or(manager.described()) {
+            manager.declare_driver(spec);
+        }
         let name = gpu.map(|_| manager.device_name(spec).to_owned());
         let costs = name
             .as_deref()

@@ -112,7 +112,7 @@ impl<T> Drop for Slots<T> {
 /// Writes the outputs of one span, first task first.
 pub(super) struct Writer<'s, T> {
     slots: &'s Slots<T>,
-    /// None only once it was taken out by `finish` or `abort`.
+    /// None only once `finish` took it out.
     span: Option<Span>,
     written: usize,
 }
@@ -164,12 +164,6 @@ impl<T> Writer<'_, T> {
             Some(last) if last.start == span.range().end => last.start = span.range().start,
             _ => ledger.push(span.range()),
         }
-    }
-
-    /// Drops what was written and gives the span back.
-    pub(super) fn abort(mut self) -> Span {
-        self.forget_outputs();
-        self.span.take().expect("the span is here until the end")
     }
 
     fn forget_outputs(&mut self) {

@@ -57,27 +57,6 @@ fn outputs_are_in_the_order_of_the_tasks() {
 }
 
 #[test]
-fn a_span_that_failed_is_written_again_and_nothing_leaks() {
-    let alive = AtomicUsize::new(0);
-    let (spans, slots) = (Spans::new(10), Slots::new(10).expect("memory for it"));
-    let mut writer = slots.writer(spans.take_front(|_| 6).expect("tasks are left"));
-    (0..4).for_each(|task| writer.push(Counted::new(&alive, task)));
-    spans.give_back(writer.abort());
-    assert_eq!(alive.load(Ordering::Relaxed), 0);
-    while let Some(span) = spans
-        .take_returned(|_| 4)
-        .or_else(|| spans.take_back(|_| 4))
-    {
-        let tasks = span.range();
-        let mut writer = slots.writer(span);
-        tasks.for_each(|task| writer.push(Counted::new(&alive, task)));
-        writer.finish();
-    }
-    let outputs = slots.into_outputs().expect("every task has its output");
-    assert_eq!(outputs.iter().map(|output| *output.1).sum::<usize>(), 45);
-}
-
-#[test]
 fn outputs_of_a_batch_that_failed_are_dropped() {
     let alive = AtomicUsize::new(0);
     let (spans, slots) = (Spans::new(10), Slots::new(10).expect("memory for it"));

@@ -19,10 +19,6 @@
 //! word's range, in the list, or in one span that somebody holds (or held and
 //! finished). `slots.rs` builds its safety on this.
 //!
-//! Why `closed` cannot lose a span. Closing empties the word's range by the same
-//! compare-and-swap; whoever holds a span may still give it back, and it will
-//! lie in the list unasked for. Nothing waits for it: a closed batch has failed.
-//!
 //! Orderings. The word carries no data but itself: the inputs were there before
 //! the threads, and outputs are handed over when a span's end is noted under the
 //! ledger's lock (`slots.rs`). The list's length is only a hint that saves the
@@ -30,7 +26,7 @@
 //! `Relaxed` would do for the word; `AcqRel` costs nothing where it is used once
 //! a span, and spares the argument on weak machines.
 //!
-//! `spans_loom.rs` has loom try every interleaving of takers, givers and a closer.
+//! `spans_loom.rs` has loom try every interleaving of takers and givers.
 
 use std::ops::Range;
 
@@ -195,13 +191,5 @@ impl Spans {
         returned.extend(rest);
         self.waiting.store(returned.len(), Ordering::Release);
         Some(span)
-    }
-
-    /// Takes away all that is left: nobody gets a span any more.
-    pub(crate) fn close(&self) {
-        while self.take_front(|left| left.len()).is_some() {}
-        let mut returned = self.returned.lock().expect("nobody panics under this lock");
-        returned.clear();
-        self.waiting.store(0, Ordering::Release);
     }
 }
