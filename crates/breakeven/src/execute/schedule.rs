@@ -375,6 +375,10 @@ impl Schedule {
         if in_flight > 0 && !state.rate.is_nearly_done(busy) {
             return 0;
         }
+        // The workers leave all of it to the GPU, so it must not leave it to them.
+        if self.ends_after_the_gpu(left, now) {
+            return left;
+        }
         let fixed = state.rate.fixed_ns().unwrap_or(0.0);
         let alone = left as f64 * task / workers;
         let probes = self.terms.probes_gpu && state.launches == 0;
