@@ -31,7 +31,9 @@ fn somebody_takes(schedule: &Schedule) -> bool {
 fn one_task_that_the_gpu_would_end_before_a_worker_is_the_gpus() {
     // One worker of two takes 1000 ns for the task, the GPU 710: the worker
     // leaves it, and half a task's time, 500 ns, is nobody's.
-    assert!(somebody_takes(&Schedule::new(terms(1, 2, 1000.0, 700.0, 10.0))));
+    assert!(somebody_takes(&Schedule::new(terms(
+        1, 2, 1000.0, 700.0, 10.0
+    ))));
 }
 
 proptest! {

@@ -152,5 +152,5 @@ fn nothing_is_lost_whatever_the_gpu_does() {
 #[test]
 fn what_went_wrong_once_is_right() {
     silence_scripted_panics();
-    run_watched(vec![420], pools());
+    run_watched(vec![420, 66_856], pools());
 }

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use breakeven::DeviceErrorKind;
 use breakeven::execute::{
-    CrossCheck, ExecuteError, ExecutionResult, FallbackPolicy, Fault, FaultKind, FaultScript,
-    RayonCpu, SimulatedGpu, SimulatedSpec, StrategyManager,
+    CancelToken, CrossCheck, ExecuteError, ExecutionResult, FallbackPolicy, Fault, FaultKind,
+    FaultScript, RayonCpu, SimulatedGpu, SimulatedSpec, StrategyManager,
 };
 use breakeven::plan::{Costs, ExecutionStrategy};
 
@@ -188,7 +188,10 @@ fn after_the_back_off_a_single_task_tries_the_device() {
     let failed = Instant::now();
     let counts = gpu.counts();
     assert_eq!((counts.submits, counts.tasks), (2, 1));
-    assert_eq!((trial.fallback.failed_spans, trial.fallback.tasks), (1, 500));
+    assert_eq!(
+        (trial.fallback.failed_spans, trial.fallback.tasks),
+        (1, 500)
+    );
     if failed.elapsed() < back_off {
         right(execute(&manager, 500));
         assert!(failed.elapsed() >= back_off * 2 || gpu.counts().submits == 2);
@@ -198,6 +201,64 @@ fn after_the_back_off_a_single_task_tries_the_device() {
     let good = right(execute(&manager, 500));
     assert!(!good.fallback_occurred && good.gpu.tasks >= 1);
     assert_eq!(right(execute(&manager, 500)).gpu.tasks, 500);
+}
+
+#[test]
+fn a_trial_without_an_answer_leaves_the_device_to_the_next() {
+    let back_off = Duration::from_millis(1);
+    let lost = Fault::Lost {
+        recovers_after: Some(0),
+    };
+    let after = |fault| FaultScript::none().at(0, fault);
+    let compile = Fault::SubmitError(DeviceErrorKind::Compile);
+    let cancelled = CancelToken::new();
+    cancelled.cancel();
+    // What a trial of one task ends in, and how many executions run into it.
+    let cases = [
+        (
+            "an error of the launch",
+            after(lost),
+            Some(Fault::PollError(DeviceErrorKind::Launch)),
+        ),
+        (
+            "no memory",
+            after(lost),
+            Some(Fault::SubmitError(DeviceErrorKind::OutOfMemory)),
+        ),
+        ("cancelled", after(lost), None),
+        (
+            "operation, an error of the launch",
+            after(compile),
+            Some(Fault::PollError(DeviceErrorKind::Other)),
+        ),
+        (
+            "operation, the device fails",
+            after(compile),
+            Some(Fault::PollPanic),
+        ),
+        ("operation, cancelled", after(compile), None),
+    ];
+    for (name, script, trial) in cases {
+        let script = trial.map_or(script.clone(), |fault| script.at(1, fault));
+        let (manager, gpu) = manager(&format!("trial: {name}"), script);
+        let manager = manager.with_back_off(back_off);
+        right(execute(&manager, 100));
+        std::thread::sleep(back_off * 2);
+        if trial.is_some() {
+            right(execute(&manager, 1));
+            assert_eq!(gpu.counts().submits, 2, "{name}");
+        } else {
+            let batch = manager.operation("triple").cancel(&cancelled);
+            let outcome = batch.execute([1, 2], |task| Ok::<_, String>(task * 3));
+            assert!(
+                matches!(outcome, Err(ExecuteError::Stopped { .. })),
+                "{name}"
+            );
+        }
+        std::thread::sleep(back_off * 4);
+        let next = right(execute(&manager, 100));
+        assert_eq!(next.gpu.tasks, 100, "{name}: {:?}", next.errors);
+    }
 }
 
 #[test]
