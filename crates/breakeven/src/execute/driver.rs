@@ -402,8 +402,11 @@ where
 
     /// The device gets nothing more: the CPU has what it has not begun.
     fn leave(&mut self, error: &DeviceError) {
-        self.has_ended = true;
-        let owed = self.engine.schedule.owed_to_gpu();
+        // What was in flight may fail later: the queue's part is counted once.
+        let owed = match std::mem::replace(&mut self.has_ended, true) {
+            false => self.engine.schedule.owed_to_gpu(),
+            true => 0,
+        };
         self.engine.schedule.gpu_is_gone();
         for span in std::mem::take(&mut self.retry) {
             self.fall_back(span, error);
