@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use breakeven::execute::{FallbackPolicy, FaultKind, FaultScript, RandomFaults};
+use breakeven::execute::{FallbackPolicy, Fault, FaultKind, FaultScript, RandomFaults};
 use breakeven::plan::ExecutionStrategy;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -33,6 +33,13 @@ pub(super) enum Check {
     All,
 }
 
+/// How a task fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bad {
+    Error,
+    Panic,
+}
+
 /// One batch and its script.
 #[derive(Debug, Clone)]
 pub(super) struct Case {
@@ -47,6 +54,15 @@ pub(super) struct Case {
     pub(super) pool: usize,
     /// Called from a thread of the pool.
     pub(super) inside: bool,
+    /// What a launch takes on the device.
+    pub(super) launch: Duration,
+    /// What a task takes on the CPU, in turns of a loop.
+    pub(super) turns: u32,
+    /// Tasks that the device has memory for; none for no limit.
+    pub(super) memory_for: Option<u64>,
+    /// A task whose function fails on the CPU.
+    pub(super) bad: Option<(usize, Bad)>,
+    pub(super) deadline: Option<Duration>,
     /// `execute_each` in place of `execute`.
     pub(super) each: bool,
     pub(super) script: FaultScript,
@@ -89,19 +105,50 @@ impl Case {
             tasks: tasks.max(1),
             kinds: &kinds,
         };
+        let mut script = FaultScript::random(rng.random(), &bounds);
+        if check != Check::All {
+            no_even_trade(&mut script);
+        }
+        let mut micros = |part, range| rng.random_bool(part).then(|| rng.random_range(range));
+        let launch = micros(0.3, 5..100).unwrap_or(0);
+        let deadline = micros(0.1, 1..500).map(Duration::from_micros);
+        let timeout = Duration::from_micros(rng.random_range(1_000..2_000));
+        let bad = [Bad::Error, Bad::Panic][rng.random_range(0..2)];
         Self {
             seed,
             tasks,
             strategy,
             policy,
             check,
-            timeout: Duration::from_micros(rng.random_range(1_000..2_000)),
+            timeout,
             pool: rng.random_range(0..pools),
             inside: rng.random_bool(0.2),
+            launch: Duration::from_micros(launch),
+            turns: if rng.random_bool(0.3) {
+                rng.random_range(0..300)
+            } else {
+                0
+            },
+            memory_for: rng
+                .random_bool(0.1)
+                .then(|| rng.random_range(0..=tasks as u64)),
+            bad: (tasks > 0 && rng.random_bool(0.1)).then(|| (rng.random_range(0..tasks), bad)),
+            deadline,
             each: rng.random_bool(0.3),
-            script: FaultScript::random(rng.random(), &bounds),
+            script,
         }
     }
+}
+
+/// Outputs that are missing and as many that are too many, in one launch, are
+/// wrong ones: their number tells nothing.
+fn no_even_trade(script: &mut FaultScript) {
+    let faults = script.faults.clone();
+    script.faults.retain(|(launch, fault)| {
+        let trades =
+            |other: &(u64, Fault)| other.0 == *launch && matches!(other.1, Fault::TooFew { .. });
+        !(matches!(fault, Fault::TooMany { .. }) && faults.iter().any(trades))
+    });
 }
 
 impl fmt::Display for Case {

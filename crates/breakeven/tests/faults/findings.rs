@@ -3,13 +3,14 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use breakeven::execute::{
-    ExecuteError, ExecutionResult, Fallback, FallbackPolicy, FaultKind, SimulatedCounts,
+    ExecuteError, ExecutionResult, Fallback, FallbackPolicy, FaultKind, SimulatedCounts, Stop,
+    TaskError,
 };
 use breakeven::plan::ExecutionStrategy;
 use breakeven::{DeviceError, DeviceErrorKind};
 
-use super::case::{Case, Check};
-use super::oracle::{Output, value_of};
+use super::case::{Bad, Case, Check};
+use super::oracle::{Output, SCRIPTED, value_of};
 
 /// What a case showed.
 #[derive(Debug, Clone, Copy, Default)]
@@ -22,6 +23,10 @@ pub(super) struct Seen {
     pub(super) refusals: u64,
     /// Tasks whose outputs came from the GPU.
     pub(super) gpu_tasks: usize,
+    /// Bad tasks that failed.
+    pub(super) failed_tasks: usize,
+    /// Executions that their deadline ended.
+    pub(super) stops: u64,
 }
 
 impl Seen {
@@ -32,13 +37,15 @@ impl Seen {
             fallen: self.fallen + other.fallen,
             refusals: self.refusals + other.refusals,
             gpu_tasks: self.gpu_tasks + other.gpu_tasks,
+            failed_tasks: self.failed_tasks + other.failed_tasks,
+            stops: self.stops + other.stops,
         }
     }
 }
 
 /// What `execute` and `execute_each` both give.
 pub(super) struct End {
-    outputs: Vec<Output>,
+    outputs: Vec<Result<Output, TaskError<String>>>,
     cpu_tasks: usize,
     gpu_tasks: usize,
     fallback_occurred: bool,
@@ -48,23 +55,26 @@ pub(super) struct End {
 }
 
 impl End {
-    /// That of a result, each of whose outputs is `output` of its index and it.
+    /// That of a result, whose outputs are made alike.
     pub(super) fn of<T>(
         result: ExecutionResult<T>,
-        mut output: impl FnMut(usize, T) -> Result<Output, ExecuteError<String>>,
-    ) -> Result<Self, ExecuteError<String>> {
-        let outputs = result.outputs.into_iter().enumerate();
-        Ok(Self {
-            outputs: outputs
-                .map(|(index, it)| output(index, it))
-                .collect::<Result<_, _>>()?,
+        output: impl FnMut(T) -> Result<Output, TaskError<String>>,
+    ) -> Self {
+        Self {
+            outputs: result.outputs.into_iter().map(output).collect(),
             cpu_tasks: result.cpu.tasks,
             gpu_tasks: result.gpu.tasks,
             fallback_occurred: result.fallback_occurred,
             fallback: result.fallback,
             errors: result.errors,
             checked: result.checked,
-        })
+        }
+    }
+
+    /// Tasks that a stop kept from running.
+    fn not_run(&self) -> usize {
+        let is_not_run = |output: &&_| matches!(output, Err(TaskError::NotRun(_)));
+        self.outputs.iter().filter(is_not_run).count()
     }
 }
 
@@ -74,6 +84,8 @@ pub(super) struct Findings<'c> {
     pub(super) counts: &'c SimulatedCounts,
     /// How often the CPU's function ran for each task.
     pub(super) calls: &'c [AtomicU32],
+    /// Most tasks that were told to be done.
+    pub(super) most_told: usize,
 }
 
 fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
@@ -102,6 +114,26 @@ impl Findings<'_> {
                 self.errors(result)?;
                 seen.fallen = result.fallback.tasks;
                 seen.gpu_tasks = result.gpu_tasks;
+                seen.failed_tasks = result
+                    .outputs
+                    .iter()
+                    .filter(|output| output.is_err())
+                    .count()
+                    - result.not_run();
+                seen.stops = u64::from(result.not_run() > 0);
+            }
+            Err(ExecuteError::Task { index, error }) => {
+                self.is_scripted(*index, error)?;
+                ensure(!self.case.each, || "a task ended the others".to_owned())?;
+                seen.failed_tasks = 1;
+            }
+            Err(ExecuteError::Stopped { why, done, tasks }) => {
+                let set = self.case.deadline.is_some() && *why == Stop::Deadline;
+                ensure(set && !self.case.each, || format!("stopped: {why}"))?;
+                ensure(done <= tasks && *tasks == self.case.tasks, || {
+                    format!("stopped after {done} of {tasks} tasks")
+                })?;
+                seen.stops = 1;
             }
             Err(ExecuteError::Device {
                 error,
@@ -120,21 +152,39 @@ impl Findings<'_> {
     fn outputs(&self, result: &End) -> Result<(), String> {
         let found = result.outputs.len();
         ensure(found == self.case.tasks, || format!("{found} outputs"))?;
-        let mut numbered = (0..).zip(&result.outputs);
-        match numbered.find(|(task, output)| output.value != value_of(*task)) {
-            None => Ok(()),
-            Some((task, _)) => Err(format!("the output of task {task} is wrong")),
+        for (index, output) in result.outputs.iter().enumerate() {
+            match output {
+                Ok(output) if output.value == value_of(index as u64) => {}
+                Ok(_) => return Err(format!("the output of task {index} is wrong")),
+                Err(TaskError::NotRun(Stop::Deadline)) if self.case.deadline.is_some() => {}
+                Err(error) => self.is_scripted(index, error)?,
+            }
         }
+        let told = self.most_told;
+        let all = self.case.deadline.is_none() || result.not_run() > 0;
+        ensure(all || told == found, || format!("{told} tasks were told"))
+    }
+
+    /// A task fails where the case says so, and as it says.
+    fn is_scripted(&self, index: usize, error: &TaskError<String>) -> Result<(), String> {
+        let scripted = match (self.case.bad, error) {
+            (Some((bad, Bad::Error)), TaskError::Failed(text))
+            | (Some((bad, Bad::Panic)), TaskError::Panicked(text)) => {
+                bad == index && text == SCRIPTED
+            }
+            _ => false,
+        };
+        ensure(scripted, || format!("task {index}: {error}"))
     }
 
     /// Each task is counted once, on the side that did it.
     fn shares(&self, result: &End) -> Result<(), String> {
         let (cpu, gpu) = (result.cpu_tasks, result.gpu_tasks);
-        ensure(cpu + gpu == self.case.tasks, || {
+        ensure(cpu + gpu + result.not_run() == self.case.tasks, || {
             format!("the CPU did {cpu} and the GPU {gpu}")
         })?;
         let fallen = result.fallback.tasks;
-        ensure(fallen <= cpu, || {
+        ensure(fallen <= cpu + result.not_run(), || {
             format!("{fallen} fell back, the CPU did {cpu}")
         })?;
         ensure(result.fallback_occurred == (fallen > 0), || {
@@ -214,9 +264,22 @@ impl Findings<'_> {
                 scripted || happened(&[FaultKind::SubmitPanic, FaultKind::PollPanic])
             }
             DeviceErrorKind::WrongResult => {
-                scripted || happened(&[FaultKind::Wrong, FaultKind::TooFew, FaultKind::TooMany])
+                let bad = self.case.bad.is_some() && self.case.check != Check::None;
+                bad || scripted
+                    || happened(&[FaultKind::Wrong, FaultKind::TooFew, FaultKind::TooMany])
             }
             DeviceErrorKind::DeviceLost => scripted || happened(&[FaultKind::Lost]),
+            DeviceErrorKind::OutOfMemory | DeviceErrorKind::NeverFits
+                if self.case.memory_for.is_some() =>
+            {
+                true
+            }
+            // What an earlier execution met.
+            DeviceErrorKind::Unavailable { .. } => {
+                self.case.bad.is_some()
+                    || self.counts.faults.values().sum::<u64>() > 0
+                    || self.case.memory_for.is_some()
+            }
             DeviceErrorKind::OutOfMemory => scripted || happened(&[FaultKind::OutOfMemoryAbove]),
             _ => scripted,
         };

@@ -1,7 +1,8 @@
 //! Runs a case and has what came of it judged.
 
+use std::hint::black_box;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use breakeven::execute::{
@@ -10,7 +11,7 @@ use breakeven::execute::{
 use breakeven::plan::Costs;
 use rayon::ThreadPool;
 
-use super::case::{Case, Check};
+use super::case::{Bad, Case, Check};
 use super::findings::{End, Findings, Seen};
 
 /// An output, and a mark that tells how many of them are alive.
@@ -31,6 +32,9 @@ fn agree(gpu: &Output, cpu: &Output) -> bool {
     gpu.value == cpu.value
 }
 
+/// What a bad task says.
+pub(super) const SCRIPTED: &str = "scripted failure";
+
 /// How many executions of a case: what one learned, the next one uses.
 const EXECUTIONS: usize = 2;
 
@@ -42,12 +46,9 @@ fn execute<V: Verify<Output>>(
     function: impl Fn(&u64) -> Result<Output, String> + Sync,
 ) -> Result<End, ExecuteError<String>> {
     if each {
-        let result = batch.execute_each(tasks, function)?;
-        End::of(result, |index, task| {
-            task.map_err(|error| ExecuteError::Task { index, error })
-        })
+        Ok(End::of(batch.execute_each(tasks, function)?, |task| task))
     } else {
-        End::of(batch.execute(tasks, function)?, |_, output| Ok(output))
+        Ok(End::of(batch.execute(tasks, function)?, Ok))
     }
 }
 
@@ -60,7 +61,13 @@ pub(super) fn run(case: &Case, pool: &Arc<ThreadPool>) -> Result<Seen, String> {
     };
     let spec = SimulatedSpec {
         name: format!("faults {}", case.seed),
-        ..SimulatedSpec::default()
+        ..SimulatedSpec::new(case.launch, Duration::ZERO)
+    };
+    let spec = match case.memory_for {
+        Some(tasks) => spec
+            .with_transfer(f64::INFINITY, 8, 0)
+            .with_memory(8 * tasks, 0),
+        None => spec,
     };
     let mark = Arc::clone(&alive);
     let gpu = SimulatedGpu::new(spec, move |&task: &u64| output(task, &mark))
@@ -78,13 +85,28 @@ pub(super) fn run(case: &Case, pool: &Arc<ThreadPool>) -> Result<Seen, String> {
     let mut seen = Seen::default();
     for _ in 0..EXECUTIONS {
         let calls: Vec<AtomicU32> = tasks.iter().map(|_| AtomicU32::new(0)).collect();
+        let most_told = AtomicUsize::new(0);
         let function = |&task: &u64| {
             let index = usize::try_from(task).expect("a task is its index");
             calls[index].fetch_add(1, Ordering::Relaxed);
-            Ok::<_, String>(output(task, &alive))
+            (0..case.turns).for_each(|turn| {
+                black_box(turn);
+            });
+            match case.bad {
+                Some((bad, Bad::Error)) if bad == index => Err(SCRIPTED.to_owned()),
+                Some((bad, Bad::Panic)) if bad == index => panic!("{SCRIPTED}"),
+                _ => Ok(output(task, &alive)),
+            }
         };
         let run = || {
-            let batch = manager.operation("faults");
+            let told = |done, tasks| {
+                assert!(done <= tasks, "{done} of {tasks} tasks");
+                most_told.fetch_max(done, Ordering::Relaxed);
+            };
+            let mut batch = manager.operation("faults");
+            if let Some(deadline) = case.deadline {
+                batch = batch.deadline(deadline).progress(&told);
+            }
             let sample = |part| CrossCheck::sample(part, agree).with_cost_cap(f64::INFINITY);
             match case.check {
                 Check::None => execute(batch, case.each, &tasks, function),
@@ -108,6 +130,7 @@ pub(super) fn run(case: &Case, pool: &Arc<ThreadPool>) -> Result<Seen, String> {
             case,
             counts: &gpu.counts(),
             calls: &calls,
+            most_told: most_told.into_inner(),
         };
         seen = seen.and(findings.judge(&outcome)?);
     }
