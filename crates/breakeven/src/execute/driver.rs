@@ -350,7 +350,8 @@ where
         engine.tally.driver().failed(error);
         engine.schedule.gpu_failed(engine.now(), self.flights.len());
         match reaction(error.kind) {
-            Reaction::Halve if span.len() > 1 => {
+            // Nothing is launched again on a device that was left.
+            Reaction::Halve if span.len() > 1 && !self.has_ended => {
                 let half = span.len().div_ceil(2);
                 engine.schedule.limit(half);
                 engine.tally.driver().fallback.fits.get_or_insert(0);

@@ -21,10 +21,15 @@ const LONG: Duration = Duration::from_secs(200);
 
 /// A gpu-only manager of a device of that name, which nobody else has.
 fn manager(device: &str, script: FaultScript) -> (Manager, Arc<Gpu>) {
+    manager_of(SimulatedSpec::default(), device, script)
+}
+
+/// The same with a device like that.
+fn manager_of(spec: SimulatedSpec, device: &str, script: FaultScript) -> (Manager, Arc<Gpu>) {
     silence_scripted_panics();
     let spec = SimulatedSpec {
         name: format!("reactions: {device}"),
-        ..SimulatedSpec::default()
+        ..spec
     };
     let gpu = Arc::new(SimulatedGpu::new(spec, |task: &u64| task * 3).with_faults(script));
     let manager = StrategyManager::new(Arc::new(RayonCpu::current()), Arc::clone(&gpu))
@@ -118,6 +123,20 @@ fn an_operation_that_a_device_cannot_do_leaves_it_to_others() {
         let other = right(other.execute(&tasks, |task| Ok::<_, String>(task * 3)));
         assert_eq!(other.gpu.tasks, 500);
     }
+}
+
+#[test]
+fn what_is_in_flight_when_the_device_is_left_may_still_run_out_of_memory() {
+    // Memory for two launches of 500 tasks at once.
+    let spec = SimulatedSpec::default()
+        .with_transfer(f64::INFINITY, 8, 0)
+        .with_memory(8 * 1000, 0);
+    let script = FaultScript::none()
+        .at(0, Fault::PollError(DeviceErrorKind::OutOfMemory))
+        .at(1, Fault::SubmitError(DeviceErrorKind::Compile));
+    let (manager, gpu) = manager_of(spec, "in flight when left", script);
+    let result = right(execute(&manager, 1000));
+    assert_eq!((gpu.counts().submits, result.fallback.tasks), (2, 1000));
 }
 
 /// Faults after which nobody uses the device for a while, and the error they are.
