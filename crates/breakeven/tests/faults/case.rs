@@ -153,6 +153,10 @@ fn no_even_trade(script: &mut FaultScript) {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "replay with seed {}: {self:#?}", self.seed)
+        let seed = self.seed;
+        write!(
+            f,
+            "FAULTS_SEED={seed} cargo test -p breakeven faults::replay; {self:#?}"
+        )
     }
 }
