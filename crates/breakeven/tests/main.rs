@@ -4,4 +4,5 @@
 #[cfg(feature = "gpu")]
 mod device;
 mod execute;
+mod faults;
 mod kernels;

@@ -350,7 +350,8 @@ where
         engine.tally.driver().failed(error);
         engine.schedule.gpu_failed(engine.now(), self.flights.len());
         match reaction(error.kind) {
-            Reaction::Halve if span.len() > 1 => {
+            // Nothing is launched again on a device that was left.
+            Reaction::Halve if span.len() > 1 && !self.has_ended => {
                 let half = span.len().div_ceil(2);
                 engine.schedule.limit(half);
                 engine.tally.driver().fallback.fits.get_or_insert(0);
@@ -402,8 +403,11 @@ where
 
     /// The device gets nothing more: the CPU has what it has not begun.
     fn leave(&mut self, error: &DeviceError) {
-        self.has_ended = true;
-        let owed = self.engine.schedule.owed_to_gpu();
+        // What was in flight may fail later: the queue's part is counted once.
+        let owed = match std::mem::replace(&mut self.has_ended, true) {
+            false => self.engine.schedule.owed_to_gpu(),
+            true => 0,
+        };
         self.engine.schedule.gpu_is_gone();
         for span in std::mem::take(&mut self.retry) {
             self.fall_back(span, error);

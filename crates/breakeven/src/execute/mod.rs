@@ -24,6 +24,8 @@ mod tally;
 mod terms;
 
 #[cfg(test)]
+mod schedule_tests;
+#[cfg(test)]
 mod slots_tests;
 #[cfg(test)]
 mod spans_loom;

@@ -30,7 +30,7 @@ static ENTRIES: LazyLock<Mutex<HashMap<String, Entry>>> = LazyLock::new(Mutex::d
 pub(super) enum Standing {
     /// Nothing is held against it.
     Good,
-    /// It may be tried with one task; whoever got this says how it went.
+    /// It may be tried with one task; whoever got this holds a [`Trial`].
     OnProbation,
     /// Not before then.
     Until(Instant),
@@ -73,10 +73,27 @@ pub(super) fn works(device: &str) {
     entries().remove(device);
 }
 
-/// A trial ended without an answer: the next execution may try.
-pub(super) fn trial_ended(device: &str) {
-    if let Some(entry) = entries().get_mut(device) {
-        entry.on_trial = false;
+/// One execution's trial of a device. When it is dropped, whatever came of it,
+/// the next execution may try, unless the device failed again.
+#[derive(Debug)]
+pub(super) struct Trial {
+    device: String,
+}
+
+impl Trial {
+    /// The trial that [`standing`] gave.
+    pub(super) fn of(device: &str) -> Self {
+        Self {
+            device: device.to_owned(),
+        }
+    }
+}
+
+impl Drop for Trial {
+    fn drop(&mut self) {
+        if let Some(entry) = entries().get_mut(&self.device) {
+            entry.on_trial = false;
+        }
     }
 }
 
@@ -97,7 +114,7 @@ mod tests {
         assert_eq!(failed(device, second, later), later + 2 * second);
         let later = later + 2 * second;
         assert_eq!(standing(device, later), Standing::OnProbation);
-        trial_ended(device);
+        drop(Trial::of(device));
         assert_eq!(standing(device, later), Standing::OnProbation);
         for _ in 0..40 {
             failed(device, second, later);

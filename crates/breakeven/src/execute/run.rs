@@ -8,7 +8,7 @@ use super::engine::{Ending, Engine, Keep, Watch};
 use super::executor::{CpuExecutor, GpuExecutor};
 use super::explain::amounted_to;
 use super::manager::StrategyManager;
-use super::quarantine::{self, Standing};
+use super::quarantine::{self, Standing, Trial};
 use super::record::{ExecutionRecord, SpanRecord};
 use super::result::{ExecuteError, ExecutionResult, Share, Stop};
 use super::schedule::{Mode, Schedule};
@@ -50,7 +50,8 @@ struct Start {
     device: Device,
     /// What kept the device from being used.
     refused: Option<DeviceError>,
-    on_probation: bool,
+    /// Trials of the device, until the batch has ended.
+    trials: Vec<Trial>,
 }
 
 /// Runs a batch. `undone` makes the output of a task that was not run, where a
@@ -97,7 +98,7 @@ where
         launch_ns: start.device.launch_ns,
         fits: start.device.fits,
         is_watched: asked.watch.is_set(),
-        on_probation: start.on_probation,
+        on_probation: !start.trials.is_empty(),
     };
     let mut terms = given.terms();
     if start.refused.is_some() {
@@ -145,9 +146,6 @@ where
         manager.save_now_and_then();
     }
     seen.record(&asked, &start, outcome.is_ok());
-    if start.on_probation && seen.driver.share.spans == 0 && seen.driver.errors.is_empty() {
-        quarantine::trial_ended(&start.device.key);
-    }
     match outcome {
         Ok(outputs) => Ok(seen.result(outputs, &asked, start)),
         Err(ending) => Err(match ending {
@@ -313,7 +311,7 @@ impl<C: CpuExecutor, G, V> Asked<'_, C, G, V> {
         };
         let uses_gpu =
             decision.strategy != ExecutionStrategy::CpuOnly || decision.probe != Probe::None;
-        let (mut refused, mut on_probation) = (None, false);
+        let (mut refused, mut trials) = (None, Vec::new());
         if let Some(gpu) = gpu.filter(|_| uses_gpu && !tasks.is_empty()) {
             let known = spec.or(manager.described());
             device.launch_ns = known
@@ -334,15 +332,12 @@ impl<C: CpuExecutor, G, V> Asked<'_, C, G, V> {
             for key in [&device.key, &of_operation] {
                 match quarantine::standing(key, now) {
                     Standing::Good => {}
-                    Standing::OnProbation => on_probation = true,
+                    Standing::OnProbation => trials.push(Trial::of(key)),
                     Standing::Until(until) => refused = Some(left_alone(key, until, now)),
                 }
             }
             if refused.is_some() {
-                if on_probation {
-                    quarantine::trial_ended(&device.key);
-                    on_probation = false;
-                }
+                trials.clear();
                 if strategy == ExecutionStrategy::Auto {
                     machine.gpus.clear();
                     decision = decide(&machine)?;
@@ -354,7 +349,7 @@ impl<C: CpuExecutor, G, V> Asked<'_, C, G, V> {
             costs,
             device,
             refused,
-            on_probation,
+            trials,
         })
     }
 }

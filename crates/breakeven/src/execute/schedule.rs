@@ -399,6 +399,7 @@ impl Schedule {
         if in_flight > 0 && !state.rate.is_nearly_done(busy) {
             return 0;
         }
+        // The workers leave all of it to the GPU, so it must not leave it to them.
         if self.ends_after_the_gpu(left, now) {
             return left;
         }
