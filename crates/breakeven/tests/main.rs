@@ -3,4 +3,6 @@
 
 #[cfg(feature = "gpu")]
 mod device;
+#[cfg(feature = "gpu")]
+mod execute_kernels;
 mod kernels;
