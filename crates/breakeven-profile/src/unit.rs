@@ -1,7 +1,12 @@
 //! Figures with their units, for people: three significant digits, and the
 //! prefix chosen so that the number before it stays short.
 //!
-//! A figure that is not a finite number is printed as [`UNKNOWN`].
+//! A figure that is not a finite number is printed as [`UNKNOWN`]. What people
+//! type is read by [`parse_time`], [`parse_bytes`] and [`parse_rate`].
+
+mod parse;
+
+pub use parse::{UnitError, parse_bytes, parse_rate, parse_time};
 
 /// What stands where a figure is not known.
 pub const UNKNOWN: &str = "–";

@@ -34,6 +34,7 @@ pub mod hardware;
 pub mod kernels;
 pub mod peak;
 pub mod plan;
+mod recommend;
 pub mod suite;
 mod workload;
 
@@ -41,6 +42,7 @@ mod workload;
 pub use breakeven_profile as profile;
 
 pub use error::{DeviceError, DeviceErrorKind, Error, ErrorKind};
+pub use recommend::{StrategyRecommendation, WorkloadProfiler, WorkloadReport};
 pub use workload::WorkloadProfile;
 
 /// The README's example, compiled.

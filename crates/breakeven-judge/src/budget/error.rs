@@ -1,5 +1,7 @@
 //! Why a budget file is refused.
 
+use breakeven_profile::unit::UnitError;
+
 /// Why a budget file was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BudgetError {
@@ -14,14 +16,12 @@ pub enum BudgetError {
         message: String,
     },
     /// A duration that cannot be read.
-    #[error(
-        "{place}: {text:?} is not a duration; write a number and a unit, as in \"2 ms\" or \"800 us\""
-    )]
+    #[error("{place}: {error}")]
     Duration {
         /// The budget or threshold.
         place: String,
-        /// What stands there.
-        text: String,
+        /// What stands there, and what may.
+        error: UnitError,
     },
     /// An entry without a limit.
     #[error("{place}: it limits nothing; give `max`, `max_increase` or both")]

@@ -1,5 +1,6 @@
 //! The budget file: TOML.
 
+use breakeven_profile::unit::{self, UnitError};
 use serde::Deserialize;
 
 use super::{Budget, BudgetError, Limits, RelativeLimit};
@@ -153,10 +154,13 @@ impl ThresholdEntries {
     }
 }
 
+/// A positive time, ns.
 fn duration(text: &str, place: impl FnOnce() -> String) -> Result<f64, BudgetError> {
-    duration_ns(text).ok_or_else(|| BudgetError::Duration {
+    let wrong = || UnitError::Time(text.to_owned());
+    let ns = unit::parse_time(text).and_then(|ns| (ns > 0.0).then_some(ns).ok_or_else(wrong));
+    ns.map_err(|error| BudgetError::Duration {
         place: place(),
-        text: text.to_owned(),
+        error,
     })
 }
 
@@ -169,36 +173,9 @@ fn syntax(text: &str, error: &toml::de::Error) -> BudgetError {
     }
 }
 
-/// `2 ms`, `800us`, `1.5 s` in ns; `None` unless it is a positive, finite time.
-fn duration_ns(text: &str) -> Option<f64> {
-    let text = text.trim();
-    let (number, unit) = text.split_at(text.find(|c: char| c.is_alphabetic())?);
-    let scale = match unit {
-        "ns" => 1.0,
-        "us" | "µs" | "μs" => 1e3,
-        "ms" => 1e6,
-        "s" => 1e9,
-        _ => return None,
-    };
-    let value = number.trim().parse::<f64>().ok()? * scale;
-    (value.is_finite() && value > 0.0).then_some(value)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn durations_have_a_number_and_a_unit() {
-        assert_eq!(duration_ns("2 ms"), Some(2e6));
-        assert_eq!(duration_ns(" 800us "), Some(8e5));
-        assert_eq!(duration_ns("1.5 µs"), Some(1_500.0));
-        for wrong in [
-            "", "2", "ms", "-1 ms", "0 s", "1e999 s", "2 m", "nan ms", "2 ms x",
-        ] {
-            assert_eq!(duration_ns(wrong), None, "{wrong:?}");
-        }
-    }
 
     #[test]
     fn a_damaged_file_is_an_error_with_its_place() {
@@ -217,6 +194,10 @@ mod tests {
         check(
             "[[budget]]\noperation = \"f\"\nmax = \"3\"\n",
             "budget of \"f\": \"3\" is not a duration; write a number and a unit, as in \"2 ms\" or \"800 us\"",
+        );
+        check(
+            "[[budget]]\noperation = \"f\"\nmax = \"0 s\"\n",
+            "budget of \"f\": \"0 s\" is not a duration; write a number and a unit, as in \"2 ms\" or \"800 us\"",
         );
         check(
             "[[budget]]\noperation = \"f\"\nlimit = \"3 ms\"\n",

@@ -1,6 +1,9 @@
 //! What was decided and why: typed and small; text is made when it is asked for.
 
+use std::fmt;
+
 use super::ExecutionStrategy;
+use super::rule::Ruling;
 
 /// A stage of the rule for when nothing was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,6 +24,23 @@ pub enum Stage {
     Complex,
     /// No stage decided: the last answer of the heuristics.
     Last,
+}
+
+impl Stage {
+    /// Its number, 1 to 7; none for the last answer.
+    pub fn number(self) -> Option<u8> {
+        (self != Self::Last).then_some(self as u8 + 1)
+    }
+}
+
+/// `stage 4`, and `last answer` when no stage decided.
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.number() {
+            Some(number) => f.pad(&format!("stage {number}")),
+            None => f.pad("last answer"),
+        }
+    }
 }
 
 /// How a decision came about.
@@ -67,6 +87,19 @@ pub struct Declined {
     pub gain: f64,
 }
 
+/// Which device begins with a small span whatever was predicted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Probe {
+    /// None: the prediction or the one who asked decides.
+    None,
+    /// The CPU, which was left out for long.
+    Cpu,
+    /// The GPU, which was left out for long.
+    Gpu,
+    /// Both: nothing was measured, and the rates seen decide the rest.
+    Both,
+}
+
 /// A decision, with all that went into it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Decision {
@@ -83,8 +116,12 @@ pub struct Decision {
     pub ceiling: Option<f64>,
     /// A split that was declined because it would gain too little.
     pub declined: Option<Declined>,
+    /// Who is tried first.
+    pub probe: Probe,
     /// Tasks per launch to begin with.
     pub batch_size: usize,
+    /// What the rule says, whether it was followed or not.
+    pub ruling: Ruling,
 }
 
 impl Decision {

@@ -1,6 +1,9 @@
 //! The machine as a decision sees it: this one, or one that was described.
 
+use std::fmt;
 use std::time::Duration;
+
+use breakeven_profile::unit;
 
 use crate::hardware::{Fact, GpuInfo, GpuKind, HardwareCapabilities, SystemLoad};
 
@@ -90,5 +93,77 @@ impl Machine {
     /// The GPU to use.
     pub fn gpu(&self) -> Option<&GpuSpec> {
         self.gpus.first()
+    }
+}
+
+/// `16 cores, 64 GiB; V100: discrete, 32 GiB, 2 GiB in use, 20 × a core`: what
+/// is unknown is left out.
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.cores {
+            1 => f.write_str("1 core")?,
+            cores => write!(f, "{} cores", unit::count(cores as f64))?,
+        }
+        if let Some(bytes) = self.memory_bytes.get() {
+            write!(f, ", {}", unit::bytes(bytes))?;
+        }
+        if self.gpus.is_empty() {
+            return f.write_str("; no GPU");
+        }
+        self.gpus.iter().try_for_each(|gpu| write!(f, "; {gpu}"))
+    }
+}
+
+impl fmt::Display for GpuSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.kind)?;
+        if let Some(bytes) = self.memory_bytes.get() {
+            write!(f, ", {}", unit::bytes(bytes))?;
+        }
+        if let Some(bytes) = self.memory_used_bytes.get() {
+            write!(f, ", {} in use", unit::bytes(bytes))?;
+        }
+        if let Some(launch) = self.launch.get() {
+            write!(f, ", launch {}", unit::time(launch.as_nanos() as f64))?;
+        }
+        if let Some(rate) = self.transfer_bytes_per_s.get() {
+            write!(f, ", transfer {}", unit::bytes_per_s(rate))?;
+        }
+        if let Some(speedup) = self.speedup.get() {
+            write!(f, ", {} × a core", unit::count(speedup))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_in_words() {
+        let machine = |text: &str| Machine::from_toml(text).expect("a machine").to_string();
+        assert_eq!(machine("cores = 1"), "1 core; no GPU");
+        assert_eq!(
+            machine(
+                "cores = 16\nmemory = \"64 GiB\"\n[[gpu]]\nname = \"V100\"\nmemory = \"32 GiB\"\n\
+                 memory_used = \"2 GiB\"\nlaunch = \"20 us\"\ntransfer = \"12 GB/s\"\nspeedup = 20\n\
+                 [[gpu]]\nkind = \"integrated\""
+            ),
+            "16 cores, 64 GiB; V100: discrete, 32 GiB, 2 GiB in use, launch 20.0 µs, transfer 12.0 GB/s, 20 × a core; gpu#2: integrated"
+        );
+    }
+
+    #[test]
+    fn memory_whose_use_is_unknown_is_free() {
+        let gpu = |memory, used| GpuSpec {
+            memory_bytes: memory,
+            memory_used_bytes: used,
+            ..GpuSpec::named("card")
+        };
+        assert_eq!(gpu(Fact::Known(8), Fact::Known(3)).free_bytes(), Some(5));
+        assert_eq!(gpu(Fact::Known(8), Fact::Unknown).free_bytes(), Some(8));
+        assert_eq!(gpu(Fact::Known(8), Fact::Known(9)).free_bytes(), Some(0));
+        assert_eq!(gpu(Fact::Unknown, Fact::Known(3)).free_bytes(), None);
     }
 }

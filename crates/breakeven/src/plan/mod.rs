@@ -1,12 +1,24 @@
 //! Deciding where a batch runs: pure functions from what is known to a
 //! [`Decision`]. Nothing in here reads a clock, a file or a device.
 
+mod choose;
 mod costs;
 mod decision;
+mod description;
+mod heuristics;
 mod machine;
+mod rates;
+mod reasons;
+mod rule;
 mod strategy;
+mod toml_file;
 
-pub use costs::{Cost, OperationCosts};
-pub use decision::{Basis, Candidate, Decision, Declined, Evidence, Stage};
+pub(crate) use choose::LEAST_GAIN;
+pub use choose::{decide, decide_for};
+pub use costs::{Cost, Costs, Observation, OperationCosts, RanOn};
+pub use decision::{Basis, Candidate, Decision, Declined, Evidence, Probe, Stage};
+pub use heuristics::ProfilingHeuristics;
 pub use machine::{GpuSpec, Machine};
+pub use rates::costs_from_rates;
+pub use rule::{MANY_TASKS, PARALLEL_FROM, RuleFacts, Ruling, rule};
 pub use strategy::ExecutionStrategy;

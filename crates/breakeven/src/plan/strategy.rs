@@ -59,6 +59,29 @@ impl ExecutionStrategy {
             _ => Ok(()),
         }
     }
+
+    /// How many of so many tasks are the GPU's, and how many the CPU's. A split
+    /// rounds to the nearest whole task; for Auto, which is no decision yet, all
+    /// are the CPU's.
+    ///
+    /// ```
+    /// use breakeven::plan::ExecutionStrategy;
+    ///
+    /// assert_eq!(ExecutionStrategy::hybrid(60)?.shares(1_000), (600, 400));
+    /// assert_eq!(ExecutionStrategy::GpuOnly.shares(1_000), (1_000, 0));
+    /// # Ok::<(), breakeven::Error>(())
+    /// ```
+    pub fn shares(&self, tasks: usize) -> (usize, usize) {
+        let gpu = match *self {
+            Self::Auto | Self::CpuOnly => 0,
+            Self::GpuOnly => tasks,
+            Self::Hybrid { gpu_allocation, .. } => {
+                let hundredths = tasks as u128 * u128::from(gpu_allocation);
+                usize::try_from((hundredths + 50) / 100).map_or(tasks, |gpu| gpu.min(tasks))
+            }
+        };
+        (gpu, tasks - gpu)
+    }
 }
 
 impl fmt::Display for ExecutionStrategy {
@@ -120,6 +143,18 @@ mod tests {
             assert_eq!(strategy.to_string(), text);
         }
         assert_eq!(" GPU-Only ".parse(), Ok(ExecutionStrategy::GpuOnly));
+    }
+
+    #[test]
+    fn shares_are_all_of_the_tasks() {
+        let both = ExecutionStrategy::hybrid(60).expect("a split");
+        assert_eq!(both.shares(0), (0, 0));
+        assert_eq!(both.shares(1), (1, 0));
+        assert_eq!(both.shares(7), (4, 3));
+        let (gpu, cpu) = both.shares(usize::MAX);
+        assert_eq!(gpu + cpu, usize::MAX);
+        assert_eq!(ExecutionStrategy::CpuOnly.shares(9), (0, 9));
+        assert_eq!(ExecutionStrategy::Auto.shares(9), (0, 9));
     }
 
     #[test]

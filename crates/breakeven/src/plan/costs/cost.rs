@@ -1,5 +1,10 @@
 //! What running an operation costs on a device, as far as it was measured.
 
+use crate::plan::Evidence;
+
+/// How far beside the remembered sizes a prediction still counts as measured.
+const MEASURED_WITHIN: u64 = 2;
+
 /// Time of a batch on one device: `fixed + tasks × per_task`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
@@ -15,6 +20,26 @@ pub struct Cost {
     pub most: u64,
     /// Observations that were ever made.
     pub observations: u64,
+}
+
+impl Cost {
+    /// Time of a batch of so many tasks, ns.
+    pub fn predict_ns(&self, tasks: u64) -> f64 {
+        self.fixed_ns + tasks as f64 * self.per_task_ns
+    }
+
+    /// How good that prediction is: measured where batches of about that size
+    /// are remembered (from half the fewest tasks to twice the most), fitted
+    /// elsewhere.
+    pub fn evidence(&self, tasks: u64) -> Evidence {
+        let least = self.fewest.div_ceil(MEASURED_WITHIN);
+        let most = self.most.saturating_mul(MEASURED_WITHIN);
+        if (least..=most).contains(&tasks) {
+            Evidence::Measured
+        } else {
+            Evidence::Fitted
+        }
+    }
 }
 
 /// What is known of one operation at one size of task.

@@ -1,0 +1,326 @@
+//! A simulated GPU behind the real trait, in real time.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use super::GpuExecutor;
+use crate::error::{DeviceError, DeviceErrorKind};
+use crate::hardware::Fact;
+use crate::plan::GpuSpec;
+
+mod batch;
+mod faults;
+mod spec;
+mod state;
+#[cfg(test)]
+mod tests;
+mod timeline;
+
+pub use batch::SimulatedInFlight;
+pub use faults::{Fault, FaultKind, FaultScript, RandomFaults};
+pub use spec::{Onset, SimulatedSpec, Slowdown};
+
+use batch::{HeldMemory, Outcome};
+use state::{Admission, State};
+use timeline::{Stages, factor_of_task, ns};
+
+/// `wait` sleeps until this long before the batch is done and then spins: a
+/// thread of Linux wakes 50 µs late by default.
+const SPIN: Duration = Duration::from_micros(60);
+
+type TaskTime<I> = Box<dyn Fn(&I) -> Duration + Send + Sync>;
+type Change<T> = Box<dyn Fn(&mut T) + Send + Sync>;
+
+/// A simulated GPU, in real time: for tests and benches of work that runs on a
+/// GPU, where there is none or where it must fail on time.
+///
+/// ```
+/// use std::time::Duration;
+/// use breakeven::execute::{Fault, FaultScript, GpuExecutor, SimulatedGpu, SimulatedSpec};
+///
+/// // 20 µs a launch, 1 µs a task, 12 GB/s for 4 KiB up and 4 bytes down.
+/// let spec = SimulatedSpec::new(Duration::from_micros(20), Duration::from_micros(1))
+///     .with_transfer(12e9, 4096, 4);
+/// let gpu = SimulatedGpu::new(spec, |task: &u32| task * 2)
+///     .with_faults(FaultScript::none().at(1, Fault::Lost { recovers_after: None }));
+///
+/// let mut first = gpu.submit(&[1, 2, 3])?;
+/// while gpu.poll(&mut first).is_pending() {
+///     gpu.wait(&mut first, Duration::from_millis(1));
+/// }
+/// assert!(gpu.submit(&[4]).is_err());
+/// assert_eq!(gpu.counts().tasks, 3);
+/// # Ok::<(), breakeven::DeviceError>(())
+/// ```
+///
+/// It is a model. Batches go through an upload engine, one compute queue and a
+/// download engine; a task takes its time whatever runs beside it. It leaves out:
+/// batches too small to fill the device, kernels side by side, clocks and
+/// temperature, other processes' work, memory in pieces, and a hang that blocks
+/// later batches. The outputs are computed on the host within `submit`, by the
+/// thread that calls it: the device's time begins with the call, so that
+/// computing costs nothing while it is shorter than the device's time, but it
+/// takes a core from the CPU's workers. Give it a function that is quick.
+pub struct SimulatedGpu<I, T> {
+    function: Box<dyn Fn(&I) -> T + Send + Sync>,
+    task_time: Option<TaskTime<I>>,
+    wrong: Option<Change<T>>,
+    spec: SimulatedSpec,
+    device: GpuSpec,
+    script: FaultScript,
+    state: Mutex<State>,
+    /// Number of the device's present life; a batch of an earlier one is lost.
+    life: AtomicU64,
+    /// Bytes of the batches in flight.
+    held: Arc<AtomicU64>,
+}
+
+/// What a simulated GPU did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SimulatedCounts {
+    /// Calls of `submit`.
+    pub submits: u64,
+    /// Of them, those that started a batch.
+    pub launches: u64,
+    /// Tasks of the batches that were started.
+    pub tasks: u64,
+    /// Batches whose outputs were handed over, wrong ones included.
+    pub finished: u64,
+    /// Calls and batches that a fault met, by its kind. A slow-down counts once.
+    pub faults: BTreeMap<FaultKind, u64>,
+}
+
+impl SimulatedCounts {
+    /// Calls and batches that a fault of that kind met.
+    pub fn faults_of(&self, kind: FaultKind) -> u64 {
+        self.faults.get(&kind).copied().unwrap_or(0)
+    }
+}
+
+impl<I, T> SimulatedGpu<I, T> {
+    /// A GPU of that kind whose true output for a task is `function`'s.
+    pub fn new(spec: SimulatedSpec, function: impl Fn(&I) -> T + Send + Sync + 'static) -> Self {
+        Self {
+            function: Box::new(function),
+            task_time: None,
+            wrong: None,
+            device: spec.device(),
+            spec,
+            script: FaultScript::none(),
+            state: Mutex::default(),
+            life: AtomicU64::new(0),
+            held: Arc::default(),
+        }
+    }
+
+    /// The same with a time per task that depends on the task, in place of the
+    /// spec's.
+    #[must_use]
+    pub fn with_task_time(self, time: impl Fn(&I) -> Duration + Send + Sync + 'static) -> Self {
+        Self {
+            task_time: Some(Box::new(time)),
+            ..self
+        }
+    }
+
+    /// The same with those faults.
+    #[must_use]
+    pub fn with_faults(self, script: FaultScript) -> Self {
+        Self { script, ..self }
+    }
+
+    /// The same with a function that makes an output wrong, for
+    /// [`Fault::Wrong`]. Without it the batch's outputs move on by one place.
+    #[must_use]
+    pub fn with_wrong(self, change: impl Fn(&mut T) + Send + Sync + 'static) -> Self {
+        Self {
+            wrong: Some(Box::new(change)),
+            ..self
+        }
+    }
+
+    /// What it did so far.
+    pub fn counts(&self) -> SimulatedCounts {
+        self.lock().counts.clone()
+    }
+
+    /// What it is like.
+    pub fn spec(&self) -> &SimulatedSpec {
+        &self.spec
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic of a user's function happens outside of the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Memory in use, by other processes and by the batches in flight, bytes.
+    fn taken_bytes(&self) -> u64 {
+        let held = self.held.load(Ordering::Relaxed);
+        self.spec.memory_used_bytes.saturating_add(held)
+    }
+
+    /// Memory for a batch of so many tasks, which the device gives or refuses.
+    fn reserve(&self, tasks: usize) -> Result<HeldMemory, DeviceError> {
+        let bytes = self.spec.batch_bytes(tasks);
+        let Fact::Known(all) = self.spec.memory_bytes else {
+            return Ok(HeldMemory::take(&self.held, bytes));
+        };
+        if bytes > all {
+            return Err(DeviceError::new(
+                DeviceErrorKind::NeverFits,
+                format!("a batch of {tasks} tasks takes {bytes} bytes, the device has {all}"),
+            ));
+        }
+        let free = all.saturating_sub(self.taken_bytes());
+        if bytes > free {
+            return Err(DeviceError::new(
+                DeviceErrorKind::OutOfMemory,
+                format!("a batch of {tasks} tasks takes {bytes} bytes, {free} are free"),
+            ));
+        }
+        Ok(HeldMemory::take(&self.held, bytes))
+    }
+
+    /// Time of the tasks on the device, ns; the first has that number.
+    fn work_ns(&self, tasks: &[I], first: u64, factor: f64) -> f64 {
+        let time = |task: &I| match &self.task_time {
+            Some(time) => ns(time(task)) as f64,
+            None => ns(self.spec.task_time) as f64,
+        };
+        let numbered = (first..).zip(tasks);
+        let times = numbered
+            .map(|(number, task)| time(task) * factor_of_task(&self.spec.slowdowns, number));
+        times.fold(0.0, |sum, time| sum + time) * factor
+    }
+
+    /// The batch's outputs, with what the script changes in them.
+    fn outputs(&self, tasks: &[I], faults: &[Fault]) -> Vec<T> {
+        let mut outputs: Vec<T> = tasks.iter().map(|task| (self.function)(task)).collect();
+        for fault in faults {
+            match *fault {
+                Fault::Wrong { first, every } if !outputs.is_empty() => match &self.wrong {
+                    Some(change) => {
+                        let step = if every == 0 { outputs.len() } else { every };
+                        let first = first % outputs.len();
+                        outputs[first..].iter_mut().step_by(step).for_each(change);
+                    }
+                    None => outputs.rotate_left(1),
+                },
+                Fault::TooFew { by } => outputs.truncate(outputs.len().saturating_sub(by)),
+                Fault::TooMany { by } => {
+                    let again = tasks.iter().cycle().take(by);
+                    outputs.extend(again.map(|task| (self.function)(task)));
+                }
+                _ => {}
+            }
+        }
+        outputs
+    }
+}
+
+impl<I, T> GpuExecutor<I, T> for SimulatedGpu<I, T> {
+    type InFlight = SimulatedInFlight<T>;
+
+    fn submit(&self, tasks: &[I]) -> Result<Self::InFlight, DeviceError> {
+        let called = Instant::now();
+        let admission = {
+            let mut state = self.lock();
+            let admission = state.admit(&self.script, tasks.len());
+            self.life.store(state.life, Ordering::Relaxed);
+            admission
+        };
+        let batch = match admission {
+            Admission::Refused(error) => return Err(error),
+            Admission::Panic(launch) => panic!("simulated panic in submit, launch {launch}"),
+            Admission::Batch(batch) => batch,
+        };
+        let memory = self.reserve(tasks.len())?;
+        let first = self.lock().start(called, tasks.len());
+        let work_ns = self.work_ns(tasks, first, batch.factor);
+        let outputs = self.outputs(tasks, &batch.faults);
+        let stages = Stages::new(&self.spec, tasks.len(), work_ns);
+        let ready = self.lock().schedule(called, &stages, &self.spec.slowdowns);
+        Ok(SimulatedInFlight {
+            ready: ready.filter(|_| batch.outcome != Outcome::Hang),
+            outcome: batch.outcome,
+            launch: batch.launch,
+            life: batch.life,
+            outputs,
+            memory: Some(memory),
+        })
+    }
+
+    fn poll(&self, in_flight: &mut Self::InFlight) -> Poll<Result<Vec<T>, DeviceError>> {
+        let launch = in_flight.launch;
+        if in_flight.life != self.life.load(Ordering::Relaxed) {
+            self.lock().count(FaultKind::Lost);
+            in_flight.memory = None;
+            return Poll::Ready(Err(DeviceError::new(
+                DeviceErrorKind::DeviceLost,
+                format!("simulated, launch {launch} was in flight"),
+            )));
+        }
+        if in_flight.ready.is_none_or(|ready| Instant::now() < ready) {
+            return Poll::Pending;
+        }
+        in_flight.memory = None;
+        match in_flight.outcome {
+            Outcome::Error(kind) => Poll::Ready(Err(DeviceError::new(
+                kind,
+                format!("simulated, in the poll of launch {launch}"),
+            ))),
+            Outcome::Panic => panic!("simulated panic in poll, launch {launch}"),
+            Outcome::Outputs | Outcome::Hang => {
+                self.lock().counts.finished += 1;
+                Poll::Ready(Ok(std::mem::take(&mut in_flight.outputs)))
+            }
+        }
+    }
+
+    fn wait(&self, in_flight: &mut Self::InFlight, at_most: Duration) {
+        if in_flight.life != self.life.load(Ordering::Relaxed) {
+            return;
+        }
+        let now = Instant::now();
+        let Some(ready) = in_flight.ready else {
+            std::thread::sleep(at_most);
+            return;
+        };
+        let until = now.checked_add(at_most).map_or(ready, |end| end.min(ready));
+        std::thread::sleep(until.saturating_duration_since(now).saturating_sub(SPIN));
+        while Instant::now() < until {
+            std::hint::spin_loop();
+        }
+    }
+
+    fn device(&self) -> Option<&GpuSpec> {
+        Some(&self.device)
+    }
+
+    fn memory_used(&self) -> Fact<u64> {
+        Fact::Known(self.taken_bytes())
+    }
+
+    fn batch_bytes(&self, tasks: &[I]) -> Option<u64> {
+        Some(self.spec.batch_bytes(tasks.len()))
+    }
+
+    fn depth(&self) -> usize {
+        self.spec.depth
+    }
+}
+
+impl<I, T> fmt::Debug for SimulatedGpu<I, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SimulatedGpu")
+            .field("spec", &self.spec)
+            .field("script", &self.script)
+            .field("counts", &self.counts())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,287 @@
+//! What goes wrong on a simulated GPU, and when: a script, as plain data.
+
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::error::DeviceErrorKind;
+
+/// Something that goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Fault {
+    /// `submit` fails.
+    SubmitError(DeviceErrorKind),
+    /// `submit` panics.
+    SubmitPanic,
+    /// The batch fails when its time has come.
+    PollError(DeviceErrorKind),
+    /// `poll` panics when the batch's time has come.
+    PollPanic,
+    /// The batch never finishes. Batches after it do.
+    Hang,
+    /// Outputs `first`, `first + every`, … of the batch are wrong. `first` counts
+    /// round the batch, so one output is wrong at least.
+    Wrong {
+        /// The first of them.
+        first: usize,
+        /// From one to the next; 0 for `first` alone.
+        every: usize,
+    },
+    /// The last outputs of the batch are missing.
+    TooFew {
+        /// How many; all of a smaller batch.
+        by: usize,
+    },
+    /// The batch has outputs of no task.
+    TooMany {
+        /// How many.
+        by: usize,
+    },
+    /// The device is lost: this call, all batches in flight and all later calls fail.
+    Lost {
+        /// Calls of `submit` that fail after this one, until the device is
+        /// back; none where it never is. Batches that were in flight stay lost.
+        recovers_after: Option<u64>,
+    },
+    /// From then on a batch of more tasks is out of memory.
+    OutOfMemoryAbove {
+        /// Most tasks that there is memory for.
+        tasks: usize,
+    },
+    /// From then on a task takes that many times as long.
+    SlowDown {
+        /// Replaces the factor of an earlier one.
+        factor: f64,
+    },
+}
+
+/// The kinds of [`Fault`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "those of Fault")]
+pub enum FaultKind {
+    SubmitError,
+    SubmitPanic,
+    PollError,
+    PollPanic,
+    Hang,
+    Wrong,
+    TooFew,
+    TooMany,
+    Lost,
+    OutOfMemoryAbove,
+    SlowDown,
+}
+
+impl FaultKind {
+    /// All of them.
+    pub const ALL: [Self; 11] = [
+        Self::SubmitError,
+        Self::SubmitPanic,
+        Self::PollError,
+        Self::PollPanic,
+        Self::Hang,
+        Self::Wrong,
+        Self::TooFew,
+        Self::TooMany,
+        Self::Lost,
+        Self::OutOfMemoryAbove,
+        Self::SlowDown,
+    ];
+}
+
+/// All kinds of error that a device can give.
+const ERROR_KINDS: [DeviceErrorKind; 11] = [
+    DeviceErrorKind::OutOfMemory,
+    DeviceErrorKind::NeverFits,
+    DeviceErrorKind::Unavailable { until: None },
+    DeviceErrorKind::Unsupported,
+    DeviceErrorKind::Compile,
+    DeviceErrorKind::Launch,
+    DeviceErrorKind::DeviceLost,
+    DeviceErrorKind::Timeout,
+    DeviceErrorKind::Panic,
+    DeviceErrorKind::WrongResult,
+    DeviceErrorKind::Other,
+];
+
+impl Fault {
+    /// Its kind.
+    pub fn kind(&self) -> FaultKind {
+        match self {
+            Self::SubmitError(_) => FaultKind::SubmitError,
+            Self::SubmitPanic => FaultKind::SubmitPanic,
+            Self::PollError(_) => FaultKind::PollError,
+            Self::PollPanic => FaultKind::PollPanic,
+            Self::Hang => FaultKind::Hang,
+            Self::Wrong { .. } => FaultKind::Wrong,
+            Self::TooFew { .. } => FaultKind::TooFew,
+            Self::TooMany { .. } => FaultKind::TooMany,
+            Self::Lost { .. } => FaultKind::Lost,
+            Self::OutOfMemoryAbove { .. } => FaultKind::OutOfMemoryAbove,
+            Self::SlowDown { .. } => FaultKind::SlowDown,
+        }
+    }
+}
+
+/// Which faults happen at which launch. Launches are counted by calls of
+/// `submit`, from 0, those that fail included.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct FaultScript {
+    /// Launch and fault, in any order. Of several at one launch those of the
+    /// device come first (lost, out of memory, slower), then the others as listed.
+    pub faults: Vec<(u64, Fault)>,
+}
+
+/// What [`FaultScript::random`] draws from.
+#[derive(Debug, Clone, Copy)]
+pub struct RandomFaults<'a> {
+    /// Launches among which the faults fall.
+    pub launches: u64,
+    /// Most faults of a script.
+    pub most: usize,
+    /// Tasks of a batch: bounds positions, counts and limits of memory.
+    pub tasks: usize,
+    /// Kinds to draw from, each as likely as often as it is here.
+    pub kinds: &'a [FaultKind],
+}
+
+impl Default for RandomFaults<'static> {
+    /// Up to 5 faults of all kinds in 20 launches of up to 1000 tasks.
+    fn default() -> Self {
+        Self {
+            launches: 20,
+            most: 5,
+            tasks: 1000,
+            kinds: &FaultKind::ALL,
+        }
+    }
+}
+
+impl FaultScript {
+    /// No faults.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// The same and that fault at that launch.
+    #[must_use]
+    pub fn at(mut self, launch: u64, fault: Fault) -> Self {
+        self.faults.push((launch, fault));
+        self
+    }
+
+    /// A script from a seed: the same for the same seed and bounds.
+    pub fn random(seed: u64, bounds: &RandomFaults<'_>) -> Self {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        if bounds.kinds.is_empty() {
+            return Self::none();
+        }
+        let faults = rng.random_range(0..=bounds.most);
+        let mut draw = |_| {
+            let launch = rng.random_range(0..bounds.launches.max(1));
+            let kind = bounds.kinds[rng.random_range(0..bounds.kinds.len())];
+            (launch, random_fault(kind, bounds.tasks, &mut rng))
+        };
+        Self {
+            faults: (0..faults).map(&mut draw).collect(),
+        }
+    }
+
+    /// The faults at that launch, in their order.
+    pub(super) fn of(&self, launch: u64) -> impl Iterator<Item = &Fault> {
+        let here = self.faults.iter();
+        here.filter(move |fault| fault.0 == launch)
+            .map(|(_, fault)| fault)
+    }
+}
+
+/// A fault of that kind; numbers up to `tasks`, small ones as likely as large ones.
+fn random_fault(kind: FaultKind, tasks: usize, rng: &mut Xoshiro256PlusPlus) -> Fault {
+    let up_to = rng.random_range(0..=tasks);
+    let number = rng.random_range(0..=up_to);
+    let error = ERROR_KINDS[rng.random_range(0..ERROR_KINDS.len())];
+    match kind {
+        FaultKind::SubmitError => Fault::SubmitError(error),
+        FaultKind::SubmitPanic => Fault::SubmitPanic,
+        FaultKind::PollError => Fault::PollError(error),
+        FaultKind::PollPanic => Fault::PollPanic,
+        FaultKind::Hang => Fault::Hang,
+        FaultKind::Wrong => Fault::Wrong {
+            first: number,
+            every: rng.random_range(0..=10),
+        },
+        FaultKind::TooFew => Fault::TooFew { by: number.max(1) },
+        FaultKind::TooMany => Fault::TooMany { by: number.max(1) },
+        FaultKind::Lost => Fault::Lost {
+            recovers_after: rng.random_bool(0.5).then(|| rng.random_range(0..10)),
+        },
+        FaultKind::OutOfMemoryAbove => Fault::OutOfMemoryAbove { tasks: number },
+        FaultKind::SlowDown => Fault::SlowDown {
+            factor: rng.random_range(0.5..8.0),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_is_a_script() {
+        let bounds = RandomFaults::default();
+        let scripts = || -> Vec<_> {
+            let seeds = 0..20;
+            seeds
+                .map(|seed| FaultScript::random(seed, &bounds))
+                .collect()
+        };
+        let mut different = scripts();
+        assert_eq!(different, scripts());
+        different.retain(|script| *script != FaultScript::none());
+        different.dedup();
+        assert!(different.len() > 10);
+    }
+
+    #[test]
+    fn random_scripts_stay_in_their_bounds_and_have_every_kind() {
+        let bounds = RandomFaults {
+            launches: 3,
+            most: 2,
+            tasks: 9,
+            ..RandomFaults::default()
+        };
+        let mut seen = std::collections::BTreeSet::new();
+        for seed in 0..500 {
+            let script = FaultScript::random(seed, &bounds);
+            assert!(script.faults.len() <= 2);
+            for (launch, fault) in &script.faults {
+                assert!(*launch < 3);
+                seen.insert(fault.kind());
+                match *fault {
+                    Fault::Wrong { first: number, .. }
+                    | Fault::TooFew { by: number }
+                    | Fault::TooMany { by: number }
+                    | Fault::OutOfMemoryAbove { tasks: number } => assert!(number <= 9),
+                    _ => {}
+                }
+            }
+        }
+        assert_eq!(seen.len(), FaultKind::ALL.len());
+    }
+
+    #[test]
+    fn nothing_to_draw_from_is_no_fault() {
+        for bounds in [
+            RandomFaults {
+                kinds: &[],
+                ..RandomFaults::default()
+            },
+            RandomFaults {
+                most: 0,
+                launches: 0,
+                ..RandomFaults::default()
+            },
+        ] {
+            assert_eq!(FaultScript::random(1, &bounds), FaultScript::none());
+        }
+    }
+}

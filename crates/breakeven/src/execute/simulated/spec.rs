@@ -1,0 +1,141 @@
+//! What a simulated GPU is like: data, made by hand.
+
+use std::time::Duration;
+
+use crate::hardware::{Fact, GpuKind};
+use crate::plan::GpuSpec;
+
+/// What a [`SimulatedGpu`](super::SimulatedGpu) is like. The default is a
+/// discrete GPU without limits on which nothing takes time.
+///
+/// A batch of `n` tasks takes the upload of `n` tasks, then `launch` + `n` ×
+/// `task_time`, then the download.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SimulatedSpec {
+    /// Its name, as a cost model or a profile has it.
+    pub name: String,
+    /// How it claims to sit in the machine.
+    pub kind: GpuKind,
+    /// Its driver and version.
+    pub driver: Fact<String>,
+    /// What a launch takes before its first task, on the device.
+    pub launch: Duration,
+    /// What one task takes, with the whole device at it: 1 / rate.
+    pub task_time: Duration,
+    /// Rate of transfers in either direction, bytes per second; infinite for
+    /// transfers that take no time.
+    pub transfer_bytes_per_s: f64,
+    /// Bytes that go to the device per task.
+    pub upload_bytes_per_task: u64,
+    /// Bytes that come back per task.
+    pub download_bytes_per_task: u64,
+    /// Its memory, bytes; unknown for one without a limit. A batch takes its
+    /// uploaded and its downloaded bytes from submission until its outputs were
+    /// handed over or it was dropped.
+    pub memory_bytes: Fact<u64>,
+    /// Of it, in use by other processes, bytes.
+    pub memory_used_bytes: u64,
+    /// Batches that may be in flight at once.
+    pub depth: usize,
+    /// Changes of its rate, in any order.
+    pub slowdowns: Vec<Slowdown>,
+}
+
+/// A change of the rate: from then on a task takes `factor` times its time,
+/// until the next change of the same kind of onset. Factors of different kinds
+/// multiply.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Slowdown {
+    /// When it begins.
+    pub onset: Onset,
+    /// Time of a task over what it takes by the spec; above 1 is slower.
+    pub factor: f64,
+}
+
+/// When a [`Slowdown`] begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Onset {
+    /// So long after the first submission, even in the middle of a batch.
+    Time(Duration),
+    /// After so many tasks were submitted, even in the middle of a batch.
+    Tasks(u64),
+}
+
+impl Default for SimulatedSpec {
+    fn default() -> Self {
+        Self {
+            name: "simulated".to_owned(),
+            kind: GpuKind::Discrete,
+            driver: Fact::Known("simulated 1".to_owned()),
+            launch: Duration::ZERO,
+            task_time: Duration::ZERO,
+            transfer_bytes_per_s: f64::INFINITY,
+            upload_bytes_per_task: 0,
+            download_bytes_per_task: 0,
+            memory_bytes: Fact::Unknown,
+            memory_used_bytes: 0,
+            depth: 2,
+            slowdowns: Vec::new(),
+        }
+    }
+}
+
+impl SimulatedSpec {
+    /// A GPU of that launch cost and that time per task, without limits.
+    pub fn new(launch: Duration, task_time: Duration) -> Self {
+        Self {
+            launch,
+            task_time,
+            ..Self::default()
+        }
+    }
+
+    /// The same with transfers: `upload` and `download` bytes per task at
+    /// `bytes_per_s`.
+    #[must_use]
+    pub fn with_transfer(self, bytes_per_s: f64, upload: u64, download: u64) -> Self {
+        Self {
+            transfer_bytes_per_s: bytes_per_s,
+            upload_bytes_per_task: upload,
+            download_bytes_per_task: download,
+            ..self
+        }
+    }
+
+    /// The same with that much memory, of which other processes use `used` bytes.
+    #[must_use]
+    pub fn with_memory(self, bytes: u64, used: u64) -> Self {
+        Self {
+            memory_bytes: Fact::Known(bytes),
+            memory_used_bytes: used,
+            ..self
+        }
+    }
+
+    /// The same with a change of its rate.
+    #[must_use]
+    pub fn with_slowdown(mut self, onset: Onset, factor: f64) -> Self {
+        self.slowdowns.push(Slowdown { onset, factor });
+        self
+    }
+
+    /// Memory that a batch of so many tasks takes, bytes; saturates.
+    pub fn batch_bytes(&self, tasks: usize) -> u64 {
+        let per_task = self
+            .upload_bytes_per_task
+            .saturating_add(self.download_bytes_per_task);
+        per_task.saturating_mul(tasks as u64)
+    }
+
+    /// What a real device tells of itself. Launch cost and rates are not among
+    /// it: they have to be measured.
+    pub(super) fn device(&self) -> GpuSpec {
+        GpuSpec {
+            kind: self.kind,
+            memory_bytes: self.memory_bytes,
+            memory_used_bytes: Fact::Known(self.memory_used_bytes),
+            driver: self.driver.clone(),
+            ..GpuSpec::named(self.name.clone())
+        }
+    }
+}

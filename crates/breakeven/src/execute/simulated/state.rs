@@ -1,0 +1,164 @@
+//! What changes on a simulated GPU while it runs.
+
+use std::time::{Duration, Instant};
+
+use super::SimulatedCounts;
+use super::batch::Outcome;
+use super::faults::{Fault, FaultKind, FaultScript};
+use super::spec::Slowdown;
+use super::timeline::{Stages, Timeline, ns};
+use crate::error::{DeviceError, DeviceErrorKind};
+
+/// The device between two calls.
+#[derive(Debug)]
+pub(super) struct State {
+    /// The first submission.
+    began: Option<Instant>,
+    timeline: Timeline,
+    /// Number of its present life; grows when the device is lost.
+    pub(super) life: u64,
+    lost: Option<Lost>,
+    /// Most tasks that there is memory for.
+    memory_for: Option<usize>,
+    /// Time of a task over what it takes by the spec.
+    factor: f64,
+    pub(super) counts: SimulatedCounts,
+}
+
+/// A device that is lost, and the launch with which it is back.
+#[derive(Debug, Clone, Copy)]
+struct Lost {
+    back_at: Option<u64>,
+}
+
+/// What the script says to a call of `submit`.
+pub(super) enum Admission {
+    Refused(DeviceError),
+    /// Panic, at that launch.
+    Panic(u64),
+    Batch(Scripted),
+}
+
+/// A batch that starts, and what is to become of it.
+pub(super) struct Scripted {
+    pub(super) launch: u64,
+    pub(super) life: u64,
+    pub(super) factor: f64,
+    pub(super) outcome: Outcome,
+    /// Those that change its outputs.
+    pub(super) faults: Vec<Fault>,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            began: None,
+            timeline: Timeline::default(),
+            life: 0,
+            lost: None,
+            memory_for: None,
+            factor: 1.0,
+            counts: SimulatedCounts::default(),
+        }
+    }
+}
+
+impl State {
+    pub(super) fn count(&mut self, kind: FaultKind) {
+        *self.counts.faults.entry(kind).or_default() += 1;
+    }
+
+    /// Takes the next call of `submit`, with so many tasks.
+    pub(super) fn admit(&mut self, script: &FaultScript, tasks: usize) -> Admission {
+        let launch = self.counts.submits;
+        self.counts.submits += 1;
+        for fault in script.of(launch) {
+            self.change(launch, fault);
+        }
+        if let Some(lost) = self.lost {
+            if lost.back_at.is_none_or(|back| launch < back) {
+                self.count(FaultKind::Lost);
+                return refused(DeviceErrorKind::DeviceLost, launch);
+            }
+            self.lost = None;
+        }
+        if self.memory_for.is_some_and(|most| tasks > most) {
+            self.count(FaultKind::OutOfMemoryAbove);
+            return refused(DeviceErrorKind::OutOfMemory, launch);
+        }
+        let mut batch = Scripted {
+            launch,
+            life: self.life,
+            factor: self.factor,
+            outcome: Outcome::Outputs,
+            faults: Vec::new(),
+        };
+        for fault in script.of(launch) {
+            match *fault {
+                Fault::SubmitError(kind) => {
+                    self.count(FaultKind::SubmitError);
+                    return refused(kind, launch);
+                }
+                Fault::SubmitPanic => {
+                    self.count(FaultKind::SubmitPanic);
+                    return Admission::Panic(launch);
+                }
+                Fault::PollError(kind) => batch.outcome = Outcome::Error(kind),
+                Fault::PollPanic => batch.outcome = Outcome::Panic,
+                Fault::Hang => batch.outcome = Outcome::Hang,
+                Fault::Wrong { .. } | Fault::TooFew { .. } | Fault::TooMany { .. } => {
+                    batch.faults.push(*fault);
+                }
+                Fault::Lost { .. } | Fault::OutOfMemoryAbove { .. } | Fault::SlowDown { .. } => {
+                    continue;
+                }
+            }
+            self.count(fault.kind());
+        }
+        Admission::Batch(batch)
+    }
+
+    /// What a fault changes for good.
+    fn change(&mut self, launch: u64, fault: &Fault) {
+        match *fault {
+            Fault::Lost { recovers_after } => {
+                self.life += 1;
+                let back_at = recovers_after.map(|calls| (launch + 1).saturating_add(calls));
+                self.lost = Some(Lost { back_at });
+            }
+            Fault::OutOfMemoryAbove { tasks } => self.memory_for = Some(tasks),
+            Fault::SlowDown { factor } => {
+                self.factor = factor;
+                self.count(FaultKind::SlowDown);
+            }
+            _ => {}
+        }
+    }
+
+    /// Counts a batch that starts; returns the number of its first task.
+    pub(super) fn start(&mut self, called: Instant, tasks: usize) -> u64 {
+        self.began.get_or_insert(called);
+        let first = self.counts.tasks;
+        self.counts.launches += 1;
+        self.counts.tasks += tasks as u64;
+        first
+    }
+
+    /// When the batch is done; none where the clock does not reach so far.
+    pub(super) fn schedule(
+        &mut self,
+        called: Instant,
+        stages: &Stages,
+        slowdowns: &[Slowdown],
+    ) -> Option<Instant> {
+        let began = *self.began.get_or_insert(called);
+        let now_ns = ns(called.saturating_duration_since(began));
+        let ready_ns = self.timeline.admit(now_ns, stages, slowdowns);
+        began.checked_add(Duration::from_nanos(ready_ns))
+    }
+}
+
+fn refused(kind: DeviceErrorKind, launch: u64) -> Admission {
+    let message = format!("simulated, in the submit of launch {launch}");
+    Admission::Refused(DeviceError::new(kind, message))
+}

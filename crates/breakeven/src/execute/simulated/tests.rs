@@ -1,0 +1,227 @@
+//! Times are held from below only: a busy machine makes them longer.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::*;
+
+const MS: Duration = Duration::from_millis(1);
+const KINDS: [DeviceErrorKind; 3] = [
+    DeviceErrorKind::Compile,
+    DeviceErrorKind::OutOfMemory,
+    DeviceErrorKind::Unavailable { until: None },
+];
+
+fn doubling(spec: SimulatedSpec) -> SimulatedGpu<u64, u64> {
+    SimulatedGpu::new(spec, |task| task * 2).with_wrong(|output| *output += 1)
+}
+
+fn faulty(script: FaultScript) -> SimulatedGpu<u64, u64> {
+    doubling(SimulatedSpec::default()).with_faults(script)
+}
+
+fn outputs(
+    gpu: &SimulatedGpu<u64, u64>,
+    mut batch: SimulatedInFlight<u64>,
+) -> Result<Vec<u64>, DeviceErrorKind> {
+    loop {
+        gpu.wait(&mut batch, MS);
+        if let Poll::Ready(result) = gpu.poll(&mut batch) {
+            return result.map_err(|error| error.kind);
+        }
+    }
+}
+
+fn run(gpu: &SimulatedGpu<u64, u64>, tasks: &[u64]) -> Result<Vec<u64>, DeviceErrorKind> {
+    outputs(gpu, gpu.submit(tasks).map_err(|error| error.kind)?)
+}
+
+#[test]
+fn outputs_are_the_functions_and_take_the_devices_time() {
+    let spec = SimulatedSpec::new(MS * 3, MS).with_transfer(1_000.0, 1, 1);
+    let gpu = doubling(spec);
+    let start = Instant::now();
+    let mut batch = gpu.submit(&[1, 2, 3]).expect("nothing is scripted");
+    assert!(gpu.poll(&mut batch).is_pending());
+    // Upload 3, launch 3, tasks 3, download 3.
+    assert_eq!(outputs(&gpu, batch), Ok(vec![2, 4, 6]));
+    assert!(start.elapsed() >= MS * 12);
+    assert_eq!(run(&gpu, &[]), Ok(vec![]));
+    let expected = SimulatedCounts {
+        submits: 2,
+        launches: 2,
+        tasks: 3,
+        finished: 2,
+        faults: BTreeMap::new(),
+    };
+    assert_eq!(gpu.counts(), expected);
+}
+
+#[test]
+fn batches_run_one_after_another() {
+    let gpu = doubling(SimulatedSpec::new(MS * 5, Duration::ZERO));
+    let start = Instant::now();
+    let batches: Vec<_> = (0..3).map(|task| gpu.submit(&[task])).collect();
+    for batch in batches {
+        outputs(&gpu, batch.expect("nothing is scripted")).expect("nothing is scripted");
+    }
+    assert!(start.elapsed() >= MS * 15);
+}
+
+#[test]
+fn waiting_ends_at_its_limit_and_never_before_the_device() {
+    let gpu = doubling(SimulatedSpec::new(MS * 50, Duration::ZERO));
+    let start = Instant::now();
+    let mut batch = gpu.submit(&[1]).expect("nothing is scripted");
+    gpu.wait(&mut batch, MS);
+    assert!(start.elapsed() >= MS);
+    assert!(gpu.poll(&mut batch).is_pending());
+    gpu.wait(&mut batch, Duration::MAX);
+    assert!(start.elapsed() >= MS * 50);
+    assert!(gpu.poll(&mut batch).is_ready());
+}
+
+#[test]
+fn a_task_may_have_a_time_of_its_own_and_the_device_may_slow_down() {
+    let spec = SimulatedSpec::default().with_slowdown(Onset::Tasks(2), 3.0);
+    let gpu = doubling(spec).with_task_time(|&task| MS * u32::try_from(task).unwrap_or(0));
+    let start = Instant::now();
+    run(&gpu, &[1, 2, 4]).expect("nothing is scripted");
+    assert!(start.elapsed() >= MS * (1 + 2 + 4 * 3));
+
+    let script = FaultScript::none().at(1, Fault::SlowDown { factor: 10.0 });
+    let gpu = doubling(SimulatedSpec::new(Duration::ZERO, MS)).with_faults(script);
+    run(&gpu, &[1]).expect("the first is not slowed");
+    let start = Instant::now();
+    run(&gpu, &[1]).expect("slow is no error");
+    assert!(start.elapsed() >= MS * 10);
+    assert_eq!(gpu.counts().faults_of(FaultKind::SlowDown), 1);
+}
+
+#[test]
+fn memory_is_held_until_the_outputs_are_taken_or_the_batch_is_dropped() {
+    let spec = SimulatedSpec::default()
+        .with_transfer(f64::INFINITY, 6, 4)
+        .with_memory(100, 30);
+    let gpu = doubling(spec);
+    let kind = |tasks: usize| gpu.submit(&vec![0; tasks]).err().map(|error| error.kind);
+    assert_eq!(kind(11), Some(DeviceErrorKind::NeverFits));
+    assert_eq!(kind(8), Some(DeviceErrorKind::OutOfMemory));
+    assert_eq!(kind(7), None);
+    let five = gpu.submit(&[0; 5]).expect("it fits");
+    assert_eq!(gpu.memory_used(), Fact::Known(80));
+    assert_eq!(kind(3), Some(DeviceErrorKind::OutOfMemory));
+    outputs(&gpu, five).expect("nothing is scripted");
+    assert_eq!(gpu.memory_used(), Fact::Known(30));
+    assert_eq!(gpu.batch_bytes(&[0; 7]), Some(70));
+    assert_eq!(gpu.counts().launches, 2);
+    let device = gpu.device().expect("a simulated device is known");
+    assert_eq!(device.free_bytes(), Some(70));
+}
+
+#[test]
+fn errors_come_when_they_are_scripted() {
+    for kind in KINDS {
+        let script = FaultScript::none()
+            .at(1, Fault::SubmitError(kind))
+            .at(3, Fault::PollError(kind));
+        let gpu = faulty(script);
+        let results: Vec<_> = (0..5).map(|task| run(&gpu, &[task])).collect();
+        let expected = [Ok(vec![0]), Err(kind), Ok(vec![4]), Err(kind), Ok(vec![8])];
+        assert_eq!(results, expected);
+        let counts = gpu.counts();
+        assert_eq!(counts.faults_of(FaultKind::SubmitError), 1);
+        assert_eq!(counts.faults_of(FaultKind::PollError), 1);
+        assert_eq!(
+            (counts.submits, counts.launches, counts.finished),
+            (5, 4, 3)
+        );
+    }
+}
+
+#[test]
+fn panics_leave_the_device_usable() {
+    let script = FaultScript::none()
+        .at(0, Fault::SubmitPanic)
+        .at(1, Fault::PollPanic);
+    let gpu = faulty(script);
+    for _ in 0..2 {
+        assert!(catch_unwind(AssertUnwindSafe(|| run(&gpu, &[1]))).is_err());
+    }
+    assert_eq!(run(&gpu, &[1]), Ok(vec![2]));
+    assert_eq!(gpu.counts().faults.values().sum::<u64>(), 2);
+
+    let gpu = SimulatedGpu::new(SimulatedSpec::default(), |task: &u64| 6 / task);
+    assert!(catch_unwind(AssertUnwindSafe(|| gpu.submit(&[0]))).is_err());
+    assert_eq!(run(&gpu, &[3]), Ok(vec![2]));
+    assert_eq!(gpu.memory_used(), Fact::Known(0));
+}
+
+#[test]
+fn a_batch_that_hangs_is_never_ready_and_others_are() {
+    let gpu = faulty(FaultScript::none().at(0, Fault::Hang));
+    let mut stuck = gpu.submit(&[1]).expect("the submission is good");
+    assert_eq!(run(&gpu, &[1]), Ok(vec![2]));
+    let start = Instant::now();
+    gpu.wait(&mut stuck, MS * 2);
+    assert!(start.elapsed() >= MS * 2);
+    assert!(gpu.poll(&mut stuck).is_pending());
+    assert_eq!(gpu.counts().faults_of(FaultKind::Hang), 1);
+}
+
+#[test]
+fn results_are_wrong_where_the_script_says() {
+    let script = FaultScript::none()
+        .at(0, Fault::Wrong { first: 1, every: 2 })
+        .at(1, Fault::Wrong { first: 6, every: 0 })
+        .at(2, Fault::TooFew { by: 3 })
+        .at(3, Fault::TooFew { by: 9 })
+        .at(4, Fault::TooMany { by: 6 });
+    let results = |gpu: &SimulatedGpu<u64, u64>| {
+        (0..5)
+            .map(|_| run(gpu, &[0, 1, 2, 3, 4]).expect("no error is scripted"))
+            .collect::<Vec<_>>()
+    };
+    let gpu = faulty(script.clone());
+    let expected = [
+        vec![0, 3, 4, 7, 8],
+        vec![0, 3, 4, 6, 8],
+        vec![0, 2],
+        vec![],
+        vec![0, 2, 4, 6, 8, 0, 2, 4, 6, 8, 0],
+    ];
+    assert_eq!(results(&gpu), expected);
+    let plain = SimulatedGpu::new(SimulatedSpec::default(), |task| task * 2).with_faults(script);
+    assert_eq!(results(&plain)[0], [2, 4, 6, 8, 0]);
+}
+
+#[test]
+fn a_lost_device_loses_what_is_in_flight_until_it_is_back() {
+    let lost = Fault::Lost {
+        recovers_after: Some(1),
+    };
+    let gpu = faulty(FaultScript::none().at(1, lost));
+    let before = gpu.submit(&[1]).expect("the device is there");
+    let gone = Err(DeviceErrorKind::DeviceLost);
+    assert_eq!(run(&gpu, &[2]), gone);
+    assert_eq!(outputs(&gpu, before), gone);
+    assert_eq!(run(&gpu, &[3]), gone);
+    assert_eq!(run(&gpu, &[4]), Ok(vec![8]));
+    assert_eq!(gpu.counts().faults_of(FaultKind::Lost), 3);
+
+    let lost = Fault::Lost {
+        recovers_after: None,
+    };
+    let gpu = faulty(FaultScript::none().at(0, lost));
+    assert!((0..100).all(|task| run(&gpu, &[task]) == gone));
+}
+
+#[test]
+fn memory_runs_out_above_a_number_of_tasks_from_a_launch_on() {
+    let gpu = faulty(FaultScript::none().at(1, Fault::OutOfMemoryAbove { tasks: 2 }));
+    assert!(run(&gpu, &[1, 2, 3]).is_ok());
+    let refused = Err(DeviceErrorKind::OutOfMemory);
+    assert_eq!(run(&gpu, &[1, 2, 3]), refused);
+    assert!(run(&gpu, &[1, 2]).is_ok());
+    assert_eq!(run(&gpu, &[1, 2, 3]), refused);
+    assert_eq!(gpu.counts().faults_of(FaultKind::OutOfMemoryAbove), 2);
+}

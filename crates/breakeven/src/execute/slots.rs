@@ -1,0 +1,190 @@
+//! Where outputs go: one slot per task, written in any order by whoever holds
+//! the task's span, without a lock.
+//!
+//! The only unsafe code of the executor. It rests on three things:
+//!
+//! 1. A span is unique (`spans.rs`): while somebody holds one, nobody else can
+//!    reach its slots, for every way to a slot needs the span.
+//! 2. A slot counts as written only once its span is in the ledger, and a span
+//!    goes there by being consumed, after all its slots were written. What a
+//!    writer wrote and did not finish, it drops itself.
+//! 3. `into_outputs` gives the outputs out only if the ledger covers every task
+//!    exactly once; otherwise it is a typed `None` and the ledger's outputs are
+//!    dropped with the slots.
+
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::ops::Range;
+use std::ptr::NonNull;
+use std::sync::{Mutex, PoisonError};
+
+use super::spans::Span;
+
+/// The outputs of a batch that is being run.
+pub(super) struct Slots<T> {
+    /// Start of an allocation of `tasks` slots, made and freed as a `Vec`.
+    first: NonNull<MaybeUninit<T>>,
+    tasks: usize,
+    capacity: usize,
+    /// Spans whose slots are all written.
+    ledger: Mutex<Vec<Range<usize>>>,
+}
+
+// SAFETY: the slots own their values; a value moves to another thread only if
+// `T: Send`.
+unsafe impl<T: Send> Send for Slots<T> {}
+// SAFETY: through a shared reference values are only moved in, by the holder of
+// a span (see the argument at the top), never looked at: `T: Send` is enough.
+unsafe impl<T: Send> Sync for Slots<T> {}
+
+impl<T> Slots<T> {
+    /// Room for the outputs of `tasks` tasks; none where memory does not suffice.
+    pub(super) fn new(tasks: usize) -> Option<Self> {
+        let mut slots: Vec<MaybeUninit<T>> = Vec::new();
+        slots.try_reserve_exact(tasks).ok()?;
+        let mut slots = ManuallyDrop::new(slots);
+        Some(Self {
+            first: NonNull::new(slots.as_mut_ptr()).expect("a vector's pointer is never null"),
+            tasks,
+            capacity: slots.capacity(),
+            ledger: Mutex::new(Vec::new()),
+        })
+    }
+
+    /// Begins to write the outputs of a span.
+    pub(super) fn writer(&self, span: Span) -> Writer<'_, T> {
+        assert!(span.range().end <= self.tasks, "a span of another batch");
+        Writer {
+            slots: self,
+            span: Some(span),
+            written: 0,
+        }
+    }
+
+    /// The outputs in the order of the tasks; none where one is missing.
+    pub(super) fn into_outputs(self) -> Option<Vec<T>> {
+        let mut this = ManuallyDrop::new(self);
+        let ledger = this
+            .ledger
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        let mut spans = std::mem::take(ledger);
+        spans.sort_unstable_by_key(|span| span.start);
+        let mut end = 0;
+        let whole = spans
+            .iter()
+            .all(|span| std::mem::replace(&mut end, span.end) == span.start);
+        if !whole || end != this.tasks {
+            *this
+                .ledger
+                .get_mut()
+                .unwrap_or_else(PoisonError::into_inner) = spans;
+            drop(ManuallyDrop::into_inner(this));
+            return None;
+        }
+        let first = this.first.as_ptr().cast::<T>();
+        // SAFETY: the allocation came from a vector of this capacity whose
+        // elements have the same layout; the ledger says that the first `tasks`
+        // slots are written; `this` is not dropped, so nothing is owned twice.
+        Some(unsafe { Vec::from_raw_parts(first, this.tasks, this.capacity) })
+    }
+}
+
+impl<T> Drop for Slots<T> {
+    fn drop(&mut self) {
+        let ledger = self
+            .ledger
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: the allocation came from a vector of this capacity, and a
+        // `MaybeUninit` needs no value: freeing it drops none.
+        let mut slots = unsafe { Vec::from_raw_parts(self.first.as_ptr(), 0, self.capacity) };
+        let room = slots.spare_capacity_mut();
+        for span in std::mem::take(ledger) {
+            for slot in &mut room[span] {
+                // SAFETY: the ledger says that the slot is written, and spans in
+                // it do not overlap, so each is dropped once.
+                unsafe { slot.assume_init_mut().assume_init_drop() };
+            }
+        }
+    }
+}
+
+/// Writes the outputs of one span, first task first.
+pub(super) struct Writer<'s, T> {
+    slots: &'s Slots<T>,
+    /// None only once it was taken out by `finish` or `abort`.
+    span: Option<Span>,
+    written: usize,
+}
+
+impl<T> Writer<'_, T> {
+    /// Outputs written so far.
+    pub(super) fn written(&self) -> usize {
+        self.written
+    }
+
+    /// Writes the output of the next task.
+    ///
+    /// # Panics
+    ///
+    /// Past the span's last task.
+    #[inline]
+    pub(super) fn push(&mut self, output: T) {
+        let span = self.span.as_ref().expect("the span is here until the end");
+        assert!(self.written < span.len(), "more outputs than tasks");
+        let index = span.range().start + self.written;
+        // SAFETY: `index` is inside the span and the span inside the slots
+        // (checked above and in `writer`), so the pointer is in the allocation;
+        // the span is unique, so nobody else touches the slot.
+        unsafe { self.slots.first.add(index).write(MaybeUninit::new(output)) };
+        self.written += 1;
+    }
+
+    /// Notes that every task of the span has its output.
+    ///
+    /// # Panics
+    ///
+    /// When outputs are missing.
+    pub(super) fn finish(mut self) {
+        let span = self.span.take().expect("the span is here until the end");
+        if self.written < span.len() {
+            let (written, len) = (self.written, span.len());
+            self.span = Some(span);
+            panic!("{written} outputs of {len} tasks");
+        }
+        self.written = 0;
+        let mut ledger = self
+            .slots
+            .ledger
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        match ledger.last_mut() {
+            // The usual case: neighbours, one after the other.
+            Some(last) if last.end == span.range().start => last.end = span.range().end,
+            Some(last) if last.start == span.range().end => last.start = span.range().start,
+            _ => ledger.push(span.range()),
+        }
+    }
+
+    /// Drops what was written and gives the span back.
+    pub(super) fn abort(mut self) -> Span {
+        self.forget_outputs();
+        self.span.take().expect("the span is here until the end")
+    }
+
+    fn forget_outputs(&mut self) {
+        let Some(span) = &self.span else { return };
+        let start = span.range().start;
+        for index in start..start + std::mem::take(&mut self.written) {
+            // SAFETY: this writer wrote the slot (`push` counts), and counts it
+            // no more, so that it is dropped once; nobody else can reach it.
+            unsafe { (*self.slots.first.add(index).as_ptr()).assume_init_drop() };
+        }
+    }
+}
+
+impl<T> Drop for Writer<'_, T> {
+    fn drop(&mut self) {
+        self.forget_outputs();
+    }
+}

@@ -1,0 +1,272 @@
+//! What is known of one operation at one size of task.
+
+use super::OperationCosts;
+use super::counter::Counter;
+use super::record::{FitRecord, GpuRecord, OperationRecord, WindowRecord};
+use super::window::{Kind, Window};
+
+/// Runs on a GPU after which a launch may be twice as large again as what
+/// fitted once: memory that others held may be free. If it is not, that costs
+/// one refused launch.
+const RUNS_BEFORE_LARGER: u64 = 32;
+
+/// GPUs that are kept of an operation.
+const MOST_GPUS: usize = 16;
+
+/// One operation at one size of task.
+#[derive(Debug, Clone)]
+pub(super) struct Group {
+    pub(super) size_class: u8,
+    pub(super) cpu: Window,
+    gpus: Vec<Gpu>,
+    /// Time that was ever spent running it, ns.
+    spent: Counter,
+    /// What was spent when the CPU last had a part.
+    cpu_part: u64,
+}
+
+/// Its part on one GPU.
+#[derive(Debug, Clone)]
+pub(super) struct Gpu {
+    name: Box<str>,
+    driver: Option<Box<str>>,
+    pub(super) alone: Window,
+    pub(super) both: Window,
+    fit: Option<FitRecord>,
+    /// What was spent when this GPU last had a part.
+    part: u64,
+}
+
+impl Group {
+    pub(super) fn new(size_class: u8) -> Self {
+        Self {
+            size_class,
+            cpu: Window::new(Kind::CPU),
+            gpus: Vec::new(),
+            spent: Counter::default(),
+            cpu_part: 0,
+        }
+    }
+
+    /// When it was last observed, µs since 1970.
+    pub(super) fn newest(&self) -> u64 {
+        let gpus = self.gpus.iter().map(Gpu::newest);
+        gpus.fold(self.cpu.newest(), u64::max)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.cpu.is_empty() && self.gpus.iter().all(Gpu::is_empty)
+    }
+
+    pub(super) fn costs(&self, gpu: Option<&str>, workers: f64) -> OperationCosts {
+        let spent = self.spent.value();
+        let since = |part: u64| spent.saturating_sub(part) as f64;
+        let gpu = gpu.and_then(|name| self.gpus.iter().find(|gpu| *gpu.name == *name));
+        OperationCosts {
+            cpu: self.cpu.cost(workers),
+            gpu: gpu.and_then(|gpu| gpu.alone.cost(workers)),
+            both: gpu.and_then(|gpu| gpu.both.cost(workers)),
+            fits: gpu.and_then(Gpu::fits),
+            since_cpu_ns: since(self.cpu_part),
+            // One that never had a part: all that was ever spent.
+            since_gpu_ns: since(gpu.map_or(0, |gpu| gpu.part)),
+        }
+    }
+
+    /// The GPU of that name, made where there is none; of too many, the one that
+    /// was not observed for longest goes.
+    pub(super) fn gpu(&mut self, name: &str, driver: Option<&str>) -> &mut Gpu {
+        let found = self.gpus.iter().position(|gpu| *gpu.name == *name);
+        let index = found.unwrap_or_else(|| {
+            if self.gpus.len() == MOST_GPUS {
+                let oldest = (0..MOST_GPUS).min_by_key(|&index| self.gpus[index].newest());
+                self.gpus.remove(oldest.unwrap_or(0));
+            }
+            self.gpus.push(Gpu::new(name, driver));
+            self.gpus.len() - 1
+        });
+        &mut self.gpus[index]
+    }
+
+    /// Counts a run of so many ns, in which these had a part.
+    pub(super) fn spend(&mut self, ns: u64, cpu: bool, gpu: Option<(&str, Option<&str>)>) {
+        self.spent.add(ns);
+        let spent = self.spent.value();
+        if cpu {
+            self.cpu_part = spent;
+        }
+        if let Some((name, driver)) = gpu {
+            self.gpu(name, driver).part = spent;
+        }
+    }
+
+    /// Drops what was observed with another driver of the GPU.
+    pub(super) fn void_driver(&mut self, name: &str, driver: &str) {
+        self.gpus
+            .retain(|gpu| *gpu.name != *name || gpu.is_of_driver(driver));
+        for gpu in self.gpus.iter_mut().filter(|gpu| *gpu.name == *name) {
+            gpu.driver = Some(driver.into());
+        }
+    }
+
+    /// Drops what was observed until then.
+    pub(super) fn forget_until(&mut self, at_us: u64) {
+        self.cpu.forget_until(at_us);
+        for gpu in &mut self.gpus {
+            gpu.alone.forget_until(at_us);
+            gpu.both.forget_until(at_us);
+            gpu.fit = gpu.fit.filter(|fit| fit.at_us > at_us);
+        }
+    }
+
+    /// Takes in what the file knows.
+    pub(super) fn join(&mut self, record: OperationRecord) {
+        let old = self.spent;
+        self.spent.join(record.spent_ns);
+        let parts = Parts {
+            old,
+            new: self.spent.value(),
+            filed: record.spent_ns,
+        };
+        self.cpu_part = parts.join(self.cpu_part, record.since_cpu_ns);
+        self.cpu.join(record.cpu);
+        // GPUs of which the file knows nothing keep how long ago their part was.
+        for gpu in &mut self.gpus {
+            if !record.gpus.iter().any(|other| *other.device == *gpu.name) {
+                gpu.part = parts.join(gpu.part, record.spent_ns);
+            }
+        }
+        for record in record.gpus {
+            let gpu = self.gpu(&record.device, record.driver.as_deref());
+            gpu.join(record, &parts);
+        }
+    }
+
+    pub(super) fn record(&self, operation: &str) -> OperationRecord {
+        let spent = self.spent.value();
+        OperationRecord {
+            operation: operation.to_owned(),
+            size_class: self.size_class,
+            spent_ns: spent,
+            since_cpu_ns: spent.saturating_sub(self.cpu_part),
+            cpu: self.cpu.record(),
+            gpus: self.gpus.iter().map(|gpu| gpu.record(spent)).collect(),
+        }
+    }
+
+    /// That record of it was written to the file.
+    pub(super) fn written(&mut self, record: &OperationRecord) {
+        self.spent.written(record.spent_ns);
+        self.cpu.written(&record.cpu);
+        for record in &record.gpus {
+            let found = self.gpus.iter_mut();
+            for gpu in found.filter(|gpu| *gpu.name == *record.device) {
+                gpu.alone.written(&record.alone);
+                gpu.both.written(&record.both);
+            }
+        }
+    }
+}
+
+/// How counts of spent time move when those of the file come in.
+struct Parts {
+    old: Counter,
+    new: u64,
+    filed: u64,
+}
+
+impl Parts {
+    /// The later of two last parts: this process's, where it was after the file
+    /// was last read, and the file's.
+    fn join(&self, part: u64, filed_since: u64) -> u64 {
+        let filed = self.filed.saturating_sub(filed_since);
+        if self.old.is_unfiled(part) {
+            let since = self.old.value().saturating_sub(part);
+            filed.max(self.new.saturating_sub(since))
+        } else {
+            filed
+        }
+    }
+}
+
+impl Gpu {
+    fn new(name: &str, driver: Option<&str>) -> Self {
+        Self {
+            name: name.into(),
+            driver: driver.map(Into::into),
+            alone: Window::new(Kind::GPU),
+            both: Window::new(Kind::GPU),
+            fit: None,
+            part: 0,
+        }
+    }
+
+    fn newest(&self) -> u64 {
+        self.alone.newest().max(self.both.newest())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.alone.is_empty() && self.both.is_empty() && self.fit.is_none()
+    }
+
+    /// False where it is known to be another one.
+    fn is_of_driver(&self, driver: &str) -> bool {
+        self.driver.as_deref().is_none_or(|own| own == driver)
+    }
+
+    /// Most tasks in a launch.
+    fn fits(&self) -> Option<u64> {
+        let fit = self.fit?;
+        let doublings = u32::try_from(fit.runs / RUNS_BEFORE_LARGER).unwrap_or(u32::MAX);
+        let larger = 1_u64.checked_shl(doublings).unwrap_or(u64::MAX);
+        Some(fit.tasks.max(1).saturating_mul(larger))
+    }
+
+    /// A launch of more tasks was refused; so many were taken.
+    pub(super) fn remember_fit(&mut self, tasks: u64, at_us: u64) {
+        self.fit = Some(FitRecord {
+            at_us,
+            runs: 0,
+            tasks,
+        });
+    }
+
+    /// A run on it went well: a step towards larger launches.
+    pub(super) fn count_run(&mut self) {
+        if let Some(fit) = &mut self.fit {
+            fit.runs = fit.runs.saturating_add(1);
+        }
+    }
+
+    fn join(&mut self, record: GpuRecord, parts: &Parts) {
+        self.part = parts.join(self.part, record.since_ns);
+        let driver = record.driver.as_deref();
+        if driver.is_some_and(|driver| !self.is_of_driver(driver)) {
+            // Both cannot be true of the machine; the newer one is.
+            let newest =
+                |window: &WindowRecord| window.observations.iter().map(|seen| seen.at_us).max();
+            let filed = newest(&record.alone).max(newest(&record.both));
+            if filed.unwrap_or(0) <= self.newest() {
+                return;
+            }
+            (self.alone, self.both) = (Window::new(Kind::GPU), Window::new(Kind::GPU));
+            self.fit = None;
+            self.driver = None;
+        }
+        self.driver = self.driver.take().or(record.driver.map(Into::into));
+        self.fit = self.fit.max(record.fits);
+        self.alone.join(record.alone);
+        self.both.join(record.both);
+    }
+
+    fn record(&self, spent: u64) -> GpuRecord {
+        GpuRecord {
+            device: self.name.to_string(),
+            driver: self.driver.as_deref().map(Into::into),
+            since_ns: spent.saturating_sub(self.part),
+            fits: self.fit,
+            alone: self.alone.record(),
+            both: self.both.record(),
+        }
+    }
+}

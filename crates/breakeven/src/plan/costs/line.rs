@@ -1,0 +1,265 @@
+//! The line through a window of observations: time = fixed + slope × size.
+//!
+//! Noise of times is multiplicative (a batch twice as long varies twice as
+//! much), strays are slow ones, and they may sit anywhere, also at the largest
+//! size. Theil–Sen (`stats::theil_sen`) weighs absolute differences, so short
+//! batches count for nothing beside long ones; it needs three points, takes
+//! memory for every pair, and does not know old from new. Here the line is, of
+//! those through two of the points, the one with the least sum of *bounded
+//! relative* residuals min(|1 − predicted / observed|, 2):
+//!
+//! - A batch that took 100 times too long is off by 0.99 and no more, a
+//!   prediction that is far too high by 2. So strays cost a bounded amount
+//!   wherever they sit, and of two times for one size the short one is believed.
+//! - Newer observations weigh more (half as much every eighth), so a device that
+//!   has become slower or faster is followed within half a window.
+//! - The bound makes the sum as robust as a redescending M-estimator (Huber and
+//!   Ronchetti 2009, section 4.8), and trying pairs finds its least value where
+//!   descending would stop at a stray.
+//!
+//! Both coefficients are 0 or more: lines that are not, are no candidates.
+
+/// Points that a line is drawn through, at most.
+pub(super) const WINDOW: usize = 16;
+
+/// The residual of a prediction that is far too high.
+const MOST_RESIDUAL: f32 = 2.0;
+
+/// What a fixed share that differs wholly from the expected one costs, as a mean
+/// residual: sizes that hardly differ cannot tell one share from another, and
+/// this decides there.
+const UNEXPECTED_SHARE: f32 = 0.02;
+
+/// Observed over predicted, or the inverse, of a point that is no stray.
+const INLIER: f32 = 1.5;
+
+/// Weight of the newest point, the one before it, …: 2^(−k/8).
+const WEIGHTS: [f32; WINDOW] = [
+    1.0,
+    0.917_004,
+    0.840_896_4,
+    0.771_105_4,
+    0.707_106_8,
+    0.648_419_8,
+    0.594_603_6,
+    0.545_253_9,
+    0.5,
+    0.458_502,
+    0.420_448_2,
+    0.385_552_7,
+    0.353_553_4,
+    0.324_209_9,
+    0.297_301_8,
+    0.272_626_9,
+];
+
+/// Most candidates: three through every other of 16 points, and every other of
+/// the 8 × 8 pairs. A multiple of the lanes.
+const CANDIDATES: usize = 56;
+
+/// Candidates that are tried at once.
+const LANES: usize = 8;
+
+/// A size and the time that it took.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Point {
+    /// Positive and finite.
+    pub(super) size: f64,
+    /// Positive and finite.
+    pub(super) time: f64,
+}
+
+/// time = fixed + slope × size.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Line {
+    pub(super) fixed: f64,
+    pub(super) slope: f64,
+}
+
+/// The line through the newest points, which come last; none without any.
+///
+/// `expected_share` is the fixed part of the time, 0 to 1, that is assumed as
+/// far as the points do not tell.
+pub(super) fn robust_line(points: &[Point], expected_share: f32) -> Option<Line> {
+    let points = &points[points.len().saturating_sub(WINDOW)..];
+    let first = points.first()?;
+    let (mut unit, mut largest) = (first.time, first.size);
+    for point in points {
+        unit = unit.min(point.time);
+        largest = largest.max(point.size);
+    }
+    let scaled = Scaled::of(points, unit, largest);
+    let (fixed, slope) = scaled.best(expected_share);
+    let correction = scaled.correction(fixed, slope);
+    Some(Line {
+        fixed: f64::from(fixed * correction) * unit,
+        slope: f64::from(slope * correction) * unit / largest,
+    })
+}
+
+/// The points in units of the shortest time and the largest size, in single
+/// precision: a noise of 10⁻⁷ is nothing here, and twice as many fit a register.
+struct Scaled {
+    count: usize,
+    size: [f32; WINDOW],
+    time: [f32; WINDOW],
+    weight: [f32; WINDOW],
+    /// The lower half of the sizes is below, the upper one is not.
+    middle_size: f32,
+}
+
+impl Scaled {
+    fn of(points: &[Point], unit: f64, largest: f64) -> Self {
+        let count = points.len();
+        let (per_time, per_size) = (unit.recip(), largest.recip());
+        let mut scaled = Self {
+            count,
+            size: [0.0; WINDOW],
+            time: [0.0; WINDOW],
+            weight: [0.0; WINDOW],
+            middle_size: 0.0,
+        };
+        for (index, point) in points.iter().enumerate() {
+            scaled.size[index] = (point.size * per_size) as f32;
+            scaled.time[index] = (point.time * per_time) as f32;
+            scaled.weight[index] = WEIGHTS[count - 1 - index];
+        }
+        scaled.middle_size = scaled.middle();
+        scaled
+    }
+
+    /// The upper median of the sizes; where that is the least of them, the next
+    /// larger one, if there is one.
+    fn middle(&self) -> f32 {
+        let mut sorted = self.size;
+        let sorted = &mut sorted[..self.count];
+        sorted.sort_unstable_by(f32::total_cmp);
+        let median = sorted[self.count / 2];
+        let larger = sorted.iter().copied().find(|&size| size > sorted[0]);
+        larger.map_or(median, |larger| median.max(larger))
+    }
+
+    /// Fixed part and slope of the candidate with the least loss.
+    fn best(&self, expected_share: f32) -> (f32, f32) {
+        let candidates = self.candidates(expected_share);
+        let losses = self.losses(&candidates, expected_share);
+        let mut best = 0;
+        for index in 1..candidates.count {
+            if losses[index] < losses[best] {
+                best = index;
+            }
+        }
+        (candidates.fixed[best], candidates.slope[best])
+    }
+
+    /// Lines through one point: with the expected share, through the origin,
+    /// level. Lines through two: of all pairs those from either half of the
+    /// sizes, as neighbours tell of noise only.
+    fn candidates(&self, expected_share: f32) -> Candidates {
+        let mut candidates = Candidates::default();
+        // Of many points every other one: the newest is always among them.
+        let step = if self.count > WINDOW / 2 { 2 } else { 1 };
+        for (&size, &time) in self.points().rev().step_by(step) {
+            candidates.push(expected_share * time, (1.0 - expected_share) * time / size);
+            candidates.push(0.0, time / size);
+            candidates.push(time, 0.0);
+        }
+        // Pairs without a branch that depends on the data.
+        let (mut lower, mut upper) = ([(0.0, 0.0); WINDOW], [(0.0, 0.0); WINDOW]);
+        let (mut below, mut above) = (0, 0);
+        for (&size, &time) in self.points() {
+            (lower[below], upper[above]) = ((size, time), (size, time));
+            below += usize::from(size < self.middle_size);
+            above += usize::from(size >= self.middle_size);
+        }
+        for (index, &(size, time)) in lower[..below].iter().enumerate() {
+            for &(larger, later) in upper[..above].iter().skip(index % step).step_by(step) {
+                let slope = (later - time) / (larger - size);
+                candidates.push(time - slope * size, slope);
+            }
+        }
+        candidates
+    }
+
+    fn points(&self) -> impl DoubleEndedIterator<Item = (&f32, &f32)> + ExactSizeIterator {
+        self.size[..self.count].iter().zip(&self.time[..self.count])
+    }
+
+    /// Of each candidate the weighted sum of its residuals, and what an
+    /// unexpected share costs.
+    fn losses(&self, candidates: &Candidates, expected_share: f32) -> [f32; CANDIDATES] {
+        let mut terms = [[0.0; 3]; WINDOW];
+        let mut total_weight = 0.0;
+        for (index, term) in terms[..self.count].iter_mut().enumerate() {
+            let weight = self.weight[index];
+            let per_time = weight / self.time[index];
+            *term = [weight, per_time, self.size[index] * per_time];
+            total_weight += weight;
+        }
+        let unexpected = UNEXPECTED_SHARE * total_weight;
+        let mut losses = [0.0; CANDIDATES];
+        let blocks = candidates.count.div_ceil(LANES);
+        let fixed = candidates.fixed.as_chunks::<LANES>().0;
+        let slope = candidates.slope.as_chunks::<LANES>().0;
+        let sums = losses.as_chunks_mut::<LANES>().0;
+        for ((fixed, slope), sums) in fixed.iter().zip(slope).zip(sums).take(blocks) {
+            let mut sum = [0.0_f32; LANES];
+            for lane in 0..LANES {
+                let share = fixed[lane] / (fixed[lane] + slope[lane] * self.middle_size);
+                sum[lane] = unexpected * (share - expected_share).abs();
+            }
+            for &[weight, per_fixed, per_slope] in &terms[..self.count] {
+                let most = MOST_RESIDUAL * weight;
+                for lane in 0..LANES {
+                    let off = weight - fixed[lane] * per_fixed - slope[lane] * per_slope;
+                    let off = off.abs();
+                    sum[lane] += if off < most { off } else { most };
+                }
+            }
+            *sums = sum;
+        }
+        losses
+    }
+
+    /// Mean of observed over predicted, of the points that are no strays: the
+    /// line goes through two of them exactly, with their noise in it.
+    fn correction(&self, fixed: f32, slope: f32) -> f32 {
+        let (mut sum, mut weights) = (0.0, 0.0);
+        for index in 0..self.count {
+            let ratio = self.time[index] / (fixed + slope * self.size[index]);
+            if (1.0 / INLIER..=INLIER).contains(&ratio) {
+                sum += self.weight[index] * ratio;
+                weights += self.weight[index];
+            }
+        }
+        if weights > 0.0 { sum / weights } else { 1.0 }
+    }
+}
+
+/// Lines to choose from. Arrays of one coefficient each, so that the compiler
+/// takes several lines at once.
+struct Candidates {
+    count: usize,
+    fixed: [f32; CANDIDATES],
+    slope: [f32; CANDIDATES],
+}
+
+impl Candidates {
+    fn push(&mut self, fixed: f32, slope: f32) {
+        self.fixed[self.count] = fixed;
+        self.slope[self.count] = slope;
+        // One that falls, or begins below 0, is overwritten by the next.
+        // There is room: `candidates` pushes no more than CANDIDATES.
+        self.count += usize::from(fixed >= 0.0 && slope >= 0.0);
+    }
+}
+
+impl Default for Candidates {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            fixed: [0.0; CANDIDATES],
+            slope: [0.0; CANDIDATES],
+        }
+    }
+}

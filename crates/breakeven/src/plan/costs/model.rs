@@ -1,0 +1,285 @@
+//! The model behind the lock: operations by name, then by size of task.
+
+use std::collections::HashMap;
+
+use super::group::Group;
+use super::record::{ObservationRecord, OperationRecord};
+use super::{Observation, OperationCosts, RanOn, micros};
+
+/// Operations times sizes that are kept; beyond, the one that was not observed
+/// for longest goes.
+pub(super) const MOST_GROUPS: usize = 1024;
+
+/// Bytes of a name that count. Names that differ only behind are one.
+pub(super) const MOST_NAME: usize = 1024;
+
+/// Operations that are remembered as forgotten.
+const MOST_FORGOTTEN: usize = 256;
+
+/// What was observed, and what follows from it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Model {
+    operations: HashMap<Box<str>, Vec<Group>>,
+    groups: usize,
+    /// Drivers of the GPUs that are here now.
+    drivers: HashMap<Box<str>, Box<str>>,
+    /// Operations that were forgotten, and when, µs since 1970: what was
+    /// observed until then stays out, also when another process still knows it.
+    forgotten: HashMap<Box<str>, u64>,
+    /// What the process signs its observations with.
+    writer: u32,
+    next_number: u32,
+    /// Changes that the file has not seen.
+    pub(super) unsaved: u64,
+}
+
+/// Bits of the memory per task.
+pub(super) fn size_class(memory_per_task: usize) -> u8 {
+    (usize::BITS - memory_per_task.leading_zeros()) as u8
+}
+
+/// The part of a name that counts.
+pub(super) fn clipped(name: &str) -> &str {
+    &name[..name.floor_char_boundary(MOST_NAME)]
+}
+
+impl Model {
+    /// An empty one, whose observations are signed with that number.
+    pub(super) fn of(writer: u32) -> Self {
+        Self {
+            writer,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn lookup(
+        &self,
+        operation: &str,
+        size_class: u8,
+        gpu: Option<&str>,
+        workers: usize,
+    ) -> OperationCosts {
+        let groups = self.operations.get(clipped(operation));
+        let mut groups = groups.into_iter().flatten();
+        groups
+            .find(|group| group.size_class == size_class)
+            .map_or_else(OperationCosts::default, |group| {
+                group.costs(gpu.map(clipped), workers.max(1) as f64)
+            })
+    }
+
+    pub(super) fn observe(
+        &mut self,
+        operation: &str,
+        size_class: u8,
+        on: RanOn<'_>,
+        seen: &Observation,
+    ) {
+        let record = ObservationRecord {
+            at_us: micros(seen.at),
+            writer: self.writer,
+            number: self.next_number,
+            tasks: seen.tasks,
+            ns: seen.ns,
+            workers: u32::try_from(seen.workers).unwrap_or(u32::MAX).max(1),
+            transfer_ns: seen.transfer_ns,
+        };
+        if !record.is_plausible() {
+            return;
+        }
+        self.next_number = self.next_number.wrapping_add(1);
+        self.unsaved += 1;
+        self.with_group(operation, size_class, |group, drivers| match on {
+            RanOn::Cpu => group.cpu.push(record),
+            RanOn::Gpu(name) => {
+                let gpu = group.gpu(clipped(name), driver_of(drivers, name));
+                gpu.alone.push(record);
+                gpu.count_run();
+            }
+            RanOn::Both(name) => {
+                let gpu = group.gpu(clipped(name), driver_of(drivers, name));
+                gpu.both.push(record);
+                gpu.count_run();
+            }
+        });
+    }
+
+    pub(super) fn note_run(
+        &mut self,
+        operation: &str,
+        size_class: u8,
+        ns: u64,
+        cpu: bool,
+        gpu: Option<&str>,
+    ) {
+        self.unsaved += 1;
+        self.with_group(operation, size_class, |group, drivers| {
+            let gpu = gpu.map(|name| (clipped(name), driver_of(drivers, name)));
+            group.spend(ns, cpu, gpu);
+        });
+    }
+
+    pub(super) fn remember_fit(
+        &mut self,
+        operation: &str,
+        size_class: u8,
+        gpu: &str,
+        tasks: u64,
+        at_us: u64,
+    ) {
+        self.unsaved += 1;
+        self.with_group(operation, size_class, |group, drivers| {
+            let gpu = group.gpu(clipped(gpu), driver_of(drivers, gpu));
+            gpu.remember_fit(tasks, at_us);
+        });
+    }
+
+    pub(super) fn declare_driver(&mut self, gpu: &str, driver: &str) {
+        let (gpu, driver) = (clipped(gpu), clipped(driver));
+        if driver_of(&self.drivers, gpu) == Some(driver) {
+            return;
+        }
+        self.drivers.insert(gpu.into(), driver.into());
+        for group in self.operations.values_mut().flatten() {
+            group.void_driver(gpu, driver);
+        }
+    }
+
+    pub(super) fn forget(&mut self, operation: &str, at_us: u64) {
+        self.unsaved += 1;
+        let operation = clipped(operation);
+        // Also what this process observed in the same microsecond.
+        let groups = self.operations.remove(operation).unwrap_or_default();
+        self.groups -= groups.len();
+        let newest = groups.iter().map(Group::newest).fold(at_us, u64::max);
+        self.note_forgotten(operation, newest);
+    }
+
+    pub(super) fn operations(&self) -> impl Iterator<Item = &str> {
+        self.operations.keys().map(|name| &**name)
+    }
+
+    fn note_forgotten(&mut self, operation: &str, at_us: u64) {
+        let noted = self.forgotten.entry(operation.into()).or_default();
+        *noted = at_us.max(*noted);
+        if self.forgotten.len() > MOST_FORGOTTEN {
+            let oldest = self.forgotten.iter().min_by_key(|(_, at_us)| **at_us);
+            if let Some(oldest) = oldest.map(|(name, _)| name.clone()) {
+                self.forgotten.remove(&oldest);
+            }
+        }
+    }
+
+    /// Calls `change` with the group, made where there is none.
+    fn with_group(
+        &mut self,
+        operation: &str,
+        size_class: u8,
+        change: impl FnOnce(&mut Group, &HashMap<Box<str>, Box<str>>),
+    ) {
+        let operation = clipped(operation);
+        if !self.operations.contains_key(operation) {
+            self.operations.insert(operation.into(), Vec::new());
+        }
+        let groups = self.operations.get_mut(operation);
+        let groups = groups.expect("it was put in if it was not there");
+        let found = groups
+            .iter()
+            .position(|group| group.size_class == size_class);
+        let index = found.unwrap_or_else(|| {
+            groups.push(Group::new(size_class));
+            groups.len() - 1
+        });
+        change(&mut groups[index], &self.drivers);
+        if found.is_none() {
+            self.groups += 1;
+            self.drop_oldest();
+        }
+    }
+
+    /// Drops groups until there are no more than may be.
+    fn drop_oldest(&mut self) {
+        let surplus = self.groups.saturating_sub(MOST_GROUPS);
+        if surplus == 0 {
+            return;
+        }
+        let all = self.operations.values().flatten();
+        let mut ages: Vec<u64> = all.map(Group::newest).collect();
+        let (_, &mut newest_to_go, _) = ages.select_nth_unstable(surplus - 1);
+        let mut to_go = surplus;
+        self.operations.retain(|_, groups| {
+            groups.retain(|group| {
+                let goes = to_go > 0 && group.newest() <= newest_to_go;
+                to_go -= usize::from(goes);
+                !goes
+            });
+            !groups.is_empty()
+        });
+        self.groups -= surplus - to_go;
+    }
+
+    /// Takes in what the file knows. What this process knows and the file does
+    /// too is there once.
+    pub(super) fn join(&mut self, records: Vec<OperationRecord>, forgotten: Vec<(String, u64)>) {
+        for (operation, at_us) in forgotten {
+            self.note_forgotten(clipped(&operation), at_us);
+        }
+        for mut record in records {
+            record.operation.truncate(clipped(&record.operation).len());
+            for gpu in &mut record.gpus {
+                gpu.device.truncate(clipped(&gpu.device).len());
+            }
+            record.gpus.retain(|gpu| {
+                let here = driver_of(&self.drivers, &gpu.device);
+                let there = gpu.driver.as_deref();
+                here.is_none() || there.is_none() || here == there
+            });
+            let operation = record.operation.clone();
+            self.with_group(&operation, record.size_class, |group, _| group.join(record));
+        }
+        let forgotten = &self.forgotten;
+        self.operations.retain(|name, groups| {
+            if let Some(&at_us) = forgotten.get(name) {
+                for group in groups.iter_mut() {
+                    group.forget_until(at_us);
+                }
+                groups.retain(|group| !group.is_empty());
+            }
+            !groups.is_empty()
+        });
+        self.groups = self.operations.values().map(Vec::len).sum();
+    }
+
+    /// All of it as plain data, in the order of names.
+    pub(super) fn records(&self) -> (Vec<OperationRecord>, Vec<(String, u64)>) {
+        let mut records: Vec<_> = self
+            .operations
+            .iter()
+            .flat_map(|(name, groups)| groups.iter().map(|group| group.record(name)))
+            .collect();
+        records.sort_by(|a, b| (&a.operation, a.size_class).cmp(&(&b.operation, b.size_class)));
+        let forgotten = self.forgotten.iter();
+        let mut forgotten: Vec<_> = forgotten
+            .map(|(name, &at_us)| (name.to_string(), at_us))
+            .collect();
+        forgotten.sort();
+        (records, forgotten)
+    }
+
+    /// Those records of it were written to the file, when there were so many
+    /// unsaved changes.
+    pub(super) fn written(&mut self, records: &[OperationRecord], unsaved: u64) {
+        self.unsaved = self.unsaved.saturating_sub(unsaved);
+        for record in records {
+            let groups = self.operations.get_mut(record.operation.as_str());
+            let groups = groups.into_iter().flatten();
+            for group in groups.filter(|group| group.size_class == record.size_class) {
+                group.written(record);
+            }
+        }
+    }
+}
+
+fn driver_of<'a>(drivers: &'a HashMap<Box<str>, Box<str>>, gpu: &str) -> Option<&'a str> {
+    drivers.get(clipped(gpu)).map(|driver| &**driver)
+}

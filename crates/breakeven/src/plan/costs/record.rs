@@ -1,0 +1,95 @@
+//! The model as plain data: what goes into the file and comes out of it.
+
+use serde::{Deserialize, Serialize};
+
+/// One operation at one size of task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct OperationRecord {
+    pub(crate) operation: String,
+    /// Bits of the memory per task in bytes: class 11 is 1024 to 2047 bytes.
+    pub(crate) size_class: u8,
+    /// Time that was ever spent running it, ns.
+    #[serde(default)]
+    pub(crate) spent_ns: u64,
+    /// Of it, since the CPU last had a part, ns.
+    #[serde(default)]
+    pub(crate) since_cpu_ns: u64,
+    #[serde(default)]
+    pub(crate) cpu: WindowRecord,
+    #[serde(default)]
+    pub(crate) gpus: Vec<GpuRecord>,
+}
+
+/// One operation at one size of task, on one GPU.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct GpuRecord {
+    pub(crate) device: String,
+    #[serde(default)]
+    pub(crate) driver: Option<String>,
+    /// Time spent running the operation since this GPU last had a part, ns.
+    #[serde(default)]
+    pub(crate) since_ns: u64,
+    #[serde(default)]
+    pub(crate) fits: Option<FitRecord>,
+    /// On the GPU alone.
+    #[serde(default)]
+    pub(crate) alone: WindowRecord,
+    /// On the GPU and the CPU at once.
+    #[serde(default)]
+    pub(crate) both: WindowRecord,
+}
+
+/// The batch that the GPU's memory took after it had refused a larger one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct FitRecord {
+    /// When it refused, µs since 1970.
+    pub(crate) at_us: u64,
+    /// Runs on the GPU since.
+    pub(crate) runs: u64,
+    /// Tasks that it took.
+    pub(crate) tasks: u64,
+}
+
+/// The newest observations of an operation on a device.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(crate) struct WindowRecord {
+    /// Observations that were ever made.
+    pub(crate) observed: u64,
+    /// The newest of them, oldest first.
+    pub(crate) observations: Vec<ObservationRecord>,
+}
+
+/// One observation. Time, writer and number tell it from every other one; in
+/// this order they are also the order of age.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct ObservationRecord {
+    /// When the run ended, µs since 1970.
+    pub(crate) at_us: u64,
+    /// The process that made it: a random number.
+    pub(crate) writer: u32,
+    /// Its number among those of the process.
+    pub(crate) number: u32,
+    pub(crate) tasks: u64,
+    pub(crate) ns: u64,
+    /// CPU workers that ran it.
+    pub(crate) workers: u32,
+    /// Part of the time that went into transfers, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) transfer_ns: Option<u64>,
+}
+
+impl ObservationRecord {
+    /// True for what a run can have taken: some tasks, at least one worker, and
+    /// less time than 2^53 ns (three months), with less tasks than that and no
+    /// more than 65 536 workers. Ratios of those fit single precision.
+    pub(super) fn is_plausible(&self) -> bool {
+        const MOST: u64 = 1 << 53;
+        let workers = (1..=1 << 16).contains(&self.workers);
+        (1..MOST).contains(&self.tasks) && self.ns < MOST && workers
+    }
+
+    /// What tells it from every other one.
+    pub(super) fn id(&self) -> (u64, u32, u32) {
+        (self.at_us, self.writer, self.number)
+    }
+}

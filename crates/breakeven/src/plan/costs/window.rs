@@ -1,0 +1,166 @@
+//! The newest observations of an operation on a device, and their cost.
+
+use super::Cost;
+use super::counter::Counter;
+use super::line::{Point, WINDOW, robust_line};
+use super::record::{ObservationRecord, WindowRecord};
+
+/// What the times of a kind of device depend on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Kind {
+    /// The part of a time that is taken for fixed where all batches were of one
+    /// size, so that nothing tells.
+    fixed_share: f32,
+    /// Whether twice as many workers take half the time per task.
+    scales: bool,
+}
+
+impl Kind {
+    /// Setting a pool to work takes microseconds: what is longer grows with the
+    /// tasks.
+    pub(super) const CPU: Self = Self {
+        fixed_share: 0.0,
+        scales: true,
+    };
+
+    /// A launch takes microseconds or milliseconds. One half is never wrong by
+    /// more than a factor of 1.5 at half or twice the size, whatever the truth;
+    /// no other part is as good.
+    pub(super) const GPU: Self = Self {
+        fixed_share: 0.5,
+        scales: false,
+    };
+}
+
+/// The newest observations, oldest first.
+#[derive(Debug, Clone)]
+pub(super) struct Window {
+    kind: Kind,
+    records: Vec<ObservationRecord>,
+    observed: Counter,
+    /// Their cost on one worker where the kind scales.
+    cost: Option<Cost>,
+}
+
+impl Window {
+    pub(super) fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            records: Vec::new(),
+            observed: Counter::default(),
+            cost: None,
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// When the newest observation was made, µs since 1970.
+    pub(super) fn newest(&self) -> u64 {
+        self.records.last().map_or(0, |record| record.at_us)
+    }
+
+    /// The cost with so many workers.
+    pub(super) fn cost(&self, workers: f64) -> Option<Cost> {
+        let cost = self.cost?;
+        if !self.kind.scales {
+            return Some(cost);
+        }
+        Some(Cost {
+            per_task_ns: cost.per_task_ns / workers,
+            transfer_ns: cost.transfer_ns / workers,
+            ..cost
+        })
+    }
+
+    /// Takes a new observation in; the oldest goes.
+    pub(super) fn push(&mut self, mut record: ObservationRecord) {
+        // A clock that was set back must not make it older than what is here.
+        if let Some(last) = self.records.last() {
+            record.at_us = record.at_us.max(last.at_us.saturating_add(1));
+        }
+        if self.records.len() == WINDOW {
+            self.records.remove(0);
+        }
+        self.records.push(record);
+        self.observed.add(1);
+        self.fit();
+    }
+
+    /// Takes in what the file knows: of both the newest, each once.
+    pub(super) fn join(&mut self, record: WindowRecord) {
+        let filed = record.observed.max(record.observations.len() as u64);
+        self.observed.join(filed);
+        self.records.extend(record.observations);
+        self.records.retain(ObservationRecord::is_plausible);
+        self.records.sort_unstable();
+        self.records.dedup_by_key(|record| record.id());
+        let surplus = self.records.len().saturating_sub(WINDOW);
+        self.records.drain(..surplus);
+        self.fit();
+    }
+
+    /// Drops what was observed until then.
+    pub(super) fn forget_until(&mut self, at_us: u64) {
+        self.records.retain(|record| record.at_us > at_us);
+        self.fit();
+    }
+
+    pub(super) fn record(&self) -> WindowRecord {
+        WindowRecord {
+            observed: self.observed.value(),
+            observations: self.records.clone(),
+        }
+    }
+
+    /// That record of it was written to the file.
+    pub(super) fn written(&mut self, record: &WindowRecord) {
+        self.observed.written(record.observed);
+    }
+
+    fn fit(&mut self) {
+        let mut points = [Point {
+            size: 1.0,
+            time: 1.0,
+        }; WINDOW];
+        let (mut fewest, mut most) = (u64::MAX, 0);
+        for (point, record) in points.iter_mut().zip(&self.records) {
+            let workers = if self.kind.scales { record.workers } else { 1 };
+            *point = Point {
+                size: record.tasks as f64 / f64::from(workers),
+                // A clock may be too coarse for the batch.
+                time: record.ns.max(1) as f64,
+            };
+            fewest = fewest.min(record.tasks);
+            most = most.max(record.tasks);
+        }
+        let line = robust_line(&points[..self.records.len()], self.kind.fixed_share);
+        self.cost = line.map(|line| Cost {
+            fixed_ns: line.fixed,
+            per_task_ns: line.slope,
+            transfer_ns: self.transfer().min(line.slope),
+            fewest,
+            most,
+            observations: self.observed.value(),
+        });
+    }
+
+    /// Median transfer time per task, ns; 0 where no observation tells.
+    fn transfer(&self) -> f64 {
+        let mut per_task = [0.0; WINDOW];
+        let mut count = 0;
+        for record in &self.records {
+            if let Some(ns) = record.transfer_ns {
+                per_task[count] = ns as f64 / record.tasks as f64;
+                count += 1;
+            }
+        }
+        let per_task = &mut per_task[..count];
+        per_task.sort_unstable_by(f64::total_cmp);
+        per_task
+            .get(count.saturating_sub(1) / 2)
+            .copied()
+            .unwrap_or(0.0)
+    }
+}

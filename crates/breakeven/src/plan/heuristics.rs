@@ -1,0 +1,407 @@
+//! The thresholds of the rule, and the sizes of batches.
+
+use serde::Deserialize;
+
+use super::{ExecutionStrategy, toml_file};
+use crate::error::Error;
+
+/// The thresholds of the [`rule`](super::rule), and the sizes of batches.
+///
+/// ```
+/// use breakeven::plan::{ExecutionStrategy, ProfilingHeuristics};
+///
+/// let heuristics = ProfilingHeuristics::default()
+///     .with_small_threshold(50_000)
+///     .with_memory_threshold(0.9);
+/// heuristics.check()?;
+/// let read = ProfilingHeuristics::from_toml(
+///     "small_workload_threshold = 50_000\ngpu_memory_pressure_threshold = 0.9",
+/// )?;
+/// assert_eq!(read, heuristics);
+/// assert_eq!(read.last_answer, ExecutionStrategy::CpuOnly);
+/// # Ok::<(), breakeven::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ProfilingHeuristics {
+    /// Workload size below which the CPU does it (stage 2); 100 000.
+    pub small_workload_threshold: u64,
+    /// Workload size above which the GPU does it (stage 6); 10 000 000.
+    pub large_workload_threshold: u64,
+    /// Part of the GPU's memory that may be in use, 0 to 1; above it the work is
+    /// split (stage 4). 0.8.
+    pub gpu_memory_pressure_threshold: f64,
+    /// Fewer tasks than this are the CPU's (stage 2); 10.
+    pub min_tasks_for_gpu: usize,
+    /// Tasks per batch on the CPU, 1 or more; 32.
+    pub optimal_cpu_batch_size: usize,
+    /// Tasks per batch on the GPU, 1 or more; 256.
+    pub optimal_gpu_batch_size: usize,
+    /// Complexity above which the GPU does it (stage 7); 50. Infinite: there is
+    /// no stage 7.
+    pub complexity_threshold_for_gpu: f64,
+    /// The strategy when no stage decides; never Auto. CpuOnly.
+    pub last_answer: ExecutionStrategy,
+}
+
+impl Default for ProfilingHeuristics {
+    fn default() -> Self {
+        Self {
+            small_workload_threshold: 100_000,
+            large_workload_threshold: 10_000_000,
+            gpu_memory_pressure_threshold: 0.8,
+            min_tasks_for_gpu: 10,
+            optimal_cpu_batch_size: 32,
+            optimal_gpu_batch_size: 256,
+            complexity_threshold_for_gpu: 50.0,
+            last_answer: ExecutionStrategy::CpuOnly,
+        }
+    }
+}
+
+impl ProfilingHeuristics {
+    /// The preset that splits 70/30 when no stage decides, and has no stage 7.
+    pub fn hybrid_first() -> Self {
+        Self::default()
+            .with_complexity_threshold(f64::INFINITY)
+            .with_last_answer(ExecutionStrategy::Hybrid {
+                gpu_allocation: 70,
+                cpu_allocation: 30,
+            })
+    }
+
+    /// The same with that workload size below which the CPU does it.
+    #[must_use]
+    pub const fn with_small_threshold(mut self, size: u64) -> Self {
+        self.small_workload_threshold = size;
+        self
+    }
+
+    /// The same with that workload size above which the GPU does it.
+    #[must_use]
+    pub const fn with_large_threshold(mut self, size: u64) -> Self {
+        self.large_workload_threshold = size;
+        self
+    }
+
+    /// The same with that part of the GPU's memory that may be in use, 0 to 1.
+    #[must_use]
+    pub const fn with_memory_threshold(mut self, part: f64) -> Self {
+        self.gpu_memory_pressure_threshold = part;
+        self
+    }
+
+    /// The same with that many tasks from which a GPU is thought of.
+    #[must_use]
+    pub const fn with_min_tasks(mut self, tasks: usize) -> Self {
+        self.min_tasks_for_gpu = tasks;
+        self
+    }
+
+    /// The same with that many tasks per batch on the CPU.
+    #[must_use]
+    pub const fn with_cpu_batch_size(mut self, tasks: usize) -> Self {
+        self.optimal_cpu_batch_size = tasks;
+        self
+    }
+
+    /// The same with that many tasks per batch on the GPU.
+    #[must_use]
+    pub const fn with_gpu_batch_size(mut self, tasks: usize) -> Self {
+        self.optimal_gpu_batch_size = tasks;
+        self
+    }
+
+    /// The same with that complexity above which the GPU does it; infinite for
+    /// no stage 7.
+    #[must_use]
+    pub const fn with_complexity_threshold(mut self, complexity: f64) -> Self {
+        self.complexity_threshold_for_gpu = complexity;
+        self
+    }
+
+    /// The same with that strategy when no stage decides.
+    #[must_use]
+    pub const fn with_last_answer(mut self, strategy: ExecutionStrategy) -> Self {
+        self.last_answer = strategy;
+        self
+    }
+
+    /// Fails for thresholds that no decision can be made with.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid), with the threshold's
+    /// name and what it may be.
+    pub fn check(&self) -> Result<(), Error> {
+        self.wrong()
+            .map_or(Ok(()), |(_, message)| Err(Error::invalid(message)))
+    }
+
+    /// What is wrong, and the thresholds that it is with.
+    fn wrong(&self) -> Option<(&'static [&'static str], String)> {
+        let (small, large) = (self.small_workload_threshold, self.large_workload_threshold);
+        if small > large {
+            return Some((
+                &["small_workload_threshold", "large_workload_threshold"],
+                format!(
+                    "small_workload_threshold is {small}, above large_workload_threshold, {large}: a workload between would be both; exchange them"
+                ),
+            ));
+        }
+        let part = self.gpu_memory_pressure_threshold;
+        if !(0.0..=1.0).contains(&part) {
+            return Some((
+                &["gpu_memory_pressure_threshold"],
+                format!("gpu_memory_pressure_threshold is {part}; give a part from 0 to 1"),
+            ));
+        }
+        if self.optimal_cpu_batch_size == 0 {
+            return Some((
+                &["optimal_cpu_batch_size"],
+                "optimal_cpu_batch_size is 0; give 1 task or more".to_owned(),
+            ));
+        }
+        if self.optimal_gpu_batch_size == 0 {
+            return Some((
+                &["optimal_gpu_batch_size"],
+                "optimal_gpu_batch_size is 0; give 1 task or more".to_owned(),
+            ));
+        }
+        let complexity = self.complexity_threshold_for_gpu;
+        if complexity.is_nan() || complexity < 0.0 {
+            return Some((
+                &["complexity_threshold_for_gpu"],
+                format!(
+                    "complexity_threshold_for_gpu is {complexity}; give a number, 0 or more, or infinity for no stage 7"
+                ),
+            ));
+        }
+        let wrong = match self.last_answer {
+            ExecutionStrategy::Auto => {
+                "auto is no answer; give cpu-only, gpu-only or hybrid:GPU/CPU".to_owned()
+            }
+            strategy => strategy.check().err()?.to_string(),
+        };
+        Some((&["last_answer"], format!("last_answer: {wrong}")))
+    }
+
+    /// Reads heuristics from TOML. The keys are the fields' names; each is
+    /// optional, and what is left out is as in [`Default`]. `last_answer` is
+    /// written as a strategy is printed, and `inf` switches stage 7 off:
+    ///
+    /// ```
+    /// # use breakeven::plan::ProfilingHeuristics;
+    /// let heuristics = ProfilingHeuristics::from_toml(r#"
+    ///     complexity_threshold_for_gpu = inf
+    ///     last_answer = "hybrid:70/30"
+    /// "#)?;
+    /// assert_eq!(heuristics, ProfilingHeuristics::hybrid_first());
+    /// # Ok::<(), breakeven::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::File`](crate::ErrorKind::File) with line and column, for what
+    /// is no TOML, has other keys, or would not pass [`check`](Self::check).
+    pub fn from_toml(text: &str) -> Result<Self, Error> {
+        let file: File = toml_file::read(text)?;
+        let usual = Self::default();
+        let heuristics = Self {
+            small_workload_threshold: file
+                .small_workload_threshold
+                .unwrap_or(usual.small_workload_threshold),
+            large_workload_threshold: file
+                .large_workload_threshold
+                .unwrap_or(usual.large_workload_threshold),
+            gpu_memory_pressure_threshold: file
+                .gpu_memory_pressure_threshold
+                .unwrap_or(usual.gpu_memory_pressure_threshold),
+            min_tasks_for_gpu: file.min_tasks_for_gpu.unwrap_or(usual.min_tasks_for_gpu),
+            optimal_cpu_batch_size: file
+                .optimal_cpu_batch_size
+                .unwrap_or(usual.optimal_cpu_batch_size),
+            optimal_gpu_batch_size: file
+                .optimal_gpu_batch_size
+                .unwrap_or(usual.optimal_gpu_batch_size),
+            complexity_threshold_for_gpu: file
+                .complexity_threshold_for_gpu
+                .unwrap_or(usual.complexity_threshold_for_gpu),
+            last_answer: file
+                .last_answer
+                .map_or(usual.last_answer, |Answer(strategy)| strategy),
+        };
+        match heuristics.wrong() {
+            Some((keys, message)) => Err(toml_file::error_at_key(text, keys, &message)),
+            None => Ok(heuristics),
+        }
+    }
+
+    /// Tasks per batch: the CPU's or the GPU's size, for a split the mean of both
+    /// weighted by their shares, rounded; never more than there are tasks, so 0
+    /// for none. For Auto, which is no decision yet, the CPU's.
+    pub fn batch_size(&self, strategy: ExecutionStrategy, tasks: usize) -> usize {
+        let size = match strategy {
+            ExecutionStrategy::Auto | ExecutionStrategy::CpuOnly => self.optimal_cpu_batch_size,
+            ExecutionStrategy::GpuOnly => self.optimal_gpu_batch_size,
+            ExecutionStrategy::Hybrid {
+                gpu_allocation,
+                cpu_allocation,
+            } => {
+                let part = |size: usize, percent: u8| size as u128 * u128::from(percent);
+                let sum = part(self.optimal_gpu_batch_size, gpu_allocation)
+                    + part(self.optimal_cpu_batch_size, cpu_allocation);
+                usize::try_from((sum + 50) / 100).unwrap_or(usize::MAX)
+            }
+        };
+        size.min(tasks)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    small_workload_threshold: Option<u64>,
+    large_workload_threshold: Option<u64>,
+    gpu_memory_pressure_threshold: Option<f64>,
+    min_tasks_for_gpu: Option<usize>,
+    optimal_cpu_batch_size: Option<usize>,
+    optimal_gpu_batch_size: Option<usize>,
+    complexity_threshold_for_gpu: Option<f64>,
+    last_answer: Option<Answer>,
+}
+
+/// A strategy as it is printed.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+struct Answer(ExecutionStrategy);
+
+impl TryFrom<String> for Answer {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self, Error> {
+        text.parse().map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn batches_are_as_large_as_the_device_likes() {
+        let size = |strategy: &str, tasks| {
+            let strategy = strategy.parse().expect("a strategy");
+            ProfilingHeuristics::default().batch_size(strategy, tasks)
+        };
+        assert_eq!(size("cpu-only", 1_000), 32);
+        assert_eq!(size("gpu-only", 1_000), 256);
+        assert_eq!(size("hybrid:60/40", 1_000), 166);
+        assert_eq!(size("hybrid:70/30", 1_000), 189);
+        assert_eq!(size("hybrid:0/100", 1_000), 32);
+        assert_eq!(size("gpu-only", 20), 20);
+        assert_eq!(size("cpu-only", 0), 0);
+        let huge = ProfilingHeuristics::default().with_gpu_batch_size(usize::MAX);
+        let hybrid = ExecutionStrategy::hybrid(50).expect("a split");
+        assert_eq!(huge.batch_size(hybrid, usize::MAX), usize::MAX / 2 + 17);
+    }
+
+    #[test]
+    fn an_empty_file_is_the_default() {
+        let read = ProfilingHeuristics::from_toml("").expect("nothing is wrong");
+        assert_eq!(read, ProfilingHeuristics::default());
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let read = ProfilingHeuristics::from_toml(
+            "small_workload_threshold = 1\nlarge_workload_threshold = 2\n\
+             gpu_memory_pressure_threshold = 1\nmin_tasks_for_gpu = 0\n\
+             optimal_cpu_batch_size = 4\noptimal_gpu_batch_size = 5\n\
+             complexity_threshold_for_gpu = 6\nlast_answer = \"gpu-only\"\n",
+        );
+        let expected = ProfilingHeuristics::default()
+            .with_small_threshold(1)
+            .with_large_threshold(2)
+            .with_memory_threshold(1.0)
+            .with_min_tasks(0)
+            .with_cpu_batch_size(4)
+            .with_gpu_batch_size(5)
+            .with_complexity_threshold(6.0)
+            .with_last_answer(ExecutionStrategy::GpuOnly);
+        assert_eq!(read, Ok(expected));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_place() {
+        let check = |text: &str, expected: &str| {
+            let error = ProfilingHeuristics::from_toml(text).expect_err(text);
+            assert_eq!(error.to_string(), expected, "{text}");
+            assert_eq!(error.kind(), ErrorKind::File);
+        };
+        check(
+            "min_tasks_for_gpu = -1",
+            "line 1, column 21: invalid value: integer `-1`, expected usize",
+        );
+        check(
+            "\nsmall_workload_threshold = 2e7",
+            "line 2, column 28: invalid type: floating point `20000000.0`, expected u64",
+        );
+        check(
+            "small_workload_threshold = 20_000_000",
+            "line 1, column 1: small_workload_threshold is 20000000, above large_workload_threshold, 10000000: a workload between would be both; exchange them",
+        );
+        check(
+            "min_tasks_for_gpu = 3\nlarge_workload_threshold = 9",
+            "line 2, column 1: small_workload_threshold is 100000, above large_workload_threshold, 9: a workload between would be both; exchange them",
+        );
+        check(
+            "# first\n  gpu_memory_pressure_threshold = 80",
+            "line 2, column 3: gpu_memory_pressure_threshold is 80; give a part from 0 to 1",
+        );
+        check(
+            "gpu_memory_pressure_threshold = nan",
+            "line 1, column 1: gpu_memory_pressure_threshold is NaN; give a part from 0 to 1",
+        );
+        check(
+            "optimal_gpu_batch_size = 0",
+            "line 1, column 1: optimal_gpu_batch_size is 0; give 1 task or more",
+        );
+        check(
+            "complexity_threshold_for_gpu = nan",
+            "line 1, column 1: complexity_threshold_for_gpu is NaN; give a number, 0 or more, or infinity for no stage 7",
+        );
+        check(
+            "last_answer = \"auto\"",
+            "line 1, column 1: last_answer: auto is no answer; give cpu-only, gpu-only or hybrid:GPU/CPU",
+        );
+        check(
+            "last_answer = \"hybrid:60/60\"",
+            "line 1, column 15: hybrid:60/60 sums to 120 %; the GPU's and the CPU's percentages must sum to 100",
+        );
+        check(
+            "tasks = 3",
+            "line 1, column 1: unknown field `tasks`, expected one of `small_workload_threshold`, `large_workload_threshold`, `gpu_memory_pressure_threshold`, `min_tasks_for_gpu`, `optimal_cpu_batch_size`, `optimal_gpu_batch_size`, `complexity_threshold_for_gpu`, `last_answer`",
+        );
+    }
+
+    #[test]
+    fn what_is_built_is_checked_too() {
+        let hybrid = ExecutionStrategy::Hybrid {
+            gpu_allocation: 60,
+            cpu_allocation: 60,
+        };
+        let usual = ProfilingHeuristics::default();
+        for wrong in [
+            usual.with_small_threshold(u64::MAX),
+            usual.with_memory_threshold(-0.1),
+            usual.with_cpu_batch_size(0),
+            usual.with_complexity_threshold(-1.0),
+            usual.with_last_answer(hybrid),
+        ] {
+            let error = wrong.check().expect_err("it is wrong");
+            assert_eq!(error.kind(), ErrorKind::Invalid);
+        }
+        assert_eq!(ProfilingHeuristics::hybrid_first().check(), Ok(()));
+    }
+}

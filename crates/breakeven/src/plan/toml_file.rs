@@ -1,0 +1,37 @@
+//! TOML that a user wrote: errors with the line and the column.
+
+use std::ops::Range;
+
+use serde::de::DeserializeOwned;
+use toml::de::DeTable;
+
+use crate::error::{Error, ErrorKind};
+
+/// Reads a document.
+pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
+    toml::from_str(text).map_err(|error| {
+        let message = error.message().lines().collect::<Vec<_>>().join("; ");
+        error_at(text, error.span(), &message)
+    })
+}
+
+/// An error at the first of these keys that the document has at its top.
+pub(super) fn error_at_key(text: &str, keys: &[&str], message: &str) -> Error {
+    let place = DeTable::parse(text).ok().and_then(|table| {
+        let key = |key: &&str| Some(table.get_ref().get_key_value(*key)?.0.span());
+        keys.iter().find_map(key)
+    });
+    error_at(text, place, message)
+}
+
+/// An error at that place of the text, at its beginning where there is none.
+pub(super) fn error_at(text: &str, place: Option<Range<usize>>, message: &str) -> Error {
+    let start = place.map_or(0, |place| place.start.min(text.len()));
+    let before = text.get(..start).unwrap_or_default();
+    let line = before.matches('\n').count() + 1;
+    let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+    Error::new(
+        ErrorKind::File,
+        format!("line {line}, column {column}: {message}"),
+    )
+}

@@ -1,0 +1,274 @@
+//! What the rule recommends for a workload, with its reasons: for programs that
+//! want the advice and run the work themselves.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use breakeven_profile::unit;
+
+use crate::error::Error;
+use crate::hardware::{HardwareCapabilities, SystemLoad};
+use crate::plan::{ExecutionStrategy, Machine, ProfilingHeuristics, Stage, rule};
+use crate::workload::WorkloadProfile;
+
+/// Recommends where a workload should run, by the [`rule`] of `plan`. It measures
+/// nothing and learns nothing.
+///
+/// ```
+/// use breakeven::plan::{ExecutionStrategy, Machine};
+/// use breakeven::{WorkloadProfile, WorkloadProfiler};
+///
+/// let machine = Machine::from_toml("cores = 16\n[[gpu]]\nname = \"V100\"")?;
+/// let profiler = WorkloadProfiler::for_machine(machine);
+/// let workload = WorkloadProfile::from_task_count(1_000);
+/// let recommended = profiler.recommend_strategy(&workload)?;
+/// assert_eq!(recommended.strategy, ExecutionStrategy::GpuOnly);
+/// assert_eq!(recommended.batch_size, 256);
+/// println!("{recommended}");
+/// # Ok::<(), breakeven::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkloadProfiler {
+    machine: Machine,
+    heuristics: ProfilingHeuristics,
+}
+
+/// Where a workload should run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StrategyRecommendation {
+    /// Where; never Auto.
+    pub strategy: ExecutionStrategy,
+    /// Tasks per batch; 0 for no tasks.
+    pub batch_size: usize,
+    /// A sentence for each stage that was looked at, with its numbers, and for
+    /// each later one that agrees.
+    pub reasoning: Vec<String>,
+    /// Tasks for the GPU.
+    pub estimated_gpu_tasks: usize,
+    /// Tasks for the CPU; both sum to the workload's.
+    pub estimated_cpu_tasks: usize,
+    /// The stage that decided.
+    pub stage: Stage,
+}
+
+/// A recommendation with what it was made from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkloadReport {
+    /// The workload.
+    pub workload: WorkloadProfile,
+    /// The machine.
+    pub machine: Machine,
+    /// What is recommended.
+    pub recommendation: StrategyRecommendation,
+}
+
+impl WorkloadProfiler {
+    /// For this machine as it is now, with the default heuristics. Takes as long
+    /// as [`HardwareCapabilities::detect`].
+    pub fn new() -> Self {
+        let hardware = HardwareCapabilities::detect();
+        Self::for_machine(Machine::of(&hardware, Some(&SystemLoad::sample())))
+    }
+
+    /// For that machine, with the default heuristics.
+    pub fn for_machine(machine: Machine) -> Self {
+        Self {
+            machine,
+            heuristics: ProfilingHeuristics::default(),
+        }
+    }
+
+    /// The same with those heuristics.
+    #[must_use]
+    pub fn with_heuristics(mut self, heuristics: ProfilingHeuristics) -> Self {
+        self.heuristics = heuristics;
+        self
+    }
+
+    /// Where the workload should run, and why.
+    ///
+    /// # Errors
+    ///
+    /// As [`WorkloadProfile::check`] and [`ProfilingHeuristics::check`].
+    pub fn recommend_strategy(
+        &self,
+        workload: &WorkloadProfile,
+    ) -> Result<StrategyRecommendation, Error> {
+        workload.check()?;
+        self.heuristics.check()?;
+        let ruling = rule(workload, &self.machine, &self.heuristics);
+        let (gpu, cpu) = ruling.strategy.shares(workload.task_count);
+        Ok(StrategyRecommendation {
+            strategy: ruling.strategy,
+            batch_size: self.calculate_batch_size(workload, ruling.strategy),
+            reasoning: ruling.reasons(),
+            estimated_gpu_tasks: gpu,
+            estimated_cpu_tasks: cpu,
+            stage: ruling.stage,
+        })
+    }
+
+    /// Tasks per batch under that strategy: [`ProfilingHeuristics::batch_size`].
+    pub fn calculate_batch_size(
+        &self,
+        workload: &WorkloadProfile,
+        strategy: ExecutionStrategy,
+    ) -> usize {
+        self.heuristics.batch_size(strategy, workload.task_count)
+    }
+
+    /// The recommendation, with what it was made from.
+    ///
+    /// # Errors
+    ///
+    /// As [`recommend_strategy`](Self::recommend_strategy).
+    pub fn create_report(&self, workload: &WorkloadProfile) -> Result<WorkloadReport, Error> {
+        Ok(WorkloadReport {
+            workload: *workload,
+            machine: self.machine.clone(),
+            recommendation: self.recommend_strategy(workload)?,
+        })
+    }
+}
+
+impl Default for WorkloadProfiler {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl StrategyRecommendation {
+    /// Writes what [`Display`](fmt::Display) shows, and ends the line.
+    ///
+    /// # Errors
+    ///
+    /// The writer's.
+    pub fn print_report(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "{self}")
+    }
+}
+
+impl WorkloadReport {
+    /// Writes what [`Display`](fmt::Display) shows, and ends the line.
+    ///
+    /// # Errors
+    ///
+    /// The writer's.
+    pub fn print_report(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "{self}")
+    }
+}
+
+/// The answer in a line, and a line for each reason.
+impl fmt::Display for StrategyRecommendation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = |tasks: usize| unit::count(tasks as f64);
+        write!(
+            f,
+            "{}, {} tasks per batch: {} tasks for the GPU, {} for the CPU",
+            self.strategy,
+            count(self.batch_size),
+            count(self.estimated_gpu_tasks),
+            count(self.estimated_cpu_tasks)
+        )?;
+        self.reasoning
+            .iter()
+            .try_for_each(|reason| write!(f, "\n  {reason}"))
+    }
+}
+
+impl fmt::Display for WorkloadReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "workload: {}", self.workload)?;
+        writeln!(f, "machine: {}", self.machine)?;
+        write!(f, "recommended: {}", self.recommendation)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    fn profiler() -> WorkloadProfiler {
+        let machine = Machine::from_toml(
+            "cores = 16\nmemory = \"64 GiB\"\n[[gpu]]\nname = \"V100\"\nmemory = \"32 GiB\"\n\
+             memory_used = \"28 GiB\"",
+        );
+        WorkloadProfiler::for_machine(machine.expect("a machine"))
+    }
+
+    #[test]
+    fn a_report_says_what_it_was_made_from() {
+        let workload = WorkloadProfile::from_task_count(1_000);
+        let report = profiler().create_report(&workload).expect("a report");
+        let mut printed = Vec::new();
+        report.print_report(&mut printed).expect("memory takes it");
+        insta::assert_snapshot!(String::from_utf8_lossy(&printed), @r"
+        ");
+        let mut printed = Vec::new();
+        let recommended = &report.recommendation;
+        recommended
+            .print_report(&mut printed)
+            .expect("memory takes it");
+        assert_eq!(printed, format!("{recommended}\n").into_bytes());
+    }
+
+    #[test]
+    fn the_heuristics_count() {
+        let workload = WorkloadProfile::from_task_count(1_000);
+        let profiler = profiler();
+        assert_eq!(
+            profiler.calculate_batch_size(&workload, ExecutionStrategy::GpuOnly),
+            256
+        );
+        let other = ProfilingHeuristics::default()
+            .with_memory_threshold(0.9)
+            .with_gpu_batch_size(64);
+        let profiler = profiler.with_heuristics(other);
+        let recommended = profiler.recommend_strategy(&workload);
+        let recommended = recommended.expect("a recommendation");
+        assert_eq!(recommended.strategy, ExecutionStrategy::GpuOnly);
+        assert_eq!(recommended.batch_size, 64);
+        assert_eq!(recommended.stage, Stage::Large);
+    }
+
+    #[test]
+    fn no_tasks_are_no_error() {
+        let none = WorkloadProfile::from_task_count(0);
+        let recommended = profiler().recommend_strategy(&none).expect("an answer");
+        assert_eq!(recommended.strategy, ExecutionStrategy::CpuOnly);
+        let counts = (
+            recommended.batch_size,
+            recommended.estimated_gpu_tasks,
+            recommended.estimated_cpu_tasks,
+        );
+        assert_eq!(counts, (0, 0, 0));
+    }
+
+    #[test]
+    fn what_nothing_can_be_decided_from_is_an_error() {
+        let workload = WorkloadProfile::from_task_count(9);
+        let profiler = profiler();
+        for wrong in [
+            workload.with_complexity(f64::NAN),
+            workload.with_complexity(-1.0),
+            workload.with_parallelization(-0.5),
+            workload.with_parallelization(f64::NAN),
+        ] {
+            let error = profiler.create_report(&wrong).expect_err("it is wrong");
+            assert_eq!(error.kind(), ErrorKind::Invalid);
+        }
+        let wrong = ProfilingHeuristics::default().with_memory_threshold(80.0);
+        let profiler = profiler.with_heuristics(wrong);
+        assert!(profiler.recommend_strategy(&workload).is_err());
+    }
+
+    #[test]
+    fn this_machine_gets_an_answer() {
+        let workload = WorkloadProfile::from_task_count(5);
+        let recommended = WorkloadProfiler::new().recommend_strategy(&workload);
+        let recommended = recommended.expect("an answer");
+        assert_eq!(recommended.strategy, ExecutionStrategy::CpuOnly);
+    }
+}
