@@ -10,11 +10,13 @@ mod advise;
 mod baseline;
 mod compare;
 mod export;
+mod plan;
 
 pub(crate) use advise::{AdviseArgs, AdviseFormat};
 pub(crate) use baseline::{AcceptArgs, BaselineCommand};
 pub(crate) use compare::{CompareArgs, CompareFormat};
 pub(crate) use export::{ExportArgs, ExportFormat};
+pub(crate) use plan::{PlanArgs, PlanFormat};
 
 /// Runs each batch of work where it pays (CPU, GPU or both), measures it, and
 /// judges what was measured.
@@ -34,6 +36,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Measure the kernels on the CPU and on every GPU
     Profile(ProfileArgs),
+    /// Say where a batch of work would run, and why
+    Plan(PlanArgs),
     /// List the CPU and the GPUs, and why others are absent
     Devices(DevicesArgs),
     /// Print the tables of a profile file

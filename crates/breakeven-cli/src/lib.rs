@@ -46,6 +46,7 @@ pub fn run(
     };
     let outcome = match &cli.command {
         Command::Profile(args) => commands::profile::run(args, out, err),
+        Command::Plan(args) => commands::plan::run(args, out, err),
         Command::Devices(args) => commands::devices::run(args, out, err),
         Command::Show(args) => commands::show::run(args, out, err),
         Command::Compare(args) => commands::compare::run(args, out),

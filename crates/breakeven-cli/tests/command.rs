@@ -20,7 +20,8 @@ pub(crate) struct Ended {
 }
 
 /// Variables of the machine that change what is found or how it is printed.
-const OF_THE_MACHINE: [&str; 16] = [
+const OF_THE_MACHINE: [&str; 17] = [
+    "BREAKEVEN_STRATEGY",
     "VK_ICD_FILENAMES",
     "VK_DRIVER_FILES",
     "VK_ADD_DRIVER_FILES",

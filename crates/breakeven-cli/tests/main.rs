@@ -15,5 +15,6 @@ mod formats;
 #[cfg(unix)]
 mod interrupt;
 mod no_gpu;
+mod plan;
 mod profile;
 mod vulkan;

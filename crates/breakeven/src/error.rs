@@ -2,7 +2,11 @@
 //! [`DeviceError`] for what a device could not do.
 
 use std::fmt;
+use std::io;
+use std::path::Path;
 use std::time::Instant;
+
+use breakeven_profile::file::FileError;
 
 /// What kind of mistake an [`Error`] is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,9 +55,21 @@ impl Error {
         Self::new(ErrorKind::TooLarge, message)
     }
 
+    /// What the operating system refused, of which file, and why.
+    pub(crate) fn file(path: &Path, action: &str, reason: &io::Error) -> Self {
+        let path = path.display();
+        Self::new(ErrorKind::File, format!("{path}: {action}: {reason}"))
+    }
+
     /// What kind of mistake it is.
     pub fn kind(&self) -> ErrorKind {
         self.kind
+    }
+}
+
+impl From<FileError> for Error {
+    fn from(error: FileError) -> Self {
+        Self::new(ErrorKind::File, error.to_string())
     }
 }
 

@@ -35,6 +35,7 @@ pub mod kernels;
 pub mod peak;
 pub mod plan;
 mod recommend;
+mod store;
 pub mod suite;
 mod workload;
 
@@ -43,6 +44,7 @@ pub use breakeven_profile as profile;
 
 pub use error::{DeviceError, DeviceErrorKind, Error, ErrorKind};
 pub use recommend::{StrategyRecommendation, WorkloadProfiler, WorkloadReport};
+pub use store::{CostsWarning, CostsWarningKind};
 pub use workload::WorkloadProfile;
 
 /// The README's example, compiled.

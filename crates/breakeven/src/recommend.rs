@@ -205,6 +205,13 @@ mod tests {
         let mut printed = Vec::new();
         report.print_report(&mut printed).expect("memory takes it");
         insta::assert_snapshot!(String::from_utf8_lossy(&printed), @r"
+        workload: 1 000 tasks of 10 KiB, complexity 100, 100.0 % parallel
+        machine: 16 cores, 64 GiB; V100: discrete, 32 GiB, 28 GiB in use
+        recommended: hybrid:60/40, 166 tasks per batch: 600 tasks for the GPU, 400 for the CPU
+          stage 1: there is a GPU
+          stage 2: 1 000 tasks are not fewer than 10, a workload of 102 400 000 is not below 100 000
+          stage 3: 100 % of the work is parallel
+          stage 4: 87.5 % of the GPU's memory is in use, above 80 %: hybrid:60/40
         ");
         let mut printed = Vec::new();
         let recommended = &report.recommendation;

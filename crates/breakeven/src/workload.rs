@@ -91,8 +91,9 @@ impl WorkloadProfile {
         // `max` takes a complexity that is no number for 1.
         let complexity = self.complexity.max(1.0);
         if complexity.fract() == 0.0 && complexity < 2f64.powi(63) {
-            let product = u128::from(saturating(complexity) as u64)
-                * (self.task_count as u128).saturating_mul(self.memory_per_task as u128);
+            let product = (self.task_count as u128)
+                .saturating_mul(self.memory_per_task as u128)
+                .saturating_mul(saturating(complexity) as u128);
             return u64::try_from(product / 10).unwrap_or(u64::MAX);
         }
         let tasks = self.task_count as f64 * self.memory_per_task as f64;
@@ -210,6 +211,7 @@ mod tests {
         assert_eq!(size(10, (1 << 53) + 1, 1.0), (1 << 53) + 1);
         assert_eq!(size(usize::MAX, usize::MAX, 1e300), u64::MAX);
         assert_eq!(size(usize::MAX, usize::MAX, 2.5), u64::MAX);
+        assert_eq!(size(usize::MAX, usize::MAX, 9e18), u64::MAX);
         assert_eq!(size(0, usize::MAX, 1e300), 0);
         let large = WorkloadProfile::from_task_count(usize::MAX);
         assert_eq!(large.estimated_memory_bytes(), u64::MAX);

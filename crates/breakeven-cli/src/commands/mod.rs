@@ -10,6 +10,7 @@ pub(crate) mod advise;
 pub(crate) mod compare;
 pub(crate) mod devices;
 pub(crate) mod export;
+pub(crate) mod plan;
 pub(crate) mod profile;
 pub(crate) mod show;
 

@@ -19,6 +19,7 @@ pub(crate) mod devices;
 mod environment;
 mod json;
 mod markdown;
+pub(crate) mod plan;
 mod table;
 pub(crate) mod text;
 mod verdicts;

@@ -120,10 +120,18 @@ pub(crate) fn shown(text: &mut String) {
     }
 }
 
-/// Breaks a text into lines of at most `width` columns, at spaces.
+/// Breaks a text into lines of at most `width` columns, at spaces, but not
+/// between the groups of a number.
 pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
+    let mut words: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
+        match words.last_mut() {
+            Some(last) if is_group(last, word) => *last += &format!(" {word}"),
+            _ => words.push(word.to_owned()),
+        }
+    }
+    let mut lines = vec![String::new()];
+    for word in &words {
         let line = lines.last_mut().expect("there is always a line");
         if line.is_empty() {
             line.push_str(word);
@@ -135,6 +143,11 @@ pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+/// Whether the second word goes on with the number in the first: `12`, `345`.
+fn is_group(number: &str, word: &str) -> bool {
+    number.ends_with(|c: char| c.is_ascii_digit()) && word.starts_with(|c: char| c.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -160,6 +173,7 @@ mod tests {
         assert_eq!(right("1µs", 5), "  1µs");
         assert_eq!(clipped("vulkan:nvidia-geforce", 10), "vulkan:nv…");
         assert_eq!(wrapped("a bb ccc", 4), ["a bb", "ccc"]);
+        assert_eq!(wrapped("of 12 345 678, a", 6), ["of", "12 345 678,", "a"]);
         let long = "vulkan:swiftshader-device-subzero (software)";
         assert_eq!(clipped_middle(long, 26), "vulkan:s…ubzero (software)");
         assert_eq!(clipped_middle("cpu", 26), "cpu");

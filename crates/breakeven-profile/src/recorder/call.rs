@@ -37,6 +37,12 @@ impl Open {
         self.start
     }
 
+    /// Has the call's time begun so many ns before now.
+    pub(super) fn start_ago(&mut self, ns: u64) {
+        let clock = clock();
+        self.start = clock.now().before(clock.ticks_of(ns));
+    }
+
     /// Begins the call's time anew.
     #[inline]
     pub(super) fn start_now(&mut self) {

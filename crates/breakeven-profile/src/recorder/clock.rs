@@ -28,6 +28,11 @@ impl Instant {
         Self(self.0.saturating_add(ticks))
     }
 
+    /// The reading so many ticks earlier.
+    pub(super) fn before(self, ticks: u64) -> Self {
+        Self(self.0.saturating_sub(ticks))
+    }
+
     /// The reading itself, ticks.
     pub(super) fn ticks(self) -> u64 {
         self.0
@@ -75,6 +80,12 @@ impl Clock {
     /// Nanoseconds that so many ticks are.
     pub(super) fn ns_of(&self, ticks: u64) -> u64 {
         self.inner.delta_as_nanos(0, ticks)
+    }
+
+    /// Ticks that so many nanoseconds are.
+    #[expect(clippy::cast_sign_loss, reason = "neither is negative")]
+    pub(super) fn ticks_of(&self, ns: u64) -> u64 {
+        (ns as f64 / self.ns_per_tick()) as u64
     }
 
     /// Nanoseconds that one tick is.

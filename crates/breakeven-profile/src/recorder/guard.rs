@@ -52,7 +52,15 @@ impl Guard {
 
     /// Begins a call of an operation whose name is known at run time only.
     pub(super) fn named(name: &str) -> Self {
-        Self::of(local::open_named(name))
+        Self::enter_named(name, None, None)
+    }
+
+    /// Begins a call of an operation whose name is known at run time only, on
+    /// that device, of that size. Names are kept for good: see
+    /// [`Profiler::profile`](super::Profiler::profile).
+    #[inline]
+    pub fn enter_named(name: &str, device: Option<&str>, size: Option<u64>) -> Self {
+        Self::of(local::open_named(name, device, size))
     }
 
     /// Records nothing.
@@ -74,6 +82,14 @@ impl Guard {
     pub fn start(&mut self) {
         if let Some(open) = &mut self.open {
             open.start_now();
+        }
+    }
+
+    /// Has the call's time begun that long ago: for a call that was timed
+    /// elsewhere, such as on a device, and is recorded when it has ended.
+    pub fn began_ago(&mut self, time: std::time::Duration) {
+        if let Some(open) = &mut self.open {
+            open.start_ago(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
         }
     }
 

@@ -102,9 +102,9 @@ pub(super) fn open_on(
 }
 
 /// Begins a call of an operation whose name is known at run time only.
-pub(super) fn open_named(name: &str) -> Option<Open> {
+pub(super) fn open_named(name: &str, device: Option<&str>, size: Option<u64>) -> Option<Open> {
     switch::state()?;
-    open(site_named(name, None, None)?)
+    open(site_named(name, device, size)?)
 }
 
 /// The site of what `site` names, on that device and of that size.

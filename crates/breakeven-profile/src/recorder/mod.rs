@@ -100,3 +100,11 @@ fn clock() -> &'static Clock {
     static CLOCK: OnceLock<Clock> = OnceLock::new();
     CLOCK.get_or_init(Clock::new)
 }
+
+/// Does what the first call of a process would wait for, the calibration of the
+/// clock (up to 0.2 s), unless recording is off.
+pub fn prepare() {
+    if is_on() {
+        clock();
+    }
+}

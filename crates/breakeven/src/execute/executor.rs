@@ -3,6 +3,7 @@
 use std::task::Poll;
 use std::time::Duration;
 
+use super::portion::Portion;
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::hardware::Fact;
 use crate::plan::GpuSpec;
@@ -12,13 +13,17 @@ pub trait CpuExecutor: Send + Sync {
     /// Workers that run at once.
     fn workers(&self) -> usize;
 
-    /// Has every worker call `leaf` again and again until it returns
-    /// [`Leaf::Idle`], while `driver` runs on a thread that is none of the
-    /// workers. `driver` gets a function that sets all workers to work again
-    /// after they were idle. Returns when `driver` has and all workers are idle.
+    /// Runs all of a batch on the workers, split as they like, and returns when
+    /// it is done.
+    fn all(&self, portion: Portion<'_>);
+
+    /// Runs `driver` on a thread that is none of the workers. Whenever `driver`
+    /// calls the function that it gets, every worker calls `leaf` again and
+    /// again until that returns [`Leaf::Idle`]. Returns when `driver` has and all
+    /// workers are idle.
     ///
-    /// A worker calls `leaf` from the bottom of its own stack or from inside a
-    /// task that waits for other work of the pool; a call does one span.
+    /// A call of `leaf` does one span. Between two calls a worker may do other
+    /// work of its pool, so a task may itself wait for the pool.
     fn run(&self, leaf: &(dyn Fn() -> Leaf + Sync), driver: &mut (dyn FnMut(&dyn Fn()) + Send));
 }
 

@@ -1,12 +1,26 @@
 //! Running a batch where it pays.
 
+mod batch;
+mod control;
+mod cpu;
+mod driver;
+mod engine;
 mod executor;
+mod explain;
+mod manager;
+mod portion;
+mod quarantine;
 mod rates;
+mod record;
+mod result;
+mod run;
 mod schedule;
 mod simulated;
 mod slots;
 mod spans;
 mod sync;
+mod tally;
+mod terms;
 
 #[cfg(test)]
 mod slots_tests;
@@ -15,7 +29,14 @@ mod spans_loom;
 #[cfg(test)]
 mod spans_tests;
 
+pub use batch::Batch;
+pub use control::{CancelToken, CrossCheck, FallbackPolicy, Unchecked, Verify};
+pub use cpu::RayonCpu;
 pub use executor::{CpuExecutor, GpuExecutor, Leaf, NoGpu, OnDevice};
+pub use explain::Explanation;
+pub use manager::{STRATEGY_VARIABLE, StrategyManager};
+pub use portion::Portion;
+pub use result::{ExecuteError, ExecutionResult, Fallback, Share, Stop, TaskError};
 pub use simulated::{
     Fault, FaultKind, FaultScript, Onset, RandomFaults, SimulatedCounts, SimulatedGpu,
     SimulatedInFlight, SimulatedSpec, Slowdown,

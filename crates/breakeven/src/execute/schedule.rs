@@ -79,8 +79,12 @@ pub(super) struct Terms {
     pub(super) mode: Mode,
     /// The mode was chosen by a prediction: where it fails, both devices work.
     pub(super) corrects: bool,
+    /// A worker gets one task whatever the rates promise.
+    pub(super) probes_cpu: bool,
     /// The GPU gets a first small span whatever the rates promise.
-    pub(super) probes: bool,
+    pub(super) probes_gpu: bool,
+    /// The GPU's first span is one task, and nothing follows until it is done.
+    pub(super) on_probation: bool,
     /// Spans end often, so that a deadline or a progress bar is looked at.
     pub(super) is_watched: bool,
     /// Most tasks in a launch.
@@ -116,6 +120,10 @@ pub(super) struct Schedule {
     joined: AtomicBool,
     /// The GPU takes nothing any more.
     gone: AtomicBool,
+    /// Most tasks in a launch.
+    fits: AtomicUsize,
+    /// A worker still gets its one task.
+    probes_cpu: AtomicBool,
 }
 
 /// What the driver alone changes.
@@ -123,6 +131,7 @@ pub(super) struct Schedule {
 struct GpuState {
     rate: GpuRate,
     launches: u64,
+    successes: u64,
     last_tasks: usize,
 }
 
@@ -170,10 +179,13 @@ impl Schedule {
             gpu: Mutex::new(GpuState {
                 rate: terms.gpu,
                 launches: 0,
+                successes: 0,
                 last_tasks: 0,
             }),
             joined: AtomicBool::new(false),
             gone: AtomicBool::new(matches!(terms.mode, Mode::Cpu)),
+            fits: AtomicUsize::new(terms.fits),
+            probes_cpu: AtomicBool::new(terms.probes_cpu),
             terms,
         }
     }
@@ -214,7 +226,7 @@ impl Schedule {
                 return self.worker_size(mine, alone);
             }
             if self.ends_after_the_gpu(mine, now) {
-                return 0;
+                return usize::from(self.probes_cpu.swap(false, Ordering::Relaxed));
             }
             self.worker_size(mine, self.horizon(mine, now).or(alone))
         })
@@ -296,7 +308,14 @@ impl Schedule {
             Mode::Gpu if self.joined.load(Ordering::Relaxed) => Mode::Both,
             mode => mode,
         };
+        let on_trial = self.terms.on_probation && state.successes == 0;
+        if on_trial && in_flight > 0 {
+            return GpuTurn::Wait(now);
+        }
         let span = self.spans.take_front(|left| {
+            if on_trial {
+                return 1;
+            }
             let mine = match mode {
                 Mode::Split { gpu } => gpu.saturating_sub(left.start).min(left.len()),
                 _ => left.len(),
@@ -307,7 +326,7 @@ impl Schedule {
                 Mode::Gpu | Mode::Split { .. } => self.gpu_size(&state, mine, mine),
                 Mode::Both => self.balanced_size(&state, left.len(), now, in_flight),
             };
-            size.min(self.terms.fits.max(1))
+            size.min(self.fits.load(Ordering::Relaxed).max(1))
         });
         match span {
             Some(span) => GpuTurn::Run(span),
@@ -358,7 +377,7 @@ impl Schedule {
         }
         let fixed = state.rate.fixed_ns().unwrap_or(0.0);
         let alone = left as f64 * task / workers;
-        let probes = self.terms.probes && state.launches == 0;
+        let probes = self.terms.probes_gpu && state.launches == 0;
         let share = (alone - busy - fixed) / (each + task / workers);
         if share >= 1.0 {
             let mut share = share.min(left as f64);
@@ -411,6 +430,7 @@ impl Schedule {
     pub(super) fn gpu_did(&self, tasks: usize, ns: Ns, now: Ns, in_flight: usize) -> bool {
         let mut state = self.gpu.lock().unwrap_or_else(PoisonError::into_inner);
         let predicted = state.rate.predict(tasks);
+        state.successes += 1;
         state.rate.observe(tasks, ns);
         self.gpu_view.fixed_ns.set(state.rate.fixed_ns());
         self.gpu_view.task_ns.set(state.rate.task_ns());
@@ -422,6 +442,29 @@ impl Schedule {
             self.joined.store(true, Ordering::Relaxed);
         }
         !self.is_empty() && (failed || matches!(self.terms.mode, Mode::Both))
+    }
+
+    /// No launch of more tasks fits the device's memory.
+    pub(super) fn limit(&self, fits: usize) {
+        self.fits.fetch_min(fits.max(1), Ordering::Relaxed);
+    }
+
+    /// A launch failed: nothing is in flight of it any more.
+    pub(super) fn gpu_failed(&self, now: Ns, in_flight: usize) {
+        if in_flight == 0 {
+            self.gpu_view.busy_until.set(Some(now));
+        }
+    }
+
+    /// Tasks that nobody has begun and that were promised to the GPU.
+    pub(super) fn owed_to_gpu(&self) -> usize {
+        let left = self.spans.left();
+        match self.terms.mode {
+            Mode::Gpu => left,
+            // The CPU takes from the other end: what is left is the GPU's first.
+            Mode::Split { gpu } => self.spans.front_before(gpu),
+            Mode::Cpu | Mode::Both => 0,
+        }
     }
 
     /// The GPU takes nothing any more: the CPU has the rest.

@@ -106,6 +106,12 @@ impl Spans {
         (back - front) as usize
     }
 
+    /// Tasks left of the first `tasks` of the batch.
+    pub(crate) fn front_before(&self, tasks: usize) -> usize {
+        let (front, back) = unpack(self.ends.load(Ordering::Acquire));
+        tasks.min(back as usize).saturating_sub(front as usize)
+    }
+
     /// True where spans were given back and not taken again.
     pub(crate) fn has_returned(&self) -> bool {
         self.waiting.load(Ordering::Acquire) > 0

@@ -2,9 +2,10 @@
 //! [`Decision`]. Nothing in here reads a clock, a file or a device.
 
 mod choose;
-mod costs;
+pub(crate) mod costs;
 mod decision;
 mod description;
+mod explain;
 mod heuristics;
 mod machine;
 mod rates;

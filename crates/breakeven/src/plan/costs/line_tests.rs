@@ -1,5 +1,11 @@
 //! What the line must do, whatever the observations.
 
+use breakeven_profile::stats::{median, theil_sen};
+use proptest::collection::vec;
+use proptest::{prop_assert, proptest};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
 use super::line::{Line, Point, WINDOW, robust_line};
 
 fn points(sizes: &[f64], time: impl Fn(usize, f64) -> f64) -> Vec<Point> {
@@ -90,18 +96,79 @@ fn one_size_tells_no_share() {
     }
 }
 
-#[test]
-fn ticks() {
-    use std::hint::black_box;
-    use std::time::Instant;
-    for sizes in [[1000.0; 16], std::array::from_fn(|i| SIZES[i % 10])] {
-        let seen = points(&sizes, |i, size| {
-            truth(size) * (1.0 + 0.01 * (i % 5) as f64)
-        });
-        let start = Instant::now();
-        for _ in 0..100_000 {
-            black_box(robust_line(black_box(&seen), 0.5));
-        }
-        println!("{:?} per fit", start.elapsed() / 100_000);
+proptest! {
+    #[test]
+    fn whatever_was_observed_the_line_never_falls_or_begins_below_zero(
+        seen in vec((1_u64..1 << 53, 1_u64..1 << 53, 1_u32..=1 << 16), 1..=WINDOW),
+        share in 0.0_f32..=1.0,
+    ) {
+        let seen: Vec<_> = seen
+            .into_iter()
+            .map(|(size, time, workers)| Point {
+                size: size as f64 / f64::from(workers),
+                time: time as f64,
+            })
+            .collect();
+        let line = robust_line(&seen, share).expect("there are points");
+        prop_assert!(line.fixed.is_finite() && line.fixed >= 0.0, "{line:?}");
+        prop_assert!(line.slope.is_finite() && line.slope >= 0.0, "{line:?}");
+        prop_assert!(line.fixed + line.slope > 0.0, "{line:?}");
     }
+
+    #[test]
+    fn units_do_not_matter(noise in vec(0.9_f64..1.1, WINDOW), time in 1e-3_f64..1e9, size in 1e-3_f64..1e3) {
+        let seen = noisy(&noise);
+        let scaled: Vec<_> = seen
+            .iter()
+            .map(|point| Point { size: point.size * size, time: point.time * time })
+            .collect();
+        let (line, other) = (fit(&seen), fit(&scaled));
+        for at_size in SIZES {
+            let ratio = at(other, at_size * size) / at(line, at_size) / time;
+            // Rounding may prefer another candidate of the same loss.
+            prop_assert!((ratio - 1.0).abs() < 0.02, "{ratio}");
+        }
+    }
+}
+
+fn noisy(noise: &[f64]) -> Vec<Point> {
+    let sizes: Vec<_> = SIZES.iter().cycle().take(noise.len()).copied().collect();
+    points(&sizes, |index, size| truth(size) * noise[index])
+}
+
+/// Mean of |ln(predicted / true)| over the sizes; a prediction below zero counts
+/// as a hundredth.
+fn error(line: Line) -> f64 {
+    let off = |size: f64| (at(line, size) / truth(size)).max(0.01).ln().abs();
+    SIZES
+        .iter()
+        .map(|&size| off(size))
+        .fold(0.0, |sum, off| sum + off)
+        / SIZES.len() as f64
+}
+
+#[test]
+fn predictions_are_closer_than_those_of_theil_and_sen() {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for round in 0..400 {
+        let noise: Vec<f64> = (0..12)
+            .map(|index| {
+                let stray = if index == round % 12 { 100.0 } else { 1.0 };
+                stray * (1.0 + 0.1 * (random.random::<f64>() - 0.5))
+            })
+            .collect();
+        let seen = noisy(&noise);
+        ours.push(error(fit(&seen)));
+        let sizes: Vec<_> = seen.iter().map(|point| point.size).collect();
+        let times: Vec<_> = seen.iter().map(|point| point.time).collect();
+        let line = theil_sen(&sizes, &times, 0.95).expect("twelve points");
+        theirs.push(error(Line {
+            fixed: line.intercept,
+            slope: line.slope,
+        }));
+    }
+    let (ours, theirs) = (median(&ours).expect("400"), median(&theirs).expect("400"));
+    println!("median error: {ours:.4}, Theil-Sen {theirs:.4}");
+    assert!(ours < 0.02 && ours < theirs, "{ours} {theirs}");
 }

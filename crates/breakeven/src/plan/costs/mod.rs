@@ -14,6 +14,8 @@
 //! | `record` | the same as plain data |
 
 mod cost;
+#[cfg(test)]
+mod costs_tests;
 mod counter;
 mod group;
 mod line;
@@ -104,7 +106,7 @@ pub(crate) struct CostFile {
 }
 
 /// What tells machines apart without their names: costs of one are void on another.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct MachineId {
     /// Model of its processor; none where it does not tell.
     pub(crate) cpu: Option<String>,
@@ -132,6 +134,15 @@ impl Costs {
         Self {
             model: RwLock::new(Model::of(writer)),
             file: Some(file),
+        }
+    }
+
+    /// One in memory only that signs with that number.
+    #[cfg(test)]
+    fn kept_nowhere(writer: u32) -> Self {
+        Self {
+            model: RwLock::new(Model::of(writer)),
+            file: None,
         }
     }
 
@@ -214,6 +225,12 @@ impl Costs {
         let mut names: Vec<_> = model.operations().map(str::to_owned).collect();
         names.sort_unstable();
         names
+    }
+
+    /// The sizes of task of which something is known of an operation: the least
+    /// memory per task of each, bytes, in their order.
+    pub fn sizes(&self, operation: &str) -> Vec<usize> {
+        self.read().sizes(operation)
     }
 
     /// True where there is something that was not saved yet.

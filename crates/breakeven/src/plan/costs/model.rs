@@ -38,6 +38,12 @@ pub(super) fn size_class(memory_per_task: usize) -> u8 {
     (usize::BITS - memory_per_task.leading_zeros()) as u8
 }
 
+/// The least memory per task of so many bits.
+fn least_of_class(size_class: u8) -> usize {
+    let shift = u32::from(size_class).saturating_sub(1);
+    if size_class == 0 { 0 } else { 1_usize.checked_shl(shift).unwrap_or(usize::MAX) }
+}
+
 /// The part of a name that counts.
 pub(super) fn clipped(name: &str) -> &str {
     &name[..name.floor_char_boundary(MOST_NAME)]
@@ -66,6 +72,15 @@ impl Model {
             .map_or_else(OperationCosts::default, |group| {
                 group.costs(gpu.map(clipped), workers.max(1) as f64)
             })
+    }
+
+    /// The least memory per task of each size that is known of an operation.
+    pub(super) fn sizes(&self, operation: &str) -> Vec<usize> {
+        let groups = self.operations.get(clipped(operation));
+        let classes = groups.into_iter().flatten().map(|group| group.size_class);
+        let mut sizes: Vec<usize> = classes.map(least_of_class).collect();
+        sizes.sort_unstable();
+        sizes
     }
 
     pub(super) fn observe(

@@ -24,12 +24,12 @@ pub(crate) struct OperationRecord {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct GpuRecord {
     pub(crate) device: String,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) driver: Option<String>,
     /// Time spent running the operation since this GPU last had a part, ns.
     #[serde(default)]
     pub(crate) since_ns: u64,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) fits: Option<FitRecord>,
     /// On the GPU alone.
     #[serde(default)]

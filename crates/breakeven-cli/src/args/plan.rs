@@ -1,0 +1,95 @@
+//! `breakeven plan`.
+
+use std::path::PathBuf;
+
+use breakeven_profile::unit;
+use clap::{Args, ValueEnum};
+
+#[derive(Debug, Args)]
+pub(crate) struct PlanArgs {
+    /// Tasks in the batch
+    #[arg(long, value_name = "N", value_parser = tasks, allow_negative_numbers = true)]
+    pub(crate) tasks: usize,
+
+    /// Data of one task, as in 10KiB; with what goes with it a task takes (SIZE +
+    /// 4 KiB) × (1 + complexity / 100) of memory [default: 10 KiB in all]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub(crate) task_bytes: Option<usize>,
+
+    /// How much there is to compute per byte, 0 or more
+    #[arg(
+        long,
+        value_name = "C",
+        default_value = "100",
+        allow_negative_numbers = true
+    )]
+    pub(crate) complexity: f64,
+
+    /// The part of the work that can be done at once, 0 (sequential) to 1
+    #[arg(
+        long,
+        value_name = "P",
+        default_value = "1",
+        allow_negative_numbers = true
+    )]
+    pub(crate) parallel: f64,
+
+    /// Decide by what was measured of this operation on this machine
+    #[arg(long, value_name = "NAME")]
+    pub(crate) operation: Option<String>,
+
+    /// Time of one task on one core, as in 800us: the machine's rates give the rest
+    #[arg(long, value_name = "T", value_parser = time)]
+    pub(crate) task_time: Option<f64>,
+
+    /// Decide for the machine that this file describes
+    #[arg(long, value_name = "FILE.toml")]
+    pub(crate) hardware: Option<PathBuf>,
+
+    /// This machine and the described one side by side: would a GPU help?
+    #[arg(long, requires = "hardware")]
+    pub(crate) compare: bool,
+
+    /// Thresholds of the rule
+    #[arg(long, value_name = "FILE.toml")]
+    pub(crate) heuristics: Option<PathBuf>,
+
+    /// Forget what was measured of the operation
+    #[arg(long, requires = "operation")]
+    pub(crate) forget: bool,
+
+    /// What to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: PlanFormat,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlanFormat {
+    /// For people, 100 columns
+    #[default]
+    Table,
+    /// For programs
+    Json,
+}
+
+fn tasks(text: &str) -> Result<usize, String> {
+    use std::num::IntErrorKind::PosOverflow;
+    text.parse()
+        .map_err(|error: std::num::ParseIntError| match error.kind() {
+            PosOverflow => "that is more than can be counted".to_owned(),
+            _ => "give a whole number, 0 or more".to_owned(),
+        })
+}
+
+fn bytes(text: &str) -> Result<usize, String> {
+    let bytes = unit::parse_bytes(text).map_err(|error| error.to_string())?;
+    usize::try_from(bytes).map_err(|_| "that is more memory than can be counted".to_owned())
+}
+
+fn time(text: &str) -> Result<f64, String> {
+    match unit::parse_time(text) {
+        Ok(ns) if ns > 0.0 => Ok(ns),
+        Ok(_) => Err("give a time above 0".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}

@@ -1,0 +1,152 @@
+//! A decision about a batch, for people and for programs.
+
+use std::io::Write;
+
+use anyhow::Result;
+use breakeven::WorkloadProfile;
+use breakeven::plan::{Basis, Candidate, Decision, ExecutionStrategy, Machine};
+use breakeven_profile::unit;
+
+use crate::args::PlanFormat;
+
+mod compare;
+mod json;
+mod table;
+
+/// Where a batch runs on a machine.
+pub(crate) struct Plan {
+    /// What the machine is called: `this machine`, or a file's name.
+    pub(crate) name: String,
+    pub(crate) machine: Machine,
+    pub(crate) workload: WorkloadProfile,
+    /// What was decided.
+    pub(crate) decision: Decision,
+    /// What would have been, where the operator decided.
+    pub(crate) otherwise: Option<Decision>,
+    /// What was not known, and where to look.
+    pub(crate) notes: Vec<String>,
+}
+
+/// The same batch here and on a machine that was described.
+pub(crate) struct Comparison {
+    pub(crate) here: Plan,
+    pub(crate) described: Plan,
+}
+
+impl Plan {
+    /// What is decided where nobody gives orders.
+    fn free(&self) -> &Decision {
+        self.otherwise.as_ref().unwrap_or(&self.decision)
+    }
+
+    /// Tasks for the GPU and for the CPU. Without a GPU all are the CPU's,
+    /// whatever was ordered.
+    fn tasks(&self) -> (usize, usize) {
+        let tasks = self.workload.task_count;
+        match self.machine.gpu() {
+            Some(_) => self.decision.strategy.shares(tasks),
+            None => (0, tasks),
+        }
+    }
+
+    /// Why, in sentences.
+    fn reasoning(&self) -> Vec<String> {
+        let mut reasons = self.decision.reasons();
+        if self.machine.gpu().is_none() && self.decision.strategy != ExecutionStrategy::CpuOnly {
+            reasons.push("there is no GPU: every task falls back to the CPU".to_owned());
+        }
+        if let Some(otherwise) = &self.otherwise {
+            reasons.push(format!("otherwise it would be {}", otherwise.strategy));
+            reasons.extend(otherwise.reasons());
+        }
+        reasons
+    }
+
+    /// The ways that were looked at and of whose time something is known.
+    fn candidates(&self) -> impl Iterator<Item = (&Candidate, f64)> {
+        let candidates = self.decision.candidates.iter();
+        candidates.filter_map(|candidate| Some((candidate, candidate.predicted_ns?)))
+    }
+
+    /// What decided: a stage, the model, or the operator.
+    fn decided_by(&self) -> String {
+        match self.decision.basis {
+            Basis::Rule(stage) => stage.to_string(),
+            Basis::Model => "costs".to_owned(),
+            Basis::Exploration => "costs, exploring".to_owned(),
+            Basis::Asked => "asked for".to_owned(),
+            Basis::Operator => "BREAKEVEN_STRATEGY".to_owned(),
+        }
+    }
+}
+
+impl Comparison {
+    /// Would a GPU help? One sentence.
+    fn answer(&self) -> String {
+        let (here, there) = (self.here.free(), self.described.free());
+        let uses_gpu = |decision: &Decision| decision.strategy != ExecutionStrategy::CpuOnly;
+        let also = match uses_gpu(here) {
+            true => " There is a GPU at work here already.",
+            false => "",
+        };
+        let why = match there.basis {
+            Basis::Rule(stage) => format!(" ({stage})"),
+            _ => String::new(),
+        };
+        if self.described.machine.gpu().is_none() {
+            return format!(
+                "Would a GPU help? {} has none: it cannot tell.",
+                self.described.name
+            );
+        }
+        if !uses_gpu(there) {
+            return format!(
+                "Would a GPU help? No: on {} the work stays on the CPU{why}.{also}",
+                self.described.name
+            );
+        }
+        match (here.predicted_ns(), there.predicted_ns()) {
+            (Some(here_ns), Some(there_ns)) if there_ns > 0.0 && here_ns > 0.0 => {
+                let [cpu, ..] = &there.candidates;
+                let alone = cpu.predicted_ns.map_or_else(String::new, |ns| {
+                    format!(" (its cores alone: {})", unit::time(ns))
+                });
+                let (yes, times, fast) = match here_ns > there_ns {
+                    true => ("Yes", here_ns / there_ns, "fast"),
+                    false => ("No", there_ns / here_ns, "slow"),
+                };
+                let times = unit::count(times);
+                format!(
+                    "Would a GPU help? {yes}: {} on {}{alone} in place of {} here, {times} times as {fast}.{also}",
+                    unit::time(there_ns),
+                    self.described.name,
+                    unit::time(here_ns)
+                )
+            }
+            _ => format!(
+                "Would a GPU help? Yes, by the rule{why}: {} on {}. --task-time tells how much.{also}",
+                there.strategy, self.described.name
+            ),
+        }
+    }
+}
+
+pub(crate) fn write_plan(plan: &Plan, format: PlanFormat, out: &mut dyn Write) -> Result<()> {
+    match format {
+        PlanFormat::Table => table::write(plan, out)?,
+        PlanFormat::Json => json::write(plan, out)?,
+    }
+    Ok(out.flush()?)
+}
+
+pub(crate) fn write_comparison(
+    comparison: &Comparison,
+    format: PlanFormat,
+    out: &mut dyn Write,
+) -> Result<()> {
+    match format {
+        PlanFormat::Table => compare::write(comparison, out)?,
+        PlanFormat::Json => json::write_comparison(comparison, out)?,
+    }
+    Ok(out.flush()?)
+}

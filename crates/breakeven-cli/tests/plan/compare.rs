@@ -1,0 +1,83 @@
+//! This machine and a described one side by side.
+
+use insta::assert_snapshot;
+
+use super::{V100, plan_for, planned};
+
+/// The answer, which is the last line.
+#[track_caller]
+fn answer(machine: &str, args: &str) -> String {
+    let table = planned(machine, &format!("{args} --compare")).stdout;
+    let last = table.lines().last().unwrap();
+    assert!(last.starts_with("Would a GPU help? "), "{table}");
+    last.to_owned()
+}
+
+#[test]
+fn both_machines_are_there() {
+    let both = planned(V100, "--tasks 1000 --task-time 1ms --compare --format json").json();
+    assert_eq!(both["here"]["machine"]["name"], "this machine");
+    assert_eq!(both["described"]["machine"]["name"], "m.toml");
+    assert_eq!(both["described"]["strategy"], "hybrid:56/44");
+    for side in ["here", "described"] {
+        assert!(both[side]["reasoning"].is_array(), "{both:#}");
+        assert!(
+            both[side]["candidates"][0]["predicted_ns"].is_number(),
+            "{both:#}"
+        );
+    }
+    let table = planned(V100, "--tasks 1000 --task-time 1ms --compare").stdout;
+    let strategies = table
+        .lines()
+        .find(|line| line.starts_with("strategy"))
+        .unwrap();
+    assert!(strategies.ends_with("hybrid:56/44"), "{table}");
+    assert_eq!(both["answer"], table.lines().last().unwrap());
+}
+
+/// No machine that runs this test is a thousand times as fast as one core, nor
+/// has it a core that is.
+#[test]
+fn with_times_it_says_how_much() {
+    let fast = V100
+        .replace("cores = 16", "cores = 1000000")
+        .replace("20.0", "1e6");
+    let yes = answer(
+        &fast,
+        "--tasks 1000 --task-bytes 1 --complexity 1 --task-time 1s",
+    );
+    assert!(yes.starts_with("Would a GPU help? Yes: "), "{yes}");
+    assert!(yes.contains("times as fast"), "{yes}");
+    let slow = "cores = 1\n[[gpu]]\nspeedup = 0.5";
+    let no = answer(slow, "--tasks 100000 --parallel 0.9 --task-time 1s");
+    assert!(no.starts_with("Would a GPU help? "), "{no}");
+}
+
+#[test]
+fn without_times_the_rule_answers() {
+    let yes = answer(V100, "--tasks 1000");
+    assert!(
+        yes.starts_with("Would a GPU help? Yes, by the rule (stage 6): gpu-only on m.toml."),
+        "{yes}"
+    );
+    assert_snapshot!(answer(V100, "--tasks 5"), @"");
+    assert_snapshot!(answer("cores = 64", "--tasks 1000"), @"");
+}
+
+#[test]
+fn the_operators_order_does_not_hide_the_answer() {
+    let (_directory, plan) = plan_for(V100, "--tasks 1000 --compare --format json");
+    let both = plan
+        .env("BREAKEVEN_STRATEGY", "cpu-only")
+        .run()
+        .quietly(0)
+        .json();
+    assert_eq!(both["here"]["strategy"], "cpu-only");
+    assert_eq!(both["described"]["strategy"], "cpu-only");
+    assert_eq!(both["described"]["otherwise"], "gpu-only");
+    let answer = both["answer"].as_str().unwrap();
+    assert!(
+        answer.starts_with("Would a GPU help? Yes, by the rule (stage 6)"),
+        "{answer}"
+    );
+}

@@ -1,0 +1,160 @@
+//! What a caller may ask of one execution beside its strategy: when to stop,
+//! what a fallback may cost, how far the GPU is believed.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::error::Error;
+
+/// Stops an execution from another thread; looked at before each span.
+#[derive(Debug, Clone, Default)]
+pub struct CancelToken(Arc<AtomicBool>);
+
+impl CancelToken {
+    /// One that nobody has used yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Stops all executions that have this token or a clone of it.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// True once somebody has.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What happens to tasks that the GPU failed at.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum FallbackPolicy {
+    /// The CPU does them.
+    #[default]
+    Allow,
+    /// The execution fails with the device's error.
+    Deny,
+    /// The CPU does them as long as they are at most this part of the
+    /// execution's tasks, 0 to 1; then it fails with the device's error.
+    Budget(f64),
+}
+
+impl FallbackPolicy {
+    /// Fails for a budget that is no part.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        match self {
+            Self::Budget(part) if !(0.0..=1.0).contains(part) => Err(Error::invalid(format!(
+                "a fallback budget of {part}: give the part of the tasks that may fall back, 0 to 1"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// True where `fallen` of `tasks` tasks may be the CPU's.
+    pub(super) fn allows(&self, fallen: usize, tasks: usize) -> bool {
+        match *self {
+            Self::Allow => true,
+            Self::Deny => false,
+            Self::Budget(part) => fallen as f64 <= part * tasks as f64,
+        }
+    }
+}
+
+/// How a GPU's outputs are held against the CPU's.
+pub trait Verify<T>: Sync {
+    /// Part of a launch's tasks that is looked at, 0 to 1.
+    fn part(&self) -> f64;
+
+    /// Time that looking may take, as a part of the execution's so far.
+    fn cost_cap(&self) -> f64;
+
+    /// True where the GPU's output is as good as the CPU's.
+    fn agree(&self, gpu: &T, cpu: &T) -> bool;
+}
+
+/// The GPU is believed.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unchecked;
+
+impl<T> Verify<T> for Unchecked {
+    fn part(&self) -> f64 {
+        0.0
+    }
+
+    fn cost_cap(&self) -> f64 {
+        0.0
+    }
+
+    fn agree(&self, _: &T, _: &T) -> bool {
+        true
+    }
+}
+
+/// Holds a sample of a GPU's outputs, or all, against the CPU's function.
+///
+/// The function runs on the thread that drives the GPU, one task after the
+/// other. A launch with an output that does not agree has failed as a whole:
+/// the CPU does it again.
+#[derive(Clone)]
+pub struct CrossCheck<A> {
+    part: f64,
+    cost_cap: f64,
+    agree: A,
+}
+
+impl<A> fmt::Debug for CrossCheck<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CrossCheck")
+            .field("part", &self.part)
+            .field("cost_cap", &self.cost_cap)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<A> CrossCheck<A> {
+    /// Every output, whatever it takes. `agree(gpu, cpu)` has the tolerance.
+    pub fn all(agree: A) -> Self {
+        Self {
+            part: 1.0,
+            cost_cap: f64::INFINITY,
+            agree,
+        }
+    }
+
+    /// That part of each launch's outputs (0 to 1, at least one), drawn evenly,
+    /// for at most 5 % of the execution's time.
+    pub fn sample(part: f64, agree: A) -> Self {
+        Self {
+            part: if part.is_nan() {
+                1.0
+            } else {
+                part.clamp(0.0, 1.0)
+            },
+            cost_cap: 0.05,
+            agree,
+        }
+    }
+
+    /// Another cap of the time, as a part of the execution's.
+    #[must_use]
+    pub fn with_cost_cap(mut self, part: f64) -> Self {
+        self.cost_cap = part;
+        self
+    }
+}
+
+impl<T, A: Fn(&T, &T) -> bool + Sync> Verify<T> for CrossCheck<A> {
+    fn part(&self) -> f64 {
+        self.part
+    }
+
+    fn cost_cap(&self) -> f64 {
+        self.cost_cap
+    }
+
+    fn agree(&self, gpu: &T, cpu: &T) -> bool {
+        (self.agree)(gpu, cpu)
+    }
+}

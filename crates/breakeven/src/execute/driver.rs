@@ -1,0 +1,446 @@
+//! The thread that drives the GPU: launches, waits, checks, and reacts to what
+//! goes wrong.
+//!
+//! | error | reaction |
+//! |---|---|
+//! | out of memory, never fits | half the span, down to one task, which the CPU does; the size that worked is remembered |
+//! | launch, other | the CPU does the span; after three in a row nothing more goes to the device |
+//! | compile, unsupported | the CPU does the rest; the operation does not try this device for a while |
+//! | lost, timeout, panic, wrong result, unavailable | the CPU does the rest; nobody tries this device for a while |
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use super::control::{FallbackPolicy, Verify};
+use super::engine::{Ending, Engine, Keep, message};
+use super::executor::GpuExecutor;
+use super::schedule::GpuTurn;
+use super::spans::Span;
+use crate::error::{DeviceError, DeviceErrorKind};
+
+/// Failures in a row after which a device gets nothing more.
+const MOST_FAILURES: u32 = 3;
+
+/// Shortest and longest time between two looks at a launch.
+const SHORTEST_WAIT: Duration = Duration::from_micros(20);
+const LONGEST_WAIT: Duration = Duration::from_millis(2);
+
+/// For how long a launch is looked at without sleeping.
+const SPIN: Duration = Duration::from_micros(30);
+
+/// What is to be done about a device after an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reaction {
+    /// A smaller span may fit.
+    Halve,
+    /// The span goes to the CPU, the device goes on.
+    Next,
+    /// The operation leaves the device alone.
+    LeaveOperation,
+    /// Everybody leaves the device alone.
+    Quarantine,
+}
+
+pub(super) fn reaction(kind: DeviceErrorKind) -> Reaction {
+    match kind {
+        DeviceErrorKind::OutOfMemory | DeviceErrorKind::NeverFits => Reaction::Halve,
+        DeviceErrorKind::Launch | DeviceErrorKind::Other => Reaction::Next,
+        DeviceErrorKind::Compile | DeviceErrorKind::Unsupported => Reaction::LeaveOperation,
+        DeviceErrorKind::Unavailable { .. }
+        | DeviceErrorKind::DeviceLost
+        | DeviceErrorKind::Timeout
+        | DeviceErrorKind::Panic
+        | DeviceErrorKind::WrongResult => Reaction::Quarantine,
+    }
+}
+
+/// What the driver needs beside the engine.
+pub(super) struct Driver<'d, G, V> {
+    pub(super) gpu: &'d G,
+    pub(super) verify: &'d V,
+    pub(super) policy: FallbackPolicy,
+    pub(super) timeout: Option<Duration>,
+    pub(super) depth: usize,
+    /// Tells others of a device that failed or works again.
+    pub(super) verdict: &'d (dyn Fn(Verdict<'_>) + Sync),
+}
+
+/// What an execution found out about its device.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Verdict<'e> {
+    /// It did a launch.
+    Works,
+    /// The operation is to leave it alone.
+    LeaveOperation(&'e DeviceError),
+    /// Everybody is.
+    Quarantine(&'e DeviceError),
+}
+
+/// A launch that has not ended.
+struct Flight<X> {
+    span: Span,
+    state: X,
+    submitted: Instant,
+}
+
+/// One batch's driver at work.
+struct Drive<'r, 'b, I, T, E, F, K: Keep<T, E>, G: GpuExecutor<I, T>, V> {
+    engine: &'r Engine<'b, I, T, E, F, K>,
+    driver: &'r Driver<'r, G, V>,
+    wake: &'r dyn Fn(),
+    flights: VecDeque<Flight<G::InFlight>>,
+    /// Halves of spans that did not fit.
+    retry: Vec<Span>,
+    failures_in_a_row: u32,
+    works: bool,
+    has_ended: bool,
+    /// When the last launch ended: the next one's time begins then at the earliest.
+    last_end: Option<Instant>,
+    check_time: Duration,
+    draws: u64,
+}
+
+impl<G, V> Driver<'_, G, V> {
+    /// Drives the GPU until nothing is left for it.
+    pub(super) fn run<I, T, E, F, K>(&self, engine: &Engine<'_, I, T, E, F, K>, wake: &dyn Fn())
+    where
+        I: Sync,
+        E: Send,
+        F: Fn(&I) -> Result<T, E> + Sync,
+        K: Keep<T, E>,
+        G: GpuExecutor<I, T>,
+        V: Verify<T>,
+    {
+        let _ = engine.driver.set(std::thread::current());
+        Drive {
+            engine,
+            driver: self,
+            wake,
+            flights: VecDeque::with_capacity(self.depth),
+            retry: Vec::new(),
+            failures_in_a_row: 0,
+            works: false,
+            has_ended: false,
+            last_end: None,
+            check_time: Duration::ZERO,
+            draws: 0x9E37_79B9_7F4A_7C15,
+        }
+        .run();
+    }
+}
+
+impl<I, T, E, F, K, G, V> Drive<'_, '_, I, T, E, F, K, G, V>
+where
+    I: Sync,
+    E: Send,
+    F: Fn(&I) -> Result<T, E> + Sync,
+    K: Keep<T, E>,
+    G: GpuExecutor<I, T>,
+    V: Verify<T>,
+{
+    fn run(&mut self) {
+        loop {
+            if self.engine.should_stop() {
+                self.give_all_back();
+                return;
+            }
+            let wait = self.top_up();
+            if !self.flights.is_empty() {
+                self.look();
+            } else if let Some(until) = wait {
+                let ns = (until - self.engine.now()).clamp(1_000.0, 1e9);
+                std::thread::park_timeout(Duration::from_secs_f64(ns / 1e9));
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Launches until enough is in flight; until when there is nothing to do.
+    fn top_up(&mut self) -> Option<f64> {
+        while !self.has_ended && self.flights.len() < self.driver.depth {
+            if let Some(span) = self.retry.pop() {
+                self.submit(span);
+                continue;
+            }
+            let now = self.engine.now();
+            match self.engine.schedule.take_gpu(now, self.flights.len()) {
+                GpuTurn::Run(span) => self.submit(span),
+                GpuTurn::Wait(until) => return Some(until),
+                GpuTurn::Done => return None,
+            }
+        }
+        None
+    }
+
+    fn submit(&mut self, span: Span) {
+        let submitted = Instant::now();
+        let tasks = &self.engine.tasks[span.range()];
+        let gpu = self.driver.gpu;
+        match caught(|| gpu.submit(tasks)) {
+            Ok(state) => {
+                let now = self.engine.now();
+                self.engine.schedule.gpu_launched(span.len(), now);
+                self.flights.push_back(Flight {
+                    span,
+                    state,
+                    submitted,
+                });
+            }
+            Err(error) => self.failed(span, &error),
+        }
+    }
+
+    /// Looks at the oldest launch, and waits a little where it is not done.
+    fn look(&mut self) {
+        let Some(flight) = self.flights.front_mut() else {
+            return;
+        };
+        let gpu = self.driver.gpu;
+        let polled = caught(|| Ok(gpu.poll(&mut flight.state)));
+        let outcome = match polled {
+            Ok(Poll::Ready(outcome)) => outcome,
+            Err(error) => Err(error),
+            Ok(Poll::Pending) => {
+                let since = self
+                    .last_end
+                    .map_or(flight.submitted, |end| end.max(flight.submitted));
+                let waited = since.elapsed();
+                match self.driver.timeout {
+                    Some(timeout) if waited >= timeout => Err(DeviceError::new(
+                        DeviceErrorKind::Timeout,
+                        format!(
+                            "a launch of {} tasks was not done after {timeout:?}",
+                            flight.span.len()
+                        ),
+                    )),
+                    timeout => {
+                        let left = timeout.map_or(LONGEST_WAIT, |timeout| timeout - waited);
+                        if waited < SPIN {
+                            std::hint::spin_loop();
+                            return;
+                        }
+                        // A look now and then costs a small part of the wait.
+                        let wait = (waited / 16).clamp(SHORTEST_WAIT, LONGEST_WAIT).min(left);
+                        match caught(|| {
+                            gpu.wait(&mut flight.state, wait);
+                            Ok(())
+                        }) {
+                            Ok(()) => return,
+                            Err(error) => Err(error),
+                        }
+                    }
+                }
+            }
+        };
+        let Some(flight) = self.flights.pop_front() else {
+            return;
+        };
+        let end = Instant::now();
+        let began = self
+            .last_end
+            .map_or(flight.submitted, |last| last.max(flight.submitted));
+        self.last_end = Some(end);
+        let took = end.duration_since(began);
+        let span = flight.span;
+        // Giving a launch up may go through the same driver that failed.
+        let _ = caught(|| {
+            drop(flight.state);
+            Ok(())
+        });
+        match outcome.and_then(|outputs| self.checked(&span, outputs)) {
+            Ok(outputs) => self.succeeded(span, outputs, took),
+            Err(error) => self.failed(span, &error),
+        }
+    }
+
+    fn succeeded(&mut self, span: Span, outputs: Vec<T>, took: Duration) {
+        let engine = self.engine;
+        let tasks = span.len();
+        let mut writer = engine.slots.writer(span);
+        for output in outputs {
+            // A result that is there is kept, whatever `keep` does with errors.
+            if let Ok(kept) = K::keep(Ok(output)) {
+                writer.push(kept);
+            }
+        }
+        writer.finish();
+        self.failures_in_a_row = 0;
+        if !self.works {
+            self.works = true;
+            (self.driver.verdict)(Verdict::Works);
+        }
+        let mut tally = engine.tally.driver();
+        tally.did(tasks, took);
+        if tally.fallback.fits.is_some_and(|fits| tasks > fits) {
+            tally.fallback.fits = Some(tasks);
+        }
+        drop(tally);
+        engine.tally.record.gpu(tasks, took);
+        engine.tell_progress(tasks);
+        let (ns, in_flight) = (took.as_nanos() as f64, self.flights.len());
+        if engine.schedule.gpu_did(tasks, ns, engine.now(), in_flight) {
+            (self.wake)();
+        }
+    }
+
+    /// Holds outputs against the CPU's function, as far as was asked for.
+    fn checked(&mut self, span: &Span, outputs: Vec<T>) -> Result<Vec<T>, DeviceError> {
+        let wrong = |message: String| DeviceError::new(DeviceErrorKind::WrongResult, message);
+        let range = span.range();
+        if outputs.len() != range.len() {
+            return Err(wrong(format!(
+                "{} outputs of {} tasks",
+                outputs.len(),
+                range.len()
+            )));
+        }
+        let part = self.driver.verify.part();
+        if part <= 0.0 {
+            return Ok(outputs);
+        }
+        let begun = Instant::now();
+        let cap = self.engine.elapsed().as_secs_f64() * self.driver.verify.cost_cap();
+        let mut looked_at = 0;
+        for (place, output) in outputs.iter().enumerate() {
+            let spent = (self.check_time + begun.elapsed()).as_secs_f64();
+            if looked_at > 0 && spent > cap {
+                break;
+            }
+            if !self.draws_one(part) && !(looked_at == 0 && place + 1 == outputs.len()) {
+                continue;
+            }
+            looked_at += 1;
+            let index = range.start + place;
+            let task = &self.engine.tasks[index];
+            let function = self.engine.function;
+            let Ok(Ok(expected)) = catch_unwind(AssertUnwindSafe(|| function(task))) else {
+                return Err(wrong(format!(
+                    "an output of task {index}, which fails on the CPU"
+                )));
+            };
+            let agree = caught(|| Ok(self.driver.verify.agree(output, &expected)));
+            if !agree.unwrap_or(false) {
+                return Err(wrong(format!(
+                    "the output of task {index} is not the CPU's"
+                )));
+            }
+        }
+        self.check_time += begun.elapsed();
+        self.engine.tally.driver().checked += looked_at;
+        Ok(outputs)
+    }
+
+    /// True with that probability (Marsaglia's xorshift, 2003).
+    fn draws_one(&mut self, part: f64) -> bool {
+        if part >= 1.0 {
+            return true;
+        }
+        self.draws ^= self.draws << 13;
+        self.draws ^= self.draws >> 7;
+        self.draws ^= self.draws << 17;
+        (self.draws >> 11) as f64 / (1_u64 << 53) as f64 <= part
+    }
+
+    fn failed(&mut self, span: Span, error: &DeviceError) {
+        let engine = self.engine;
+        engine.device_failed();
+        engine.tally.driver().failed(error);
+        engine.schedule.gpu_failed(engine.now(), self.flights.len());
+        match reaction(error.kind) {
+            Reaction::Halve if span.len() > 1 => {
+                let half = span.len().div_ceil(2);
+                engine.schedule.limit(half);
+                engine.tally.driver().fallback.fits.get_or_insert(0);
+                let (first, rest) = span.split(half);
+                self.retry.extend(rest);
+                self.retry.push(first);
+            }
+            Reaction::Halve | Reaction::Next => {
+                self.failures_in_a_row += 1;
+                self.fall_back(span, error);
+                if self.failures_in_a_row >= MOST_FAILURES {
+                    (self.driver.verdict)(Verdict::Quarantine(error));
+                    self.leave(error);
+                }
+            }
+            Reaction::LeaveOperation => {
+                (self.driver.verdict)(Verdict::LeaveOperation(error));
+                self.fall_back(span, error);
+                self.leave(error);
+            }
+            Reaction::Quarantine => {
+                (self.driver.verdict)(Verdict::Quarantine(error));
+                self.fall_back(span, error);
+                self.leave(error);
+            }
+        }
+    }
+
+    /// Hands a span to the CPU, where the policy lets it.
+    fn fall_back(&mut self, span: Span, error: &DeviceError) {
+        let tasks = span.len();
+        self.engine.schedule.spans().give_back(span);
+        self.count_fallen(tasks, error);
+    }
+
+    /// Counts tasks that are the CPU's now, and sets it to work on them.
+    fn count_fallen(&mut self, tasks: usize, error: &DeviceError) {
+        let engine = self.engine;
+        let mut tally = engine.tally.driver();
+        tally.fallback.tasks += tasks;
+        let fallen = tally.fallback.tasks;
+        drop(tally);
+        if !self.driver.policy.allows(fallen, engine.tasks.len()) {
+            engine.end(Ending::Device(error.clone()));
+            return;
+        }
+        (self.wake)();
+    }
+
+    /// The device gets nothing more: the CPU has what it has not begun.
+    fn leave(&mut self, error: &DeviceError) {
+        self.has_ended = true;
+        let owed = self.engine.schedule.owed_to_gpu();
+        self.engine.schedule.gpu_is_gone();
+        for span in std::mem::take(&mut self.retry) {
+            self.fall_back(span, error);
+        }
+        // A device that is gone does not end what is in flight; another's error
+        // does not stop it.
+        if matches!(reaction(error.kind), Reaction::Quarantine) {
+            for flight in std::mem::take(&mut self.flights) {
+                let span = flight.span;
+                let _ = caught(|| {
+                    drop(flight.state);
+                    Ok(())
+                });
+                self.engine.tally.driver().fallback.failed_spans += 1;
+                self.fall_back(span, error);
+            }
+        }
+        self.count_fallen(owed, error);
+    }
+
+    /// The batch is over: what was in flight goes back undone.
+    fn give_all_back(&mut self) {
+        for flight in std::mem::take(&mut self.flights) {
+            self.engine.schedule.spans().give_back(flight.span);
+            let _ = caught(|| {
+                drop(flight.state);
+                Ok(())
+            });
+        }
+        for span in std::mem::take(&mut self.retry) {
+            self.engine.schedule.spans().give_back(span);
+        }
+    }
+}
+
+/// Runs device code: a panic in it becomes an error.
+fn caught<R>(call: impl FnOnce() -> Result<R, DeviceError>) -> Result<R, DeviceError> {
+    catch_unwind(AssertUnwindSafe(call))
+        .unwrap_or_else(|panic| Err(DeviceError::new(DeviceErrorKind::Panic, message(&*panic))))
+}

@@ -1,0 +1,70 @@
+//! A part of a batch as a value, for workers that split a batch themselves.
+
+use super::spans::Span;
+
+/// What runs the spans of a batch.
+pub(super) trait RunSpan: Sync {
+    /// Runs the tasks of a span, one after the other.
+    fn run(&self, span: Span);
+
+    /// Takes a span back that was not run.
+    fn give_back(&self, span: Span);
+}
+
+/// A part of a batch that has not been run: split it, or run it. The tasks of
+/// one that is dropped are run in the end by whoever executes the batch.
+#[must_use = "a portion is to be run"]
+pub struct Portion<'r> {
+    /// None once it was split or run.
+    span: Option<Span>,
+    batch: &'r dyn RunSpan,
+}
+
+impl<'r> Portion<'r> {
+    pub(super) fn new(span: Span, batch: &'r dyn RunSpan) -> Self {
+        Self {
+            span: Some(span),
+            batch,
+        }
+    }
+
+    /// Tasks in it, never zero.
+    #[expect(clippy::len_without_is_empty, reason = "a portion is never empty")]
+    pub fn len(&self) -> usize {
+        self.span.as_ref().map_or(0, Span::len)
+    }
+
+    /// Its first half and the rest; none where it is a single task.
+    pub fn halve(mut self) -> (Portion<'r>, Option<Portion<'r>>) {
+        let half = self.len() / 2;
+        let span = self.span.take().expect("a portion has its span until now");
+        let (first, rest) = span.split(half.max(1));
+        let batch = self.batch;
+        (
+            Portion::new(first, batch),
+            rest.map(|span| Portion::new(span, batch)),
+        )
+    }
+
+    /// Runs its tasks, one after the other, on this thread.
+    pub fn run(mut self) {
+        if let Some(span) = self.span.take() {
+            self.batch.run(span);
+        }
+    }
+}
+
+impl Drop for Portion<'_> {
+    fn drop(&mut self) {
+        if let Some(span) = self.span.take() {
+            self.batch.give_back(span);
+        }
+    }
+}
+
+impl std::fmt::Debug for Portion<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let tasks = self.span.as_ref().map(Span::range);
+        f.debug_tuple("Portion").field(&tasks).finish()
+    }
+}

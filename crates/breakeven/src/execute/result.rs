@@ -1,0 +1,176 @@
+//! What came of an execution.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::explain::Explanation;
+use crate::error::{DeviceError, Error};
+use crate::plan::{Decision, ExecutionStrategy};
+
+/// All outputs of a batch, and how they came about.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ExecutionResult<T> {
+    /// One per task, in the order of the tasks.
+    pub outputs: Vec<T>,
+    /// What it amounted to: where tasks really ran, with the shares that the
+    /// devices really did.
+    pub strategy_used: ExecutionStrategy,
+    /// From the call to the last output.
+    pub execution_time: Duration,
+    /// True where the CPU did tasks that the GPU was to do and failed at.
+    pub fallback_occurred: bool,
+    /// What the device reported, the first sixteen.
+    pub errors: Vec<DeviceError>,
+    /// What the CPU did.
+    pub cpu: Share,
+    /// What the GPU did.
+    pub gpu: Share,
+    /// What the GPU failed at.
+    pub fallback: Fallback,
+    /// Outputs of the GPU that were held against the CPU's function.
+    pub checked: usize,
+    /// The operation's name.
+    pub operation: String,
+    /// The GPU's name; none where there is none.
+    pub device: Option<String>,
+    /// What was decided before, and why.
+    pub decision: Decision,
+}
+
+/// What one side did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Share {
+    /// Tasks whose outputs are its.
+    pub tasks: usize,
+    /// Spans: pieces of work of a CPU worker, launches of a GPU.
+    pub spans: usize,
+    /// Time at work: summed over the workers of a CPU.
+    pub busy: Duration,
+}
+
+/// What the GPU failed at and the CPU did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Fallback {
+    /// Tasks that the CPU did in the GPU's place.
+    pub tasks: usize,
+    /// Launches that failed: for good, or for lack of memory.
+    pub failed_spans: usize,
+    /// From the first error to the CPU's first task in the GPU's place.
+    pub delay: Option<Duration>,
+    /// Tasks that fitted one launch, after memory had not sufficed for more.
+    pub fits: Option<usize>,
+}
+
+impl<T> ExecutionResult<T> {
+    /// The whole story as text: what ran where, why, predicted and actual.
+    pub fn explain(&self) -> Explanation<'_, T> {
+        Explanation::of(self)
+    }
+
+    /// Part of the tasks that fell back, 0 to 1.
+    pub fn fallback_part(&self) -> f64 {
+        self.fallback.tasks as f64 / self.outputs.len().max(1) as f64
+    }
+}
+
+/// Why one task has no output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TaskError<E> {
+    /// Its function returned an error.
+    Failed(E),
+    /// Its function panicked, with this message.
+    Panicked(String),
+    /// It was not run any more.
+    NotRun(Stop),
+}
+
+/// Why an execution ended early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// Its [`CancelToken`](super::CancelToken) was used.
+    Cancelled,
+    /// Its deadline passed.
+    Deadline,
+}
+
+/// Why a batch has no outputs.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum ExecuteError<E> {
+    /// A task failed; of those that did, the first in the batch.
+    Task {
+        /// Its place in the batch.
+        index: usize,
+        /// How it failed.
+        error: TaskError<E>,
+    },
+    /// The device failed, and the policy does not let the CPU take over (any more).
+    Device {
+        /// The error that was one too many.
+        error: DeviceError,
+        /// Tasks that had fallen back, with those of this error.
+        fallen: usize,
+        /// Tasks in the batch.
+        tasks: usize,
+    },
+    /// It was stopped. `execute_each` keeps what was done.
+    Stopped {
+        /// Why.
+        why: Stop,
+        /// Tasks that were done.
+        done: usize,
+        /// Tasks in the batch.
+        tasks: usize,
+    },
+    /// What was asked for cannot be done.
+    Invalid(Error),
+}
+
+impl<E> From<Error> for ExecuteError<E> {
+    fn from(error: Error) -> Self {
+        Self::Invalid(error)
+    }
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Cancelled => "it was cancelled",
+            Self::Deadline => "its deadline passed",
+        })
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for TaskError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(error) => error.fmt(f),
+            Self::Panicked(message) => write!(f, "panicked: {message}"),
+            Self::NotRun(why) => write!(f, "not run: {why}"),
+        }
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for ExecuteError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Task { index, error } => write!(f, "task {index}: {error}"),
+            Self::Device {
+                error,
+                fallen,
+                tasks,
+            } => write!(
+                f,
+                "{error}; the fallback policy does not let the CPU do {fallen} of {tasks} tasks"
+            ),
+            Self::Stopped { why, done, tasks } => {
+                write!(f, "stopped after {done} of {tasks} tasks: {why}")
+            }
+            Self::Invalid(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: fmt::Debug + fmt::Display> std::error::Error for TaskError<E> {}
+impl<E: fmt::Debug + fmt::Display> std::error::Error for ExecuteError<E> {}

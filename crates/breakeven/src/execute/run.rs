@@ -1,0 +1,474 @@
+//! The way of a batch: decide, run, record, learn.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use super::control::Verify;
+use super::driver::{Driver, Verdict};
+use super::engine::{Ending, Engine, Keep, Watch};
+use super::executor::{CpuExecutor, GpuExecutor};
+use super::explain::amounted_to;
+use super::manager::StrategyManager;
+use super::quarantine::{self, Standing};
+use super::record::{ExecutionRecord, SpanRecord};
+use super::result::{ExecuteError, ExecutionResult, Share, Stop};
+use super::schedule::{Mode, Schedule};
+use super::slots::Slots;
+use super::spans::MOST_TASKS;
+use super::tally::{DriverTally, Tally};
+use super::terms::Given;
+use crate::error::{DeviceError, DeviceErrorKind, Error};
+use crate::hardware::Fact;
+use crate::plan::{
+    Basis, Decision, ExecutionStrategy, Observation, OperationCosts, Probe, RanOn, decide_for,
+};
+use crate::workload::WorkloadProfile;
+
+/// What is asked for of a batch.
+pub(super) struct Asked<'m, C, G, V> {
+    pub(super) manager: &'m StrategyManager<C, G>,
+    pub(super) operation: &'m str,
+    pub(super) workload: Option<WorkloadProfile>,
+    pub(super) watch: Watch<'m>,
+    pub(super) verify: V,
+}
+
+/// The device of a batch.
+struct Device {
+    /// Its name in profiles and in the cost model.
+    name: Option<String>,
+    /// What it goes by in quarantine.
+    key: String,
+    launch_ns: Option<f64>,
+    /// Most tasks whose memory it has.
+    fits: usize,
+}
+
+/// How a batch begins.
+struct Start {
+    decision: Decision,
+    costs: OperationCosts,
+    device: Device,
+    /// What kept the device from being used.
+    refused: Option<DeviceError>,
+    on_probation: bool,
+}
+
+/// Runs a batch. `undone` makes the output of a task that was not run, where a
+/// stop does not void the others.
+pub(super) fn run<I, T, E, F, K, C, G, V>(
+    asked: Asked<'_, C, G, V>,
+    tasks: &[I],
+    function: &F,
+    undone: Option<&dyn Fn(Stop) -> K::Kept>,
+) -> Result<ExecutionResult<K::Kept>, ExecuteError<E>>
+where
+    I: Sync,
+    E: Send,
+    F: Fn(&I) -> Result<T, E> + Sync,
+    K: Keep<T, E>,
+    C: CpuExecutor,
+    G: GpuExecutor<I, T>,
+    V: Verify<T>,
+{
+    if tasks.len() > MOST_TASKS {
+        return Err(Error::too_large(format!(
+            "{} tasks in one batch: {MOST_TASKS} is the most; split it",
+            tasks.len()
+        ))
+        .into());
+    }
+    let manager = asked.manager;
+    manager.policy.check()?;
+    let workload = WorkloadProfile {
+        task_count: tasks.len(),
+        ..asked.workload.unwrap_or_else(|| {
+            WorkloadProfile::from_task_size(tasks.len(), std::mem::size_of::<I>(), 100.0)
+        })
+    };
+    let learns = manager.gpu.is_some();
+    let costs = learns.then(|| manager.costs());
+    let started = Instant::now();
+    let start = asked.start::<I, T>(&workload, tasks)?;
+    let given = Given {
+        tasks: tasks.len(),
+        workers: manager.cpu.workers(),
+        decision: &start.decision,
+        costs: &start.costs,
+        launch_ns: start.device.launch_ns,
+        fits: start.device.fits,
+        is_watched: asked.watch.is_set(),
+        on_probation: start.on_probation,
+    };
+    let mut terms = given.terms();
+    if start.refused.is_some() {
+        terms.mode = Mode::Cpu;
+    }
+    let slots = Slots::new(tasks.len()).ok_or_else(|| {
+        Error::too_large(format!(
+            "the outputs of {} tasks, {} bytes each, do not fit memory",
+            tasks.len(),
+            std::mem::size_of::<K::Kept>()
+        ))
+    })?;
+    let mut engine: Engine<'_, I, T, E, F, K> = Engine::new(
+        tasks,
+        function,
+        Schedule::new(terms),
+        slots,
+        asked.watch,
+        started,
+    );
+    engine.tally.record = SpanRecord::of(asked.operation, start.device.name.as_deref());
+    if let Some(error) = &start.refused {
+        refuse(&engine, error, owed(&start.decision, tasks.len()), &asked);
+    }
+    let gpu = manager.gpu.as_deref().filter(|_| terms.mode != Mode::Cpu);
+    match gpu {
+        None if !asked.watch.is_set() => engine.run_straight(&*manager.cpu),
+        None => manager.cpu.run(&|| engine.leaf(), &mut |wake| wake()),
+        Some(gpu) => drive(&engine, &asked, gpu, &start.device, terms.mode),
+    }
+    engine.finish(&*manager.cpu);
+    let stop = undone.and_then(|undone| {
+        let why = engine.take_stop()?;
+        engine.fill_undone(|| undone(why));
+        Some(why)
+    });
+    let took = started.elapsed();
+    let (outcome, tally, done) = engine.into_outcome();
+    let seen = Seen::of(&tally, tasks.len(), took);
+    if let Some(costs) = costs
+        && stop.is_none()
+        && outcome.is_ok()
+    {
+        seen.teach(costs, &asked, &workload, &start, terms.mode);
+    }
+    seen.record(&asked, &start, outcome.is_ok());
+    if start.on_probation && seen.driver.share.spans == 0 && seen.driver.errors.is_empty() {
+        quarantine::trial_ended(&start.device.key);
+    }
+    match outcome {
+        Ok(outputs) => Ok(seen.result(outputs, &asked, start)),
+        Err(ending) => Err(match ending {
+            Ending::Task(index, error) => ExecuteError::Task { index, error },
+            Ending::Stopped(why) => ExecuteError::Stopped {
+                why,
+                done,
+                tasks: tasks.len(),
+            },
+            Ending::Device(error) => ExecuteError::Device {
+                error,
+                fallen: seen.driver.fallback.tasks,
+                tasks: tasks.len(),
+            },
+            Ending::Invalid(error) => ExecuteError::Invalid(error),
+        }),
+    }
+}
+
+/// Notes that the device may not be used, and that the CPU does what was its.
+fn refuse<I, T, E, F, K, C, G, V>(
+    engine: &Engine<'_, I, T, E, F, K>,
+    error: &DeviceError,
+    owed: usize,
+    asked: &Asked<'_, C, G, V>,
+) where
+    I: Sync,
+    E: Send,
+    F: Fn(&I) -> Result<T, E> + Sync,
+    K: Keep<T, E>,
+{
+    engine.device_failed();
+    let mut tally = engine.tally.driver();
+    tally.note(error);
+    tally.fallback.tasks += owed;
+    drop(tally);
+    if owed > 0 && !asked.manager.policy.allows(owed, engine.tasks.len()) {
+        engine.end(Ending::Device(error.clone()));
+    }
+}
+
+/// Tasks that a strategy promises to the GPU.
+fn owed(decision: &Decision, tasks: usize) -> usize {
+    match decision.strategy {
+        ExecutionStrategy::GpuOnly => tasks,
+        ExecutionStrategy::Hybrid { gpu_allocation, .. } => {
+            tasks * usize::from(gpu_allocation) / 100
+        }
+        ExecutionStrategy::Auto | ExecutionStrategy::CpuOnly => 0,
+    }
+}
+
+/// Runs the GPU's driver beside the workers.
+fn drive<I, T, E, F, K, C, G, V>(
+    engine: &Engine<'_, I, T, E, F, K>,
+    asked: &Asked<'_, C, G, V>,
+    gpu: &G,
+    device: &Device,
+    mode: Mode,
+) where
+    I: Sync,
+    E: Send,
+    F: Fn(&I) -> Result<T, E> + Sync,
+    K: Keep<T, E>,
+    C: CpuExecutor,
+    G: GpuExecutor<I, T>,
+    V: Verify<T>,
+{
+    let manager = asked.manager;
+    let verdict = |verdict: Verdict<'_>| {
+        let now = Instant::now();
+        match verdict {
+            Verdict::Works => {
+                quarantine::works(&device.key);
+                quarantine::works(&operation_key(&device.key, asked.operation));
+            }
+            Verdict::LeaveOperation(error) => {
+                let key = operation_key(&device.key, asked.operation);
+                quarantine::failed(&key, manager.back_off, now);
+                log::warn!(
+                    "{} leaves {} alone for a while: {error}",
+                    asked.operation,
+                    device.key
+                );
+            }
+            Verdict::Quarantine(error) => {
+                quarantine::failed(&device.key, manager.back_off, now);
+                log::warn!("{} is left alone for a while: {error}", device.key);
+            }
+        }
+    };
+    let driver = Driver {
+        gpu,
+        verify: &asked.verify,
+        policy: manager.policy,
+        timeout: manager.timeout,
+        depth: gpu.depth().max(1),
+        verdict: &verdict,
+    };
+    let drive = |wake: &dyn Fn()| {
+        if mode != Mode::Gpu {
+            wake();
+        }
+        driver.run(engine, wake);
+    };
+    manager.cpu.run(&|| engine.leaf(), &mut |wake| drive(wake));
+}
+
+fn operation_key(device: &str, operation: &str) -> String {
+    format!("{device}: {operation}")
+}
+
+impl<C: CpuExecutor, G, V> Asked<'_, C, G, V> {
+    /// Decides, and asks whether the device may be used.
+    fn start<I, T>(&self, workload: &WorkloadProfile, tasks: &[I]) -> Result<Start, Error>
+    where
+        G: GpuExecutor<I, T>,
+    {
+        let manager = self.manager;
+        let gpu = manager.gpu.as_deref();
+        let spec = gpu.and_then(GpuExecutor::device);
+        let memory_used = gpu.map_or(Fact::Unknown, |gpu| manager.memory_used(gpu));
+        let mut machine = manager.machine(spec, memory_used);
+        let name = gpu.map(|_| manager.device_name(spec).to_owned());
+        let costs = name
+            .as_deref()
+            .map_or_else(OperationCosts::default, |name| {
+                let workers = manager.cpu.workers();
+                manager.costs().lookup(
+                    self.operation,
+                    workload.memory_per_task,
+                    Some(name),
+                    workers,
+                )
+            });
+        let (strategy, by_operator) = manager.asked()?;
+        let basis = if by_operator {
+            Basis::Operator
+        } else {
+            Basis::Asked
+        };
+        let decide = |machine: &_| {
+            decide_for(
+                strategy,
+                basis,
+                workload,
+                machine,
+                &manager.heuristics,
+                &costs,
+            )
+        };
+        let mut decision = decide(&machine)?;
+        let mut device = Device {
+            key: spec
+                .map_or(std::any::type_name::<G>(), |spec| &spec.name)
+                .to_owned(),
+            name,
+            launch_ns: None,
+            fits: usize::MAX,
+        };
+        let uses_gpu =
+            decision.strategy != ExecutionStrategy::CpuOnly || decision.probe != Probe::None;
+        let (mut refused, mut on_probation) = (None, false);
+        if let Some(gpu) = gpu.filter(|_| uses_gpu && !tasks.is_empty()) {
+            let known = spec.or(manager.described());
+            device.launch_ns = known
+                .and_then(|spec| spec.launch.get())
+                .map(|t| t.as_nanos() as f64);
+            let free = machine.gpu().and_then(|gpu| gpu.free_bytes());
+            let task = match gpu.batch_bytes(tasks) {
+                Some(bytes) => bytes.div_ceil(tasks.len() as u64),
+                None => workload.memory_per_task as u64,
+            };
+            let at_once = free.map(|free| free / gpu.depth().max(1) as u64 / task.max(1));
+            let fits = [at_once, costs.fits].into_iter().flatten().min();
+            device.fits = fits.map_or(usize::MAX, |fits| {
+                usize::try_from(fits).unwrap_or(usize::MAX)
+            });
+            let now = Instant::now();
+            let of_operation = operation_key(&device.key, self.operation);
+            for key in [&device.key, &of_operation] {
+                match quarantine::standing(key, now) {
+                    Standing::Good => {}
+                    Standing::OnProbation => on_probation = true,
+                    Standing::Until(until) => refused = Some(left_alone(key, until, now)),
+                }
+            }
+            if refused.is_some() {
+                if on_probation {
+                    quarantine::trial_ended(&device.key);
+                    on_probation = false;
+                }
+                if strategy == ExecutionStrategy::Auto {
+                    machine.gpus.clear();
+                    decision = decide(&machine)?;
+                }
+            }
+        }
+        Ok(Start {
+            decision,
+            costs,
+            device,
+            refused,
+            on_probation,
+        })
+    }
+}
+
+fn left_alone(key: &str, until: Instant, now: Instant) -> DeviceError {
+    let left = until.saturating_duration_since(now);
+    DeviceError::new(
+        DeviceErrorKind::Unavailable { until: Some(until) },
+        format!("{key} failed lately and is left alone for another {left:.1?}"),
+    )
+}
+
+/// What a batch was seen to take.
+struct Seen {
+    cpu: Share,
+    driver: DriverTally,
+    tasks: usize,
+    took: Duration,
+}
+
+impl Seen {
+    fn of(tally: &Tally, tasks: usize, took: Duration) -> Self {
+        let mut driver = tally.driver().clone();
+        driver.fallback.delay = tally.delay().filter(|_| driver.fallback.tasks > 0);
+        Self {
+            cpu: tally.cpu(),
+            driver,
+            tasks,
+            took,
+        }
+    }
+
+    fn used(&self) -> ExecutionStrategy {
+        amounted_to(self.cpu.tasks, self.driver.share.tasks)
+    }
+
+    /// Tells the cost model.
+    fn teach<C: CpuExecutor, G, V>(
+        &self,
+        costs: &crate::plan::Costs,
+        asked: &Asked<'_, C, G, V>,
+        workload: &WorkloadProfile,
+        start: &Start,
+        mode: Mode,
+    ) {
+        let Some(name) = start.device.name.as_deref() else {
+            return;
+        };
+        let (operation, memory) = (asked.operation, workload.memory_per_task);
+        let workers = asked.manager.cpu.workers().max(1);
+        let at = SystemTime::now();
+        let tell = |on, tasks: usize, time: Duration| {
+            let seen = Observation {
+                at,
+                tasks: tasks as u64,
+                ns: u64::try_from(time.as_nanos()).unwrap_or(u64::MAX),
+                transfer_ns: None,
+                workers,
+            };
+            costs.observe(operation, memory, on, &seen);
+        };
+        let on_cpu = self.cpu.tasks > 0;
+        if on_cpu {
+            let time = match mode {
+                Mode::Cpu => self.took,
+                _ => self.cpu.busy / u32::try_from(workers).unwrap_or(u32::MAX),
+            };
+            tell(RanOn::Cpu, self.cpu.tasks, time);
+        }
+        for (tasks, time) in &self.driver.launches {
+            tell(RanOn::Gpu(name), *tasks, *time);
+        }
+        let on_gpu = self.driver.share.tasks > 0;
+        if on_cpu && on_gpu && mode == Mode::Both && self.driver.errors.is_empty() {
+            tell(RanOn::Both(name), self.tasks, self.took);
+        }
+        let ns = u64::try_from(self.took.as_nanos()).unwrap_or(u64::MAX);
+        costs.note_run(operation, memory, ns, on_cpu, on_gpu.then_some(name));
+        if let Some(fits) = self.driver.fallback.fits.filter(|fits| *fits > 0) {
+            costs.remember_fit(operation, memory, name, fits as u64, at);
+        }
+    }
+
+    /// Tells the recorder.
+    fn record<C, G, V>(&self, asked: &Asked<'_, C, G, V>, start: &Start, succeeded: bool) {
+        ExecutionRecord {
+            operation: asked.operation,
+            device: start.device.name.as_deref(),
+            tasks: self.tasks,
+            took: self.took,
+            used: self.used(),
+            decision: &start.decision,
+            fallback: &self.driver.fallback,
+            error: self.driver.errors.first(),
+            succeeded,
+        }
+        .tell();
+    }
+
+    fn result<T, C, G, V>(
+        self,
+        outputs: Vec<T>,
+        asked: &Asked<'_, C, G, V>,
+        start: Start,
+    ) -> ExecutionResult<T> {
+        ExecutionResult {
+            strategy_used: self.used(),
+            outputs,
+            execution_time: self.took,
+            fallback_occurred: self.driver.fallback.tasks > 0,
+            errors: self.driver.errors,
+            cpu: self.cpu,
+            gpu: self.driver.share,
+            fallback: self.driver.fallback,
+            checked: self.driver.checked,
+            operation: asked.operation.to_owned(),
+            device: start.device.name,
+            decision: start.decision,
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! From a decision to the terms of a schedule.
+
+use super::rates::{CpuRate, GpuRate};
+use super::schedule::{Mode, Terms};
+use crate::plan::{Basis, Cost, Decision, Evidence, ExecutionStrategy, OperationCosts, Probe};
+
+/// Batches shorter than this are not worth watching for a rate that changes, ns.
+const WORTH_CORRECTING_NS: f64 = 2e6;
+
+/// What a schedule's terms are made from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Given<'a> {
+    pub(super) tasks: usize,
+    pub(super) workers: usize,
+    pub(super) decision: &'a Decision,
+    pub(super) costs: &'a OperationCosts,
+    /// What a launch costs, where the device says so.
+    pub(super) launch_ns: Option<f64>,
+    /// Most tasks whose memory fits the device.
+    pub(super) fits: usize,
+    /// A deadline, a cancellation or a progress bar is to be looked at.
+    pub(super) is_watched: bool,
+    /// The device is on probation after a quarantine.
+    pub(super) on_probation: bool,
+}
+
+impl Given<'_> {
+    pub(super) fn terms(&self) -> Terms {
+        let decision = self.decision;
+        let by_model = matches!(decision.basis, Basis::Model | Basis::Exploration);
+        let by_rates = by_model || decision.probe == Probe::Both;
+        let mode = match decision.strategy {
+            _ if decision.probe != Probe::None => Mode::Both,
+            ExecutionStrategy::CpuOnly if by_model && self.could_be_wrong() => Mode::Both,
+            ExecutionStrategy::Auto | ExecutionStrategy::CpuOnly => Mode::Cpu,
+            ExecutionStrategy::GpuOnly => Mode::Gpu,
+            ExecutionStrategy::Hybrid { .. } if by_rates => Mode::Both,
+            ExecutionStrategy::Hybrid { gpu_allocation, .. } => Mode::Split {
+                gpu: part(self.tasks, gpu_allocation),
+            },
+        };
+        let is_measured = |cost: &Cost| {
+            cost.observations > 0 && cost.evidence(self.tasks as u64) == Evidence::Measured
+        };
+        let workers = self.workers.max(1) as f64;
+        Terms {
+            tasks: self.tasks,
+            workers: self.workers.max(1),
+            mode,
+            corrects: by_rates,
+            probes_cpu: decision.probe == Probe::Cpu,
+            probes_gpu: decision.probe == Probe::Gpu,
+            is_watched: self.is_watched,
+            on_probation: self.on_probation,
+            fits: self.fits.max(1),
+            cpu: self.costs.cpu.map_or(CpuRate::default(), |cost| {
+                CpuRate::known(cost.per_task_ns * workers, is_measured(&cost))
+            }),
+            gpu: self
+                .costs
+                .gpu
+                .map_or(GpuRate::unknown(self.launch_ns), |cost| {
+                    GpuRate::known(cost.fixed_ns, cost.per_task_ns, is_measured(&cost))
+                }),
+        }
+    }
+
+    /// True where the GPU could help if the CPU were slower than predicted.
+    fn could_be_wrong(&self) -> bool {
+        let [cpu, ..] = &self.decision.candidates;
+        let (Some(cpu_ns), Some(gpu)) = (cpu.predicted_ns, &self.costs.gpu) else {
+            return false;
+        };
+        cpu_ns >= WORTH_CORRECTING_NS && gpu.predict_ns(1) <= 2.0 * cpu_ns
+    }
+}
+
+/// `percent` of `tasks`, rounded.
+fn part(tasks: usize, percent: u8) -> usize {
+    let whole = (tasks as u128 * u128::from(percent) + 50) / 100;
+    usize::try_from(whole).map_or(tasks, |part| part.min(tasks))
+}

@@ -1,0 +1,379 @@
+//! The model as its users see it.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use proptest::collection::vec;
+use proptest::prelude::{Just, Strategy as _, any};
+use proptest::{prop_assert_eq, proptest};
+
+use super::model::{MOST_GROUPS, MOST_NAME};
+use super::{Costs, Observation, OperationCosts, OperationRecord, RanOn};
+use crate::plan::Evidence;
+
+const GPU: &str = "cuda:h100";
+
+fn at(second: u64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(second)
+}
+
+fn seen(second: u64, tasks: u64, ns: u64) -> Observation {
+    Observation {
+        at: at(second),
+        tasks,
+        ns,
+        transfer_ns: None,
+        workers: 4,
+    }
+}
+
+fn look(costs: &Costs) -> OperationCosts {
+    costs.lookup("blur", 4096, Some(GPU), 4)
+}
+
+/// A model of `count` runs on the GPU of 100 tasks each, 1 ms long.
+fn with_runs(count: u64) -> Costs {
+    let costs = Costs::new();
+    for second in 1..=count {
+        costs.observe("blur", 4096, RanOn::Gpu(GPU), &seen(second, 100, 1_000_000));
+    }
+    costs
+}
+
+#[test]
+fn each_device_has_its_own_cost() {
+    let costs = Costs::new();
+    assert_eq!(look(&costs), OperationCosts::default());
+    for tasks in [100, 200, 400, 800] {
+        costs.observe("blur", 4096, RanOn::Cpu, &seen(tasks, tasks, 1_000 * tasks));
+        costs.observe(
+            "blur",
+            4096,
+            RanOn::Gpu(GPU),
+            &seen(tasks, tasks, 50_000 + 10 * tasks),
+        );
+        costs.observe(
+            "blur",
+            4096,
+            RanOn::Both(GPU),
+            &seen(tasks, tasks, 50_000 + 9 * tasks),
+        );
+        costs.observe("blur", 4096, RanOn::Gpu("other"), &seen(tasks, tasks, 7));
+        costs.observe("blur", 8192, RanOn::Cpu, &seen(tasks, tasks, 7));
+        costs.observe("sharpen", 4096, RanOn::Cpu, &seen(tasks, tasks, 7));
+    }
+    let known = look(&costs);
+    for (cost, expected) in [
+        (known.cpu, 300_000.0),
+        (known.gpu, 53_000.0),
+        (known.both, 52_700.0),
+    ] {
+        let cost = cost.expect("it was observed");
+        assert!(
+            (cost.predict_ns(300) / expected - 1.0).abs() < 1e-3,
+            "{cost:?}"
+        );
+        assert_eq!((cost.fewest, cost.most, cost.observations), (100, 800, 4));
+    }
+    // 4096 to 8191 bytes are one size.
+    assert_eq!(costs.lookup("blur", 8191, Some(GPU), 4), known);
+    assert_eq!(costs.lookup("blur", 4095, Some(GPU), 4).cpu, None);
+    assert_eq!(costs.lookup("blur", 4096, None, 4).gpu, None);
+    assert_eq!(costs.operations(), ["blur", "sharpen"]);
+}
+
+#[test]
+fn evidence_is_measured_within_a_factor_of_two() {
+    let gpu = look(&with_runs(1)).gpu.expect("it was observed");
+    for (tasks, evidence) in [
+        (49, Evidence::Fitted),
+        (50, Evidence::Measured),
+        (200, Evidence::Measured),
+        (201, Evidence::Fitted),
+    ] {
+        assert_eq!(gpu.evidence(tasks), evidence, "{tasks}");
+    }
+}
+
+#[test]
+fn a_pool_of_half_the_workers_takes_twice_as_long() {
+    let costs = Costs::new();
+    costs.observe("blur", 4096, RanOn::Cpu, &seen(1, 100, 1_000_000));
+    let with = |workers| {
+        let cpu = costs.lookup("blur", 4096, None, workers).cpu;
+        cpu.expect("it was observed").predict_ns(100).round()
+    };
+    assert_eq!((with(4), with(2), with(8)), (1e6, 2e6, 5e5));
+    // Once it was observed at that size, that counts.
+    for second in 2..40 {
+        let small = Observation {
+            workers: 1,
+            ..seen(second, 100, 3_000_000)
+        };
+        costs.observe("blur", 4096, RanOn::Cpu, &small);
+    }
+    assert_eq!(with(1), 3e6);
+}
+
+#[test]
+fn transfers_are_known_apart_where_they_were_told() {
+    let costs = Costs::new();
+    for (second, transfer_ns) in [
+        (1, None),
+        (2, Some(2_000)),
+        (3, Some(2_200)),
+        (4, Some(90_000)),
+    ] {
+        let run = Observation {
+            transfer_ns,
+            ..seen(second, 100, 100_000)
+        };
+        costs.observe("blur", 4096, RanOn::Gpu(GPU), &run);
+    }
+    assert_eq!(look(&costs).gpu.expect("it was observed").transfer_ns, 22.0);
+}
+
+#[test]
+fn what_no_run_can_take_teaches_nothing() {
+    let costs = Costs::new();
+    for (tasks, ns) in [(0, 100), (10, u64::MAX), (u64::MAX, 10)] {
+        costs.observe("blur", 4096, RanOn::Cpu, &seen(1, tasks, ns));
+    }
+    assert_eq!(look(&costs).cpu, None);
+    // A clock too coarse for the batch.
+    costs.observe("blur", 4096, RanOn::Cpu, &seen(2, 10, 0));
+    assert!(look(&costs).cpu.expect("it was observed").predict_ns(10) <= 1.0);
+}
+
+#[test]
+fn a_clock_that_was_set_back_does_not_stop_learning() {
+    let costs = with_runs(16);
+    for _ in 0..16 {
+        costs.observe("blur", 4096, RanOn::Gpu(GPU), &seen(1, 100, 4_000_000));
+    }
+    let gpu = look(&costs).gpu.expect("it was observed");
+    assert_eq!(gpu.predict_ns(100).round(), 4e6);
+}
+
+#[test]
+fn time_without_a_part_is_counted() {
+    let costs = Costs::new();
+    costs.note_run("blur", 4096, 1_000, true, None);
+    costs.note_run("blur", 4096, 500, true, None);
+    assert_eq!(
+        (look(&costs).since_cpu_ns, look(&costs).since_gpu_ns),
+        (0.0, 1_500.0)
+    );
+    costs.note_run("blur", 4096, 200, false, Some(GPU));
+    assert_eq!(
+        (look(&costs).since_cpu_ns, look(&costs).since_gpu_ns),
+        (200.0, 0.0)
+    );
+    costs.note_run("blur", 4096, 300, true, Some(GPU));
+    assert_eq!(
+        (look(&costs).since_cpu_ns, look(&costs).since_gpu_ns),
+        (0.0, 0.0)
+    );
+    let other = costs.lookup("blur", 4096, Some("other"), 4);
+    assert_eq!(other.since_gpu_ns, 2_000.0);
+}
+
+#[test]
+fn what_fits_grows_again_with_runs_that_went_well() {
+    let costs = Costs::new();
+    costs.remember_fit("blur", 4096, GPU, 64, at(1));
+    for (runs, fits) in [(0, 64), (31, 64), (1, 128), (32, 256)] {
+        for second in 0..runs {
+            costs.observe("blur", 4096, RanOn::Gpu(GPU), &seen(second, 100, 10));
+        }
+        assert_eq!(look(&costs).fits, Some(fits));
+    }
+    costs.remember_fit("blur", 4096, GPU, 32, at(2));
+    assert_eq!(look(&costs).fits, Some(32));
+}
+
+#[test]
+fn another_driver_makes_what_was_measured_void() {
+    let costs = Costs::new();
+    costs.declare_driver(GPU, "570.1");
+    costs.observe("blur", 4096, RanOn::Gpu(GPU), &seen(1, 100, 10));
+    costs.observe("blur", 4096, RanOn::Cpu, &seen(1, 100, 10));
+    costs.declare_driver(GPU, "570.1");
+    assert!(look(&costs).gpu.is_some());
+    costs.declare_driver(GPU, "580.2");
+    assert!(look(&costs).gpu.is_none() && look(&costs).cpu.is_some());
+
+    // What was measured while nobody had said which driver, is that driver's.
+    let costs = with_runs(3);
+    costs.declare_driver(GPU, "580.2");
+    assert!(look(&costs).gpu.is_some());
+}
+
+#[test]
+fn what_is_forgotten_stays_so_whoever_still_knows_it() {
+    let (mine, other) = (with_runs(5), with_runs(5));
+    mine.forget("blur", at(6));
+    assert_eq!(look(&mine), OperationCosts::default());
+    mine.join(other.join(vec![], vec![]).operations, vec![]);
+    assert_eq!(look(&mine), OperationCosts::default());
+    let told = mine.join(vec![], vec![]).forgotten;
+    other.join(vec![], told);
+    assert_eq!(look(&other), OperationCosts::default());
+    // What comes later is learned.
+    mine.observe("blur", 4096, RanOn::Cpu, &seen(7, 100, 10));
+    mine.join(vec![], vec![]);
+    assert!(look(&mine).cpu.is_some());
+}
+
+#[test]
+fn the_least_recently_observed_goes() {
+    let costs = Costs::new();
+    let name = |index: usize| format!("operation {index}");
+    let known = |index: usize| costs.lookup(&name(index), 1, None, 1).cpu.is_some();
+    for index in 0..MOST_GROUPS {
+        costs.observe(&name(index), 1, RanOn::Cpu, &seen(index as u64, 1, 1));
+    }
+    costs.observe(&name(0), 1, RanOn::Cpu, &seen(5_000, 1, 1));
+    for index in MOST_GROUPS..MOST_GROUPS + 3 {
+        costs.observe(&name(index), 1, RanOn::Cpu, &seen(9_000, 1, 1));
+    }
+    let gone: Vec<_> = (0..MOST_GROUPS + 3)
+        .filter(|&index| !known(index))
+        .collect();
+    assert_eq!(gone, [1, 2, 3]);
+    for second in 0..40 {
+        let gpu = format!("gpu {second}");
+        costs.observe("blur", 1, RanOn::Gpu(&gpu), &seen(second, 1, 1));
+    }
+    let known = |second| {
+        costs
+            .lookup("blur", 1, Some(&format!("gpu {second}")), 1)
+            .gpu
+            .is_some()
+    };
+    assert!((0..24).all(|second| !known(second)) && (24..40).all(known));
+}
+
+#[test]
+fn long_names_are_cut_between_characters() {
+    let costs = Costs::new();
+    let long = "µ".repeat(MOST_NAME);
+    costs.observe(&long, 1, RanOn::Gpu(&long), &seen(1, 1, 1));
+    costs.declare_driver(&long, &long);
+    assert!(costs.lookup(&long, 1, Some(&long), 1).gpu.is_some());
+    assert_eq!(costs.operations(), ["µ".repeat(MOST_NAME / 2)]);
+}
+
+/// The records of a process that made these observations.
+fn records(writer: u32, times: &[u64]) -> Vec<OperationRecord> {
+    let costs = Costs::kept_nowhere(writer);
+    for &ns in times {
+        // Stamps of two processes may be the same, also of different times.
+        costs.observe("blur", 4096, RanOn::Cpu, &seen(ns % 40, 1 + ns % 7, ns));
+        costs.note_run("blur", 4096, ns, true, None);
+    }
+    costs.join(vec![], vec![]).operations
+}
+
+proptest! {
+    #[test]
+    fn joining_is_idempotent_and_its_order_does_not_matter(
+        a in vec(any::<u32>(), 0..30),
+        b in vec(any::<u32>(), 0..30),
+        c in vec(any::<u32>(), 0..30),
+        order in Just(vec![0, 1, 2, 0, 1, 2]).prop_shuffle(),
+    ) {
+        let all = [a, b, c].map(|times| times.into_iter().map(u64::from).collect::<Vec<_>>());
+        let all: Vec<_> = (1..).zip(&all).map(|(writer, times)| records(writer, times)).collect();
+        let joined = |order: &[usize]| {
+            let costs = Costs::new();
+            for &index in order {
+                costs.join(all[index].clone(), vec![]);
+            }
+            let operations = costs.join(vec![], vec![]).operations;
+            operations.into_iter().map(|operation| operation.cpu.observations).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(joined(&order), joined(&[0, 1, 2]));
+    }
+
+    #[test]
+    fn the_newest_sixteen_of_all_stay(times in vec(1_u64..1_000, 1..60)) {
+        let costs = with_runs(0);
+        let (mine, theirs) = times.split_at(times.len() / 2);
+        for (index, &ns) in mine.iter().enumerate() {
+            costs.observe("blur", 4096, RanOn::Cpu, &seen(2 * index as u64, 1, ns));
+        }
+        let other = Costs::kept_nowhere(9);
+        for (index, &ns) in theirs.iter().enumerate() {
+            other.observe("blur", 4096, RanOn::Cpu, &seen(2 * index as u64 + 1, 1, ns));
+        }
+        let theirs = other.join(vec![], vec![]).operations;
+        let all = costs.join(theirs, vec![]).operations;
+        let window = &all[0].cpu;
+        prop_assert_eq!(window.observed, times.len() as u64);
+        let stamps: Vec<_> = window.observations.iter().map(|seen| seen.at_us).collect();
+        let mut expected: Vec<u64> = (0..mine.len() as u64).map(|index| 2_000_000 * index).collect();
+        expected.extend((0..(times.len() - mine.len()) as u64).map(|index| 2_000_000 * index + 1_000_000));
+        expected.sort_unstable();
+        let oldest = expected.len().saturating_sub(16);
+        prop_assert_eq!(stamps, &expected[oldest..]);
+    }
+}
+
+/// Not a test: prints what the two calls of every execute take.
+#[test]
+#[ignore = "prints times; run it in a release build, alone"]
+fn ticks() {
+    use std::hint::black_box;
+    use std::time::Instant;
+    let costs = Costs::new();
+    let operation = "breakeven::kernels::pixel_entropy::PixelEntropy";
+    for index in 0..500 {
+        costs.observe(
+            &format!("operation {index}"),
+            4096,
+            RanOn::Cpu,
+            &seen(index, 10, 10),
+        );
+    }
+    let least = |call: &mut dyn FnMut(u64)| {
+        let rounds = (0..50_u64).map(|round| {
+            let start = Instant::now();
+            for index in 0..2_000 {
+                call(round * 2_000 + index);
+            }
+            start.elapsed().as_nanos() as f64 / 2_000.0
+        });
+        let mut rounds: Vec<_> = rounds.collect();
+        rounds.sort_by(f64::total_cmp);
+        (rounds[0], rounds[25])
+    };
+    let one_size = least(&mut |index| {
+        costs.observe(
+            operation,
+            4096,
+            RanOn::Cpu,
+            &seen(index, 1000, 1_000_000 + index % 97),
+        );
+    });
+    let many_sizes = least(&mut |index| {
+        let tasks = 100 + 1_000 * (index % 11);
+        costs.observe(
+            operation,
+            4096,
+            RanOn::Gpu(GPU),
+            &seen(index, tasks, 5_000 + 10 * tasks),
+        );
+    });
+    let note = least(&mut |_| costs.note_run(operation, 4096, 1_000, true, Some(GPU)));
+    let lookup = least(&mut |_| {
+        black_box(costs.lookup(black_box(operation), 4096, Some(GPU), 8));
+    });
+    for (name, (least, median)) in [
+        ("observe, one size", one_size),
+        ("observe, many sizes", many_sizes),
+        ("note_run", note),
+        ("lookup", lookup),
+    ] {
+        println!("{name}: {least:.0} ns at best, {median:.0} ns median");
+    }
+}

@@ -1,0 +1,189 @@
+//! A decision as text: made only when it is asked for.
+
+use std::fmt;
+
+use breakeven_profile::unit;
+
+use super::choose::LEAST_GAIN;
+use super::decision::{Basis, Candidate, Decision, Evidence, Probe};
+
+impl Decision {
+    /// Why, in sentences with their numbers. By the rule: what each stage found.
+    /// By the model: what the choice should take and by how much it is ahead, what
+    /// a perfect split could do, and a split that was declined.
+    pub fn reasons(&self) -> Vec<String> {
+        let by_rule = || self.ruling.reasons();
+        match self.basis {
+            Basis::Rule(_) => by_rule(),
+            Basis::Model | Basis::Exploration => self.by_model(),
+            Basis::Asked => vec![format!("{} was asked for", self.strategy)],
+            Basis::Operator => vec![format!("BREAKEVEN_STRATEGY asks for {}", self.strategy)],
+        }
+    }
+
+    /// The evidence of what was chosen; heuristic where nothing is known.
+    pub fn evidence(&self) -> Evidence {
+        let chosen = self.chosen().filter(|chosen| chosen.predicted_ns.is_some());
+        chosen.map_or(Evidence::Heuristic, |chosen| chosen.evidence)
+    }
+
+    /// What the choice should take, ns; none where it is not known.
+    pub fn predicted_ns(&self) -> Option<f64> {
+        self.chosen()?.predicted_ns
+    }
+
+    fn by_model(&self) -> Vec<String> {
+        let mut reasons: Vec<String> = self
+            .chosen()
+            .and_then(|chosen| self.ahead(chosen))
+            .into_iter()
+            .collect();
+        reasons.extend(self.ceiling.map(|ceiling| {
+            format!(
+                "a perfect split could be {ceiling:.2} times as fast as the better device alone"
+            )
+        }));
+        reasons.extend(self.declined.map(|declined| {
+            format!(
+                "a split would gain {}, under {}: declined",
+                unit::percent(declined.gain),
+                unit::percent(LEAST_GAIN)
+            )
+        }));
+        reasons.extend(match self.probe {
+            Probe::Gpu => Some("the GPU was left out for long and gets a small part".to_owned()),
+            Probe::Cpu => Some("the CPU was left out for long and gets a small part".to_owned()),
+            Probe::None | Probe::Both => None,
+        });
+        let ruling = &self.ruling;
+        reasons.push(match ruling.stage.number() {
+            Some(_) => format!(
+                "without costs {} would say {}",
+                ruling.stage, ruling.strategy
+            ),
+            None => format!("without costs the last answer would be {}", ruling.strategy),
+        });
+        reasons
+    }
+
+    /// What the choice should take, and by how much it is ahead of the next one.
+    fn ahead(&self, chosen: &Candidate) -> Option<String> {
+        let ns = chosen.predicted_ns?;
+        let others = self.candidates.iter().filter(|other| *other != chosen);
+        let next = others
+            .filter_map(|other| Some((other.predicted_ns?, other.strategy)))
+            .min_by(|(a, _), (b, _)| a.total_cmp(b));
+        let ahead = next.map_or_else(String::new, |(other, strategy)| {
+            let other = unit::time(other);
+            match self.margin.filter(|margin| *margin > 0.0) {
+                Some(margin) => {
+                    let margin = unit::percent(margin);
+                    format!(", {margin} less than {strategy}, {other}")
+                }
+                None => format!("; {strategy} {other}"),
+            }
+        });
+        let Candidate {
+            strategy, evidence, ..
+        } = chosen;
+        Some(format!(
+            "{strategy} should take {} ({evidence}){ahead}",
+            unit::time(ns)
+        ))
+    }
+}
+
+/// `measured`, `fitted` or `heuristic`.
+impl fmt::Display for Evidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Heuristic => "heuristic",
+            Self::Fitted => "fitted",
+            Self::Measured => "measured",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::WorkloadProfile;
+    use crate::plan::{
+        Basis, Decision, Evidence, ExecutionStrategy, Machine, OperationCosts, ProfilingHeuristics,
+        costs_from_rates, decide, decide_for,
+    };
+
+    fn machine() -> Machine {
+        Machine::from_toml("cores = 16\n[[gpu]]\nspeedup = 20\nlaunch = \"20 us\"")
+            .expect("a machine")
+    }
+
+    fn decision(tasks: usize, task_ns: Option<f64>) -> Decision {
+        let workload = WorkloadProfile::from_task_count(tasks);
+        let costs = task_ns.map_or(OperationCosts::default(), |ns| {
+            costs_from_rates(ns, &workload, &machine()).expect("costs")
+        });
+        let heuristics = ProfilingHeuristics::default();
+        decide(&workload, &machine(), &heuristics, &costs).expect("a decision")
+    }
+
+    fn reasons(decision: &Decision) -> String {
+        decision.reasons().join("\n")
+    }
+
+    #[test]
+    fn the_model_says_what_each_should_take() {
+        let decision = decision(1_000, Some(1e6));
+        assert_eq!(decision.evidence(), Evidence::Heuristic);
+        insta::assert_snapshot!(reasons(&decision), @r"
+        hybrid:56/44 should take 27.8 ms (heuristic), 44.4 % less than gpu-only, 50.0 ms
+        a perfect split could be 1.80 times as fast as the better device alone
+        without costs stage 6 would say gpu-only
+        ");
+    }
+
+    #[test]
+    fn a_declined_split_has_its_number() {
+        let workload = WorkloadProfile::from_task_count(1_000);
+        let fast = "cores = 1\n[[gpu]]\nspeedup = 50";
+        let machine = Machine::from_toml(fast).expect("a machine");
+        let costs = costs_from_rates(1e6, &workload, &machine).expect("costs");
+        let heuristics = ProfilingHeuristics::default();
+        let decision = decide(&workload, &machine, &heuristics, &costs).expect("a decision");
+        assert_eq!(decision.strategy, ExecutionStrategy::GpuOnly);
+        insta::assert_snapshot!(reasons(&decision), @r"
+        gpu-only should take 20.0 ms (heuristic); hybrid:98/2 19.6 ms
+        a perfect split could be 1.02 times as fast as the better device alone
+        a split would gain 2.0 %, under 3.0 %: declined
+        without costs stage 6 would say gpu-only
+        ");
+    }
+
+    #[test]
+    fn the_rule_says_what_its_stages_found() {
+        let decision = decision(1_000, None);
+        assert_eq!(decision.reasons(), decision.ruling.reasons());
+        assert_eq!(decision.evidence(), Evidence::Heuristic);
+        assert_eq!(decision.predicted_ns(), None);
+    }
+
+    #[test]
+    fn who_asked_is_said() {
+        let workload = WorkloadProfile::from_task_count(1_000);
+        let asked = |basis| {
+            let decision = decide_for(
+                ExecutionStrategy::CpuOnly,
+                basis,
+                &workload,
+                &machine(),
+                &ProfilingHeuristics::default(),
+                &OperationCosts::default(),
+            );
+            reasons(&decision.expect("a decision"))
+        };
+        assert_eq!(asked(Basis::Asked), "cpu-only was asked for");
+        assert_eq!(
+            asked(Basis::Operator),
+            "BREAKEVEN_STRATEGY asks for cpu-only"
+        );
+    }
+}

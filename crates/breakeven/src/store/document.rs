@@ -1,0 +1,184 @@
+//! The file as a document: reading, checking, writing. One for all machines
+//! that share the directory; each reads its own part and keeps the others'.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+use super::warning::{CostsWarning, CostsWarningKind};
+use crate::error::{Error, ErrorKind};
+use crate::plan::costs::{MachineId, OperationRecord, Snapshot, micros};
+
+/// What the field `format` says.
+const FORMAT: &str = "breakeven-costs";
+
+/// The version that is written, and the newest that is read.
+const VERSION: u64 = 1;
+
+/// Machines that are kept; beyond, the one that was not used for longest goes.
+const MOST_MACHINES: usize = 16;
+
+/// Bytes of a file that are read. Full of everything that may be in it, it is
+/// about a tenth.
+const MOST_BYTES: u64 = 1 << 28;
+
+/// Stamps that are later than now by more are wrong: they would never be old.
+const CLOCK_DIFFERENCE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Costs of all machines that use the directory.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Document {
+    format: String,
+    version: u64,
+    machines: Vec<Machine>,
+}
+
+/// What is known on one machine.
+#[derive(Debug, Serialize, Deserialize)]
+struct Machine {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cpu: Option<String>,
+    cores: usize,
+    /// When it was last written, µs since 1970.
+    #[serde(default)]
+    saved_at_us: u64,
+    #[serde(default)]
+    forgotten: Vec<Forgotten>,
+    #[serde(default)]
+    operations: Vec<OperationRecord>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Forgotten {
+    operation: String,
+    at_us: u64,
+}
+
+/// The beginning, which every version has.
+#[derive(Deserialize)]
+struct Head {
+    format: String,
+    version: u64,
+}
+
+impl Default for Document {
+    fn default() -> Self {
+        Self {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            machines: Vec::new(),
+        }
+    }
+}
+
+/// The document at `path`; an empty one where there is no file.
+pub(super) fn read(path: &Path, now: SystemTime) -> Result<Document, CostsWarning> {
+    let refused = |kind, message: String| CostsWarning::new(kind, path, message);
+    let unreadable = |reason: &io::Error| {
+        let message =
+            format!("cannot be read: {reason}; nothing that was measured before is known");
+        refused(CostsWarningKind::Unreadable, message)
+    };
+    match fs::metadata(path) {
+        Err(reason) if reason.kind() == io::ErrorKind::NotFound => return Ok(Document::default()),
+        Err(reason) => return Err(unreadable(&reason)),
+        // A device or a pipe is neither to be read to its end nor to be put aside.
+        Ok(found) if !found.is_file() => {
+            return Err(unreadable(&io::Error::other("it is not a regular file")));
+        }
+        Ok(_) => {}
+    }
+    let mut text = Vec::new();
+    let file = File::open(path);
+    file.and_then(|file| file.take(MOST_BYTES).read_to_end(&mut text))
+        .map_err(|reason| unreadable(&reason))?;
+    let damaged = |what: String| {
+        let message = format!("{what}; it is put aside when costs are saved, and measured anew");
+        refused(CostsWarningKind::Damaged, message)
+    };
+    let not_json = |reason: serde_json::Error| damaged(format!("is damaged: {reason}"));
+    let head: Head = serde_json::from_slice(&text).map_err(not_json)?;
+    if head.format != FORMAT {
+        return Err(damaged(format!(
+            "is of format {:?}, not {FORMAT}",
+            head.format.chars().take(40).collect::<String>()
+        )));
+    }
+    if head.version > VERSION {
+        let message = format!(
+            "is of version {}, and this program knows {VERSION}: it is left alone; update the program, or set BREAKEVEN_CACHE_DIR to another directory",
+            head.version
+        );
+        return Err(refused(CostsWarningKind::NewerVersion, message));
+    }
+    let mut document: Document = serde_json::from_slice(&text).map_err(not_json)?;
+    document.drop_future(micros(now + CLOCK_DIFFERENCE));
+    Ok(document)
+}
+
+impl Document {
+    /// Takes that machine's part out: operations, and those that were forgotten
+    /// with their times.
+    pub(super) fn take(&mut self, id: &MachineId) -> (Vec<OperationRecord>, Vec<(String, u64)>) {
+        let is_own = |machine: &Machine| machine.cpu == id.cpu && machine.cores == id.cores;
+        let Some(index) = self.machines.iter().position(is_own) else {
+            return Default::default();
+        };
+        let own = self.machines.remove(index);
+        let forgotten = own.forgotten.into_iter();
+        let forgotten = forgotten.map(|noted| (noted.operation, noted.at_us));
+        (own.operations, forgotten.collect())
+    }
+
+    /// Puts that machine's part in, in front.
+    pub(super) fn put(&mut self, id: &MachineId, snapshot: &Snapshot, now: SystemTime) {
+        let forgotten = snapshot.forgotten.iter();
+        let own = Machine {
+            cpu: id.cpu.clone(),
+            cores: id.cores,
+            saved_at_us: micros(now),
+            forgotten: forgotten
+                .map(|(operation, at_us)| Forgotten {
+                    operation: operation.clone(),
+                    at_us: *at_us,
+                })
+                .collect(),
+            operations: snapshot.operations.clone(),
+        };
+        self.machines.insert(0, own);
+        self.machines
+            .sort_by_key(|machine| std::cmp::Reverse(machine.saved_at_us));
+        self.machines.truncate(MOST_MACHINES);
+    }
+
+    pub(super) fn write(&self, mut file: &mut dyn Write) -> Result<(), Error> {
+        let written = serde_json::to_writer(&mut file, self).map_err(io::Error::from);
+        let ended = written.and_then(|()| file.write_all(b"\n"));
+        ended.map_err(|reason| {
+            Error::new(
+                ErrorKind::File,
+                format!("costs cannot be written: {reason}"),
+            )
+        })
+    }
+
+    /// Drops what is stamped later than that.
+    fn drop_future(&mut self, latest: u64) {
+        for machine in &mut self.machines {
+            machine.forgotten.retain(|noted| noted.at_us <= latest);
+            for operation in &mut machine.operations {
+                let gpus = operation.gpus.iter_mut();
+                let windows = gpus.flat_map(|gpu| {
+                    gpu.fits = gpu.fits.filter(|fits| fits.at_us <= latest);
+                    [&mut gpu.alone, &mut gpu.both]
+                });
+                for window in windows.chain([&mut operation.cpu]) {
+                    window.observations.retain(|seen| seen.at_us <= latest);
+                }
+            }
+        }
+    }
+}

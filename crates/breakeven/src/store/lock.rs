@@ -1,0 +1,54 @@
+//! One writer at a time, across processes.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::ErrorKind as IoErrorKind;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, ErrorKind};
+
+/// How long others are waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The longest sleep between two looks.
+const LONGEST_SLEEP: Duration = Duration::from_millis(16);
+
+/// Holds the lock until it is dropped. The operating system frees it when the
+/// process ends, however it ends. The file at `path` stays: one that is removed
+/// could be locked by two, each its own.
+pub(super) fn hold(path: &Path) -> Result<File, Error> {
+    let opened = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(path);
+    let file = opened.map_err(|reason| Error::file(path, "cannot be opened", &reason))?;
+    let start = Instant::now();
+    let mut sleep = Duration::from_millis(1);
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            // Some network file systems have no locks. Writing is atomic there
+            // too; what two write in the same moment is one's.
+            Err(TryLockError::Error(reason)) if reason.kind() == IoErrorKind::Unsupported => {
+                return Ok(file);
+            }
+            Err(TryLockError::Error(reason)) => {
+                return Err(Error::file(path, "cannot be locked", &reason));
+            }
+            Err(TryLockError::WouldBlock) if start.elapsed() >= PATIENCE => {
+                let seconds = PATIENCE.as_secs();
+                return Err(Error::new(
+                    ErrorKind::File,
+                    format!(
+                        "{}: another process has held it for {seconds} s; what was learned stays in memory until it is saved again",
+                        path.display()
+                    ),
+                ));
+            }
+            Err(TryLockError::WouldBlock) => thread::sleep(sleep),
+        }
+        sleep = (sleep * 2).min(LONGEST_SLEEP);
+    }
+}

@@ -1,0 +1,140 @@
+//! The cost model's file: one per user and cache directory, shared by processes.
+//!
+//! [`Costs::open_default`] reads `costs.json` of the cache directory,
+//! [`Costs::save`] joins with what other processes wrote meanwhile and replaces
+//! the file in one step, under a lock. `docs/cost-model.md` has the fields, when
+//! what is in it is void, and how to look at it.
+//!
+//! Not being able to read or write it costs what would have been learned, never
+//! the run: reading gives a [`CostsWarning`] and an empty model, writing an
+//! error and the model as it is.
+
+mod document;
+mod lock;
+mod place;
+#[cfg(test)]
+mod process_tests;
+#[cfg(test)]
+mod tests;
+mod warning;
+
+use std::fs;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use breakeven_profile::file::replace;
+
+use crate::error::Error;
+use crate::hardware::HardwareCapabilities;
+use crate::plan::costs::{CostFile, Costs, MachineId};
+use document::Document;
+use place::Place;
+
+pub use warning::{CostsWarning, CostsWarningKind};
+
+impl Costs {
+    /// The model that this user's processes share: `costs.json` in
+    /// `$BREAKEVEN_CACHE_DIR`, else in `breakeven/` of the platform's cache
+    /// directory. In memory only with `BREAKEVEN_CACHE=off` (or `0`, `false`,
+    /// `no`) in the environment. Never fails; takes a few milliseconds.
+    pub fn open_default() -> (Self, Option<CostsWarning>) {
+        match place::of(|name| std::env::var_os(name)) {
+            Place::File(path) => Self::load(&path),
+            Place::Memory => (Self::new(), None),
+            Place::Unknown => (Self::new(), Some(CostsWarning::no_place())),
+        }
+    }
+
+    /// The model in the file at `path`, which need not exist yet. Never fails:
+    /// of a file that cannot be read nothing is known, and the warning says why.
+    pub fn load(path: &Path) -> (Self, Option<CostsWarning>) {
+        let hardware = HardwareCapabilities::detect_without_gpu();
+        let machine = MachineId {
+            cpu: hardware.cpu_model.known().cloned(),
+            cores: hardware.cpu_cores,
+        };
+        Self::load_on(path, machine, SystemTime::now())
+    }
+
+    fn load_on(path: &Path, machine: MachineId, now: SystemTime) -> (Self, Option<CostsWarning>) {
+        let read = document::read(path, now);
+        let file = CostFile {
+            path: path.to_owned(),
+            machine,
+        };
+        match read {
+            Ok(mut document) => {
+                let (operations, forgotten) = document.take(&file.machine);
+                let costs = Self::kept(file, writer());
+                costs.join(operations, forgotten);
+                (costs, None)
+            }
+            Err(warning) => (Self::kept(file, writer()), Some(warning)),
+        }
+    }
+
+    /// Writes what was learned to the file, together with what other processes
+    /// wrote since it was read, and learns that too. Of each operation, size and
+    /// device the newest 16 observations stay. Does nothing for a model in memory
+    /// only, or where nothing is new.
+    ///
+    /// A file that is damaged is kept beside the new one, as
+    /// `costs.json.damaged-1` and so on.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::File`](crate::ErrorKind::File) where the file cannot be
+    /// written or is of a newer version, or when other processes hold the lock
+    /// for 5 s. The old file is then as it was, and so is the model: the next call
+    /// may succeed.
+    pub fn save(&self) -> Result<(), Error> {
+        let Some(CostFile { path, machine }) = self.file().filter(|_| self.is_unsaved()) else {
+            return Ok(());
+        };
+        if let Some(directory) = path.parent() {
+            fs::create_dir_all(directory)
+                .map_err(|reason| Error::file(directory, "cannot be made", &reason))?;
+        }
+        let _held = lock::hold(&beside(path, ".lock"))?;
+        let now = SystemTime::now();
+        let mut document = match document::read(path, now) {
+            Ok(document) => document,
+            Err(warning) if warning.kind == CostsWarningKind::Damaged => {
+                keep_aside(path)?;
+                Document::default()
+            }
+            Err(warning) => return Err(warning.into()),
+        };
+        let (operations, forgotten) = document.take(machine);
+        let snapshot = self.join(operations, forgotten);
+        document.put(machine, &snapshot, now);
+        replace(path, |file| document.write(file))?;
+        self.written(&snapshot);
+        Ok(())
+    }
+}
+
+/// Renames the file to a name that is free.
+fn keep_aside(path: &Path) -> Result<(), Error> {
+    let mut names = (1_u32..).map(|number| beside(path, &format!(".damaged-{number}")));
+    let free = names.find(|name| !name.exists());
+    let free = free.expect("there are more numbers than files");
+    fs::rename(path, &free)
+        .map_err(|reason| Error::file(path, "is damaged and cannot be put aside", &reason))
+}
+
+/// The path with something behind its name.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// A number that no other process is likely to have: what the standard library
+/// seeds its maps with comes from the operating system.
+fn writer() -> u32 {
+    let mut hasher = RandomState::new().build_hasher();
+    hasher.write_u32(std::process::id());
+    (hasher.finish() >> 32) as u32
+}
