@@ -9,6 +9,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use breakeven::WorkloadProfile;
 use breakeven::execute::{GpuExecutor, RayonCpu, StrategyManager};
 use breakeven::gpu::{Gpu, KernelExecutor};
 use breakeven::hardware::HardwareCapabilities;
@@ -32,7 +33,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         Some(gpu) => {
             let gpu = Arc::new(Gpu::open(&gpu.id)?);
             let executor = KernelExecutor::pixel_entropy(gpu, WINDOW)?;
-            run(&StrategyManager::new(cpu, Arc::new(executor)), &images)?
+            // Auto leaves a software GPU alone unless told otherwise: it is the CPU again.
+            let manager = StrategyManager::new(cpu, Arc::new(executor)).allow_software_gpu();
+            run(&manager, &images)?
         }
         None => run(&StrategyManager::cpu_only(cpu), &images)?,
     };
@@ -43,17 +46,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// One line of work, whatever the devices.
+/// The work itself, whatever the devices.
 fn run<G: GpuExecutor<GreyImage, Vec<f32>>>(
     manager: &StrategyManager<RayonCpu, G>,
     images: &[GreyImage],
 ) -> Result<Vec<Vec<f32>>, Box<dyn Error>> {
-    let result = manager.operation("pixel_entropy").execute(
-        images,
-        |image| -> Result<_, breakeven::Error> {
-            Ok(PixelEntropy::of(std::slice::from_ref(image), WINDOW)?.cpu())
-        },
-    )?;
+    let entropy = |image: &GreyImage| -> Result<_, breakeven::Error> {
+        Ok(PixelEntropy::of(std::slice::from_ref(image), WINDOW)?.cpu())
+    };
+    // What is known of the work before anything was measured: inputs and outputs.
+    let pixels: usize = images.iter().map(|image| image.pixels.len()).sum();
+    let workload = WorkloadProfile::from_task_count(images.len())
+        .with_memory_per_task(8 * pixels / images.len().max(1));
+    let batch = manager.operation("pixel_entropy").workload(workload);
+    let result = batch.execute(images, entropy)?;
     println!("{}", result.explain());
     Ok(result.outputs)
 }

@@ -112,6 +112,13 @@ impl CollatzGpu {
     }
 }
 
+fn bind(binding: u32, buffer: &wgpu::Buffer) -> wgpu::BindGroupEntry<'_> {
+    wgpu::BindGroupEntry {
+        binding,
+        resource: buffer.as_entire_binding(),
+    }
+}
+
 impl GpuExecutor<u32, u32> for CollatzGpu {
     type InFlight = InFlight;
 
@@ -123,10 +130,6 @@ impl GpuExecutor<u32, u32> for CollatzGpu {
         let output = self.buffer(size, Usage::MAP_READ | Usage::COPY_DST);
         let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
         self.queue.write_buffer(&input, 0, &bytes);
-        let bind = |binding, buffer: &wgpu::Buffer| wgpu::BindGroupEntry {
-            binding,
-            resource: buffer.as_entire_binding(),
-        };
         let bindings = self.device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: None,
             layout: &self.pipeline.get_bind_group_layout(0),
@@ -194,7 +197,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Ok(gpu) => {
             // Half and half, so that both are seen at work; `Auto` is the default.
             let manager =
-                StrategyManager::new(cpu, Arc::new(gpu)).with_strategy("hybrid:50/50".parse()?)?;
+                StrategyManager::new(cpu, Arc::new(gpu)).with_strategy("hybrid:50/50".parse()?);
             let result = manager.operation("collatz").execute(&numbers, steps)?;
             println!("{}", result.explain());
             result.outputs

@@ -18,13 +18,14 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Instant;
 
+use breakeven::WorkloadProfile;
 use breakeven::execute::{GpuExecutor, RayonCpu, StrategyManager};
 use breakeven::gpu::{Gpu, KernelExecutor};
 use breakeven::hardware::{GpuInfo, GpuKind, HardwareCapabilities};
 use breakeven::kernels::{
     Conv2d, GreyImage, Kernel, Matrix, MatrixMultiply, PixelEntropy, SOBEL_X,
 };
-use breakeven::plan::ExecutionStrategy;
+use breakeven::plan::{Costs, ExecutionStrategy};
 use breakeven_profile::profile::{Operation, Profile, Run};
 use breakeven_profile::stats::{median, quantile};
 
@@ -113,10 +114,11 @@ fn main() -> Outcome<()> {
         &mut findings,
     )?;
 
-    for (which, regrets) in [("cold", &findings.cold), ("warm", &findings.warm)] {
+    for (which, regrets) in [("cold", &mut findings.cold), ("warm", &mut findings.warm)] {
+        regrets.sort_unstable_by(f64::total_cmp);
         let mean = regrets.iter().fold(0.0, |sum, regret| sum + regret) / regrets.len() as f64;
         metric(&format!("gpu_regret_{which}_mean"), mean, "fraction");
-        let p95 = quantile(regrets, 0.95).expect("something was measured");
+        let p95 = quantile(regrets, 0.95)?;
         metric(&format!("gpu_regret_{which}_p95"), p95, "fraction");
     }
     write_profile(
@@ -187,14 +189,19 @@ where
     let executor = Arc::new(executor);
     for &batch in plan.batches {
         let tasks: Vec<I> = (0..batch).map(&task).collect();
-        let timed =
-            |strategy, operation: &str| run_once(&executor, &tasks, strategy, operation, &on_cpu);
-        let fixed = format!("{kernel}-{batch}-asked");
+        // A cost model of its own for each execute: nothing is known.
+        let unknown = || Arc::new(Costs::new());
+        let timed = |tasks: &[I], strategy, costs| {
+            run_once(kernel, &executor, tasks, strategy, costs, &on_cpu)
+        };
         let (cpu_only, gpu_only) = (ExecutionStrategy::CpuOnly, ExecutionStrategy::GpuOnly);
         // Compiled and warm; then what each device takes alone.
-        timed(gpu_only, &fixed)?;
-        let one = run_once(&executor, &tasks[..1], gpu_only, &fixed, &on_cpu)?;
-        let (cpu, gpu) = (timed(cpu_only, &fixed)?, timed(gpu_only, &fixed)?);
+        timed(&tasks, gpu_only, unknown())?;
+        let one = timed(&tasks[..1], gpu_only, unknown())?;
+        let (cpu, gpu) = (
+            timed(&tasks, cpu_only, unknown())?,
+            timed(&tasks, gpu_only, unknown())?,
+        );
         let mut strategies = vec![cpu_only, gpu_only];
         let (on_gpu, _) = best_split(batch, cpu, GpuTime::through(one, batch, gpu));
         for share in shares(on_gpu, batch) {
@@ -203,24 +210,23 @@ where
 
         let mut times = vec![Vec::new(); strategies.len()];
         let (mut ones, mut cold, mut warm) = (Vec::new(), Vec::new(), Vec::new());
-        let learnt = format!("{kernel}-{batch}-warm");
+        let learnt = unknown();
         for _ in 0..plan.warm_up {
-            timed(ExecutionStrategy::Auto, &learnt)?;
+            timed(&tasks, ExecutionStrategy::Auto, Arc::clone(&learnt))?;
         }
-        for round in 0..plan.rounds {
+        for _ in 0..plan.rounds {
             for (strategy, times) in strategies.iter().zip(&mut times) {
-                times.push(timed(*strategy, &fixed)?);
+                times.push(timed(&tasks, *strategy, unknown())?);
             }
-            ones.push(run_once(&executor, &tasks[..1], gpu_only, &fixed, &on_cpu)?);
-            // A name that was never seen has no evidence.
-            let unseen = format!("{kernel}-{batch}-cold-{round}");
-            cold.push(timed(ExecutionStrategy::Auto, &unseen)?);
-            warm.push(timed(ExecutionStrategy::Auto, &learnt)?);
+            ones.push(timed(&tasks[..1], gpu_only, unknown())?);
+            cold.push(timed(&tasks, ExecutionStrategy::Auto, unknown())?);
+            warm.push(timed(&tasks, ExecutionStrategy::Auto, Arc::clone(&learnt))?);
         }
 
-        let medians: Vec<f64> = times.iter().filter_map(|times| median(times)).collect();
+        let medians: Result<Vec<f64>, _> = times.iter().map(|times| median(times)).collect();
+        let medians = medians?;
         let oracle = medians.iter().copied().fold(f64::INFINITY, f64::min);
-        let one = median(&ones).expect("rounds");
+        let one = median(&ones)?;
         let (_, ideal) = best_split(batch, medians[0], GpuTime::through(one, batch, medians[1]));
         let hybrid = medians[2..].iter().copied().fold(f64::INFINITY, f64::min);
         metric(
@@ -276,22 +282,30 @@ fn shares(on_gpu: usize, batch: usize) -> Vec<u8> {
 
 /// Time of one execute, s.
 fn run_once<I: Sync, F>(
+    kernel: &str,
     executor: &Arc<KernelExecutor<I, Vec<f32>>>,
     tasks: &[I],
     strategy: ExecutionStrategy,
-    operation: &str,
+    costs: Arc<Costs>,
     on_cpu: &F,
 ) -> Outcome<f64>
 where
     F: Fn(&I) -> Result<Vec<f32>, breakeven::Error> + Sync,
-    KernelExecutor<I, Vec<f32>>: GpuExecutor<I, Vec<f32>>,
 {
     let manager = StrategyManager::new(Arc::new(RayonCpu::current()), Arc::clone(executor))
-        .with_strategy(strategy)?;
+        .with_strategy(strategy)
+        .with_costs(costs)
+        .allow_software_gpu();
+    let bytes = executor.batch_bytes(tasks).unwrap_or_default() / tasks.len() as u64;
+    let workload = WorkloadProfile::from_task_count(tasks.len())
+        .with_memory_per_task(usize::try_from(bytes).unwrap_or(usize::MAX));
     let start = Instant::now();
-    let result = manager.operation(operation).execute(tasks, on_cpu)?;
+    let batch = manager.operation(kernel).workload(workload);
+    let result = batch.execute(tasks, on_cpu)?;
     let time = start.elapsed().as_secs_f64();
-    assert_eq!(result.outputs.len(), tasks.len());
+    if result.fallback_occurred {
+        return Err(format!("{strategy} fell back: {:?}", result.errors).into());
+    }
     Ok(time)
 }
 

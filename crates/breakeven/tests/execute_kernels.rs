@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use breakeven::execute::GpuExecutor;
+use breakeven::execute::{GpuExecutor, RayonCpu, StrategyManager};
 use breakeven::gpu::{Buffer, Gpu, KernelExecutor};
 use breakeven::hardware::GpuKind;
 use breakeven::kernels::{
     Conv2d, GreyImage, Kernel, Matrix, MatrixMultiply, PixelEntropy, SOBEL_X, VectorAdd, Work,
 };
-use breakeven::{DeviceError, DeviceErrorKind, Error};
+use breakeven::plan::Costs;
+use breakeven::{DeviceError, DeviceErrorKind, Error, WorkloadProfile};
 
 use crate::device::first_gpu;
 
@@ -106,6 +107,103 @@ fn close(outputs: &[Vec<f32>], expected: &[Vec<f32>], tolerance: f32) {
         let worst = worst.fold(0.0, f32::max);
         assert!(worst <= tolerance, "task {task} is off by {worst:e}");
     }
+}
+
+/// Under each strategy every task has the CPU function's output, and the devices
+/// that were to run did.
+fn under_all_strategies<I: Sync>(
+    operation: &str,
+    executor: KernelExecutor<I, Vec<f32>>,
+    tasks: &[I],
+    on_cpu: impl Fn(&I) -> Result<Vec<f32>, Error> + Sync,
+    tolerance: f32,
+) {
+    let executor = Arc::new(executor);
+    let expected: Vec<_> = tasks.iter().map(|task| on_cpu(task).unwrap()).collect();
+    let (all, half) = (tasks.len(), tasks.len() / 2);
+    for (strategy, on_gpu) in [
+        ("auto", 0..=all),
+        ("cpu-only", 0..=0),
+        ("gpu-only", all..=all),
+        ("hybrid:50/50", half..=all - half),
+    ] {
+        let manager = StrategyManager::new(Arc::new(RayonCpu::current()), Arc::clone(&executor))
+            .with_strategy(strategy.parse().unwrap())
+            .with_costs(Arc::new(Costs::new()))
+            .allow_software_gpu();
+        // Twice: Auto knows something the second time.
+        for _ in 0..2 {
+            let result = manager
+                .operation(operation)
+                .workload(WorkloadProfile::from_task_count(all))
+                .execute(tasks, &on_cpu)
+                .unwrap();
+            close(&result.outputs, &expected, tolerance);
+            assert!(!result.fallback_occurred, "{}", result.explain());
+            assert!(
+                on_gpu.contains(&result.gpu.tasks),
+                "{strategy}: {}",
+                result.explain()
+            );
+            assert_eq!(result.cpu.tasks + result.gpu.tasks, all, "{strategy}");
+            assert_eq!(result.device.as_deref(), Some(executor.gpu().id().as_str()));
+        }
+    }
+}
+
+#[test]
+fn batches_run_under_all_strategies() {
+    let Some(gpu) = first_gpu().map(Arc::new) else {
+        return;
+    };
+    let images: Vec<_> = (0..120).map(|seed| image([24, 32], seed)).collect();
+    let executor = KernelExecutor::pixel_entropy(Arc::clone(&gpu), 9).unwrap();
+    under_all_strategies("entropy", executor, &images, entropy, 1e-3);
+    let executor =
+        KernelExecutor::conv2d(Arc::clone(&gpu), SOBEL_X.to_vec(), [3, 3], 1, 1).unwrap();
+    under_all_strategies("edges", executor, &images, edges, 1e-4);
+    let pairs: Vec<_> = (0..120)
+        .map(|seed| (matrix([9, 16], seed), matrix([16, 5], seed + 500)))
+        .collect();
+    let executor = KernelExecutor::matrix_multiply(gpu);
+    under_all_strategies("product", executor, &pairs, product, 1e-4);
+}
+
+#[test]
+fn images_of_many_sizes_run_under_all_strategies() {
+    let Some(gpu) = first_gpu().map(Arc::new) else {
+        return;
+    };
+    let images: Vec<_> = (0..40)
+        .map(|seed| image([20 + seed / 7, 30 + seed % 3 * 8], seed))
+        .collect();
+    let executor = KernelExecutor::pixel_entropy(Arc::clone(&gpu), 9).unwrap();
+    under_all_strategies("entropy of many", executor, &images, entropy, 1e-3);
+    let executor =
+        KernelExecutor::conv2d(Arc::clone(&gpu), SOBEL_X.to_vec(), [3, 3], 1, 1).unwrap();
+    under_all_strategies("edges of many", executor, &images, edges, 1e-4);
+}
+
+#[test]
+fn what_the_kernel_refuses_the_cpu_gets_and_names() {
+    let Some(gpu) = first_gpu().map(Arc::new) else {
+        return;
+    };
+    let mut images: Vec<_> = (0..30).map(|seed| image([8, 8], seed)).collect();
+    images[17].pixels.pop();
+    let executor = Arc::new(KernelExecutor::pixel_entropy(gpu, 9).unwrap());
+    let manager = StrategyManager::new(Arc::new(RayonCpu::current()), executor)
+        .with_strategy("gpu-only".parse().unwrap())
+        .with_costs(Arc::new(Costs::new()));
+    let batch = || manager.operation("entropy of one without its shape");
+    let error = batch().execute(&images, entropy).unwrap_err();
+    assert!(error.to_string().starts_with("task 17: "), "{error}");
+    let each = batch().execute_each(&images, entropy).unwrap();
+    assert!(each.fallback_occurred);
+    assert_eq!(
+        each.outputs.iter().filter(|output| output.is_err()).count(),
+        1
+    );
 }
 
 #[test]

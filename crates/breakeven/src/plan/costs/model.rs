@@ -41,7 +41,11 @@ pub(super) fn size_class(memory_per_task: usize) -> u8 {
 /// The least memory per task of so many bits.
 fn least_of_class(size_class: u8) -> usize {
     let shift = u32::from(size_class).saturating_sub(1);
-    if size_class == 0 { 0 } else { 1_usize.checked_shl(shift).unwrap_or(usize::MAX) }
+    if size_class == 0 {
+        0
+    } else {
+        1_usize.checked_shl(shift).unwrap_or(usize::MAX)
+    }
 }
 
 /// The part of a name that counts.
