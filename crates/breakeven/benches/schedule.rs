@@ -137,11 +137,15 @@ fn run(scenario: &Scenario, strategy: ExecutionStrategy, costs: &Costs) -> f64 {
 
 /// Regrets of one way to choose.
 #[derive(Default)]
-struct Regrets(Vec<f64>);
+struct Regrets(Vec<f64>, std::collections::BTreeMap<String, Vec<f64>>);
 
 impl Regrets {
-    fn add(&mut self, took: f64, oracle: f64) {
-        self.0.push((took / oracle - 1.0).max(0.0));
+    fn add(&mut self, took: f64, oracle: f64, slices: &[String]) {
+        let regret = (took / oracle - 1.0).max(0.0);
+        self.0.push(regret);
+        for slice in slices {
+            self.1.entry(slice.clone()).or_default().push(regret);
+        }
     }
 
     fn print(&mut self, name: &str) {
@@ -152,6 +156,16 @@ impl Regrets {
         metric(&format!("regret_median/{name}"), 100.0 * at(50), "%");
         metric(&format!("regret_p95/{name}"), 100.0 * at(95), "%");
         metric(&format!("regret_max/{name}"), 100.0 * at(100), "%");
+        for (slice, regrets) in &mut self.1 {
+            regrets.sort_by(f64::total_cmp);
+            let mean = regrets.iter().fold(0.0, |sum, r| sum + r) / regrets.len() as f64;
+            metric(&format!("regret_mean/{name}/{slice}"), 100.0 * mean, "%");
+            metric(
+                &format!("regret_p95/{name}/{slice}"),
+                100.0 * regrets[(regrets.len() - 1) * 95 / 100],
+                "%",
+            );
+        }
     }
 }
 
@@ -182,26 +196,32 @@ fn regret() {
                             }
                             points += 1;
                             let oracle = oracle(&scenario);
+                            let slices = [
+                                format!("{tasks}_tasks"),
+                                format!("{shape:?}"),
+                                format!("p{parallelization}"),
+                            ];
                             let first = run(&scenario, ExecutionStrategy::Auto, &Costs::new());
-                            cold.add(first, oracle);
+                            cold.add(first, oracle, &slices);
                             let costs = Costs::new();
                             for _ in 0..20 {
                                 let _ = run(&quiet, ExecutionStrategy::Auto, &costs);
                             }
                             let later = run(&scenario, ExecutionStrategy::Auto, &costs);
-                            warm.add(later, oracle);
+                            warm.add(later, oracle, &slices);
                             let text = format!(
                                 "{tasks} {ratio} {launch_ns} {shape:?} p{parallelization} load {loaded}: cold {:.1} warm {:.1} %",
                                 100.0 * (first / oracle - 1.0),
                                 100.0 * (later / oracle - 1.0)
                             );
                             bad.push((later / oracle, text));
-                            rule.add(run_rule(&scenario), oracle);
+                            rule.add(run_rule(&scenario), oracle, &[]);
                             fixed.add(
                                 scenario
                                     .run_fixed(ExecutionStrategy::hybrid(70).expect("70 %"))
                                     .expect("a strategy"),
                                 oracle,
+                                &[],
                             );
                         }
                     }
@@ -233,6 +253,8 @@ fn run_rule(scenario: &Scenario) -> f64 {
 fn oracle(scenario: &Scenario) -> f64 {
     let splits = (1..20).map(|part| ExecutionStrategy::hybrid(5 * part).expect("below 100 %"));
     let all = [ExecutionStrategy::CpuOnly, ExecutionStrategy::GpuOnly];
+    // Sequential tasks cannot be split over two devices.
+    let splits = splits.filter(|_| scenario.parallelization > 0.0);
     all.into_iter()
         .chain(splits)
         .map(|strategy| scenario.run_fixed(strategy).expect("a strategy"))

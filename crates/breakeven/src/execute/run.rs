@@ -423,7 +423,9 @@ impl Seen {
             tell(RanOn::Gpu(name), *tasks, *time);
         }
         let on_gpu = self.driver.share.tasks > 0;
-        if on_cpu && on_gpu && mode == Mode::Both && self.driver.errors.is_empty() {
+        // A run that looked for the rates says little of one that knows them.
+        let is_known = start.decision.probe == Probe::None && self.driver.errors.is_empty();
+        if on_cpu && on_gpu && mode == Mode::Both && is_known {
             tell(RanOn::Both(name), self.tasks, self.took);
         }
         let ns = u64::try_from(self.took.as_nanos()).unwrap_or(u64::MAX);

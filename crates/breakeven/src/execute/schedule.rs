@@ -83,6 +83,8 @@ pub(super) struct Terms {
     pub(super) probes_cpu: bool,
     /// The GPU gets a first small span whatever the rates promise.
     pub(super) probes_gpu: bool,
+    /// Tasks of such a span.
+    pub(super) probe_tasks: usize,
     /// The GPU's first span is one task, and nothing follows until it is done.
     pub(super) on_probation: bool,
     /// Spans end often, so that a deadline or a progress bar is looked at.
@@ -386,7 +388,7 @@ impl Schedule {
     /// Tasks to launch now so that both devices end together.
     fn balanced_size(&self, state: &GpuState, left: usize, now: Ns, in_flight: usize) -> usize {
         let workers = self.terms.workers.max(1) as f64;
-        let probe = (left / 64).clamp(1, PROBE_TASKS);
+        let probe = self.terms.probe_tasks.clamp(1, left);
         let Some(each) = state.rate.task_ns() else {
             // One probe at a time.
             return if in_flight == 0 { probe } else { 0 };

@@ -14,8 +14,8 @@ use super::terms::Given;
 use crate::error::Error;
 use crate::hardware::Fact;
 use crate::plan::{
-    Basis, Costs, Decision, ExecutionStrategy, GpuSpec, Machine, Observation, ProfilingHeuristics,
-    RanOn, decide_for,
+    Basis, Costs, Decision, ExecutionStrategy, GpuSpec, Machine, Observation, Probe,
+    ProfilingHeuristics, RanOn, decide_for,
 };
 use crate::workload::WorkloadProfile;
 
@@ -102,11 +102,11 @@ impl Scenario {
         self.task_costs.0.len() - 1
     }
 
-    /// Time of a mean task on one worker while all work, ns: each waits for the
-    /// sequential parts of the others.
-    pub fn shared_task_ns(&self) -> f64 {
-        let workers = self.workers as f64;
-        self.cpu_task_ns * ((1.0 - self.parallelization) * workers + self.parallelization)
+    /// Time of a mean task on one worker while `active` work, ns: each waits for
+    /// the sequential parts of the others.
+    fn shared_task_ns(&self, active: usize) -> f64 {
+        let others = (1.0 - self.parallelization) * active.max(1) as f64;
+        self.cpu_task_ns * (others + self.parallelization)
     }
 
     /// Time of a mean task on the GPU, its sequential part on one lane, ns.
@@ -152,7 +152,7 @@ impl Scenario {
         };
         let mut run = Run::new(self, Schedule::new(given.terms()));
         run.to_the_end();
-        run.teach(costs, memory);
+        run.teach(costs, memory, decision.probe == Probe::None);
         Ok(Simulated {
             makespan_ns: run.makespan,
             gpu_tasks: run.launches.iter().map(|(tasks, _)| tasks).sum(),
@@ -184,10 +184,11 @@ impl Scenario {
             .fold(0.0, f64::max);
         // The work that each side can have done by a time grows with the time.
         let done = |time: Ns| {
-            let cpu = self.workers as f64 * worked(time, self.cpu_load) / self.shared_task_ns();
+            let cpu = self.workers as f64 * worked(time, self.cpu_load)
+                / self.shared_task_ns(self.workers);
             let gpu = worked((time - self.launch_ns).max(0.0), self.gpu_load) / self.lane_task_ns();
             // One task is on one side as a whole.
-            let fits_cpu = worked(time, self.cpu_load) / self.shared_task_ns() >= largest;
+            let fits_cpu = worked(time, self.cpu_load) / self.shared_task_ns(1) >= largest;
             let fits_gpu = gpu >= largest;
             if fits_cpu || fits_gpu { cpu + gpu } else { 0.0 }
         };
@@ -339,7 +340,8 @@ impl<'s> Run<'s> {
             return false;
         };
         self.idle_workers -= 1;
-        let work = self.scenario.task_costs.of(&span) * self.scenario.shared_task_ns();
+        let active = self.scenario.workers - self.idle_workers;
+        let work = self.scenario.task_costs.of(&span) * self.scenario.shared_task_ns(active);
         let end = ends(now, work, self.scenario.cpu_load);
         let tasks = span.len();
         self.cpu_tasks += tasks;
@@ -384,7 +386,7 @@ impl<'s> Run<'s> {
         }
     }
 
-    fn teach(&self, costs: &Costs, memory: usize) {
+    fn teach(&self, costs: &Costs, memory: usize, is_known: bool) {
         let tell = |on, tasks: usize, ns: f64| {
             let seen = Observation {
                 at: SystemTime::now(),
@@ -409,7 +411,7 @@ impl<'s> Run<'s> {
         for (tasks, ns) in self.launches.iter().take(8) {
             tell(RanOn::Gpu(GPU), *tasks, *ns);
         }
-        if self.cpu_tasks > 0 && !self.launches.is_empty() {
+        if self.cpu_tasks > 0 && !self.launches.is_empty() && is_known {
             tell(RanOn::Both(GPU), self.scenario.tasks(), self.makespan);
         }
         let gpu = (!self.launches.is_empty()).then_some(GPU);
