@@ -165,13 +165,13 @@ where
             return Leaf::Idle;
         }
         let Some(span) = self.schedule.take_cpu(self.now()) else {
+            // Nothing is left, or what is left is better done by the GPU.
+            self.wake_driver();
             return Leaf::Idle;
         };
         self.work_off(span);
-        if self.schedule.is_empty()
-            && let Some(driver) = self.driver.get()
-        {
-            driver.unpark();
+        if self.schedule.is_empty() {
+            self.wake_driver();
         }
         Leaf::Busy
     }
@@ -273,6 +273,10 @@ where
             *kept = Some(ending);
         }
         self.is_over.store(true, Ordering::Relaxed);
+        self.wake_driver();
+    }
+
+    fn wake_driver(&self) {
         if let Some(driver) = self.driver.get() {
             driver.unpark();
         }

@@ -232,8 +232,9 @@ impl Schedule {
         })
     }
 
-    /// True where one task of a worker would end after the GPU, at the rates
-    /// known, could have done all `left`.
+    /// True where one task of a worker would end well after the GPU, at the rates
+    /// known, could have done all `left`: then the GPU takes them. Both sides ask
+    /// this, so that neither leaves to the other what that one would not take.
     fn ends_after_the_gpu(&self, left: usize, now: Ns) -> bool {
         let (Some(task), Some(fixed), Some(each)) = (
             self.task_ns.get(),
@@ -242,7 +243,8 @@ impl Schedule {
         ) else {
             return false;
         };
-        task > self.gpu_busy(now) + fixed + each * left as f64
+        let gpu = self.gpu_busy(now) + fixed + each * left as f64;
+        gpu < (1.0 - LEAST_GAIN) * task
     }
 
     /// For how long the GPU is busy, ns.
@@ -375,7 +377,6 @@ impl Schedule {
         if in_flight > 0 && !state.rate.is_nearly_done(busy) {
             return 0;
         }
-        // The workers leave all of it to the GPU, so it must not leave it to them.
         if self.ends_after_the_gpu(left, now) {
             return left;
         }

@@ -1,0 +1,212 @@
+//! How well batches are scheduled: efficiency of a split and regret of Auto, in
+//! virtual time on the executor's own schedule.
+//!
+//!     cargo bench -p breakeven --no-default-features --bench schedule [-- --quick]
+#![allow(
+    clippy::print_stdout,
+    missing_docs,
+    reason = "a bench prints its figures"
+)]
+
+#[path = "../../../bench/metric.rs"]
+mod metric;
+
+use breakeven::execute::simulate::Scenario;
+use breakeven::plan::{Costs, ExecutionStrategy};
+use metric::{is_quick, metric};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// CPU workers of the grid's machine.
+const WORKERS: usize = 8;
+
+/// Time of a task on one worker, ns.
+const TASK_NS: f64 = 50_000.0;
+
+fn main() {
+    efficiency();
+    regret();
+}
+
+/// How tasks differ.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Shape {
+    Uniform,
+    /// Exponential costs.
+    Skewed,
+    /// One task is a fifth of all work.
+    OneHuge,
+}
+
+impl Shape {
+    const ALL: [Self; 3] = [Self::Uniform, Self::Skewed, Self::OneHuge];
+
+    fn costs(self, tasks: usize, seed: u64) -> Vec<f64> {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut costs: Vec<f64> = (0..tasks)
+            .map(|_| match self {
+                Self::Uniform | Self::OneHuge => 1.0,
+                Self::Skewed => -(1.0 - random.random::<f64>()).ln(),
+            })
+            .collect();
+        if self == Self::OneHuge {
+            let place = random.random_range(0..tasks);
+            costs[place] = (tasks as f64 - 1.0).max(1.0) / 4.0;
+        }
+        costs
+    }
+}
+
+/// Efficiency of a split at the points that C4 names, and at others.
+fn efficiency() {
+    let mut worst: f64 = 1.0;
+    let (mut sum, mut count) = (0.0, 0);
+    for tasks in [1_000, 10_000, 100_000] {
+        for ratio in [1.0, 2.0, 5.0, 10.0, 20.0] {
+            for changes in [None, Some("cpu"), Some("gpu")] {
+                for warm in [false, true] {
+                    let mut scenario = Scenario::new(Shape::Uniform.costs(tasks, 1), WORKERS);
+                    scenario.cpu_task_ns = TASK_NS;
+                    let per_task = TASK_NS / WORKERS as f64;
+                    scenario.gpu_task_ns = per_task / ratio;
+                    let total = tasks as f64 / (1.0 / per_task + 1.0 / scenario.gpu_task_ns);
+                    scenario.launch_ns = 0.01 * total;
+                    let costs = Costs::new();
+                    if warm {
+                        for _ in 0..5 {
+                            let _ = run(&scenario, ExecutionStrategy::Auto, &costs);
+                        }
+                    }
+                    match changes {
+                        Some("cpu") => scenario.cpu_load = Some((0.5 * total, 2.0)),
+                        Some(_) => scenario.gpu_load = Some((0.5 * total, 2.0)),
+                        None => {}
+                    }
+                    let took = run(&scenario, ExecutionStrategy::Auto, &costs);
+                    let efficiency = scenario.ideal_ns() / took;
+                    worst = worst.min(efficiency);
+                    sum += efficiency;
+                    count += 1;
+                    let what = changes.unwrap_or("steady");
+                    let start = if warm { "warm" } else { "cold" };
+                    metric(
+                        &format!("hybrid_efficiency/{tasks}/{ratio}:1/{what}/{start}"),
+                        efficiency,
+                        "",
+                    );
+                }
+            }
+        }
+    }
+    metric("hybrid_efficiency/mean", sum / f64::from(count), "");
+    metric("hybrid_efficiency/least", worst, "");
+}
+
+fn run(scenario: &Scenario, strategy: ExecutionStrategy, costs: &Costs) -> f64 {
+    let run = scenario.run(strategy, costs);
+    run.expect("the strategy is one").makespan_ns
+}
+
+/// Regrets of one way to choose.
+#[derive(Default)]
+struct Regrets(Vec<f64>);
+
+impl Regrets {
+    fn add(&mut self, took: f64, oracle: f64) {
+        self.0.push((took / oracle - 1.0).max(0.0));
+    }
+
+    fn print(&mut self, name: &str) {
+        self.0.sort_by(f64::total_cmp);
+        let mean = self.0.iter().fold(0.0, |sum, regret| sum + regret) / self.0.len() as f64;
+        let at = |part: usize| self.0[(self.0.len() - 1) * part / 100];
+        metric(&format!("regret_mean/{name}"), 100.0 * mean, "%");
+        metric(&format!("regret_median/{name}"), 100.0 * at(50), "%");
+        metric(&format!("regret_p95/{name}"), 100.0 * at(95), "%");
+        metric(&format!("regret_max/{name}"), 100.0 * at(100), "%");
+    }
+}
+
+/// Regret over an oracle that tries every strategy.
+fn regret() {
+    let quick = is_quick();
+    let tasks: &[usize] = match quick {
+        true => &[5, 100, 1_000, 10_000],
+        false => &[5, 20, 100, 1_000, 10_000, 100_000],
+    };
+    let mut points = 0;
+    let [mut cold, mut warm, mut rule, mut fixed] = [(); 4].map(|()| Regrets::default());
+    let mut bad: Vec<(f64, String)> = Vec::new();
+    for &tasks in tasks {
+        for ratio in [0.02, 0.1, 0.5, 1.0, 2.0, 10.0, 50.0] {
+            for launch_ns in [5e3, 50e3, 500e3, 10e6] {
+                for shape in Shape::ALL {
+                    for parallelization in [0.0, 0.5, 0.95, 1.0] {
+                        for loaded in [false, true] {
+                            let mut scenario = Scenario::new(shape.costs(tasks, 7), WORKERS);
+                            scenario.cpu_task_ns = TASK_NS;
+                            scenario.gpu_task_ns = TASK_NS / WORKERS as f64 / ratio;
+                            scenario.launch_ns = launch_ns;
+                            scenario.parallelization = parallelization;
+                            let quiet = scenario.clone();
+                            if loaded {
+                                scenario.cpu_load = Some((0.5 * scenario.ideal_ns(), 2.0));
+                            }
+                            points += 1;
+                            let oracle = oracle(&scenario);
+                            let first = run(&scenario, ExecutionStrategy::Auto, &Costs::new());
+                            cold.add(first, oracle);
+                            let costs = Costs::new();
+                            for _ in 0..20 {
+                                let _ = run(&quiet, ExecutionStrategy::Auto, &costs);
+                            }
+                            let later = run(&scenario, ExecutionStrategy::Auto, &costs);
+                            warm.add(later, oracle);
+                            let text = format!(
+                                "{tasks} {ratio} {launch_ns} {shape:?} p{parallelization} load {loaded}: cold {:.1} warm {:.1} %",
+                                100.0 * (first / oracle - 1.0),
+                                100.0 * (later / oracle - 1.0)
+                            );
+                            bad.push((later / oracle, text));
+                            rule.add(run_rule(&scenario), oracle);
+                            fixed.add(
+                                scenario
+                                    .run_fixed(ExecutionStrategy::hybrid(70).expect("70 %"))
+                                    .expect("a strategy"),
+                                oracle,
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+    metric("regret_points", f64::from(points), "");
+    warm.print("warm");
+    cold.print("cold");
+    rule.print("rule");
+    fixed.print("hybrid_70_30");
+    if std::env::var_os("SHOW").is_some() {
+        bad.sort_by(|a, b| b.0.total_cmp(&a.0));
+        for (_, text) in bad.iter().take(60) {
+            println!("{text}");
+        }
+    }
+}
+
+/// What the rule alone says, kept to the end.
+fn run_rule(scenario: &Scenario) -> f64 {
+    let decision = scenario.run(ExecutionStrategy::Auto, &Costs::new());
+    let strategy = decision.expect("a strategy").decision.ruling.strategy;
+    scenario.run_fixed(strategy).expect("a strategy")
+}
+
+/// The best of every strategy, tried.
+fn oracle(scenario: &Scenario) -> f64 {
+    let splits = (1..20).map(|part| ExecutionStrategy::hybrid(5 * part).expect("below 100 %"));
+    let all = [ExecutionStrategy::CpuOnly, ExecutionStrategy::GpuOnly];
+    all.into_iter()
+        .chain(splits)
+        .map(|strategy| scenario.run_fixed(strategy).expect("a strategy"))
+        .fold(f64::INFINITY, f64::min)
+}
