@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Error, Result, anyhow};
-use breakeven::suite::GreyImage;
+use breakeven::kernels::GreyImage;
 
 /// Reads a PNG or JPEG as grey values v / 256.
 pub(crate) fn read(path: &Path) -> Result<GreyImage> {

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use breakeven::Error;
 use breakeven::hardware::{HardwareCapabilities, SystemLoad};
+use breakeven::kernels::GreyImage;
 use breakeven::peak::measure_cpu as measure_cpu_peak;
-use breakeven::suite::{GreyImage, Iterations, Workload, measure_cpu};
+use breakeven::suite::{Iterations, Workload, measure_cpu};
 use breakeven_profile::profile::Failure;
 use breakeven_profile::recorder::Clock;
 

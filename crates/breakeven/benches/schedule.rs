@@ -24,6 +24,34 @@ const WORKERS: usize = 8;
 const TASK_NS: f64 = 50_000.0;
 
 fn main() {
+    if let Some(what) = std::env::var_os("ONE") {
+        let what: Vec<f64> = what
+            .to_string_lossy()
+            .split(' ')
+            .map(|x| x.parse().unwrap())
+            .collect();
+        let mut scenario = Scenario::new(
+            Shape::ALL[what[2] as usize].costs(what[0] as usize, 7),
+            WORKERS,
+        );
+        scenario.cpu_task_ns = TASK_NS;
+        scenario.gpu_task_ns = TASK_NS / WORKERS as f64 / what[1];
+        scenario.launch_ns = what[3];
+        scenario.parallelization = what[4];
+        let costs = Costs::new();
+        for _ in 0..what[5] as usize {
+            let _ = run(&scenario, ExecutionStrategy::Auto, &costs);
+        }
+        unsafe { std::env::set_var("TRACE", "1") };
+        let r = scenario.run(ExecutionStrategy::Auto, &costs).unwrap();
+        println!(
+            "{:?} ideal {} ratio {}",
+            r,
+            scenario.ideal_ns(),
+            r.makespan_ns / scenario.ideal_ns()
+        );
+        return;
+    }
     efficiency();
     regret();
 }
@@ -34,7 +62,7 @@ enum Shape {
     Uniform,
     /// Exponential costs.
     Skewed,
-    /// One task is a fifth of all work.
+    /// One task is a twentieth of all work, and at least ten others.
     OneHuge,
 }
 
@@ -51,7 +79,7 @@ impl Shape {
             .collect();
         if self == Self::OneHuge {
             let place = random.random_range(0..tasks);
-            costs[place] = (tasks as f64 - 1.0).max(1.0) / 4.0;
+            costs[place] = (tasks as f64 / 19.0).max(10.0);
         }
         costs
     }

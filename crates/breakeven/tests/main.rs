@@ -4,5 +4,7 @@
 #[cfg(feature = "gpu")]
 mod device;
 mod execute;
+#[cfg(feature = "gpu")]
+mod execute_kernels;
 mod faults;
 mod kernels;

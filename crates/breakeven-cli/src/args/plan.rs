@@ -9,7 +9,8 @@ use clap::{Args, ValueEnum};
 pub(crate) struct PlanArgs {
     /// Tasks in the batch
     #[arg(long, value_name = "N", value_parser = tasks, allow_negative_numbers = true)]
-    pub(crate) tasks: usize,
+    #[arg(required_unless_present = "forget")]
+    pub(crate) tasks: Option<usize>,
 
     /// Data of one task, as in 10KiB; with what goes with it a task takes (SIZE +
     /// 4 KiB) × (1 + complexity / 100) of memory [default: 10 KiB in all]
@@ -17,21 +18,13 @@ pub(crate) struct PlanArgs {
     pub(crate) task_bytes: Option<usize>,
 
     /// How much there is to compute per byte, 0 or more
-    #[arg(
-        long,
-        value_name = "C",
-        default_value = "100",
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "C", default_value = "100", value_parser = number)]
+    #[arg(allow_negative_numbers = true)]
     pub(crate) complexity: f64,
 
     /// The part of the work that can be done at once, 0 (sequential) to 1
-    #[arg(
-        long,
-        value_name = "P",
-        default_value = "1",
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "P", default_value = "1", value_parser = number)]
+    #[arg(allow_negative_numbers = true)]
     pub(crate) parallel: f64,
 
     /// Decide by what was measured of this operation on this machine
@@ -54,7 +47,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) heuristics: Option<PathBuf>,
 
-    /// Forget what was measured of the operation
+    /// Forget what was measured of the operation; without --tasks nothing else
     #[arg(long, requires = "operation")]
     pub(crate) forget: bool,
 
@@ -79,6 +72,12 @@ fn tasks(text: &str) -> Result<usize, String> {
             PosOverflow => "that is more than can be counted".to_owned(),
             _ => "give a whole number, 0 or more".to_owned(),
         })
+}
+
+/// Any number: whether it makes sense is for the workload to say.
+fn number(text: &str) -> Result<f64, String> {
+    text.parse()
+        .map_err(|_| "give a number, as in 0.5".to_owned())
 }
 
 fn bytes(text: &str) -> Result<usize, String> {

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use breakeven::WorkloadProfile;
+use breakeven::execute::ordered_strategy;
 use breakeven::plan::{
     Basis, ExecutionStrategy, Machine, OperationCosts, ProfilingHeuristics, costs_from_rates,
     decide, decide_for,
@@ -17,17 +18,28 @@ use crate::output::plan::{Comparison, Plan, write_comparison, write_plan};
 use crate::output::text;
 use crate::session::detect;
 
+mod measured;
+
+use measured::Measured;
+
 /// Seconds after which a driver that does not answer counts as hung.
 const TIMEOUT_S: u32 = 60;
 
-/// The operator's switch: the strategy that overrides Auto.
-const STRATEGY: &str = "BREAKEVEN_STRATEGY";
-
 pub(crate) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Exit> {
-    let question = Question::of(args)?;
+    let operation = args.operation.as_deref();
+    let measured = operation.map(|operation| Measured::open(operation, err));
+    let forgotten = match &measured {
+        Some(measured) if args.forget => Some(measured.forget()?),
+        _ => None,
+    };
+    let Some(tasks) = args.tasks else {
+        writeln!(out, "{}", forgotten.unwrap_or_default())?;
+        return Ok(Exit::Done);
+    };
+    let question = Question::of(args, tasks, measured)?;
     let described = args.hardware.as_deref().map(described).transpose()?;
     let described = described
-        .map(|(name, machine)| question.answer(name, machine))
+        .map(|(name, machine)| question.answer(name, machine, false))
         .transpose()?;
     if let (Some(plan), false) = (&described, args.compare) {
         write_plan(plan, args.format, out)?;
@@ -38,7 +50,8 @@ pub(crate) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
         return Ok(Exit::Interrupted);
     };
     let machine = Machine::of(&found.hardware, Some(&found.load));
-    let mut here = question.answer("this machine".to_owned(), machine)?;
+    let mut here = question.answer("this machine".to_owned(), machine, true)?;
+    here.notes.extend(forgotten);
     if here.machine.gpu().is_none() {
         let note = "`breakeven devices` says why there is no GPU to use here";
         here.notes.push(note.to_owned());
@@ -60,14 +73,23 @@ struct Question {
     ordered: Option<ExecutionStrategy>,
     /// Time of a task on one core, ns.
     task_time_ns: Option<f64>,
+    measured: Option<Measured>,
+    /// What was taken for granted.
+    notes: Vec<String>,
 }
 
 impl Question {
-    fn of(args: &PlanArgs) -> Result<Self> {
-        let workload = match args.task_bytes {
-            None => WorkloadProfile::from_task_count(args.tasks).with_complexity(args.complexity),
-            Some(bytes) => WorkloadProfile::from_task_size(args.tasks, bytes, args.complexity),
+    fn of(args: &PlanArgs, tasks: usize, measured: Option<Measured>) -> Result<Self> {
+        let mut notes = Vec::new();
+        let mut workload = match args.task_bytes {
+            None => WorkloadProfile::from_task_count(tasks).with_complexity(args.complexity),
+            Some(bytes) => WorkloadProfile::from_task_size(tasks, bytes, args.complexity),
         };
+        let only_size = measured.as_ref().and_then(|each| each.only_size(&workload));
+        if let (None, Some(size)) = (args.task_bytes, only_size) {
+            workload = workload.with_memory_per_task(size);
+            notes.push("the size of a task is the one that was measured".to_owned());
+        }
         let workload = workload.with_parallelization(args.parallel);
         workload.check()?;
         let heuristics = match &args.heuristics {
@@ -78,21 +100,17 @@ impl Question {
         Ok(Self {
             workload,
             heuristics,
-            ordered: ordered()?,
+            ordered: ordered_strategy().transpose()?,
             task_time_ns: args.task_time,
+            measured,
+            notes,
         })
     }
 
     /// The decision for a machine, with what was not known of it.
-    fn answer(&self, name: String, machine: Machine) -> Result<Plan> {
-        let mut notes = Vec::new();
-        let costs = match self.task_time_ns {
-            None => OperationCosts::default(),
-            Some(ns) => {
-                notes.extend(unknown_rates(&machine));
-                costs_from_rates(ns, &self.workload, &machine)?
-            }
-        };
+    fn answer(&self, name: String, machine: Machine, is_here: bool) -> Result<Plan> {
+        let mut notes = self.notes.clone();
+        let costs = self.costs(&machine, is_here, &mut notes)?;
         let free = decide(&self.workload, &machine, &self.heuristics, &costs)?;
         let (decision, otherwise) = match self.ordered {
             None => (free, None),
@@ -117,6 +135,35 @@ impl Question {
             notes,
         })
     }
+
+    /// What is known of the costs on a machine: measured, else by its rates.
+    fn costs(
+        &self,
+        machine: &Machine,
+        is_here: bool,
+        notes: &mut Vec<String>,
+    ) -> Result<OperationCosts> {
+        let mut costs = OperationCosts::default();
+        match &self.measured {
+            Some(measured) if is_here => {
+                costs = measured.lookup(&self.workload, machine);
+                if costs.cpu.is_none() && costs.gpu.is_none() {
+                    notes.push(measured.nothing_known(&self.workload));
+                }
+            }
+            Some(measured) => notes.push(measured.not_there()),
+            None => {}
+        }
+        if let Some(ns) = self.task_time_ns {
+            let by_rates = costs_from_rates(ns, &self.workload, machine)?;
+            if costs.gpu.is_none() {
+                notes.extend(unknown_rates(machine));
+            }
+            costs.cpu = costs.cpu.or(by_rates.cpu);
+            costs.gpu = costs.gpu.or(by_rates.gpu);
+        }
+        Ok(costs)
+    }
 }
 
 /// What is missing for a time on the GPU.
@@ -124,30 +171,17 @@ fn unknown_rates(machine: &Machine) -> Option<String> {
     let gpu = machine.gpu()?;
     if !gpu.speedup.is_known() {
         return Some(format!(
-            "how much faster {} is than a core is not known (`speedup`): there is no estimate of its time",
+            "{}: its rate over that of a core (`speedup`) is not known: there is no estimate of its time",
             gpu.name
         ));
     }
-    let missing: Vec<&str> = [
-        (gpu.launch.is_known(), "`launch`"),
-        (gpu.transfer_bytes_per_s.is_known(), "`transfer`"),
-    ]
-    .into_iter()
-    .filter_map(|(known, name)| (!known).then_some(name))
-    .collect();
-    (!missing.is_empty()).then(|| {
-        let missing = missing.join(" and ");
-        format!("{missing} of {} not known, counted as nothing", gpu.name)
-    })
-}
-
-/// The strategy in the operator's switch; none where it is not set, empty or `auto`.
-fn ordered() -> Result<Option<ExecutionStrategy>> {
-    let Some(text) = std::env::var_os(STRATEGY).filter(|text| !text.is_empty()) else {
-        return Ok(None);
+    let missing = match (gpu.launch.is_known(), gpu.transfer_bytes_per_s.is_known()) {
+        (true, true) => return None,
+        (false, true) => "`launch` is not known and counts",
+        (true, false) => "`transfer` is not known and counts",
+        (false, false) => "`launch` and `transfer` are not known and count",
     };
-    let strategy = text.to_string_lossy().parse().context(STRATEGY)?;
-    Ok(Some(strategy).filter(|strategy| *strategy != ExecutionStrategy::Auto))
+    Some(format!("{}: {missing} as nothing", gpu.name))
 }
 
 /// The machine that a file describes, with the file's name.

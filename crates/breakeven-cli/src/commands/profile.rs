@@ -4,8 +4,8 @@ use std::io::{IsTerminal, Write};
 
 use anyhow::{Result, bail};
 use breakeven::hardware::{GpuInfo, GpuKind, HardwareCapabilities};
-use breakeven::kernels::NAMES;
-use breakeven::suite::{GreyImage, Workload};
+use breakeven::kernels::{GreyImage, NAMES};
+use breakeven::suite::Workload;
 use breakeven_judge::Limits;
 use breakeven_profile::profile::Operation;
 use breakeven_profile::{file, unit};

@@ -32,45 +32,45 @@ fn refused_for(machine: &str, args: &str) -> String {
 
 #[test]
 fn workloads_that_are_none() {
-    assert_snapshot!(refused("--tasks 10 --complexity NaN"), @"");
-    assert_snapshot!(refused("--tasks 10 --complexity -1"), @"");
-    assert_snapshot!(refused("--tasks 10 --complexity inf"), @"");
-    assert_snapshot!(refused("--tasks 10 --complexity much"), @"");
-    assert_snapshot!(refused("--tasks 10 --parallel 2"), @"");
-    assert_snapshot!(refused("--tasks 10 --parallel -0.5"), @"");
-    assert_snapshot!(refused("--tasks -1"), @"");
-    assert_snapshot!(refused("--tasks 18446744073709551616"), @"");
-    assert_snapshot!(refused("--tasks 1e3"), @"");
+    assert_snapshot!(refused("--tasks 10 --complexity NaN"), @"error: a complexity of NaN: give a number, 0 or more");
+    assert_snapshot!(refused("--tasks 10 --complexity -1"), @"error: a complexity of -1: give a number, 0 or more");
+    assert_snapshot!(refused("--tasks 10 --complexity inf"), @"error: a complexity of inf: give a number, 0 or more");
+    assert_snapshot!(refused("--tasks 10 --complexity much"), @"error: invalid value 'much' for '--complexity <C>': give a number, as in 0.5");
+    assert_snapshot!(refused("--tasks 10 --parallel 2"), @"error: a parallelization of 2: give a part between 0 (sequential) and 1");
+    assert_snapshot!(refused("--tasks 10 --parallel -0.5"), @"error: a parallelization of -0.5: give a part between 0 (sequential) and 1");
+    assert_snapshot!(refused("--tasks -1"), @"error: invalid value '-1' for '--tasks <N>': give a whole number, 0 or more");
+    assert_snapshot!(refused("--tasks 18446744073709551616"), @"error: invalid value '18446744073709551616' for '--tasks <N>': that is more than can be counted");
+    assert_snapshot!(refused("--tasks 1e3"), @"error: invalid value '1e3' for '--tasks <N>': give a whole number, 0 or more");
 }
 
 #[test]
 fn sizes_and_times_that_are_none() {
-    assert_snapshot!(refused("--tasks 10 --task-bytes 16777216TiB"), @"");
-    assert_snapshot!(refused("--tasks 10 --task-bytes 10potatoes"), @"");
-    assert_snapshot!(refused("--tasks 10 --task-bytes=-1"), @"");
-    assert_snapshot!(refused("--tasks 10 --task-time 0ms"), @"");
-    assert_snapshot!(refused("--tasks 10 --task-time 5"), @"");
+    assert_snapshot!(refused("--tasks 10 --task-bytes 16777216TiB"), @r#"error: invalid value '16777216TiB' for '--task-bytes <SIZE>': "16777216TiB" is more memory than can be counted; the most is 16777215 TiB"#);
+    assert_snapshot!(refused("--tasks 10 --task-bytes 10potatoes"), @r#"error: invalid value '10potatoes' for '--task-bytes <SIZE>': "10potatoes" is not a size of memory; write a number and a unit, as in "64 GiB", "10 kB" or "512 B""#);
+    assert_snapshot!(refused("--tasks 10 --task-bytes=-1"), @r#"error: invalid value '-1' for '--task-bytes <SIZE>': "-1" is not a size of memory; write a number and a unit, as in "64 GiB", "10 kB" or "512 B""#);
+    assert_snapshot!(refused("--tasks 10 --task-time 0ms"), @"error: invalid value '0ms' for '--task-time <T>': give a time above 0");
+    assert_snapshot!(refused("--tasks 10 --task-time 5"), @r#"error: invalid value '5' for '--task-time <T>': "5" is not a duration; write a number and a unit, as in "2 ms" or "800 us""#);
 }
 
 #[test]
 fn machines_that_are_none() {
-    assert_snapshot!(refused_for("cores = 4\n[[gpu]\n", "--tasks 10"), @"");
-    assert_snapshot!(refused_for("cores = 0\n", "--tasks 10"), @"");
-    assert_snapshot!(refused_for("cores = 4\n[[gpu]]\nmemory = \"20 ZiB\"\n", "--tasks 10"), @"");
-    assert_snapshot!(refused_for("cores = 4\n[[gpu]]\nspeed = 3\n", "--tasks 10"), @"");
-    assert_snapshot!(refused_for("", "--tasks 10"), @"");
+    assert_snapshot!(refused_for("cores = 4\n[[gpu]\n", "--tasks 10"), @"error: m.toml: line 2, column 7: unclosed array table, expected `]`");
+    assert_snapshot!(refused_for("cores = 0\n", "--tasks 10"), @"error: m.toml: line 1, column 9: there are no 0 cores; give a number from 1 to 1048576");
+    assert_snapshot!(refused_for("cores = 4\n[[gpu]]\nmemory = \"20 ZiB\"\n", "--tasks 10"), @r#"error: m.toml: line 3, column 10: "20 ZiB" is not a size of memory; write a number and a unit, as in "64 GiB", "10 kB" or "512 B""#);
+    assert_snapshot!(refused_for("cores = 4\n[[gpu]]\nspeed = 3\n", "--tasks 10"), @"error: m.toml: line 3, column 1: unknown field `speed`, expected one of `name`, `kind`, `memory`, `memory_used`, `launch`, `transfer`, `speedup`, `driver`");
+    assert_snapshot!(refused_for("", "--tasks 10"), @"error: m.toml: line 1, column 1: missing field `cores`");
 }
 
 #[test]
 fn files_that_cannot_be_read() {
-    assert_snapshot!(refused("--tasks 10 --heuristics missing.toml"), @"");
+    assert_snapshot!(refused("--tasks 10 --heuristics missing.toml"), @"error: cannot read the heuristics missing.toml: No such file or directory (os error 2)");
     let missing = line("plan --tasks 10 --hardware /nonexistent/m.toml")
         .run()
         .refusal();
-    assert_snapshot!(missing, @"");
+    assert_snapshot!(missing, @"error: cannot read the description of a machine /nonexistent/m.toml: No such file or directory (os error 2)");
     let (directory, plan) = plan_for(V100, "--tasks 10 --heuristics m.toml");
     fs::write(directory.path().join("m.toml"), b"cores = \xff\n").unwrap();
-    assert_snapshot!(plan.run().refusal(), @"");
+    assert_snapshot!(plan.run().refusal(), @"error: cannot read the heuristics m.toml: stream did not contain valid UTF-8");
 }
 
 #[test]
@@ -80,8 +80,8 @@ fn heuristics_that_are_none() {
         fs::write(directory.path().join("h.toml"), heuristics).unwrap();
         plan.run().refusal()
     };
-    assert_snapshot!(refused("min_tasks = 3"), @"");
-    assert_snapshot!(refused("\ngpu_memory_pressure_threshold = 80"), @"");
+    assert_snapshot!(refused("min_tasks = 3"), @"error: h.toml: line 1, column 1: unknown field `min_tasks`, expected one of `small_workload_threshold`, `large_workload_threshold`, `gpu_memory_pressure_threshold`, `min_tasks_for_gpu`, `optimal_cpu_batch_size`, `optimal_gpu_batch_size`, `complexity_threshold_for_gpu`, `last_answer`");
+    assert_snapshot!(refused("\ngpu_memory_pressure_threshold = 80"), @"error: h.toml: line 2, column 1: gpu_memory_pressure_threshold is 80; give a part from 0 to 1");
 }
 
 #[test]
@@ -90,14 +90,23 @@ fn options_that_need_others() {
         let said = line(args).run().refusal();
         said.lines().take(2).collect::<Vec<_>>().join("\n")
     };
-    assert_snapshot!(refused("plan"), @"");
-    assert_snapshot!(refused("plan --tasks 10 --compare"), @"");
-    assert_snapshot!(refused("plan --tasks 10 --forget"), @"");
+    assert_snapshot!(refused("plan"), @r"
+    error: the following required arguments were not provided:
+      --tasks <N>
+    ");
+    assert_snapshot!(refused("plan --tasks 10 --compare"), @r"
+    error: the following required arguments were not provided:
+      --hardware <FILE.toml>
+    ");
+    assert_snapshot!(refused("plan --tasks 10 --forget"), @r"
+    error: the following required arguments were not provided:
+      --operation <NAME>
+    ");
 }
 
 #[test]
 fn an_order_that_is_none() {
     let (_directory, plan) = plan_for(V100, "--tasks 10");
     let said = plan.env("BREAKEVEN_STRATEGY", "fastest").run().refusal();
-    assert_snapshot!(said, @"");
+    assert_snapshot!(said, @r#"error: BREAKEVEN_STRATEGY: "fastest" is no strategy; give auto, cpu-only, gpu-only or hybrid:GPU/CPU in percent, as in hybrid:60/40"#);
 }

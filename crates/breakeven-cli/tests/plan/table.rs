@@ -11,42 +11,136 @@ use crate::command::line;
 
 #[test]
 fn by_the_rule() {
-    assert_snapshot!(planned(V100, "--tasks 1000").stdout, @"");
+    assert_snapshot!(planned(V100, "--tasks 1000").stdout, @r"
+    gpu-only  1 000 tasks on the GPU, 256 per batch
+    workload    1 000 tasks of 10 KiB, complexity 100, 100.0 % parallel
+    machine     16 cores, 64 GiB; V100: discrete, 32 GiB, 2 GiB in use, launch 20.0 µs, transfer 12.0
+                GB/s, 20 × a core
+    why         stage 1: there is a GPU
+                stage 2: 1 000 tasks are not fewer than 10, a workload of 102 400 000 is not below
+                100 000
+                stage 3: 100 % of the work is parallel
+                stage 4: 6.3 % of the GPU's memory is in use, not above 80 %
+                stage 5: 9.77 MiB fit the GPU's free 30 GiB
+                stage 6: 1 000 tasks are more than 100, a workload of 102 400 000 is above 10 000 000,
+                and 100 % of the work is parallel, at least 50 %: gpu-only
+                stage 7 agrees: a complexity of 100 is above 50
+    ");
 }
 
 #[test]
 fn by_the_last_answer() {
-    assert_snapshot!(planned(V100, "--tasks 60 --complexity 20 --task-bytes 1KiB").stdout, @"");
+    assert_snapshot!(planned(V100, "--tasks 60 --complexity 20 --task-bytes 1KiB").stdout, @r"
+    cpu-only  60 tasks on the CPU, 32 per batch
+    workload    60 tasks of 6 KiB, complexity 20, 100.0 % parallel
+    machine     16 cores, 64 GiB; V100: discrete, 32 GiB, 2 GiB in use, launch 20.0 µs, transfer 12.0
+                GB/s, 20 × a core
+    why         stage 1: there is a GPU
+                stage 2: 60 tasks are not fewer than 10, a workload of 737 280 is not below 100 000
+                stage 3: 100 % of the work is parallel
+                stage 4: 6.3 % of the GPU's memory is in use, not above 80 %
+                stage 5: 360 KiB fit the GPU's free 30 GiB
+                stage 6: 60 tasks are not more than 100, a workload of 737 280 is not above 10 000 000
+                stage 7: a complexity of 20 is not above 50
+                no stage decided; the last answer is cpu-only
+    ");
 }
 
 #[test]
 fn by_costs() {
     let args = "--tasks 1000 --task-time 1ms";
-    assert_snapshot!(planned(V100, args).stdout, @"");
+    assert_snapshot!(planned(V100, args).stdout, @r"
+    hybrid:55/45  550 tasks on the GPU, 450 tasks on the CPU, 155 per batch
+    workload    1 000 tasks of 10 KiB, complexity 100, 100.0 % parallel
+    machine     16 cores, 64 GiB; V100: discrete, 32 GiB, 2 GiB in use, launch 20.0 µs, transfer 12.0
+                GB/s, 20 × a core
+    why         hybrid:55/45 should take 28.1 ms (heuristic), 44.9 % less than gpu-only, 50.9 ms
+                a perfect split could be 1.81 times as fast as the better device alone
+                without costs stage 6 would say gpu-only
+    candidates                 predicted  evidence
+                cpu-only         62.5 ms  heuristic
+                gpu-only         50.9 ms  heuristic
+                hybrid:55/45     28.1 ms  heuristic
+    ");
 }
 
 #[test]
 fn by_costs_with_a_declined_split() {
     let machine = "cores = 1\n[[gpu]]\nname = \"H100\"\nspeedup = 50";
-    assert_snapshot!(planned(machine, "--tasks 1000 --task-time 1ms").stdout, @"");
+    assert_snapshot!(planned(machine, "--tasks 1000 --task-time 1ms").stdout, @r"
+    gpu-only  1 000 tasks on the GPU, 256 per batch
+    workload    1 000 tasks of 10 KiB, complexity 100, 100.0 % parallel
+    machine     1 core; H100: discrete, 50 × a core
+    why         gpu-only should take 20.0 ms (heuristic); hybrid:98/2 19.6 ms
+                a perfect split could be 1.02 times as fast as the better device alone
+                a split would gain 2.0 %, under 3.0 %: declined
+                without costs stage 6 would say gpu-only
+    candidates                 predicted  evidence
+                cpu-only          1.00 s  heuristic
+                gpu-only         20.0 ms  heuristic
+                hybrid:98/2      19.6 ms  heuristic
+    note        H100: `launch` and `transfer` are not known and count as nothing
+    ");
 }
 
 #[test]
 fn a_gpu_of_unknown_speed_has_no_time() {
     let machine = "cores = 4\n[[gpu]]\nname = \"card\"";
-    assert_snapshot!(planned(machine, "--tasks 1000 --task-time 1ms").stdout, @"");
+    assert_snapshot!(planned(machine, "--tasks 1000 --task-time 1ms").stdout, @r"
+    gpu-only  1 000 tasks on the GPU, 256 per batch
+    workload    1 000 tasks of 10 KiB, complexity 100, 100.0 % parallel
+    machine     4 cores; card: discrete
+    why         stage 1: there is a GPU
+                stage 2: 1 000 tasks are not fewer than 10, a workload of 102 400 000 is not below
+                100 000
+                stage 3: 100 % of the work is parallel
+                stage 4: how much of the GPU's memory is in use is unknown and counts as no pressure
+                stage 5: the GPU's memory is unknown and counts as enough
+                stage 6: 1 000 tasks are more than 100, a workload of 102 400 000 is above 10 000 000,
+                and 100 % of the work is parallel, at least 50 %: gpu-only
+                stage 7 agrees: a complexity of 100 is above 50
+    candidates                 predicted  evidence
+                cpu-only          250 ms  heuristic
+    note        card: its rate over that of a core (`speedup`) is not known: there is no estimate of its
+                time
+    ");
 }
 
 #[test]
 fn nothing_to_run() {
-    assert_snapshot!(planned(V100, "--tasks 0 --task-time 1ms").stdout, @"");
+    assert_snapshot!(planned(V100, "--tasks 0 --task-time 1ms").stdout, @r"
+    cpu-only  there is nothing to run
+    workload    0 tasks of 10 KiB, complexity 100, 100.0 % parallel
+    machine     16 cores, 64 GiB; V100: discrete, 32 GiB, 2 GiB in use, launch 20.0 µs, transfer 12.0
+                GB/s, 20 × a core
+    why         stage 1: there is a GPU
+                stage 2: 0 tasks are fewer than 10, a workload of 0 is below 100 000: cpu-only
+    candidates                 predicted  evidence
+                cpu-only            0 ns  heuristic
+                gpu-only         20.0 µs  heuristic
+                hybrid:1/99      20.0 µs  heuristic
+    ");
 }
 
 #[test]
 fn the_operator_decides() {
     let (_directory, plan) = plan_for(V100, "--tasks 1000 --task-time 1ms");
     let plan = plan.env("BREAKEVEN_STRATEGY", "cpu-only").run().quietly(0);
-    assert_snapshot!(plan.stdout, @"");
+    assert_snapshot!(plan.stdout, @r"
+    cpu-only  1 000 tasks on the CPU, 32 per batch
+    workload    1 000 tasks of 10 KiB, complexity 100, 100.0 % parallel
+    machine     16 cores, 64 GiB; V100: discrete, 32 GiB, 2 GiB in use, launch 20.0 µs, transfer 12.0
+                GB/s, 20 × a core
+    why         BREAKEVEN_STRATEGY asks for cpu-only
+                otherwise it would be hybrid:55/45
+                hybrid:55/45 should take 28.1 ms (heuristic), 44.9 % less than gpu-only, 50.9 ms
+                a perfect split could be 1.81 times as fast as the better device alone
+                without costs stage 6 would say gpu-only
+    candidates                 predicted  evidence
+                cpu-only         62.5 ms  heuristic
+                gpu-only         50.9 ms  heuristic
+                hybrid:55/45     28.1 ms  heuristic
+    ");
 }
 
 #[test]

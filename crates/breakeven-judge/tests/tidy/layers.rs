@@ -10,7 +10,7 @@ struct Layer {
     reason: &'static str,
 }
 
-const LAYERS: [Layer; 4] = [
+const LAYERS: [Layer; 5] = [
     Layer {
         folder: "crates/breakeven/src/hardware/",
         forbidden: &["kernels", "suite", "execute", "peak"],
@@ -20,6 +20,11 @@ const LAYERS: [Layer; 4] = [
         folder: "crates/breakeven/src/kernels/",
         forbidden: &["suite", "peak", "execute"],
         reason: "a kernel knows nothing of what measures or schedules it",
+    },
+    Layer {
+        folder: "crates/breakeven/src/execute/",
+        forbidden: &["kernels", "suite", "peak", "cubecl", "wgpu"],
+        reason: "what runs tasks knows neither kernels nor a GPU library",
     },
     Layer {
         folder: "crates/breakeven-profile/src/stats/",

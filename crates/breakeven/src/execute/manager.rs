@@ -97,7 +97,7 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
             costs: OnceLock::new(),
             saved: Mutex::new(Instant::now()),
             declared: Once::new(),
-            operator: operator(std::env::var_os(STRATEGY_VARIABLE).as_deref()),
+            operator: ordered_strategy(),
             capabilities: OnceLock::new(),
             memory_used: Mutex::new(None),
         }
@@ -340,6 +340,12 @@ impl<C, G> Drop for StrategyManager<C, G> {
     fn drop(&mut self) {
         self.save();
     }
+}
+
+/// The strategy that the operator orders by [`STRATEGY_VARIABLE`], or what is
+/// wrong with the order; none where there is none, or `auto`.
+pub fn ordered_strategy() -> Option<Result<ExecutionStrategy, Error>> {
+    operator(std::env::var_os(STRATEGY_VARIABLE).as_deref())
 }
 
 /// What the operator asks for; none where nothing, or Auto.

@@ -37,7 +37,7 @@ pub use control::{CancelToken, CrossCheck, FallbackPolicy, Unchecked, Verify};
 pub use cpu::RayonCpu;
 pub use executor::{CpuExecutor, GpuExecutor, Leaf, NoGpu, OnDevice};
 pub use explain::Explanation;
-pub use manager::{STRATEGY_VARIABLE, StrategyManager};
+pub use manager::{STRATEGY_VARIABLE, StrategyManager, ordered_strategy};
 pub use portion::Portion;
 pub use result::{ExecuteError, ExecutionResult, Fallback, Share, Stop, TaskError};
 pub use simulated::{

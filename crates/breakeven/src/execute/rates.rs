@@ -9,6 +9,10 @@ const MEMORY: f64 = 0.85;
 /// times differ, more are remembered.
 const FULL_SPAN: f64 = 4.0;
 
+/// How many standard errors of unlike tasks (whose deviation is their mean) a
+/// worker reckons with.
+const CAUTION: f64 = 2.0;
+
 /// How far a prediction of the GPU moves towards what was seen.
 const STEP: f64 = 0.8;
 
@@ -44,9 +48,15 @@ impl CpuRate {
         self.prior
     }
 
-    /// True where it was measured at about this size before the run.
-    pub(super) fn is_measured(&self) -> bool {
-        self.measured
+    /// Time to reckon with where tasks may be longer than those that were done:
+    /// short ones end first. Shrinks to the mean with the tasks seen.
+    pub(super) fn cautious_ns(&self) -> Option<f64> {
+        let seen = if self.measured {
+            f64::INFINITY
+        } else {
+            self.tasks.max(1.0)
+        };
+        Some(self.task_ns()? * (1.0 + CAUTION / seen.sqrt()))
     }
 
     /// A worker did `tasks` tasks in `ns`.

@@ -37,20 +37,20 @@ const LEAST_SPAN_NS: f64 = 20_000.0;
 const WORKER_PART: f64 = 0.25;
 
 /// Part of the GPU's share that it takes at once when the rates were measured …
-const KNOWN_PART: f64 = 0.7;
+const KNOWN_PART: f64 = 0.8;
 
 /// … and when they were not.
 const GUESSED_PART: f64 = 0.4;
 
 /// Launches' cost that another launch is worth: below so many of them, the GPU's
 /// share is taken whole.
-const WORTH_LAUNCHES: f64 = 10.0;
+const WORTH_LAUNCHES: f64 = 20.0;
 
 /// Most tasks of the GPU's first span where nothing is known of it.
 const PROBE_TASKS: usize = 32;
 
-/// How many times as large as the last one a span may be while little is known.
-const GROWTH: usize = 16;
+/// How many times as large as the last one a launch may be while little is known.
+const GROWTH: usize = 4;
 
 /// Times the predicted time from which a device's prediction has failed.
 const FAILED_PREDICTION: f64 = 2.0;
@@ -112,8 +112,8 @@ pub(super) struct Schedule {
     cpu: Mutex<CpuRate>,
     /// Of `cpu`, the time of a task: read by every taker.
     task_ns: AtomicF64,
-    /// Most tasks in a span that a worker has done.
-    largest: AtomicUsize,
+    /// The same where tasks may be longer than those that were done.
+    cautious_ns: AtomicF64,
     gpu: Mutex<GpuState>,
     gpu_view: GpuView,
     /// The CPU may take part although the mode has it wait.
@@ -124,6 +124,8 @@ pub(super) struct Schedule {
     fits: AtomicUsize,
     /// A worker still gets its one task.
     probes_cpu: AtomicBool,
+    /// Tasks at the front that workers leave to the GPU's first launch.
+    reserved: AtomicUsize,
 }
 
 /// What the driver alone changes.
@@ -166,11 +168,23 @@ impl AtomicF64 {
 
 impl Schedule {
     pub(super) fn new(terms: Terms) -> Self {
+        let schedule = Self::without_reserve(terms);
+        if terms.mode == Mode::Both {
+            let state = schedule.gpu.lock().unwrap_or_else(PoisonError::into_inner);
+            let first = schedule.balanced_size(&state, terms.tasks, 0.0, 0);
+            schedule
+                .reserved
+                .store(first.min(terms.fits), Ordering::Relaxed);
+        }
+        schedule
+    }
+
+    fn without_reserve(terms: Terms) -> Self {
         Self {
             spans: Spans::new(terms.tasks),
             task_ns: AtomicF64::new(terms.cpu.task_ns()),
             cpu: Mutex::new(terms.cpu),
-            largest: AtomicUsize::new(0),
+            cautious_ns: AtomicF64::new(terms.cpu.cautious_ns()),
             gpu_view: GpuView {
                 fixed_ns: AtomicF64::new(terms.gpu.fixed_ns()),
                 task_ns: AtomicF64::new(terms.gpu.task_ns()),
@@ -186,6 +200,7 @@ impl Schedule {
             gone: AtomicBool::new(matches!(terms.mode, Mode::Cpu)),
             fits: AtomicUsize::new(terms.fits),
             probes_cpu: AtomicBool::new(terms.probes_cpu),
+            reserved: AtomicUsize::new(0),
             terms,
         }
     }
@@ -215,7 +230,10 @@ impl Schedule {
             let mine = match self.terms.mode {
                 Mode::Gpu if !joined => 0,
                 Mode::Split { gpu } if !joined => left.end.saturating_sub(gpu.max(left.start)),
-                _ => left.len(),
+                _ if gone => left.len(),
+                _ => left
+                    .len()
+                    .saturating_sub(self.reserved.load(Ordering::Relaxed)),
             };
             if mine == 0 {
                 return 0;
@@ -228,7 +246,12 @@ impl Schedule {
             if self.ends_after_the_gpu(mine, now) {
                 return usize::from(self.probes_cpu.swap(false, Ordering::Relaxed));
             }
-            self.worker_size(mine, self.horizon(mine, now).or(alone))
+            if self.gpu_view.fixed_ns.get().is_none() {
+                // All may end soon: nobody takes what lasts long beside what has passed.
+                return self.worker_size(mine, alone.map(|alone| alone.min(now)));
+            }
+            self.worker_size(mine, self.horizon(left.len(), now).or(alone))
+                .min(mine)
         })
     }
 
@@ -274,30 +297,26 @@ impl Schedule {
 
     /// Tasks of a worker's span out of `left`, all of which end in `horizon`.
     fn worker_size(&self, left: usize, horizon: Option<Ns>) -> usize {
-        let (Some(task), Some(horizon)) = (self.task_ns.get(), horizon) else {
+        let (Some(task), Some(horizon)) = (self.cautious_ns.get(), horizon) else {
             return 1;
         };
         let task = task.max(f64::MIN_POSITIVE);
         let target = (horizon * WORKER_PART).max(LEAST_SPAN_NS);
         let size = whole(target / task).max(1);
-        // The first spans told little; and nobody takes what others could share.
-        let most = match self.terms.cpu.is_measured() {
-            true => usize::MAX,
-            false => GROWTH * self.largest.load(Ordering::Relaxed).max(1),
-        };
+        // Nobody takes what others could share.
         let share = left.div_ceil(self.terms.workers.max(1));
-        size.min(share).min(most).max(1)
+        size.min(share).max(1)
     }
 
     /// Notes that a worker did `tasks` tasks in `ns`.
     pub(super) fn cpu_did(&self, tasks: usize, ns: Ns) {
-        self.largest.fetch_max(tasks, Ordering::Relaxed);
         // Another worker's is as good as this one's.
         let Ok(mut rate) = self.cpu.try_lock() else {
             return;
         };
         rate.observe(tasks, ns);
         self.task_ns.set(rate.task_ns());
+        self.cautious_ns.set(rate.cautious_ns());
     }
 
     /// The next span of the GPU, which has `in_flight` launches.
@@ -330,6 +349,9 @@ impl Schedule {
             };
             size.min(self.fits.load(Ordering::Relaxed).max(1))
         });
+        if span.is_none() {
+            self.reserved.store(0, Ordering::Relaxed);
+        }
         match span {
             Some(span) => GpuTurn::Run(span),
             None if mode == Mode::Both && self.spans.left() > 0 => {
@@ -377,6 +399,7 @@ impl Schedule {
         if in_flight > 0 && !state.rate.is_nearly_done(busy) {
             return 0;
         }
+        // The workers leave all of it to the GPU, so it must not leave it to them.
         if self.ends_after_the_gpu(left, now) {
             return left;
         }
@@ -423,6 +446,7 @@ impl Schedule {
     pub(super) fn gpu_launched(&self, tasks: usize, now: Ns) {
         let mut state = self.gpu.lock().unwrap_or_else(PoisonError::into_inner);
         state.launches += 1;
+        self.reserved.store(0, Ordering::Relaxed);
         state.last_tasks = tasks;
         let predicted = state.rate.predict(tasks).unwrap_or(0.0);
         let begins = now + self.gpu_busy(now);

@@ -344,6 +344,9 @@ impl<'s> Run<'s> {
         let tasks = span.len();
         self.cpu_tasks += tasks;
         self.cpu_spans += 1;
+        if std::env::var_os("TRACE").is_some() {
+            eprintln!("{now:.0} cpu {tasks} -> {end:.0}");
+        }
         self.events.push((end, Event::Worker { tasks, began: now }));
         true
     }
@@ -364,6 +367,9 @@ impl<'s> Run<'s> {
                     );
                     self.device_free = end;
                     self.in_flight += 1;
+                    if std::env::var_os("TRACE").is_some() {
+                        eprintln!("{now:.0} GPU {tasks} -> {end:.0}");
+                    }
                     self.events.push((end, Event::Launch { tasks, began }));
                 }
                 GpuTurn::Wait(until) => {

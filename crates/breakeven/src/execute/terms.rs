@@ -2,10 +2,13 @@
 
 use super::rates::{CpuRate, GpuRate};
 use super::schedule::{Mode, Terms};
-use crate::plan::{Basis, Cost, Decision, Evidence, ExecutionStrategy, OperationCosts, Probe};
+use crate::plan::{Basis, Cost, Decision, ExecutionStrategy, OperationCosts, Probe};
 
 /// Batches shorter than this are not worth watching for a rate that changes, ns.
 const WORTH_CORRECTING_NS: f64 = 2e6;
+
+/// Observations from which a device's costs are more than a guess.
+const TRUSTED_FROM: u64 = 3;
 
 /// What a schedule's terms are made from.
 #[derive(Debug, Clone, Copy)]
@@ -39,9 +42,7 @@ impl Given<'_> {
                 gpu: part(self.tasks, gpu_allocation),
             },
         };
-        let is_measured = |cost: &Cost| {
-            cost.observations > 0 && cost.evidence(self.tasks as u64) == Evidence::Measured
-        };
+        let is_measured = |cost: &Cost| cost.observations >= TRUSTED_FROM;
         let workers = self.workers.max(1) as f64;
         Terms {
             tasks: self.tasks,

@@ -21,12 +21,30 @@ struct State {
     first: Option<DeviceError>,
     /// Set once the device is gone, which it stays.
     lost: Option<DeviceError>,
+    /// Reports so far.
+    reports: u64,
+    /// The last report that was no echo of one before it.
+    latest: Option<DeviceError>,
+}
+
+/// A moment in a device's reports.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mark(u64);
+
+impl State {
+    /// Keeps the report unless there is one already: what follows a fault is its echo.
+    fn add(&mut self, error: DeviceError) {
+        self.reports += 1;
+        if self.first.is_none() {
+            self.latest = Some(error.clone());
+            self.first = Some(error);
+        }
+    }
 }
 
 impl Faults {
-    /// Keeps the report unless there is one already: what follows a fault is its echo.
     fn report(&self, error: DeviceError) {
-        self.state().first.get_or_insert(error);
+        self.state().add(error);
     }
 
     /// Notes that the device is gone, and why.
@@ -36,7 +54,7 @@ impl Faults {
             DeviceErrorKind::Other => DeviceErrorKind::DeviceLost,
             kind => kind,
         };
-        state.first.get_or_insert(DeviceError::new(kind, reason));
+        state.add(DeviceError::new(kind, reason));
         let lost = DeviceError::new(DeviceErrorKind::DeviceLost, reason);
         state.lost.get_or_insert(lost);
     }
@@ -46,6 +64,27 @@ impl Faults {
         let mut state = self.state();
         let told = state.first.take().or_else(|| state.lost.clone());
         told.map_or(Ok(()), Err)
+    }
+
+    /// Now.
+    pub(super) fn mark(&self) -> Mark {
+        Mark(self.state().reports)
+    }
+
+    /// A report since `mark`, to everyone who asks: several batches may be on the
+    /// device, and none of their outputs is to be trusted.
+    pub(super) fn since(&self, mark: Mark) -> Result<(), DeviceError> {
+        let mut state = self.state();
+        if state.reports <= mark.0 {
+            return state.lost.clone().map_or(Ok(()), Err);
+        }
+        let told = state.first.take().or_else(|| state.latest.clone());
+        told.map_or(Ok(()), Err)
+    }
+
+    /// Fails once the device is gone.
+    pub(super) fn lost(&self) -> Result<(), DeviceError> {
+        self.state().lost.clone().map_or(Ok(()), Err)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -240,6 +279,27 @@ mod tests {
         assert_eq!(kind(faults.check()), Err(DeviceErrorKind::OutOfMemory));
         assert_eq!(kind(faults.check()), Err(DeviceErrorKind::DeviceLost));
         assert_eq!(kind(faults.check()), Err(DeviceErrorKind::DeviceLost));
+    }
+
+    #[test]
+    fn a_fault_is_told_to_every_batch_that_was_on_the_device() {
+        let faults = Faults::default();
+        let before = faults.mark();
+        faults.report(DeviceError::new(DeviceErrorKind::Launch, "bad launch"));
+        faults.report(DeviceError::new(DeviceErrorKind::Other, "echo"));
+        let after = faults.mark();
+        for _ in 0..2 {
+            let told = faults.since(before).map_err(|error| error.message);
+            assert_eq!(told, Err("bad launch".to_owned()));
+        }
+        assert_eq!(faults.since(after), Ok(()));
+        assert_eq!(faults.check(), Ok(()), "it was told");
+        faults.report_lost("pulled out");
+        let lost = Err(DeviceErrorKind::DeviceLost);
+        assert_eq!(faults.since(after).map_err(|error| error.kind), lost);
+        let (mark, lost) = (faults.mark(), faults.lost());
+        assert_eq!(faults.since(mark), lost, "gone for good");
+        assert!(lost.is_err());
     }
 
     #[test]

@@ -12,16 +12,20 @@ use cubecl::cuda::CudaRuntime;
 use cubecl::wgpu::WgpuRuntime;
 
 use crate::error::{DeviceError, DeviceErrorKind};
-use crate::hardware::DeviceId;
+use crate::hardware::{DeviceId, GpuInfo};
 use crate::kernels::Kernel;
 
 mod buffer;
+mod executor;
 mod faults;
 mod open;
+mod pending;
 mod timing;
 mod wait;
 
 pub use buffer::{Buffer, Buffers};
+pub use executor::{KernelExecutor, KernelsInFlight};
+pub use pending::Pending;
 pub use timing::KernelClock;
 
 /// How long a device may take to answer before it counts as hung.
@@ -30,13 +34,15 @@ pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 /// An open GPU. Dropping it leaves the driver's context to the process.
 pub struct Gpu {
     id: DeviceId,
+    info: GpuInfo,
     client: Client,
-    memory_bytes: Option<u64>,
     faults: faults::Faults,
     timeout: Duration,
+    lanes: pending::Lanes,
 }
 
 /// The client of one of the runtimes; [`with_client!`] picks.
+#[derive(Clone)]
 pub(crate) enum Client {
     Wgpu(ComputeClient<WgpuRuntime>),
     Cuda(ComputeClient<CudaRuntime>),
@@ -65,6 +71,11 @@ impl Gpu {
     /// Its id.
     pub fn id(&self) -> &DeviceId {
         &self.id
+    }
+
+    /// What detection says of it.
+    pub fn info(&self) -> &GpuInfo {
+        &self.info
     }
 
     pub(crate) fn client(&self) -> &Client {
@@ -118,7 +129,7 @@ impl Gpu {
         let total = sizes
             .iter()
             .fold(0_u64, |sum, size| sum.saturating_add(*size));
-        match self.memory_bytes {
+        match self.info.memory_bytes.get() {
             Some(memory) if total > memory => Err(DeviceError::new(
                 DeviceErrorKind::NeverFits,
                 format!("{total} bytes in all, {} has {memory}", self.id),
@@ -134,19 +145,20 @@ impl Gpu {
     /// [`DeviceErrorKind::NeverFits`] before anything is allocated; others where
     /// the device reports them.
     pub fn upload(&self, problem: &dyn Kernel) -> Result<Buffers, DeviceError> {
+        self.check_fits(&buffer_sizes(problem))?;
+        self.guarded(|| Ok(self.send(problem)))
+    }
+
+    /// [`upload`](Gpu::upload) without the checks.
+    fn send(&self, problem: &dyn Kernel) -> Buffers {
         let inputs = problem.device_inputs();
-        let output = std::mem::size_of::<f32>() * problem.output_len();
-        let sizes: Vec<u64> = inputs.iter().map(|input| input.len() as u64).collect();
-        self.check_fits(&[&sizes[..], &[output as u64]].concat())?;
-        self.guarded(|| {
-            Ok(with_client!(self, client => Buffers {
-                device: self.id.clone(),
-                inputs: inputs
-                    .iter()
-                    .map(|input| Buffer::from_bytes(client, input))
-                    .collect(),
-                output: Buffer::empty(client, output),
-            }))
+        with_client!(self, client => Buffers {
+            device: self.id.clone(),
+            inputs: inputs
+                .iter()
+                .map(|input| Buffer::from_bytes(client, input))
+                .collect(),
+            output: Buffer::empty(client, output_bytes(problem)),
         })
     }
 
@@ -178,20 +190,14 @@ impl Gpu {
             return Ok(Vec::new());
         }
         let handle = buffer.handle();
-        let bytes = self
-            .guarded(|| with_client!(self, client => self.wait(client.read_async(vec![handle]))))?;
-        let bytes: &[u8] = bytes.first().map_or(&[], |bytes| bytes);
-        if bytes.len() != buffer.bytes() {
-            return Err(DeviceError::new(
-                DeviceErrorKind::Other,
-                format!(
-                    "the device returned {} bytes of {}",
-                    bytes.len(),
-                    buffer.bytes()
-                ),
-            ));
-        }
-        Ok(bytemuck::pod_collect_to_vec(bytes))
+        let bytes = self.guarded(|| {
+            with_client!(self, client => {
+                // A read alone says nothing of a launch that failed before it.
+                client.flush()?;
+                self.wait(client.read_async(vec![handle]))
+            })
+        })?;
+        floats(bytes.first().map_or(&[], |bytes| bytes), buffer.bytes())
     }
 
     /// Copies bytes into a new buffer on the device.
@@ -237,6 +243,30 @@ impl Gpu {
         self.faults.check()?;
         outcome.unwrap_or_else(|panic| Err(faults::from_panic(&*panic)))
     }
+}
+
+/// Bytes of a problem's output on a device.
+fn output_bytes(problem: &dyn Kernel) -> usize {
+    std::mem::size_of::<f32>() * problem.output_len()
+}
+
+/// Bytes of each buffer that a problem takes on a device, the output's last.
+fn buffer_sizes(problem: &dyn Kernel) -> Vec<u64> {
+    let inputs = problem.device_inputs();
+    let mut sizes: Vec<u64> = inputs.iter().map(|input| input.len() as u64).collect();
+    sizes.push(output_bytes(problem) as u64);
+    sizes
+}
+
+/// What a device returned of a buffer of `size` bytes, as numbers.
+fn floats(bytes: &[u8], size: usize) -> Result<Vec<f32>, DeviceError> {
+    if bytes.len() != size {
+        return Err(DeviceError::new(
+            DeviceErrorKind::Other,
+            format!("the device returned {} bytes of {size}", bytes.len()),
+        ));
+    }
+    Ok(bytemuck::pod_collect_to_vec(bytes))
 }
 
 /// A grid of one-dimensional cubes over `elements`; wide problems spread over

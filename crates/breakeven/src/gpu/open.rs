@@ -5,6 +5,7 @@ use cubecl::prelude::Runtime;
 use cubecl::wgpu::{RuntimeOptions, WgpuDevice, WgpuRuntime, WgpuSetup, init_device};
 
 use super::faults::{self, Faults};
+use super::pending::Lanes;
 use super::{Client, DEFAULT_TIMEOUT, Gpu};
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::hardware::DeviceId;
@@ -28,17 +29,17 @@ impl Gpu {
                         Client::Cuda(CudaRuntime::client(&CudaDevice::new(ordinal)))
                     }
                 };
-                Ok((client, info.memory_bytes.get()))
+                Ok((client, info))
             }))
         });
-        let (client, memory_bytes) =
-            opened.unwrap_or_else(|panic| Err(faults::from_panic(&*panic)))?;
+        let (client, info) = opened.unwrap_or_else(|panic| Err(faults::from_panic(&*panic)))?;
         Ok(Self {
             id: id.clone(),
+            info,
             client,
-            memory_bytes,
             faults,
             timeout: DEFAULT_TIMEOUT,
+            lanes: Lanes::default(),
         })
     }
 }

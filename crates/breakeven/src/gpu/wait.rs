@@ -1,5 +1,5 @@
 //! Waiting for a device with an end: a future is polled until it is ready or
-//! the time is over.
+//! there is no point in it any more.
 
 use std::future::Future;
 use std::pin::pin;
@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 
 use super::Gpu;
 use crate::error::{DeviceError, DeviceErrorKind};
+use crate::hardware::DeviceId;
 
 /// How often a wait looks whether the device is still there.
-const LOOK: Duration = Duration::from_millis(50);
+pub(super) const LOOK: Duration = Duration::from_millis(50);
 
 struct Unpark(Thread);
 
@@ -20,6 +21,34 @@ impl Wake for Unpark {
     fn wake(self: Arc<Self>) {
         self.0.unpark();
     }
+}
+
+/// Polls the future until it is ready. `patience` is asked before each sleep for
+/// how long it may be at most, and ends the wait with an error.
+pub(super) fn until_ready<T, E>(
+    future: impl Future<Output = Result<T, E>>,
+    mut patience: impl FnMut() -> Result<Duration, DeviceError>,
+) -> Result<T, DeviceError>
+where
+    DeviceError: From<E>,
+{
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(outcome) = future.as_mut().poll(&mut context) {
+            return outcome.map_err(DeviceError::from);
+        }
+        std::thread::park_timeout(patience()?);
+    }
+}
+
+/// The device that did not answer within `timeout`.
+pub(super) fn timed_out(id: &DeviceId, timeout: Duration) -> DeviceError {
+    DeviceError::new(
+        DeviceErrorKind::Timeout,
+        format!("{id} did not answer within {timeout:?}"),
+    )
 }
 
 impl Gpu {
@@ -31,23 +60,14 @@ impl Gpu {
         DeviceError: From<E>,
     {
         let deadline = Instant::now() + self.timeout;
-        let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-        let mut context = Context::from_waker(&waker);
-        let mut future = pin!(future);
-        loop {
-            if let Poll::Ready(outcome) = future.as_mut().poll(&mut context) {
-                return outcome.map_err(DeviceError::from);
-            }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(DeviceError::new(
-                    DeviceErrorKind::Timeout,
-                    format!("{} did not answer within {:?}", self.id, self.timeout),
-                ));
-            }
-            std::thread::park_timeout(left.min(LOOK));
+        until_ready(future, || {
             // A lost device wakes nobody.
             self.faults.check()?;
-        }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(timed_out(&self.id, self.timeout));
+            }
+            Ok(left.min(LOOK))
+        })
     }
 }

@@ -8,7 +8,7 @@
 
 use std::borrow::Cow;
 
-use super::{Kernel, Work, check_len, check_output, parallel, shape};
+use super::{GreyImage, Kernel, Work, batch, check_len, check_output, parallel, shape};
 use crate::error::Error;
 
 /// The horizontal Sobel filter (Sobel and Feldman, 1968): the default workload.
@@ -104,6 +104,25 @@ impl<'a> Conv2d<'a> {
                 out_width,
             },
         })
+    }
+
+    /// The same for images that stand alone, all of one shape.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Conv2d::new), and
+    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for images that differ in shape.
+    pub fn of(
+        images: &'a [GreyImage],
+        filter: impl Into<Cow<'a, [f32]>>,
+        filter_dims: [usize; 2],
+        stride: usize,
+        padding: usize,
+    ) -> Result<Self, Error> {
+        let parts = images.iter().map(GreyImage::part);
+        let (pixels, [height, width]) = batch::joined("conv2d: image", parts)?;
+        let dims = [images.len(), height, width];
+        Self::new(pixels, dims, filter, filter_dims, stride, padding)
     }
 
     /// Height and width of one output image.

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use gemm::Parallelism;
 use rayon::prelude::*;
 
-use super::{Kernel, Work, check_len, check_output, shape};
+use super::{Kernel, Matrix, Work, batch, check_len, check_output, shape};
 use crate::error::Error;
 
 /// The products of a batch of matrix pairs.
@@ -61,6 +61,29 @@ impl<'a> MatrixMultiply<'a> {
             k,
             n,
         })
+    }
+
+    /// The same for pairs of matrices that stand alone, all pairs of one shape.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](MatrixMultiply::new), and
+    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for pairs that differ in shape
+    /// or whose inner dimensions do.
+    pub fn of(pairs: &'a [(Matrix, Matrix)]) -> Result<Self, Error> {
+        let firsts = pairs.iter().map(|(a, _)| a.part());
+        let seconds = pairs.iter().map(|(_, b)| b.part());
+        let (a, [m, k]) = batch::joined("matrix_multiply: a", firsts)?;
+        let (b, [rows, n]) = batch::joined("matrix_multiply: b", seconds)?;
+        if pairs.is_empty() {
+            return Self::new(a, b, [0, 1, 1, 1]);
+        }
+        if rows != k {
+            return Err(Error::shape(format!(
+                "matrix_multiply: a has {k} columns and b {rows} rows; they must be as many"
+            )));
+        }
+        Self::new(a, b, [pairs.len(), m, k, n])
     }
 
     fn one(&self, item: usize, out: &mut [f32], parallelism: Parallelism) {

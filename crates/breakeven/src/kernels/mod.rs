@@ -4,7 +4,8 @@
 //! A kernel is a value: its constructor checks every shape and holds (or
 //! borrows) the inputs, so that running it cannot fail for reasons of shape.
 //! Every input has the batch as its first dimension; a batch of none gives an
-//! empty output.
+//! empty output. `new` takes a whole batch in one slice, `of` tasks that stand
+//! alone: a slice of images, a slice of pairs.
 //!
 //! ```
 //! use breakeven::kernels::{Kernel, VectorAdd};
@@ -20,6 +21,7 @@ use crate::error::Error;
 #[cfg(feature = "gpu")]
 use crate::gpu::{Buffer, Gpu};
 
+mod batch;
 mod conv2d;
 mod matrix_multiply;
 mod parallel;
@@ -27,6 +29,7 @@ mod pixel_entropy;
 mod shape;
 mod vector_add;
 
+pub use batch::{GreyImage, Matrix};
 pub use conv2d::{Conv2d, SOBEL_X};
 pub use matrix_multiply::MatrixMultiply;
 pub use pixel_entropy::PixelEntropy;

@@ -21,7 +21,7 @@
 
 use std::borrow::Cow;
 
-use super::{Kernel, Work, check_len, check_output, parallel, shape};
+use super::{GreyImage, Kernel, Work, batch, check_len, check_output, parallel, shape};
 use crate::error::Error;
 
 /// The largest window: counts fit 16 bits, which is how the GPU packs them.
@@ -113,6 +113,18 @@ impl<'a> PixelEntropy<'a> {
             window,
             table: Table::new(window),
         })
+    }
+
+    /// The same for images that stand alone, all of one shape.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](PixelEntropy::new), and
+    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for images that differ in shape.
+    pub fn of(images: &'a [GreyImage], window: usize) -> Result<Self, Error> {
+        let parts = images.iter().map(GreyImage::part);
+        let (pixels, [height, width]) = batch::joined("pixel_entropy: image", parts)?;
+        Self::new(pixels, [images.len(), height, width], window)
     }
 
     /// Rows or columns of the window around `center`, clipped to `size`.

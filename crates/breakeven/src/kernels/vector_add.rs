@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::{Kernel, Work, check_len, check_output, parallel, shape};
+use super::{Kernel, Work, batch, check_len, check_output, parallel, shape};
 use crate::error::Error;
 
 /// Elements per piece of CPU work: 3 × 64 KiB, well inside a core's L2.
@@ -40,6 +40,20 @@ impl<'a> VectorAdd<'a> {
         }
         shape::product("vector_add: the output", &[a.len()])?;
         Ok(Self { a, b, batch })
+    }
+
+    /// The same for pairs of vectors that stand alone, all of one length.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](VectorAdd::new), and
+    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for pairs that differ in length.
+    pub fn of(pairs: &'a [(Vec<f32>, Vec<f32>)]) -> Result<Self, Error> {
+        let firsts = pairs.iter().map(|(a, _)| (&a[..], [1, a.len()]));
+        let seconds = pairs.iter().map(|(_, b)| (&b[..], [1, b.len()]));
+        let (a, _) = batch::joined("vector_add: a", firsts)?;
+        let (b, _) = batch::joined("vector_add: b", seconds)?;
+        Self::new(a, b, pairs.len())
     }
 }
 

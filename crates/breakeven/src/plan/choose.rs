@@ -23,6 +23,9 @@ const EXPLORATION_BUDGET: f64 = 0.02;
 /// Runs' time without a device after which it is tried again where that is free.
 const RUNS_BETWEEN_TRIES: f64 = 20.0;
 
+/// Runs' time after which a GPU is tried with what the rule calls too small for it.
+const RUNS_BEFORE_A_TRY: f64 = 8.0;
+
 /// Observations below which a device's cost may be its first run's, with
 /// compilation and cold caches in it …
 const FEW_OBSERVATIONS: u64 = 3;
@@ -73,7 +76,22 @@ pub fn decide(
         (Some(cpu), Some(gpu)) if !is_final && workload.task_count > 0 => {
             decision.ceiling = forecast.ceiling;
             forecast.choose(&mut decision);
-            explore(&mut decision, cpu, gpu, costs, workload.task_count as u64);
+            explore(
+                &mut decision,
+                cpu,
+                gpu,
+                costs,
+                workload.task_count as u64,
+                machine.cores,
+            );
+        }
+        // Too small to try the GPU at once, but not for ever.
+        (Some(cpu), None) if ruling.stage == Stage::Small && workload.task_count > 0 => {
+            let run_ns = cpu.predict_ns(workload.task_count as u64);
+            if costs.since_gpu_ns >= RUNS_BEFORE_A_TRY * run_ns {
+                decision.probe = Probe::Gpu;
+                decision.basis = Basis::Exploration;
+            }
         }
         _ if is_final || ruling.stage == Stage::Small => {}
         _ => decision.probe = Probe::Both,
@@ -195,22 +213,32 @@ impl Forecast {
 
 /// Gives the device that the choice leaves out its chance, where trying it costs
 /// less than the budget that the time without it has earned.
-fn explore(decision: &mut Decision, cpu: &Cost, gpu: &Cost, costs: &OperationCosts, tasks: u64) {
-    let one = |cost: &Cost| {
+fn explore(
+    decision: &mut Decision,
+    cpu: &Cost,
+    gpu: &Cost,
+    costs: &OperationCosts,
+    tasks: u64,
+    workers: usize,
+) {
+    // One task: on a CPU it is one worker's alone.
+    let one = |cost: &Cost, workers: usize| {
         let doubt = match cost.observations < FEW_OBSERVATIONS {
             true => FIRST_RUN_EXCESS,
             false => 1.0,
         };
-        cost.predict_ns(1) / doubt
+        (cost.fixed_ns + cost.per_task_ns * workers as f64) / doubt
     };
-    let is_due = |untried: &Cost, chosen: &Cost, since_ns: f64| {
+    let is_due = |untried: f64, chosen: &Cost, since_ns: f64| {
         let run_ns = chosen.predict_ns(tasks);
-        let excess = (one(untried) - run_ns).max(0.0);
+        let excess = (untried - run_ns).max(0.0);
         since_ns >= RUNS_BETWEEN_TRIES * run_ns && excess <= EXPLORATION_BUDGET * since_ns
     };
     let probe = match decision.strategy {
-        ExecutionStrategy::CpuOnly if is_due(gpu, cpu, costs.since_gpu_ns) => Probe::Gpu,
-        ExecutionStrategy::GpuOnly if is_due(cpu, gpu, costs.since_cpu_ns) => Probe::Cpu,
+        ExecutionStrategy::CpuOnly if is_due(one(gpu, 1), cpu, costs.since_gpu_ns) => Probe::Gpu,
+        ExecutionStrategy::GpuOnly if is_due(one(cpu, workers), gpu, costs.since_cpu_ns) => {
+            Probe::Cpu
+        }
         _ => return,
     };
     decision.probe = probe;

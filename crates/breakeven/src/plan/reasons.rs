@@ -238,6 +238,11 @@ mod tests {
         stage 5 agrees: 9.54 GiB do not fit the GPU's free 1 GiB
         ");
         insta::assert_snapshot!(reasons(&workload, &card(8 << 30, Fact::Unknown)), @r"
+        stage 1: there is a GPU
+        stage 2: 1 000 000 tasks are not fewer than 10, a workload of 102 400 000 000 is not below 100 000
+        stage 3: 30 % of the work is parallel
+        stage 4: how much of the GPU's memory is in use is unknown and counts as no pressure
+        stage 5: 9.54 GiB do not fit the GPU's free 8 GiB: hybrid:83/17
         ");
     }
 

@@ -8,16 +8,14 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, ErrorKind};
 
-/// How long others are waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
-
 /// The longest sleep between two looks.
 const LONGEST_SLEEP: Duration = Duration::from_millis(16);
 
-/// Holds the lock until it is dropped. The operating system frees it when the
+/// Holds the lock until it is dropped; waits for others no longer than
+/// `patience`. The operating system frees it when the
 /// process ends, however it ends. The file at `path` stays: one that is removed
 /// could be locked by two, each its own.
-pub(super) fn hold(path: &Path) -> Result<File, Error> {
+pub(super) fn hold(path: &Path, patience: Duration) -> Result<File, Error> {
     let opened = OpenOptions::new()
         .create(true)
         .truncate(false)
@@ -37,12 +35,11 @@ pub(super) fn hold(path: &Path) -> Result<File, Error> {
             Err(TryLockError::Error(reason)) => {
                 return Err(Error::file(path, "cannot be locked", &reason));
             }
-            Err(TryLockError::WouldBlock) if start.elapsed() >= PATIENCE => {
-                let seconds = PATIENCE.as_secs();
+            Err(TryLockError::WouldBlock) if start.elapsed() >= patience => {
                 return Err(Error::new(
                     ErrorKind::File,
                     format!(
-                        "{}: another process has held it for {seconds} s; what was learned stays in memory until it is saved again",
+                        "{}: another process has held it for {patience:?}; what was learned stays in memory until it is saved again",
                         path.display()
                     ),
                 ));

@@ -9,6 +9,8 @@
 //! the run: reading gives a [`CostsWarning`] and an empty model, writing an
 //! error and the model as it is.
 
+#[cfg(test)]
+mod damage_tests;
 mod document;
 mod lock;
 mod place;
@@ -21,7 +23,7 @@ mod warning;
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use breakeven_profile::file::replace;
 
@@ -32,6 +34,9 @@ use document::Document;
 use place::Place;
 
 pub use warning::{CostsWarning, CostsWarningKind};
+
+/// How long a save waits for others: many times what one takes.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Costs {
     /// The model that this user's processes share: `costs.json` in
@@ -96,7 +101,7 @@ impl Costs {
             fs::create_dir_all(directory)
                 .map_err(|reason| Error::file(directory, "cannot be made", &reason))?;
         }
-        let _held = lock::hold(&beside(path, ".lock"))?;
+        let _held = lock::hold(&beside(path, ".lock"), PATIENCE)?;
         let now = SystemTime::now();
         let mut document = match document::read(path, now) {
             Ok(document) => document,

@@ -6,17 +6,6 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// The seed of all inputs.
 const SEED: u64 = 0x6272_6561_6b65_7665;
 
-/// A grey image with values in [0, 1), row-major.
-#[derive(Debug, Clone, PartialEq)]
-pub struct GreyImage {
-    /// Rows.
-    pub height: usize,
-    /// Columns.
-    pub width: usize,
-    /// height × width values; an 8-bit value v is v / 256.
-    pub pixels: Vec<f32>,
-}
-
 /// Uniform values in [-1, 1); `stream` tells one input of a kernel from another.
 pub(super) fn uniform(len: usize, stream: u64) -> Vec<f32> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED ^ stream);

@@ -11,7 +11,6 @@ mod measure;
 mod workload;
 
 pub use event::{Event, Phase};
-pub use inputs::GreyImage;
 #[cfg(feature = "gpu")]
 pub use measure::measure_gpu;
 pub use measure::{Iterations, measure_cpu};

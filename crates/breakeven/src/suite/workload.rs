@@ -2,9 +2,11 @@
 
 use breakeven_profile::profile::Operation;
 
-use super::inputs::{GreyImage, images, uniform};
+use super::inputs::{images, uniform};
 use crate::error::{Error, ErrorKind};
-use crate::kernels::{Conv2d, Kernel, MatrixMultiply, NAMES, PixelEntropy, SOBEL_X, VectorAdd};
+use crate::kernels::{
+    Conv2d, GreyImage, Kernel, MatrixMultiply, NAMES, PixelEntropy, SOBEL_X, VectorAdd,
+};
 
 /// Budgets of the suite on a discrete GPU, µs per call (kernel, budget).
 pub const DEFAULT_BUDGETS_US: [(&str, u64); 3] = [

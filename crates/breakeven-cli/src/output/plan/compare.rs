@@ -39,10 +39,8 @@ pub(super) fn write(comparison: &Comparison, out: &mut dyn Write) -> Result<()> 
         write_why(plan, out)?;
     }
     writeln!(out)?;
-    for line in wrapped(&comparison.answer(), TABLE) {
-        writeln!(out, "{}", styled(&line, BOLD))?;
-    }
-    Ok(())
+    let answer = clipped_middle(&comparison.answer(), TABLE);
+    Ok(writeln!(out, "{}", styled(&answer, BOLD))?)
 }
 
 /// What is told of each machine, beside what it is.

@@ -81,54 +81,48 @@ impl Plan {
 }
 
 impl Comparison {
-    /// Would a GPU help? One sentence.
+    /// Would a GPU help? A line.
     fn answer(&self) -> String {
         let (here, there) = (self.here.free(), self.described.free());
-        let uses_gpu = |decision: &Decision| decision.strategy != ExecutionStrategy::CpuOnly;
-        let also = match uses_gpu(here) {
-            true => " There is a GPU at work here already.",
-            false => "",
-        };
         let why = match there.basis {
             Basis::Rule(stage) => format!(" ({stage})"),
             _ => String::new(),
         };
-        if self.described.machine.gpu().is_none() {
-            return format!(
-                "Would a GPU help? {} has none: it cannot tell.",
-                self.described.name
-            );
-        }
-        if !uses_gpu(there) {
-            return format!(
-                "Would a GPU help? No: on {} the work stays on the CPU{why}.{also}",
-                self.described.name
-            );
-        }
-        match (here.predicted_ns(), there.predicted_ns()) {
-            (Some(here_ns), Some(there_ns)) if there_ns > 0.0 && here_ns > 0.0 => {
-                let [cpu, ..] = &there.candidates;
-                let alone = cpu.predicted_ns.map_or_else(String::new, |ns| {
-                    format!(" (its cores alone: {})", unit::time(ns))
-                });
-                let (yes, times, fast) = match here_ns > there_ns {
-                    true => ("Yes", here_ns / there_ns, "fast"),
-                    false => ("No", there_ns / here_ns, "slow"),
-                };
-                let times = unit::count(times);
-                format!(
-                    "Would a GPU help? {yes}: {} on {}{alone} in place of {} here, {times} times as {fast}.{also}",
-                    unit::time(there_ns),
-                    self.described.name,
-                    unit::time(here_ns)
-                )
+        let said = if self.described.machine.gpu().is_none() {
+            "The described machine has none to tell by".to_owned()
+        } else if there.strategy == ExecutionStrategy::CpuOnly {
+            format!("No: there too the work stays on the CPU{why}")
+        } else {
+            match (here.predicted_ns(), there.predicted_ns()) {
+                (Some(here_ns), Some(there_ns)) if here_ns > 0.0 && there_ns > 0.0 => {
+                    let [alone, ..] = &there.candidates;
+                    times(here_ns, there_ns, alone.predicted_ns)
+                }
+                _ => format!(
+                    "Yes, by the rule{why}: {} there; --task-time tells how much",
+                    there.strategy
+                ),
             }
-            _ => format!(
-                "Would a GPU help? Yes, by the rule{why}: {} on {}. --task-time tells how much.{also}",
-                there.strategy, self.described.name
-            ),
-        }
+        };
+        format!("Would a GPU help? {said}.")
     }
+}
+
+/// How the times compare: here, there, and there without its GPU.
+fn times(here_ns: f64, there_ns: f64, alone_ns: Option<f64>) -> String {
+    let alone = alone_ns.map_or_else(String::new, |ns| {
+        format!(" ({} without it)", unit::time(ns))
+    });
+    let (yes, times, fast) = match here_ns > there_ns {
+        true => ("Yes", here_ns / there_ns, "fast"),
+        false => ("No", there_ns / here_ns, "slow"),
+    };
+    format!(
+        "{yes}: {} there{alone}, {} here: {} times as {fast}",
+        unit::time(there_ns),
+        unit::time(here_ns),
+        unit::count(times)
+    )
 }
 
 pub(crate) fn write_plan(plan: &Plan, format: PlanFormat, out: &mut dyn Write) -> Result<()> {

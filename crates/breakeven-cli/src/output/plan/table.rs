@@ -70,7 +70,7 @@ fn row(plan: &Plan, candidate: &Candidate, ns: f64) -> String {
     let strategy = left(&candidate.strategy.to_string(), STRATEGY);
     let time = right(&unit::time(ns), TIME);
     let evidence = candidate.evidence.to_string();
-    let row = format!("{strategy}{time}  {evidence}");
+    let row = clipped(&format!("{strategy}{time}  {evidence}"), TABLE - NAME);
     let kind = |strategy: &ExecutionStrategy| std::mem::discriminant(strategy);
     match kind(&candidate.strategy) == kind(&plan.decision.strategy) {
         true => styled(&row, BOLD),

@@ -322,6 +322,7 @@ proptest! {
 /// Not a test: prints what the two calls of every execute take.
 #[test]
 #[ignore = "prints times; run it in a release build, alone"]
+#[expect(clippy::print_stdout, reason = "the times are what it is for")]
 fn ticks() {
     use std::hint::black_box;
     use std::time::Instant;

@@ -169,6 +169,5 @@ fn predictions_are_closer_than_those_of_theil_and_sen() {
         }));
     }
     let (ours, theirs) = (median(&ours).expect("400"), median(&theirs).expect("400"));
-    println!("median error: {ours:.4}, Theil-Sen {theirs:.4}");
     assert!(ours < 0.02 && ours < theirs, "{ours} {theirs}");
 }

@@ -229,6 +229,18 @@ impl Costs {
 
     /// The sizes of task of which something is known of an operation: the least
     /// memory per task of each, bytes, in their order.
+    ///
+    /// ```
+    /// # use std::time::SystemTime;
+    /// # use breakeven::plan::{Costs, Observation, RanOn};
+    /// # let (at, transfer_ns) = (SystemTime::now(), None);
+    /// # let seen = Observation { at, tasks: 1, ns: 1, transfer_ns, workers: 1 };
+    /// let costs = Costs::new();
+    /// for bytes in [5_000, 0, 4_096, 1] {
+    ///     costs.observe("blur", bytes, RanOn::Cpu, &seen);
+    /// }
+    /// assert_eq!(costs.sizes("blur"), [0, 1, 4_096]);
+    /// ```
     pub fn sizes(&self, operation: &str) -> Vec<usize> {
         self.read().sizes(operation)
     }

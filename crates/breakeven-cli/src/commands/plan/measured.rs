@@ -1,0 +1,94 @@
+//! What was measured of an operation on this machine.
+
+use std::io::Write;
+use std::time::SystemTime;
+
+use anyhow::Result;
+use breakeven::WorkloadProfile;
+use breakeven::plan::{Costs, Machine, OperationCosts};
+use breakeven_profile::unit;
+
+/// The cost model, and the operation that is asked for.
+pub(super) struct Measured {
+    operation: String,
+    costs: Costs,
+}
+
+impl Measured {
+    /// Opens the model that this user's processes share; one that cannot be read
+    /// is a warning.
+    pub(super) fn open(operation: &str, err: &mut dyn Write) -> Self {
+        let (costs, warning) = Costs::open_default();
+        if let Some(warning) = warning {
+            // Nobody may be left to tell.
+            let _ = writeln!(err, "warning: {warning}");
+        }
+        Self {
+            operation: operation.to_owned(),
+            costs,
+        }
+    }
+
+    /// Forgets the operation, in the file too. What came of it, in a sentence.
+    pub(super) fn forget(&self) -> Result<String> {
+        let known = !self.costs.sizes(&self.operation).is_empty();
+        self.costs.forget(&self.operation, SystemTime::now());
+        self.costs.save()?;
+        Ok(match known {
+            true => format!("what was measured of {:?} is forgotten", self.operation),
+            false => format!("nothing was known of {:?}", self.operation),
+        })
+    }
+
+    /// The size of task that was measured, where it is one alone and not the
+    /// workload's.
+    pub(super) fn only_size(&self, workload: &WorkloadProfile) -> Option<usize> {
+        let sizes = self.costs.sizes(&self.operation);
+        let [size] = sizes[..] else { return None };
+        (!is_of_size(workload, size)).then_some(size)
+    }
+
+    /// What is known on this machine.
+    pub(super) fn lookup(&self, workload: &WorkloadProfile, machine: &Machine) -> OperationCosts {
+        let gpu = machine.gpu();
+        if let Some((gpu, driver)) = gpu.and_then(|gpu| Some((gpu, gpu.driver.known()?))) {
+            self.costs.declare_driver(&gpu.name, driver);
+        }
+        self.costs.lookup(
+            &self.operation,
+            workload.memory_per_task,
+            gpu.map(|gpu| gpu.name.as_str()),
+            machine.cores,
+        )
+    }
+
+    /// That nothing is known, and of which sizes something is.
+    pub(super) fn nothing_known(&self, workload: &WorkloadProfile) -> String {
+        let sizes = self.costs.sizes(&self.operation);
+        if sizes.is_empty() {
+            return format!("nothing was measured of {:?} here", self.operation);
+        }
+        let bytes = |size: &usize| unit::bytes(*size as u64);
+        let sizes: Vec<String> = sizes.iter().map(bytes).collect();
+        format!(
+            "{:?} was not measured here at {} per task; it was at {} and a little more",
+            self.operation,
+            unit::bytes(workload.memory_per_task as u64),
+            sizes.join(", ")
+        )
+    }
+
+    /// That another machine's times are not this one's.
+    pub(super) fn not_there(&self) -> String {
+        format!(
+            "what was measured of {:?} on this machine says nothing of a described one",
+            self.operation
+        )
+    }
+}
+
+/// Whether the workload's tasks are of the size that begins at so many bytes:
+/// sizes are powers of two.
+fn is_of_size(workload: &WorkloadProfile, least: usize) -> bool {
+    workload.memory_per_task.checked_ilog2() == least.checked_ilog2()
+}

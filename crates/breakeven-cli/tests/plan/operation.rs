@@ -1,0 +1,108 @@
+//! What was measured of an operation decides, until it is forgotten.
+
+use std::fs;
+use std::path::Path;
+use std::time::SystemTime;
+
+use breakeven::plan::{Costs, Observation, RanOn};
+use insta::assert_snapshot;
+
+use super::{V100, plan_for};
+use crate::command::{Breakeven, directory, line};
+
+/// A cost model in which `blur` takes 1 ms a task on one worker, at 32 KiB each.
+fn known(directory: &Path) {
+    let (costs, warning) = Costs::load(&directory.join("costs.json"));
+    assert!(warning.is_none(), "{warning:?}");
+    for tasks in [100, 200, 400] {
+        let seen = Observation {
+            at: SystemTime::now(),
+            tasks,
+            ns: 1_000_000 * tasks,
+            transfer_ns: None,
+            workers: 1,
+        };
+        costs.observe("blur", 32 << 10, RanOn::Cpu, &seen);
+    }
+    costs.save().unwrap();
+}
+
+fn plan(directory: &Path, args: &str) -> Breakeven {
+    line("plan")
+        .args(args)
+        .env("BREAKEVEN_CACHE_DIR", directory)
+}
+
+#[test]
+fn what_was_measured_gives_times() {
+    let directory = directory();
+    known(directory.path());
+    let args = "--tasks 300 --operation blur --format json";
+    let plan = plan(directory.path(), args).run().quietly(0).json();
+    let cpu = &plan["candidates"][0];
+    assert_eq!(cpu["strategy"], "cpu-only");
+    assert_eq!(cpu["evidence"], "measured");
+    let cores = plan["machine"]["cores"].as_f64().unwrap();
+    let ms = cpu["predicted_ns"].as_f64().unwrap() / 1e6;
+    assert!((ms * cores - 300.0).abs() < 3.0, "{plan:#}");
+    // Of the one size that is known.
+    assert_eq!(plan["workload"]["memory_per_task_bytes"], 32 << 10);
+    assert_eq!(
+        plan["notes"][0],
+        "the size of a task is the one that was measured"
+    );
+}
+
+#[test]
+fn what_was_measured_is_of_its_size_and_of_this_machine() {
+    let directory = directory();
+    known(directory.path());
+    let args = "--tasks 300 --task-bytes 1MiB --operation blur --format json";
+    let other = plan(directory.path(), args).run().quietly(0).json();
+    assert_snapshot!(other["notes"][0], @r#""\"blur\" was not measured here at 2.01 MiB per task; it was at 32 KiB and a little more""#);
+    let (_machine, there) = plan_for(V100, "--tasks 300 --operation blur --format json");
+    let there = there.env("BREAKEVEN_CACHE_DIR", directory.path()).run();
+    let there = there.quietly(0).json();
+    let notes = there["notes"].to_string();
+    assert!(notes.contains("says nothing of a described one"), "{notes}");
+    assert!(
+        there["candidates"][0]["predicted_ns"].is_null(),
+        "{there:#}"
+    );
+}
+
+#[test]
+fn a_forgotten_operation_is_unknown() {
+    let directory = directory();
+    known(directory.path());
+    let forget = || {
+        plan(directory.path(), "--operation blur --forget")
+            .run()
+            .quietly(0)
+    };
+    assert_eq!(
+        forget().stdout,
+        "what was measured of \"blur\" is forgotten\n"
+    );
+    assert_eq!(forget().stdout, "nothing was known of \"blur\"\n");
+    let args = "--tasks 300 --operation blur --format json";
+    let plan = plan(directory.path(), args).run().quietly(0).json();
+    assert_eq!(plan["notes"][0], "nothing was measured of \"blur\" here");
+    assert!(plan["candidates"][0]["predicted_ns"].is_null(), "{plan:#}");
+}
+
+#[test]
+fn a_damaged_model_is_a_warning() {
+    let directory = directory();
+    fs::write(directory.path().join("costs.json"), "{").unwrap();
+    let ended = plan(directory.path(), "--tasks 300 --operation blur").run();
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    assert!(ended.stderr.starts_with("warning: "), "{ended:#?}");
+    assert_eq!(ended.stderr.lines().count(), 1, "{ended:#?}");
+    assert!(
+        ended
+            .stdout
+            .contains("nothing was measured of \"blur\" here"),
+        "{ended:#?}"
+    );
+}

@@ -1,0 +1,323 @@
+//! Executing on a real GPU: how near a split over CPU and GPU comes to the ideal
+//! one, and what Auto loses to an oracle that tries every strategy.
+//!
+//!     cargo bench -p breakeven --bench execute_gpu [-- --quick] [--software]
+//!
+//! Strategies take turns in one process, a batch each, in every round. The oracle
+//! is the strategy with the least median. Ideal: the best division of whole tasks
+//! by the times that each device took alone, one launch and its transfers included.
+//! On a software GPU (`--software`), which is the CPU again, the bench can be
+//! tried; its figures say nothing.
+#![allow(
+    clippy::print_stdout,
+    missing_docs,
+    reason = "a bench prints its figures"
+)]
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Instant;
+
+use breakeven::WorkloadProfile;
+use breakeven::execute::{GpuExecutor, RayonCpu, StrategyManager};
+use breakeven::gpu::{Gpu, KernelExecutor};
+use breakeven::hardware::{GpuInfo, GpuKind, HardwareCapabilities};
+use breakeven::kernels::{
+    Conv2d, GreyImage, Kernel, Matrix, MatrixMultiply, PixelEntropy, SOBEL_X,
+};
+use breakeven::plan::{Costs, ExecutionStrategy};
+use breakeven_profile::profile::{Operation, Profile, Run};
+use breakeven_profile::stats::{median, quantile};
+
+#[path = "execute_gpu/ideal.rs"]
+mod ideal;
+#[path = "../../../bench/metric.rs"]
+mod metric;
+
+use ideal::{GpuTime, best_split};
+use metric::{is_quick, metric, write_profile};
+
+/// Widths of the entropy's windows, images and matrices: the suite's.
+const WINDOW: usize = 16;
+const ENTROPY_IMAGE: usize = 512;
+const CONV_IMAGE: usize = 256;
+const MATRIX: usize = 256;
+
+/// How much is measured.
+struct Plan {
+    /// Tasks in a batch.
+    batches: &'static [usize],
+    /// Rounds in which every strategy has its turn.
+    rounds: usize,
+    /// Executes by which Auto's cost model is warm.
+    warm_up: usize,
+}
+
+/// What was found of all kernels and batches.
+#[derive(Default)]
+struct Findings {
+    cold: Vec<f64>,
+    warm: Vec<f64>,
+    operations: Vec<Operation>,
+}
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+fn main() -> Outcome<()> {
+    let plan = if is_quick() {
+        Plan {
+            batches: &[4, 32],
+            rounds: 3,
+            warm_up: 5,
+        }
+    } else {
+        Plan {
+            batches: &[1, 8, 64, 256, 1024],
+            rounds: 9,
+            warm_up: 10,
+        }
+    };
+    let hardware = HardwareCapabilities::detect();
+    let Some(info) = device(&hardware) else {
+        println!("NOT MEASURED: no GPU here; `--software` tries the bench on a software one");
+        return Ok(());
+    };
+    println!("{} ({}), {}", info.id, info.kind, hardware.cpu_model);
+    let gpu = Arc::new(Gpu::open(&info.id)?);
+    let mut findings = Findings::default();
+    let filter = SOBEL_X.to_vec();
+    let conv = KernelExecutor::conv2d(Arc::clone(&gpu), filter, [3, 3], 1, 1)?;
+    measure(
+        "conv2d",
+        &plan,
+        conv,
+        |seed| image(CONV_IMAGE, seed),
+        edges,
+        &mut findings,
+    )?;
+    let entropies = KernelExecutor::pixel_entropy(Arc::clone(&gpu), WINDOW)?;
+    measure(
+        "pixel_entropy",
+        &plan,
+        entropies,
+        |seed| image(ENTROPY_IMAGE, seed),
+        entropy,
+        &mut findings,
+    )?;
+    let products = KernelExecutor::matrix_multiply(gpu);
+    measure(
+        "matrix_multiply",
+        &plan,
+        products,
+        pair,
+        product,
+        &mut findings,
+    )?;
+
+    for (which, regrets) in [("cold", &mut findings.cold), ("warm", &mut findings.warm)] {
+        regrets.sort_unstable_by(f64::total_cmp);
+        let mean = regrets.iter().fold(0.0, |sum, regret| sum + regret) / regrets.len() as f64;
+        metric(&format!("gpu_regret_{which}_mean"), mean, "fraction");
+        let p95 = quantile(regrets, 0.95)?;
+        metric(&format!("gpu_regret_{which}_p95"), p95, "fraction");
+    }
+    write_profile(
+        "execute_gpu",
+        Profile {
+            operations: findings.operations,
+            ..Profile::default()
+        },
+    );
+    Ok(())
+}
+
+/// The best GPU; with `--software` a software one where there is no other.
+fn device(hardware: &HardwareCapabilities) -> Option<&GpuInfo> {
+    let software = std::env::args().any(|argument| argument == "--software");
+    let of_software = |gpu: &&GpuInfo| software && gpu.kind == GpuKind::Software;
+    hardware
+        .best_gpu()
+        .or_else(|| hardware.gpus.iter().find(of_software))
+}
+
+fn values(len: usize, seed: usize) -> Vec<f32> {
+    let value = |at: usize| ((at * 37 + at / 251 + seed * 101) % 256) as f32 / 256.0;
+    (0..len).map(value).collect()
+}
+
+fn image(size: usize, seed: usize) -> GreyImage {
+    GreyImage {
+        height: size,
+        width: size,
+        pixels: values(size * size, seed),
+    }
+}
+
+fn pair(seed: usize) -> (Matrix, Matrix) {
+    let matrix = |seed| Matrix {
+        rows: MATRIX,
+        columns: MATRIX,
+        values: values(MATRIX * MATRIX, seed),
+    };
+    (matrix(seed), matrix(seed + 1))
+}
+
+fn edges(image: &GreyImage) -> Result<Vec<f32>, breakeven::Error> {
+    Ok(Conv2d::of(std::slice::from_ref(image), &SOBEL_X[..], [3, 3], 1, 1)?.cpu())
+}
+
+fn entropy(image: &GreyImage) -> Result<Vec<f32>, breakeven::Error> {
+    Ok(PixelEntropy::of(std::slice::from_ref(image), WINDOW)?.cpu())
+}
+
+fn product(pair: &(Matrix, Matrix)) -> Result<Vec<f32>, breakeven::Error> {
+    Ok(MatrixMultiply::of(std::slice::from_ref(pair))?.cpu())
+}
+
+/// All of one kernel: each batch size, each strategy, Auto cold and warm.
+fn measure<I: Sync, F>(
+    kernel: &str,
+    plan: &Plan,
+    executor: KernelExecutor<I, Vec<f32>>,
+    task: impl Fn(usize) -> I,
+    on_cpu: F,
+    findings: &mut Findings,
+) -> Outcome<()>
+where
+    F: Fn(&I) -> Result<Vec<f32>, breakeven::Error> + Sync,
+{
+    let executor = Arc::new(executor);
+    for &batch in plan.batches {
+        let tasks: Vec<I> = (0..batch).map(&task).collect();
+        // A cost model of its own for each execute: nothing is known.
+        let unknown = || Arc::new(Costs::new());
+        let timed = |tasks: &[I], strategy, costs| {
+            run_once(kernel, &executor, tasks, strategy, costs, &on_cpu)
+        };
+        let (cpu_only, gpu_only) = (ExecutionStrategy::CpuOnly, ExecutionStrategy::GpuOnly);
+        // Compiled and warm; then what each device takes alone.
+        timed(&tasks, gpu_only, unknown())?;
+        let one = timed(&tasks[..1], gpu_only, unknown())?;
+        let (cpu, gpu) = (
+            timed(&tasks, cpu_only, unknown())?,
+            timed(&tasks, gpu_only, unknown())?,
+        );
+        let mut strategies = vec![cpu_only, gpu_only];
+        let (on_gpu, _) = best_split(batch, cpu, GpuTime::through(one, batch, gpu));
+        for share in shares(on_gpu, batch) {
+            strategies.push(ExecutionStrategy::hybrid(share)?);
+        }
+
+        let mut times = vec![Vec::new(); strategies.len()];
+        let (mut ones, mut cold, mut warm) = (Vec::new(), Vec::new(), Vec::new());
+        let learnt = unknown();
+        for _ in 0..plan.warm_up {
+            timed(&tasks, ExecutionStrategy::Auto, Arc::clone(&learnt))?;
+        }
+        for _ in 0..plan.rounds {
+            for (strategy, times) in strategies.iter().zip(&mut times) {
+                times.push(timed(&tasks, *strategy, unknown())?);
+            }
+            ones.push(timed(&tasks[..1], gpu_only, unknown())?);
+            cold.push(timed(&tasks, ExecutionStrategy::Auto, unknown())?);
+            warm.push(timed(&tasks, ExecutionStrategy::Auto, Arc::clone(&learnt))?);
+        }
+
+        let medians: Result<Vec<f64>, _> = times.iter().map(|times| median(times)).collect();
+        let medians = medians?;
+        let oracle = medians.iter().copied().fold(f64::INFINITY, f64::min);
+        let one = median(&ones)?;
+        let (_, ideal) = best_split(batch, medians[0], GpuTime::through(one, batch, medians[1]));
+        let hybrid = medians[2..].iter().copied().fold(f64::INFINITY, f64::min);
+        metric(
+            &format!("gpu_cpu_only_ms/{kernel}/{batch}"),
+            medians[0] * 1e3,
+            "ms",
+        );
+        metric(
+            &format!("gpu_gpu_only_ms/{kernel}/{batch}"),
+            medians[1] * 1e3,
+            "ms",
+        );
+        if hybrid.is_finite() {
+            metric(
+                &format!("gpu_hybrid_ms/{kernel}/{batch}"),
+                hybrid * 1e3,
+                "ms",
+            );
+            metric(
+                &format!("gpu_hybrid_efficiency/{kernel}/{batch}"),
+                ideal / hybrid,
+                "fraction",
+            );
+        }
+        for (all, regrets) in [(&cold, &mut findings.cold), (&warm, &mut findings.warm)] {
+            regrets.extend(all.iter().map(|time| time / oracle - 1.0));
+        }
+        let named = strategies.iter().map(ToString::to_string).zip(&times);
+        let auto = [
+            ("auto-cold".to_owned(), &cold),
+            ("auto-warm".to_owned(), &warm),
+        ];
+        for (strategy, times) in named.chain(auto) {
+            let name = format!("{kernel}:{strategy}");
+            findings.operations.push(operation(&name, batch, times));
+        }
+    }
+    Ok(())
+}
+
+/// The GPU's shares to try, percent: the one that should be best and others
+/// around it; none where every task is one device's.
+fn shares(on_gpu: usize, batch: usize) -> Vec<u8> {
+    let best = u8::try_from(on_gpu * 100 / batch).unwrap_or(100);
+    let mut shares: Vec<u8> = [best.saturating_sub(10), best, best.saturating_add(5), 50]
+        .into_iter()
+        .filter(|share| batch > 1 && (1..100).contains(share))
+        .collect();
+    shares.sort_unstable();
+    shares.dedup();
+    shares
+}
+
+/// Time of one execute, s.
+fn run_once<I: Sync, F>(
+    kernel: &str,
+    executor: &Arc<KernelExecutor<I, Vec<f32>>>,
+    tasks: &[I],
+    strategy: ExecutionStrategy,
+    costs: Arc<Costs>,
+    on_cpu: &F,
+) -> Outcome<f64>
+where
+    F: Fn(&I) -> Result<Vec<f32>, breakeven::Error> + Sync,
+{
+    let manager = StrategyManager::new(Arc::new(RayonCpu::current()), Arc::clone(executor))
+        .with_strategy(strategy)
+        .with_costs(costs)
+        .allow_software_gpu();
+    let bytes = executor.batch_bytes(tasks).unwrap_or_default() / tasks.len() as u64;
+    let workload = WorkloadProfile::from_task_count(tasks.len())
+        .with_memory_per_task(usize::try_from(bytes).unwrap_or(usize::MAX));
+    let start = Instant::now();
+    let batch = manager.operation(kernel).workload(workload);
+    let result = batch.execute(tasks, on_cpu)?;
+    let time = start.elapsed().as_secs_f64();
+    if result.fallback_occurred {
+        return Err(format!("{strategy} fell back: {:?}", result.errors).into());
+    }
+    Ok(time)
+}
+
+fn operation(name: &str, batch: usize, times: &[f64]) -> Operation {
+    #[expect(clippy::cast_sign_loss, reason = "a time is not negative")]
+    let ns = |seconds: &f64| (seconds * 1e9).round() as u64;
+    Operation {
+        size: Some(batch as u64),
+        runs: vec![Run {
+            samples_ns: times.iter().map(ns).collect(),
+            ..Run::default()
+        }],
+        ..Operation::new(name, "cpu+gpu")
+    }
+}

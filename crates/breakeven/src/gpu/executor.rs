@@ -1,0 +1,253 @@
+//! A kernel as an executor: batches of tasks, each task's output apart.
+
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use super::Gpu;
+use super::pending::Flight;
+use crate::error::{DeviceError, DeviceErrorKind, Error};
+use crate::execute::GpuExecutor;
+use crate::hardware::{Fact, SystemLoad};
+use crate::kernels::{Conv2d, GreyImage, Kernel, Matrix, MatrixMultiply, PixelEntropy, VectorAdd};
+use crate::plan::GpuSpec;
+
+type Build<I> = dyn for<'t> Fn(&'t [I]) -> Result<Box<dyn Kernel + 't>, Error> + Send + Sync;
+type Alike<I> = dyn Fn(&I, &I) -> bool + Send + Sync;
+type Cut<T> = dyn Fn(&[f32]) -> T + Send + Sync;
+
+/// Runs tasks as a kernel's batches on an open GPU.
+///
+/// The kernels of [`kernels`](crate::kernels) have constructors; any other
+/// [`Kernel`] goes in by [`new`](KernelExecutor::new). Neighbouring tasks of one
+/// shape share a launch, so a folder of images of many sizes is a batch like any
+/// other; tasks sorted by size make fewer launches.
+///
+/// A task that the kernel refuses (a length that is not its shape's) is a
+/// [`DeviceErrorKind::Unsupported`] of the batch that it is in. The CPU's
+/// function gets those tasks, and says which one is wrong.
+///
+/// The CPU's side of the same work is the kernel's CPU form on one task. It may
+/// use the pool that the task itself runs on:
+///
+/// ```no_run
+/// use std::sync::Arc;
+///
+/// use breakeven::execute::GpuExecutor;
+/// use breakeven::gpu::{Gpu, KernelExecutor};
+/// use breakeven::hardware::HardwareCapabilities;
+/// use breakeven::kernels::{GreyImage, Kernel, PixelEntropy};
+///
+/// let hardware = HardwareCapabilities::detect();
+/// let gpu = Gpu::open(&hardware.best_gpu().expect("a GPU").id)?;
+/// let executor = KernelExecutor::pixel_entropy(Arc::new(gpu), 16)?;
+/// let on_the_cpu = |image: &GreyImage| {
+///     let image = std::slice::from_ref(image);
+///     PixelEntropy::of(image, 16).map(|problem| problem.cpu())
+/// };
+/// # let _ = (executor, on_the_cpu);
+/// # Ok::<(), breakeven::Error>(())
+/// ```
+pub struct KernelExecutor<I, T> {
+    gpu: Arc<Gpu>,
+    device: GpuSpec,
+    build: Box<Build<I>>,
+    alike: Box<Alike<I>>,
+    cut: Box<Cut<T>>,
+}
+
+/// Launches on their way, and the tasks in each.
+#[derive(Debug)]
+pub struct KernelsInFlight {
+    flight: Flight,
+    tasks: Vec<usize>,
+}
+
+impl<I, T> std::fmt::Debug for KernelExecutor<I, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("KernelExecutor")
+            .field("gpu", &self.gpu)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<I, T> KernelExecutor<I, T> {
+    /// An executor of a kernel: `build` makes one problem of tasks, `cut` one
+    /// task's result of its part of the output. The parts are equally long: the
+    /// problem's [`output_len`](Kernel::output_len) over its tasks.
+    ///
+    /// All tasks of a batch go into one problem, unless
+    /// [`grouped`](KernelExecutor::grouped) says which may.
+    pub fn new<B, C>(gpu: Arc<Gpu>, build: B, cut: C) -> Self
+    where
+        B: for<'t> Fn(&'t [I]) -> Result<Box<dyn Kernel + 't>, Error> + Send + Sync + 'static,
+        C: Fn(&[f32]) -> T + Send + Sync + 'static,
+    {
+        Self {
+            device: GpuSpec::of(gpu.info(), None),
+            gpu,
+            build: Box::new(build),
+            alike: Box::new(|_, _| true),
+            cut: Box::new(cut),
+        }
+    }
+
+    /// The same; neighbouring tasks share a launch only where `alike` is true of
+    /// them: where they have one shape.
+    #[must_use]
+    pub fn grouped(mut self, alike: impl Fn(&I, &I) -> bool + Send + Sync + 'static) -> Self {
+        self.alike = Box::new(alike);
+        self
+    }
+
+    /// The device that it runs on.
+    pub fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    /// The tasks in groups that share a launch.
+    fn groups<'t>(&self, tasks: &'t [I]) -> impl Iterator<Item = &'t [I]> {
+        tasks.chunk_by(|one, next| (self.alike)(one, next))
+    }
+
+    fn problem<'t>(&self, tasks: &'t [I]) -> Result<Box<dyn Kernel + 't>, DeviceError> {
+        let unsupported = |text: String| DeviceError::new(DeviceErrorKind::Unsupported, text);
+        let problem = (self.build)(tasks).map_err(|error| unsupported(error.to_string()))?;
+        let (output, tasks) = (problem.output_len(), tasks.len());
+        if !output.is_multiple_of(tasks) {
+            return Err(unsupported(format!(
+                "an output of {output} elements has no equal part for each of {tasks} tasks"
+            )));
+        }
+        Ok(problem)
+    }
+}
+
+impl KernelExecutor<GreyImage, Vec<f32>> {
+    /// [`PixelEntropy`] of images, in windows of that width; one value a pixel.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for a window out of range.
+    pub fn pixel_entropy(gpu: Arc<Gpu>, window: usize) -> Result<Self, Error> {
+        PixelEntropy::of(&[], window)?;
+        let executor = Self::new(
+            gpu,
+            move |images| PixelEntropy::of(images, window).map(boxed),
+            <[f32]>::to_vec,
+        );
+        Ok(executor.grouped(same_size))
+    }
+
+    /// [`Conv2d`] of images with one filter; the pixels of an output image each.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for a filter or a stride that
+    /// no image could be given to.
+    pub fn conv2d(
+        gpu: Arc<Gpu>,
+        filter: Vec<f32>,
+        filter_dims: [usize; 2],
+        stride: usize,
+        padding: usize,
+    ) -> Result<Self, Error> {
+        // An image as large as the filter takes any filter that there can be.
+        let [height, width] = filter_dims;
+        let none = [0, height, width];
+        Conv2d::new(&[][..], none, &filter[..], filter_dims, stride, padding)?;
+        let executor = Self::new(
+            gpu,
+            move |images| {
+                Conv2d::of(images, filter.clone(), filter_dims, stride, padding).map(boxed)
+            },
+            <[f32]>::to_vec,
+        );
+        Ok(executor.grouped(same_size))
+    }
+}
+
+impl KernelExecutor<(Matrix, Matrix), Vec<f32>> {
+    /// [`MatrixMultiply`] of pairs of matrices; a product's values each, row-major.
+    pub fn matrix_multiply(gpu: Arc<Gpu>) -> Self {
+        let dims = |(a, b): &(Matrix, Matrix)| [a.rows, a.columns, b.rows, b.columns];
+        Self::new(
+            gpu,
+            |pairs| MatrixMultiply::of(pairs).map(boxed),
+            <[f32]>::to_vec,
+        )
+        .grouped(move |one, next| dims(one) == dims(next))
+    }
+}
+
+impl KernelExecutor<(Vec<f32>, Vec<f32>), Vec<f32>> {
+    /// [`VectorAdd`] of pairs of vectors; a sum each.
+    pub fn vector_add(gpu: Arc<Gpu>) -> Self {
+        let dims = |(a, b): &(Vec<f32>, Vec<f32>)| [a.len(), b.len()];
+        Self::new(
+            gpu,
+            |pairs| VectorAdd::of(pairs).map(boxed),
+            <[f32]>::to_vec,
+        )
+        .grouped(move |one, next| dims(one) == dims(next))
+    }
+}
+
+fn boxed<'t>(problem: impl Kernel + 't) -> Box<dyn Kernel + 't> {
+    Box::new(problem)
+}
+
+fn same_size(one: &GreyImage, next: &GreyImage) -> bool {
+    (one.height, one.width) == (next.height, next.width)
+}
+
+impl<I, T> GpuExecutor<I, T> for KernelExecutor<I, T> {
+    type InFlight = KernelsInFlight;
+
+    fn submit(&self, tasks: &[I]) -> Result<KernelsInFlight, DeviceError> {
+        let problems: Result<Vec<_>, _> = self
+            .groups(tasks)
+            .map(|group| self.problem(group))
+            .collect();
+        let problems = problems?;
+        let problems: Vec<&dyn Kernel> = problems.iter().map(|problem| &**problem).collect();
+        Ok(KernelsInFlight {
+            flight: self.gpu.submit_all(&problems)?,
+            tasks: self.groups(tasks).map(<[I]>::len).collect(),
+        })
+    }
+
+    fn poll(&self, in_flight: &mut KernelsInFlight) -> Poll<Result<Vec<T>, DeviceError>> {
+        let tasks = &in_flight.tasks;
+        self.gpu.poll_all(&mut in_flight.flight).map_ok(|outputs| {
+            let mut results = Vec::with_capacity(tasks.iter().sum());
+            for (output, tasks) in outputs.iter().zip(tasks) {
+                let each = output.len() / tasks;
+                results.extend((0..*tasks).map(|task| (self.cut)(&output[task * each..][..each])));
+            }
+            results
+        })
+    }
+
+    fn wait(&self, in_flight: &mut KernelsInFlight, at_most: Duration) {
+        self.gpu.wait_for_all(&in_flight.flight, at_most);
+    }
+
+    fn device(&self) -> Option<&GpuSpec> {
+        Some(&self.device)
+    }
+
+    /// From NVML, where the device's driver has it.
+    fn memory_used(&self) -> Fact<u64> {
+        SystemLoad::sample().gpu(self.gpu.info()).memory_used_bytes
+    }
+
+    /// Inputs and outputs. None where the kernel refuses a task.
+    fn batch_bytes(&self, tasks: &[I]) -> Option<u64> {
+        // Building a problem of one task copies nothing.
+        self.groups(tasks).try_fold(0_u64, |sum, group| {
+            let one = (self.build)(&group[..1]).ok()?.memory_bytes();
+            Some(sum.saturating_add(one.saturating_mul(group.len() as u64)))
+        })
+    }
+}

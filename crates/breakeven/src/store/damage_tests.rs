@@ -1,0 +1,86 @@
+//! Whatever is in the file: no panic, and no cost that no run can have.
+
+use std::fs;
+
+use proptest::collection::vec;
+use proptest::prelude::any;
+use proptest::{prop_assert, proptest};
+
+use super::tests::{GPU, directory, observe, open};
+use crate::plan::{Cost, Costs, RanOn};
+
+/// Whatever the file says, a lookup gives costs that a run can have.
+fn is_sound(costs: &Costs) -> bool {
+    let sound = |cost: Cost| {
+        let parts = [
+            cost.fixed_ns,
+            cost.per_task_ns,
+            cost.transfer_ns,
+            cost.predict_ns(u64::MAX),
+        ];
+        parts
+            .into_iter()
+            .all(|part| part.is_finite() && part >= 0.0)
+            && cost.transfer_ns <= cost.per_task_ns
+            // At most three months on 65 536 workers.
+            && cost.predict_ns(cost.most) < 1e21
+            && (1..=cost.most).contains(&cost.fewest)
+    };
+    costs.operations().iter().all(|operation| {
+        (0..usize::BITS).all(|bit| {
+            let known = costs.lookup(operation, 1 << bit, Some(GPU), 3);
+            [known.cpu, known.gpu, known.both]
+                .into_iter()
+                .flatten()
+                .all(sound)
+                && known.since_cpu_ns >= 0.0
+                && known.since_gpu_ns >= 0.0
+                && known.fits.is_none_or(|fits| fits > 0)
+        })
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_read_without_panic(bytes in vec(any::<u8>(), 0..300)) {
+        let directory = directory();
+        let path = directory.path().join("costs.json");
+        fs::write(&path, &bytes).expect("a file");
+        let (costs, warning) = open(&path);
+        prop_assert!(warning.is_some() && costs.operations().is_empty());
+    }
+
+    #[test]
+    fn a_file_that_was_tampered_with_gives_no_absurd_cost(
+        edits in vec((any::<proptest::sample::Index>(), any::<u8>()), 1..6),
+        numbers in vec(any::<u64>(), 12),
+    ) {
+        let directory = directory();
+        let path = directory.path().join("costs.json");
+        let n = |index: usize| numbers[index] >> (numbers[index] % 64);
+        let windows = format!(
+            r#"{{"observed":{},"observations":[{{"at_us":{},"writer":1,"number":2,"tasks":{},"ns":{},"workers":{},"transfer_ns":{}}},{{"at_us":5,"writer":1,"number":2,"tasks":{},"ns":{},"workers":8}}]}}"#,
+            n(0), n(1) % (1 << 50), n(2), n(3), n(4) % (1 << 32), n(5), n(6), n(7)
+        );
+        let text = format!(
+            r#"{{"format":"breakeven-costs","version":1,"machines":[{{"cpu":"EPYC","cores":8,"operations":[{{"operation":"blur","size_class":{},"spent_ns":{},"since_cpu_ns":{},"cpu":{windows},"gpus":[{{"device":"{GPU}","since_ns":{},"fits":{{"at_us":3,"runs":{},"tasks":{}}},"alone":{windows},"both":{windows}}}]}}]}}]}}"#,
+            n(8) % 70, n(9), n(10), n(11), n(0), n(1)
+        );
+        fs::write(&path, &text).expect("a file");
+        let (costs, warning) = open(&path);
+        prop_assert!(warning.is_none(), "{warning:?}");
+        prop_assert!(is_sound(&costs), "{text}");
+        // And with some of its bytes changed: not JSON, or sound all the same.
+        let mut bytes = text.into_bytes();
+        for (place, byte) in edits {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        fs::write(&path, &bytes).expect("a file");
+        let (costs, _) = open(&path);
+        prop_assert!(is_sound(&costs));
+        observe(&costs, "blur", RanOn::Cpu, 10, 10);
+        let _ = costs.save();
+        prop_assert!(is_sound(&costs));
+    }
+}
