@@ -11,6 +11,8 @@
 #[path = "../../../bench/metric.rs"]
 mod metric;
 
+use std::collections::BTreeMap;
+
 use breakeven::execute::simulate::Scenario;
 use breakeven::plan::{Costs, ExecutionStrategy};
 use metric::{is_quick, metric};
@@ -24,34 +26,6 @@ const WORKERS: usize = 8;
 const TASK_NS: f64 = 50_000.0;
 
 fn main() {
-    if let Some(what) = std::env::var_os("ONE") {
-        let what: Vec<f64> = what
-            .to_string_lossy()
-            .split(' ')
-            .map(|x| x.parse().unwrap())
-            .collect();
-        let mut scenario = Scenario::new(
-            Shape::ALL[what[2] as usize].costs(what[0] as usize, 7),
-            WORKERS,
-        );
-        scenario.cpu_task_ns = TASK_NS;
-        scenario.gpu_task_ns = TASK_NS / WORKERS as f64 / what[1];
-        scenario.launch_ns = what[3];
-        scenario.parallelization = what[4];
-        let costs = Costs::new();
-        for _ in 0..what[5] as usize {
-            let _ = run(&scenario, ExecutionStrategy::Auto, &costs);
-        }
-        unsafe { std::env::set_var("TRACE", "1") };
-        let r = scenario.run(ExecutionStrategy::Auto, &costs).unwrap();
-        println!(
-            "{:?} ideal {} ratio {}",
-            r,
-            scenario.ideal_ns(),
-            r.makespan_ns / scenario.ideal_ns()
-        );
-        return;
-    }
     efficiency();
     regret();
 }
@@ -135,24 +109,38 @@ fn run(scenario: &Scenario, strategy: ExecutionStrategy, costs: &Costs) -> f64 {
     run.expect("the strategy is one").makespan_ns
 }
 
-/// Regrets of one way to choose.
+/// Regrets of one way to choose: of all points, and of those that have something
+/// in common.
 #[derive(Default)]
-struct Regrets(Vec<f64>);
+struct Regrets {
+    all: Vec<f64>,
+    slices: BTreeMap<String, Vec<f64>>,
+}
 
 impl Regrets {
-    fn add(&mut self, took: f64, oracle: f64) {
-        self.0.push((took / oracle - 1.0).max(0.0));
+    fn add(&mut self, took: f64, oracle: f64, slices: &[String]) {
+        let regret = (took / oracle - 1.0).max(0.0);
+        self.all.push(regret);
+        for slice in slices {
+            self.slices.entry(slice.clone()).or_default().push(regret);
+        }
     }
 
     fn print(&mut self, name: &str) {
-        self.0.sort_by(f64::total_cmp);
-        let mean = self.0.iter().fold(0.0, |sum, regret| sum + regret) / self.0.len() as f64;
-        let at = |part: usize| self.0[(self.0.len() - 1) * part / 100];
-        metric(&format!("regret_mean/{name}"), 100.0 * mean, "%");
-        metric(&format!("regret_median/{name}"), 100.0 * at(50), "%");
-        metric(&format!("regret_p95/{name}"), 100.0 * at(95), "%");
-        metric(&format!("regret_max/{name}"), 100.0 * at(100), "%");
+        print(name, &mut self.all);
+        for (slice, regrets) in &mut self.slices {
+            print(&format!("{name}/{slice}"), regrets);
+        }
     }
+}
+
+fn print(name: &str, regrets: &mut [f64]) {
+    regrets.sort_by(f64::total_cmp);
+    let mean = regrets.iter().fold(0.0, |sum, regret| sum + regret) / regrets.len() as f64;
+    let at = |part: usize| regrets[(regrets.len() - 1) * part / 100];
+    metric(&format!("regret_mean/{name}"), 100.0 * mean, "%");
+    metric(&format!("regret_median/{name}"), 100.0 * at(50), "%");
+    metric(&format!("regret_p95/{name}"), 100.0 * at(95), "%");
 }
 
 /// Regret over an oracle that tries every strategy.
@@ -164,7 +152,6 @@ fn regret() {
     };
     let mut points = 0;
     let [mut cold, mut warm, mut rule, mut fixed] = [(); 4].map(|()| Regrets::default());
-    let mut bad: Vec<(f64, String)> = Vec::new();
     for &tasks in tasks {
         for ratio in [0.02, 0.1, 0.5, 1.0, 2.0, 10.0, 50.0] {
             for launch_ns in [5e3, 50e3, 500e3, 10e6] {
@@ -182,26 +169,26 @@ fn regret() {
                             }
                             points += 1;
                             let oracle = oracle(&scenario);
+                            let slices = [
+                                format!("{tasks}_tasks"),
+                                format!("{shape:?}").to_lowercase(),
+                                format!("parallel_{parallelization}"),
+                            ];
                             let first = run(&scenario, ExecutionStrategy::Auto, &Costs::new());
-                            cold.add(first, oracle);
+                            cold.add(first, oracle, &slices);
                             let costs = Costs::new();
                             for _ in 0..20 {
                                 let _ = run(&quiet, ExecutionStrategy::Auto, &costs);
                             }
                             let later = run(&scenario, ExecutionStrategy::Auto, &costs);
-                            warm.add(later, oracle);
-                            let text = format!(
-                                "{tasks} {ratio} {launch_ns} {shape:?} p{parallelization} load {loaded}: cold {:.1} warm {:.1} %",
-                                100.0 * (first / oracle - 1.0),
-                                100.0 * (later / oracle - 1.0)
-                            );
-                            bad.push((later / oracle, text));
-                            rule.add(run_rule(&scenario), oracle);
+                            warm.add(later, oracle, &slices);
+                            rule.add(run_rule(&scenario), oracle, &[]);
                             fixed.add(
                                 scenario
                                     .run_fixed(ExecutionStrategy::hybrid(70).expect("70 %"))
                                     .expect("a strategy"),
                                 oracle,
+                                &[],
                             );
                         }
                     }
@@ -214,12 +201,6 @@ fn regret() {
     cold.print("cold");
     rule.print("rule");
     fixed.print("hybrid_70_30");
-    if std::env::var_os("SHOW").is_some() {
-        bad.sort_by(|a, b| b.0.total_cmp(&a.0));
-        for (_, text) in bad.iter().take(60) {
-            println!("{text}");
-        }
-    }
 }
 
 /// What the rule alone says, kept to the end.
@@ -233,6 +214,8 @@ fn run_rule(scenario: &Scenario) -> f64 {
 fn oracle(scenario: &Scenario) -> f64 {
     let splits = (1..20).map(|part| ExecutionStrategy::hybrid(5 * part).expect("below 100 %"));
     let all = [ExecutionStrategy::CpuOnly, ExecutionStrategy::GpuOnly];
+    // Sequential tasks cannot be split over two devices.
+    let splits = splits.filter(|_| scenario.parallelization > 0.0);
     all.into_iter()
         .chain(splits)
         .map(|strategy| scenario.run_fixed(strategy).expect("a strategy"))

@@ -1,10 +1,12 @@
 //! breakeven runs each batch of work where it pays (CPU, GPU or both), measures
-//! it, and judges what was measured. This crate knows the machine and has the
-//! kernels; profiles and statistics are in [`profile`], judging in
+//! it, and judges what was measured. This crate knows the machine, decides, runs
+//! and has the kernels; profiles and statistics are in [`profile`], judging in
 //! `breakeven-judge`.
 //!
 //! | module | what |
 //! |---|---|
+//! | [`plan`] | where a batch should run: the rule, the cost model, the decision |
+//! | [`execute`] | running it there: [`StrategyManager`](execute::StrategyManager), executors, fallback |
 //! | [`hardware`] | what the machine has, how much of it this process may use, how busy it is |
 //! | [`kernels`] | kernels with a CPU form, a GPU form and their work counted |
 //! | `gpu` (feature `gpu`) | one open device: memory on it, launches, time by its own clock |
@@ -47,7 +49,12 @@ pub use recommend::{StrategyRecommendation, WorkloadProfiler, WorkloadReport};
 pub use store::{CostsWarning, CostsWarningKind};
 pub use workload::WorkloadProfile;
 
-/// The README's example, compiled.
+/// The README's examples, compiled.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// The guide's examples, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide.md")]
+struct Guide;

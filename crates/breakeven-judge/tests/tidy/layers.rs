@@ -27,6 +27,16 @@ const LAYERS: [Layer; 5] = [
         reason: "what runs tasks knows neither kernels nor a GPU library",
     },
     Layer {
+        folder: "crates/breakeven/src/plan/",
+        forbidden: &["execute", "kernels", "gpu::", "fs", "Instant"],
+        reason: "deciding is pure: it reads no clock, file or device",
+    },
+    Layer {
+        folder: "crates/breakeven/src/execute/",
+        forbidden: &["kernels", "suite", "gpu::"],
+        reason: "running knows nothing of what is run",
+    },
+    Layer {
         folder: "crates/breakeven-profile/src/stats/",
         forbidden: &["profile", "recorder", "Profile", "Operation"],
         reason: "statistics are functions on slices",

@@ -20,6 +20,11 @@ use super::schedule::GpuTurn;
 use super::spans::Span;
 use crate::error::{DeviceError, DeviceErrorKind};
 
+mod check;
+mod reaction;
+
+use reaction::{Reaction, reaction};
+
 /// Failures in a row after which a device gets nothing more.
 const MOST_FAILURES: u32 = 3;
 
@@ -29,32 +34,6 @@ const LONGEST_WAIT: Duration = Duration::from_millis(2);
 
 /// For how long a launch is looked at without sleeping.
 const SPIN: Duration = Duration::from_micros(30);
-
-/// What is to be done about a device after an error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reaction {
-    /// A smaller span may fit.
-    Halve,
-    /// The span goes to the CPU, the device goes on.
-    Next,
-    /// The operation leaves the device alone.
-    LeaveOperation,
-    /// Everybody leaves the device alone.
-    Quarantine,
-}
-
-pub(super) fn reaction(kind: DeviceErrorKind) -> Reaction {
-    match kind {
-        DeviceErrorKind::OutOfMemory | DeviceErrorKind::NeverFits => Reaction::Halve,
-        DeviceErrorKind::Launch | DeviceErrorKind::Other => Reaction::Next,
-        DeviceErrorKind::Compile | DeviceErrorKind::Unsupported => Reaction::LeaveOperation,
-        DeviceErrorKind::Unavailable { .. }
-        | DeviceErrorKind::DeviceLost
-        | DeviceErrorKind::Timeout
-        | DeviceErrorKind::Panic
-        | DeviceErrorKind::WrongResult => Reaction::Quarantine,
-    }
-}
 
 /// What the driver needs beside the engine.
 pub(super) struct Driver<'d, G, V> {
@@ -284,64 +263,6 @@ where
         if engine.schedule.gpu_did(tasks, ns, engine.now(), in_flight) {
             (self.wake)();
         }
-    }
-
-    /// Holds outputs against the CPU's function, as far as was asked for.
-    fn checked(&mut self, span: &Span, outputs: Vec<T>) -> Result<Vec<T>, DeviceError> {
-        let wrong = |message: String| DeviceError::new(DeviceErrorKind::WrongResult, message);
-        let range = span.range();
-        if outputs.len() != range.len() {
-            return Err(wrong(format!(
-                "{} outputs of {} tasks",
-                outputs.len(),
-                range.len()
-            )));
-        }
-        let part = self.driver.verify.part();
-        if part <= 0.0 {
-            return Ok(outputs);
-        }
-        let begun = Instant::now();
-        let cap = self.engine.elapsed().as_secs_f64() * self.driver.verify.cost_cap();
-        let mut looked_at = 0;
-        for (place, output) in outputs.iter().enumerate() {
-            let spent = (self.check_time + begun.elapsed()).as_secs_f64();
-            if looked_at > 0 && spent > cap {
-                break;
-            }
-            if !self.draws_one(part) && !(looked_at == 0 && place + 1 == outputs.len()) {
-                continue;
-            }
-            looked_at += 1;
-            let index = range.start + place;
-            let task = &self.engine.tasks[index];
-            let function = self.engine.function;
-            let Ok(Ok(expected)) = catch_unwind(AssertUnwindSafe(|| function(task))) else {
-                return Err(wrong(format!(
-                    "an output of task {index}, which fails on the CPU"
-                )));
-            };
-            let agree = caught(|| Ok(self.driver.verify.agree(output, &expected)));
-            if !agree.unwrap_or(false) {
-                return Err(wrong(format!(
-                    "the output of task {index} is not the CPU's"
-                )));
-            }
-        }
-        self.check_time += begun.elapsed();
-        self.engine.tally.driver().checked += looked_at;
-        Ok(outputs)
-    }
-
-    /// True with that probability (Marsaglia's xorshift, 2003).
-    fn draws_one(&mut self, part: f64) -> bool {
-        if part >= 1.0 {
-            return true;
-        }
-        self.draws ^= self.draws << 13;
-        self.draws ^= self.draws >> 7;
-        self.draws ^= self.draws << 17;
-        (self.draws >> 11) as f64 / (1_u64 << 53) as f64 <= part
     }
 
     fn failed(&mut self, span: Span, error: &DeviceError) {

@@ -76,6 +76,14 @@ pub(super) enum Ending<E> {
     Invalid(Error),
 }
 
+/// How a batch ended.
+pub(super) struct Outcome<T, E> {
+    pub(super) outputs: Result<Vec<T>, Ending<E>>,
+    pub(super) tally: Tally,
+    /// Tasks that have their output.
+    pub(super) done: usize,
+}
+
 /// One batch while it runs.
 pub(super) struct Engine<'b, I, T, E, F, K: Keep<T, E>> {
     pub(super) tasks: &'b [I],
@@ -283,7 +291,7 @@ where
     }
 
     /// How it ended, and the outputs where it ended well.
-    pub(super) fn into_outcome(self) -> (Result<Vec<K::Kept>, Ending<E>>, Tally, usize) {
+    pub(super) fn into_outcome(self) -> Outcome<K::Kept, E> {
         let done = self.done();
         let ending = self
             .ending
@@ -296,7 +304,11 @@ where
                 .into_outputs()
                 .ok_or_else(|| Ending::Invalid(Error::invalid("the executor left tasks undone"))),
         };
-        (outcome, self.tally, done)
+        Outcome {
+            outputs: outcome,
+            tally: self.tally,
+            done,
+        }
     }
 
     /// Fills what was not run after a stop, so that what was done can be kept.

@@ -4,8 +4,9 @@ use std::fmt;
 
 use breakeven_profile::unit;
 
+use super::record::basis;
 use super::result::{ExecutionResult, Share};
-use crate::plan::{Basis, Evidence, ExecutionStrategy, Probe};
+use crate::plan::{ExecutionStrategy, Probe};
 
 /// What ran where, why, predicted and actual, as text: see
 /// [`ExecutionResult::explain`].
@@ -43,62 +44,30 @@ impl<'r, T> Explanation<'r, T> {
 
     fn why(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let decision = &self.result.decision;
-        match decision.basis {
-            Basis::Asked => writeln!(f, "why: {} was asked for", decision.strategy)?,
-            Basis::Operator => {
-                writeln!(f, "why: BREAKEVEN_STRATEGY asks for {}", decision.strategy)?;
-            }
-            Basis::Rule(_) => {
-                let begins = match decision.probe {
-                    Probe::None => "",
-                    _ => "; both devices began, the rates seen decided the rest",
-                };
-                writeln!(
-                    f,
-                    "why: nothing was measured, the rule says {}{begins}",
-                    decision.strategy
-                )?;
-                for reason in decision.ruling.reasons() {
-                    writeln!(f, "  {reason}")?;
-                }
-            }
-            Basis::Model => {
-                let margin = decision.margin.map_or_else(String::new, |margin| {
-                    format!(", {} less than the next best", unit::percent(margin))
-                });
-                writeln!(f, "why: the cost model says {}{margin}", decision.strategy)?;
-            }
-            Basis::Exploration => writeln!(
-                f,
-                "why: the cost model says {}, and the other device was given a try",
-                decision.strategy
-            )?,
+        write!(f, "why: {}", basis(decision.basis))?;
+        match decision.probe {
+            Probe::Both => writeln!(f, "; both devices began, the rates seen decided the rest")?,
+            _ => writeln!(f)?,
         }
-        Ok(())
+        decision
+            .reasons()
+            .iter()
+            .try_for_each(|reason| writeln!(f, "  {reason}"))
     }
 
     fn predictions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let decision = &self.result.decision;
         for candidate in &decision.candidates {
             if let Some(ns) = candidate.predicted_ns {
-                let evidence = match candidate.evidence {
-                    Evidence::Measured => "measured",
-                    Evidence::Fitted => "fitted",
-                    Evidence::Heuristic => "from rates",
-                };
-                let strategy = candidate.strategy.to_string();
+                let (strategy, ns) = (candidate.strategy.to_string(), unit::time(ns));
                 writeln!(
                     f,
-                    "  {strategy:<13} predicted {} ({evidence})",
-                    unit::time(ns)
+                    "  {strategy:<13} predicted {ns} ({})",
+                    candidate.evidence
                 )?;
             }
         }
-        if let Some(declined) = decision.declined {
-            let gain = unit::percent(declined.gain);
-            writeln!(f, "  a split was declined: it would save {gain}")?;
-        }
-        if let Some(ns) = decision.chosen().and_then(|chosen| chosen.predicted_ns) {
+        if let Some(ns) = decision.predicted_ns() {
             let actual = self.result.execution_time.as_nanos() as f64;
             let change = unit::change(actual / ns - 1.0);
             writeln!(

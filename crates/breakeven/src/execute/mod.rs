@@ -15,6 +15,7 @@ mod record;
 mod result;
 mod run;
 mod schedule;
+mod seen;
 pub mod simulate;
 mod simulated;
 mod slots;

@@ -1,26 +1,23 @@
 //! The way of a batch: decide, run, record, learn.
 
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Instant;
 
 use super::control::Verify;
 use super::driver::{Driver, Verdict};
-use super::engine::{Ending, Engine, Keep, Watch};
+use super::engine::{Ending, Engine, Keep, Outcome, Watch};
 use super::executor::{CpuExecutor, GpuExecutor};
-use super::explain::amounted_to;
 use super::manager::StrategyManager;
 use super::quarantine::{self, Standing, Trial};
-use super::record::{ExecutionRecord, SpanRecord};
-use super::result::{ExecuteError, ExecutionResult, Share, Stop};
+use super::record::SpanRecord;
+use super::result::{ExecuteError, ExecutionResult, Stop};
 use super::schedule::{Mode, Schedule};
+use super::seen::Seen;
 use super::slots::Slots;
 use super::spans::MOST_TASKS;
-use super::tally::{DriverTally, Tally};
 use super::terms::Given;
 use crate::error::{DeviceError, DeviceErrorKind, Error};
 use crate::hardware::Fact;
-use crate::plan::{
-    Basis, Decision, ExecutionStrategy, Observation, OperationCosts, Probe, RanOn, decide_for,
-};
+use crate::plan::{Basis, Decision, ExecutionStrategy, OperationCosts, Probe, decide_for};
 use crate::workload::WorkloadProfile;
 
 /// What is asked for of a batch.
@@ -33,25 +30,25 @@ pub(super) struct Asked<'m, C, G, V> {
 }
 
 /// The device of a batch.
-struct Device {
+pub(super) struct Device {
     /// Its name in profiles and in the cost model.
-    name: Option<String>,
+    pub(super) name: Option<String>,
     /// What it goes by in quarantine.
-    key: String,
-    launch_ns: Option<f64>,
+    pub(super) key: String,
+    pub(super) launch_ns: Option<f64>,
     /// Most tasks whose memory it has.
-    fits: usize,
+    pub(super) fits: usize,
 }
 
 /// How a batch begins.
-struct Start {
-    decision: Decision,
-    costs: OperationCosts,
-    device: Device,
+pub(super) struct Start {
+    pub(super) decision: Decision,
+    pub(super) costs: OperationCosts,
+    pub(super) device: Device,
     /// What kept the device from being used.
-    refused: Option<DeviceError>,
+    pub(super) refused: Option<DeviceError>,
     /// Trials of the device, until the batch has ended.
-    trials: Vec<Trial>,
+    pub(super) trials: Vec<Trial>,
 }
 
 /// Runs a batch. `undone` makes the output of a task that was not run, where a
@@ -136,7 +133,11 @@ where
         Some(why)
     });
     let took = started.elapsed();
-    let (outcome, tally, done) = engine.into_outcome();
+    let Outcome {
+        outputs: outcome,
+        tally,
+        done,
+    } = engine.into_outcome();
     let seen = Seen::of(&tally, tasks.len(), took);
     if let Some(costs) = costs
         && stop.is_none()
@@ -360,114 +361,4 @@ fn left_alone(key: &str, until: Instant, now: Instant) -> DeviceError {
         DeviceErrorKind::Unavailable { until: Some(until) },
         format!("{key} failed lately and is left alone for another {left:.1?}"),
     )
-}
-
-/// What a batch was seen to take.
-struct Seen {
-    cpu: Share,
-    driver: DriverTally,
-    tasks: usize,
-    took: Duration,
-}
-
-impl Seen {
-    fn of(tally: &Tally, tasks: usize, took: Duration) -> Self {
-        let mut driver = tally.driver().clone();
-        driver.fallback.delay = tally.delay().filter(|_| driver.fallback.tasks > 0);
-        Self {
-            cpu: tally.cpu(),
-            driver,
-            tasks,
-            took,
-        }
-    }
-
-    fn used(&self) -> ExecutionStrategy {
-        amounted_to(self.cpu.tasks, self.driver.share.tasks)
-    }
-
-    /// Tells the cost model.
-    fn teach<C: CpuExecutor, G, V>(
-        &self,
-        costs: &crate::plan::Costs,
-        asked: &Asked<'_, C, G, V>,
-        workload: &WorkloadProfile,
-        start: &Start,
-        mode: Mode,
-    ) {
-        let Some(name) = start.device.name.as_deref() else {
-            return;
-        };
-        let (operation, memory) = (asked.operation, workload.memory_per_task);
-        let workers = asked.manager.cpu.workers().max(1);
-        let at = SystemTime::now();
-        let tell = |on, tasks: usize, time: Duration| {
-            let seen = Observation {
-                at,
-                tasks: tasks as u64,
-                ns: u64::try_from(time.as_nanos()).unwrap_or(u64::MAX),
-                transfer_ns: None,
-                workers,
-            };
-            costs.observe(operation, memory, on, &seen);
-        };
-        let on_cpu = self.cpu.tasks > 0;
-        if on_cpu {
-            let time = match mode {
-                Mode::Cpu => self.took,
-                _ => self.cpu.busy / u32::try_from(workers).unwrap_or(u32::MAX),
-            };
-            tell(RanOn::Cpu, self.cpu.tasks, time);
-        }
-        for (tasks, time) in &self.driver.launches {
-            tell(RanOn::Gpu(name), *tasks, *time);
-        }
-        let on_gpu = self.driver.share.tasks > 0;
-        if on_cpu && on_gpu && mode == Mode::Both && self.driver.errors.is_empty() {
-            tell(RanOn::Both(name), self.tasks, self.took);
-        }
-        let ns = u64::try_from(self.took.as_nanos()).unwrap_or(u64::MAX);
-        costs.note_run(operation, memory, ns, on_cpu, on_gpu.then_some(name));
-        if let Some(fits) = self.driver.fallback.fits.filter(|fits| *fits > 0) {
-            costs.remember_fit(operation, memory, name, fits as u64, at);
-        }
-    }
-
-    /// Tells the recorder.
-    fn record<C, G, V>(&self, asked: &Asked<'_, C, G, V>, start: &Start, succeeded: bool) {
-        ExecutionRecord {
-            operation: asked.operation,
-            device: start.device.name.as_deref(),
-            tasks: self.tasks,
-            took: self.took,
-            used: self.used(),
-            decision: &start.decision,
-            fallback: &self.driver.fallback,
-            error: self.driver.errors.first(),
-            succeeded,
-        }
-        .tell();
-    }
-
-    fn result<T, C, G, V>(
-        self,
-        outputs: Vec<T>,
-        asked: &Asked<'_, C, G, V>,
-        start: Start,
-    ) -> ExecutionResult<T> {
-        ExecutionResult {
-            strategy_used: self.used(),
-            outputs,
-            execution_time: self.took,
-            fallback_occurred: self.driver.fallback.tasks > 0,
-            errors: self.driver.errors,
-            cpu: self.cpu,
-            gpu: self.driver.share,
-            fallback: self.driver.fallback,
-            checked: self.driver.checked,
-            operation: asked.operation.to_owned(),
-            device: start.device.name,
-            decision: start.decision,
-        }
-    }
 }

@@ -14,6 +14,7 @@ fn terms(tasks: usize, workers: usize, task_ns: f64, launch_ns: f64, each_ns: f6
         corrects: true,
         probes_cpu: false,
         probes_gpu: false,
+        probe_tasks: 1,
         on_probation: false,
         is_watched: false,
         fits: usize::MAX,

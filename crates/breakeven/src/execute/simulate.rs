@@ -6,18 +6,20 @@
 //! and that both devices may hinder each other. The bench `execute` runs some of
 //! its points for real beside it.
 
-use std::time::SystemTime;
-
-use super::schedule::{GpuTurn, Ns, Schedule};
+use super::schedule::{Ns, Schedule};
 use super::spans::Span;
 use super::terms::Given;
 use crate::error::Error;
 use crate::hardware::Fact;
 use crate::plan::{
-    Basis, Costs, Decision, ExecutionStrategy, GpuSpec, Machine, Observation, ProfilingHeuristics,
-    RanOn, decide_for,
+    Basis, Costs, Decision, ExecutionStrategy, GpuSpec, Machine, Probe, ProfilingHeuristics,
+    decide_for,
 };
 use crate::workload::WorkloadProfile;
+
+mod events;
+
+use events::Run;
 
 /// The name of the simulated GPU.
 const GPU: &str = "simulated";
@@ -102,11 +104,11 @@ impl Scenario {
         self.task_costs.0.len() - 1
     }
 
-    /// Time of a mean task on one worker while all work, ns: each waits for the
-    /// sequential parts of the others.
-    pub fn shared_task_ns(&self) -> f64 {
-        let workers = self.workers as f64;
-        self.cpu_task_ns * ((1.0 - self.parallelization) * workers + self.parallelization)
+    /// Time of a mean task on one worker while `active` work, ns: each waits for
+    /// the sequential parts of the others.
+    fn shared_task_ns(&self, active: usize) -> f64 {
+        let others = (1.0 - self.parallelization) * active.max(1) as f64;
+        self.cpu_task_ns * (others + self.parallelization)
     }
 
     /// Time of a mean task on the GPU, its sequential part on one lane, ns.
@@ -151,8 +153,8 @@ impl Scenario {
             on_probation: false,
         };
         let mut run = Run::new(self, Schedule::new(given.terms()));
-        run.to_the_end();
-        run.teach(costs, memory);
+        run.run();
+        run.teach(costs, memory, decision.probe == Probe::None);
         Ok(Simulated {
             makespan_ns: run.makespan,
             gpu_tasks: run.launches.iter().map(|(tasks, _)| tasks).sum(),
@@ -184,10 +186,11 @@ impl Scenario {
             .fold(0.0, f64::max);
         // The work that each side can have done by a time grows with the time.
         let done = |time: Ns| {
-            let cpu = self.workers as f64 * worked(time, self.cpu_load) / self.shared_task_ns();
+            let cpu = self.workers as f64 * worked(time, self.cpu_load)
+                / self.shared_task_ns(self.workers);
             let gpu = worked((time - self.launch_ns).max(0.0), self.gpu_load) / self.lane_task_ns();
             // One task is on one side as a whole.
-            let fits_cpu = worked(time, self.cpu_load) / self.shared_task_ns() >= largest;
+            let fits_cpu = worked(time, self.cpu_load) / self.shared_task_ns(1) >= largest;
             let fits_gpu = gpu >= largest;
             if fits_cpu || fits_gpu { cpu + gpu } else { 0.0 }
         };
@@ -213,217 +216,4 @@ fn worked(time: Ns, load: Option<(f64, f64)>) -> f64 {
         Some((from, times)) if time > from => from + (time - from) / times,
         _ => time,
     }
-}
-
-/// When work begun at `start` that takes `work` at rate 1 is done.
-fn ends(start: Ns, work: f64, load: Option<(f64, f64)>) -> Ns {
-    let Some((from, times)) = load else {
-        return start + work;
-    };
-    if start >= from {
-        return start + work * times;
-    }
-    let before = from - start;
-    if work <= before {
-        start + work
-    } else {
-        from + (work - before) * times
-    }
-}
-
-/// What happens at a time.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Event {
-    /// A worker ended a span of so many tasks, begun then.
-    Worker { tasks: usize, began: Ns },
-    /// The oldest launch ended.
-    Launch { tasks: usize, began: Ns },
-    /// The driver looks again.
-    Look,
-}
-
-struct Run<'s> {
-    scenario: &'s Scenario,
-    schedule: Schedule,
-    events: Vec<(Ns, Event)>,
-    idle_workers: usize,
-    in_flight: usize,
-    /// When the device is done with all that was launched.
-    device_free: Ns,
-    driver_waits: bool,
-    launches: Vec<(usize, Ns)>,
-    cpu_tasks: usize,
-    cpu_spans: usize,
-    cpu_busy: f64,
-    makespan: Ns,
-}
-
-impl<'s> Run<'s> {
-    fn new(scenario: &'s Scenario, schedule: Schedule) -> Self {
-        Self {
-            scenario,
-            schedule,
-            events: Vec::new(),
-            idle_workers: scenario.workers,
-            in_flight: 0,
-            device_free: 0.0,
-            driver_waits: false,
-            launches: Vec::new(),
-            cpu_tasks: 0,
-            cpu_spans: 0,
-            cpu_busy: 0.0,
-            makespan: 0.0,
-        }
-    }
-
-    fn to_the_end(&mut self) {
-        self.wake_workers(0.0);
-        self.drive(0.0);
-        loop {
-            let Some(next) = self.next_event() else {
-                if self.schedule.is_empty() {
-                    return;
-                }
-                // The executor's last step: the CPU does what is left.
-                self.schedule.gpu_is_gone();
-                self.wake_workers(self.makespan);
-                continue;
-            };
-            let (now, event) = next;
-            match event {
-                Event::Worker { tasks, began } => {
-                    self.makespan = self.makespan.max(now);
-                    self.cpu_busy += now - began;
-                    self.schedule.cpu_did(tasks, now - began);
-                    self.idle_workers += 1;
-                    let worked = self.work(now);
-                    if !worked && std::mem::take(&mut self.driver_waits) {
-                        self.drive(now);
-                    }
-                }
-                Event::Launch { tasks, began } => {
-                    self.makespan = self.makespan.max(now);
-                    self.in_flight -= 1;
-                    self.launches.push((tasks, now - began));
-                    if self
-                        .schedule
-                        .gpu_did(tasks, now - began, now, self.in_flight)
-                    {
-                        self.wake_workers(now);
-                    }
-                    self.drive(now);
-                }
-                Event::Look => {
-                    if self.driver_waits {
-                        self.driver_waits = false;
-                        self.drive(now);
-                    }
-                }
-            }
-        }
-    }
-
-    fn next_event(&mut self) -> Option<(Ns, Event)> {
-        let times = self.events.iter().enumerate();
-        let (index, _) = times.min_by(|(_, (a, _)), (_, (b, _))| a.total_cmp(b))?;
-        Some(self.events.swap_remove(index))
-    }
-
-    fn wake_workers(&mut self, now: Ns) {
-        while self.idle_workers > 0 && self.work(now) {}
-    }
-
-    /// Gives an idle worker a span, where there is one.
-    fn work(&mut self, now: Ns) -> bool {
-        let Some(span) = self.schedule.take_cpu(now) else {
-            return false;
-        };
-        self.idle_workers -= 1;
-        let work = self.scenario.task_costs.of(&span) * self.scenario.shared_task_ns();
-        let end = ends(now, work, self.scenario.cpu_load);
-        let tasks = span.len();
-        self.cpu_tasks += tasks;
-        self.cpu_spans += 1;
-        if std::env::var_os("TRACE").is_some() {
-            eprintln!("{now:.0} cpu {tasks} -> {end:.0}");
-        }
-        self.events.push((end, Event::Worker { tasks, began: now }));
-        true
-    }
-
-    /// The driver's turn.
-    fn drive(&mut self, now: Ns) {
-        while self.in_flight < 2 {
-            match self.schedule.take_gpu(now, self.in_flight) {
-                GpuTurn::Run(span) => {
-                    let tasks = span.len();
-                    self.schedule.gpu_launched(tasks, now);
-                    let began = now.max(self.device_free);
-                    let work = self.scenario.task_costs.of(&span) * self.scenario.lane_task_ns();
-                    let end = ends(
-                        began + self.scenario.launch_ns,
-                        work,
-                        self.scenario.gpu_load,
-                    );
-                    self.device_free = end;
-                    self.in_flight += 1;
-                    if std::env::var_os("TRACE").is_some() {
-                        eprintln!("{now:.0} GPU {tasks} -> {end:.0}");
-                    }
-                    self.events.push((end, Event::Launch { tasks, began }));
-                }
-                GpuTurn::Wait(until) => {
-                    if self.in_flight == 0 {
-                        self.driver_waits = true;
-                        self.events.push((until.max(now + 1.0), Event::Look));
-                    }
-                    return;
-                }
-                GpuTurn::Done => return,
-            }
-        }
-    }
-
-    fn teach(&self, costs: &Costs, memory: usize) {
-        let tell = |on, tasks: usize, ns: f64| {
-            let seen = Observation {
-                at: SystemTime::now(),
-                tasks: tasks as u64,
-                ns: ns_of(ns),
-                transfer_ns: None,
-                workers: self.scenario.workers,
-            };
-            costs.observe("simulated", memory, on, &seen);
-        };
-        let workers = self.scenario.workers as f64;
-        if self.cpu_tasks > 0 {
-            tell(
-                RanOn::Cpu,
-                self.cpu_tasks,
-                match self.launches.is_empty() {
-                    true => self.makespan,
-                    false => self.cpu_busy / workers,
-                },
-            );
-        }
-        for (tasks, ns) in self.launches.iter().take(8) {
-            tell(RanOn::Gpu(GPU), *tasks, *ns);
-        }
-        if self.cpu_tasks > 0 && !self.launches.is_empty() {
-            tell(RanOn::Both(GPU), self.scenario.tasks(), self.makespan);
-        }
-        let gpu = (!self.launches.is_empty()).then_some(GPU);
-        costs.note_run(
-            "simulated",
-            memory,
-            ns_of(self.makespan),
-            self.cpu_tasks > 0,
-            gpu,
-        );
-    }
-}
-
-#[expect(clippy::cast_sign_loss, reason = "a time is not negative")]
-fn ns_of(ns: f64) -> u64 {
-    ns.round() as u64
 }

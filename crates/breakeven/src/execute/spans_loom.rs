@@ -12,7 +12,12 @@ mod sync {
     pub(super) use loom::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 }
 
-#[allow(dead_code, unreachable_pub, reason = "these tests need a part of it")]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    clippy::duplicate_mod,
+    reason = "the same file with other atomics; these tests need a part of it"
+)]
 #[path = "spans.rs"]
 mod spans;
 

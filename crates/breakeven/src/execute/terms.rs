@@ -51,6 +51,7 @@ impl Given<'_> {
             corrects: by_rates,
             probes_cpu: decision.probe == Probe::Cpu,
             probes_gpu: decision.probe == Probe::Gpu,
+            probe_tasks: decision.probe_tasks,
             is_watched: self.is_watched,
             on_probation: self.on_probation,
             fits: self.fits.max(1),

@@ -23,6 +23,9 @@ const EXPLORATION_BUDGET: f64 = 0.02;
 /// Runs' time without a device after which it is tried again where that is free.
 const RUNS_BETWEEN_TRIES: f64 = 20.0;
 
+/// Most tasks of a first launch on a GPU of which nothing is known.
+const MOST_PROBE_TASKS: usize = 32;
+
 /// Runs' time after which a GPU is tried with what the rule calls too small for it.
 const RUNS_BEFORE_A_TRY: f64 = 8.0;
 
@@ -69,6 +72,7 @@ pub fn decide(
         ceiling: None,
         declined: None,
         probe: Probe::None,
+        probe_tasks: probe_tasks(workload.task_count, costs.gpu.as_ref()),
         batch_size: 0,
         ruling,
     };
@@ -211,8 +215,24 @@ impl Forecast {
     }
 }
 
+/// Tasks of a first launch on a GPU: few where nothing is known of it, and where
+/// all that is known is one size, twice as many, to tell what a launch
+/// costs from what its tasks do.
+fn probe_tasks(tasks: usize, gpu: Option<&Cost>) -> usize {
+    match gpu {
+        Some(gpu) if gpu.fewest == gpu.most => {
+            let more = usize::try_from(gpu.most)
+                .unwrap_or(usize::MAX)
+                .saturating_mul(2);
+            more.min(tasks.div_ceil(2)).max(1)
+        }
+        _ => (tasks / 64).clamp(1, MOST_PROBE_TASKS),
+    }
+}
+
 /// Gives the device that the choice leaves out its chance, where trying it costs
-/// less than the budget that the time without it has earned.
+/// less than the budget that the time without it has earned, or little is known
+/// of it and the try makes the run longer by half at the most.
 fn explore(
     decision: &mut Decision,
     cpu: &Cost,
@@ -221,24 +241,26 @@ fn explore(
     tasks: u64,
     workers: usize,
 ) {
-    // One task: on a CPU it is one worker's alone.
-    let one = |cost: &Cost, workers: usize| {
-        let doubt = match cost.observations < FEW_OBSERVATIONS {
-            true => FIRST_RUN_EXCESS,
-            false => 1.0,
-        };
-        (cost.fixed_ns + cost.per_task_ns * workers as f64) / doubt
-    };
-    let is_due = |untried: f64, chosen: &Cost, since_ns: f64| {
+    let is_due = |try_ns: f64, untried: &Cost, chosen: &Cost, since_ns: f64| {
         let run_ns = chosen.predict_ns(tasks);
-        let excess = (untried - run_ns).max(0.0);
-        since_ns >= RUNS_BETWEEN_TRIES * run_ns && excess <= EXPLORATION_BUDGET * since_ns
+        let excess = (try_ns - run_ns).max(0.0);
+        let is_known = untried.observations >= FEW_OBSERVATIONS;
+        // The first launches have compilation and cold caches in them.
+        let doubted = if is_known {
+            excess
+        } else {
+            excess.min(try_ns / FIRST_RUN_EXCESS)
+        };
+        let earned = EXPLORATION_BUDGET * since_ns;
+        let is_cheap = since_ns >= RUNS_BETWEEN_TRIES * run_ns && doubted <= earned;
+        is_cheap || (!is_known && excess <= 0.5 * run_ns)
     };
+    let on_gpu_ns = gpu.predict_ns(decision.probe_tasks as u64);
+    // One task is one worker's alone.
+    let on_cpu_ns = cpu.fixed_ns + cpu.per_task_ns * workers as f64;
     let probe = match decision.strategy {
-        ExecutionStrategy::CpuOnly if is_due(one(gpu, 1), cpu, costs.since_gpu_ns) => Probe::Gpu,
-        ExecutionStrategy::GpuOnly if is_due(one(cpu, workers), gpu, costs.since_cpu_ns) => {
-            Probe::Cpu
-        }
+        ExecutionStrategy::CpuOnly if is_due(on_gpu_ns, gpu, cpu, costs.since_gpu_ns) => Probe::Gpu,
+        ExecutionStrategy::GpuOnly if is_due(on_cpu_ns, cpu, gpu, costs.since_cpu_ns) => Probe::Cpu,
         _ => return,
     };
     decision.probe = probe;

@@ -118,6 +118,8 @@ pub struct Decision {
     pub declined: Option<Declined>,
     /// Who is tried first.
     pub probe: Probe,
+    /// Tasks of the GPU's first launch where it is tried.
+    pub probe_tasks: usize,
     /// Tasks per launch to begin with.
     pub batch_size: usize,
     /// What the rule says, whether it was followed or not.

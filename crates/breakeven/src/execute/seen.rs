@@ -1,0 +1,131 @@
+//! What a batch was seen to take, and who is told of it: the cost model, the
+//! recorder, the caller.
+
+use std::time::{Duration, SystemTime};
+
+use super::executor::CpuExecutor;
+use super::explain::amounted_to;
+use super::record::ExecutionRecord;
+use super::result::{ExecutionResult, Share};
+use super::run::{Asked, Start};
+use super::schedule::Mode;
+use super::tally::{DriverTally, Tally};
+use crate::plan::{ExecutionStrategy, Observation, Probe, RanOn};
+use crate::workload::WorkloadProfile;
+
+/// What a batch was seen to take.
+pub(super) struct Seen {
+    cpu: Share,
+    pub(super) driver: DriverTally,
+    tasks: usize,
+    took: Duration,
+}
+
+impl Seen {
+    pub(super) fn of(tally: &Tally, tasks: usize, took: Duration) -> Self {
+        let mut driver = tally.driver().clone();
+        driver.fallback.delay = tally.delay().filter(|_| driver.fallback.tasks > 0);
+        Self {
+            cpu: tally.cpu(),
+            driver,
+            tasks,
+            took,
+        }
+    }
+
+    pub(super) fn used(&self) -> ExecutionStrategy {
+        amounted_to(self.cpu.tasks, self.driver.share.tasks)
+    }
+
+    /// Tells the cost model.
+    pub(super) fn teach<C: CpuExecutor, G, V>(
+        &self,
+        costs: &crate::plan::Costs,
+        asked: &Asked<'_, C, G, V>,
+        workload: &WorkloadProfile,
+        start: &Start,
+        mode: Mode,
+    ) {
+        let Some(name) = start.device.name.as_deref() else {
+            return;
+        };
+        let (operation, memory) = (asked.operation, workload.memory_per_task);
+        let workers = asked.manager.cpu.workers().max(1);
+        let at = SystemTime::now();
+        let tell = |on, tasks: usize, time: Duration| {
+            let seen = Observation {
+                at,
+                tasks: tasks as u64,
+                ns: u64::try_from(time.as_nanos()).unwrap_or(u64::MAX),
+                transfer_ns: None,
+                workers,
+            };
+            costs.observe(operation, memory, on, &seen);
+        };
+        let on_cpu = self.cpu.tasks > 0;
+        if on_cpu {
+            let time = match mode {
+                Mode::Cpu => self.took,
+                _ => self.cpu.busy / u32::try_from(workers).unwrap_or(u32::MAX),
+            };
+            tell(RanOn::Cpu, self.cpu.tasks, time);
+        }
+        for (tasks, time) in &self.driver.launches {
+            tell(RanOn::Gpu(name), *tasks, *time);
+        }
+        let on_gpu = self.driver.share.tasks > 0;
+        // A run that looked for the rates says little of one that knows them.
+        let is_known = start.decision.probe == Probe::None && self.driver.errors.is_empty();
+        if on_cpu && on_gpu && mode == Mode::Both && is_known {
+            tell(RanOn::Both(name), self.tasks, self.took);
+        }
+        let ns = u64::try_from(self.took.as_nanos()).unwrap_or(u64::MAX);
+        costs.note_run(operation, memory, ns, on_cpu, on_gpu.then_some(name));
+        if let Some(fits) = self.driver.fallback.fits.filter(|fits| *fits > 0) {
+            costs.remember_fit(operation, memory, name, fits as u64, at);
+        }
+    }
+
+    /// Tells the recorder.
+    pub(super) fn record<C, G, V>(
+        &self,
+        asked: &Asked<'_, C, G, V>,
+        start: &Start,
+        succeeded: bool,
+    ) {
+        ExecutionRecord {
+            operation: asked.operation,
+            device: start.device.name.as_deref(),
+            tasks: self.tasks,
+            took: self.took,
+            used: self.used(),
+            decision: &start.decision,
+            fallback: &self.driver.fallback,
+            error: self.driver.errors.first(),
+            succeeded,
+        }
+        .tell();
+    }
+
+    pub(super) fn result<T, C, G, V>(
+        self,
+        outputs: Vec<T>,
+        asked: &Asked<'_, C, G, V>,
+        start: Start,
+    ) -> ExecutionResult<T> {
+        ExecutionResult {
+            strategy_used: self.used(),
+            outputs,
+            execution_time: self.took,
+            fallback_occurred: self.driver.fallback.tasks > 0,
+            errors: self.driver.errors,
+            cpu: self.cpu,
+            gpu: self.driver.share,
+            fallback: self.driver.fallback,
+            checked: self.driver.checked,
+            operation: asked.operation.to_owned(),
+            device: start.device.name,
+            decision: start.decision,
+        }
+    }
+}
