@@ -35,6 +35,9 @@ fn agree(gpu: &Output, cpu: &Output) -> bool {
 /// What a bad task says.
 pub(super) const SCRIPTED: &str = "scripted failure";
 
+/// Cases that were run.
+static RUNS: AtomicUsize = AtomicUsize::new(0);
+
 /// How many executions of a case: what one learned, the next one uses.
 const EXECUTIONS: usize = 2;
 
@@ -59,8 +62,10 @@ pub(super) fn run(case: &Case, pool: &Arc<ThreadPool>) -> Result<Seen, String> {
         value: value_of(task),
         alive: Arc::clone(alive),
     };
+    // A device of its own: quarantine is the process's.
+    let run = RUNS.fetch_add(1, Ordering::Relaxed);
     let spec = SimulatedSpec {
-        name: format!("faults {}", case.seed),
+        name: format!("faults {run}"),
         ..SimulatedSpec::new(case.launch, Duration::ZERO)
     };
     let spec = match case.memory_for {
