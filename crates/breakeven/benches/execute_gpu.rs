@@ -239,7 +239,9 @@ where
             medians[1] * 1e3,
             "ms",
         );
-        if hybrid.is_finite() {
+        // Below that a split is not worth having, and Auto declines it too.
+        let pays = ideal < 0.97 * medians[0].min(medians[1]);
+        if hybrid.is_finite() && pays {
             metric(
                 &format!("gpu_hybrid_ms/{kernel}/{batch}"),
                 hybrid * 1e3,
