@@ -122,7 +122,6 @@ fn run_watched(seeds: Vec<u64>, pools: Vec<Arc<ThreadPool>>) -> Seen {
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "the figure is the test's result")]
 fn nothing_is_lost_whatever_the_gpu_does() {
     silence_scripted_panics();
     let pools = pools();
