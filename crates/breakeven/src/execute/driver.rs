@@ -145,10 +145,20 @@ where
                 continue;
             }
             let now = self.engine.now();
-            match self.engine.schedule.take_gpu(now, self.flights.len()) {
-                GpuTurn::Run(span) => self.submit(span),
-                GpuTurn::Wait(until) => return Some(until),
-                GpuTurn::Done => return None,
+            let turn = self.engine.schedule.take_gpu(now, self.flights.len());
+            let pause = match turn {
+                GpuTurn::Run(span) => {
+                    self.submit(span);
+                    None
+                }
+                GpuTurn::Wait(until) => Some(Some(until)),
+                GpuTurn::Done => Some(None),
+            };
+            if self.engine.schedule.end_reserve() {
+                (self.wake)();
+            }
+            if let Some(pause) = pause {
+                return pause;
             }
         }
         None

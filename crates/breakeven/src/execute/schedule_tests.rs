@@ -23,9 +23,13 @@ fn terms(tasks: usize, workers: usize, task_ns: f64, launch_ns: f64, each_ns: f6
     }
 }
 
-/// True where a worker or an idle GPU takes something.
+/// True where a worker or an idle GPU takes something, or a worker that the end
+/// of the reserve woke.
 fn somebody_takes(schedule: &Schedule) -> bool {
-    schedule.take_cpu(1.0).is_some() || matches!(schedule.take_gpu(1.0, 0), GpuTurn::Run(_))
+    let takes = || schedule.take_cpu(1.0).is_some();
+    takes()
+        || matches!(schedule.take_gpu(1.0, 0), GpuTurn::Run(_))
+        || schedule.end_reserve() && takes()
 }
 
 #[test]

@@ -122,7 +122,6 @@ fn run_watched(seeds: Vec<u64>, pools: Vec<Arc<ThreadPool>>) -> Seen {
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "the figure is the test's result")]
 fn nothing_is_lost_whatever_the_gpu_does() {
     silence_scripted_panics();
     let pools = pools();
@@ -169,8 +168,9 @@ fn replay() {
     let seeds = match std::env::var("FAULTS_SEED") {
         Ok(seed) => vec![seed.parse().expect("FAULTS_SEED is a number")],
         // A launch that ran out of memory after its device was left was lost;
-        // what a device owed was counted twice.
-        Err(_) => vec![98_104, 4_674],
+        // what a device owed was counted twice; workers slept beside tasks that
+        // had been reserved for a launch that was never made.
+        Err(_) => vec![98_104, 4_674, 178],
     };
     run_watched(seeds.repeat(REPLAYS), pools());
 }

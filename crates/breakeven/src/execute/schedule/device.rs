@@ -56,9 +56,6 @@ impl Schedule {
             };
             size.min(self.fits.load(Ordering::Relaxed).max(1))
         });
-        if span.is_none() {
-            self.reserved.store(0, Ordering::Relaxed);
-        }
         match span {
             Some(span) => GpuTurn::Run(span),
             None if mode == Mode::Both && self.spans.left() > 0 => {
@@ -155,11 +152,17 @@ impl Schedule {
         }
     }
 
+    /// Ends what was reserved for the first launch, once that was made or
+    /// declined. True where workers may have left tasks to it and gone idle: they
+    /// are to look again.
+    pub(in crate::execute) fn end_reserve(&self) -> bool {
+        self.reserved.swap(0, Ordering::Relaxed) > 0
+    }
+
     /// Notes that a span was launched at `now`, with `in_flight` before it.
     pub(in crate::execute) fn gpu_launched(&self, tasks: usize, now: Ns) {
         let mut state = self.gpu.lock().unwrap_or_else(PoisonError::into_inner);
         state.launches += 1;
-        self.reserved.store(0, Ordering::Relaxed);
         state.last_tasks = tasks;
         let predicted = state.rate.predict(tasks).unwrap_or(0.0);
         let begins = now + self.gpu_busy(now);

@@ -127,7 +127,7 @@ impl<'s> Run<'s> {
     /// The driver's turn.
     fn drive(&mut self, now: Ns) {
         while self.in_flight < 2 {
-            match self.schedule.take_gpu(now, self.in_flight) {
+            let is_over = match self.schedule.take_gpu(now, self.in_flight) {
                 GpuTurn::Run(span) => {
                     let tasks = span.len();
                     self.schedule.gpu_launched(tasks, now);
@@ -141,15 +141,22 @@ impl<'s> Run<'s> {
                     self.device_free = end;
                     self.in_flight += 1;
                     self.events.push((end, Event::Launch { tasks, began }));
+                    false
                 }
                 GpuTurn::Wait(until) => {
                     if self.in_flight == 0 {
                         self.driver_waits = true;
                         self.events.push((until.max(now + 1.0), Event::Look));
                     }
-                    return;
+                    true
                 }
-                GpuTurn::Done => return,
+                GpuTurn::Done => true,
+            };
+            if self.schedule.end_reserve() {
+                self.wake_workers(now);
+            }
+            if is_over {
+                return;
             }
         }
     }
