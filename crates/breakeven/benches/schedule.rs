@@ -9,6 +9,7 @@
 )]
 
 #[path = "../../../bench/metric.rs"]
+#[allow(dead_code, reason = "virtual times are for no gate")]
 mod metric;
 
 use std::collections::BTreeMap;

@@ -139,7 +139,7 @@ where
 
     /// Launches until enough is in flight; until when there is nothing to do.
     fn top_up(&mut self) -> Option<f64> {
-        while !self.has_ended && self.flights.len() < self.driver.depth {
+        while !self.has_ended && !self.engine.is_over() && self.flights.len() < self.driver.depth {
             if let Some(span) = self.retry.pop() {
                 self.submit(span);
                 continue;
@@ -257,7 +257,8 @@ where
         }
         writer.finish();
         self.failures_in_a_row = 0;
-        if !self.works {
+        // One that was left meanwhile is not called good by a launch from before.
+        if !self.works && !self.has_ended {
             self.works = true;
             (self.driver.verdict)(Verdict::Works);
         }

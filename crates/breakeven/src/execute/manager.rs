@@ -1,5 +1,6 @@
 //! The executor as a program uses it.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -8,6 +9,7 @@ use breakeven_profile::recorder;
 use super::batch::Batch;
 use super::control::{FallbackPolicy, Unchecked};
 use super::executor::{CpuExecutor, GpuExecutor, NoGpu};
+use super::operator::ordered_strategy;
 use super::quarantine::FIRST_BACK_OFF;
 use super::result::{ExecuteError, ExecutionResult};
 use crate::error::Error;
@@ -18,9 +20,6 @@ use crate::plan::{
 };
 use crate::store::CostsWarning;
 use crate::workload::WorkloadProfile;
-
-/// The environment variable that overrides Auto: the operator's switch.
-pub const STRATEGY_VARIABLE: &str = "BREAKEVEN_STRATEGY";
 
 /// How long a launch may take unless another time is set.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -63,7 +62,12 @@ pub struct StrategyManager<C, G = NoGpu> {
     operator: Option<Result<ExecutionStrategy, Error>>,
     capabilities: OnceLock<HardwareCapabilities>,
     memory_used: Mutex<Option<(Instant, Fact<u64>)>>,
+    /// What a GPU without a name goes by in quarantine: nobody else's.
+    nameless: String,
 }
+
+/// Managers that were made.
+static MADE: AtomicU64 = AtomicU64::new(1);
 
 impl<C: CpuExecutor> StrategyManager<C, NoGpu> {
     /// A manager of the CPU's workers alone.
@@ -100,6 +104,10 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
             operator: ordered_strategy(),
             capabilities: OnceLock::new(),
             memory_used: Mutex::new(None),
+            nameless: format!(
+                "the GPU of manager {}",
+                MADE.fetch_add(1, Ordering::Relaxed)
+            ),
         }
     }
 
@@ -291,6 +299,14 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
             .map_or("gpu", |device| &device.name)
     }
 
+    /// What the GPU goes by in quarantine: its name, by which all managers of the
+    /// process know it, or, without one, a name that only this manager has.
+    pub(super) fn quarantine_key<'n>(&'n self, device: Option<&'n GpuSpec>) -> &'n str {
+        device
+            .or(self.device.as_ref())
+            .map_or(&self.nameless, |device| &device.name)
+    }
+
     /// The GPU as [`with_device`](Self::with_device) described it.
     pub(super) fn described(&self) -> Option<&GpuSpec> {
         self.device.as_ref()
@@ -339,45 +355,5 @@ impl<C, G> StrategyManager<C, G> {
 impl<C, G> Drop for StrategyManager<C, G> {
     fn drop(&mut self) {
         self.save();
-    }
-}
-
-/// The strategy that the operator orders by [`STRATEGY_VARIABLE`], or what is
-/// wrong with the order; none where there is none, or `auto`.
-pub fn ordered_strategy() -> Option<Result<ExecutionStrategy, Error>> {
-    operator(std::env::var_os(STRATEGY_VARIABLE).as_deref())
-}
-
-/// What the operator asks for; none where nothing, or Auto.
-fn operator(value: Option<&std::ffi::OsStr>) -> Option<Result<ExecutionStrategy, Error>> {
-    let text = value?.to_string_lossy();
-    if text.trim().is_empty() {
-        return None;
-    }
-    let strategy = text
-        .parse()
-        .map_err(|error: Error| Error::invalid(format!("{STRATEGY_VARIABLE}: {error}")));
-    (strategy != Ok(ExecutionStrategy::Auto)).then_some(strategy)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::ffi::OsStr;
-
-    use super::*;
-
-    #[test]
-    fn the_operator_says_a_strategy_or_what_is_wrong_with_it() {
-        let said = |text: &str| operator(Some(OsStr::new(text)));
-        assert_eq!(said("cpu-only"), Some(Ok(ExecutionStrategy::CpuOnly)));
-        assert_eq!(said("auto"), None);
-        assert_eq!(said(" "), None);
-        assert_eq!(operator(None), None);
-        let wrong = said("cpu").and_then(Result::err).expect("no strategy");
-        assert!(
-            wrong
-                .to_string()
-                .starts_with("BREAKEVEN_STRATEGY: \"cpu\" is no strategy")
-        );
     }
 }

@@ -8,6 +8,7 @@ mod engine;
 mod executor;
 mod explain;
 mod manager;
+mod operator;
 mod portion;
 mod quarantine;
 mod rates;
@@ -38,7 +39,8 @@ pub use control::{CancelToken, CrossCheck, FallbackPolicy, Unchecked, Verify};
 pub use cpu::RayonCpu;
 pub use executor::{CpuExecutor, GpuExecutor, Leaf, NoGpu, OnDevice};
 pub use explain::Explanation;
-pub use manager::{STRATEGY_VARIABLE, StrategyManager, ordered_strategy};
+pub use manager::StrategyManager;
+pub use operator::{STRATEGY_VARIABLE, ordered_strategy};
 pub use portion::Portion;
 pub use result::{ExecuteError, ExecutionResult, Fallback, Share, Stop, TaskError};
 pub use simulated::{

@@ -303,9 +303,7 @@ impl<C: CpuExecutor, G, V> Asked<'_, C, G, V> {
         };
         let mut decision = decide(&machine)?;
         let mut device = Device {
-            key: spec
-                .map_or(std::any::type_name::<G>(), |spec| &spec.name)
-                .to_owned(),
+            key: manager.quarantine_key(spec).to_owned(),
             name,
             launch_ns: None,
             fits: usize::MAX,

@@ -242,6 +242,10 @@ fn explore(
     workers: usize,
 ) {
     let is_due = |try_ns: f64, untried: &Cost, chosen: &Cost, since_ns: f64| {
+        if chosen.observations == 0 {
+            // Made from rates, of this machine or another: there is no run to spend.
+            return false;
+        }
         let run_ns = chosen.predict_ns(tasks);
         let excess = (try_ns - run_ns).max(0.0);
         let is_known = untried.observations >= FEW_OBSERVATIONS;

@@ -122,6 +122,7 @@ fn run_watched(seeds: Vec<u64>, pools: Vec<Arc<ThreadPool>>) -> Seen {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "a figure of the test run")]
 fn nothing_is_lost_whatever_the_gpu_does() {
     silence_scripted_panics();
     let pools = pools();
@@ -156,7 +157,6 @@ fn nothing_is_lost_whatever_the_gpu_does() {
         left = &threads() - &before;
     }
     assert!(left.is_empty(), "threads are left: {left:?}");
-    #[expect(clippy::print_stdout, reason = "a figure of the test run")]
     println!("METRIC faults_survived {SCRIPTS} scripts");
 }
 
