@@ -1,7 +1,7 @@
 //! What deciding and running cost, beside the same work without breakeven.
 //!
 //! ```text
-//! cargo bench -p breakeven --no-default-features --bench execute -- [--quick]
+//! cargo bench -p breakeven --no-default-features --bench execute -- [--quick] [--only PART]
 //! valgrind --tool=callgrind BINARY --count decide_model 10000
 //! ```
 //!
@@ -48,6 +48,24 @@ fn main() {
     }
     let quick = is_quick();
     metric("load_average", load_average(), "");
+    match argument_after("--only").as_deref() {
+        None => all(quick),
+        Some("decide") => _ = decide::decide(quick),
+        Some("fallback") => _ = fallback::fallback(quick),
+        Some("cpu_only") => _ = cpu_only::cpu_only(quick),
+        Some("memory") => memory::memory(),
+        Some("scaling") => scaling::scaling(quick),
+        Some("real") => real::real(quick),
+        Some(part) => panic!(
+            "--only {part:?}: it is one of decide, fallback, cpu_only, memory, scaling, real"
+        ),
+    }
+    metric("load_average_after", load_average(), "");
+}
+
+/// All parts, with their profiles for the gate: execute's, and of the same maps
+/// without it.
+fn all(quick: bool) {
     let environment = get_profiler(true).snapshot().environment;
     let mut operations = decide::decide(quick);
     operations.push(fallback::fallback(quick));
@@ -56,7 +74,6 @@ fn main() {
     memory::memory();
     scaling::scaling(quick);
     real::real(quick);
-    metric("load_average_after", load_average(), "");
     for (bench, operations) in [("execute", operations), ("execute_baseline", mapped)] {
         write_profile(
             bench,
@@ -67,6 +84,13 @@ fn main() {
             },
         );
     }
+}
+
+/// What follows an option on the command line.
+fn argument_after(option: &str) -> Option<String> {
+    std::env::args()
+        .skip_while(|argument| argument != option)
+        .nth(1)
 }
 
 /// Threads that wanted a core in the last minute, this bench's own among them; 0

@@ -7,6 +7,7 @@ use breakeven::execute::{RayonCpu, StrategyManager};
 use breakeven::profile::get_profiler;
 use breakeven::profile::profile::Operation;
 use breakeven::profile::recorder::Clock;
+use breakeven::profile::stats::BootstrapInterval;
 use rayon::prelude::*;
 
 use crate::metric::metric;
@@ -60,10 +61,13 @@ pub(crate) fn cpu_only(quick: bool) -> (Vec<Operation>, Vec<Operation>) {
     for batch in &batches {
         let turns = batch.turns();
         let name = batch.name;
-        let against = ratio(&turns.execute, &turns.map);
-        print_interval(&format!("cpu_only_ratio/{name}"), &against, "");
-        let against = ratio(&turns.execute, &turns.fallible);
-        print_interval(&format!("cpu_only_ratio_fallible/{name}"), &against, "");
+        print_overhead("cpu_only_overhead", name, &turns.execute, &turns.map);
+        print_overhead(
+            "cpu_only_overhead_fallible",
+            name,
+            &turns.execute,
+            &turns.fallible,
+        );
         metric(
             &format!("cpu_only/{name}"),
             turns.execute.median() / 1e3,
@@ -74,6 +78,7 @@ pub(crate) fn cpu_only(quick: bool) -> (Vec<Operation>, Vec<Operation>) {
         executed.push(turns.execute.operation("cpu_only", size));
         mapped.push(turns.map.operation("cpu_only", size));
     }
+    one_worker(parts);
     for (name, recorded) in [("recorded", true), ("unrecorded", false)] {
         let _ = get_profiler(recorded);
         for tasks in [0, 1] {
@@ -92,6 +97,45 @@ pub(crate) fn cpu_only(quick: bool) -> (Vec<Operation>, Vec<Operation>) {
     }
     let _ = get_profiler(true);
     (executed, mapped)
+}
+
+/// The same with one worker, on its own thread: nobody is woken and nothing is
+/// stolen, so what is left is what execute adds to each task and each batch.
+fn one_worker(parts: usize) {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+    pool.expect("a pool of one").install(|| {
+        for (name, tasks, task) in [
+            ("500x2us", 500, Duration::from_micros(2)),
+            ("10000x100ns", 10_000, Duration::from_nanos(100)),
+        ] {
+            let batch = Batch {
+                name,
+                tasks,
+                task,
+                rounds: 400 * parts,
+            };
+            let turns = batch.turns();
+            let metric_name = "cpu_only_overhead_one_worker";
+            print_overhead(metric_name, name, &turns.execute, &turns.map);
+        }
+    });
+}
+
+/// By how much a call takes longer than another, in percent: the median of the
+/// turns with its interval, and what is left where nothing else was running (the
+/// quickest tenth of each).
+fn print_overhead(metric_name: &str, batch: &str, ours: &Samples, theirs: &Samples) {
+    let percent = |ratio: f64| 100.0 * (ratio - 1.0);
+    let turns = ratio(ours, theirs);
+    let turns = BootstrapInterval {
+        estimate: percent(turns.estimate),
+        lower: percent(turns.lower),
+        upper: percent(turns.upper),
+        ..turns
+    };
+    print_interval(&format!("{metric_name}/{batch}"), &turns, "%");
+    let quickest = percent(ours.quantile(0.1) / theirs.quantile(0.1));
+    metric(&format!("{metric_name}_undisturbed/{batch}"), quickest, "%");
 }
 
 impl Batch {

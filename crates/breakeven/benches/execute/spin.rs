@@ -3,7 +3,9 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// Steps of a xorshift generator (Marsaglia 2003), each waiting for the last.
+/// Steps of a xorshift generator (Marsaglia 2003), each waiting for the last. Not
+/// inlined, so that it is the same code wherever it is called.
+#[inline(never)]
 pub(crate) fn spin(steps: u32, seed: u64) -> u64 {
     let mut state = seed | 1;
     for _ in 0..steps {
