@@ -49,12 +49,12 @@ pub(crate) fn cpu_only(quick: bool) -> (Vec<Operation>, Vec<Operation>) {
     let batches = [
         of("1ms", 1, two_us, 800),
         of("10ms", 10, two_us, 80),
-        of("100ms", 100, fifty_us, 10),
+        of("100ms", 100, fifty_us, 7),
         Batch {
             name: "1000000x100ns",
             tasks: 1_000_000,
             task: Duration::from_nanos(100),
-            rounds: 15 * parts,
+            rounds: 10 * parts,
         },
     ];
     let (mut executed, mut mapped) = (Vec::new(), Vec::new());

@@ -24,7 +24,7 @@ pub(crate) fn scaling(quick: bool) {
         let pool = Arc::new(pool.expect("a pool of a few threads"));
         StrategyManager::cpu_only(Arc::new(RayonCpu::with_pool(pool)))
     });
-    for (tasks, rounds) in [(5, 500), (100, 100), (1_000, 30), (10_000, 5)] {
+    for (tasks, rounds) in [(5, 500), (100, 100), (1_000, 30), (10_000, 3)] {
         let inputs: Vec<u64> = (0..tasks).collect();
         let mut samples = THREADS.map(|_| Samples::default());
         for _ in 0..if quick { rounds } else { 5 * rounds } {
