@@ -54,7 +54,7 @@ pub(crate) fn cpu_only(quick: bool) -> (Vec<Operation>, Vec<Operation>) {
             name: "1000000x100ns",
             tasks: 1_000_000,
             task: Duration::from_nanos(100),
-            rounds: 10 * parts,
+            rounds: 7 * parts,
         },
     ];
     let (mut executed, mut mapped) = (Vec::new(), Vec::new());
@@ -86,7 +86,7 @@ pub(crate) fn cpu_only(quick: bool) -> (Vec<Operation>, Vec<Operation>) {
                 name,
                 tasks,
                 task: Duration::ZERO,
-                rounds: 20_000 * parts,
+                rounds: 10_000 * parts,
             };
             let turns = batch.turns();
             let fixed = difference(&turns.execute, &turns.map);

@@ -19,7 +19,7 @@ const TASKS: u64 = 64;
 const PAUSE: Duration = Duration::from_millis(2);
 
 pub(crate) fn fallback(quick: bool) -> Operation {
-    let rounds = if quick { 300 } else { 3_000 };
+    let rounds = if quick { 200 } else { 3_000 };
     let steps = steps_of(Duration::from_micros(5));
     let refuses = |_: &[u64]| -> Result<Vec<u64>, DeviceError> {
         Err(DeviceError::new(DeviceErrorKind::Launch, "refused"))
