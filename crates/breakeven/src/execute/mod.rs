@@ -28,6 +28,8 @@ mod terms;
 #[cfg(test)]
 mod schedule_tests;
 #[cfg(test)]
+mod schedule_walk;
+#[cfg(test)]
 mod slots_tests;
 #[cfg(test)]
 mod spans_loom;

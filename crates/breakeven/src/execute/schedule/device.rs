@@ -192,6 +192,7 @@ impl Schedule {
         if failed && self.terms.corrects && matches!(self.terms.mode, Mode::Gpu) {
             self.joined.store(true, Ordering::Relaxed);
         }
-        !self.is_empty() && (failed || matches!(self.terms.mode, Mode::Both))
+        let shared = self.joined.load(Ordering::Relaxed) || self.terms.mode == Mode::Both;
+        !self.is_empty() && shared
     }
 }

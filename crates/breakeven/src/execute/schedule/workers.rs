@@ -1,5 +1,6 @@
 //! The workers' side of a schedule.
 
+use std::cell::Cell;
 use std::sync::atomic::Ordering;
 
 use super::{Mode, Ns, Schedule, whole};
@@ -24,7 +25,9 @@ impl Schedule {
         }
         let gone = self.gone.load(Ordering::Relaxed);
         let joined = gone || self.joined.load(Ordering::Relaxed);
-        self.spans.take_back(|left| {
+        let probes = Cell::new(false);
+        let span = self.spans.take_back(|left| {
+            probes.set(false);
             let mine = match self.terms.mode {
                 Mode::Gpu if !joined => 0,
                 Mode::Split { gpu } if !joined => left.end.saturating_sub(gpu.max(left.start)),
@@ -42,7 +45,8 @@ impl Schedule {
                 return self.worker_size(mine, alone);
             }
             if self.ends_after_the_gpu(mine, now) {
-                return usize::from(self.probes_cpu.swap(false, Ordering::Relaxed));
+                probes.set(self.probes_cpu.load(Ordering::Relaxed));
+                return usize::from(probes.get());
             }
             if self.gpu_view.fixed_ns.get().is_none() {
                 // All may end soon: nobody takes what lasts long beside what has passed.
@@ -50,7 +54,11 @@ impl Schedule {
             }
             self.worker_size(mine, self.horizon(left.len(), now).or(alone))
                 .min(mine)
-        })
+        });
+        if probes.get() && span.is_some() {
+            self.probes_cpu.store(false, Ordering::Relaxed);
+        }
+        span
     }
 
     /// True where one task of a worker would end well after the GPU, at the rates
