@@ -4,6 +4,11 @@
 //! |---|---|---|---|
 //! | `name` | `cpu`, the GPU, or `cpu+<gpu>` | one execution | its tasks |
 //! | `name:span` | `cpu` or the GPU | a span: a worker's piece or a launch | items: its tasks |
+//! | `name:incomplete` | as `name` | an execution that failed or was stopped | items: the tasks that were done |
+//!
+//! The size is the number of tasks where that is round (two digits and zeros, or
+//! a power of two), else the next power of two: every size is an operation of its
+//! own, and a service whose batches are all of other sizes is to have few.
 //!
 //! The execution's attributes tell the decision (`strategy`, `decided`,
 //! `predicted_ns`) and what went wrong (`fallback_tasks`, `device_error`). A
@@ -33,7 +38,7 @@ impl SpanRecord {
     pub(super) fn of(operation: &str, device: Option<&str>) -> Self {
         Self {
             names: is_on().then(|| Names {
-                operation: format!("{operation}:span"),
+                operation: [operation, ":span"].concat(),
                 device: device.unwrap_or("gpu").to_owned(),
             }),
         }
@@ -63,12 +68,15 @@ pub(super) struct ExecutionRecord<'e> {
     pub(super) operation: &'e str,
     pub(super) device: Option<&'e str>,
     pub(super) tasks: usize,
+    /// Of them, those that have their output.
+    pub(super) done: usize,
     pub(super) took: Duration,
     pub(super) used: ExecutionStrategy,
     pub(super) decision: &'e Decision,
     pub(super) fallback: &'e Fallback,
     pub(super) error: Option<&'e DeviceError>,
-    pub(super) succeeded: bool,
+    /// It neither failed nor was it stopped.
+    pub(super) is_whole: bool,
 }
 
 impl ExecutionRecord<'_> {
@@ -86,9 +94,13 @@ impl ExecutionRecord<'_> {
             }
             ExecutionStrategy::CpuOnly | ExecutionStrategy::Auto => "cpu",
         };
-        let size = u64::try_from(self.tasks).unwrap_or(u64::MAX);
-        let mut call = Guard::enter_named(self.operation, Some(device), Some(size));
-        call.items(self.tasks);
+        let mut call = if self.is_whole {
+            Guard::enter_named(self.operation, Some(device), Some(size_of(self.tasks)))
+        } else {
+            let name = [self.operation, ":incomplete"].concat();
+            Guard::enter_named(&name, Some(device), None)
+        };
+        call.items(self.done);
         if self.decision.basis != Basis::Asked {
             call.attribute("decided", basis(self.decision.basis));
             if let Some(ns) = self
@@ -108,11 +120,18 @@ impl ExecutionRecord<'_> {
             call.attribute("device_error", error.as_str());
             call.attribute("fallback_tasks", self.fallback.tasks);
         }
-        if !self.succeeded {
-            call.attribute("failed", true);
-        }
         call.began_ago(self.took);
     }
+}
+
+/// The size that a batch of so many tasks is recorded with.
+fn size_of(tasks: usize) -> u64 {
+    let tasks = u64::try_from(tasks).unwrap_or(u64::MAX);
+    let zeros = 10_u64.pow(tasks.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    if tasks.is_multiple_of(zeros) {
+        return tasks;
+    }
+    tasks.checked_next_power_of_two().unwrap_or(tasks)
 }
 
 /// How a decision came about, in a word.
@@ -123,5 +142,23 @@ pub(super) fn basis(basis: Basis) -> &'static str {
         Basis::Rule(_) => "rule",
         Basis::Model => "model",
         Basis::Exploration => "exploration",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size_of;
+
+    #[test]
+    fn round_sizes_are_kept_and_others_have_few() {
+        for size in [0, 1, 7, 99, 100, 150, 256, 1000, 1024, 42_000, 1 << 40] {
+            assert_eq!(size_of(size), size as u64);
+        }
+        assert_eq!((size_of(101), size_of(1025)), (128, 2048));
+        let mut all: Vec<u64> = (0..100_000).map(size_of).collect();
+        all.sort_unstable();
+        all.dedup();
+        assert!(all.len() < 400, "{}", all.len());
+        assert_eq!(size_of(usize::MAX), u64::MAX);
     }
 }
