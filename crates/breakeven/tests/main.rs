@@ -7,5 +7,6 @@ mod execute;
 mod execute_edges;
 #[cfg(feature = "gpu")]
 mod execute_kernels;
+mod execute_record;
 mod faults;
 mod kernels;

@@ -4,6 +4,7 @@
 //! |---|---|---|---|
 //! | `name` | `cpu`, the GPU, or `cpu+<gpu>` | one execution | its tasks |
 //! | `name:span` | `cpu` or the GPU | a span: a worker's piece or a launch | items: its tasks |
+//! | `name:fallback` | the GPU | an execution in which tasks fell back, from the first error to the CPU's first task | items: the tasks that did |
 //! | `name:incomplete` | as `name` | an execution that failed or was stopped | items: the tasks that were done |
 //!
 //! The size is the number of tasks where that is round (two digits and zeros, or
@@ -11,8 +12,9 @@
 //! own, and a service whose batches are all of other sizes is to have few.
 //!
 //! The execution's attributes tell the decision (`strategy`, `decided`,
-//! `predicted_ns`) and what went wrong (`fallback_tasks`, `device_error`). A
-//! span's time over its items is the time of a task.
+//! `predicted_ns`) and what went wrong first (`device_error`). A span's time over
+//! its items is the time of a task; the items of `name:fallback` over those of
+//! `name` are the part of the tasks that fell back.
 
 use std::time::Duration;
 
@@ -118,9 +120,15 @@ impl ExecutionRecord<'_> {
         if let Some(error) = self.error {
             let error = error.to_string();
             call.attribute("device_error", error.as_str());
-            call.attribute("fallback_tasks", self.fallback.tasks);
         }
         call.began_ago(self.took);
+        drop(call);
+        if self.fallback.tasks > 0 {
+            let name = [self.operation, ":fallback"].concat();
+            let mut call = Guard::enter_named(&name, Some(gpu), None);
+            call.items(self.fallback.tasks);
+            call.began_ago(self.fallback.delay.unwrap_or_default());
+        }
     }
 }
 
