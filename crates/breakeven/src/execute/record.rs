@@ -9,6 +9,7 @@
 //! `predicted_ns`) and what went wrong (`fallback_tasks`, `device_error`). A
 //! span's time over its items is the time of a task.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use breakeven_profile::recorder::{Guard, is_on};
@@ -76,21 +77,12 @@ impl ExecutionRecord<'_> {
         if !is_on() {
             return;
         }
-        let gpu = self.device.unwrap_or("gpu");
-        let both;
-        let device = match self.used {
-            ExecutionStrategy::GpuOnly => gpu,
-            ExecutionStrategy::Hybrid { .. } => {
-                both = format!("cpu+{gpu}");
-                &both
-            }
-            ExecutionStrategy::CpuOnly | ExecutionStrategy::Auto => "cpu",
-        };
+        let device = ran_on(self.used, self.device);
         let size = u64::try_from(self.tasks).unwrap_or(u64::MAX);
-        let mut call = Guard::enter_named(self.operation, Some(device), Some(size));
+        let mut call = Guard::enter_named(self.operation, Some(&device), Some(size));
         call.items(self.tasks);
         if self.decision.basis != Basis::Asked {
-            call.attribute("decided", basis(self.decision.basis));
+            call.attribute("decided", self.decision.basis.name());
             if let Some(ns) = self
                 .decision
                 .chosen()
@@ -115,13 +107,13 @@ impl ExecutionRecord<'_> {
     }
 }
 
-/// How a decision came about, in a word.
-pub(super) fn basis(basis: Basis) -> &'static str {
-    match basis {
-        Basis::Asked => "asked",
-        Basis::Operator => "operator",
-        Basis::Rule(_) => "rule",
-        Basis::Model => "model",
-        Basis::Exploration => "exploration",
+/// The device that a profile has an execution under: `cpu`, the GPU, or `cpu+`
+/// and the GPU, by where its tasks ran.
+pub(super) fn ran_on(used: ExecutionStrategy, gpu: Option<&str>) -> Cow<'_, str> {
+    let gpu = gpu.unwrap_or("gpu");
+    match used {
+        ExecutionStrategy::GpuOnly => Cow::Borrowed(gpu),
+        ExecutionStrategy::Hybrid { .. } => Cow::Owned(format!("cpu+{gpu}")),
+        ExecutionStrategy::CpuOnly | ExecutionStrategy::Auto => Cow::Borrowed("cpu"),
     }
 }
