@@ -63,9 +63,7 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
         // Nobody may be left to tell.
         let _ = writeln!(err, "warning: {warning}");
     }
-    let remarks = args.strategy.map_or_else(Vec::new, |strategy| {
-        batches::remarks(strategy, &kernels, hardware, &session)
-    });
+    let remarks = batches::remarks(args, &kernels, hardware, &session);
     let mut report = Report::new(
         session.profile,
         limits,

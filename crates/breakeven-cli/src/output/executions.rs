@@ -21,6 +21,9 @@ const STRATEGY: usize = 14;
 const WIDTHS: [usize; 4] = [13, 13, 9, 17];
 const HEADS: [&str; 4] = ["GPU tasks", "CPU tasks", "median", "predicted"];
 
+/// What decides, in the order in which it comes about.
+const ORDER: [&str; 5] = ["asked", "operator", "rule", "model", "exploration"];
+
 /// The executions of one operation on one device.
 pub(super) struct Executions<'r> {
     pub(super) row: &'r Row,
@@ -28,6 +31,8 @@ pub(super) struct Executions<'r> {
     strategy: Option<String>,
     /// Executions by what decided them; the last one's alone where not all are told.
     decided_by: Vec<(String, u64)>,
+    /// True where all are told.
+    is_counted: bool,
     /// Why, of the last one.
     why: Option<String>,
     /// Tasks of the last one that the GPU did.
@@ -65,20 +70,24 @@ impl<'r> Executions<'r> {
             return None;
         }
         let counted = of("decided_by").and_then(Value::as_object);
-        let decided_by = match counted {
+        let mut decided_by: Vec<(String, u64)> = match counted {
             Some(counted) => (counted.iter())
                 .filter_map(|(by, count)| Some((text(&Value::from(by.as_str()))?, count.as_u64()?)))
                 .collect(),
-            None => (of("decided").and_then(text))
-                .map(|by| (by, 1))
-                .into_iter()
-                .collect(),
+            None => of("decided")
+                .and_then(text)
+                .map(|by| vec![(by, 1)])
+                .unwrap_or_default(),
         };
+        // In the order in which they come about.
+        let order = |by: &str| ORDER.iter().position(|known| *known == by);
+        decided_by.sort_by_key(|(by, _)| order(by).unwrap_or(ORDER.len()));
         let tasks = of("gpu_tasks").and_then(Value::as_u64);
         Some(Self {
             row,
             strategy: of("strategy").and_then(text),
             decided_by,
+            is_counted: counted.is_some(),
             why: of("why").and_then(text),
             gpu_tasks: tasks.or_else(|| match row.device.as_str() {
                 "cpu" => Some(0),
@@ -166,39 +175,38 @@ impl<'r> Executions<'r> {
         ]
     }
 
-    /// How many there were and what decided them, in a sentence.
+    /// How many there were, what decided them, and why the last one.
     fn how(&self) -> String {
-        let count = |count: u64| match count {
-            1 => "1 execution".to_owned(),
-            count => format!("{count} executions"),
-        };
         let all = self.decided_by.iter().map(|(_, count)| count).sum();
         let decided = match &self.decided_by[..] {
             [] => return "as asked".to_owned(),
-            [(by, _)] => in_words(by).to_owned(),
+            [(by, _)] if !self.is_counted => format!("the last one {}", in_words(by)),
+            [(by, count)] => format!("{}, {}", plural(*count, "execution"), in_words(by)),
             several => {
                 let each = several.iter();
                 let each = each.map(|(by, count)| format!("{count} {}", in_words(by)));
-                each.collect::<Vec<_>>().join(", ")
+                let each = each.collect::<Vec<_>>().join(", ");
+                format!("{}: {each}; the last one", plural(all, "execution"))
             }
         };
         // Who asked needs no reason.
         let asked = |(by, _): &(String, u64)| by == "asked" || by == "operator";
         match &self.why {
-            Some(why) if !self.decided_by.iter().all(asked) => {
-                format!("{} {decided}: {why}", count(all))
-            }
-            _ => format!("{} {decided}", count(all)),
+            Some(why) if !self.decided_by.iter().all(asked) => format!("{decided}: {why}"),
+            _ => decided,
         }
+    }
+}
+
+fn plural(count: u64, one: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {one}s"),
     }
 }
 
 impl Fallback {
     pub(super) fn text(&self) -> String {
-        let plural = |count: u64, one: &str| match count {
-            1 => format!("1 {one}"),
-            count => format!("{count} {one}s"),
-        };
         let executions = plural(self.executions, "execution");
         match self.tasks {
             // Smaller launches went well, or Auto did without the GPU.
@@ -221,7 +229,7 @@ fn in_words(decided_by: &str) -> &str {
         "operator" => "by BREAKEVEN_STRATEGY",
         "rule" => "by the rule",
         "model" => "by the cost model",
-        "exploration" => "by the cost model, exploring",
+        "exploration" => "to try the other device",
         other => other,
     }
 }

@@ -119,6 +119,10 @@ impl Devices {
         Err(no_gpu_path(device))
     }
 
+    #[expect(
+        clippy::extra_unused_type_parameters,
+        reason = "called as with the GPU path"
+    )]
     pub(super) fn executor<K: TaskKernel>(
         &mut self,
         device: &str,

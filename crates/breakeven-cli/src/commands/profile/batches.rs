@@ -66,8 +66,16 @@ fn gpu(
 ) -> Result<BatchGpu> {
     let of = |gpu: &GpuInfo| BatchGpu::Device(gpu.id.to_string());
     let best = hardware.best_gpu().or_else(|| hardware.gpus.first());
+    let wants_gpu = !matches!(
+        strategy,
+        ExecutionStrategy::Auto | ExecutionStrategy::CpuOnly
+    );
     let gpu = match asked {
-        "cpu" => bail!("--device is the GPU of a --strategy; for the CPU say --strategy cpu-only"),
+        "cpu" if wants_gpu => bail!(
+            "--strategy {strategy} wants a GPU, and --device cpu leaves it none; leave one of \
+             them out"
+        ),
+        "cpu" => None,
         "all" if strategy == ExecutionStrategy::Auto => hardware.best_gpu().map(of),
         "all" => best.map(of),
         asked => {
@@ -102,13 +110,13 @@ fn nothing_there(hardware: &HardwareCapabilities) -> String {
 
 /// What is to be said of the strategy beside what was executed.
 pub(super) fn remarks(
-    strategy: ExecutionStrategy,
+    args: &ProfileArgs,
     cells: &[Cell],
     hardware: &HardwareCapabilities,
     session: &Session,
 ) -> Vec<String> {
     let mut remarks = Vec::new();
-    let auto = strategy == ExecutionStrategy::Auto;
+    let (auto, asked) = (args.strategy == Some(ExecutionStrategy::Auto), &args.device);
     let unwanted = |cell: &Cell| {
         matches!(
             cell,
@@ -118,7 +126,7 @@ pub(super) fn remarks(
             })
         )
     };
-    if auto && cells.iter().all(unwanted) && hardware.best_gpu().is_none() {
+    if auto && cells.iter().all(unwanted) && asked == "all" {
         let software = hardware
             .gpus
             .iter()
