@@ -4,6 +4,7 @@ use std::num::{IntErrorKind, NonZeroU32, NonZeroUsize, ParseIntError};
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use breakeven::plan::ExecutionStrategy;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 mod advise;
@@ -62,9 +63,22 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "NAME", value_parser = kernel)]
     pub(crate) kernel: Vec<&'static str>,
 
-    /// cpu, gpu (every one), all, or the id of one device
+    /// cpu, gpu (every one), all, or the id of one device; with --strategy the GPU
     #[arg(long, value_name = "DEVICE", default_value = "all")]
     pub(crate) device: String,
+
+    /// Run each kernel's batch by a strategy instead, and tell what was decided, why,
+    /// what ran where and what fell back: auto, cpu-only, gpu-only or hybrid:GPU/CPU
+    /// in percent, as in hybrid:60/40
+    #[arg(long, value_name = "STRATEGY", value_parser = strategy)]
+    #[arg(conflicts_with = "image")]
+    pub(crate) strategy: Option<ExecutionStrategy>,
+
+    /// Tasks in a batch of --strategy: images, products, pairs of vectors [default: 32 to
+    /// 100, by the kernel]
+    #[arg(long, value_name = "N", value_parser = one_or_more::<NonZeroUsize>)]
+    #[arg(requires = "strategy", conflicts_with = "scale")]
+    pub(crate) tasks: Option<NonZeroUsize>,
 
     /// Measured calls per kernel and device
     #[arg(long, value_name = "N", default_value = "20", value_parser = one_or_more::<NonZeroU32>)]
@@ -79,7 +93,7 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "N", default_value = "1", value_parser = one_or_more::<NonZeroU32>)]
     pub(crate) runs: NonZeroU32,
 
-    /// Times the default work: a longer vector, a larger batch
+    /// Times the default work: a longer vector, a larger batch, more tasks
     #[arg(long, value_name = "N", default_value = "1", value_parser = one_or_more::<NonZeroUsize>)]
     pub(crate) scale: NonZeroUsize,
 
@@ -162,6 +176,12 @@ fn one_or_more<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String>
             IntErrorKind::PosOverflow => "that is more than can be counted".to_owned(),
             _ => "give a whole number, 1 or more".to_owned(),
         })
+}
+
+/// Where batches run.
+fn strategy(text: &str) -> Result<ExecutionStrategy, String> {
+    text.parse()
+        .map_err(|error: breakeven::Error| error.to_string())
 }
 
 /// A kernel's name, or what it was probably meant to be.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use breakeven::hardware::{HardwareCapabilities, SystemLoad};
 use breakeven::suite::{Event, Workload};
-use breakeven_profile::profile::{Clock, Failure, Operation, Peak};
+use breakeven_profile::profile::{Clock, Failure, Operation, Peak, RecorderCost};
 use serde::{Deserialize, Serialize};
 
 /// All that one worker is to do, in order.
@@ -38,6 +38,41 @@ pub(crate) enum Cell {
         on_image: bool,
         device: String,
     },
+    /// Execute a kernel's batch by a strategy, again and again.
+    Batch(BatchCell),
+}
+
+/// A kernel's batch, and by what it is executed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct BatchCell {
+    pub(crate) kernel: String,
+    pub(crate) tasks: usize,
+    /// The strategy as it is printed.
+    pub(crate) strategy: String,
+    pub(crate) gpu: BatchGpu,
+}
+
+/// The GPU of a batch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum BatchGpu {
+    /// The one of that id.
+    Device(String),
+    /// There is none to use; what a strategy that wants one is told.
+    Absent(String),
+    /// None is wanted.
+    Unwanted,
+}
+
+impl BatchCell {
+    /// The devices that a profile may have its executions under.
+    pub(crate) fn devices(&self) -> Vec<String> {
+        let mut devices = vec!["cpu".to_owned()];
+        if let BatchGpu::Device(id) = &self.gpu {
+            devices.extend([id.clone(), format!("cpu+{id}")]);
+        }
+        devices
+    }
 }
 
 impl Cell {
@@ -46,7 +81,21 @@ impl Cell {
         matches!(self, Self::Detect | Self::Load) || self.gpu().is_some()
     }
 
-    /// The operation that it measures, as far as it is known beforehand.
+    /// The operations that it may measure, as far as they are known beforehand:
+    /// more than one where it is decided meanwhile on which device it runs.
+    pub(crate) fn operations(&self) -> Vec<Operation> {
+        let Self::Batch(batch) = self else {
+            return self.operation().into_iter().collect();
+        };
+        let devices = batch.devices().into_iter();
+        let operations = devices.map(|device| Operation {
+            size: Some(batch.tasks as u64),
+            ..Operation::new(&batch.kernel, device)
+        });
+        operations.collect()
+    }
+
+    /// The operation that a kernel's measurement fills.
     pub(crate) fn operation(&self) -> Option<Operation> {
         let Self::Kernel {
             kernel,
@@ -73,6 +122,10 @@ impl Cell {
     pub(crate) fn gpu(&self) -> Option<&str> {
         match self {
             Self::Peak { device } | Self::Kernel { device, .. } if device != "cpu" => Some(device),
+            Self::Batch(BatchCell {
+                gpu: BatchGpu::Device(id),
+                ..
+            }) => Some(id),
             _ => None,
         }
     }
@@ -93,8 +146,48 @@ pub(crate) enum Message {
     /// Where kernel times of the cell's device come from.
     KernelClock(String),
     Event(Event),
+    /// A batch was executed.
+    Execution(Box<Execution>),
+    /// What the recorder has of the measured executions of the cell's batch until now.
+    Recorded(Box<Recorded>),
+    /// What a person should know, and which makes nothing fail.
+    Warning(String),
+    /// Whether what was learned outlives the process.
+    Learned {
+        kept: bool,
+    },
     /// The cell failed; the worker ends, so that the next cell has a fresh process.
     Failed(Failure),
     /// The cell is done.
     End,
+}
+
+/// An execution of a batch, in short.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Execution {
+    /// Its time is in no statistic.
+    pub(crate) warm_up: bool,
+    /// Where it ran, as a profile names it.
+    pub(crate) device: String,
+    pub(crate) ns: u64,
+    /// By what it was decided, in a word.
+    pub(crate) decided_by: String,
+    /// What was decided.
+    pub(crate) strategy: String,
+    pub(crate) predicted_ns: Option<f64>,
+    /// Why, in a sentence.
+    pub(crate) why: String,
+    /// Tasks that the GPU did.
+    pub(crate) gpu_tasks: u64,
+    /// Tasks that the CPU did in the GPU's place.
+    pub(crate) fallback_tasks: u64,
+    /// What the GPU reported.
+    pub(crate) errors: Vec<Failure>,
+}
+
+/// What a recorder has.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Recorded {
+    pub(crate) operations: Vec<Operation>,
+    pub(crate) recorder: Option<RecorderCost>,
 }

@@ -1,11 +1,19 @@
 //! From the messages of worker processes to a profile.
 
+use std::collections::HashMap;
+
 use anyhow::Result;
 use breakeven::hardware::{AbsentBackend, HardwareCapabilities, SystemLoad};
-use breakeven_profile::profile::{Cpu, Environment, Failure, Gpu, Operation, Profile, Run};
+use breakeven_profile::profile::{
+    Cpu, Environment, Failure, Gpu, Operation, OperationKey, Profile, Run,
+};
 
 use crate::protocol::{Cell, Message, Request};
 use crate::supervisor::{self, Ended};
+
+mod batches;
+
+use batches::Executions;
 
 /// Collects what is measured. Operations are in the order of the cells; a run
 /// is added to an operation when one of its cells begins to be measured.
@@ -13,7 +21,14 @@ pub(crate) struct Session {
     pub(crate) profile: Profile,
     /// What went wrong beside the operations.
     pub(crate) notes: Vec<String>,
+    /// What makes nothing fail and is to be said.
+    pub(crate) warnings: Vec<String>,
+    /// Whether what was learned is kept, where something was.
+    pub(crate) learned: Option<bool>,
+    /// The process that measures, counted from 0.
+    pub(crate) run: u32,
     operations: Vec<(Cell, usize)>,
+    executions: HashMap<OperationKey, Executions>,
 }
 
 impl Session {
@@ -31,7 +46,11 @@ impl Session {
         Self {
             profile,
             notes: Vec::new(),
+            warnings: Vec::new(),
+            learned: None,
+            run: 0,
             operations: Vec::new(),
+            executions: HashMap::new(),
         }
     }
 
@@ -55,12 +74,31 @@ impl Session {
                     event.record(&mut self.profile.operations[index]);
                 }
             }
+            Message::Execution(execution) => {
+                if let Cell::Batch(cell) = cell {
+                    self.executed(cell, &execution);
+                }
+            }
+            Message::Recorded(recorded) => {
+                if let Cell::Batch(cell) = cell {
+                    self.recorded(cell, *recorded);
+                }
+            }
+            Message::Warning(warning) => {
+                if !self.warnings.contains(&warning) {
+                    self.warnings.push(warning);
+                }
+            }
+            Message::Learned { kept } => self.learned = Some(kept),
             Message::Failed(failure) => self.failed(cell, failure),
             Message::Begin(_) | Message::Hardware(_) | Message::Load(_) | Message::End => {}
         }
     }
 
     fn failed(&mut self, cell: &Cell, failure: Failure) {
+        if let Cell::Batch(cell) = cell {
+            return self.batch_failed(cell, failure);
+        }
         // A cell can fail before its operation was announced.
         if let Some(announced) = cell.operation() {
             let operation = self.operation(cell, announced);
@@ -100,6 +138,9 @@ impl Session {
 
     /// True where the cell's operation has failed.
     pub(crate) fn failed_at(&self, cell: &Cell) -> bool {
+        if let Cell::Batch(cell) = cell {
+            return self.batch_failed_at(cell);
+        }
         self.index(cell)
             .is_some_and(|index| self.profile.operations[index].failure.is_some())
     }

@@ -27,8 +27,9 @@ pub(crate) enum Ended {
     Interrupted,
 }
 
-/// Peaks are told when all are measured: many waits, each with its own limit.
-const WAITS_OF_PEAKS: u32 = 8;
+/// Peaks are told when all are measured, and an execution when all its launches
+/// are: many waits, each with its own limit.
+const WAITS_OF_MANY: u32 = 8;
 
 enum Signal {
     Message(Message),
@@ -98,6 +99,8 @@ impl Worker {
         let mut command = Command::new(program);
         command
             .arg("worker")
+            // It records what it was asked to measure, whatever programs may.
+            .env_remove("BREAKEVEN_RECORD")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
@@ -191,8 +194,8 @@ impl Worker {
             return Ok(self.signals.recv().unwrap_or(Signal::End));
         }
         let mut limit = Duration::from_secs(device_timeout_s.into());
-        if matches!(cell, Some(Cell::Peak { .. })) {
-            limit *= WAITS_OF_PEAKS;
+        if matches!(cell, Some(Cell::Peak { .. } | Cell::Batch(_))) {
+            limit *= WAITS_OF_MANY;
         }
         limit += GRACE;
         match self.signals.recv_timeout(limit) {

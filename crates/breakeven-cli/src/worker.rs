@@ -3,6 +3,7 @@
 
 use std::io::{BufRead, Write};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -10,6 +11,7 @@ use breakeven::Error;
 use breakeven::hardware::{HardwareCapabilities, SystemLoad};
 use breakeven::kernels::GreyImage;
 use breakeven::peak::measure_cpu as measure_cpu_peak;
+use breakeven::plan::Costs;
 use breakeven::suite::{Iterations, Workload, measure_cpu};
 use breakeven_profile::profile::Failure;
 use breakeven_profile::recorder::Clock;
@@ -17,6 +19,7 @@ use breakeven_profile::recorder::Clock;
 use crate::exit::Exit;
 use crate::protocol::{Cell, Message, Request};
 
+mod batches;
 mod devices;
 
 use devices::Devices;
@@ -62,6 +65,7 @@ pub(crate) fn run(mut input: impl BufRead, out: &mut dyn Write) -> Result<Exit> 
         },
         image,
         devices: Devices::new(request.device_timeout_s),
+        costs: None,
     };
     for (index, cell) in request.cells.iter().enumerate() {
         worker.outbox.send(&Message::Begin(index))?;
@@ -85,6 +89,7 @@ struct Worker<'o> {
     iterations: Iterations,
     image: Option<GreyImage>,
     devices: Devices,
+    costs: Option<Arc<Costs>>,
 }
 
 impl Worker<'_> {
@@ -119,6 +124,7 @@ impl Worker<'_> {
                 on_image,
                 device,
             } => return self.kernel(kernel, *scale, *on_image, device),
+            Cell::Batch(batch) => return self.batch(batch),
         }
         Ok(Ok(()))
     }
@@ -212,10 +218,15 @@ impl Outbox<'_> {
 
     /// Hands over with the next lot.
     fn post(&mut self, message: &Message) -> Result<()> {
-        if self.since.elapsed() > LOT {
+        if self.is_due() {
             return self.send(message);
         }
         self.keep(message)
+    }
+
+    /// True where the next message goes out with all that waits.
+    fn is_due(&self) -> bool {
+        self.since.elapsed() > LOT
     }
 
     fn keep(&mut self, message: &Message) -> Result<()> {

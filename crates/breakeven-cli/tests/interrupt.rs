@@ -17,6 +17,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A CPU kernel that runs for many minutes.
 const LONG: &str = "profile --iterations 100000 --device cpu --kernel pixel_entropy --warmup 1";
 
+/// The same kernel's batch through the executor, for as long.
+const LONG_BATCH: &str = "profile --iterations 100000 --strategy cpu-only --tasks 4 \
+    --kernel pixel_entropy --warmup 1";
+
 fn signal(name: &str, pid: u32) {
     let status = Command::new("kill")
         .args([&format!("-{name}"), &pid.to_string()])
@@ -78,10 +82,10 @@ struct Measuring {
 
 impl Measuring {
     /// Starts one, which is given this time for the peaks and the first samples.
-    fn start(directory: &Path, time: Duration) -> Self {
+    fn start(args: &str, directory: &Path, time: Duration) -> Self {
         let started = Instant::now();
         let file = directory.join("profile.json");
-        let child = line(LONG).arg("-o").arg(&file).command.spawn().unwrap();
+        let child = line(args).arg("-o").arg(&file).command.spawn().unwrap();
         std::thread::sleep(time);
         let mut worker = None;
         wait_until("a worker", || {
@@ -104,10 +108,10 @@ impl Measuring {
 
 /// Stops a profile in the middle of its samples, by `stop`. Nothing tells from
 /// outside when that is, so it is stopped later and later until there are some.
-fn stopped(directory: &Path, stop: impl Fn(&mut Measuring)) -> Ended {
+fn stopped(args: &str, directory: &Path, stop: impl Fn(&mut Measuring)) -> Ended {
     let mut time = Duration::from_secs(2);
     loop {
-        let mut measuring = Measuring::start(directory, time);
+        let mut measuring = Measuring::start(args, directory, time);
         let (worker, file) = (measuring.worker, measuring.file.clone());
         stop(&mut measuring);
         let ended = measuring.end();
@@ -132,11 +136,13 @@ fn says_interrupted(directory: &Path) -> bool {
     interrupted
 }
 
-fn interrupted_by(name: &str) {
+fn interrupted_by(name: &str, args: &str) {
     let directory = directory();
     // To the parent alone; a terminal would send it to the whole group, of
     // which the worker is no part.
-    let ended = stopped(directory.path(), |profile| signal(name, profile.child.id()));
+    let ended = stopped(args, directory.path(), |profile| {
+        signal(name, profile.child.id());
+    });
     assert_eq!(ended.code, Some(130), "{ended:#?}");
     assert_eq!(
         ended.stderr,
@@ -149,19 +155,24 @@ fn interrupted_by(name: &str) {
 
 #[test]
 fn ctrl_c() {
-    interrupted_by("INT");
+    interrupted_by("INT", LONG);
+}
+
+#[test]
+fn ctrl_c_between_executions_of_a_batch() {
+    interrupted_by("INT", LONG_BATCH);
 }
 
 #[test]
 fn a_polite_request_to_stop() {
-    interrupted_by("TERM");
+    interrupted_by("TERM", LONG);
 }
 
 #[test]
 fn a_worker_that_is_killed_costs_its_row_and_keeps_the_samples() {
     let directory = directory();
     // In the middle of the peaks it costs those, and another worker goes on.
-    let ended = stopped(directory.path(), |profile| {
+    let ended = stopped(LONG, directory.path(), |profile| {
         while profile.child.try_wait().unwrap().is_none() {
             for worker in children(profile.child.id()) {
                 kill(worker);
@@ -182,7 +193,7 @@ fn a_worker_that_is_killed_costs_its_row_and_keeps_the_samples() {
 #[test]
 fn a_parent_that_is_killed_takes_its_worker_along() {
     let directory = directory();
-    let measuring = Measuring::start(directory.path(), Duration::from_secs(1));
+    let measuring = Measuring::start(LONG, directory.path(), Duration::from_secs(1));
     let worker = measuring.worker;
     signal("KILL", measuring.child.id());
     let ended = measuring.end();

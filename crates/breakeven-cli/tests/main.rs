@@ -17,4 +17,5 @@ mod interrupt;
 mod no_gpu;
 mod plan;
 mod profile;
+mod profile_strategy;
 mod vulkan;

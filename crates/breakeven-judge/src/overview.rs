@@ -1,9 +1,12 @@
 //! A profile at a glance: one row per operation and device, the winner per
 //! operation, the bottlenecks, the budgets. Data only; others print it.
 
+use std::collections::BTreeMap;
+
 use breakeven_profile::profile::{Failure, Operation, Profile};
 use breakeven_profile::stats::Summary;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::bottleneck::{self, Finding, Targets};
 use crate::budget::{Held, Limits};
@@ -70,6 +73,9 @@ pub struct Row {
     pub budget: Option<Held>,
     /// Why samples are missing.
     pub failure: Option<Failure>,
+    /// Anything else that the profile tells of it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub attributes: BTreeMap<String, Value>,
 }
 
 /// Achieved rates, at the median: of the kernel's own time on a GPU, of the
@@ -212,6 +218,7 @@ fn row(
         targets: summary.map(|summary| Targets::of(&summary, &limits.thresholds)),
         budget,
         failure: operation.failure.clone(),
+        attributes: operation.attributes.clone(),
         between_runs: Some(winner::run_medians(operation))
             .filter(|medians| medians.len() > 1)
             .and_then(|medians| Summary::of(&medians).ok()),

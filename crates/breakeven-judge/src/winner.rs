@@ -39,9 +39,9 @@ pub struct Winner {
 /// The winners, in the order in which the operations come.
 pub(crate) fn winners(profile: &Profile) -> Vec<Winner> {
     let mut groups: Vec<Vec<&Operation>> = Vec::new();
-    let mut group_of: HashMap<(&str, Option<u64>), usize> = HashMap::new();
+    let mut group_of = HashMap::new();
     for operation in &profile.operations {
-        let key = (operation.name.as_str(), operation.size);
+        let key = work(operation);
         let group = *group_of.entry(key).or_insert(groups.len());
         if group == groups.len() {
             groups.push(Vec::new());
@@ -49,6 +49,14 @@ pub(crate) fn winners(profile: &Profile) -> Vec<Winner> {
         groups[group].push(operation);
     }
     groups.iter().filter_map(|group| first_of(group)).collect()
+}
+
+/// What operations that do the same work have in common: name and size, and
+/// where no size is told, the items of a call. Spans of a batch on two devices
+/// have a name in common and differ in their tasks.
+pub(crate) fn work(operation: &Operation) -> (&str, Option<u64>, Option<u64>) {
+    let items = operation.items.filter(|_| operation.size.is_none());
+    (&operation.name, operation.size, items)
 }
 
 /// The winner among operations of one name and size; `None` where fewer than

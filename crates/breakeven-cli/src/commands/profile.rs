@@ -18,6 +18,8 @@ use crate::protocol::{Cell, Message, Request};
 use crate::session::{Machine, Session, detect};
 use crate::supervisor::{self, Ended};
 
+mod batches;
+
 pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Exit> {
     // All that can be wrong with what was typed, before anything is measured.
     let limits = super::limits(args.budget.as_deref())?;
@@ -30,8 +32,15 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
         return Ok(Exit::Interrupted);
     };
     let hardware = &machine.hardware;
-    let devices = devices(&args.device, hardware)?;
-    let kernels = kernel_cells(args, image.as_ref(), &devices, &machine)?;
+    let (devices, kernels) = match args.strategy {
+        // Batches are measured on no device's own, so no device's peaks are of use.
+        Some(strategy) => (Vec::new(), batches::batch_cells(args, strategy, &machine)?),
+        None => {
+            let devices = devices(&args.device, hardware)?;
+            let kernels = kernel_cells(args, image.as_ref(), &devices, &machine)?;
+            (devices, kernels)
+        }
+    };
 
     if let Some(limits) = &limits {
         check_budgets(limits, &kernels)?;
@@ -50,12 +59,18 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
         .output
         .as_deref()
         .map_or(Ok(()), |path| file::write(&session.profile, path));
-    let report = Report::new(
+    for warning in &session.warnings {
+        // Nobody may be left to tell.
+        let _ = writeln!(err, "warning: {warning}");
+    }
+    let remarks = batches::remarks(args, &kernels, hardware, &session);
+    let mut report = Report::new(
         session.profile,
         limits,
         machine.hardware.absent,
         session.notes,
     );
+    report.remarks = remarks;
     let printed = output::write(&report, args.format, out, err);
     written?;
     printed?;
@@ -96,7 +111,7 @@ fn devices(asked: &str, hardware: &HardwareCapabilities) -> Result<Vec<String>> 
 
 /// Budgets of what is not going to be measured would hold nothing.
 fn check_budgets(limits: &Limits, cells: &[Cell]) -> Result<()> {
-    let measured: Vec<Operation> = cells.iter().filter_map(Cell::operation).collect();
+    let measured: Vec<Operation> = cells.iter().flat_map(Cell::operations).collect();
     let idle: Vec<String> = limits
         .budgets
         .iter()
@@ -119,30 +134,21 @@ fn kernel_cells(
     devices: &[String],
     machine: &Machine,
 ) -> Result<Vec<Cell>> {
-    let kernels = if args.kernel.is_empty() {
-        NAMES.to_vec()
-    } else {
-        NAMES
-            .into_iter()
-            .filter(|name| args.kernel.contains(name))
-            .collect()
-    };
     let scale = args.scale.get();
     let on_gpu = devices.iter().any(|device| device != "cpu");
-    let memory = [
-        machine.load.available_memory_bytes.get(),
-        machine.hardware.usable_memory_bytes.get(),
-    ]
-    .into_iter()
-    .flatten()
-    .min();
+    let memory = memory(machine);
+    let work = |workload: &Workload| Work {
+        name: workload.name(),
+        text: workload.text(),
+        bytes: workload.memory_bytes(on_gpu),
+    };
     let mut cells = Vec::new();
-    for kernel in kernels {
+    for kernel in kernels(args) {
         let workload = Workload::new(kernel, scale)?;
-        check_memory(&workload, memory, scale, on_gpu)?;
+        check_memory(&work(&workload), memory, ("--scale", scale))?;
         let on_image = image.and_then(|image| Workload::on_image(kernel, image));
         if let Some(workload) = &on_image {
-            check_memory(workload, memory, 1, on_gpu)?;
+            check_memory(&work(workload), memory, ("--scale", 1))?;
         }
         for on_image in [Some(false), on_image.map(|_| true)].into_iter().flatten() {
             cells.extend(devices.iter().map(|device| Cell::Kernel {
@@ -163,26 +169,43 @@ fn kernel_cells(
     Ok(cells)
 }
 
-fn check_memory(
-    workload: &Workload,
-    memory: Option<u64>,
-    scale: usize,
-    on_gpu: bool,
-) -> Result<()> {
-    let needed = workload.memory_bytes(on_gpu);
+/// The kernels that were asked for, in the suite's order.
+fn kernels(args: &ProfileArgs) -> Vec<&'static str> {
+    let is_asked = |name: &&str| args.kernel.is_empty() || args.kernel.contains(name);
+    NAMES.into_iter().filter(is_asked).collect()
+}
+
+/// Memory that there is to measure in, bytes, as far as it is known.
+fn memory(machine: &Machine) -> Option<u64> {
+    let available = machine.load.available_memory_bytes.get();
+    let usable = machine.hardware.usable_memory_bytes.get();
+    [available, usable].into_iter().flatten().min()
+}
+
+/// Work in words, and the memory that it takes.
+struct Work {
+    name: &'static str,
+    text: String,
+    bytes: u64,
+}
+
+/// Fails where the work does not fit. `asked` is the option that makes it larger,
+/// and its value.
+fn check_memory(work: &Work, memory: Option<u64>, (option, asked): (&str, usize)) -> Result<()> {
+    let needed = work.bytes;
     match memory {
         Some(memory) if needed > memory => {
-            let hint = match u64::try_from(scale).unwrap_or(u64::MAX) {
+            let hint = match u64::try_from(asked).unwrap_or(u64::MAX) {
                 1 => String::new(),
-                scale => {
-                    let largest = u128::from(memory) * u128::from(scale) / u128::from(needed);
-                    format!("; up to about --scale {largest} fits")
+                asked => {
+                    let largest = u128::from(memory) * u128::from(asked) / u128::from(needed);
+                    format!("; up to about {option} {largest} fits")
                 }
             };
             bail!(
                 "{} ({}) would take {} of memory, and there are {}{hint}",
-                workload.name(),
-                workload.text(),
+                work.name,
+                work.text,
                 unit::bytes(needed),
                 unit::bytes(memory),
             )
@@ -217,6 +240,7 @@ fn measure(
             0 => machine.iter().chain(again).cloned().collect(),
             _ => again.cloned().collect(),
         };
+        session.run = run;
         let request = Request {
             cells,
             warmup: args.warmup,
@@ -255,6 +279,7 @@ fn show_progress(progress: &ProgressBar, cell: &Cell, message: &Message, run: u3
         Cell::Clock => "the clock".to_owned(),
         Cell::Peak { device } => format!("peaks of {device}"),
         Cell::Kernel { kernel, device, .. } => format!("{kernel} on {device}"),
+        Cell::Batch(batch) => format!("{}, {}", batch.kernel, batch.strategy),
     };
     match runs {
         1 => progress.set_message(now),
@@ -266,7 +291,7 @@ fn show_progress(progress: &ProgressBar, cell: &Cell, message: &Message, run: u3
             breakeven::suite::Event::FirstCall(_)
                 | breakeven::suite::Event::WarmUp(_)
                 | breakeven::suite::Event::Sample(_)
-        )
+        ) | Message::Execution(_)
     );
     if a_call
         || matches!(

@@ -7,8 +7,9 @@ use breakeven_judge::Row;
 use breakeven_profile::stats::Summary;
 
 use super::Report;
+use super::executions::Executions;
 
-const HEADS: [&str; 25] = [
+const HEADS: [&str; 31] = [
     "operation",
     "device",
     "software_gpu",
@@ -34,6 +35,12 @@ const HEADS: [&str; 25] = [
     "budget_ns",
     "budget",
     "failure",
+    "strategy",
+    "decided_by",
+    "gpu_tasks",
+    "predicted_ns",
+    "fallback_tasks",
+    "device_errors",
 ];
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
@@ -52,7 +59,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-fn record(row: &Row, part: &str, summary: Option<&Summary>) -> [String; 25] {
+fn record(row: &Row, part: &str, summary: Option<&Summary>) -> [String; 31] {
     let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
     let of = |field: fn(&Summary) -> Option<f64>| number(summary.and_then(field));
     let whole = part == "call";
@@ -62,6 +69,11 @@ fn record(row: &Row, part: &str, summary: Option<&Summary>) -> [String; 25] {
         false => whole,
     };
     let only = |here: bool, value: Option<f64>| number(value.filter(|_| here));
+    let execution = Executions::of(row).filter(|_| whole);
+    let executed = |field: &dyn Fn(&Executions<'_>) -> String| {
+        execution.as_ref().map_or_else(String::new, field)
+    };
+    let count = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
     let failure = row.failure.as_ref().filter(|_| whole);
     [
         row.operation.clone(),
@@ -91,5 +103,11 @@ fn record(row: &Row, part: &str, summary: Option<&Summary>) -> [String; 25] {
             .filter(|_| whole)
             .map_or_else(String::new, |held| held.standing.to_string()),
         failure.map_or_else(String::new, |f| format!("{}: {}", f.kind, f.message)),
+        executed(&|each| each.strategy().to_owned()),
+        executed(&|each| each.decided_by()),
+        executed(&|each| count(each.gpu_tasks())),
+        executed(&|each| number(each.predicted_ns())),
+        executed(&|each| count(each.fallback_tasks())),
+        executed(&|each| each.errors()),
     ]
 }

@@ -9,7 +9,7 @@ use breakeven_profile::unit;
 
 use super::text::{giga, share};
 use super::verdicts::{finding_text, targets_text, targets_title, winner_text};
-use super::{Report, environment};
+use super::{Report, environment, executions};
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     let environment = &report.profile.environment;
@@ -29,6 +29,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
         writeln!(out, "- none: {}", escaped(&absent.to_string()))?;
     }
     write_times(report, out)?;
+    executions::write_markdown(report, out)?;
     write_peaks(report, out)?;
     write_verdicts(report, out)
 }
@@ -197,6 +198,9 @@ fn write_verdicts(report: &Report, out: &mut dyn Write) -> Result<()> {
     }
     for note in &report.notes {
         writeln!(out, "\n{}", escaped(note))?;
+    }
+    for remark in &report.remarks {
+        writeln!(out, "\n{}", escaped(remark))?;
     }
     if report.profile.interrupted {
         writeln!(out, "\ninterrupted: not all that was asked for is here")?;

@@ -17,6 +17,7 @@ pub(crate) mod compare;
 mod csv;
 pub(crate) mod devices;
 mod environment;
+mod executions;
 mod json;
 mod markdown;
 pub(crate) mod plan;
@@ -33,6 +34,8 @@ pub(crate) struct Report {
     pub(crate) absent: Vec<AbsentBackend>,
     /// What went wrong beside the operations.
     pub(crate) notes: Vec<String>,
+    /// What is worth knowing beside it.
+    pub(crate) remarks: Vec<String>,
     /// Budgets of the user's that nothing was held against.
     pub(crate) unmatched: Vec<String>,
     /// How a gate ends for their sake.
@@ -77,6 +80,7 @@ impl Report {
             thresholds: limits.thresholds,
             absent,
             notes,
+            remarks: Vec::new(),
         }
     }
 
@@ -225,6 +229,7 @@ pub(crate) fn write(
     let printed = match format {
         Format::Table => environment::write(report, out)
             .and_then(|()| table::write(report, out))
+            .and_then(|()| executions::write(report, out))
             .and_then(|()| verdicts::write(report, out)),
         Format::Json => json::write(report, out),
         Format::Markdown => markdown::write(report, out),

@@ -52,7 +52,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-fn title(row: &Row) -> String {
+pub(super) fn title(row: &Row) -> String {
     let name = clipped(&row.operation, TABLE / 2);
     let size = row.size.map(|size| format!("size {size}"));
     match row.workload.clone().or(size) {

@@ -22,6 +22,11 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     for note in &report.notes {
         writeln!(out, "{}", styled(note, BAD))?;
     }
+    for remark in &report.remarks {
+        for line in wrapped(remark, TABLE) {
+            writeln!(out, "{}", styled(&line, FAINT))?;
+        }
+    }
     if report.profile.interrupted {
         writeln!(
             out,

@@ -1,30 +1,33 @@
 //! The GPUs that a worker has opened.
 
 use std::ops::ControlFlow;
+#[cfg(feature = "gpu")]
+use std::sync::Arc;
+use std::time::Duration;
 
 use breakeven::DeviceError;
 use breakeven::kernels::Kernel;
-use breakeven::suite::{Event, Iterations};
+use breakeven::suite::{Event, Iterations, TaskKernel};
 use breakeven_profile::profile::Peak;
 use breakeven_profile::recorder::Clock;
 
 /// Open GPUs by id.
 #[cfg(feature = "gpu")]
 pub(super) struct Devices {
-    timeout: std::time::Duration,
-    open: std::collections::HashMap<String, breakeven::gpu::Gpu>,
+    timeout: Duration,
+    open: std::collections::HashMap<String, Arc<breakeven::gpu::Gpu>>,
 }
 
 #[cfg(feature = "gpu")]
 impl Devices {
     pub(super) fn new(timeout_s: u32) -> Self {
         Self {
-            timeout: std::time::Duration::from_secs(timeout_s.into()),
+            timeout: Duration::from_secs(timeout_s.into()),
             open: std::collections::HashMap::new(),
         }
     }
 
-    fn open(&mut self, device: &str) -> Result<&breakeven::gpu::Gpu, DeviceError> {
+    fn open(&mut self, device: &str) -> Result<&Arc<breakeven::gpu::Gpu>, DeviceError> {
         use std::collections::hash_map::Entry;
         match self.open.entry(device.to_owned()) {
             Entry::Occupied(open) => Ok(open.into_mut()),
@@ -32,7 +35,7 @@ impl Devices {
                 let id = device.parse().map_err(unavailable)?;
                 let mut gpu = breakeven::gpu::Gpu::open(&id)?;
                 gpu.set_timeout(self.timeout);
-                Ok(room.insert(gpu))
+                Ok(room.insert(Arc::new(gpu)))
             }
         }
     }
@@ -60,16 +63,41 @@ impl Devices {
         gpu.release_memory();
         Ok(())
     }
+
+    /// What executes that kernel's tasks on this device.
+    pub(super) fn executor<K: TaskKernel>(
+        &mut self,
+        device: &str,
+    ) -> Result<breakeven::gpu::KernelExecutor<K::Task, Vec<f32>>, DeviceError> {
+        let gpu = Arc::clone(self.open(device)?);
+        K::on_gpu(gpu).map_err(|error| {
+            DeviceError::new(breakeven::DeviceErrorKind::Unsupported, error.to_string())
+        })
+    }
+
+    /// Lets go of a device: the next use opens it anew.
+    pub(super) fn close(&mut self, device: &str) {
+        self.open.remove(device);
+    }
+
+    /// How long a launch may take.
+    pub(super) fn timeout(&self) -> Duration {
+        self.timeout
+    }
 }
 
 /// Without the GPU path there is none to open.
 #[cfg(not(feature = "gpu"))]
-pub(super) struct Devices;
+pub(super) struct Devices {
+    timeout: Duration,
+}
 
 #[cfg(not(feature = "gpu"))]
 impl Devices {
-    pub(super) fn new(_: u32) -> Self {
-        Self
+    pub(super) fn new(timeout_s: u32) -> Self {
+        Self {
+            timeout: Duration::from_secs(timeout_s.into()),
+        }
     }
 
     pub(super) fn kernel_clock(&mut self, device: &str) -> Result<String, DeviceError> {
@@ -89,6 +117,23 @@ impl Devices {
         _: &mut dyn FnMut(Event) -> ControlFlow<()>,
     ) -> Result<(), DeviceError> {
         Err(no_gpu_path(device))
+    }
+
+    #[expect(
+        clippy::extra_unused_type_parameters,
+        reason = "called as with the GPU path"
+    )]
+    pub(super) fn executor<K: TaskKernel>(
+        &mut self,
+        device: &str,
+    ) -> Result<breakeven::execute::NoGpu, DeviceError> {
+        Err(no_gpu_path(device))
+    }
+
+    pub(super) fn close(&mut self, _: &str) {}
+
+    pub(super) fn timeout(&self) -> Duration {
+        self.timeout
     }
 }
 

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::calls::{CallsOf, Sequences};
 use super::evidence::label;
 use super::thresholds::AdviceThresholds;
+use crate::winner::work;
 
 /// How many operations were looked at, and why the others were not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -200,7 +201,7 @@ fn works(subjects: &mut [Subject<'_>]) -> Vec<Vec<usize>> {
     let mut numbers = BTreeMap::new();
     let mut works: Vec<Vec<usize>> = Vec::new();
     for subject in subjects {
-        let key = (&subject.operation.name, subject.operation.size);
+        let key = work(subject.operation);
         subject.work = *numbers.entry(key).or_insert(works.len());
         if subject.work == works.len() {
             works.push(Vec::new());

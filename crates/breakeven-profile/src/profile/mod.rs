@@ -257,9 +257,11 @@ impl Profile {
             .find(|peak| peak.device == device)
     }
 
-    /// True where the device of that id is a GPU that is a program on the CPU.
+    /// True where the device of that id is a GPU that is a program on the CPU,
+    /// alone or at work beside the CPU (`cpu+` and its id).
     pub fn is_software_gpu(&self, device: &str) -> bool {
-        self.gpu(device).is_some_and(Gpu::is_software)
+        let id = device.strip_prefix("cpu+").unwrap_or(device);
+        self.gpu(id).is_some_and(Gpu::is_software)
     }
 
     /// The GPU of that id.

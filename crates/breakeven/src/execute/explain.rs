@@ -4,7 +4,6 @@ use std::fmt;
 
 use breakeven_profile::unit;
 
-use super::record::basis;
 use super::result::{ExecutionResult, Share};
 use crate::plan::{ExecutionStrategy, Probe};
 
@@ -44,7 +43,7 @@ impl<'r, T> Explanation<'r, T> {
 
     fn why(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let decision = &self.result.decision;
-        write!(f, "why: {}", basis(decision.basis))?;
+        write!(f, "why: {}", decision.basis.name())?;
         match decision.probe {
             Probe::Both => writeln!(f, "; both devices began, the rates seen decided the rest")?,
             _ => writeln!(f)?,

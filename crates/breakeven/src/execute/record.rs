@@ -16,6 +16,7 @@
 //! its items is the time of a task; the items of `name:fallback` over those of
 //! `name` are the part of the tasks that fell back.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use breakeven_profile::recorder::{Guard, is_on};
@@ -86,25 +87,16 @@ impl ExecutionRecord<'_> {
         if !is_on() {
             return;
         }
-        let gpu = self.device.unwrap_or("gpu");
-        let both;
-        let device = match self.used {
-            ExecutionStrategy::GpuOnly => gpu,
-            ExecutionStrategy::Hybrid { .. } => {
-                both = format!("cpu+{gpu}");
-                &both
-            }
-            ExecutionStrategy::CpuOnly | ExecutionStrategy::Auto => "cpu",
-        };
+        let device = ran_on(self.used, self.device);
         let mut call = if self.is_whole {
-            Guard::enter_named(self.operation, Some(device), Some(size_of(self.tasks)))
+            Guard::enter_named(self.operation, Some(&device), Some(size_of(self.tasks)))
         } else {
             let name = [self.operation, ":incomplete"].concat();
-            Guard::enter_named(&name, Some(device), None)
+            Guard::enter_named(&name, Some(&device), None)
         };
         call.items(self.done);
         if self.decision.basis != Basis::Asked {
-            call.attribute("decided", basis(self.decision.basis));
+            call.attribute("decided", self.decision.basis.name());
             if let Some(ns) = self
                 .decision
                 .chosen()
@@ -125,6 +117,7 @@ impl ExecutionRecord<'_> {
         drop(call);
         if self.fallback.tasks > 0 {
             let name = [self.operation, ":fallback"].concat();
+            let gpu = self.device.unwrap_or("gpu");
             let mut call = Guard::enter_named(&name, Some(gpu), None);
             call.items(self.fallback.tasks);
             call.began_ago(self.fallback.delay.unwrap_or_default());
@@ -142,14 +135,14 @@ fn size_of(tasks: usize) -> u64 {
     tasks.checked_next_power_of_two().unwrap_or(tasks)
 }
 
-/// How a decision came about, in a word.
-pub(super) fn basis(basis: Basis) -> &'static str {
-    match basis {
-        Basis::Asked => "asked",
-        Basis::Operator => "operator",
-        Basis::Rule(_) => "rule",
-        Basis::Model => "model",
-        Basis::Exploration => "exploration",
+/// The device that a profile has an execution under: `cpu`, the GPU, or `cpu+`
+/// and the GPU, by where its tasks ran.
+pub(super) fn ran_on(used: ExecutionStrategy, gpu: Option<&str>) -> Cow<'_, str> {
+    let gpu = gpu.unwrap_or("gpu");
+    match used {
+        ExecutionStrategy::GpuOnly => Cow::Borrowed(gpu),
+        ExecutionStrategy::Hybrid { .. } => Cow::Owned(format!("cpu+{gpu}")),
+        ExecutionStrategy::CpuOnly | ExecutionStrategy::Auto => Cow::Borrowed("cpu"),
     }
 }
 

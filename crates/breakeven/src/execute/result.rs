@@ -1,9 +1,11 @@
 //! What came of an execution.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
 use super::explain::Explanation;
+use super::record::ran_on;
 use crate::error::{DeviceError, Error};
 use crate::plan::{Decision, ExecutionStrategy};
 
@@ -66,6 +68,12 @@ impl<T> ExecutionResult<T> {
     /// The whole story as text: what ran where, why, predicted and actual.
     pub fn explain(&self) -> Explanation<'_, T> {
         Explanation::of(self)
+    }
+
+    /// The device that a profile has this execution under: `cpu`, the GPU's name,
+    /// or `cpu+` and the GPU's name, by where its tasks ran.
+    pub fn ran_on(&self) -> Cow<'_, str> {
+        ran_on(self.strategy_used, self.device.as_deref())
     }
 
     /// Part of the tasks that fell back, 0 to 1.

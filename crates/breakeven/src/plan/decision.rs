@@ -58,6 +58,19 @@ pub enum Basis {
     Exploration,
 }
 
+impl Basis {
+    /// Its word in profiles: `asked`, `operator`, `rule`, `model` or `exploration`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Asked => "asked",
+            Self::Operator => "operator",
+            Self::Rule(_) => "rule",
+            Self::Model => "model",
+            Self::Exploration => "exploration",
+        }
+    }
+}
+
 /// How good a prediction is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Evidence {

@@ -21,6 +21,14 @@ impl Decision {
         }
     }
 
+    /// Why, in one of those sentences: the one that says what decided.
+    pub fn reason(&self) -> String {
+        match self.basis {
+            Basis::Rule(_) => self.ruling.reason(),
+            _ => self.reasons().into_iter().next().unwrap_or_default(),
+        }
+    }
+
     /// The evidence of what was chosen; heuristic where nothing is known.
     pub fn evidence(&self) -> Evidence {
         let chosen = self.chosen().filter(|chosen| chosen.predicted_ns.is_some());
@@ -134,6 +142,7 @@ mod tests {
     fn the_model_says_what_each_should_take() {
         let decision = decision(1_000, Some(1e6));
         assert_eq!(decision.evidence(), Evidence::Heuristic);
+        assert_eq!(decision.reason(), decision.reasons()[0]);
         insta::assert_snapshot!(reasons(&decision), @r"
         hybrid:56/44 should take 27.8 ms (heuristic), 44.4 % less than gpu-only, 50.0 ms
         a perfect split could be 1.80 times as fast as the better device alone
@@ -162,6 +171,12 @@ mod tests {
     fn the_rule_says_what_its_stages_found() {
         let decision = decision(1_000, None);
         assert_eq!(decision.reasons(), decision.ruling.reasons());
+        assert!(
+            decision
+                .reason()
+                .starts_with("stage 6: 1 000 tasks are more")
+        );
+        assert!(decision.reason().ends_with(": gpu-only"));
         assert_eq!(decision.evidence(), Evidence::Heuristic);
         assert_eq!(decision.predicted_ns(), None);
     }

@@ -30,6 +30,16 @@ impl Ruling {
         reasons.extend(agreeing);
         reasons
     }
+
+    /// The sentence of the stage that decided, or of the last answer.
+    pub fn reason(&self) -> String {
+        let before = self.looked_at().count();
+        let at = match self.stage {
+            Stage::Last => before,
+            _ => before.saturating_sub(1),
+        };
+        self.reasons().into_iter().nth(at).unwrap_or_default()
+    }
 }
 
 /// What a stage finds, with its numbers.
@@ -201,6 +211,15 @@ mod tests {
     #[test]
     fn the_whole_way_down_to_the_last_answer() {
         let workload = WorkloadProfile::from_task_count(60).with_complexity(20.0);
+        let nobody = rule(
+            &workload,
+            &card(32 << 30, Fact::Known(2 << 30)),
+            &ProfilingHeuristics::default(),
+        );
+        assert_eq!(
+            nobody.reason(),
+            "no stage decided; the last answer is cpu-only"
+        );
         insta::assert_snapshot!(reasons(&workload, &card(32 << 30, Fact::Known(2 << 30))), @r"
         stage 1: there is a GPU
         stage 2: 60 tasks are not fewer than 10, a workload of 1 228 800 is not below 100 000

@@ -15,12 +15,12 @@ pub const DEFAULT_BUDGETS_US: [(&str, u64); 3] = [
     ("pixel_entropy", 8_000),
 ];
 
-const VECTOR: usize = 100_000;
-const VECTORS: usize = 32;
-const MATRIX: usize = 256;
-const CONV_IMAGE: usize = 256;
-const ENTROPY_IMAGE: usize = 512;
-const ENTROPY_WINDOW: usize = 16;
+pub(super) const VECTOR: usize = 100_000;
+pub(super) const VECTORS: usize = 32;
+pub(super) const MATRIX: usize = 256;
+pub(super) const CONV_IMAGE: usize = 256;
+pub(super) const ENTROPY_IMAGE: usize = 512;
+pub(super) const ENTROPY_WINDOW: usize = 16;
 
 /// A kernel and the size that it is run at; inputs are made by [`build`](Workload::build).
 #[derive(Debug, Clone)]
@@ -64,20 +64,7 @@ impl Workload {
     /// [`NAMES`], [`ErrorKind::Shape`] for a scale of zero,
     /// [`ErrorKind::TooLarge`] for one past what can be counted.
     pub fn new(kernel: &str, scale: usize) -> Result<Self, Error> {
-        let kernel = NAMES
-            .into_iter()
-            .find(|name| *name == kernel)
-            .ok_or_else(|| {
-                Error::new(
-                    ErrorKind::UnknownName,
-                    format!("there is no kernel {kernel:?}"),
-                )
-            })?;
-        if scale == 0 {
-            return Err(Error::shape(
-                "a scale of zero leaves nothing to measure; give 1 or more",
-            ));
-        }
+        let kernel = known(kernel, scale)?;
         let times = |base: usize| {
             base.checked_mul(scale).ok_or_else(|| {
                 Error::too_large(format!(
@@ -273,6 +260,22 @@ impl Workload {
             ..Operation::new(self.kernel, device)
         }
     }
+}
+
+/// A kernel's name as the suite has it, for a scale that leaves something to do.
+pub(super) fn known(kernel: &str, scale: usize) -> Result<&'static str, Error> {
+    if scale == 0 {
+        return Err(Error::shape(
+            "a scale of zero leaves nothing to measure; give 1 or more",
+        ));
+    }
+    let known = NAMES.into_iter().find(|name| *name == kernel);
+    known.ok_or_else(|| {
+        Error::new(
+            ErrorKind::UnknownName,
+            format!("there is no kernel {kernel:?}"),
+        )
+    })
 }
 
 #[cfg(test)]

@@ -137,6 +137,11 @@ impl Costs {
         }
     }
 
+    /// True where a file keeps what is learned, false in memory only.
+    pub fn is_kept(&self) -> bool {
+        self.file.is_some()
+    }
+
     /// One in memory only that signs with that number.
     #[cfg(test)]
     fn kept_nowhere(writer: u32) -> Self {

@@ -1,0 +1,154 @@
+//! `breakeven profile --strategy`: which batches are executed, and on which GPU.
+
+use anyhow::{Result, bail};
+use breakeven::execute::ordered_strategy;
+use breakeven::hardware::{GpuInfo, GpuKind, HardwareCapabilities};
+use breakeven::plan::ExecutionStrategy;
+use breakeven::suite::BatchWorkload;
+
+use super::{Work, check_memory, devices, kernels, memory};
+use crate::args::ProfileArgs;
+use crate::output::device_label;
+use crate::protocol::{BatchCell, BatchGpu, Cell};
+use crate::session::{Machine, Session};
+
+/// A batch of every kernel, after checking that it fits memory.
+pub(super) fn batch_cells(
+    args: &ProfileArgs,
+    strategy: ExecutionStrategy,
+    machine: &Machine,
+) -> Result<Vec<Cell>> {
+    let gpu = gpu(&args.device, ordered(strategy)?, &machine.hardware)?;
+    let on_gpu = matches!(gpu, BatchGpu::Device(_));
+    let memory = memory(machine);
+    let cell = |kernel: &str| {
+        let mut workload = BatchWorkload::new(kernel, args.scale.get())?;
+        if let Some(tasks) = args.tasks {
+            workload = workload.with_tasks(tasks.get());
+        }
+        let (option, count) = match args.tasks {
+            Some(tasks) => ("--tasks", tasks.get()),
+            None => ("--scale", args.scale.get()),
+        };
+        check_memory(
+            &Work {
+                name: workload.name(),
+                text: workload.text(),
+                bytes: workload.memory_bytes(on_gpu),
+            },
+            memory,
+            (option, count),
+        )?;
+        Ok(Cell::Batch(BatchCell {
+            kernel: kernel.to_owned(),
+            tasks: workload.tasks(),
+            strategy: strategy.to_string(),
+            gpu: gpu.clone(),
+        }))
+    };
+    kernels(args).into_iter().map(cell).collect()
+}
+
+/// What is asked for after the operator was heard, who comes before Auto.
+fn ordered(strategy: ExecutionStrategy) -> Result<ExecutionStrategy> {
+    match strategy {
+        ExecutionStrategy::Auto => Ok(ordered_strategy().transpose()?.unwrap_or_default()),
+        asked => Ok(asked),
+    }
+}
+
+/// The GPU that the strategy gets. Auto gets a software GPU only where it was
+/// asked for: it is the CPU again.
+fn gpu(
+    asked: &str,
+    strategy: ExecutionStrategy,
+    hardware: &HardwareCapabilities,
+) -> Result<BatchGpu> {
+    let of = |gpu: &GpuInfo| BatchGpu::Device(gpu.id.to_string());
+    let best = hardware.best_gpu().or_else(|| hardware.gpus.first());
+    let wants_gpu = !matches!(
+        strategy,
+        ExecutionStrategy::Auto | ExecutionStrategy::CpuOnly
+    );
+    let gpu = match asked {
+        "cpu" if wants_gpu => bail!(
+            "--strategy {strategy} wants a GPU, and --device cpu leaves it none; leave one of \
+             them out"
+        ),
+        "cpu" => None,
+        "all" if strategy == ExecutionStrategy::Auto => hardware.best_gpu().map(of),
+        "all" => best.map(of),
+        asked => {
+            // One that is not there is refused.
+            let there = devices(asked, hardware)?;
+            let named = there.into_iter().next().map(BatchGpu::Device);
+            if asked == "gpu" { best.map(of) } else { named }
+        }
+    };
+    Ok(match (strategy, gpu) {
+        (ExecutionStrategy::CpuOnly, _) => BatchGpu::Unwanted,
+        (_, Some(gpu)) => gpu,
+        (ExecutionStrategy::Auto, None) => BatchGpu::Unwanted,
+        (_, None) => BatchGpu::Absent(nothing_there(hardware)),
+    })
+}
+
+fn nothing_there(hardware: &HardwareCapabilities) -> String {
+    let reasons: Vec<String> = hardware
+        .absent
+        .iter()
+        .map(|absent| match absent.backend {
+            Some(backend) => format!("{backend}: {}", absent.reason),
+            None => absent.reason.clone(),
+        })
+        .collect();
+    match reasons.is_empty() {
+        true => "there is no GPU here".to_owned(),
+        false => format!("there is no GPU here: {}", reasons.join("; ")),
+    }
+}
+
+/// What is to be said of the strategy beside what was executed.
+pub(super) fn remarks(
+    args: &ProfileArgs,
+    cells: &[Cell],
+    hardware: &HardwareCapabilities,
+    session: &Session,
+) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let (auto, asked) = (args.strategy == Some(ExecutionStrategy::Auto), &args.device);
+    let unwanted = |cell: &Cell| {
+        matches!(
+            cell,
+            Cell::Batch(BatchCell {
+                gpu: BatchGpu::Unwanted,
+                ..
+            })
+        )
+    };
+    if auto && cells.iter().all(unwanted) && asked == "all" {
+        let software = hardware
+            .gpus
+            .iter()
+            .find(|gpu| gpu.kind == GpuKind::Software);
+        remarks.push(match software {
+            Some(gpu) => format!(
+                "Auto leaves {} alone; --device gpu lets it decide about it",
+                device_label(gpu.id.as_str(), true),
+            ),
+            None => "without a GPU there is nothing to decide, and nothing was learned".to_owned(),
+        });
+    }
+    match session.learned {
+        Some(true) => remarks.push(
+            "the cost model has learned from these executions: the next --strategy auto decides \
+             by it, and `breakeven plan --operation NAME` shows it"
+                .to_owned(),
+        ),
+        Some(false) => remarks.push(
+            "the cost model was in memory only: the next --strategy auto begins anew".to_owned(),
+        ),
+        None => {}
+    }
+    remarks
+}

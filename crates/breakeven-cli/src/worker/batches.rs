@@ -1,0 +1,220 @@
+//! Executing a kernel's batch by a strategy, again and again.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::task::Poll;
+
+use anyhow::Result;
+use breakeven::execute::{ExecutionResult, GpuExecutor, NoGpu, RayonCpu, StrategyManager};
+use breakeven::plan::{Costs, GpuSpec};
+use breakeven::suite::{BatchWorkload, TaskKernel, WithTasks};
+use breakeven::{DeviceError, DeviceErrorKind};
+use breakeven_profile::get_profiler;
+use breakeven_profile::profile::Failure;
+
+use super::{Worker, failure};
+use crate::protocol::{BatchCell, BatchGpu, Execution, Message, Recorded};
+
+/// A GPU that there is none of, or that does not open: every launch says why.
+struct Unusable {
+    device: Option<GpuSpec>,
+    error: DeviceError,
+}
+
+impl<I> GpuExecutor<I, Vec<f32>> for Unusable {
+    type InFlight = Infallible;
+
+    fn submit(&self, _: &[I]) -> Result<Infallible, DeviceError> {
+        Err(self.error.clone())
+    }
+
+    fn poll(&self, in_flight: &mut Infallible) -> Poll<Result<Vec<Vec<f32>>, DeviceError>> {
+        match *in_flight {}
+    }
+
+    fn device(&self) -> Option<&GpuSpec> {
+        self.device.as_ref()
+    }
+}
+
+/// The batch of a cell, waiting for its tasks.
+struct Executing<'b, 'w, 'o> {
+    worker: &'w mut Worker<'o>,
+    cell: &'b BatchCell,
+    workload: BatchWorkload,
+}
+
+impl Worker<'_> {
+    /// The outer error is of the parent (it is gone); the inner one is the cell's.
+    pub(super) fn batch(&mut self, cell: &BatchCell) -> Result<Result<(), Failure>> {
+        match BatchWorkload::new(&cell.kernel, 1) {
+            Ok(workload) => {
+                let workload = workload.with_tasks(cell.tasks);
+                let executing = Executing {
+                    worker: self,
+                    cell,
+                    workload,
+                };
+                workload.build(executing)
+            }
+            Err(error) => Ok(Err(failure(&error))),
+        }
+    }
+
+    /// The cost model that this user's processes share.
+    fn costs(&mut self) -> Result<Arc<Costs>> {
+        if let Some(costs) = &self.costs {
+            return Ok(Arc::clone(costs));
+        }
+        let (costs, warning) = Costs::open_default();
+        if let Some(warning) = warning {
+            self.outbox.send(&Message::Warning(warning.to_string()))?;
+        }
+        Ok(Arc::clone(self.costs.insert(Arc::new(costs))))
+    }
+
+    /// Writes what was learned, and tells whether it is there for others.
+    fn keep(&mut self, costs: &Costs) -> Result<()> {
+        if let Err(error) = costs.save() {
+            let warning = format!("what was learned was not kept: {error}");
+            return self.outbox.send(&Message::Warning(warning));
+        }
+        let kept = costs.is_kept();
+        self.outbox.send(&Message::Learned { kept })
+    }
+}
+
+impl WithTasks for Executing<'_, '_, '_> {
+    type Output = Result<Result<(), Failure>>;
+
+    fn with<K: TaskKernel>(mut self, tasks: Vec<K::Task>) -> Self::Output {
+        let cpu = Arc::new(RayonCpu::current());
+        let unusable = match &self.cell.gpu {
+            BatchGpu::Unwanted => {
+                return self.execute::<K, NoGpu>(StrategyManager::cpu_only(cpu), &tasks);
+            }
+            BatchGpu::Absent(why) => Unusable {
+                device: None,
+                error: unavailable(why),
+            },
+            BatchGpu::Device(id) => match self.worker.devices.executor::<K>(id) {
+                Ok(executor) => {
+                    let costs = self.worker.costs()?;
+                    let manager = StrategyManager::new(cpu, Arc::new(executor))
+                        .with_costs(Arc::clone(&costs));
+                    let outcome = self.execute::<K, _>(manager, &tasks)?;
+                    self.worker.keep(&costs)?;
+                    return Ok(outcome);
+                }
+                Err(error) => Unusable {
+                    device: Some(GpuSpec::named(id)),
+                    error,
+                },
+            },
+        };
+        // What a device that is not there takes is nothing to learn.
+        let manager = StrategyManager::new(cpu, Arc::new(unusable))
+            .with_costs(Arc::new(Costs::new()))
+            .with_back_off(std::time::Duration::ZERO);
+        self.execute::<K, _>(manager, &tasks)
+    }
+}
+
+impl Executing<'_, '_, '_> {
+    fn execute<K, G>(
+        &mut self,
+        manager: StrategyManager<RayonCpu, G>,
+        tasks: &[K::Task],
+    ) -> Result<Result<(), Failure>>
+    where
+        K: TaskKernel,
+        G: GpuExecutor<K::Task, Vec<f32>>,
+    {
+        let strategy = match self.cell.strategy.parse() {
+            Ok(strategy) => strategy,
+            Err(error) => return Ok(Err(failure(&error))),
+        };
+        // Only a GPU that was asked for comes here, software or not.
+        let manager = manager
+            .with_strategy(strategy)
+            .with_timeout(Some(self.worker.devices.timeout()))
+            .allow_software_gpu();
+        let iterations = self.worker.iterations;
+        let on_gpu = !matches!(self.cell.gpu, BatchGpu::Unwanted);
+        let profiler = get_profiler(true);
+        profiler.reset();
+        let mut has_failed = false;
+        for call in 0..iterations.warmup.saturating_add(iterations.measured) {
+            let warm_up = call < iterations.warmup;
+            if call == iterations.warmup {
+                profiler.reset();
+            }
+            let batch = manager
+                .operation(self.workload.name())
+                .workload(self.workload.profile());
+            let result = match batch.execute(tasks, K::on_cpu) {
+                Ok(result) => result,
+                Err(error) => {
+                    self.recorded()?;
+                    let message = error.to_string();
+                    let kind = "error".to_owned();
+                    return Ok(Err(Failure { kind, message }));
+                }
+            };
+            has_failed |= !result.errors.is_empty();
+            let message = Message::Execution(Box::new(told(&result, warm_up)));
+            let outbox = &mut self.worker.outbox;
+            // At once where a driver may end the process, else with the next lot.
+            let is_due = on_gpu || outbox.is_due();
+            match is_due {
+                true => outbox.send(&message)?,
+                false => outbox.post(&message)?,
+            }
+            if is_due && !warm_up {
+                self.recorded()?;
+            }
+        }
+        self.recorded()?;
+        if let (true, BatchGpu::Device(id)) = (has_failed, &self.cell.gpu) {
+            // The next kernel gets a device that was opened anew.
+            self.worker.devices.close(id);
+        }
+        Ok(Ok(()))
+    }
+
+    /// Hands over what the recorder has.
+    fn recorded(&mut self) -> Result<()> {
+        let profile = get_profiler(true).snapshot();
+        let recorded = Recorded {
+            operations: profile.operations,
+            recorder: profile.environment.recorder,
+        };
+        let message = Message::Recorded(Box::new(recorded));
+        self.worker.outbox.send(&message)
+    }
+}
+
+/// An execution in short.
+fn told<T>(result: &ExecutionResult<T>, warm_up: bool) -> Execution {
+    let decision = &result.decision;
+    let error = |error: &DeviceError| Failure {
+        kind: error.kind.to_string(),
+        message: error.message.clone(),
+    };
+    Execution {
+        warm_up,
+        device: result.ran_on().into_owned(),
+        ns: u64::try_from(result.execution_time.as_nanos()).unwrap_or(u64::MAX),
+        decided_by: decision.basis.name().to_owned(),
+        strategy: decision.strategy.to_string(),
+        predicted_ns: decision.predicted_ns(),
+        why: decision.reason(),
+        gpu_tasks: result.gpu.tasks as u64,
+        fallback_tasks: result.fallback.tasks as u64,
+        errors: result.errors.iter().map(error).collect(),
+    }
+}
+
+fn unavailable(why: &str) -> DeviceError {
+    DeviceError::new(DeviceErrorKind::Unavailable { until: None }, why)
+}
