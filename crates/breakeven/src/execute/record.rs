@@ -126,7 +126,7 @@ impl ExecutionRecord<'_> {
 }
 
 /// The size that a batch of so many tasks is recorded with.
-fn size_of(tasks: usize) -> u64 {
+pub(super) fn size_of(tasks: usize) -> u64 {
     let tasks = u64::try_from(tasks).unwrap_or(u64::MAX);
     let zeros = 10_u64.pow(tasks.checked_ilog10().unwrap_or(0).saturating_sub(1));
     if tasks.is_multiple_of(zeros) {
