@@ -144,6 +144,10 @@ fn print(name: &str, regrets: &mut [f64]) {
     metric(&format!("regret_p95/{name}"), 100.0 * at(95), "%");
 }
 
+/// Runs of a point that its warm regret is the mean of, each after three without
+/// load.
+const WARM_RUNS: usize = 5;
+
 /// Regret over an oracle that tries every strategy.
 fn regret() {
     let quick = is_quick();
@@ -151,7 +155,7 @@ fn regret() {
         true => &[5, 100, 1_000, 10_000],
         false => &[5, 20, 100, 1_000, 10_000, 100_000],
     };
-    let mut points = 0;
+    let mut points: u32 = 0;
     let [mut cold, mut warm, mut rule, mut fixed] = [(); 4].map(|()| Regrets::default());
     for &tasks in tasks {
         for ratio in [0.02, 0.1, 0.5, 1.0, 2.0, 10.0, 50.0] {
@@ -159,7 +163,9 @@ fn regret() {
                 for shape in Shape::ALL {
                     for parallelization in [0.0, 0.5, 0.95, 1.0] {
                         for loaded in [false, true] {
-                            let mut scenario = Scenario::new(shape.costs(tasks, 7), WORKERS);
+                            // Each point has a huge task elsewhere.
+                            let costs = shape.costs(tasks, points.into());
+                            let mut scenario = Scenario::new(costs, WORKERS);
                             scenario.cpu_task_ns = TASK_NS;
                             scenario.gpu_task_ns = TASK_NS / WORKERS as f64 / ratio;
                             scenario.launch_ns = launch_ns;
@@ -181,8 +187,14 @@ fn regret() {
                             for _ in 0..20 {
                                 let _ = run(&quiet, ExecutionStrategy::Auto, &costs);
                             }
-                            let later = run(&scenario, ExecutionStrategy::Auto, &costs);
-                            warm.add(later, oracle, &slices);
+                            // Not one run, which may be one that tries another device.
+                            for _ in 0..WARM_RUNS {
+                                let later = run(&scenario, ExecutionStrategy::Auto, &costs);
+                                warm.add(later, oracle, &slices);
+                                for _ in 0..3 {
+                                    let _ = run(&quiet, ExecutionStrategy::Auto, &costs);
+                                }
+                            }
                             rule.add(run_rule(&scenario), oracle, &[]);
                             fixed.add(
                                 scenario

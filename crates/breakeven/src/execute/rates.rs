@@ -1,6 +1,8 @@
 //! What a run knows of each device's rate: from the cost model at first, then
 //! from the spans that were done.
 
+use super::schedule::whole;
+
 /// How much an older span still counts when one of at least
 /// [`FULL_SPAN`] tasks was done.
 const MEMORY: f64 = 0.85;
@@ -101,6 +103,20 @@ impl GpuRate {
             measured,
             ..Self::default()
         }
+    }
+
+    /// A rate that is known of launches of about one size, which took `ns`: what
+    /// is fixed of it is not told.
+    pub(super) fn of_one_size(tasks: u64, ns: f64, launch_ns: Option<f64>) -> Self {
+        let mut rate = Self::unknown(launch_ns);
+        rate.learn(tasks as f64, ns);
+        rate
+    }
+
+    /// Tasks of the launch from which a larger one would tell what is fixed.
+    pub(super) fn one_size(&self) -> Option<usize> {
+        let (tasks, _) = self.first?;
+        Some(whole(tasks))
     }
 
     /// What a launch costs whatever its size, ns; none where it is not told from

@@ -156,7 +156,7 @@ impl Schedule {
                 rate: terms.gpu,
                 launches: 0,
                 successes: 0,
-                last_tasks: 0,
+                last_tasks: terms.gpu.one_size().unwrap_or(0),
             }),
             joined: AtomicBool::new(false),
             gone: AtomicBool::new(matches!(terms.mode, Mode::Cpu)),
@@ -213,6 +213,6 @@ impl Schedule {
 
 /// A float as a count: what is negative or no number is 0.
 #[expect(clippy::cast_sign_loss, reason = "a float cast saturates")]
-fn whole(value: f64) -> usize {
+pub(super) fn whole(value: f64) -> usize {
     value as usize
 }

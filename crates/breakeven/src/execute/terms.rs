@@ -2,7 +2,7 @@
 
 use super::rates::{CpuRate, GpuRate};
 use super::schedule::{Mode, Terms};
-use crate::plan::{Basis, Cost, Decision, ExecutionStrategy, OperationCosts, Probe};
+use crate::plan::{Basis, Decision, ExecutionStrategy, OperationCosts, Probe};
 
 /// Batches shorter than this are not worth watching for a rate that changes, ns.
 const WORTH_CORRECTING_NS: f64 = 2e6;
@@ -31,7 +31,6 @@ impl Given<'_> {
     pub(super) fn terms(&self) -> Terms {
         let decision = self.decision;
         let (mode, by_rates) = mode_of(decision, self.costs, self.tasks);
-        let is_measured = |cost: &Cost| cost.observations >= TRUSTED_FROM;
         let workers = self.workers.max(1) as f64;
         Terms {
             tasks: self.tasks,
@@ -45,15 +44,28 @@ impl Given<'_> {
             on_probation: self.on_probation,
             fits: self.fits.max(1),
             cpu: self.costs.cpu.map_or(CpuRate::default(), |cost| {
-                CpuRate::known(cost.per_task_ns * workers, is_measured(&cost))
+                let is_measured = cost.observations >= TRUSTED_FROM;
+                CpuRate::known(cost.per_task_ns * workers, is_measured)
             }),
-            gpu: self
-                .costs
-                .gpu
-                .map_or(GpuRate::unknown(self.launch_ns), |cost| {
-                    GpuRate::known(cost.fixed_ns, cost.per_task_ns, is_measured(&cost))
-                }),
+            gpu: self.gpu_rate(),
         }
+    }
+
+    /// What is known of the GPU's rate.
+    fn gpu_rate(&self) -> GpuRate {
+        let Some(cost) = &self.costs.gpu else {
+            return GpuRate::unknown(self.launch_ns);
+        };
+        let tasks = self.tasks as u64;
+        let alone_ns = self.costs.cpu.map_or(0.0, |cpu| cpu.predict_ns(tasks));
+        let seen_ns = cost.predict_ns(cost.most);
+        // A launch of twice the tasks would tell, and is worth it at the worst.
+        let could_tell = cost.most.saturating_mul(2) <= tasks && 2.0 * seen_ns <= alone_ns;
+        if cost.observations > 0 && cost.most < 2 * cost.fewest && could_tell {
+            return GpuRate::of_one_size(cost.most, seen_ns, self.launch_ns);
+        }
+        let is_measured = cost.observations >= TRUSTED_FROM;
+        GpuRate::known(cost.fixed_ns, cost.per_task_ns, is_measured)
     }
 }
 

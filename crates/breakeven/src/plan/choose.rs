@@ -256,6 +256,13 @@ fn probe_tasks(tasks: usize, gpu: Option<&Cost>) -> usize {
     }
 }
 
+/// True where launches of two sizes were seen, or a larger one than was seen
+/// cannot be.
+fn tells_sizes(cost: &Cost, tasks: u64) -> bool {
+    let twice = cost.most.saturating_mul(2);
+    cost.most >= cost.fewest.saturating_mul(2) || twice > tasks
+}
+
 /// Gives the device that the choice leaves out its chance, where trying it costs
 /// less than the budget that the time without it has earned, or little is known
 /// of it and the try makes the run longer by half at the most.
@@ -274,7 +281,7 @@ fn explore(
         }
         let run_ns = chosen.predict_ns(tasks);
         let excess = (try_ns - run_ns).max(0.0);
-        let is_known = untried.observations >= FEW_OBSERVATIONS;
+        let is_known = untried.observations >= FEW_OBSERVATIONS && tells_sizes(untried, tasks);
         // The first launches have compilation and cold caches in them.
         let doubted = if is_known {
             excess
@@ -283,15 +290,23 @@ fn explore(
         };
         let earned = EXPLORATION_BUDGET * since_ns;
         let is_cheap = since_ns >= RUNS_BETWEEN_TRIES * run_ns && doubted <= earned;
-        is_cheap || (!is_known && excess <= 0.5 * run_ns)
+        is_cheap || (!is_known && since_ns > 0.0 && excess <= 0.5 * run_ns)
     };
     let on_gpu_ns = gpu.predict_ns(decision.probe_tasks as u64);
     // One task is one worker's alone.
     let on_cpu_ns = cpu.fixed_ns + cpu.per_task_ns * workers as f64;
-    let probe = match decision.strategy {
-        ExecutionStrategy::CpuOnly if is_due(on_gpu_ns, gpu, cpu, costs.since_gpu_ns) => Probe::Gpu,
-        ExecutionStrategy::GpuOnly if is_due(on_cpu_ns, cpu, gpu, costs.since_cpu_ns) => Probe::Cpu,
-        _ => return,
+    // A split may come to nothing: then both are left out for long as well.
+    let (on_cpu, on_gpu) = match decision.strategy {
+        ExecutionStrategy::CpuOnly => (true, false),
+        ExecutionStrategy::GpuOnly => (false, true),
+        _ => (costs.since_gpu_ns > 0.0, costs.since_cpu_ns > 0.0),
+    };
+    let probe = if on_cpu && is_due(on_gpu_ns, gpu, cpu, costs.since_gpu_ns) {
+        Probe::Gpu
+    } else if on_gpu && is_due(on_cpu_ns, cpu, gpu, costs.since_cpu_ns) {
+        Probe::Cpu
+    } else {
+        return;
     };
     decision.probe = probe;
     decision.basis = Basis::Exploration;

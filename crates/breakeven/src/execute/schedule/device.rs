@@ -49,7 +49,11 @@ impl Schedule {
                 Mode::Cpu => 0,
                 _ if mine == 0 => 0,
                 Mode::Gpu | Mode::Split { .. } => self.gpu_size(&state, mine, mine),
-                Mode::Both => self.balanced_size(&state, left.len(), now, in_flight),
+                // What was reserved was decided before workers took theirs.
+                Mode::Both => match self.reserved.load(Ordering::Relaxed) {
+                    0 => self.balanced_size(&state, left.len(), now, in_flight),
+                    reserved => reserved.min(left.len()),
+                },
             };
             let most = if on_trial {
                 1
@@ -136,17 +140,19 @@ impl Schedule {
                     .min(whole(share).max(1));
             }
         }
-        if !state.rate.tells_fixed() && state.launches > 0 && in_flight == 0 {
+        if !state.rate.tells_fixed() && state.last_tasks > 0 && in_flight == 0 {
             return self.trusted_growth(state, alone, each).min(left);
         }
         if probes && in_flight == 0 { probe } else { 0 }
     }
 
     /// A larger launch, to tell its fixed cost from its tasks': as large as ends,
-    /// at the worst, in half the time that the CPU needs for all; else none.
+    /// at the worst, in half the time that the CPU needs for all, or in all of it
+    /// where the smaller one was another batch's; else none.
     fn trusted_growth(&self, state: &GpuState, alone: Ns, each: f64) -> usize {
         let most = (state.last_tasks * GROWTH) as f64;
-        let size = whole((0.5 * alone / each.max(f64::MIN_POSITIVE)).min(most));
+        let part = if state.launches == 0 { 1.0 } else { 0.5 };
+        let size = whole((part * alone / each.max(f64::MIN_POSITIVE)).min(most));
         if size >= 2 * state.last_tasks {
             size
         } else {
