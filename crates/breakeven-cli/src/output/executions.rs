@@ -156,7 +156,9 @@ impl<'r> Executions<'r> {
         let Some(predicted) = self.predicted_ns.filter(|ns| *ns > 0.0) else {
             return unit::UNKNOWN.to_owned();
         };
-        let off = self.median().map_or_else(String::new, |median| {
+        // What fell back did not run as predicted.
+        let as_decided = self.median().filter(|_| self.fallbacks.is_empty());
+        let off = as_decided.map_or_else(String::new, |median| {
             format!(
                 " {}",
                 unit::change(median / predicted - 1.0).replace(' ', "")

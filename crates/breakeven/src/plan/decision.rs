@@ -143,8 +143,7 @@ impl Decision {
     /// The candidate that was chosen; none for a strategy that was asked for
     /// and is not among them.
     pub fn chosen(&self) -> Option<&Candidate> {
-        let kind = std::mem::discriminant(&self.strategy);
         let mut candidates = self.candidates.iter();
-        candidates.find(|candidate| std::mem::discriminant(&candidate.strategy) == kind)
+        candidates.find(|candidate| candidate.strategy == self.strategy)
     }
 }
