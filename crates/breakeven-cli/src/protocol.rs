@@ -167,8 +167,9 @@ pub(crate) enum Message {
 pub(crate) struct Execution {
     /// Its time is in no statistic.
     pub(crate) warm_up: bool,
-    /// Where it ran, as a profile names it.
+    /// Where it ran, as a profile names it, and its size there.
     pub(crate) device: String,
+    pub(crate) size: u64,
     pub(crate) ns: u64,
     /// By what it was decided, in a word.
     pub(crate) decided_by: String,

@@ -94,6 +94,9 @@ pub enum DeviceErrorKind {
         /// When it will be tried again; none where nothing will change by itself.
         until: Option<Instant>,
     },
+    /// The device's code does not take one of the tasks, such as an image of a
+    /// wrong length; it takes others.
+    Refused,
     /// The device lacks a feature that the work needs.
     Unsupported,
     /// The kernel does not compile for this device.
@@ -118,6 +121,7 @@ impl fmt::Display for DeviceErrorKind {
             Self::OutOfMemory => "out of memory",
             Self::NeverFits => "never fits",
             Self::Unavailable { .. } => "unavailable",
+            Self::Refused => "refused input",
             Self::Unsupported => "unsupported",
             Self::Compile => "compile error",
             Self::Launch => "launch error",

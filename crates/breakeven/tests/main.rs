@@ -4,7 +4,9 @@
 #[cfg(feature = "gpu")]
 mod device;
 mod execute;
+mod execute_edges;
 #[cfg(feature = "gpu")]
 mod execute_kernels;
+mod execute_record;
 mod faults;
 mod kernels;

@@ -99,7 +99,7 @@ impl Session {
         let key = OperationKey {
             name: cell.kernel.clone(),
             device: execution.device.clone(),
-            size: Some(cell.tasks as u64),
+            size: Some(execution.size),
         };
         let at = self.batch_operation(cell, &key);
         let known = self.executions.entry(key).or_default();

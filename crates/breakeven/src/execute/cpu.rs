@@ -1,11 +1,18 @@
 //! The built-in workers: a rayon pool.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::cell::Cell;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rayon::ThreadPool;
 
 use super::executor::{CpuExecutor, Leaf};
 use super::portion::Portion;
+
+/// For how long a worker that waits for the driver sleeps between two looks for
+/// work of its pool.
+const SHORTEST_PAUSE: Duration = Duration::from_micros(50);
+const LONGEST_PAUSE: Duration = Duration::from_millis(1);
 
 /// The CPU as a rayon pool: the one the caller is in (the global one outside of
 /// pools), or one it was given.
@@ -42,12 +49,29 @@ impl RayonCpu {
     }
 }
 
-/// A worker's turn: a span, and the next turn as a job of its own, so that the
-/// pool's other work gets in between.
-fn turn<'s>(scope: &rayon::Scope<'s>, leaf: &'s (dyn Fn() -> Leaf + Sync)) {
-    if leaf() == Leaf::Busy {
-        scope.spawn(move |scope| turn(scope, leaf));
+thread_local! {
+    /// True while a turn lets the pool's other work get in between.
+    static IN_BETWEEN: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A worker's turns: a span each, and between two of them a piece of the pool's
+/// other work, such as what the driver's thread asks of the pool. Where that is
+/// another batch's turn, it does one span, so that batches alternate.
+fn turns<'s>(scope: &rayon::Scope<'s>, leaf: &'s (dyn Fn() -> Leaf + Sync)) {
+    while leaf() == Leaf::Busy {
+        if IN_BETWEEN.get() {
+            scope.spawn(move |scope| turns(scope, leaf));
+            return;
+        }
+        IN_BETWEEN.set(true);
+        rayon::yield_now();
+        IN_BETWEEN.set(false);
     }
+}
+
+/// Sets the workers to work.
+fn wake<'s>(scope: &rayon::Scope<'s>, workers: usize, leaf: &'s (dyn Fn() -> Leaf + Sync)) {
+    (0..workers).for_each(|_| scope.spawn(move |scope| turns(scope, leaf)));
 }
 
 impl CpuExecutor for RayonCpu {
@@ -61,26 +85,37 @@ impl CpuExecutor for RayonCpu {
     fn run(&self, leaf: &(dyn Fn() -> Leaf + Sync), driver: &mut (dyn FnMut(&dyn Fn()) + Send)) {
         let workers = self.workers();
         if !self.is_inside() {
-            self.scope(|scope| {
-                driver(&|| {
-                    (0..workers).for_each(|_| scope.spawn(move |scope| turn(scope, leaf)));
-                });
-            });
+            self.scope(|scope| driver(&|| wake(scope, workers, leaf)));
             return;
         }
-        // The caller is a worker itself: the driver gets a thread of its own.
+        // The caller is a worker itself: the driver gets a thread of its own, and
+        // the caller does the pool's work meanwhile. It must not sleep: what the
+        // driver asks of the pool may have nobody else.
         let bell = Bell::default();
-        std::thread::scope(|threads| {
+        self.scope(|scope| {
             let bell = &bell;
-            threads.spawn(move || {
-                let _end = EndOnDrop(bell);
-                driver(&|| bell.ring());
-            });
-            while bell.wait() {
-                self.scope(|scope| {
-                    (0..workers).for_each(|_| scope.spawn(move |scope| turn(scope, leaf)));
+            std::thread::scope(|threads| {
+                let thread = std::thread::Builder::new().name("breakeven-driver".to_owned());
+                let thread = thread.spawn_scoped(threads, move || {
+                    let _end = EndOnDrop(bell);
+                    driver(&|| {
+                        wake(scope, workers, leaf);
+                        bell.ring();
+                    });
                 });
-            }
+                if let Err(error) = thread {
+                    log::warn!("no thread for the GPU's driver, the CPU does all: {error}");
+                    return;
+                }
+                let mut pause = SHORTEST_PAUSE;
+                while !bell.is_over() {
+                    if rayon::yield_now() == Some(rayon::Yield::Executed) || bell.wait(pause) {
+                        pause = SHORTEST_PAUSE;
+                    } else {
+                        pause = (2 * pause).min(LONGEST_PAUSE);
+                    }
+                }
+            });
         });
     }
 
@@ -115,7 +150,7 @@ fn halves(portion: Portion<'_>, splits: usize, was_stolen: bool, workers: usize)
     );
 }
 
-/// How the driver's thread calls the workers.
+/// How the driver's thread calls the worker that started it.
 #[derive(Default)]
 struct Bell {
     state: Mutex<BellState>,
@@ -134,23 +169,26 @@ impl Bell {
     }
 
     fn change(&self, change: impl FnOnce(&mut BellState)) {
-        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        change(&mut self.lock());
         self.rung.notify_one();
     }
 
-    /// Waits to be rung; false once the driver has ended and nothing is left to do.
-    fn wait(&self) -> bool {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            if std::mem::take(&mut state.is_rung) {
-                return true;
-            }
-            if state.is_over {
-                return false;
-            }
-            let waited = self.rung.wait(state);
-            state = waited.unwrap_or_else(PoisonError::into_inner);
-        }
+    fn lock(&self) -> MutexGuard<'_, BellState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// True once the driver has ended.
+    fn is_over(&self) -> bool {
+        self.lock().is_over
+    }
+
+    /// Waits to be rung, or for the driver's end, for so long at most; true where
+    /// it was rung.
+    fn wait(&self, at_most: Duration) -> bool {
+        let nothing = |state: &mut BellState| !state.is_rung && !state.is_over;
+        let waited = self.rung.wait_timeout_while(self.lock(), at_most, nothing);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut state.is_rung)
     }
 }
 

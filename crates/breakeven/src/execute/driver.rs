@@ -3,8 +3,9 @@
 //!
 //! | error | reaction |
 //! |---|---|
-//! | out of memory, never fits | half the span, down to one task, which the CPU does; the size that worked is remembered |
-//! | launch, other | the CPU does the span; after three in a row nothing more goes to the device |
+//! | out of memory, never fits | half the span, down to one task, which the CPU does; the size that worked is remembered; where memory does not suffice for three single tasks in a row, the CPU does the rest |
+//! | refused input | half the span, down to the task that is refused, which the CPU does |
+//! | launch, other | the CPU does the span; after three in a row the CPU does the rest, and nobody tries this device for a while |
 //! | compile, unsupported | the CPU does the rest; the operation does not try this device for a while |
 //! | lost, timeout, panic, wrong result, unavailable | the CPU does the rest; nobody tries this device for a while |
 
@@ -14,19 +15,17 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use super::control::{FallbackPolicy, Verify};
-use super::engine::{Ending, Engine, Keep, message};
+use super::engine::{Engine, Keep, message};
 use super::executor::GpuExecutor;
 use super::schedule::GpuTurn;
 use super::spans::Span;
 use crate::error::{DeviceError, DeviceErrorKind};
 
 mod check;
+mod failure;
 mod reaction;
 
-use reaction::{Reaction, reaction};
-
-/// Failures in a row after which a device gets nothing more.
-const MOST_FAILURES: u32 = 3;
+use check::Checks;
 
 /// Shortest and longest time between two looks at a launch.
 const SHORTEST_WAIT: Duration = Duration::from_micros(20);
@@ -73,12 +72,18 @@ struct Drive<'r, 'b, I, T, E, F, K: Keep<T, E>, G: GpuExecutor<I, T>, V> {
     /// Halves of spans that did not fit.
     retry: Vec<Span>,
     failures_in_a_row: u32,
+    /// Single tasks in a row for which memory did not suffice.
+    misfits_in_a_row: u32,
+    /// Tasks that a launch could have before the spans in `retry` were halved.
+    fitted_before: Option<usize>,
+    /// Outputs were checked since the last look: a launch that is done by then
+    /// may have been for long.
+    looked_away: bool,
     works: bool,
     has_ended: bool,
     /// When the last launch ended: the next one's time begins then at the earliest.
     last_end: Option<Instant>,
-    check_time: Duration,
-    draws: u64,
+    checks: Checks,
 }
 
 impl<G, V> Driver<'_, G, V> {
@@ -100,11 +105,13 @@ impl<G, V> Driver<'_, G, V> {
             flights: VecDeque::with_capacity(self.depth),
             retry: Vec::new(),
             failures_in_a_row: 0,
+            misfits_in_a_row: 0,
+            fitted_before: None,
+            looked_away: false,
             works: false,
             has_ended: false,
             last_end: None,
-            check_time: Duration::ZERO,
-            draws: 0x9E37_79B9_7F4A_7C15,
+            checks: Checks::default(),
         }
         .run();
     }
@@ -144,6 +151,7 @@ where
                 self.submit(span);
                 continue;
             }
+            self.fitted_before = None;
             let now = self.engine.now();
             let turn = self.engine.schedule.take_gpu(now, self.flights.len());
             let pause = match turn {
@@ -193,6 +201,7 @@ where
             Ok(Poll::Ready(outcome)) => outcome,
             Err(error) => Err(error),
             Ok(Poll::Pending) => {
+                self.looked_away = false;
                 let since = self
                     .last_end
                     .map_or(flight.submitted, |end| end.max(flight.submitted));
@@ -233,6 +242,7 @@ where
             .map_or(flight.submitted, |last| last.max(flight.submitted));
         self.last_end = Some(end);
         let took = end.duration_since(began);
+        let is_known = !std::mem::take(&mut self.looked_away);
         let span = flight.span;
         // Giving a launch up may go through the same driver that failed.
         let _ = caught(|| {
@@ -240,12 +250,13 @@ where
             Ok(())
         });
         match outcome.and_then(|outputs| self.checked(&span, outputs)) {
-            Ok(outputs) => self.succeeded(span, outputs, took),
+            Ok(outputs) => self.succeeded(span, outputs, took, is_known),
             Err(error) => self.failed(span, &error),
         }
     }
 
-    fn succeeded(&mut self, span: Span, outputs: Vec<T>, took: Duration) {
+    /// Keeps the outputs of a launch that `took` so long, if that is known.
+    fn succeeded(&mut self, span: Span, outputs: Vec<T>, took: Duration, is_known: bool) {
         let engine = self.engine;
         let tasks = span.len();
         let mut writer = engine.slots.writer(span);
@@ -257,126 +268,32 @@ where
         }
         writer.finish();
         self.failures_in_a_row = 0;
+        self.misfits_in_a_row = 0;
         // One that was left meanwhile is not called good by a launch from before.
         if !self.works && !self.has_ended {
             self.works = true;
             (self.driver.verdict)(Verdict::Works);
         }
         let mut tally = engine.tally.driver();
-        tally.did(tasks, took);
+        tally.did(tasks, took, is_known);
         if tally.fallback.fits.is_some_and(|fits| tasks > fits) {
             tally.fallback.fits = Some(tasks);
         }
         drop(tally);
-        engine.tally.record.gpu(tasks, took);
         engine.tell_progress(tasks);
-        let (ns, in_flight) = (took.as_nanos() as f64, self.flights.len());
-        if engine.schedule.gpu_did(tasks, ns, engine.now(), in_flight) {
+        if is_known {
+            engine.tally.record.gpu(tasks, took);
+        }
+        let ns = is_known.then_some(took.as_nanos() as f64);
+        let (now, in_flight) = (engine.now(), self.flights.len());
+        if engine.schedule.gpu_did(tasks, ns, now, in_flight) {
             (self.wake)();
-        }
-    }
-
-    fn failed(&mut self, span: Span, error: &DeviceError) {
-        let engine = self.engine;
-        engine.device_failed();
-        engine.tally.driver().failed(error);
-        engine.schedule.gpu_failed(engine.now(), self.flights.len());
-        match reaction(error.kind) {
-            // Nothing is launched again on a device that was left.
-            Reaction::Halve if span.len() > 1 && !self.has_ended => {
-                let half = span.len().div_ceil(2);
-                engine.schedule.limit(half);
-                engine.tally.driver().fallback.fits.get_or_insert(0);
-                let (first, rest) = span.split(half);
-                self.retry.extend(rest);
-                self.retry.push(first);
-            }
-            Reaction::Halve | Reaction::Next => {
-                self.failures_in_a_row += 1;
-                self.fall_back(span, error);
-                if self.failures_in_a_row >= MOST_FAILURES {
-                    (self.driver.verdict)(Verdict::Quarantine(error));
-                    self.leave(error);
-                }
-            }
-            Reaction::LeaveOperation => {
-                (self.driver.verdict)(Verdict::LeaveOperation(error));
-                self.fall_back(span, error);
-                self.leave(error);
-            }
-            Reaction::Quarantine => {
-                (self.driver.verdict)(Verdict::Quarantine(error));
-                self.fall_back(span, error);
-                self.leave(error);
-            }
-        }
-    }
-
-    /// Hands a span to the CPU, where the policy lets it.
-    fn fall_back(&mut self, span: Span, error: &DeviceError) {
-        let tasks = span.len();
-        self.engine.schedule.spans().give_back(span);
-        self.count_fallen(tasks, error);
-    }
-
-    /// Counts tasks that are the CPU's now, and sets it to work on them.
-    fn count_fallen(&mut self, tasks: usize, error: &DeviceError) {
-        let engine = self.engine;
-        let mut tally = engine.tally.driver();
-        tally.fallback.tasks += tasks;
-        let fallen = tally.fallback.tasks;
-        drop(tally);
-        if !self.driver.policy.allows(fallen, engine.tasks.len()) {
-            engine.end(Ending::Device(error.clone()));
-            return;
-        }
-        (self.wake)();
-    }
-
-    /// The device gets nothing more: the CPU has what it has not begun.
-    fn leave(&mut self, error: &DeviceError) {
-        // What was in flight may fail later: the queue's part is counted once.
-        let owed = match std::mem::replace(&mut self.has_ended, true) {
-            false => self.engine.schedule.owed_to_gpu(),
-            true => 0,
-        };
-        self.engine.schedule.gpu_is_gone();
-        for span in std::mem::take(&mut self.retry) {
-            self.fall_back(span, error);
-        }
-        // A device that is gone does not end what is in flight; another's error
-        // does not stop it.
-        if matches!(reaction(error.kind), Reaction::Quarantine) {
-            for flight in std::mem::take(&mut self.flights) {
-                let span = flight.span;
-                let _ = caught(|| {
-                    drop(flight.state);
-                    Ok(())
-                });
-                self.engine.tally.driver().fallback.failed_spans += 1;
-                self.fall_back(span, error);
-            }
-        }
-        self.count_fallen(owed, error);
-    }
-
-    /// The batch is over: what was in flight goes back undone.
-    fn give_all_back(&mut self) {
-        for flight in std::mem::take(&mut self.flights) {
-            self.engine.schedule.spans().give_back(flight.span);
-            let _ = caught(|| {
-                drop(flight.state);
-                Ok(())
-            });
-        }
-        for span in std::mem::take(&mut self.retry) {
-            self.engine.schedule.spans().give_back(span);
         }
     }
 }
 
 /// Runs device code: a panic in it becomes an error.
-fn caught<R>(call: impl FnOnce() -> Result<R, DeviceError>) -> Result<R, DeviceError> {
+pub(super) fn caught<R>(call: impl FnOnce() -> Result<R, DeviceError>) -> Result<R, DeviceError> {
     catch_unwind(AssertUnwindSafe(call))
         .unwrap_or_else(|panic| Err(DeviceError::new(DeviceErrorKind::Panic, message(&*panic))))
 }

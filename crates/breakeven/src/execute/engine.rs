@@ -177,15 +177,18 @@ where
             self.wake_driver();
             return Leaf::Idle;
         };
-        self.work_off(span);
+        let tasks = span.len();
+        if let Some(busy) = self.work_off(span) {
+            self.schedule.cpu_did(tasks, busy.as_nanos() as f64);
+        }
         if self.schedule.is_empty() {
             self.wake_driver();
         }
         Leaf::Busy
     }
 
-    /// Runs the tasks of a span on this thread.
-    fn work_off(&self, span: Span) {
+    /// Runs the tasks of a span on this thread; how long they took.
+    fn work_off(&self, span: Span) -> Option<Duration> {
         let started = Instant::now();
         let failed_at = self.failed_at.load(Ordering::Relaxed);
         if failed_at > 0 {
@@ -199,11 +202,14 @@ where
         match outcome {
             Ok(()) => {
                 let busy = started.elapsed();
-                self.schedule.cpu_did(tasks, busy.as_nanos() as f64);
                 self.tally.cpu_did(tasks, busy);
                 self.tell_progress(tasks);
+                Some(busy)
             }
-            Err((index, error)) => self.end(Ending::Task(index, error)),
+            Err((index, error)) => {
+                self.end(Ending::Task(index, error));
+                None
+            }
         }
     }
 

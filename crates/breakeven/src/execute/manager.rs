@@ -15,8 +15,8 @@ use super::result::{ExecuteError, ExecutionResult};
 use crate::error::Error;
 use crate::hardware::{Fact, GpuKind, HardwareCapabilities};
 use crate::plan::{
-    Costs, Decision, ExecutionStrategy, GpuSpec, Machine, OperationCosts, ProfilingHeuristics,
-    decide,
+    Basis, Costs, Decision, ExecutionStrategy, GpuSpec, Machine, OperationCosts,
+    ProfilingHeuristics, decide_for,
 };
 use crate::store::CostsWarning;
 use crate::workload::WorkloadProfile;
@@ -55,6 +55,8 @@ pub struct StrategyManager<C, G = NoGpu> {
     pub(super) back_off: Duration,
     pub(super) allows_software: bool,
     device: Option<GpuSpec>,
+    /// The device as its executor told of it.
+    seen: OnceLock<GpuSpec>,
     costs: OnceLock<(Arc<Costs>, Option<CostsWarning>)>,
     saved: Mutex<Instant>,
     declared: Once,
@@ -98,6 +100,7 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
             back_off: FIRST_BACK_OFF,
             allows_software: false,
             device: None,
+            seen: OnceLock::new(),
             costs: OnceLock::new(),
             saved: Mutex::new(Instant::now()),
             declared: Once::new(),
@@ -197,6 +200,12 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
         self.model().1.as_ref()
     }
 
+    /// True where what is measured is kept: where there is a choice, or where
+    /// somebody gave a cost model to keep it in.
+    pub(super) fn learns(&self) -> bool {
+        self.gpu.is_some() || self.costs.get().is_some()
+    }
+
     fn model(&self) -> &(Arc<Costs>, Option<CostsWarning>) {
         self.costs.get_or_init(|| {
             // Without a GPU nothing is decided, so nothing need be kept.
@@ -214,9 +223,14 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
     /// Writes what was learned to the cost model's file: now and then, so that a
     /// program that is killed loses a minute's at most.
     pub(super) fn save_now_and_then(&self) {
+        // One thread does; the others need not wait for the file.
         let mut saved = self.saved.lock().unwrap_or_else(PoisonError::into_inner);
-        if saved.elapsed() >= SAVED_EVERY {
+        let is_due = saved.elapsed() >= SAVED_EVERY;
+        if is_due {
             *saved = Instant::now();
+        }
+        drop(saved);
+        if is_due {
             self.save();
         }
     }
@@ -230,20 +244,35 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
         });
     }
 
-    /// What Auto would do with a batch of which nothing was measured, on the GPU
-    /// that [`with_device`](Self::with_device) described.
+    /// What would be done with a batch of which nothing was measured: by the
+    /// strategy that was set, or the operator's. The GPU is the one that
+    /// [`with_device`](Self::with_device) described, else the one that the
+    /// executor told of in a batch before.
     ///
     /// # Errors
     ///
-    /// As [`decide`].
+    /// As [`decide_for`].
     pub fn detect_strategy(&self, workload: &WorkloadProfile) -> Result<Decision, Error> {
-        let machine = self.machine(None, Fact::Unknown);
-        decide(
+        let machine = self.machine(self.seen.get(), Fact::Unknown);
+        let (strategy, by_operator) = self.asked()?;
+        let basis = match by_operator {
+            true => Basis::Operator,
+            false => Basis::Asked,
+        };
+        let costs = OperationCosts::default();
+        decide_for(
+            strategy,
+            basis,
             workload,
             &machine,
             &self.heuristics,
-            &OperationCosts::default(),
+            &costs,
         )
+    }
+
+    /// Keeps what the executor says of its device.
+    pub(super) fn saw_device(&self, device: &GpuSpec) {
+        self.seen.get_or_init(|| device.clone());
     }
 
     /// A batch of the operation of that name: what was learned of one batch helps

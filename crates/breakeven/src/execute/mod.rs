@@ -21,6 +21,7 @@ pub mod simulate;
 mod simulated;
 mod slots;
 mod spans;
+mod start;
 mod sync;
 mod tally;
 mod terms;

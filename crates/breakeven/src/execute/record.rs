@@ -4,10 +4,17 @@
 //! |---|---|---|---|
 //! | `name` | `cpu`, the GPU, or `cpu+<gpu>` | one execution | its tasks |
 //! | `name:span` | `cpu` or the GPU | a span: a worker's piece or a launch | items: its tasks |
+//! | `name:fallback` | the GPU | an execution in which tasks fell back, from the first error to the CPU's first task | items: the tasks that did |
+//! | `name:incomplete` | as `name` | an execution that failed or was stopped | items: the tasks that were done |
+//!
+//! The size is the number of tasks where that is round (two digits and zeros, or
+//! a power of two), else the next power of two: every size is an operation of its
+//! own, and a service whose batches are all of other sizes is to have few.
 //!
 //! The execution's attributes tell the decision (`strategy`, `decided`,
-//! `predicted_ns`) and what went wrong (`fallback_tasks`, `device_error`). A
-//! span's time over its items is the time of a task.
+//! `predicted_ns`) and what went wrong first (`device_error`). A span's time over
+//! its items is the time of a task; the items of `name:fallback` over those of
+//! `name` are the part of the tasks that fell back.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -34,7 +41,7 @@ impl SpanRecord {
     pub(super) fn of(operation: &str, device: Option<&str>) -> Self {
         Self {
             names: is_on().then(|| Names {
-                operation: format!("{operation}:span"),
+                operation: [operation, ":span"].concat(),
                 device: device.unwrap_or("gpu").to_owned(),
             }),
         }
@@ -64,12 +71,15 @@ pub(super) struct ExecutionRecord<'e> {
     pub(super) operation: &'e str,
     pub(super) device: Option<&'e str>,
     pub(super) tasks: usize,
+    /// Of them, those that have their output.
+    pub(super) done: usize,
     pub(super) took: Duration,
     pub(super) used: ExecutionStrategy,
     pub(super) decision: &'e Decision,
     pub(super) fallback: &'e Fallback,
     pub(super) error: Option<&'e DeviceError>,
-    pub(super) succeeded: bool,
+    /// It neither failed nor was it stopped.
+    pub(super) is_whole: bool,
 }
 
 impl ExecutionRecord<'_> {
@@ -78,9 +88,13 @@ impl ExecutionRecord<'_> {
             return;
         }
         let device = ran_on(self.used, self.device);
-        let size = u64::try_from(self.tasks).unwrap_or(u64::MAX);
-        let mut call = Guard::enter_named(self.operation, Some(&device), Some(size));
-        call.items(self.tasks);
+        let mut call = if self.is_whole {
+            Guard::enter_named(self.operation, Some(&device), Some(size_of(self.tasks)))
+        } else {
+            let name = [self.operation, ":incomplete"].concat();
+            Guard::enter_named(&name, Some(&device), None)
+        };
+        call.items(self.done);
         if self.decision.basis != Basis::Asked {
             call.attribute("decided", self.decision.basis.name());
             if let Some(ns) = self
@@ -98,13 +112,27 @@ impl ExecutionRecord<'_> {
         if let Some(error) = self.error {
             let error = error.to_string();
             call.attribute("device_error", error.as_str());
-            call.attribute("fallback_tasks", self.fallback.tasks);
-        }
-        if !self.succeeded {
-            call.attribute("failed", true);
         }
         call.began_ago(self.took);
+        drop(call);
+        if self.fallback.tasks > 0 {
+            let name = [self.operation, ":fallback"].concat();
+            let gpu = self.device.unwrap_or("gpu");
+            let mut call = Guard::enter_named(&name, Some(gpu), None);
+            call.items(self.fallback.tasks);
+            call.began_ago(self.fallback.delay.unwrap_or_default());
+        }
     }
+}
+
+/// The size that a batch of so many tasks is recorded with.
+pub(super) fn size_of(tasks: usize) -> u64 {
+    let tasks = u64::try_from(tasks).unwrap_or(u64::MAX);
+    let zeros = 10_u64.pow(tasks.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    if tasks.is_multiple_of(zeros) {
+        return tasks;
+    }
+    tasks.checked_next_power_of_two().unwrap_or(tasks)
 }
 
 /// The device that a profile has an execution under: `cpu`, the GPU, or `cpu+`
@@ -115,5 +143,23 @@ pub(super) fn ran_on(used: ExecutionStrategy, gpu: Option<&str>) -> Cow<'_, str>
         ExecutionStrategy::GpuOnly => Cow::Borrowed(gpu),
         ExecutionStrategy::Hybrid { .. } => Cow::Owned(format!("cpu+{gpu}")),
         ExecutionStrategy::CpuOnly | ExecutionStrategy::Auto => Cow::Borrowed("cpu"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size_of;
+
+    #[test]
+    fn round_sizes_are_kept_and_others_have_few() {
+        for size in [0, 1, 7, 99, 100, 150, 256, 1000, 1024, 42_000, 1 << 40] {
+            assert_eq!(size_of(size), size as u64);
+        }
+        assert_eq!((size_of(101), size_of(1025)), (128, 2048));
+        let mut all: Vec<u64> = (0..100_000).map(size_of).collect();
+        all.sort_unstable();
+        all.dedup();
+        assert!(all.len() < 400, "{}", all.len());
+        assert_eq!(size_of(usize::MAX), u64::MAX);
     }
 }

@@ -7,17 +7,16 @@ use super::driver::{Driver, Verdict};
 use super::engine::{Ending, Engine, Keep, Outcome, Watch};
 use super::executor::{CpuExecutor, GpuExecutor};
 use super::manager::StrategyManager;
-use super::quarantine::{self, Standing, Trial};
+use super::quarantine;
 use super::record::SpanRecord;
 use super::result::{ExecuteError, ExecutionResult, Stop};
 use super::schedule::{Mode, Schedule};
 use super::seen::Seen;
 use super::slots::Slots;
 use super::spans::MOST_TASKS;
+use super::start::{Device, operation_key};
 use super::terms::Given;
-use crate::error::{DeviceError, DeviceErrorKind, Error};
-use crate::hardware::Fact;
-use crate::plan::{Basis, Decision, ExecutionStrategy, OperationCosts, Probe, decide_for};
+use crate::error::{DeviceError, Error};
 use crate::workload::WorkloadProfile;
 
 /// What is asked for of a batch.
@@ -27,28 +26,6 @@ pub(super) struct Asked<'m, C, G, V> {
     pub(super) workload: Option<WorkloadProfile>,
     pub(super) watch: Watch<'m>,
     pub(super) verify: V,
-}
-
-/// The device of a batch.
-pub(super) struct Device {
-    /// Its name in profiles and in the cost model.
-    pub(super) name: Option<String>,
-    /// What it goes by in quarantine.
-    pub(super) key: String,
-    pub(super) launch_ns: Option<f64>,
-    /// Most tasks whose memory it has.
-    pub(super) fits: usize,
-}
-
-/// How a batch begins.
-pub(super) struct Start {
-    pub(super) decision: Decision,
-    pub(super) costs: OperationCosts,
-    pub(super) device: Device,
-    /// What kept the device from being used.
-    pub(super) refused: Option<DeviceError>,
-    /// Trials of the device, until the batch has ended.
-    pub(super) trials: Vec<Trial>,
 }
 
 /// Runs a batch. `undone` makes the output of a task that was not run, where a
@@ -83,8 +60,7 @@ where
             WorkloadProfile::from_task_size(tasks.len(), std::mem::size_of::<I>(), 100.0)
         })
     };
-    let learns = manager.gpu.is_some();
-    let costs = learns.then(|| manager.costs());
+    let costs = manager.learns().then(|| manager.costs());
     let started = Instant::now();
     let start = asked.start::<I, T>(&workload, tasks)?;
     let given = Given {
@@ -118,7 +94,12 @@ where
     );
     engine.tally.record = SpanRecord::of(asked.operation, start.device.name.as_deref());
     if let Some(error) = &start.refused {
-        refuse(&engine, error, owed(&start.decision, tasks.len()), &asked);
+        refuse(
+            &engine,
+            error,
+            start.decision.strategy.shares(tasks.len()).0,
+            &asked,
+        );
     }
     let gpu = manager.gpu.as_deref().filter(|_| terms.mode != Mode::Cpu);
     match gpu {
@@ -146,7 +127,9 @@ where
         seen.teach(costs, &asked, &workload, &start, terms.mode);
         manager.save_now_and_then();
     }
-    seen.record(&asked, &start, outcome.is_ok());
+    seen.log(asked.operation);
+    let is_whole = outcome.is_ok() && stop.is_none();
+    seen.record(&asked, &start, done, is_whole);
     match outcome {
         Ok(outputs) => Ok(seen.result(outputs, &asked, start)),
         Err(ending) => Err(match ending {
@@ -185,17 +168,6 @@ fn refuse<I, T, E, F, K, C, G, V>(
     drop(tally);
     if owed > 0 && !asked.manager.policy.allows(owed, engine.tasks.len()) {
         engine.end(Ending::Device(error.clone()));
-    }
-}
-
-/// Tasks that a strategy promises to the GPU.
-fn owed(decision: &Decision, tasks: usize) -> usize {
-    match decision.strategy {
-        ExecutionStrategy::GpuOnly => tasks,
-        ExecutionStrategy::Hybrid { gpu_allocation, .. } => {
-            tasks * usize::from(gpu_allocation) / 100
-        }
-        ExecutionStrategy::Auto | ExecutionStrategy::CpuOnly => 0,
     }
 }
 
@@ -243,7 +215,7 @@ fn drive<I, T, E, F, K, C, G, V>(
         verify: &asked.verify,
         policy: manager.policy,
         timeout: manager.timeout,
-        depth: gpu.depth().max(1),
+        depth: device.depth,
         verdict: &verdict,
     };
     let drive = |wake: &dyn Fn()| {
@@ -253,110 +225,4 @@ fn drive<I, T, E, F, K, C, G, V>(
         driver.run(engine, wake);
     };
     manager.cpu.run(&|| engine.leaf(), &mut |wake| drive(wake));
-}
-
-fn operation_key(device: &str, operation: &str) -> String {
-    format!("{device}: {operation}")
-}
-
-impl<C: CpuExecutor, G, V> Asked<'_, C, G, V> {
-    /// Decides, and asks whether the device may be used.
-    fn start<I, T>(&self, workload: &WorkloadProfile, tasks: &[I]) -> Result<Start, Error>
-    where
-        G: GpuExecutor<I, T>,
-    {
-        let manager = self.manager;
-        let gpu = manager.gpu.as_deref();
-        let spec = gpu.and_then(GpuExecutor::device);
-        let memory_used = gpu.map_or(Fact::Unknown, |gpu| manager.memory_used(gpu));
-        let mut machine = manager.machine(spec, memory_used);
-        if let Some(spec) = spec.or(manager.described()) {
-            manager.declare_driver(spec);
-        }
-        let name = gpu.map(|_| manager.device_name(spec).to_owned());
-        let costs = name
-            .as_deref()
-            .map_or_else(OperationCosts::default, |name| {
-                let workers = manager.cpu.workers();
-                manager.costs().lookup(
-                    self.operation,
-                    workload.memory_per_task,
-                    Some(name),
-                    workers,
-                )
-            });
-        let (strategy, by_operator) = manager.asked()?;
-        let basis = if by_operator {
-            Basis::Operator
-        } else {
-            Basis::Asked
-        };
-        let decide = |machine: &_| {
-            decide_for(
-                strategy,
-                basis,
-                workload,
-                machine,
-                &manager.heuristics,
-                &costs,
-            )
-        };
-        let mut decision = decide(&machine)?;
-        let mut device = Device {
-            key: manager.quarantine_key(spec).to_owned(),
-            name,
-            launch_ns: None,
-            fits: usize::MAX,
-        };
-        let uses_gpu =
-            decision.strategy != ExecutionStrategy::CpuOnly || decision.probe != Probe::None;
-        let (mut refused, mut trials) = (None, Vec::new());
-        if let Some(gpu) = gpu.filter(|_| uses_gpu && !tasks.is_empty()) {
-            let known = spec.or(manager.described());
-            device.launch_ns = known
-                .and_then(|spec| spec.launch.get())
-                .map(|t| t.as_nanos() as f64);
-            let free = machine.gpu().and_then(|gpu| gpu.free_bytes());
-            let task = match gpu.batch_bytes(tasks) {
-                Some(bytes) => bytes.div_ceil(tasks.len() as u64),
-                None => workload.memory_per_task as u64,
-            };
-            let at_once = free.map(|free| free / gpu.depth().max(1) as u64 / task.max(1));
-            let fits = [at_once, costs.fits].into_iter().flatten().min();
-            device.fits = fits.map_or(usize::MAX, |fits| {
-                usize::try_from(fits).unwrap_or(usize::MAX)
-            });
-            let now = Instant::now();
-            let of_operation = operation_key(&device.key, self.operation);
-            for key in [&device.key, &of_operation] {
-                match quarantine::standing(key, now) {
-                    Standing::Good => {}
-                    Standing::OnProbation => trials.push(Trial::of(key)),
-                    Standing::Until(until) => refused = Some(left_alone(key, until, now)),
-                }
-            }
-            if refused.is_some() {
-                trials.clear();
-                if strategy == ExecutionStrategy::Auto {
-                    machine.gpus.clear();
-                    decision = decide(&machine)?;
-                }
-            }
-        }
-        Ok(Start {
-            decision,
-            costs,
-            device,
-            refused,
-            trials,
-        })
-    }
-}
-
-fn left_alone(key: &str, until: Instant, now: Instant) -> DeviceError {
-    let left = until.saturating_duration_since(now);
-    DeviceError::new(
-        DeviceErrorKind::Unavailable { until: Some(until) },
-        format!("{key} failed lately and is left alone for another {left:.1?}"),
-    )
 }

@@ -177,9 +177,14 @@ impl Schedule {
         self.spans.left() == 0 && !self.spans.has_returned()
     }
 
-    /// No launch of more tasks fits the device's memory.
-    pub(super) fn limit(&self, fits: usize) {
-        self.fits.fetch_min(fits.max(1), Ordering::Relaxed);
+    /// No launch of more tasks fits the device's memory; what was the limit.
+    pub(super) fn limit(&self, fits: usize) -> usize {
+        self.fits.fetch_min(fits.max(1), Ordering::Relaxed)
+    }
+
+    /// Launches of so many tasks fit after all.
+    pub(super) fn lift_limit(&self, fits: usize) {
+        self.fits.fetch_max(fits, Ordering::Relaxed);
     }
 
     /// A launch failed: nothing is in flight of it any more.

@@ -245,7 +245,10 @@ impl Walk {
         say!(self, "{:.0} launch of {span:?} did", self.now);
         self.done += span.len();
         let in_flight = self.flights.len();
-        if self.schedule.gpu_did(span.len(), took, self.now, in_flight) {
+        if self
+            .schedule
+            .gpu_did(span.len(), Some(took), self.now, in_flight)
+        {
             self.wake();
         }
     }

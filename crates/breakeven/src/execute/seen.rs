@@ -7,8 +7,9 @@ use super::executor::CpuExecutor;
 use super::explain::amounted_to;
 use super::record::ExecutionRecord;
 use super::result::{ExecutionResult, Share};
-use super::run::{Asked, Start};
+use super::run::Asked;
 use super::schedule::Mode;
+use super::start::Start;
 use super::tally::{DriverTally, Tally};
 use crate::plan::{ExecutionStrategy, Observation, Probe, RanOn};
 use crate::workload::WorkloadProfile;
@@ -23,7 +24,7 @@ pub(super) struct Seen {
 
 impl Seen {
     pub(super) fn of(tally: &Tally, tasks: usize, took: Duration) -> Self {
-        let mut driver = tally.driver().clone();
+        let mut driver = std::mem::take(&mut *tally.driver());
         driver.fallback.delay = tally.delay().filter(|_| driver.fallback.tasks > 0);
         Self {
             cpu: tally.cpu(),
@@ -46,9 +47,7 @@ impl Seen {
         start: &Start,
         mode: Mode,
     ) {
-        let Some(name) = start.device.name.as_deref() else {
-            return;
-        };
+        let name = start.device.name.as_deref();
         let (operation, memory) = (asked.operation, workload.memory_per_task);
         let workers = asked.manager.cpu.workers().max(1);
         let at = SystemTime::now();
@@ -70,19 +69,38 @@ impl Seen {
             };
             tell(RanOn::Cpu, self.cpu.tasks, time);
         }
-        for (tasks, time) in &self.driver.launches {
-            tell(RanOn::Gpu(name), *tasks, *time);
+        let on_gpu = name.filter(|_| self.driver.share.tasks > 0);
+        if let Some(name) = name {
+            for (tasks, time) in &self.driver.launches {
+                tell(RanOn::Gpu(name), *tasks, *time);
+            }
         }
-        let on_gpu = self.driver.share.tasks > 0;
         // A run that looked for the rates says little of one that knows them.
         let is_known = start.decision.probe == Probe::None && self.driver.errors.is_empty();
-        if on_cpu && on_gpu && mode == Mode::Both && is_known {
+        if on_cpu
+            && mode == Mode::Both
+            && is_known
+            && let Some(name) = on_gpu
+        {
             tell(RanOn::Both(name), self.tasks, self.took);
         }
         let ns = u64::try_from(self.took.as_nanos()).unwrap_or(u64::MAX);
-        costs.note_run(operation, memory, ns, on_cpu, on_gpu.then_some(name));
-        if let Some(fits) = self.driver.fallback.fits.filter(|fits| *fits > 0) {
+        costs.note_run(operation, memory, ns, on_cpu, on_gpu);
+        let fits = self.driver.fallback.fits.filter(|fits| *fits > 0);
+        if let (Some(fits), Some(name)) = (fits, name) {
             costs.remember_fit(operation, memory, name, fits as u64, at);
+        }
+    }
+
+    /// Tells the log what fell back and why: once.
+    pub(super) fn log(&self, operation: &str) {
+        let (fallen, tasks) = (self.driver.fallback.tasks, self.tasks);
+        if fallen > 0
+            && let Some(error) = self.driver.errors.first()
+        {
+            log::warn!(
+                "{operation}: the CPU does {fallen} of {tasks} tasks in the GPU's place: {error}"
+            );
         }
     }
 
@@ -91,7 +109,8 @@ impl Seen {
         &self,
         asked: &Asked<'_, C, G, V>,
         start: &Start,
-        succeeded: bool,
+        done: usize,
+        is_whole: bool,
     ) {
         ExecutionRecord {
             operation: asked.operation,
@@ -102,7 +121,8 @@ impl Seen {
             decision: &start.decision,
             fallback: &self.driver.fallback,
             error: self.driver.errors.first(),
-            succeeded,
+            done,
+            is_whole,
         }
         .tell();
     }

@@ -80,11 +80,12 @@ impl Tally {
 }
 
 impl DriverTally {
-    pub(super) fn did(&mut self, tasks: usize, busy: Duration) {
+    /// A launch was done in that time; the cost model is told where it is known.
+    pub(super) fn did(&mut self, tasks: usize, busy: Duration, is_known: bool) {
         self.share.tasks += tasks;
         self.share.spans += 1;
         self.share.busy += busy;
-        if self.launches.len() < MOST_LAUNCHES {
+        if is_known && self.launches.len() < MOST_LAUNCHES {
             self.launches.push((tasks, busy));
         }
     }

@@ -30,18 +30,7 @@ pub(super) struct Given<'a> {
 impl Given<'_> {
     pub(super) fn terms(&self) -> Terms {
         let decision = self.decision;
-        let by_model = matches!(decision.basis, Basis::Model | Basis::Exploration);
-        let by_rates = by_model || decision.probe == Probe::Both;
-        let mode = match decision.strategy {
-            _ if decision.probe != Probe::None => Mode::Both,
-            ExecutionStrategy::CpuOnly if by_model && self.could_be_wrong() => Mode::Both,
-            ExecutionStrategy::Auto | ExecutionStrategy::CpuOnly => Mode::Cpu,
-            ExecutionStrategy::GpuOnly => Mode::Gpu,
-            ExecutionStrategy::Hybrid { .. } if by_rates => Mode::Both,
-            ExecutionStrategy::Hybrid { gpu_allocation, .. } => Mode::Split {
-                gpu: part(self.tasks, gpu_allocation),
-            },
-        };
+        let (mode, by_rates) = mode_of(decision, self.costs, self.tasks);
         let is_measured = |cost: &Cost| cost.observations >= TRUSTED_FROM;
         let workers = self.workers.max(1) as f64;
         Terms {
@@ -66,19 +55,31 @@ impl Given<'_> {
                 }),
         }
     }
-
-    /// True where the GPU could help if the CPU were slower than predicted.
-    fn could_be_wrong(&self) -> bool {
-        let [cpu, ..] = &self.decision.candidates;
-        let (Some(cpu_ns), Some(gpu)) = (cpu.predicted_ns, &self.costs.gpu) else {
-            return false;
-        };
-        cpu_ns >= WORTH_CORRECTING_NS && gpu.predict_ns(1) <= 2.0 * cpu_ns
-    }
 }
 
-/// `percent` of `tasks`, rounded.
-fn part(tasks: usize, percent: u8) -> usize {
-    let whole = (tasks as u128 * u128::from(percent) + 50) / 100;
-    usize::try_from(whole).map_or(tasks, |part| part.min(tasks))
+/// Which device has which part, and whether that may change by the rates seen.
+pub(super) fn mode_of(decision: &Decision, costs: &OperationCosts, tasks: usize) -> (Mode, bool) {
+    let by_model = matches!(decision.basis, Basis::Model | Basis::Exploration);
+    let by_rates = by_model || decision.probe == Probe::Both;
+    let (gpu, _) = decision.strategy.shares(tasks);
+    let mode = match decision.strategy {
+        _ if tasks == 0 => Mode::Cpu,
+        _ if decision.probe != Probe::None => Mode::Both,
+        ExecutionStrategy::CpuOnly if by_model && could_be_wrong(decision, costs) => Mode::Both,
+        ExecutionStrategy::Auto | ExecutionStrategy::CpuOnly => Mode::Cpu,
+        ExecutionStrategy::GpuOnly => Mode::Gpu,
+        ExecutionStrategy::Hybrid { .. } if by_rates => Mode::Both,
+        ExecutionStrategy::Hybrid { .. } if gpu == 0 => Mode::Cpu,
+        ExecutionStrategy::Hybrid { .. } => Mode::Split { gpu },
+    };
+    (mode, by_rates)
+}
+
+/// True where the GPU could help if the CPU were slower than predicted.
+fn could_be_wrong(decision: &Decision, costs: &OperationCosts) -> bool {
+    let [cpu, ..] = &decision.candidates;
+    let (Some(cpu_ns), Some(gpu)) = (cpu.predicted_ns, &costs.gpu) else {
+        return false;
+    };
+    cpu_ns >= WORTH_CORRECTING_NS && gpu.predict_ns(1) <= 2.0 * cpu_ns
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::Gpu;
 use super::pending::Flight;
-use crate::error::{DeviceError, DeviceErrorKind, Error};
+use crate::error::{DeviceError, DeviceErrorKind, Error, ErrorKind};
 use crate::execute::GpuExecutor;
 use crate::hardware::{Fact, SystemLoad};
 use crate::kernels::{Conv2d, GreyImage, Kernel, Matrix, MatrixMultiply, PixelEntropy, VectorAdd};
@@ -24,8 +24,8 @@ type Cut<T> = dyn Fn(&[f32]) -> T + Send + Sync;
 /// other; tasks sorted by size make fewer launches.
 ///
 /// A task that the kernel refuses (a length that is not its shape's) is a
-/// [`DeviceErrorKind::Unsupported`] of the batch that it is in. The CPU's
-/// function gets those tasks, and says which one is wrong.
+/// [`DeviceErrorKind::Refused`] of the batch that it is in, which is halved until
+/// the task is found. The CPU's function gets it, and says what is wrong.
 ///
 /// The CPU's side of the same work is the kernel's CPU form on one task. It may
 /// use the pool that the task itself runs on:
@@ -111,13 +111,22 @@ impl<I, T> KernelExecutor<I, T> {
     }
 
     fn problem<'t>(&self, tasks: &'t [I]) -> Result<Box<dyn Kernel + 't>, DeviceError> {
-        let unsupported = |text: String| DeviceError::new(DeviceErrorKind::Unsupported, text);
-        let problem = (self.build)(tasks).map_err(|error| unsupported(error.to_string()))?;
+        let problem = (self.build)(tasks).map_err(|error| {
+            let kind = match error.kind() {
+                ErrorKind::TooLarge => DeviceErrorKind::NeverFits,
+                ErrorKind::Device(kind) => kind,
+                _ => DeviceErrorKind::Refused,
+            };
+            DeviceError::new(kind, error.to_string())
+        })?;
         let (output, tasks) = (problem.output_len(), tasks.len());
         if !output.is_multiple_of(tasks) {
-            return Err(unsupported(format!(
-                "an output of {output} elements has no equal part for each of {tasks} tasks"
-            )));
+            return Err(DeviceError::new(
+                DeviceErrorKind::Unsupported,
+                format!(
+                    "an output of {output} elements has no equal part for each of {tasks} tasks"
+                ),
+            ));
         }
         Ok(problem)
     }

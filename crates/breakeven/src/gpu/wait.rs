@@ -59,11 +59,14 @@ impl Gpu {
     where
         DeviceError: From<E>,
     {
-        let deadline = Instant::now() + self.timeout;
+        // None where the clock does not reach so far.
+        let deadline = Instant::now().checked_add(self.timeout);
         until_ready(future, || {
             // A lost device wakes nobody.
             self.faults.check()?;
-            let left = deadline.saturating_duration_since(Instant::now());
+            let left = deadline.map_or(LOOK, |deadline| {
+                deadline.saturating_duration_since(Instant::now())
+            });
             if left.is_zero() {
                 return Err(timed_out(&self.id, self.timeout));
             }

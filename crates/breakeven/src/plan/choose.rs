@@ -123,15 +123,41 @@ pub fn decide_for(
     if strategy == ExecutionStrategy::Auto {
         return Ok(decided);
     }
+    let mut candidates = decided.candidates;
+    if let ExecutionStrategy::Hybrid { .. } = strategy {
+        candidates[2] = asked_split(strategy, workload.task_count, costs);
+    }
     Ok(Decision {
         strategy,
         basis,
+        candidates,
         margin: None,
         declined: None,
         probe: Probe::None,
         batch_size: heuristics.batch_size(strategy, workload.task_count),
         ..decided
     })
+}
+
+/// A split that was asked for: it ends when the device that is slower with its
+/// part does.
+fn asked_split(strategy: ExecutionStrategy, tasks: usize, costs: &OperationCosts) -> Candidate {
+    let (on_gpu, on_cpu) = strategy.shares(tasks);
+    let part = |cost: &Option<Cost>, tasks: usize| match tasks {
+        0 => Some(0.0),
+        tasks => cost.map(|cost| cost.predict_ns(tasks as u64)),
+    };
+    let (cpu, gpu) = (part(&costs.cpu, on_cpu), part(&costs.gpu, on_gpu));
+    Candidate {
+        strategy,
+        predicted_ns: cpu.zip(gpu).map(|(cpu, gpu)| cpu.max(gpu)),
+        evidence: match (&costs.cpu, &costs.gpu) {
+            (Some(cpu), Some(gpu)) if cpu.observations > 0 && gpu.observations > 0 => {
+                Evidence::Fitted
+            }
+            _ => Evidence::Heuristic,
+        },
+    }
 }
 
 /// What the model says of a batch.

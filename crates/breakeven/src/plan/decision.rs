@@ -120,7 +120,8 @@ pub struct Decision {
     pub strategy: ExecutionStrategy,
     /// How it came about.
     pub basis: Basis,
-    /// The ways that were looked at: CPU, GPU, both.
+    /// The ways that were looked at: CPU, GPU, both. The split is the best one,
+    /// or the one that was asked for.
     pub candidates: [Candidate; 3],
     /// Time that the choice should save of the second best candidate's, 0 to 1.
     pub margin: Option<f64>,
@@ -133,15 +134,16 @@ pub struct Decision {
     pub probe: Probe,
     /// Tasks of the GPU's first launch where it is tried.
     pub probe_tasks: usize,
-    /// Tasks per launch to begin with.
+    /// Tasks at once that the heuristics advise. The executor sizes its spans and
+    /// launches by the rates that it sees and by the memory there is.
     pub batch_size: usize,
     /// What the rule says, whether it was followed or not.
     pub ruling: Ruling,
 }
 
 impl Decision {
-    /// The candidate that was chosen; none for a strategy that was asked for
-    /// and is not among them.
+    /// The candidate that was chosen; none for a split of the rule that is not
+    /// among them.
     pub fn chosen(&self) -> Option<&Candidate> {
         let mut candidates = self.candidates.iter();
         candidates.find(|candidate| candidate.strategy == self.strategy)

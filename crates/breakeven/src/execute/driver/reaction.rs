@@ -7,6 +7,8 @@ use crate::error::DeviceErrorKind;
 pub(super) enum Reaction {
     /// A smaller span may fit.
     Halve,
+    /// One of the tasks is to blame: it is looked for.
+    Isolate,
     /// The span goes to the CPU, the device goes on.
     Next,
     /// The operation leaves the device alone.
@@ -18,6 +20,7 @@ pub(super) enum Reaction {
 pub(super) fn reaction(kind: DeviceErrorKind) -> Reaction {
     match kind {
         DeviceErrorKind::OutOfMemory | DeviceErrorKind::NeverFits => Reaction::Halve,
+        DeviceErrorKind::Refused => Reaction::Isolate,
         DeviceErrorKind::Launch | DeviceErrorKind::Other => Reaction::Next,
         DeviceErrorKind::Compile | DeviceErrorKind::Unsupported => Reaction::LeaveOperation,
         DeviceErrorKind::Unavailable { .. }

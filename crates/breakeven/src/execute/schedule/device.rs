@@ -41,9 +41,6 @@ impl Schedule {
             return GpuTurn::Wait(now);
         }
         let span = self.spans.take_front(|left| {
-            if on_trial {
-                return 1;
-            }
             let mine = match mode {
                 Mode::Split { gpu } => gpu.saturating_sub(left.start).min(left.len()),
                 _ => left.len(),
@@ -54,7 +51,12 @@ impl Schedule {
                 Mode::Gpu | Mode::Split { .. } => self.gpu_size(&state, mine, mine),
                 Mode::Both => self.balanced_size(&state, left.len(), now, in_flight),
             };
-            size.min(self.fits.load(Ordering::Relaxed).max(1))
+            let most = if on_trial {
+                1
+            } else {
+                self.fits.load(Ordering::Relaxed)
+            };
+            size.min(most.max(1))
         });
         match span {
             Some(span) => GpuTurn::Run(span),
@@ -96,7 +98,7 @@ impl Schedule {
         in_flight: usize,
     ) -> usize {
         let workers = self.terms.workers.max(1) as f64;
-        let probe = self.terms.probe_tasks.clamp(1, left);
+        let probe = self.terms.probe_tasks.clamp(1, left.max(1));
         let Some(each) = state.rate.task_ns() else {
             // One probe at a time.
             return if in_flight == 0 { probe } else { 0 };
@@ -170,25 +172,30 @@ impl Schedule {
         self.gpu_view.busy_until.set(Some(begins + predicted));
     }
 
-    /// Notes that a launch of `tasks` tasks took `ns`, with `in_flight` after it.
+    /// Notes that a launch of `tasks` tasks took `ns`, if that is known, with
+    /// `in_flight` after it.
     /// True where the CPU should look again whether there is work for it.
     pub(in crate::execute) fn gpu_did(
         &self,
         tasks: usize,
-        ns: Ns,
+        ns: Option<Ns>,
         now: Ns,
         in_flight: usize,
     ) -> bool {
         let mut state = self.gpu.lock().unwrap_or_else(PoisonError::into_inner);
         let predicted = state.rate.predict(tasks);
         state.successes += 1;
-        state.rate.observe(tasks, ns);
+        if let Some(ns) = ns {
+            state.rate.observe(tasks, ns);
+        }
         self.gpu_view.fixed_ns.set(state.rate.fixed_ns());
         self.gpu_view.task_ns.set(state.rate.task_ns());
         if in_flight == 0 {
             self.gpu_view.busy_until.set(Some(now));
         }
-        let failed = predicted.is_some_and(|predicted| ns > FAILED_PREDICTION * predicted);
+        let failed = ns
+            .zip(predicted)
+            .is_some_and(|(ns, predicted)| ns > FAILED_PREDICTION * predicted);
         if failed && self.terms.corrects && matches!(self.terms.mode, Mode::Gpu) {
             self.joined.store(true, Ordering::Relaxed);
         }

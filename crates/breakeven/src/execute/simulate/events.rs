@@ -82,7 +82,7 @@ impl<'s> Run<'s> {
                     self.launches.push((tasks, now - began));
                     if self
                         .schedule
-                        .gpu_did(tasks, now - began, now, self.in_flight)
+                        .gpu_did(tasks, Some(now - began), now, self.in_flight)
                     {
                         self.wake_workers(now);
                     }

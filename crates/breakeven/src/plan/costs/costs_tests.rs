@@ -183,7 +183,10 @@ fn what_fits_grows_again_with_runs_that_went_well() {
     costs.remember_fit("blur", 4096, GPU, 64, at(1));
     for (runs, fits) in [(0, 64), (31, 64), (1, 128), (32, 256)] {
         for second in 0..runs {
+            // A run of several launches is one run.
             costs.observe("blur", 4096, RanOn::Gpu(GPU), &seen(second, 100, 10));
+            costs.observe("blur", 4096, RanOn::Gpu(GPU), &seen(second, 100, 10));
+            costs.note_run("blur", 4096, 10, false, Some(GPU));
         }
         assert_eq!(look(&costs).fits, Some(fits));
     }

@@ -96,7 +96,9 @@ impl Group {
             self.cpu_part = spent;
         }
         if let Some((name, driver)) = gpu {
-            self.gpu(name, driver).part = spent;
+            let gpu = self.gpu(name, driver);
+            gpu.part = spent;
+            gpu.count_run();
         }
     }
 
@@ -232,7 +234,7 @@ impl Gpu {
     }
 
     /// A run on it went well: a step towards larger launches.
-    pub(super) fn count_run(&mut self) {
+    fn count_run(&mut self) {
         if let Some(fit) = &mut self.fit {
             fit.runs = fit.runs.saturating_add(1);
         }

@@ -113,12 +113,10 @@ impl Model {
             RanOn::Gpu(name) => {
                 let gpu = group.gpu(clipped(name), driver_of(drivers, name));
                 gpu.alone.push(record);
-                gpu.count_run();
             }
             RanOn::Both(name) => {
                 let gpu = group.gpu(clipped(name), driver_of(drivers, name));
                 gpu.both.push(record);
-                gpu.count_run();
             }
         });
     }

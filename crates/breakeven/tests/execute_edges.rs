@@ -1,0 +1,270 @@
+//! The executor where devices, tasks and pools are awkward.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
+
+use breakeven::WorkloadProfile;
+use breakeven::execute::{
+    CrossCheck, ExecuteError, FallbackPolicy, GpuExecutor, RayonCpu, SimulatedGpu, SimulatedSpec,
+    StrategyManager,
+};
+use breakeven::plan::{Costs, ExecutionStrategy, GpuSpec, Observation, ProfilingHeuristics, RanOn};
+use breakeven::{DeviceError, DeviceErrorKind};
+use rayon::prelude::*;
+
+type Never = std::convert::Infallible;
+
+fn cpu() -> Arc<RayonCpu> {
+    Arc::new(RayonCpu::current())
+}
+
+fn costs() -> Arc<Costs> {
+    Arc::new(Costs::new())
+}
+
+fn strategy(text: &str) -> ExecutionStrategy {
+    text.parse().expect("a strategy")
+}
+
+fn double(task: &u64) -> Result<u64, Never> {
+    Ok(task * 2)
+}
+
+/// A device that doubles, where `refuses` says nothing of the tasks; it counts
+/// its calls. Of that name, which is this test's alone.
+fn doubling(
+    calls: &Arc<AtomicUsize>,
+    refuses: fn(&[u64]) -> Option<DeviceErrorKind>,
+) -> Arc<impl GpuExecutor<u64, u64> + use<>> {
+    let calls = Arc::clone(calls);
+    Arc::new(move |tasks: &[u64]| {
+        calls.fetch_add(1, Ordering::Relaxed);
+        match refuses(tasks) {
+            Some(kind) => Err(DeviceError::new(kind, "made up")),
+            None => Ok(tasks.iter().map(|task| task * 2).collect::<Vec<_>>()),
+        }
+    })
+}
+
+#[test]
+fn work_of_the_pool_on_the_drivers_thread_does_not_wait_for_its_own_worker() {
+    // Every worker of the pool has a batch, and every driver wants the pool.
+    let sums = |task: &u64| Ok::<u64, Never>((0..500_u64).into_par_iter().map(|_| *task).sum());
+    let gpu = |tasks: &[u64]| {
+        let all = tasks.par_iter();
+        Ok::<Vec<u64>, DeviceError>(all.map(|task| task * 500).collect())
+    };
+    let gpu = Arc::new(gpu);
+    (0..4 * rayon::current_num_threads())
+        .into_par_iter()
+        .for_each(|_| {
+            for text in ["gpu-only", "hybrid:50/50", "auto"] {
+                let manager = StrategyManager::new(cpu(), Arc::clone(&gpu))
+                    .with_costs(costs())
+                    .with_strategy(strategy(text));
+                let tasks: Vec<u64> = (0..200).collect();
+                let result = manager
+                    .operation("nested on the driver")
+                    .verify(CrossCheck::all(|gpu: &u64, cpu: &u64| gpu == cpu))
+                    .execute(&tasks, sums);
+                let result = result.expect("nothing fails");
+                assert_eq!(result.outputs[199], 199 * 500);
+            }
+        });
+}
+
+#[test]
+fn no_tasks_are_an_empty_success_whatever_the_thresholds() {
+    let heuristics = ProfilingHeuristics::default()
+        .with_min_tasks(0)
+        .with_small_threshold(0);
+    for text in ["auto", "gpu-only", "hybrid:60/40"] {
+        let calls = Arc::default();
+        let manager = StrategyManager::new(cpu(), doubling(&calls, |_| None))
+            .with_costs(costs())
+            .with_heuristics(heuristics)
+            .with_strategy(strategy(text));
+        let result = manager.operation("none").execute([], double);
+        assert_eq!(result.expect("nothing to fail").outputs, [] as [u64; 0]);
+        assert_eq!(calls.load(Ordering::Relaxed), 0);
+    }
+}
+
+#[test]
+fn one_task_too_large_does_not_cut_the_others_launches() {
+    let calls = Arc::default();
+    let refuses = |tasks: &[u64]| tasks.contains(&777).then_some(DeviceErrorKind::OutOfMemory);
+    let manager = StrategyManager::new(cpu(), doubling(&calls, refuses))
+        .with_costs(costs())
+        .with_strategy(strategy("gpu-only"));
+    let tasks: Vec<u64> = (0..100_000).collect();
+    let told = |_, _| {};
+    // Progress is told of launches, so there are several.
+    let batch = manager.operation("panorama").progress(&told);
+    let result = batch.execute(&tasks, double).expect("the CPU does it");
+    assert_eq!((result.cpu.tasks, result.gpu.tasks), (1, 99_999));
+    assert_eq!(result.outputs[99_999], 199_998);
+    let calls = calls.load(Ordering::Relaxed);
+    assert!(calls < 100, "{calls} launches");
+}
+
+#[test]
+fn tasks_that_never_fit_do_not_cost_others_the_device() {
+    let calls = Arc::default();
+    let refuses = |tasks: &[u64]| {
+        let large = |task: &u64| (500..510).contains(task);
+        tasks
+            .iter()
+            .any(large)
+            .then_some(DeviceErrorKind::NeverFits)
+    };
+    let manager = StrategyManager::new(cpu(), doubling(&calls, refuses))
+        .with_costs(costs())
+        .with_strategy(strategy("gpu-only"));
+    let tasks: Vec<u64> = (0..1000).collect();
+    let result = manager.operation("large").execute(&tasks, double);
+    let result = result.expect("the CPU does them");
+    assert_eq!((result.cpu.tasks, result.gpu.tasks), (10, 990));
+    let others: Vec<u64> = (0..100).collect();
+    let result = manager.operation("others").execute(&others, double);
+    assert_eq!(result.expect("nothing fails").gpu.tasks, 100);
+}
+
+#[test]
+fn a_task_that_the_device_refuses_is_found_and_costs_itself_alone() {
+    let calls = Arc::default();
+    let refuses = |tasks: &[u64]| tasks.contains(&123).then_some(DeviceErrorKind::Refused);
+    let manager = StrategyManager::new(cpu(), doubling(&calls, refuses))
+        .with_costs(costs())
+        .with_strategy(strategy("gpu-only"));
+    let tasks: Vec<u64> = (0..1000).collect();
+    for _ in 0..2 {
+        let result = manager.operation("truncated").execute(&tasks, double);
+        let result = result.expect("the CPU does it");
+        assert_eq!((result.cpu.tasks, result.gpu.tasks), (1, 999));
+        assert_eq!(result.fallback.fits, None);
+    }
+}
+
+#[test]
+fn a_gpu_that_was_ordered_and_is_not_there_is_a_fallback() {
+    let tasks: Vec<u64> = (0..100).collect();
+    for (text, fallen) in [("gpu-only", 100), ("hybrid:60/40", 60), ("cpu-only", 0)] {
+        let manager = StrategyManager::cpu_only(cpu()).with_strategy(strategy(text));
+        let result = manager.execute(&tasks, double).expect("the CPU does it");
+        assert_eq!(result.fallback.tasks, fallen, "{text}");
+        assert_eq!(result.errors.len(), usize::from(fallen > 0));
+        let manager = manager.with_fallback(FallbackPolicy::Deny);
+        match manager.execute(&tasks, double) {
+            Ok(_) => assert_eq!(fallen, 0),
+            Err(ExecuteError::Device { error, .. }) => {
+                assert_eq!(error.kind, DeviceErrorKind::Unavailable { until: None });
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+/// A cost model in which the CPU takes 5 ms for 100 tasks, and the GPU 4.9 ms.
+fn nearly_alike(operation: &str, device: &str) -> Arc<Costs> {
+    let costs = costs();
+    let memory = WorkloadProfile::from_task_size(100, size_of::<u64>(), 100.0).memory_per_task;
+    for (on, ns) in [(RanOn::Cpu, 4_900_000), (RanOn::Gpu(device), 5_000_000)] {
+        for second in 0..5 {
+            let seen = Observation {
+                at: SystemTime::now() - Duration::from_secs(10 - second),
+                tasks: 100,
+                ns,
+                transfer_ns: None,
+                workers: cpu_workers(),
+            };
+            costs.observe(operation, memory, on, &seen);
+        }
+    }
+    costs
+}
+
+fn cpu_workers() -> usize {
+    use breakeven::execute::CpuExecutor;
+    cpu().workers()
+}
+
+#[test]
+fn a_device_in_quarantine_is_not_tried_by_a_batch_that_may_correct_itself() {
+    let name = "edges: quarantined";
+    let spec = SimulatedSpec {
+        name: name.to_owned(),
+        ..SimulatedSpec::new(Duration::from_micros(10), Duration::from_micros(50))
+    };
+    let gpu = SimulatedGpu::new(spec, |task: &u64| task * 2).with_faults(
+        breakeven::execute::FaultScript::none().at(
+            0,
+            breakeven::execute::Fault::Lost {
+                recovers_after: Some(0),
+            },
+        ),
+    );
+    let gpu = Arc::new(gpu);
+    let tasks: Vec<u64> = (0..100).collect();
+    let manager = |text: &str| {
+        StrategyManager::new(cpu(), Arc::clone(&gpu))
+            .with_costs(nearly_alike("slow", name))
+            .with_strategy(strategy(text))
+            .with_back_off(Duration::from_secs(200))
+    };
+    // Slower than the model says: what makes a batch look at the other device.
+    let slow = |task: &u64| {
+        std::thread::sleep(Duration::from_micros(500));
+        Ok::<u64, Never>(task * 2)
+    };
+    let lost = manager("gpu-only").operation("slow").execute(&tasks, slow);
+    assert!(lost.expect("the CPU does it").fallback_occurred);
+    let submits = gpu.counts().submits;
+    let result = manager("auto").operation("slow").execute(&tasks, slow);
+    let result = result.expect("nothing fails");
+    assert_eq!((result.cpu.tasks, gpu.counts().submits), (100, submits));
+}
+
+#[test]
+fn a_device_that_panics_when_asked_what_it_is_costs_the_batch_nothing() {
+    struct Broken;
+    impl GpuExecutor<u64, u64> for Broken {
+        type InFlight = ();
+        fn submit(&self, _: &[u64]) -> Result<(), DeviceError> {
+            panic!("not to be asked")
+        }
+        fn poll(&self, (): &mut ()) -> std::task::Poll<Result<Vec<u64>, DeviceError>> {
+            panic!("not to be asked")
+        }
+        fn device(&self) -> Option<&GpuSpec> {
+            panic!("no driver")
+        }
+    }
+    let manager = StrategyManager::new(cpu(), Arc::new(Broken))
+        .with_costs(costs())
+        .with_strategy(strategy("gpu-only"));
+    let tasks: Vec<u64> = (0..100).collect();
+    let result = manager.operation("broken").execute(&tasks, double);
+    let result = result.expect("the CPU does it");
+    assert_eq!((result.cpu.tasks, result.fallback.tasks), (100, 100));
+    assert!(result.errors[0].message.contains("no driver"));
+}
+
+#[test]
+fn an_asked_split_is_predicted_as_it_was_asked() {
+    let costs = nearly_alike("split", "gpu");
+    let gpu =
+        |tasks: &[u64]| Ok::<Vec<u64>, DeviceError>(tasks.iter().map(|task| task * 2).collect());
+    let manager = StrategyManager::new(cpu(), Arc::new(gpu))
+        .with_costs(costs)
+        .with_strategy(strategy("hybrid:90/10"));
+    let tasks: Vec<u64> = (0..100).collect();
+    let result = manager.operation("split").execute(&tasks, double);
+    let decision = result.expect("nothing fails").decision;
+    let chosen = decision.chosen().expect("the split that was asked for");
+    assert_eq!(chosen.strategy, strategy("hybrid:90/10"));
+    // Nine tenths of the GPU's five milliseconds.
+    let ns = chosen.predicted_ns.expect("both were measured");
+    assert!((4e6..5.1e6).contains(&ns), "{ns}");
+}

@@ -1,0 +1,37 @@
+//! Any bytes as the cost model's file never panic: they are read or left aside
+//! with a warning, and what was read can be looked up and written.
+#![no_main]
+
+use std::fs;
+use std::time::SystemTime;
+
+use breakeven::plan::{Costs, Observation, RanOn};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let folder = std::env::temp_dir().join(format!("breakeven-fuzz-{}", std::process::id()));
+    let path = folder.join("costs.json");
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::write(&path, bytes).expect("a file");
+    let (costs, warning) = Costs::load(&path);
+    if let Some(warning) = &warning {
+        assert_eq!(warning.to_string().lines().count(), 1, "{warning:?}");
+    }
+    let seen = Observation {
+        at: SystemTime::now(),
+        tasks: 10,
+        ns: 1000,
+        transfer_ns: None,
+        workers: 2,
+    };
+    for on in [RanOn::Cpu, RanOn::Gpu("gpu"), RanOn::Both("gpu")] {
+        costs.observe("blur", 4096, on, &seen);
+    }
+    let found = costs.lookup("blur", 4096, Some("gpu"), 2);
+    for cost in [found.cpu, found.gpu, found.both].into_iter().flatten() {
+        assert!(cost.predict_ns(100).is_finite(), "{cost:?}");
+    }
+    costs.note_run("blur", 4096, 1000, true, Some("gpu"));
+    let _ = costs.save();
+    let _ = fs::remove_dir_all(&folder);
+});
