@@ -204,7 +204,6 @@ fn told<T>(result: &ExecutionResult<T>, warm_up: bool) -> Execution {
     Execution {
         warm_up,
         device: result.ran_on().into_owned(),
-        size: result.recorded_size(),
         ns: u64::try_from(result.execution_time.as_nanos()).unwrap_or(u64::MAX),
         decided_by: decision.basis.name().to_owned(),
         strategy: decision.strategy.to_string(),

@@ -182,25 +182,6 @@ mod tests {
     }
 
     #[test]
-    fn a_split_that_was_asked_for_is_not_predicted_by_the_best_one() {
-        let workload = WorkloadProfile::from_task_count(1_000);
-        let costs = costs_from_rates(1e6, &workload, &machine()).expect("costs");
-        let asked = |gpu| {
-            let decision = decide_for(
-                ExecutionStrategy::hybrid(gpu).expect("a split"),
-                Basis::Asked,
-                &workload,
-                &machine(),
-                &ProfilingHeuristics::default(),
-                &costs,
-            );
-            decision.expect("a decision").predicted_ns()
-        };
-        assert!(asked(56).is_some_and(|ns| ns < 28e6));
-        assert_eq!(asked(10), None);
-    }
-
-    #[test]
     fn who_asked_is_said() {
         let workload = WorkloadProfile::from_task_count(1_000);
         let asked = |basis| {
