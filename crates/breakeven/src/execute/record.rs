@@ -153,7 +153,7 @@ pub(super) fn ran_on(used: ExecutionStrategy, gpu: Option<&str>) -> Cow<'_, str>
 
 #[cfg(test)]
 mod tests {
-    use super::size_of;
+    use super::recorded_size;
 
     #[test]
     fn round_sizes_are_kept_and_others_have_few() {
@@ -161,7 +161,7 @@ mod tests {
             assert_eq!(recorded_size(size), size as u64);
         }
         assert_eq!((recorded_size(101), recorded_size(1025)), (128, 2048));
-        let mut all: Vec<u64> = (0..100_000).map(size_of).collect();
+        let mut all: Vec<u64> = (0..100_000).map(recorded_size).collect();
         all.sort_unstable();
         all.dedup();
         assert!(all.len() < 400, "{}", all.len());
