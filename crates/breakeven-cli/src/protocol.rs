@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use breakeven::execute::recorded_size;
 use breakeven::hardware::{HardwareCapabilities, SystemLoad};
 use breakeven::suite::{Event, Workload};
 use breakeven_profile::profile::{Clock, Failure, Operation, Peak, RecorderCost};
@@ -65,6 +66,11 @@ pub(crate) enum BatchGpu {
 }
 
 impl BatchCell {
+    /// The size that a profile has its executions under.
+    pub(crate) fn size(&self) -> u64 {
+        recorded_size(self.tasks)
+    }
+
     /// The devices that a profile may have its executions under.
     pub(crate) fn devices(&self) -> Vec<String> {
         let mut devices = vec!["cpu".to_owned()];
@@ -89,7 +95,7 @@ impl Cell {
         };
         let devices = batch.devices().into_iter();
         let operations = devices.map(|device| Operation {
-            size: Some(batch.tasks as u64),
+            size: Some(batch.size()),
             ..Operation::new(&batch.kernel, device)
         });
         operations.collect()
@@ -167,9 +173,8 @@ pub(crate) enum Message {
 pub(crate) struct Execution {
     /// Its time is in no statistic.
     pub(crate) warm_up: bool,
-    /// Where it ran, as a profile names it, and its size there.
+    /// Where it ran, as a profile names it.
     pub(crate) device: String,
-    pub(crate) size: u64,
     pub(crate) ns: u64,
     /// By what it was decided, in a word.
     pub(crate) decided_by: String,

@@ -35,6 +35,8 @@ pub(super) struct Executions<'r> {
     is_counted: bool,
     /// Why, of the last one.
     why: Option<String>,
+    /// Tasks in the batch.
+    tasks: Option<u64>,
     /// Tasks of the last one that the GPU did.
     gpu_tasks: Option<u64>,
     predicted_ns: Option<f64>,
@@ -44,8 +46,8 @@ pub(super) struct Executions<'r> {
 /// Executions in which the GPU failed in one way.
 struct Fallback {
     error: String,
-    executions: u64,
-    tasks: u64,
+    /// How many, and the tasks that fell back in them, where that is told.
+    cost: Option<(u64, u64)>,
 }
 
 /// The rows that are executions.
@@ -82,17 +84,20 @@ impl<'r> Executions<'r> {
         // In the order in which they come about.
         let order = |by: &str| ORDER.iter().position(|known| *known == by);
         decided_by.sort_by_key(|(by, _)| order(by).unwrap_or(ORDER.len()));
-        let tasks = of("gpu_tasks").and_then(Value::as_u64);
+        let count = |name: &str| of(name).and_then(Value::as_u64);
+        // A size may be the number of tasks rounded up.
+        let tasks = count("tasks").or(row.size);
         Some(Self {
             row,
             strategy: of("strategy").and_then(text),
             decided_by,
             is_counted: counted.is_some(),
             why: of("why").and_then(text),
-            gpu_tasks: tasks.or_else(|| match row.device.as_str() {
+            tasks,
+            gpu_tasks: count("gpu_tasks").or_else(|| match row.device.as_str() {
                 "cpu" => Some(0),
                 both if both.starts_with("cpu+") => None,
-                _ => row.size,
+                _ => tasks,
             }),
             predicted_ns: of("predicted_ns").and_then(Value::as_f64),
             fallbacks: fallbacks(row),
@@ -119,12 +124,13 @@ impl<'r> Executions<'r> {
     }
 
     fn cpu_tasks(&self) -> Option<u64> {
-        Some(self.row.size?.saturating_sub(self.gpu_tasks?))
+        Some(self.tasks?.saturating_sub(self.gpu_tasks?))
     }
 
     /// Tasks that fell back, of all executions.
     pub(super) fn fallback_tasks(&self) -> Option<u64> {
-        let tasks = self.fallbacks.iter().map(|fallback| fallback.tasks);
+        let costs = self.fallbacks.iter().filter_map(|fallback| fallback.cost);
+        let tasks = costs.map(|(_, tasks)| tasks);
         tasks.reduce(u64::saturating_add)
     }
 
@@ -138,7 +144,7 @@ impl<'r> Executions<'r> {
 
     /// Tasks with their part of the batch.
     fn side(&self, tasks: Option<u64>) -> String {
-        match (tasks, self.row.size) {
+        match (tasks, self.tasks) {
             (Some(tasks), Some(all)) if tasks > 0 && all > 0 => {
                 format!("{tasks} {}", share(tasks as f64 / all as f64))
             }
@@ -156,7 +162,9 @@ impl<'r> Executions<'r> {
         let Some(predicted) = self.predicted_ns.filter(|ns| *ns > 0.0) else {
             return unit::UNKNOWN.to_owned();
         };
-        let off = self.median().map_or_else(String::new, |median| {
+        // What fell back did not run as predicted.
+        let as_decided = self.median().filter(|_| self.fallbacks.is_empty());
+        let off = as_decided.map_or_else(String::new, |median| {
             format!(
                 " {}",
                 unit::change(median / predicted - 1.0).replace(' ', "")
@@ -207,8 +215,11 @@ fn plural(count: u64, one: &str) -> String {
 
 impl Fallback {
     pub(super) fn text(&self) -> String {
-        let executions = plural(self.executions, "execution");
-        match self.tasks {
+        let Some((executions, tasks)) = self.cost else {
+            return format!("the last error of the GPU: {}", self.error);
+        };
+        let executions = plural(executions, "execution");
+        match tasks {
             // Smaller launches went well, or Auto did without the GPU.
             0 => format!(
                 "no task fell back; reported in {executions}: {}",
@@ -241,17 +252,14 @@ fn fallbacks(row: &Row) -> Vec<Fallback> {
         let each = all.iter().filter_map(|each| {
             Some(Fallback {
                 error: text(&each["error"])?,
-                executions: each["executions"].as_u64()?,
-                tasks: each["tasks"].as_u64()?,
+                cost: Some((each["executions"].as_u64()?, each["tasks"].as_u64()?)),
             })
         });
         return each.collect();
     }
-    let last = of("device_error").and_then(text).map(|error| Fallback {
-        error,
-        executions: 1,
-        tasks: of("fallback_tasks").and_then(Value::as_u64).unwrap_or(0),
-    });
+    let last = of("device_error")
+        .and_then(text)
+        .map(|error| Fallback { error, cost: None });
     last.into_iter().collect()
 }
 

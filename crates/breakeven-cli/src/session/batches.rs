@@ -67,12 +67,13 @@ impl Executions {
     }
 
     /// The attributes of an operation after this execution.
-    fn tell(&self, last: &Execution, attributes: &mut BTreeMap<String, Value>) {
+    fn tell(&self, tasks: usize, last: &Execution, attributes: &mut BTreeMap<String, Value>) {
         let mut tell = |name: &str, value: Value| attributes.insert(name.to_owned(), value);
         tell("executions", self.count.into());
         tell("decided_by", json!(self.decided_by));
         tell("strategy", last.strategy.as_str().into());
         tell("why", last.why.as_str().into());
+        tell("tasks", tasks.into());
         tell("gpu_tasks", last.gpu_tasks.into());
         if let Some(ns) = last.predicted_ns {
             tell("predicted_ns", ns.into());
@@ -99,13 +100,13 @@ impl Session {
         let key = OperationKey {
             name: cell.kernel.clone(),
             device: execution.device.clone(),
-            size: Some(execution.size),
+            size: Some(cell.size()),
         };
         let at = self.batch_operation(cell, &key);
         let known = self.executions.entry(key).or_default();
         known.note(execution);
         let operation = &mut self.profile.operations[at];
-        known.tell(execution, &mut operation.attributes);
+        known.tell(cell.tasks, execution, &mut operation.attributes);
         if execution.warm_up {
             known.begin(self.run, operation);
             let event = match is_first {
@@ -163,7 +164,7 @@ impl Session {
             || OperationKey {
                 name: cell.kernel.clone(),
                 device: cell.devices().pop().unwrap_or_default(),
-                size: Some(cell.tasks as u64),
+                size: Some(cell.size()),
             },
             Operation::key,
         );

@@ -6,7 +6,7 @@ use std::task::Poll;
 
 use anyhow::Result;
 use breakeven::execute::{ExecutionResult, GpuExecutor, NoGpu, RayonCpu, StrategyManager};
-use breakeven::plan::{Costs, GpuSpec};
+use breakeven::plan::{Costs, GpuSpec, Probe};
 use breakeven::suite::{BatchWorkload, TaskKernel, WithTasks};
 use breakeven::{DeviceError, DeviceErrorKind};
 use breakeven_profile::get_profiler;
@@ -204,12 +204,17 @@ fn told<T>(result: &ExecutionResult<T>, warm_up: bool) -> Execution {
     Execution {
         warm_up,
         device: result.ran_on().into_owned(),
-        size: result.recorded_size(),
         ns: u64::try_from(result.execution_time.as_nanos()).unwrap_or(u64::MAX),
         decided_by: decision.basis.name().to_owned(),
         strategy: decision.strategy.to_string(),
         predicted_ns: decision.predicted_ns(),
-        why: decision.reason(),
+        why: match decision.probe {
+            Probe::Both => format!(
+                "{}; both devices began, the rates seen decided the rest",
+                decision.reason()
+            ),
+            _ => decision.reason(),
+        },
         gpu_tasks: result.gpu.tasks as u64,
         fallback_tasks: result.fallback.tasks as u64,
         errors: result.errors.iter().map(error).collect(),

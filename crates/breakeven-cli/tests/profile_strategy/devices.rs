@@ -9,9 +9,10 @@ use crate::vulkan::{Layer, software_gpu};
 
 /// What a software GPU is asked for by.
 fn on_software(args: &str) -> Option<(TempDir, Breakeven)> {
-    software_gpu()?;
+    let gpu = software_gpu()?;
     let directory = directory();
-    let profile = profile(&directory, args).args("--device gpu --iterations 3 --warmup 1");
+    let profile = profile(&directory, args).args("--iterations 3 --warmup 1 --device");
+    let profile = profile.arg(gpu);
     Some((directory, profile))
 }
 

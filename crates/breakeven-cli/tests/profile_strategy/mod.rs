@@ -155,6 +155,17 @@ fn the_table_of_a_batch_without_a_gpu() {
 }
 
 #[test]
+fn tasks_are_counted_where_their_size_in_the_profile_is_rounded() {
+    let profiled = without_gpu(&format!("cpu-only {FEW} --tasks 123"));
+    let operation = profiled.only("vector_add");
+    assert_eq!(operation["size"], 128);
+    assert_eq!(operation["attributes"]["tasks"], 123);
+    assert_eq!(operation["runs"].as_array().unwrap().len(), 1);
+    let ended = profiled.ended.quietly(0);
+    assert_eq!(ended.lines_with("123 100%").len(), 1, "{ended:#?}");
+}
+
+#[test]
 fn every_kernel_has_a_batch_and_runs_are_processes() {
     let profiled = without_gpu("auto --iterations 2 --warmup 1 --runs 2 --tasks 2");
     let names: Vec<String> = (profiled.operations().iter())

@@ -45,6 +45,7 @@ pub use explain::Explanation;
 pub use manager::StrategyManager;
 pub use operator::{STRATEGY_VARIABLE, ordered_strategy};
 pub use portion::Portion;
+pub use record::recorded_size;
 pub use result::{ExecuteError, ExecutionResult, Fallback, Share, Stop, TaskError};
 pub use simulated::{
     Fault, FaultKind, FaultScript, Onset, RandomFaults, SimulatedCounts, SimulatedGpu,

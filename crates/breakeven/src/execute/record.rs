@@ -89,7 +89,11 @@ impl ExecutionRecord<'_> {
         }
         let device = ran_on(self.used, self.device);
         let mut call = if self.is_whole {
-            Guard::enter_named(self.operation, Some(&device), Some(size_of(self.tasks)))
+            Guard::enter_named(
+                self.operation,
+                Some(&device),
+                Some(recorded_size(self.tasks)),
+            )
         } else {
             let name = [self.operation, ":incomplete"].concat();
             Guard::enter_named(&name, Some(&device), None)
@@ -125,8 +129,9 @@ impl ExecutionRecord<'_> {
     }
 }
 
-/// The size that a batch of so many tasks is recorded with.
-pub(super) fn size_of(tasks: usize) -> u64 {
+/// The size that a profile has a batch of so many tasks under: their number where
+/// that is round (two digits and zeros, or a power of two), else the next power of two.
+pub fn recorded_size(tasks: usize) -> u64 {
     let tasks = u64::try_from(tasks).unwrap_or(u64::MAX);
     let zeros = 10_u64.pow(tasks.checked_ilog10().unwrap_or(0).saturating_sub(1));
     if tasks.is_multiple_of(zeros) {
@@ -148,18 +153,18 @@ pub(super) fn ran_on(used: ExecutionStrategy, gpu: Option<&str>) -> Cow<'_, str>
 
 #[cfg(test)]
 mod tests {
-    use super::size_of;
+    use super::recorded_size;
 
     #[test]
     fn round_sizes_are_kept_and_others_have_few() {
         for size in [0, 1, 7, 99, 100, 150, 256, 1000, 1024, 42_000, 1 << 40] {
-            assert_eq!(size_of(size), size as u64);
+            assert_eq!(recorded_size(size), size as u64);
         }
-        assert_eq!((size_of(101), size_of(1025)), (128, 2048));
-        let mut all: Vec<u64> = (0..100_000).map(size_of).collect();
+        assert_eq!((recorded_size(101), recorded_size(1025)), (128, 2048));
+        let mut all: Vec<u64> = (0..100_000).map(recorded_size).collect();
         all.sort_unstable();
         all.dedup();
         assert!(all.len() < 400, "{}", all.len());
-        assert_eq!(size_of(usize::MAX), u64::MAX);
+        assert_eq!(recorded_size(usize::MAX), u64::MAX);
     }
 }

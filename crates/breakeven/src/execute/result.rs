@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::explain::Explanation;
-use super::record::{ran_on, size_of};
+use super::record::ran_on;
 use crate::error::{DeviceError, Error};
 use crate::plan::{Decision, ExecutionStrategy};
 
@@ -74,11 +74,6 @@ impl<T> ExecutionResult<T> {
     /// or `cpu+` and the GPU's name, by where its tasks ran.
     pub fn ran_on(&self) -> Cow<'_, str> {
         ran_on(self.strategy_used, self.device.as_deref())
-    }
-
-    /// The size that a profile has this execution under.
-    pub fn recorded_size(&self) -> u64 {
-        size_of(self.outputs.len())
     }
 
     /// Part of the tasks that fell back, 0 to 1.
