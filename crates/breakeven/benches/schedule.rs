@@ -156,7 +156,7 @@ fn regret() {
         false => &[5, 20, 100, 1_000, 10_000, 100_000],
     };
     let mut points: u32 = 0;
-    let [mut cold, mut warm, mut rule, mut fixed] = [(); 4].map(|()| Regrets::default());
+    let [mut cold, mut told, mut warm, mut rule, mut fixed] = [(); 5].map(|()| Regrets::default());
     for &tasks in tasks {
         for ratio in [0.02, 0.1, 0.5, 1.0, 2.0, 10.0, 50.0] {
             for launch_ns in [5e3, 50e3, 500e3, 10e6] {
@@ -183,6 +183,10 @@ fn regret() {
                             ];
                             let first = run(&scenario, ExecutionStrategy::Auto, &Costs::new());
                             cold.add(first, oracle, &slices);
+                            scenario.tells_launch = true;
+                            let first = run(&scenario, ExecutionStrategy::Auto, &Costs::new());
+                            told.add(first, oracle, &slices);
+                            scenario.tells_launch = false;
                             let costs = Costs::new();
                             for _ in 0..20 {
                                 let _ = run(&quiet, ExecutionStrategy::Auto, &costs);
@@ -212,6 +216,7 @@ fn regret() {
     metric("regret_points", f64::from(points), "");
     warm.print("warm");
     cold.print("cold");
+    told.print("cold_launch_told");
     rule.print("rule");
     fixed.print("hybrid_70_30");
 }

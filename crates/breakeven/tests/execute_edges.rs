@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
 use std::time::{Duration, SystemTime};
 
 use breakeven::WorkloadProfile;
@@ -9,7 +10,10 @@ use breakeven::execute::{
     CrossCheck, ExecuteError, FallbackPolicy, GpuExecutor, RayonCpu, SimulatedGpu, SimulatedSpec,
     StrategyManager,
 };
-use breakeven::plan::{Costs, ExecutionStrategy, GpuSpec, Observation, ProfilingHeuristics, RanOn};
+use breakeven::plan::{
+    Basis, Costs, ExecutionStrategy, GpuSpec, Machine, Observation, ProfilingHeuristics, RanOn,
+    decide,
+};
 use breakeven::{DeviceError, DeviceErrorKind};
 use rayon::prelude::*;
 
@@ -107,6 +111,38 @@ fn one_task_too_large_does_not_cut_the_others_launches() {
     assert_eq!(result.outputs[99_999], 199_998);
     let calls = calls.load(Ordering::Relaxed);
     assert!(calls < 100, "{calls} launches");
+    // Nor those of the next batch.
+    assert_eq!(result.fallback.fits, None);
+    let others: Vec<u64> = (1000..100_000).collect();
+    let result = manager.operation("panorama").execute(&others, double);
+    assert_eq!(result.expect("nothing fails").gpu.spans, 1);
+}
+
+#[test]
+fn a_task_too_large_is_found_among_launches_in_flight() {
+    // Its memory runs out when the launch is on its way, two at a time.
+    struct Late;
+    impl GpuExecutor<u64, u64> for Late {
+        type InFlight = Vec<u64>;
+        fn submit(&self, tasks: &[u64]) -> Result<Vec<u64>, DeviceError> {
+            Ok(tasks.to_vec())
+        }
+        fn poll(&self, tasks: &mut Vec<u64>) -> Poll<Result<Vec<u64>, DeviceError>> {
+            Poll::Ready(match tasks.contains(&778) {
+                true => Err(DeviceError::new(DeviceErrorKind::OutOfMemory, "made up")),
+                false => Ok(tasks.iter().map(|task| task * 2).collect()),
+            })
+        }
+    }
+    let manager = StrategyManager::new(cpu(), Arc::new(Late))
+        .with_costs(costs())
+        .with_strategy(strategy("gpu-only"));
+    let tasks: Vec<u64> = (0..100_000).collect();
+    let told = |_, _| {};
+    let batch = manager.operation("late").progress(&told);
+    let result = batch.execute(&tasks, double).expect("the CPU does it");
+    assert_eq!((result.cpu.tasks, result.gpu.tasks), (1, 99_999));
+    assert!(result.gpu.spans < 200, "{} launches", result.gpu.spans);
 }
 
 #[test]
@@ -166,15 +202,16 @@ fn a_gpu_that_was_ordered_and_is_not_there_is_a_fallback() {
     }
 }
 
-/// A cost model in which the CPU takes 5 ms for 100 tasks, and the GPU 4.9 ms.
-fn nearly_alike(operation: &str, device: &str) -> Arc<Costs> {
+/// A cost model in which the CPU takes 5 ms for 100 tasks, and the GPU those times.
+fn measured(operation: &str, device: &str, gpu: [(u64, u64); 2]) -> Arc<Costs> {
     let costs = costs();
     let memory = WorkloadProfile::from_task_size(100, size_of::<u64>(), 100.0).memory_per_task;
-    for (on, ns) in [(RanOn::Cpu, 4_900_000), (RanOn::Gpu(device), 5_000_000)] {
+    let on_gpu = gpu.map(|(tasks, ns)| (RanOn::Gpu(device), tasks, ns));
+    for (on, tasks, ns) in [(RanOn::Cpu, 100, 5_000_000)].into_iter().chain(on_gpu) {
         for second in 0..5 {
             let seen = Observation {
                 at: SystemTime::now() - Duration::from_secs(10 - second),
-                tasks: 100,
+                tasks,
                 ns,
                 transfer_ns: None,
                 workers: cpu_workers(),
@@ -207,9 +244,10 @@ fn a_device_in_quarantine_is_not_tried_by_a_batch_that_may_correct_itself() {
     );
     let gpu = Arc::new(gpu);
     let tasks: Vec<u64> = (0..100).collect();
+    // Nine milliseconds a launch: the CPU's alone, but not by far.
     let manager = |text: &str| {
         StrategyManager::new(cpu(), Arc::clone(&gpu))
-            .with_costs(nearly_alike("slow", name))
+            .with_costs(measured("slow", name, [(50, 9_400_000), (100, 9_800_000)]))
             .with_strategy(strategy(text))
             .with_back_off(Duration::from_secs(200))
     };
@@ -218,6 +256,16 @@ fn a_device_in_quarantine_is_not_tried_by_a_batch_that_may_correct_itself() {
         std::thread::sleep(Duration::from_micros(500));
         Ok::<u64, Never>(task * 2)
     };
+    let workload = WorkloadProfile::from_task_size(100, size_of::<u64>(), 100.0);
+    let costs = measured("slow", name, [(50, 9_400_000), (100, 9_800_000)]);
+    let known = costs.lookup("slow", workload.memory_per_task, Some(name), cpu_workers());
+    let machine = Machine::from_toml("cores = 2\n[[gpu]]\nname = \"g\"").expect("a machine");
+    let decision = decide(&workload, &machine, &ProfilingHeuristics::default(), &known);
+    let decision = decision.expect("a decision");
+    assert_eq!(
+        (decision.basis, decision.strategy),
+        (Basis::Model, ExecutionStrategy::CpuOnly)
+    );
     let lost = manager("gpu-only").operation("slow").execute(&tasks, slow);
     assert!(lost.expect("the CPU does it").fallback_occurred);
     let submits = gpu.counts().submits;
@@ -234,7 +282,7 @@ fn a_device_that_panics_when_asked_what_it_is_costs_the_batch_nothing() {
         fn submit(&self, _: &[u64]) -> Result<(), DeviceError> {
             panic!("not to be asked")
         }
-        fn poll(&self, (): &mut ()) -> std::task::Poll<Result<Vec<u64>, DeviceError>> {
+        fn poll(&self, (): &mut ()) -> Poll<Result<Vec<u64>, DeviceError>> {
             panic!("not to be asked")
         }
         fn device(&self) -> Option<&GpuSpec> {
@@ -253,7 +301,7 @@ fn a_device_that_panics_when_asked_what_it_is_costs_the_batch_nothing() {
 
 #[test]
 fn an_asked_split_is_predicted_as_it_was_asked() {
-    let costs = nearly_alike("split", "gpu");
+    let costs = measured("split", "gpu", [(50, 2_500_000), (100, 5_000_000)]);
     let gpu =
         |tasks: &[u64]| Ok::<Vec<u64>, DeviceError>(tasks.iter().map(|task| task * 2).collect());
     let manager = StrategyManager::new(cpu(), Arc::new(gpu))

@@ -263,7 +263,7 @@ fn a_task_without_its_shape_is_refused_before_the_device_runs() {
     images[1].pixels.pop();
     let executor = KernelExecutor::pixel_entropy(Arc::clone(&gpu), 9).unwrap();
     let error = executor.submit(&images).unwrap_err();
-    assert_eq!(error.kind, DeviceErrorKind::Unsupported);
+    assert_eq!(error.kind, DeviceErrorKind::Refused);
     assert!(
         error.message.contains("image 1 of the batch has 1199"),
         "{error}"

@@ -1,6 +1,7 @@
 //! The built-in workers: a rayon pool.
 
 use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -52,26 +53,69 @@ impl RayonCpu {
 thread_local! {
     /// True while a turn lets the pool's other work get in between.
     static IN_BETWEEN: Cell<bool> = const { Cell::new(false) };
+    /// Batches whose driver this worker waits for.
+    static WAITS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// A worker's turns: a span each, and between two of them a piece of the pool's
-/// other work, such as what the driver's thread asks of the pool. Where that is
-/// another batch's turn, it does one span, so that batches alternate.
-fn turns<'s>(scope: &rayon::Scope<'s>, leaf: &'s (dyn Fn() -> Leaf + Sync)) {
-    while leaf() == Leaf::Busy {
-        if IN_BETWEEN.get() {
-            scope.spawn(move |scope| turns(scope, leaf));
-            return;
+/// Batches on one worker's stack, each waiting for its driver, that the worker
+/// takes from its pool meanwhile; beyond, one does without its GPU.
+const MOST_WAITS: u32 = 8;
+
+/// The workers' turns at a batch: no more at once than there are workers.
+struct Turns<'l> {
+    leaf: &'l (dyn Fn() -> Leaf + Sync),
+    workers: usize,
+    live: AtomicUsize,
+    wakes: AtomicUsize,
+}
+
+impl<'l> Turns<'l> {
+    fn new(leaf: &'l (dyn Fn() -> Leaf + Sync), workers: usize) -> Self {
+        Self {
+            leaf,
+            workers,
+            live: AtomicUsize::new(0),
+            wakes: AtomicUsize::new(0),
         }
-        IN_BETWEEN.set(true);
-        rayon::yield_now();
-        IN_BETWEEN.set(false);
     }
-}
 
-/// Sets the workers to work.
-fn wake<'s>(scope: &rayon::Scope<'s>, workers: usize, leaf: &'s (dyn Fn() -> Leaf + Sync)) {
-    (0..workers).for_each(|_| scope.spawn(move |scope| turns(scope, leaf)));
+    /// Sets the workers to work.
+    fn wake<'s>(&'s self, scope: &rayon::Scope<'s>) {
+        self.wakes.fetch_add(1, Ordering::SeqCst);
+        while self.begins() {
+            scope.spawn(move |scope| self.take(scope));
+        }
+    }
+
+    /// True where another turn may begin, which it then has.
+    fn begins(&self) -> bool {
+        let more = |live| (live < self.workers).then_some(live + 1);
+        let order = Ordering::SeqCst;
+        self.live.fetch_update(order, order, more).is_ok()
+    }
+
+    /// A worker's turns: a span each, and between two of them a piece of the
+    /// pool's other work, such as what the driver's thread asks of the pool. Where
+    /// that is another batch's turn, it does one span, so that batches alternate.
+    fn take<'s>(&'s self, scope: &rayon::Scope<'s>) {
+        loop {
+            let wakes = self.wakes.load(Ordering::SeqCst);
+            while (self.leaf)() == Leaf::Busy {
+                if IN_BETWEEN.get() {
+                    scope.spawn(move |scope| self.take(scope));
+                    return;
+                }
+                IN_BETWEEN.set(true);
+                rayon::yield_now();
+                IN_BETWEEN.set(false);
+            }
+            self.live.fetch_sub(1, Ordering::SeqCst);
+            // Who woke the workers meanwhile may have found this turn still there.
+            if self.wakes.load(Ordering::SeqCst) == wakes || !self.begins() {
+                return;
+            }
+        }
+    }
 }
 
 impl CpuExecutor for RayonCpu {
@@ -84,8 +128,15 @@ impl CpuExecutor for RayonCpu {
 
     fn run(&self, leaf: &(dyn Fn() -> Leaf + Sync), driver: &mut (dyn FnMut(&dyn Fn()) + Send)) {
         let workers = self.workers();
+        let turns = Turns::new(leaf, workers);
+        let turns = &turns;
         if !self.is_inside() {
-            self.scope(|scope| driver(&|| wake(scope, workers, leaf)));
+            self.scope(|scope| driver(&|| turns.wake(scope)));
+            return;
+        }
+        let waits = WAITS.get();
+        if waits >= MOST_WAITS {
+            self.scope(|scope| turns.wake(scope));
             return;
         }
         // The caller is a worker itself: the driver gets a thread of its own, and
@@ -99,14 +150,16 @@ impl CpuExecutor for RayonCpu {
                 let thread = thread.spawn_scoped(threads, move || {
                     let _end = EndOnDrop(bell);
                     driver(&|| {
-                        wake(scope, workers, leaf);
+                        turns.wake(scope);
                         bell.ring();
                     });
                 });
                 if let Err(error) = thread {
-                    log::warn!("no thread for the GPU's driver, the CPU does all: {error}");
+                    log::warn!("no thread for the GPU's driver: {error}");
+                    turns.wake(scope);
                     return;
                 }
+                WAITS.set(waits + 1);
                 let mut pause = SHORTEST_PAUSE;
                 while !bell.is_over() {
                     if rayon::yield_now() == Some(rayon::Yield::Executed) || bell.wait(pause) {
@@ -115,6 +168,7 @@ impl CpuExecutor for RayonCpu {
                         pause = (2 * pause).min(LONGEST_PAUSE);
                     }
                 }
+                WAITS.set(waits);
             });
         });
     }

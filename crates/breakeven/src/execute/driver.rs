@@ -74,11 +74,12 @@ struct Drive<'r, 'b, I, T, E, F, K: Keep<T, E>, G: GpuExecutor<I, T>, V> {
     failures_in_a_row: u32,
     /// Single tasks in a row for which memory did not suffice.
     misfits_in_a_row: u32,
-    /// Tasks that a launch could have before the spans in `retry` were halved.
-    fitted_before: Option<usize>,
-    /// Outputs were checked since the last look: a launch that is done by then
-    /// may have been for long.
-    looked_away: bool,
+    /// Tasks that a launch could have before spans were halved, and what was
+    /// known to fit, until the halves have ended.
+    fitted_before: Option<(usize, Option<usize>)>,
+    /// When outputs were last checked: a launch from before that is done at the
+    /// next look may have been for long.
+    looked_away: Option<Instant>,
     works: bool,
     has_ended: bool,
     /// When the last launch ended: the next one's time begins then at the earliest.
@@ -107,7 +108,7 @@ impl<G, V> Driver<'_, G, V> {
             failures_in_a_row: 0,
             misfits_in_a_row: 0,
             fitted_before: None,
-            looked_away: false,
+            looked_away: None,
             works: false,
             has_ended: false,
             last_end: None,
@@ -151,22 +152,20 @@ where
                 self.submit(span);
                 continue;
             }
-            self.fitted_before = None;
+            if self.flights.is_empty() {
+                // No half of a span that was too large is left.
+                self.fitted_before = None;
+            }
             let now = self.engine.now();
             let turn = self.engine.schedule.take_gpu(now, self.flights.len());
-            let pause = match turn {
-                GpuTurn::Run(span) => {
-                    self.submit(span);
-                    None
-                }
-                GpuTurn::Wait(until) => Some(Some(until)),
-                GpuTurn::Done => Some(None),
-            };
+            // Before the launch, which may block: workers have left it its part.
             if self.engine.schedule.end_reserve() {
                 (self.wake)();
             }
-            if let Some(pause) = pause {
-                return pause;
+            match turn {
+                GpuTurn::Run(span) => self.submit(span),
+                GpuTurn::Wait(until) => return Some(until),
+                GpuTurn::Done => return None,
             }
         }
         None
@@ -176,16 +175,14 @@ where
         let submitted = Instant::now();
         let tasks = &self.engine.tasks[span.range()];
         let gpu = self.driver.gpu;
+        let now = self.engine.now();
+        self.engine.schedule.gpu_launched(span.len(), now);
         match caught(|| gpu.submit(tasks)) {
-            Ok(state) => {
-                let now = self.engine.now();
-                self.engine.schedule.gpu_launched(span.len(), now);
-                self.flights.push_back(Flight {
-                    span,
-                    state,
-                    submitted,
-                });
-            }
+            Ok(state) => self.flights.push_back(Flight {
+                span,
+                state,
+                submitted,
+            }),
             Err(error) => self.failed(span, &error),
         }
     }
@@ -201,7 +198,7 @@ where
             Ok(Poll::Ready(outcome)) => outcome,
             Err(error) => Err(error),
             Ok(Poll::Pending) => {
-                self.looked_away = false;
+                self.looked_away = None;
                 let since = self
                     .last_end
                     .map_or(flight.submitted, |end| end.max(flight.submitted));
@@ -242,7 +239,8 @@ where
             .map_or(flight.submitted, |last| last.max(flight.submitted));
         self.last_end = Some(end);
         let took = end.duration_since(began);
-        let is_known = !std::mem::take(&mut self.looked_away);
+        let looked_away = self.looked_away.take();
+        let is_known = looked_away.is_none_or(|until| flight.submitted >= until);
         let span = flight.span;
         // Giving a launch up may go through the same driver that failed.
         let _ = caught(|| {

@@ -253,7 +253,8 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
     ///
     /// As [`decide_for`].
     pub fn detect_strategy(&self, workload: &WorkloadProfile) -> Result<Decision, Error> {
-        let machine = self.machine(self.seen.get(), Fact::Unknown);
+        let device = self.device.as_ref().or(self.seen.get());
+        let machine = self.machine(device, Fact::Unknown);
         let (strategy, by_operator) = self.asked()?;
         let basis = match by_operator {
             true => Basis::Operator,

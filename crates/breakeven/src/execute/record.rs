@@ -113,6 +113,9 @@ impl ExecutionRecord<'_> {
             let strategy = self.decision.strategy.to_string();
             call.attribute("strategy", strategy.as_str());
         }
+        if self.is_whole && recorded_size(self.tasks) != self.tasks as u64 {
+            call.attribute("tasks", self.tasks);
+        }
         if let Some(error) = self.error {
             let error = error.to_string();
             call.attribute("device_error", error.as_str());

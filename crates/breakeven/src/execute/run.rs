@@ -14,9 +14,9 @@ use super::schedule::{Mode, Schedule};
 use super::seen::Seen;
 use super::slots::Slots;
 use super::spans::MOST_TASKS;
-use super::start::{Device, operation_key};
+use super::start::{Start, operation_key};
 use super::terms::Given;
-use crate::error::{DeviceError, Error};
+use crate::error::{DeviceError, DeviceErrorKind, Error};
 use crate::workload::WorkloadProfile;
 
 /// What is asked for of a batch.
@@ -105,7 +105,7 @@ where
     match gpu {
         None if !asked.watch.is_set() => engine.run_straight(&*manager.cpu),
         None => manager.cpu.run(&|| engine.leaf(), &mut |wake| wake()),
-        Some(gpu) => drive(&engine, &asked, gpu, &start.device, terms.mode),
+        Some(gpu) => drive(&engine, &asked, gpu, &start, terms.mode),
     }
     engine.finish(&*manager.cpu);
     let stop = undone.and_then(|undone| {
@@ -176,7 +176,7 @@ fn drive<I, T, E, F, K, C, G, V>(
     engine: &Engine<'_, I, T, E, F, K>,
     asked: &Asked<'_, C, G, V>,
     gpu: &G,
-    device: &Device,
+    start: &Start,
     mode: Mode,
 ) where
     I: Sync,
@@ -188,6 +188,8 @@ fn drive<I, T, E, F, K, C, G, V>(
     V: Verify<T>,
 {
     let manager = asked.manager;
+    let device = &start.device;
+    let (owed, _) = start.decision.strategy.shares(engine.tasks.len());
     let verdict = |verdict: Verdict<'_>| {
         let now = Instant::now();
         match verdict {
@@ -225,4 +227,11 @@ fn drive<I, T, E, F, K, C, G, V>(
         driver.run(engine, wake);
     };
     manager.cpu.run(&|| engine.leaf(), &mut |wake| drive(wake));
+    if engine.driver.get().is_none() {
+        let error = DeviceError::new(
+            DeviceErrorKind::Unavailable { until: None },
+            "there was no thread for the GPU's driver",
+        );
+        refuse(engine, &error, owed, asked);
+    }
 }

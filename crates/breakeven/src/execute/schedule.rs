@@ -134,9 +134,11 @@ impl Schedule {
         if terms.mode == Mode::Both {
             let state = schedule.gpu.lock().unwrap_or_else(PoisonError::into_inner);
             let first = schedule.balanced_size(&state, terms.tasks, 0.0, 0);
+            // A worker that is to be tried gets its task.
+            let most = terms.tasks - usize::from(terms.probes_cpu && terms.tasks > 1);
             schedule
                 .reserved
-                .store(first.min(terms.fits), Ordering::Relaxed);
+                .store(first.min(terms.fits).min(most), Ordering::Relaxed);
         }
         schedule
     }

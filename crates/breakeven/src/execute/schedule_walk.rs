@@ -208,30 +208,24 @@ impl Walk {
             }
             let turn = self.schedule.take_gpu(self.now, self.flights.len());
             say!(self, "{:.0} driver {turn:?}", self.now);
-            let pause = match turn {
-                GpuTurn::Run(span) => {
-                    self.submit(span);
-                    None
-                }
-                GpuTurn::Wait(until) => Some(Some(until)),
-                GpuTurn::Done => Some(None),
-            };
             if self.schedule.end_reserve() {
                 self.wake();
             }
-            if let Some(pause) = pause {
-                return pause;
+            match turn {
+                GpuTurn::Run(span) => self.submit(span),
+                GpuTurn::Wait(until) => return Some(until),
+                GpuTurn::Done => return None,
             }
         }
         None
     }
 
     fn submit(&mut self, span: Span) {
+        self.schedule.gpu_launched(span.len(), self.now);
         if self.fails && self.random.random_bool(0.2) {
             self.fails(span);
             return;
         }
-        self.schedule.gpu_launched(span.len(), self.now);
         let [_, launch, each] = self.times;
         let lasts = self.lasts(launch + each * span.len() as f64);
         self.flights.push_back((span, self.now, self.now + lasts));

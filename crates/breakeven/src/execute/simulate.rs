@@ -38,6 +38,8 @@ pub struct Scenario {
     pub parallelization: f64,
     /// What a launch costs, ns.
     pub launch_ns: f64,
+    /// The device tells what a launch costs, before one was made.
+    pub tells_launch: bool,
     /// Time of a mean task on the GPU, transfers included, ns.
     pub gpu_task_ns: f64,
     /// From when on the CPU is slower, ns, and how many times.
@@ -93,6 +95,7 @@ impl Scenario {
             cpu_task_ns: 10_000.0,
             parallelization: 1.0,
             launch_ns: 20_000.0,
+            tells_launch: false,
             gpu_task_ns: 10_000.0,
             cpu_load: None,
             gpu_load: None,
@@ -147,7 +150,7 @@ impl Scenario {
             workers: self.workers,
             decision: &decision,
             costs: &known,
-            launch_ns: None,
+            launch_ns: self.tells_launch.then_some(self.launch_ns),
             fits: usize::MAX,
             is_watched: false,
             on_probation: false,

@@ -116,7 +116,9 @@ pub(super) fn remarks(
     session: &Session,
 ) -> Vec<String> {
     let mut remarks = Vec::new();
-    let (auto, asked) = (args.strategy == Some(ExecutionStrategy::Auto), &args.device);
+    // What the operator orders is not Auto's to decide.
+    let decided = args.strategy.and_then(|strategy| ordered(strategy).ok());
+    let (auto, asked) = (decided == Some(ExecutionStrategy::Auto), &args.device);
     let unwanted = |cell: &Cell| {
         matches!(
             cell,

@@ -77,7 +77,6 @@ where
         if verify.part() <= 0.0 {
             return Ok(outputs);
         }
-        self.looked_away = true;
         // One at any rate; what it takes says how many more may be looked at.
         let first = self.checks.draw_place(outputs.len());
         self.check(range.start + first, &outputs[first])?;
@@ -89,6 +88,7 @@ where
                 self.check(range.start + place, output)?;
             }
         }
+        self.looked_away = Some(Instant::now());
         Ok(outputs)
     }
 

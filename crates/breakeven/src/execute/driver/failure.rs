@@ -11,6 +11,9 @@ use crate::execute::spans::Span;
 /// Failures in a row after which a device gets nothing more.
 const MOST_FAILURES: u32 = 3;
 
+/// Single tasks in a row that a device which does others does not take.
+const MOST_MISFITS: u32 = 32;
+
 impl<I, T, E, F, K, G, V> Drive<'_, '_, I, T, E, F, K, G, V>
 where
     I: Sync,
@@ -31,27 +34,29 @@ where
             Reaction::Halve if span.len() > 1 && !self.has_ended => {
                 let half = span.len().div_ceil(2);
                 let before = engine.schedule.limit(half);
-                self.fitted_before.get_or_insert(before);
-                engine.tally.driver().fallback.fits.get_or_insert(0);
+                let mut tally = engine.tally.driver();
+                let known = tally.fallback.fits;
+                tally.fallback.fits.get_or_insert(0);
+                drop(tally);
+                self.fitted_before.get_or_insert((before, known));
                 self.halve(span, half);
             }
             Reaction::Isolate if span.len() > 1 && !self.has_ended => {
                 let half = span.len().div_ceil(2);
                 self.halve(span, half);
             }
-            Reaction::Isolate => self.fall_back(span, error),
+            Reaction::Isolate => {
+                self.fall_back(span, error);
+                self.count_misfit(error);
+            }
             Reaction::Halve => {
                 // It was this task that was too large, not those beside it.
-                if let Some(before) = self.fitted_before {
-                    engine.schedule.lift_limit(before);
+                if let Some((limit, known)) = self.fitted_before {
+                    engine.schedule.lift_limit(limit);
+                    engine.tally.driver().fallback.fits = known;
                 }
                 self.fall_back(span, error);
-                // Of a device that does others, a task may be too large for ever.
-                let is_its_own = self.works && error.kind == DeviceErrorKind::NeverFits;
-                self.misfits_in_a_row += u32::from(!is_its_own);
-                if self.misfits_in_a_row >= MOST_FAILURES {
-                    self.leave(error);
-                }
+                self.count_misfit(error);
             }
             Reaction::Next => {
                 self.failures_in_a_row += 1;
@@ -71,6 +76,22 @@ where
                 self.fall_back(span, error);
                 self.leave(error);
             }
+        }
+    }
+
+    /// Counts a single task that no launch takes. After some in a row the CPU does
+    /// the rest of this batch; nothing is held against the device.
+    fn count_misfit(&mut self, error: &DeviceError) {
+        self.misfits_in_a_row += 1;
+        // Of a device that does others, a task may be what is wrong.
+        let is_the_tasks = self.works && error.kind != DeviceErrorKind::OutOfMemory;
+        let most = if is_the_tasks {
+            MOST_MISFITS
+        } else {
+            MOST_FAILURES
+        };
+        if self.misfits_in_a_row >= most {
+            self.leave(error);
         }
     }
 

@@ -22,6 +22,10 @@ const PROBE_TASKS: usize = 32;
 /// How many times as large as the last one a launch may be while little is known.
 const GROWTH: usize = 4;
 
+/// Part of a launch's cost that the GPU waits for the first times of the CPU,
+/// where nothing is known of either.
+const PATIENCE: f64 = 0.1;
+
 /// Times the predicted time from which a device's prediction has failed.
 const FAILED_PREDICTION: f64 = 2.0;
 
@@ -66,7 +70,10 @@ impl Schedule {
             Some(span) => GpuTurn::Run(span),
             None if mode == Mode::Both && self.spans.left() > 0 => {
                 let left = self.horizon(self.spans.left(), now).unwrap_or(0.0);
-                GpuTurn::Wait(now + (left / 8.0).max(50_000.0))
+                let look = now + (left / 8.0).max(50_000.0);
+                let patient = state.rate.fixed_ns().map(|launch| PATIENCE * launch);
+                let patient = patient.filter(|until| *until > now);
+                GpuTurn::Wait(patient.map_or(look, |until| until.min(look)))
             }
             None => GpuTurn::Done,
         }
@@ -105,7 +112,12 @@ impl Schedule {
         let probe = self.terms.probe_tasks.clamp(1, left.max(1));
         let Some(each) = state.rate.task_ns() else {
             // One probe at a time.
-            return if in_flight == 0 { probe } else { 0 };
+            let is_worth_it = self.could_pay(state.rate.fixed_ns(), left, now);
+            return if in_flight == 0 && is_worth_it {
+                probe
+            } else {
+                0
+            };
         };
         // A worker that has not ended its first task takes at least this long.
         let Some(task) = self.task_ns.get().or((now > 0.0).then_some(now)) else {
@@ -144,6 +156,18 @@ impl Schedule {
             return self.trusted_growth(state, alone, each).min(left);
         }
         if probes && in_flight == 0 { probe } else { 0 }
+    }
+
+    /// False where what a launch costs, if that is known, is more than the CPU
+    /// needs for all `left`, or where that is not known yet and a short wait
+    /// beside the launch may tell.
+    fn could_pay(&self, launch: Option<Ns>, left: usize, now: Ns) -> bool {
+        let workers = self.terms.workers.max(1) as f64;
+        match (launch, self.task_ns.get()) {
+            (None, _) => true,
+            (Some(launch), None) => now >= PATIENCE * launch,
+            (Some(launch), Some(task)) => launch < left as f64 * task / workers,
+        }
     }
 
     /// A larger launch, to tell its fixed cost from its tasks': as large as ends,

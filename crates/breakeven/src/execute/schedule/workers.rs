@@ -48,7 +48,8 @@ impl Schedule {
                 probes.set(self.probes_cpu.load(Ordering::Relaxed));
                 return usize::from(probes.get());
             }
-            if self.gpu_view.fixed_ns.get().is_none() {
+            let view = &self.gpu_view;
+            if view.fixed_ns.get().is_none() || view.task_ns.get().is_none() {
                 // All may end soon: nobody takes what lasts long beside what has passed.
                 return self.worker_size(mine, alone.map(|alone| alone.min(now)));
             }
