@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use breakeven::WorkloadProfile;
 use breakeven::execute::{
     CrossCheck, ExecuteError, FallbackPolicy, GpuExecutor, RayonCpu, SimulatedGpu, SimulatedSpec,
-    StrategyManager,
+    StrategyManager, Verify,
 };
 use breakeven::plan::{
     Basis, Costs, ExecutionStrategy, GpuSpec, Machine, Observation, ProfilingHeuristics, RanOn,
@@ -315,4 +315,40 @@ fn an_asked_split_is_predicted_as_it_was_asked() {
     // Nine tenths of the GPU's five milliseconds.
     let ns = chosen.predicted_ns.expect("both were measured");
     assert!((4e6..5.1e6).contains(&ns), "{ns}");
+}
+
+#[test]
+fn a_program_can_verify_by_a_rule_of_its_own() {
+    struct Odd(AtomicUsize);
+    impl Verify<u64> for Odd {
+        fn part(&self) -> f64 {
+            1.0
+        }
+        fn cost_cap(&self) -> f64 {
+            f64::INFINITY
+        }
+        fn agree(&self, gpu: &u64, cpu: &u64) -> bool {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            gpu % 2 == cpu % 2
+        }
+    }
+    let calls = Arc::default();
+    let manager = StrategyManager::new(cpu(), doubling(&calls, |_| None))
+        .with_costs(costs())
+        .with_strategy(strategy("gpu-only"));
+    let tasks: Vec<u64> = (0..100).collect();
+    // The CPU's outputs are others, and both are even.
+    let run = manager
+        .operation("own rule")
+        .verify(Odd(AtomicUsize::new(0)));
+    let result = run.execute(&tasks, |task| Ok::<u64, Never>(task * 4));
+    let result = result.expect("they agree");
+    assert_eq!((result.checked, result.gpu.tasks), (100, 100));
+    let run = manager
+        .operation("own rule")
+        .verify(Odd(AtomicUsize::new(0)));
+    let result = run.execute(&tasks, |task| Ok::<u64, Never>(task * 2 + 1));
+    let result = result.expect("the CPU does it");
+    assert_eq!(result.errors[0].kind, DeviceErrorKind::WrongResult);
+    assert_eq!(result.outputs[1], 3);
 }

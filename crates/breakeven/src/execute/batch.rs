@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::control::{CancelToken, CrossCheck, Unchecked, Verify};
+use super::control::{CancelToken, Unchecked, Verify};
 use super::engine::{EachTask, FailFast, Watch};
 use super::executor::{CpuExecutor, GpuExecutor};
 use super::manager::StrategyManager;
@@ -35,8 +35,10 @@ impl<'m, C, G> Batch<'m, C, G, Unchecked> {
         }
     }
 
-    /// Holds outputs of the GPU against the CPU's function.
-    pub fn verify<A>(self, check: CrossCheck<A>) -> Batch<'m, C, G, CrossCheck<A>> {
+    /// Holds outputs of the GPU against the CPU's function: by a
+    /// [`CrossCheck`](super::CrossCheck), or by a program's own
+    /// [`Verify`](super::Verify).
+    pub fn verify<W>(self, check: W) -> Batch<'m, C, G, W> {
         Batch {
             manager: self.manager,
             operation: self.operation,

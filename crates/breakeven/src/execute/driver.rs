@@ -128,11 +128,7 @@ where
     V: Verify<T>,
 {
     fn run(&mut self) {
-        loop {
-            if self.engine.should_stop() {
-                self.give_all_back();
-                return;
-            }
+        while !self.engine.should_stop() {
             let wait = self.top_up();
             if !self.flights.is_empty() {
                 self.look();
@@ -140,9 +136,11 @@ where
                 let ns = (until - self.engine.now()).clamp(1_000.0, 1e9);
                 std::thread::park_timeout(Duration::from_secs_f64(ns / 1e9));
             } else {
-                return;
+                break;
             }
         }
+        // The batch may have ended early at any place above.
+        self.give_all_back();
     }
 
     /// Launches until enough is in flight; until when there is nothing to do.

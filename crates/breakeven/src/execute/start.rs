@@ -116,7 +116,8 @@ impl<C: CpuExecutor, G, V> Asked<'_, C, G, V> {
                 let known = spec.or(manager.described());
                 device.launch_ns = known
                     .and_then(|spec| spec.launch.get())
-                    .map(|time| time.as_nanos() as f64);
+                    .map(|time| time.as_nanos() as f64)
+                    .or(costs.launch_ns);
                 match caught(|| Ok(gpu.batch_bytes(tasks))) {
                     Ok(bytes) => {
                         let task = bytes.map_or(workload.memory_per_task as u64, |bytes| {

@@ -74,15 +74,16 @@ where
             return Err(wrong(format!("{found} outputs of {tasks} tasks")));
         }
         let verify = self.driver.verify;
-        if verify.part() <= 0.0 {
+        let (part, cost_cap) = caught(|| Ok((verify.part(), verify.cost_cap())))?;
+        if part.is_nan() || part <= 0.0 {
             return Ok(outputs);
         }
         // One at any rate; what it takes says how many more may be looked at.
         let first = self.checks.draw_place(outputs.len());
         self.check(range.start + first, &outputs[first])?;
-        let cap = verify.cost_cap() * self.engine.elapsed().as_secs_f64();
+        let cap = cost_cap * self.engine.elapsed().as_secs_f64();
         let affordable = self.checks.affordable(cap, outputs.len());
-        let part = verify.part().min(affordable);
+        let part = part.min(affordable);
         for (place, output) in outputs.iter().enumerate() {
             if place != first && self.checks.draw() < part {
                 self.check(range.start + place, output)?;

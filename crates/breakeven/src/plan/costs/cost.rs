@@ -53,6 +53,9 @@ pub struct OperationCosts {
     pub both: Option<Cost>,
     /// Most tasks in one launch that the GPU's memory took, after it refused more.
     pub fits: Option<u64>,
+    /// What a launch on the GPU costs at the least, ns, as other operations there
+    /// showed; none where this one was measured itself.
+    pub launch_ns: Option<f64>,
     /// Time spent running the operation since the CPU last had a part of it, ns.
     pub since_cpu_ns: f64,
     /// Time spent running the operation since the GPU last had a part of it, ns.

@@ -37,6 +37,10 @@ pub(super) struct Gpu {
     part: u64,
 }
 
+/// Launches from which an operation tells what one costs: the first have
+/// compilation in them.
+const TOLD_FROM: u64 = 3;
+
 impl Group {
     pub(super) fn new(size_class: u8) -> Self {
         Self {
@@ -67,10 +71,19 @@ impl Group {
             gpu: gpu.and_then(|gpu| gpu.alone.cost(workers)),
             both: gpu.and_then(|gpu| gpu.both.cost(workers)),
             fits: gpu.and_then(Gpu::fits),
+            launch_ns: None,
             since_cpu_ns: since(self.cpu_part),
             // One that never had a part: all that was ever spent.
             since_gpu_ns: since(gpu.map_or(0, |gpu| gpu.part)),
         }
+    }
+
+    /// What a launch on that GPU costs, where launches of two sizes told, ns.
+    pub(super) fn launch_ns(&self, gpu: &str) -> Option<f64> {
+        let gpu = self.gpus.iter().find(|found| *found.name == *gpu)?;
+        let cost = gpu.alone.cost(1.0)?;
+        let is_told = cost.observations >= TOLD_FROM && cost.most >= 2 * cost.fewest;
+        (is_told && cost.fixed_ns > 0.0).then_some(cost.fixed_ns)
     }
 
     /// The GPU of that name, made where there is none; of too many, the one that

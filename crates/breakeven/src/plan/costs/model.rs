@@ -6,6 +6,10 @@ use super::group::Group;
 use super::record::{ObservationRecord, OperationRecord};
 use super::{Observation, OperationCosts, RanOn, micros};
 
+/// Operations times sizes that are asked what a launch costs: a few tell it, and
+/// a look-up is to be quick.
+const MOST_ASKED: usize = 64;
+
 /// Operations times sizes that are kept; beyond, the one that was not observed
 /// for longest goes.
 pub(super) const MOST_GROUPS: usize = 1024;
@@ -71,11 +75,22 @@ impl Model {
     ) -> OperationCosts {
         let groups = self.operations.get(clipped(operation));
         let mut groups = groups.into_iter().flatten();
-        groups
+        let mut costs = groups
             .find(|group| group.size_class == size_class)
             .map_or_else(OperationCosts::default, |group| {
                 group.costs(gpu.map(clipped), workers.max(1) as f64)
-            })
+            });
+        if costs.gpu.is_none() {
+            costs.launch_ns = gpu.and_then(|gpu| self.launch_ns(clipped(gpu)));
+        }
+        costs
+    }
+
+    /// What a launch on that GPU costs at the least, as operations showed, ns.
+    fn launch_ns(&self, gpu: &str) -> Option<f64> {
+        let groups = self.operations.values().flatten().take(MOST_ASKED);
+        let told = groups.filter_map(|group| group.launch_ns(gpu));
+        told.min_by(f64::total_cmp)
     }
 
     /// The least memory per task of each size that is known of an operation.
