@@ -10,13 +10,13 @@ use super::model::{MOST_GROUPS, MOST_NAME};
 use super::{Costs, Observation, OperationCosts, OperationRecord, RanOn};
 use crate::plan::Evidence;
 
-const GPU: &str = "cuda:h100";
+pub(super) const GPU: &str = "cuda:h100";
 
 fn at(second: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(second)
 }
 
-fn seen(second: u64, tasks: u64, ns: u64) -> Observation {
+pub(super) fn seen(second: u64, tasks: u64, ns: u64) -> Observation {
     Observation {
         at: at(second),
         tasks,
@@ -26,7 +26,7 @@ fn seen(second: u64, tasks: u64, ns: u64) -> Observation {
     }
 }
 
-fn look(costs: &Costs) -> OperationCosts {
+pub(super) fn look(costs: &Costs) -> OperationCosts {
     costs.lookup("blur", 4096, Some(GPU), 4)
 }
 
@@ -380,36 +380,4 @@ fn ticks() {
     ] {
         println!("{name}: {least:.0} ns at best, {median:.0} ns median");
     }
-}
-
-#[test]
-fn what_a_launch_costs_is_known_from_other_operations() {
-    let costs = Costs::new();
-    let sharpen = || costs.lookup("sharpen", 64, Some(GPU), 4).launch_ns;
-    for (second, tasks) in [(1, 10), (2, 10), (3, 10)] {
-        // 20 µs a launch, 1 µs a task: of one size, nothing is told.
-        costs.observe(
-            "blur",
-            4096,
-            RanOn::Gpu(GPU),
-            &seen(second, tasks, 20_000 + 1_000 * tasks),
-        );
-        assert_eq!(sharpen(), None);
-    }
-    for (second, tasks) in [(4, 100), (5, 100)] {
-        costs.observe(
-            "blur",
-            4096,
-            RanOn::Gpu(GPU),
-            &seen(second, tasks, 20_000 + 1_000 * tasks),
-        );
-    }
-    let launch = sharpen().expect("two sizes tell it");
-    assert!((launch / 20_000.0 - 1.0).abs() < 0.01, "{launch}");
-    assert_eq!(
-        costs.lookup("sharpen", 64, Some("another"), 4).launch_ns,
-        None
-    );
-    // Who was measured itself knows better.
-    assert_eq!(look(&costs).launch_ns, None);
 }
