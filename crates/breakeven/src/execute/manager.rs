@@ -255,11 +255,7 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
     pub fn detect_strategy(&self, workload: &WorkloadProfile) -> Result<Decision, Error> {
         let device = self.device.as_ref().or(self.seen.get());
         let machine = self.machine(device, Fact::Unknown);
-        let (strategy, by_operator) = self.asked()?;
-        let basis = match by_operator {
-            true => Basis::Operator,
-            false => Basis::Asked,
-        };
+        let (strategy, basis) = self.asked()?;
         let costs = OperationCosts::default();
         decide_for(
             strategy,
@@ -362,12 +358,12 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
     }
 
     /// The strategy for a batch: the operator's before Auto.
-    pub(super) fn asked(&self) -> Result<(ExecutionStrategy, bool), Error> {
+    pub(super) fn asked(&self) -> Result<(ExecutionStrategy, Basis), Error> {
         match &self.operator {
             Some(operator) if self.strategy == ExecutionStrategy::Auto => {
-                operator.clone().map(|strategy| (strategy, true))
+                operator.clone().map(|strategy| (strategy, Basis::Operator))
             }
-            _ => Ok((self.strategy, false)),
+            _ => Ok((self.strategy, Basis::Asked)),
         }
     }
 }

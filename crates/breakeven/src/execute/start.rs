@@ -10,9 +10,7 @@ use super::schedule::Mode;
 use super::terms::mode_of;
 use crate::error::{DeviceError, DeviceErrorKind, Error};
 use crate::hardware::Fact;
-use crate::plan::{
-    Basis, Decision, ExecutionStrategy, GpuSpec, Machine, OperationCosts, decide_for,
-};
+use crate::plan::{Decision, ExecutionStrategy, GpuSpec, Machine, OperationCosts, decide_for};
 use crate::workload::WorkloadProfile;
 
 /// The device of a batch.
@@ -58,11 +56,7 @@ impl<C: CpuExecutor, G, V> Asked<'_, C, G, V> {
     {
         let manager = self.manager;
         let gpu = manager.gpu.as_deref();
-        let (strategy, by_operator) = manager.asked()?;
-        let basis = match by_operator {
-            true => Basis::Operator,
-            false => Basis::Asked,
-        };
+        let (strategy, basis) = manager.asked()?;
         let mut refused = None;
         let told = gpu.and_then(|gpu| {
             let told = caught(|| {

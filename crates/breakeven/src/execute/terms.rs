@@ -61,7 +61,7 @@ impl Given<'_> {
         let seen_ns = cost.predict_ns(cost.most);
         // A launch of twice the tasks would tell, and is worth it at the worst.
         let could_tell = cost.most.saturating_mul(2) <= tasks && 2.0 * seen_ns <= alone_ns;
-        if cost.observations > 0 && cost.most < 2 * cost.fewest && could_tell {
+        if cost.observations > 0 && !cost.tells_fixed() && could_tell {
             return GpuRate::of_one_size(cost.most, seen_ns, self.launch_ns);
         }
         let is_measured = cost.observations >= TRUSTED_FROM;

@@ -259,8 +259,7 @@ fn probe_tasks(tasks: usize, gpu: Option<&Cost>) -> usize {
 /// True where launches of two sizes were seen, or a larger one than was seen
 /// cannot be.
 fn tells_sizes(cost: &Cost, tasks: u64) -> bool {
-    let twice = cost.most.saturating_mul(2);
-    cost.most >= cost.fewest.saturating_mul(2) || twice > tasks
+    cost.tells_fixed() || cost.most.saturating_mul(2) > tasks
 }
 
 /// Gives the device that the choice leaves out its chance, where trying it costs

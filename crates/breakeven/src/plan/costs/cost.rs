@@ -28,6 +28,12 @@ impl Cost {
         self.fixed_ns + tasks as f64 * self.per_task_ns
     }
 
+    /// True where observations of two sizes, one twice the other, tell the fixed
+    /// time from the tasks'.
+    pub(crate) fn tells_fixed(&self) -> bool {
+        self.most >= self.fewest.saturating_mul(2)
+    }
+
     /// How good that prediction is: measured where batches of about that size
     /// are remembered (from half the fewest tasks to twice the most), fitted
     /// elsewhere.

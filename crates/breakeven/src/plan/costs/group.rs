@@ -82,7 +82,7 @@ impl Group {
     pub(super) fn launch_ns(&self, gpu: &str) -> Option<f64> {
         let gpu = self.gpus.iter().find(|found| *found.name == *gpu)?;
         let cost = gpu.alone.cost(1.0)?;
-        let is_told = cost.observations >= TOLD_FROM && cost.most >= 2 * cost.fewest;
+        let is_told = cost.observations >= TOLD_FROM && cost.tells_fixed();
         (is_told && cost.fixed_ns > 0.0).then_some(cost.fixed_ns)
     }
 
