@@ -69,10 +69,10 @@ struct Drive<'r, 'b, I, T, E, F, K: Keep<T, E>, G: GpuExecutor<I, T>, V> {
     driver: &'r Driver<'r, G, V>,
     wake: &'r dyn Fn(),
     flights: VecDeque<Flight<G::InFlight>>,
-    /// Halves of spans that did not fit.
+    /// Halves of spans that did not fit or were refused.
     retry: Vec<Span>,
     failures_in_a_row: u32,
-    /// Single tasks in a row for which memory did not suffice.
+    /// Single tasks in a row that the device did not take.
     misfits_in_a_row: u32,
     /// Tasks that a launch could have before spans were halved, and what was
     /// known to fit, until the halves have ended.
@@ -240,11 +240,7 @@ where
         let looked_away = self.looked_away.take();
         let is_known = looked_away.is_none_or(|until| flight.submitted >= until);
         let span = flight.span;
-        // Giving a launch up may go through the same driver that failed.
-        let _ = caught(|| {
-            drop(flight.state);
-            Ok(())
-        });
+        give_up(flight.state);
         match outcome.and_then(|outputs| self.checked(&span, outputs)) {
             Ok(outputs) => self.succeeded(span, outputs, took, is_known),
             Err(error) => self.failed(span, &error),
@@ -292,4 +288,12 @@ where
 pub(super) fn caught<R>(call: impl FnOnce() -> Result<R, DeviceError>) -> Result<R, DeviceError> {
     catch_unwind(AssertUnwindSafe(call))
         .unwrap_or_else(|panic| Err(DeviceError::new(DeviceErrorKind::Panic, message(&*panic))))
+}
+
+/// Drops a launch, which may go through the same driver that failed.
+fn give_up<X>(state: X) {
+    let _ = caught(|| {
+        drop(state);
+        Ok(())
+    });
 }

@@ -1,7 +1,7 @@
 //! What becomes of a launch that failed, and of its device.
 
 use super::reaction::{Reaction, reaction};
-use super::{Drive, Verdict, caught};
+use super::{Drive, Verdict, give_up};
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::execute::control::Verify;
 use crate::execute::engine::{Ending, Keep};
@@ -139,10 +139,7 @@ where
         if matches!(reaction(error.kind), Reaction::Quarantine) {
             for flight in std::mem::take(&mut self.flights) {
                 let span = flight.span;
-                let _ = caught(|| {
-                    drop(flight.state);
-                    Ok(())
-                });
+                give_up(flight.state);
                 self.engine.tally.driver().fallback.failed_spans += 1;
                 self.fall_back(span, error);
             }
@@ -154,10 +151,7 @@ where
     pub(super) fn give_all_back(&mut self) {
         for flight in std::mem::take(&mut self.flights) {
             self.engine.schedule.spans().give_back(flight.span);
-            let _ = caught(|| {
-                drop(flight.state);
-                Ok(())
-            });
+            give_up(flight.state);
         }
         for span in std::mem::take(&mut self.retry) {
             self.engine.schedule.spans().give_back(span);
