@@ -7,6 +7,7 @@ mod execute;
 mod execute_edges;
 #[cfg(feature = "gpu")]
 mod execute_kernels;
+mod execute_recall;
 mod execute_record;
 mod faults;
 mod kernels;

@@ -24,6 +24,7 @@ use crate::error::{DeviceError, DeviceErrorKind};
 mod check;
 mod failure;
 mod reaction;
+mod recall;
 
 use check::Checks;
 
@@ -195,38 +196,10 @@ where
         let outcome = match polled {
             Ok(Poll::Ready(outcome)) => outcome,
             Err(error) => Err(error),
-            Ok(Poll::Pending) => {
-                self.looked_away = None;
-                let since = self
-                    .last_end
-                    .map_or(flight.submitted, |end| end.max(flight.submitted));
-                let waited = since.elapsed();
-                match self.driver.timeout {
-                    Some(timeout) if waited >= timeout => Err(DeviceError::new(
-                        DeviceErrorKind::Timeout,
-                        format!(
-                            "a launch of {} tasks was not done after {timeout:?}",
-                            flight.span.len()
-                        ),
-                    )),
-                    timeout => {
-                        let left = timeout.map_or(LONGEST_WAIT, |timeout| timeout - waited);
-                        if waited < SPIN {
-                            std::hint::spin_loop();
-                            return;
-                        }
-                        // A look now and then costs a small part of the wait.
-                        let wait = (waited / 16).clamp(SHORTEST_WAIT, LONGEST_WAIT).min(left);
-                        match caught(|| {
-                            gpu.wait(&mut flight.state, wait);
-                            Ok(())
-                        }) {
-                            Ok(()) => return,
-                            Err(error) => Err(error),
-                        }
-                    }
-                }
-            }
+            Ok(Poll::Pending) => match self.wait() {
+                Ok(()) => return,
+                Err(error) => Err(error),
+            },
         };
         let Some(flight) = self.flights.pop_front() else {
             return;
@@ -245,6 +218,47 @@ where
             Ok(outputs) => self.succeeded(span, outputs, took, is_known),
             Err(error) => self.failed(span, &error),
         }
+    }
+
+    /// Waits a little for the oldest launch, or gives it up.
+    fn wait(&mut self) -> Result<(), DeviceError> {
+        self.looked_away = None;
+        let Some(flight) = self.flights.front() else {
+            return Ok(());
+        };
+        let since = self
+            .last_end
+            .map_or(flight.submitted, |end| end.max(flight.submitted));
+        if self.is_overdue(since) {
+            self.recall(since);
+            return Ok(());
+        }
+        let waited = since.elapsed();
+        let left = match self.driver.timeout {
+            None => LONGEST_WAIT,
+            Some(timeout) if waited < timeout => timeout - waited,
+            Some(timeout) => {
+                let tasks = flight.span.len();
+                return Err(DeviceError::new(
+                    DeviceErrorKind::Timeout,
+                    format!("a launch of {tasks} tasks was not done after {timeout:?}"),
+                ));
+            }
+        };
+        if waited < SPIN {
+            std::hint::spin_loop();
+            return Ok(());
+        }
+        // A look now and then costs a small part of the wait.
+        let wait = (waited / 16).clamp(SHORTEST_WAIT, LONGEST_WAIT).min(left);
+        let gpu = self.driver.gpu;
+        let Some(flight) = self.flights.front_mut() else {
+            return Ok(());
+        };
+        caught(|| {
+            gpu.wait(&mut flight.state, wait);
+            Ok(())
+        })
     }
 
     /// Keeps the outputs of a launch that `took` so long, if that is known.

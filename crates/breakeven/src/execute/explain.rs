@@ -97,6 +97,13 @@ impl<'r, T> Explanation<'r, T> {
         if let Some(fits) = result.fallback.fits.filter(|fits| *fits > 0) {
             writeln!(f, "memory: {fits} tasks fitted one launch")?;
         }
+        if result.recalled > 0 {
+            writeln!(
+                f,
+                "recalled: {} tasks, in flight for longer than the CPU needed for them",
+                result.recalled
+            )?;
+        }
         if result.checked > 0 {
             writeln!(f, "checked: {} outputs against the CPU's", result.checked)?;
         }

@@ -12,7 +12,8 @@
 //! own, and a service whose batches are all of other sizes is to have few.
 //!
 //! The execution's attributes tell the decision (`strategy`, `decided`,
-//! `predicted_ns`) and what went wrong first (`device_error`). A span's time over
+//! `predicted_ns`), how many tasks were taken back from a launch that took too long
+//! (`recalled`) and what went wrong first (`device_error`). A span's time over
 //! its items is the time of a task; the items of `name:fallback` over those of
 //! `name` are the part of the tasks that fell back.
 
@@ -78,6 +79,8 @@ pub(super) struct ExecutionRecord<'e> {
     pub(super) decision: &'e Decision,
     pub(super) fallback: &'e Fallback,
     pub(super) error: Option<&'e DeviceError>,
+    /// Tasks taken back from a launch that took too long.
+    pub(super) recalled: usize,
     /// It neither failed nor was it stopped.
     pub(super) is_whole: bool,
 }
@@ -115,6 +118,9 @@ impl ExecutionRecord<'_> {
         }
         if self.is_whole && recorded_size(self.tasks) != self.tasks as u64 {
             call.attribute("tasks", self.tasks);
+        }
+        if self.recalled > 0 {
+            call.attribute("recalled", self.recalled);
         }
         if let Some(error) = self.error {
             let error = error.to_string();

@@ -32,6 +32,9 @@ pub struct ExecutionResult<T> {
     pub fallback: Fallback,
     /// Outputs of the GPU that were held against the CPU's function.
     pub checked: usize,
+    /// Tasks that the CPU took back from launches which had taken longer than it
+    /// needed for them, when all else was done. No fallback: nothing failed.
+    pub recalled: usize,
     /// The operation's name.
     pub operation: String,
     /// The GPU's name; none where there is none.

@@ -17,6 +17,7 @@ use super::spans::MOST_TASKS;
 use super::start::{Start, operation_key};
 use super::terms::Given;
 use crate::error::{DeviceError, DeviceErrorKind, Error};
+use crate::plan::Probe;
 use crate::workload::WorkloadProfile;
 
 /// What is asked for of a batch.
@@ -221,7 +222,7 @@ fn drive<I, T, E, F, K, C, G, V>(
         verdict: &verdict,
     };
     let drive = |wake: &dyn Fn()| {
-        if mode != Mode::Gpu {
+        if mode != Mode::Gpu || start.decision.probe == Probe::Cpu {
             wake();
         }
         driver.run(engine, wake);

@@ -62,16 +62,21 @@ impl Seen {
             costs.observe(operation, memory, on, &seen);
         };
         let on_cpu = self.cpu.tasks > 0;
+        let on_gpu = name.filter(|_| self.driver.share.tasks > 0);
+        let tried = name.filter(|_| on_gpu.is_some() || !self.driver.recalled.is_empty());
         if on_cpu {
-            let time = match mode {
-                Mode::Cpu => self.took,
-                _ => self.cpu.busy / u32::try_from(workers).unwrap_or(u32::MAX),
+            // Of a batch of its own it counts how evenly the workers shared it.
+            let was_alone = tried.is_none() && self.driver.errors.is_empty();
+            let time = match mode == Mode::Cpu || was_alone {
+                true => self.took,
+                false => self.cpu.busy / u32::try_from(workers).unwrap_or(u32::MAX),
             };
             tell(RanOn::Cpu, self.cpu.tasks, time);
         }
-        let on_gpu = name.filter(|_| self.driver.share.tasks > 0);
         if let Some(name) = name {
-            for (tasks, time) in &self.driver.launches {
+            // What was taken back would have taken at least so long.
+            let recalled = &self.driver.recalled;
+            for (tasks, time) in self.driver.launches.iter().chain(recalled) {
                 tell(RanOn::Gpu(name), *tasks, *time);
             }
         }
@@ -85,7 +90,7 @@ impl Seen {
             tell(RanOn::Both(name), self.tasks, self.took);
         }
         let ns = u64::try_from(self.took.as_nanos()).unwrap_or(u64::MAX);
-        costs.note_run(operation, memory, ns, on_cpu, on_gpu);
+        costs.note_run(operation, memory, ns, on_cpu, tried);
         let fits = self.driver.fallback.fits.filter(|fits| *fits > 0);
         if let (Some(fits), Some(name)) = (fits, name) {
             costs.remember_fit(operation, memory, name, fits as u64, at);
@@ -121,6 +126,7 @@ impl Seen {
             decision: &start.decision,
             fallback: &self.driver.fallback,
             error: self.driver.errors.first(),
+            recalled: self.driver.recalled_tasks(),
             done,
             is_whole,
         }
@@ -135,6 +141,7 @@ impl Seen {
     ) -> ExecutionResult<T> {
         ExecutionResult {
             strategy_used: self.used(),
+            recalled: self.driver.recalled_tasks(),
             outputs,
             execution_time: self.took,
             fallback_occurred: self.driver.fallback.tasks > 0,

@@ -37,6 +37,8 @@ pub(super) struct DriverTally {
     pub(super) checked: usize,
     /// Tasks and time of launches that succeeded.
     pub(super) launches: Vec<(usize, Duration)>,
+    /// Tasks of launches that were given to the CPU, and for how long they had run.
+    pub(super) recalled: Vec<(usize, Duration)>,
 }
 
 impl Tally {
@@ -88,6 +90,11 @@ impl DriverTally {
         if is_known && self.launches.len() < MOST_LAUNCHES {
             self.launches.push((tasks, busy));
         }
+    }
+
+    /// Tasks that were taken back from the GPU because it took too long for them.
+    pub(super) fn recalled_tasks(&self) -> usize {
+        self.recalled.iter().map(|(tasks, _)| tasks).sum()
     }
 
     pub(super) fn failed(&mut self, error: &DeviceError) {

@@ -76,6 +76,8 @@ pub(super) fn mode_of(decision: &Decision, costs: &OperationCosts, tasks: usize)
     let (gpu, _) = decision.strategy.shares(tasks);
     let mode = match decision.strategy {
         _ if tasks == 0 => Mode::Cpu,
+        // One worker's try is all that the CPU gets.
+        ExecutionStrategy::GpuOnly if decision.probe == Probe::Cpu => Mode::Gpu,
         _ if decision.probe != Probe::None => Mode::Both,
         ExecutionStrategy::CpuOnly if by_model && could_be_wrong(decision, costs) => Mode::Both,
         ExecutionStrategy::Auto | ExecutionStrategy::CpuOnly => Mode::Cpu,

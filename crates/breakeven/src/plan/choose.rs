@@ -273,14 +273,14 @@ fn explore(
     tasks: u64,
     workers: usize,
 ) {
-    let is_due = |try_ns: f64, untried: &Cost, chosen: &Cost, since_ns: f64| {
+    let is_due = |try_ns: f64, untried: &Cost, tells: bool, chosen: &Cost, since_ns: f64| {
         if chosen.observations == 0 {
             // Made from rates, of this machine or another: there is no run to spend.
             return false;
         }
         let run_ns = chosen.predict_ns(tasks);
         let excess = (try_ns - run_ns).max(0.0);
-        let is_known = untried.observations >= FEW_OBSERVATIONS && tells_sizes(untried, tasks);
+        let is_known = untried.observations >= FEW_OBSERVATIONS && tells;
         // The first launches have compilation and cold caches in them.
         let doubted = if is_known {
             excess
@@ -300,9 +300,10 @@ fn explore(
         ExecutionStrategy::GpuOnly => (false, true),
         _ => (costs.since_gpu_ns > 0.0, costs.since_cpu_ns > 0.0),
     };
-    let probe = if on_cpu && is_due(on_gpu_ns, gpu, cpu, costs.since_gpu_ns) {
+    let tells = tells_sizes(gpu, tasks);
+    let probe = if on_cpu && is_due(on_gpu_ns, gpu, tells, cpu, costs.since_gpu_ns) {
         Probe::Gpu
-    } else if on_gpu && is_due(on_cpu_ns, cpu, gpu, costs.since_cpu_ns) {
+    } else if on_gpu && is_due(on_cpu_ns, cpu, true, gpu, costs.since_cpu_ns) {
         Probe::Cpu
     } else {
         return;

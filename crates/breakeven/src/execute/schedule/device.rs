@@ -191,6 +191,26 @@ impl Schedule {
         self.reserved.swap(0, Ordering::Relaxed) > 0
     }
 
+    /// When launches of `tasks` tasks that began `began` are to be taken back, all
+    /// else being done: the CPU's workers, idle otherwise, do them then. By then
+    /// they have taken longer than the CPU would, and far longer than predicted, so
+    /// nothing says that they end sooner than the CPU. None where the strategy is
+    /// not ours to change.
+    pub(in crate::execute) fn recall_at(&self, tasks: usize, began: Ns) -> Option<Ns> {
+        let shared = self.terms.mode == Mode::Both || self.joined.load(Ordering::Relaxed);
+        if !self.terms.corrects || !shared || !self.is_empty() {
+            return None;
+        }
+        let rounds = tasks.div_ceil(self.terms.workers.max(1)) as f64;
+        let redone = self.cautious_ns.get()? * rounds;
+        let state = self.gpu.lock().unwrap_or_else(PoisonError::into_inner);
+        let predicted = match state.rate.tells_fixed() {
+            true => state.rate.predict(tasks).unwrap_or(0.0),
+            false => state.rate.fixed_ns().unwrap_or(0.0),
+        };
+        Some(began + redone.max(FAILED_PREDICTION * predicted))
+    }
+
     /// Notes that a span was launched at `now`, with `in_flight` before it.
     pub(in crate::execute) fn gpu_launched(&self, tasks: usize, now: Ns) {
         let mut state = self.gpu.lock().unwrap_or_else(PoisonError::into_inner);

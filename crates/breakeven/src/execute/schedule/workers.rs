@@ -37,7 +37,9 @@ impl Schedule {
                     .saturating_sub(self.reserved.load(Ordering::Relaxed)),
             };
             if mine == 0 {
-                return 0;
+                // The GPU's first launch is a part at least.
+                probes.set(self.probes_cpu.load(Ordering::Relaxed) && left.len() > 1);
+                return usize::from(probes.get());
             }
             let alone = self.task_ns.get().map(|task| task * mine as f64 / workers);
             let shared = !gone && (joined || matches!(self.terms.mode, Mode::Both));

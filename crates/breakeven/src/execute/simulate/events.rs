@@ -1,9 +1,11 @@
 //! The events of a simulated batch.
 
+use std::collections::VecDeque;
 use std::time::SystemTime;
 
 use super::{GPU, Scenario};
 use crate::execute::schedule::{GpuTurn, Ns, Schedule};
+use crate::execute::spans::Span;
 use crate::plan::{Costs, Observation, RanOn};
 
 /// What happens at a time.
@@ -11,8 +13,8 @@ use crate::plan::{Costs, Observation, RanOn};
 enum Event {
     /// A worker ended a span of so many tasks, begun then.
     Worker { tasks: usize, began: Ns },
-    /// The oldest launch ended.
-    Launch { tasks: usize, began: Ns },
+    /// The oldest launch ended, begun then.
+    Launch { began: Ns },
     /// The driver looks again.
     Look,
 }
@@ -22,11 +24,13 @@ pub(super) struct Run<'s> {
     schedule: Schedule,
     events: Vec<(Ns, Event)>,
     idle_workers: usize,
-    in_flight: usize,
+    flights: VecDeque<(Span, Ns)>,
     /// When the device is done with all that was launched.
     device_free: Ns,
     driver_waits: bool,
     pub(super) launches: Vec<(usize, Ns)>,
+    /// Launches that were taken back, and when.
+    recalled: Vec<(usize, Ns)>,
     cpu_tasks: usize,
     pub(super) cpu_spans: usize,
     cpu_busy: f64,
@@ -40,7 +44,8 @@ impl<'s> Run<'s> {
             schedule,
             events: Vec::new(),
             idle_workers: scenario.workers,
-            in_flight: 0,
+            flights: VecDeque::new(),
+            recalled: Vec::new(),
             device_free: 0.0,
             driver_waits: false,
             launches: Vec::new(),
@@ -76,13 +81,13 @@ impl<'s> Run<'s> {
                         self.drive(now);
                     }
                 }
-                Event::Launch { tasks, began } => {
+                Event::Launch { began } => {
                     self.makespan = self.makespan.max(now);
-                    self.in_flight -= 1;
+                    let tasks = self.flights.pop_front().map_or(0, |(span, _)| span.len());
                     self.launches.push((tasks, now - began));
                     if self
                         .schedule
-                        .gpu_did(tasks, Some(now - began), now, self.in_flight)
+                        .gpu_did(tasks, Some(now - began), now, self.flights.len())
                     {
                         self.wake_workers(now);
                     }
@@ -95,7 +100,32 @@ impl<'s> Run<'s> {
                     }
                 }
             }
+            self.recall(now);
         }
+    }
+
+    /// Takes back what is in flight when it lasts too long, all else being done.
+    fn recall(&mut self, now: Ns) {
+        let Some(&(_, began)) = self.flights.front() else {
+            return;
+        };
+        let tasks = self.flights.iter().map(|(span, _)| span.len()).sum();
+        let is_idle = self.idle_workers == self.scenario.workers;
+        let Some(at) = self.schedule.recall_at(tasks, began).filter(|_| is_idle) else {
+            return;
+        };
+        if now < at {
+            self.events.push((at, Event::Look));
+            return;
+        }
+        self.events
+            .retain(|(_, event)| !matches!(event, Event::Launch { .. }));
+        self.schedule.gpu_is_gone();
+        for (span, began) in std::mem::take(&mut self.flights) {
+            self.recalled.push((span.len(), now - began));
+            self.schedule.spans().give_back(span);
+        }
+        self.wake_workers(now);
     }
 
     fn next_event(&mut self) -> Option<(Ns, Event)> {
@@ -126,25 +156,25 @@ impl<'s> Run<'s> {
 
     /// The driver's turn.
     fn drive(&mut self, now: Ns) {
-        while self.in_flight < 2 {
-            let is_over = match self.schedule.take_gpu(now, self.in_flight) {
+        while self.flights.len() < 2 {
+            let is_over = match self.schedule.take_gpu(now, self.flights.len()) {
                 GpuTurn::Run(span) => {
                     let tasks = span.len();
                     self.schedule.gpu_launched(tasks, now);
                     let began = now.max(self.device_free);
                     let work = self.scenario.task_costs.of(&span) * self.scenario.lane_task_ns();
+                    self.flights.push_back((span, began));
                     let end = ends(
                         began + self.scenario.launch_ns,
                         work,
                         self.scenario.gpu_load,
                     );
                     self.device_free = end;
-                    self.in_flight += 1;
-                    self.events.push((end, Event::Launch { tasks, began }));
+                    self.events.push((end, Event::Launch { began }));
                     false
                 }
                 GpuTurn::Wait(until) => {
-                    if self.in_flight == 0 {
+                    if self.flights.is_empty() {
                         self.driver_waits = true;
                         self.events.push((until.max(now + 1.0), Event::Look));
                     }
@@ -173,23 +203,25 @@ impl<'s> Run<'s> {
             costs.observe("simulated", memory, on, &seen);
         };
         let workers = self.scenario.workers as f64;
+        let tried = !self.launches.is_empty() || !self.recalled.is_empty();
         if self.cpu_tasks > 0 {
             tell(
                 RanOn::Cpu,
                 self.cpu_tasks,
-                match self.launches.is_empty() {
-                    true => self.makespan,
-                    false => self.cpu_busy / workers,
+                match tried {
+                    false => self.makespan,
+                    true => self.cpu_busy / workers,
                 },
             );
         }
-        for (tasks, ns) in self.launches.iter().take(8) {
+        // They would have taken at least so long.
+        for (tasks, ns) in self.launches.iter().take(8).chain(&self.recalled) {
             tell(RanOn::Gpu(GPU), *tasks, *ns);
         }
         if self.cpu_tasks > 0 && !self.launches.is_empty() && is_known {
             tell(RanOn::Both(GPU), self.scenario.tasks(), self.makespan);
         }
-        let gpu = (!self.launches.is_empty()).then_some(GPU);
+        let gpu = tried.then_some(GPU);
         costs.note_run(
             "simulated",
             memory,

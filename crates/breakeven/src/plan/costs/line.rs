@@ -33,6 +33,9 @@ const UNEXPECTED_SHARE: f32 = 0.02;
 /// Observed over predicted, or the inverse, of a point that is no stray.
 const INLIER: f32 = 1.5;
 
+/// Observed over predicted that a slow point counts as at most.
+const SLOWEST: f32 = 8.0;
+
 /// Weight of the newest point, the one before it, …: 2^(−k/8).
 const WEIGHTS: [f32; WINDOW] = [
     1.0,
@@ -223,15 +226,30 @@ impl Scaled {
 
     /// Mean of observed over predicted, of the points that are no strays: the
     /// line goes through two of them exactly, with their noise in it.
+    ///
+    /// Slow points after the first of those count too, but for the slowest: times
+    /// that are long now and then are part of what a batch takes on average. Those
+    /// before it are a first run's, or from a time when the device was slower.
     fn correction(&self, fixed: f32, slope: f32) -> f32 {
         let (mut sum, mut weights) = (0.0, 0.0);
+        let mut slowest = (0.0, 0.0);
         for index in 0..self.count {
             let ratio = self.time[index] / (fixed + slope * self.size[index]);
+            let weight = self.weight[index];
             if (1.0 / INLIER..=INLIER).contains(&ratio) {
-                sum += self.weight[index] * ratio;
-                weights += self.weight[index];
+                sum += weight * ratio;
+                weights += weight;
+            } else if ratio > INLIER && weights > 0.0 {
+                let ratio = ratio.min(SLOWEST);
+                sum += weight * ratio;
+                weights += weight;
+                if ratio > slowest.0 {
+                    slowest = (ratio, weight);
+                }
             }
         }
+        let (ratio, weight) = slowest;
+        let (sum, weights) = (sum - ratio * weight, weights - weight);
         if weights > 0.0 { sum / weights } else { 1.0 }
     }
 }
