@@ -9,17 +9,22 @@ use super::pending::Flight;
 use crate::error::{DeviceError, DeviceErrorKind, Error, ErrorKind};
 use crate::execute::GpuExecutor;
 use crate::hardware::{Fact, SystemLoad};
-use crate::kernels::{Conv2d, GreyImage, Kernel, Matrix, MatrixMultiply, PixelEntropy, VectorAdd};
+use crate::kernels::{
+    Connectivity, Conv2d, DotProduct, Element, GreyImage, ImageSegmentation, Kernel, Matrix,
+    MatrixMultiply, PixelEntropy, VectorAdd,
+};
 use crate::plan::GpuSpec;
 
-type Build<I> = dyn for<'t> Fn(&'t [I]) -> Result<Box<dyn Kernel + 't>, Error> + Send + Sync;
+type Boxed<'t, E> = Box<dyn Kernel<Element = E> + 't>;
+type Build<I, E> = dyn for<'t> Fn(&'t [I]) -> Result<Boxed<'t, E>, Error> + Send + Sync;
 type Alike<I> = dyn Fn(&I, &I) -> bool + Send + Sync;
-type Cut<T> = dyn Fn(&[f32]) -> T + Send + Sync;
+type Cut<T, E> = dyn Fn(&[E]) -> T + Send + Sync;
 
 /// Runs tasks as a kernel's batches on an open GPU.
 ///
 /// The kernels of [`kernels`](crate::kernels) have constructors; any other
-/// [`Kernel`] goes in by [`new`](KernelExecutor::new). Neighbouring tasks of one
+/// [`Kernel`] goes in by [`new`](KernelExecutor::new). `E` is what its output is
+/// made of. Neighbouring tasks of one
 /// shape share a launch, so a folder of images of many sizes is a batch like any
 /// other; tasks sorted by size make fewer launches.
 ///
@@ -48,22 +53,22 @@ type Cut<T> = dyn Fn(&[f32]) -> T + Send + Sync;
 /// # let _ = (executor, on_the_cpu);
 /// # Ok::<(), breakeven::Error>(())
 /// ```
-pub struct KernelExecutor<I, T> {
+pub struct KernelExecutor<I, T, E = f32> {
     gpu: Arc<Gpu>,
     device: GpuSpec,
-    build: Box<Build<I>>,
+    build: Box<Build<I, E>>,
     alike: Box<Alike<I>>,
-    cut: Box<Cut<T>>,
+    cut: Box<Cut<T, E>>,
 }
 
 /// Launches on their way, and the tasks in each.
 #[derive(Debug)]
-pub struct KernelsInFlight {
-    flight: Flight,
+pub struct KernelsInFlight<E> {
+    flight: Flight<E>,
     tasks: Vec<usize>,
 }
 
-impl<I, T> std::fmt::Debug for KernelExecutor<I, T> {
+impl<I, T, E> std::fmt::Debug for KernelExecutor<I, T, E> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("KernelExecutor")
             .field("gpu", &self.gpu)
@@ -71,7 +76,7 @@ impl<I, T> std::fmt::Debug for KernelExecutor<I, T> {
     }
 }
 
-impl<I, T> KernelExecutor<I, T> {
+impl<I, T, E: Element> KernelExecutor<I, T, E> {
     /// An executor of a kernel: `build` makes one problem of tasks, `cut` one
     /// task's result of its part of the output. The parts are equally long: the
     /// problem's [`output_len`](Kernel::output_len) over its tasks.
@@ -80,8 +85,11 @@ impl<I, T> KernelExecutor<I, T> {
     /// [`grouped`](KernelExecutor::grouped) says which may.
     pub fn new<B, C>(gpu: Arc<Gpu>, build: B, cut: C) -> Self
     where
-        B: for<'t> Fn(&'t [I]) -> Result<Box<dyn Kernel + 't>, Error> + Send + Sync + 'static,
-        C: Fn(&[f32]) -> T + Send + Sync + 'static,
+        B: for<'t> Fn(&'t [I]) -> Result<Box<dyn Kernel<Element = E> + 't>, Error>
+            + Send
+            + Sync
+            + 'static,
+        C: Fn(&[E]) -> T + Send + Sync + 'static,
     {
         Self {
             device: GpuSpec::of(gpu.info(), None),
@@ -110,7 +118,7 @@ impl<I, T> KernelExecutor<I, T> {
         tasks.chunk_by(|one, next| (self.alike)(one, next))
     }
 
-    fn problem<'t>(&self, tasks: &'t [I]) -> Result<Box<dyn Kernel + 't>, DeviceError> {
+    fn problem<'t>(&self, tasks: &'t [I]) -> Result<Boxed<'t, E>, DeviceError> {
         let problem = (self.build)(tasks).map_err(|error| {
             let kind = match error.kind() {
                 ErrorKind::TooLarge => DeviceErrorKind::NeverFits,
@@ -176,6 +184,28 @@ impl KernelExecutor<GreyImage, Vec<f32>> {
     }
 }
 
+impl KernelExecutor<GreyImage, Vec<u32>, u32> {
+    /// [`ImageSegmentation`] of images; a label a pixel, counted anew in each image.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for a threshold that is no
+    /// number.
+    pub fn image_segmentation(
+        gpu: Arc<Gpu>,
+        threshold: f32,
+        connectivity: Connectivity,
+    ) -> Result<Self, Error> {
+        ImageSegmentation::of(&[], threshold, connectivity)?;
+        let executor = Self::new(
+            gpu,
+            move |images| ImageSegmentation::of(images, threshold, connectivity).map(boxed),
+            <[u32]>::to_vec,
+        );
+        Ok(executor.grouped(same_size))
+    }
+}
+
 impl KernelExecutor<(Matrix, Matrix), Vec<f32>> {
     /// [`MatrixMultiply`] of pairs of matrices; a product's values each, row-major.
     pub fn matrix_multiply(gpu: Arc<Gpu>) -> Self {
@@ -192,41 +222,55 @@ impl KernelExecutor<(Matrix, Matrix), Vec<f32>> {
 impl KernelExecutor<(Vec<f32>, Vec<f32>), Vec<f32>> {
     /// [`VectorAdd`] of pairs of vectors; a sum each.
     pub fn vector_add(gpu: Arc<Gpu>) -> Self {
-        let dims = |(a, b): &(Vec<f32>, Vec<f32>)| [a.len(), b.len()];
         Self::new(
             gpu,
             |pairs| VectorAdd::of(pairs).map(boxed),
             <[f32]>::to_vec,
         )
-        .grouped(move |one, next| dims(one) == dims(next))
+        .grouped(same_lengths)
+    }
+
+    /// [`DotProduct`] of pairs of vectors; one value each.
+    pub fn dot_product(gpu: Arc<Gpu>) -> Self {
+        Self::new(
+            gpu,
+            |pairs| DotProduct::of(pairs).map(boxed),
+            <[f32]>::to_vec,
+        )
+        .grouped(same_lengths)
     }
 }
 
-fn boxed<'t>(problem: impl Kernel + 't) -> Box<dyn Kernel + 't> {
+fn boxed<'t, K: Kernel + 't>(problem: K) -> Boxed<'t, K::Element> {
     Box::new(problem)
+}
+
+fn same_lengths((a, b): &(Vec<f32>, Vec<f32>), (c, d): &(Vec<f32>, Vec<f32>)) -> bool {
+    (a.len(), b.len()) == (c.len(), d.len())
 }
 
 fn same_size(one: &GreyImage, next: &GreyImage) -> bool {
     (one.height, one.width) == (next.height, next.width)
 }
 
-impl<I, T> GpuExecutor<I, T> for KernelExecutor<I, T> {
-    type InFlight = KernelsInFlight;
+impl<I, T, E: Element> GpuExecutor<I, T> for KernelExecutor<I, T, E> {
+    type InFlight = KernelsInFlight<E>;
 
-    fn submit(&self, tasks: &[I]) -> Result<KernelsInFlight, DeviceError> {
+    fn submit(&self, tasks: &[I]) -> Result<KernelsInFlight<E>, DeviceError> {
         let problems: Result<Vec<_>, _> = self
             .groups(tasks)
             .map(|group| self.problem(group))
             .collect();
         let problems = problems?;
-        let problems: Vec<&dyn Kernel> = problems.iter().map(|problem| &**problem).collect();
+        let problems: Vec<&dyn Kernel<Element = E>> =
+            problems.iter().map(|problem| &**problem).collect();
         Ok(KernelsInFlight {
             flight: self.gpu.submit_all(&problems)?,
             tasks: self.groups(tasks).map(<[I]>::len).collect(),
         })
     }
 
-    fn poll(&self, in_flight: &mut KernelsInFlight) -> Poll<Result<Vec<T>, DeviceError>> {
+    fn poll(&self, in_flight: &mut KernelsInFlight<E>) -> Poll<Result<Vec<T>, DeviceError>> {
         let tasks = &in_flight.tasks;
         self.gpu.poll_all(&mut in_flight.flight).map_ok(|outputs| {
             let mut results = Vec::with_capacity(tasks.iter().sum());
@@ -238,7 +282,7 @@ impl<I, T> GpuExecutor<I, T> for KernelExecutor<I, T> {
         })
     }
 
-    fn wait(&self, in_flight: &mut KernelsInFlight, at_most: Duration) {
+    fn wait(&self, in_flight: &mut KernelsInFlight<E>, at_most: Duration) {
         self.gpu.wait_for_all(&in_flight.flight, at_most);
     }
 
