@@ -21,16 +21,23 @@ use crate::error::Error;
 #[cfg(feature = "gpu")]
 use crate::gpu::{Buffer, Gpu};
 
+mod activation;
+mod ar_forecast;
 mod batch;
 mod conv2d;
+mod dendritic_integration;
+mod lstm_cell;
 mod matrix_multiply;
 mod parallel;
 mod pixel_entropy;
 mod shape;
 mod vector_add;
 
+pub use ar_forecast::ArForecast;
 pub use batch::{GreyImage, Matrix};
 pub use conv2d::{Conv2d, SOBEL_X};
+pub use dendritic_integration::{DendriticIntegration, Nonlinearity};
+pub use lstm_cell::{LstmCell, LstmStep, LstmWeights};
 pub use matrix_multiply::MatrixMultiply;
 pub use pixel_entropy::PixelEntropy;
 pub use vector_add::VectorAdd;

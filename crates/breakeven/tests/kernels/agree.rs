@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::float64;
 
 /// The forms that this build and machine have, by name.
-fn forms(problem: &dyn Kernel) -> Vec<(&'static str, Vec<f32>)> {
+pub(super) fn forms(problem: &dyn Kernel) -> Vec<(&'static str, Vec<f32>)> {
     #[allow(unused_mut, reason = "without the GPU feature there is one form")]
     let mut forms = vec![("cpu", problem.cpu())];
     #[cfg(feature = "gpu")]
@@ -40,7 +40,7 @@ pub(super) fn check(problem: &dyn Kernel, expected: &[f64], scale: Option<&[f64]
     }
 }
 
-fn values(len: usize, limit: f32) -> impl Strategy<Value = Vec<f32>> {
+pub(super) fn values(len: usize, limit: f32) -> impl Strategy<Value = Vec<f32>> {
     // Cases at the ends of the range beside ordinary values.
     let value = prop_oneof![
         8 => -limit..limit,
@@ -50,7 +50,7 @@ fn values(len: usize, limit: f32) -> impl Strategy<Value = Vec<f32>> {
     prop::collection::vec(value, len)
 }
 
-fn cases(count: u32) -> ProptestConfig {
+pub(super) fn cases(count: u32) -> ProptestConfig {
     ProptestConfig {
         cases: count,
         failure_persistence: None,
