@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the expected outputs that the kernels are tested against.
 
-    pip install numpy scipy scikit-image
+    pip install numpy scipy scikit-image statsmodels
     python bench/peers/kernel_vectors.py
 
 makes crates/breakeven/tests/data/kernels.json anew. Inputs come from a fixed
@@ -13,6 +13,10 @@ so that f32, JSON and every package mean the same values. References:
 - conv2d: scipy.signal.correlate2d on an image really padded with zeros, and
   scipy.ndimage.correlate where it can say the same;
 - pixel_entropy: skimage.filters.rank.entropy on the uint8 image of the bins;
+- ar_forecast: statsmodels' AutoReg(lags=p, trend="c"), its iterated predictions;
+- lstm_cell: the formulas of PyTorch's LSTMCell in NumPy's float64, and PyTorch's
+  own result where it can be imported (Debian's python3-torch), to 1e-6;
+- dendritic_integration: the four nonlinearities as they are written, in float64;
 - image_segmentation: scipy.ndimage.label of `image > threshold`, compared with
   skimage.measure.label of the same;
 - dot_product: NumPy in float64.
@@ -29,13 +33,24 @@ float image it multiplies by 255 and rounds, which is not floor(256 v).
 import json
 import pathlib
 import platform
+import sys
+import warnings
 
 import numpy as np
 import scipy
 import skimage
+import statsmodels
 from scipy import ndimage, signal
 from skimage import measure
 from skimage.filters import rank
+from statsmodels.tsa.ar_model import AutoReg
+
+try:
+    # Debian's build; after this interpreter's own packages, which are newer.
+    sys.path.append("/usr/lib/python3/dist-packages")
+    import torch
+except ImportError:
+    torch = None
 
 OUT = pathlib.Path(__file__).resolve().parents[2] / "crates/breakeven/tests/data/kernels.json"
 RNG = np.random.default_rng(20240608)
@@ -154,6 +169,129 @@ def pixel_entropy():
     return cases
 
 
+def ar_series(points, kind):
+    """Whole numbers: a stationary, an almost integrated, a seasonal, a drifting
+    series, one far from zero, one with outliers at both ends."""
+    noise = RNG.standard_normal(points)
+    series = np.zeros(points)
+    for t in range(points):
+        before = series[max(t - 2, 0):t]
+        last, second = (before[-1] if t > 0 else 0), (before[-2] if t > 1 else 0)
+        memory = {"walk": (0.99, 0.0), "drift": (0.9, 0.0)}.get(kind, (0.5, 0.3))
+        series[t] = memory[0] * last + memory[1] * second + noise[t]
+    time = np.arange(points)
+    if kind == "season":
+        series += 5 * np.sin(2 * np.pi * time / 12)
+    if kind == "drift":
+        series += 0.3 * time
+    if kind == "offset":
+        series += 10_000
+    if kind == "outliers":
+        series[0], series[-1] = 500, -800
+    return np.rint(series * 64).astype(int)
+
+
+def ar_forecast():
+    cases = []
+    for batch, points, lags, steps, kind in (
+        (1, 3, 1, 1, "plain"),
+        (1, 11, 5, 3, "plain"),
+        (1, 41, 20, 5, "plain"),
+        (2, 100, 1, 4, "walk"),
+        (3, 200, 5, 10, "plain"),
+        (1, 300, 5, 10, "season"),
+        (1, 300, 12, 24, "season"),
+        (1, 250, 3, 10, "drift"),
+        (1, 400, 20, 10, "plain"),
+        (2, 150, 5, 10, "offset"),
+        (1, 120, 4, 6, "outliers"),
+    ):
+        series = np.stack([ar_series(points, kind) for _ in range(batch)])
+        out = []
+        for one in series * (1 / 64):
+            fit = AutoReg(one, lags=lags, trend="c").fit()
+            out.append(fit.predict(start=points, end=points + steps - 1))
+        cases.append({"dims": [batch, points], "lags": lags, "steps": steps, "unit": 1 / 64,
+                      "series": flat(series), "expected": flat(np.stack(out))})
+    return cases
+
+
+def lstm_step(x, h, c, weight_ih, weight_hh, bias_ih, bias_hh):
+    gates = x @ weight_ih.T + bias_ih + h @ weight_hh.T + bias_hh
+    i, f, g, o = np.split(gates, 4, axis=1)
+    sigmoid = lambda v: 1 / (1 + np.exp(-v))  # noqa: E731
+    cell = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+    return np.concatenate([sigmoid(o) * np.tanh(cell), cell], axis=1)
+
+
+def torch_step(x, h, c, *weights):
+    cell = torch.nn.LSTMCell(x.shape[1], h.shape[1], dtype=torch.float64)
+    names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+    cell.load_state_dict({name: torch.tensor(w.tolist(), dtype=torch.float64)
+                          for name, w in zip(names, weights)})
+    x, h, c = (torch.tensor(v.tolist(), dtype=torch.float64) for v in (x, h, c))
+    with torch.no_grad():
+        return np.array(torch.cat(cell(x, (h, c)), dim=1).tolist())
+
+
+def lstm_cell():
+    cases = []
+    for batch, inputs, hidden, limit in ((1, 1, 1, 256), (2, 3, 5, 256), (7, 9, 8, 128),
+                                         (5, 4, 17, 64), (4, 16, 24, 32), (3, 2, 3, 4096)):
+        whole = lambda *shape: RNG.integers(-limit, limit + 1, shape)  # noqa: E731
+        parts = {"input": whole(batch, inputs), "hidden": whole(batch, hidden),
+                 "cell": whole(batch, hidden), "weight_ih": whole(4 * hidden, inputs),
+                 "weight_hh": whole(4 * hidden, hidden), "bias_ih": whole(4 * hidden),
+                 "bias_hh": whole(4 * hidden)}
+        found = lstm_step(*(part * UNIT for part in parts.values()))
+        if torch is not None:
+            np.testing.assert_allclose(found, torch_step(*(p * UNIT for p in parts.values())),
+                                       atol=1e-6)
+        cases.append({"dims": [batch, inputs, hidden], "unit": UNIT}
+                     | {name: flat(part) for name, part in parts.items()}
+                     | {"expected": flat(found.round(9) + 0.0)})
+    return cases
+
+
+def dendritic_integration():
+    cases = []
+    for dims, rule in (
+        ((1, 1, 1, 1), {"Sigmoid": [0.5, 1.0]}),
+        ((2, 3, 4, 5), {"Sigmoid": [2.0, -0.5]}),
+        ((1, 10, 8, 16), {"Sigmoid": [0.25, 3.0]}),
+        ((2, 3, 4, 5), {"Nmda": [1.0, -70.0]}),
+        ((1, 10, 8, 16), {"Nmda": [0.5, -65.0]}),
+        ((1, 2, 3, 4), {"Nmda": [0.0, -70.0]}),
+        ((2, 3, 4, 5), {"BackpropagatingActionPotential": [0.5]}),
+        ((1, 10, 8, 16), {"BackpropagatingActionPotential": [-0.25]}),
+        ((2, 3, 4, 5), {"Multiplicative": []}),
+        ((1, 10, 8, 16), {"Multiplicative": []}),
+    ):
+        batch, neurons, dendrites, synapses = dims
+        inputs = RNG.integers(-512, 512, dims)
+        weights = RNG.integers(-128, 128, dims[1:])
+        conductances = RNG.integers(0, 256, dims[1:3])
+        previous = RNG.integers(-1024, 1024, dims[:2])
+        x, w, g = inputs * UNIT, weights * UNIT, conductances * UNIT
+        s = (w * x).sum(axis=-1)
+        (name, parameters), = rule.items()
+        if name == "Sigmoid":
+            k, theta = parameters
+            f = 1 / (1 + np.exp(-k * (s - theta)))
+        elif name == "Nmda":
+            mg, v_rest = parameters
+            f = s / (1 + mg / 3.57 * np.exp(-0.062 * (v_rest + s)))
+        elif name == "BackpropagatingActionPotential":
+            f = s * (1 + parameters[0] * (previous * UNIT)[:, :, None])
+        else:
+            f = np.prod(1 + w * x, axis=-1) - 1
+        cases.append({"dims": list(dims), "rule": name, "parameters": parameters, "unit": UNIT,
+                      "inputs": flat(inputs), "weights": flat(weights),
+                      "conductances": flat(conductances), "previous_soma": flat(previous),
+                      "expected": flat((g * f).sum(axis=-1).round(9) + 0.0)})
+    return cases
+
+
 def spiral(size):
     """One arm, one pixel wide, from the corner to the middle."""
     image = np.zeros((size, size), dtype=int)
@@ -234,13 +372,17 @@ def dot_product():
 
 
 def main():
+    # As many points as a fit needs leave no freedom for its errors, and Debian's
+    # torch does without NumPy 2.
+    warnings.simplefilter("ignore")
     vectors = {
         "made_by": "bench/peers/kernel_vectors.py",
         "versions": {"python": platform.python_version(), "numpy": np.__version__,
-                     "scipy": scipy.__version__, "scikit-image": skimage.__version__},
+                     "scipy": scipy.__version__, "scikit-image": skimage.__version__,
+                     "statsmodels": statsmodels.__version__},
     }
-    for make in (vector_add, matrix_multiply, conv2d, pixel_entropy, image_segmentation,
-                 dot_product):
+    for make in (vector_add, matrix_multiply, conv2d, pixel_entropy, ar_forecast, lstm_cell,
+                 dendritic_integration, image_segmentation, dot_product):
         vectors[make.__name__] = make()
     # One case a line: small, and a difference shows which case it is in.
     parts = []

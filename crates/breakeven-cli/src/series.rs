@@ -62,7 +62,10 @@ impl Table {
             let record = record?;
             let number = record.position().map_or(1, csv::Position::line);
             let fields: Vec<String> = record.iter().map(str::to_owned).collect();
-            if let Some(first) = lines.first().filter(|line| line.fields.len() != fields.len()) {
+            if let Some(first) = lines
+                .first()
+                .filter(|line| line.fields.len() != fields.len())
+            {
                 bail!(
                     "line {number} has {}, line {} has {}; give every line as many",
                     columns(fields.len()),
@@ -227,7 +230,10 @@ mod tests {
         assert_eq!(values(DAYS, Some("temp")), [1.5, -2.0]);
         assert_eq!(values(DAYS, Some("4")), [0.0, 30.0]);
         assert_eq!(values("1\n2\n\n3\n", None), [1.0, 2.0, 3.0]);
-        assert_eq!(values("day,x\nMonday, 4 \r\nTuesday,5\r\n", None), [4.0, 5.0]);
+        assert_eq!(
+            values("day,x\nMonday, 4 \r\nTuesday,5\r\n", None),
+            [4.0, 5.0]
+        );
         assert_eq!(values("Monday,4\nTuesday,5", None), [4.0, 5.0]);
         assert_eq!(values("\"a,b\";\n7\n", None), [7.0]);
         // A name that is a number is a name.
@@ -255,7 +261,9 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_text_are_told_with_their_line() {
-        let said = text(b"1\n2\nGr\xf6\xdfe\n").expect_err("Latin-1").to_string();
+        let said = text(b"1\n2\nGr\xf6\xdfe\n")
+            .expect_err("Latin-1")
+            .to_string();
         assert_snapshot!(said, @"line 3 is not UTF-8; save the file as UTF-8");
         assert_eq!(text("\u{feff}1\n".as_bytes()).ok(), Some("1\n"));
     }

@@ -148,7 +148,9 @@ impl Worker<'_> {
     ) -> Result<Result<(), Failure>> {
         let workload = match input {
             Input::Generated => None,
-            Input::Image => (self.image.as_ref()).and_then(|image| Workload::on_image(kernel, image)),
+            Input::Image => {
+                (self.image.as_ref()).and_then(|image| Workload::on_image(kernel, image))
+            }
             Input::Series => {
                 (self.series.as_ref()).and_then(|series| Workload::on_series(kernel, series))
             }

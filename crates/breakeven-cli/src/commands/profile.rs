@@ -192,7 +192,11 @@ impl<'w> Work<'w> {
 
 /// Fails where the work does not fit. `asked` is the option that makes it larger,
 /// and its value.
-fn check_memory(work: &Work<'_>, memory: Option<u64>, (option, asked): (&str, usize)) -> Result<()> {
+fn check_memory(
+    work: &Work<'_>,
+    memory: Option<u64>,
+    (option, asked): (&str, usize),
+) -> Result<()> {
     let needed = work.bytes;
     match memory {
         Some(memory) if needed > memory => {

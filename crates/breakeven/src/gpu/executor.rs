@@ -9,11 +9,10 @@ use super::pending::Flight;
 use crate::error::{DeviceError, DeviceErrorKind, Error, ErrorKind};
 use crate::execute::GpuExecutor;
 use crate::hardware::{Fact, SystemLoad};
-use crate::kernels::{
-    Connectivity, Conv2d, DotProduct, Element, GreyImage, ImageSegmentation, Kernel, Matrix,
-    MatrixMultiply, PixelEntropy, VectorAdd,
-};
+use crate::kernels::{Element, Kernel};
 use crate::plan::GpuSpec;
+
+mod kernels;
 
 type Boxed<'t, E> = Box<dyn Kernel<Element = E> + 't>;
 type Build<I, E> = dyn for<'t> Fn(&'t [I]) -> Result<Boxed<'t, E>, Error> + Send + Sync;
@@ -138,119 +137,6 @@ impl<I, T, E: Element> KernelExecutor<I, T, E> {
         }
         Ok(problem)
     }
-}
-
-impl KernelExecutor<GreyImage, Vec<f32>> {
-    /// [`PixelEntropy`] of images, in windows of that width; one value a pixel.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for a window out of range.
-    pub fn pixel_entropy(gpu: Arc<Gpu>, window: usize) -> Result<Self, Error> {
-        PixelEntropy::of(&[], window)?;
-        let executor = Self::new(
-            gpu,
-            move |images| PixelEntropy::of(images, window).map(boxed),
-            <[f32]>::to_vec,
-        );
-        Ok(executor.grouped(same_size))
-    }
-
-    /// [`Conv2d`] of images with one filter; the pixels of an output image each.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for a filter or a stride that
-    /// no image could be given to.
-    pub fn conv2d(
-        gpu: Arc<Gpu>,
-        filter: Vec<f32>,
-        filter_dims: [usize; 2],
-        stride: usize,
-        padding: usize,
-    ) -> Result<Self, Error> {
-        // An image as large as the filter takes any filter that there can be.
-        let [height, width] = filter_dims;
-        let none = [0, height, width];
-        Conv2d::new(&[][..], none, &filter[..], filter_dims, stride, padding)?;
-        let executor = Self::new(
-            gpu,
-            move |images| {
-                Conv2d::of(images, filter.clone(), filter_dims, stride, padding).map(boxed)
-            },
-            <[f32]>::to_vec,
-        );
-        Ok(executor.grouped(same_size))
-    }
-}
-
-impl KernelExecutor<GreyImage, Vec<u32>, u32> {
-    /// [`ImageSegmentation`] of images; a label a pixel, counted anew in each image.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for a threshold that is no
-    /// number.
-    pub fn image_segmentation(
-        gpu: Arc<Gpu>,
-        threshold: f32,
-        connectivity: Connectivity,
-    ) -> Result<Self, Error> {
-        ImageSegmentation::of(&[], threshold, connectivity)?;
-        let executor = Self::new(
-            gpu,
-            move |images| ImageSegmentation::of(images, threshold, connectivity).map(boxed),
-            <[u32]>::to_vec,
-        );
-        Ok(executor.grouped(same_size))
-    }
-}
-
-impl KernelExecutor<(Matrix, Matrix), Vec<f32>> {
-    /// [`MatrixMultiply`] of pairs of matrices; a product's values each, row-major.
-    pub fn matrix_multiply(gpu: Arc<Gpu>) -> Self {
-        let dims = |(a, b): &(Matrix, Matrix)| [a.rows, a.columns, b.rows, b.columns];
-        Self::new(
-            gpu,
-            |pairs| MatrixMultiply::of(pairs).map(boxed),
-            <[f32]>::to_vec,
-        )
-        .grouped(move |one, next| dims(one) == dims(next))
-    }
-}
-
-impl KernelExecutor<(Vec<f32>, Vec<f32>), Vec<f32>> {
-    /// [`VectorAdd`] of pairs of vectors; a sum each.
-    pub fn vector_add(gpu: Arc<Gpu>) -> Self {
-        Self::new(
-            gpu,
-            |pairs| VectorAdd::of(pairs).map(boxed),
-            <[f32]>::to_vec,
-        )
-        .grouped(same_lengths)
-    }
-
-    /// [`DotProduct`] of pairs of vectors; one value each.
-    pub fn dot_product(gpu: Arc<Gpu>) -> Self {
-        Self::new(
-            gpu,
-            |pairs| DotProduct::of(pairs).map(boxed),
-            <[f32]>::to_vec,
-        )
-        .grouped(same_lengths)
-    }
-}
-
-fn boxed<'t, K: Kernel + 't>(problem: K) -> Boxed<'t, K::Element> {
-    Box::new(problem)
-}
-
-fn same_lengths((a, b): &(Vec<f32>, Vec<f32>), (c, d): &(Vec<f32>, Vec<f32>)) -> bool {
-    (a.len(), b.len()) == (c.len(), d.len())
-}
-
-fn same_size(one: &GreyImage, next: &GreyImage) -> bool {
-    (one.height, one.width) == (next.height, next.width)
 }
 
 impl<I, T, E: Element> GpuExecutor<I, T> for KernelExecutor<I, T, E> {

@@ -114,7 +114,12 @@ impl<'a> ImageSegmentation<'a> {
     fn label(&self, pixels: &[f32], out: &mut [u32]) {
         let band = (CHUNK / self.width).max(1) * self.width;
         let scan = |pixels: &[f32]| {
-            Band::scan(pixels, self.width, self.threshold, self.connectivity.reach())
+            Band::scan(
+                pixels,
+                self.width,
+                self.threshold,
+                self.connectivity.reach(),
+            )
         };
         if pixels.len() <= band {
             let mut band = scan(pixels);

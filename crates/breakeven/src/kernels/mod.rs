@@ -23,22 +23,29 @@ use crate::error::Error;
 #[cfg(feature = "gpu")]
 use crate::gpu::{Buffer, Gpu};
 
+mod activation;
+mod ar_forecast;
 mod batch;
 mod conv2d;
+mod dendritic_integration;
 mod dot_product;
 mod element;
 mod image_segmentation;
+mod lstm_cell;
 mod matrix_multiply;
 mod parallel;
 mod pixel_entropy;
 mod shape;
 mod vector_add;
 
+pub use ar_forecast::ArForecast;
 pub use batch::{GreyImage, Matrix};
 pub use conv2d::{Conv2d, SOBEL_X};
+pub use dendritic_integration::{DendriticIntegration, Nonlinearity};
 pub use dot_product::DotProduct;
 pub use element::Element;
 pub use image_segmentation::{Connectivity, ImageSegmentation};
+pub use lstm_cell::{LstmCell, LstmStep, LstmWeights};
 pub use matrix_multiply::MatrixMultiply;
 pub use pixel_entropy::PixelEntropy;
 pub use vector_add::VectorAdd;
@@ -100,7 +107,7 @@ pub trait Kernel: Send + Sync {
 }
 
 /// The names of the kernels, as the command line and profiles spell them.
-pub const NAMES: [&str; 7] = [
+pub const NAMES: [&str; 10] = [
     "vector_add",
     "vector_add_batch",
     "dot_product",
@@ -108,6 +115,9 @@ pub const NAMES: [&str; 7] = [
     "conv2d",
     "pixel_entropy",
     "image_segmentation",
+    "ar_forecast",
+    "lstm_cell_forward",
+    "dendritic_integration",
 ];
 
 fn check_output<E>(out: &[E], expected: usize) {

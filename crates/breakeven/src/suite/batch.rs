@@ -1,7 +1,6 @@
 //! The kernels as batches of tasks: what an executor splits over the devices.
 //!
-//! A [`TaskKernel`] is one kind of task: a pair of vectors, a pair of matrices,
-//! an image. [`BatchWorkload`] says how many of which size make the default
+//! A [`TaskKernel`] is one kind of task: a pair of vectors, an image, a series. [`BatchWorkload`] says how many of which size make the default
 //! batch of a kernel, and what that takes, before anything is allocated.
 
 #[cfg(feature = "gpu")]
@@ -70,6 +69,9 @@ pub trait WithTasks {
 /// | `conv2d` | an image of 256×256 | 64 |
 /// | `pixel_entropy` | an image of 512×512 | 64 |
 /// | `image_segmentation` | an image of 256×256 | 64 |
+/// | `ar_forecast` | a series of 1 000 points | 1 024 |
+/// | `lstm_cell_forward` | a step of a cell, 64 inputs and 128 hidden units | 1 024 |
+/// | `dendritic_integration` | inputs to 10 neurons of 8 × 16 synapses | 1 024 |
 #[derive(Debug, Clone, Copy)]
 pub struct BatchWorkload {
     row: &'static Row,
@@ -182,6 +184,8 @@ mod tests {
                 "vector_add" => 1_000,
                 "vector_add_batch" => 100_000,
                 "dot_product" => 1,
+                "ar_forecast" | "dendritic_integration" => 10,
+                "lstm_cell_forward" => 256,
                 "pixel_entropy" => 512 * 512,
                 _ => 256 * 256,
             };

@@ -125,7 +125,9 @@ impl SuiteKernel for Entropies {
 
     fn scratch_bytes(shape: Shape) -> u64 {
         // Bins of a byte, and the table of counts.
-        shape.elements().saturating_add(8 * (WINDOW * WINDOW) as u64)
+        shape
+            .elements()
+            .saturating_add(8 * (WINDOW * WINDOW) as u64)
     }
 
     fn problem(shape: Shape, input: &Input) -> Result<Box<dyn Problem>, Error> {
@@ -165,7 +167,10 @@ impl SuiteKernel for Segments {
     const TAKES: Takes = Takes::Image;
 
     fn item(shape: Shape) -> String {
-        format!("{}×{}, threshold 100/256, 4 neighbours", shape.rows, shape.columns)
+        format!(
+            "{}×{}, threshold 100/256, 4 neighbours",
+            shape.rows, shape.columns
+        )
     }
 
     fn values(shape: Shape) -> u64 {
@@ -180,8 +185,7 @@ impl SuiteKernel for Segments {
 
     fn problem(shape: Shape, input: &Input) -> Result<Box<dyn Problem>, Error> {
         let pixels = pixels(shape, input);
-        let segments =
-            ImageSegmentation::new(pixels, shape.dims(), THRESHOLD, Connectivity::Four)?;
+        let segments = ImageSegmentation::new(pixels, shape.dims(), THRESHOLD, Connectivity::Four)?;
         Ok(Box::new(segments))
     }
 

@@ -37,6 +37,21 @@ pub(super) fn images(shape: Shape) -> Vec<f32> {
     pixels
 }
 
+/// A batch of series: each point follows from the two before it and from noise,
+/// around a level that is not zero.
+pub(super) fn series(shape: Shape) -> Vec<f32> {
+    let mut points = uniform(shape.batch * shape.columns, 17);
+    for series in points.chunks_mut(shape.columns.max(1)) {
+        let (mut last, mut before) = (0.0, 0.0);
+        for point in series {
+            let next = 0.6 * last - 0.3 * before + *point;
+            (before, last) = (last, next);
+            *point = 10.0 + next;
+        }
+    }
+    points
+}
+
 /// The items of a batch of images, each alone.
 pub(super) fn grey(shape: Shape) -> Vec<GreyImage> {
     let [_, height, width] = shape.dims();
@@ -50,11 +65,7 @@ pub(super) fn grey(shape: Shape) -> Vec<GreyImage> {
 }
 
 /// Pairs of items of uniform values, from two streams.
-pub(super) fn pairs<T>(
-    shape: Shape,
-    [a, b]: [u64; 2],
-    of: impl Fn(Vec<f32>) -> T,
-) -> Vec<(T, T)> {
+pub(super) fn pairs<T>(shape: Shape, [a, b]: [u64; 2], of: impl Fn(Vec<f32>) -> T) -> Vec<(T, T)> {
     let [count, rows, columns] = shape.dims();
     let len = rows * columns;
     let (a, b) = (uniform(count * len, a), uniform(count * len, b));
@@ -96,6 +107,8 @@ mod tests {
     fn items_are_not_all_the_same() {
         let two = Shape { batch: 2, ..IMAGE };
         let (images, vectors) = (grey(two), pairs(two, [3, 4], |values| values));
+        let series = series(two);
+        assert_ne!(series[..64], series[64..]);
         assert_ne!(images[0], images[1]);
         assert_ne!(vectors[0], vectors[1]);
         assert_ne!(vectors[0].0, vectors[0].1);

@@ -4,6 +4,7 @@ use super::batch::{TaskKernel, WithTasks};
 use super::images::{Edges, Entropies, Segments};
 use super::matrices::Products;
 use super::measure::Problem;
+use super::models::{CellSteps, Forecasts, Somas};
 use super::vectors::{Dots, LongSums, Sums};
 use crate::error::{Error, ErrorKind};
 use crate::kernels::GreyImage;
@@ -157,7 +158,9 @@ macro_rules! suite {
     };
 }
 
-suite![Sums, LongSums, Dots, Products, Edges, Entropies, Segments];
+suite![
+    Sums, LongSums, Dots, Products, Edges, Entropies, Segments, Forecasts, CellSteps, Somas,
+];
 
 /// A kernel's row, for a scale that leaves something to do.
 pub(super) fn row(kernel: &str, scale: usize) -> Result<&'static Row, Error> {

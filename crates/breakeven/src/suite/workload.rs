@@ -204,7 +204,10 @@ mod tests {
             let Some(workload) = workload else { continue };
             let problem = workload.build().expect("the image has its shape");
             assert_eq!(problem.work().elements, 15, "{name}");
-            assert_eq!((workload.name(), workload.size()), (&*format!("{name}:image"), 15));
+            assert_eq!(
+                (workload.name(), workload.size()),
+                (&*format!("{name}:image"), 15)
+            );
         }
     }
 }

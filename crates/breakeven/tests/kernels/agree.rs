@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::float64;
 
 /// The forms that this build and machine have, by name.
-fn forms<E: Element>(problem: &dyn Kernel<Element = E>) -> Vec<(&'static str, Vec<E>)> {
+pub(super) fn forms<E: Element>(problem: &dyn Kernel<Element = E>) -> Vec<(&'static str, Vec<E>)> {
     #[allow(unused_mut, reason = "without the GPU feature there is one form")]
     let mut forms = vec![("cpu", problem.cpu())];
     #[cfg(feature = "gpu")]
@@ -59,7 +59,7 @@ pub(super) fn check_equal(problem: &dyn Kernel<Element = u32>, expected: &[u32])
     }
 }
 
-fn values(len: usize, limit: f32) -> impl Strategy<Value = Vec<f32>> {
+pub(super) fn values(len: usize, limit: f32) -> impl Strategy<Value = Vec<f32>> {
     // Cases at the ends of the range beside ordinary values.
     let value = prop_oneof![
         8 => -limit..limit,
@@ -69,7 +69,7 @@ fn values(len: usize, limit: f32) -> impl Strategy<Value = Vec<f32>> {
     prop::collection::vec(value, len)
 }
 
-fn cases(count: u32) -> ProptestConfig {
+pub(super) fn cases(count: u32) -> ProptestConfig {
     ProptestConfig {
         cases: count,
         failure_persistence: None,
@@ -200,8 +200,12 @@ fn components_join_over_seams() {
     let patterns: [(&str, &dyn Fn(usize, usize) -> bool); 7] = [
         ("all", &|_, _| true),
         ("columns", &|_, x| x % 2 == 0),
-        ("comb that joins in the last row", &|y, x| x % 2 == 0 || y == 699),
-        ("comb that joins in the first row", &|y, x| x % 2 == 0 || y == 0),
+        ("comb that joins in the last row", &|y, x| {
+            x % 2 == 0 || y == 699
+        }),
+        ("comb that joins in the first row", &|y, x| {
+            x % 2 == 0 || y == 0
+        }),
         ("serpentine", &|y, x| match y % 4 {
             0 | 2 => true,
             1 => x == 330,
@@ -218,7 +222,10 @@ fn components_join_over_seams() {
             let expected = float64::image_segmentation(&images, dims, 0.5, corners);
             let problem = ImageSegmentation::new(&images[..], dims, 0.5, connectivity).unwrap();
             for (form, labels) in forms(&problem) {
-                assert!(labels == expected, "{name}, {connectivity:?}: {form} differs");
+                assert!(
+                    labels == expected,
+                    "{name}, {connectivity:?}: {form} differs"
+                );
             }
         }
     }

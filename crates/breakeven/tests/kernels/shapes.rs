@@ -6,7 +6,7 @@ use breakeven::kernels::{
 };
 use breakeven::{Error, ErrorKind};
 
-fn refused<T>(outcome: Result<T, Error>, kind: ErrorKind, message: &str) {
+pub(super) fn refused<T>(outcome: Result<T, Error>, kind: ErrorKind, message: &str) {
     let error = outcome.err().expect("the shape is wrong");
     assert_eq!(error.kind(), kind);
     assert_eq!(error.to_string(), message);

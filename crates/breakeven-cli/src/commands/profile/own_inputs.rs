@@ -19,7 +19,11 @@ pub(super) struct OwnInputs {
 impl OwnInputs {
     pub(super) fn read(args: &ProfileArgs) -> Result<Self> {
         let image = args.image.as_deref().map(crate::image::read).transpose()?;
-        let series = args.series.as_deref().map(crate::series::read).transpose()?;
+        let series = args
+            .series
+            .as_deref()
+            .map(crate::series::read)
+            .transpose()?;
         // A series of which nothing can be forecast is told of before it is measured.
         let forecast = series.as_deref().map(forecast).transpose()?;
         Ok(Self {

@@ -103,12 +103,7 @@ fn unite(parents: &Array<Atomic<u32>>, first: u32, second: u32) {
 }
 
 #[cube(launch_unchecked)]
-fn join(
-    parents: &mut Array<Atomic<u32>>,
-    height: u32,
-    width: u32,
-    #[comptime] corners: bool,
-) {
+fn join(parents: &mut Array<Atomic<u32>>, height: u32, width: u32, #[comptime] corners: bool) {
     let pixel = ABSOLUTE_POS as u32;
     if ABSOLUTE_POS < parents.len() && is_foreground(parents, pixel) {
         let x = pixel % width;
