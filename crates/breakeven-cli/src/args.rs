@@ -105,6 +105,11 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) image: Option<PathBuf>,
 
+    /// Series to forecast beside the synthetic one: a column of a CSV file, by its name or
+    /// its number from 1 on [default: the only column of numbers]
+    #[arg(long, value_name = "FILE.csv[:COLUMN]", conflicts_with = "strategy")]
+    pub(crate) series: Option<String>,
+
     /// Write the profile file
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

@@ -21,6 +21,8 @@ pub enum ErrorKind {
     /// A value that no decision can be made from: percentages that do not sum
     /// to 100, a complexity that is no number.
     Invalid,
+    /// A series from which no single model follows.
+    Singular,
     /// A file that could not be read or written, or says what it may not.
     File,
     /// A device failed; [`DeviceErrorKind`] says how.

@@ -207,6 +207,8 @@ fn three_taps(out: &mut [f32], source: &[f32], taps: [f32; 3], padding: usize) {
 }
 
 impl Kernel for Conv2d<'_> {
+    type Element = f32;
+
     fn output_len(&self) -> usize {
         self.geometry.batch * self.geometry.out_height * self.geometry.out_width
     }

@@ -2,6 +2,9 @@
 //! on random input, and against committed vectors of the named reference.
 
 mod agree;
+mod dendrites;
 mod float64;
+mod forecast;
+mod lstm;
 mod shapes;
 mod vectors;

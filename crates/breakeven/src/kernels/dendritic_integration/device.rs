@@ -1,0 +1,199 @@
+//! The GPU form: a unit for each dendrite, several neurons to a cube; the first
+//! units of the cube then add up a neuron's dendrites each.
+
+use cubecl::prelude::*;
+
+use super::{DendriticIntegration, Nonlinearity};
+use crate::error::DeviceError;
+use crate::gpu::{Buffer, Gpu, as_u32, grid, with_client};
+
+/// Units per cube.
+const UNITS: u32 = 256;
+
+/// Running sums of a unit, added in pairs at the end.
+const LANES: usize = 4;
+
+/// e^x overflows beyond it, the logistic function has reached 0 long before.
+const LIMIT: f32 = 80.0;
+
+/// A nonlinearity without its parameters: a kernel is compiled for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Rule {
+    Sigmoid,
+    Nmda,
+    Amplify,
+    Multiply,
+}
+
+#[cube]
+fn logistic(x: f32) -> f32 {
+    1.0f32 / (1.0f32 + f32::exp(f32::min(-x, LIMIT)))
+}
+
+/// Joins two sums, or two products less 1.
+#[cube]
+fn join(a: f32, b: f32, #[comptime] multiply: bool) -> f32 {
+    if multiply { a + (b + a * b) } else { a + b }
+}
+
+/// Σ w·x of one dendrite, or Π(1 + w·x) − 1.
+#[cube]
+fn integrate(
+    inputs: &Array<f32>,
+    weights: &Array<f32>,
+    input: u32,
+    weight: u32,
+    synapses: u32,
+    #[comptime] multiply: bool,
+) -> f32 {
+    let lanes = comptime!(LANES as u32);
+    let mut sums = Array::<f32>::new(LANES);
+    #[unroll]
+    for lane in 0..lanes {
+        sums[lane as usize] = 0.0f32;
+    }
+    let whole = synapses / lanes * lanes;
+    let mut at = 0u32;
+    while at < whole {
+        #[unroll]
+        for lane in 0..lanes {
+            let term =
+                weights[(weight + at + lane) as usize] * inputs[(input + at + lane) as usize];
+            sums[lane as usize] = join(sums[lane as usize], term, multiply);
+        }
+        at += lanes;
+    }
+    while at < synapses {
+        let term = weights[(weight + at) as usize] * inputs[(input + at) as usize];
+        sums[0] = join(sums[0], term, multiply);
+        at += 1u32;
+    }
+    join(
+        join(sums[0], sums[2], multiply),
+        join(sums[1], sums[3], multiply),
+        multiply,
+    )
+}
+
+#[cube(launch_unchecked)]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "a kernel's parameters are its interface"
+)]
+fn integrate_somas(
+    inputs: &Array<f32>,
+    weights: &Array<f32>,
+    conductances: &Array<f32>,
+    previous: &Array<f32>,
+    out: &mut Array<f32>,
+    neurons: u32,
+    dendrites: u32,
+    synapses: u32,
+    first: f32,
+    second: f32,
+    #[comptime] rule: Rule,
+    #[comptime] together: u32,
+) {
+    let mut arrived = SharedMemory::<f32>::new(comptime!(UNITS as usize));
+    let somas = out.len() as u32;
+    // Units of a neuron: as many as it has dendrites, or all of the cube.
+    let share = u32::min(dendrites, UNITS);
+    let local = UNIT_POS_X / share;
+    let soma = CUBE_POS as u32 * together + local;
+    let mut sum = 0.0f32;
+    if local < together && soma < somas {
+        let mut dendrite = UNIT_POS_X % share;
+        while dendrite < dendrites {
+            let of_neuron = soma % neurons * dendrites + dendrite;
+            let s = integrate(
+                inputs,
+                weights,
+                (soma * dendrites + dendrite) * synapses,
+                of_neuron * synapses,
+                synapses,
+                comptime!(rule == Rule::Multiply),
+            );
+            let mut f = s;
+            if comptime!(rule == Rule::Sigmoid) {
+                f = logistic(first * (s - second));
+            }
+            if comptime!(rule == Rule::Nmda) {
+                f = s * logistic(0.062f32 * (second + s) - first);
+            }
+            if comptime!(rule == Rule::Amplify) {
+                f = s * (1.0f32 + first * previous[soma as usize]);
+            }
+            sum += conductances[of_neuron as usize] * f;
+            dendrite += UNITS;
+        }
+    }
+    arrived[UNIT_POS_X as usize] = sum;
+    sync_cube();
+    let soma = CUBE_POS as u32 * together + UNIT_POS_X;
+    if UNIT_POS_X < together && soma < somas {
+        let mut total = 0.0f32;
+        for unit in 0..share {
+            total += arrived[(UNIT_POS_X * share + unit) as usize];
+        }
+        out[soma as usize] = total;
+    }
+}
+
+pub(super) fn launch(
+    problem: &DendriticIntegration<'_>,
+    gpu: &Gpu,
+    buffers: &[Buffer],
+    out: &Buffer,
+) -> Result<(), DeviceError> {
+    let dims = problem.dims;
+    let somas = dims.batch * dims.neurons;
+    // The kernel counts positions in 32 bits.
+    as_u32("dendritic_integration: the inputs", problem.inputs.len())?;
+    let neurons = as_u32("neurons", dims.neurons)?;
+    let dendrites = as_u32("dendrites", dims.dendrites)?;
+    let synapses = as_u32("inputs of a dendrite", dims.synapses)?;
+    let (rule, first, second) = match problem.nonlinearity {
+        Nonlinearity::Sigmoid { k, theta } => (Rule::Sigmoid, k, theta),
+        // Without magnesium the shift is −∞, which a shader need not know.
+        Nonlinearity::Nmda { mg, v_rest } => (
+            Rule::Nmda,
+            Nonlinearity::mg_shift(mg).max(f32::MIN / 2.0),
+            v_rest,
+        ),
+        Nonlinearity::BackpropagatingActionPotential { beta } => (Rule::Amplify, beta, 0.0),
+        Nonlinearity::Multiplicative => (Rule::Multiply, 0.0, 0.0),
+    };
+    let together = (UNITS / dendrites).max(1);
+    let count = grid(somas.div_ceil(together as usize), 1);
+    // Where nothing is looked back at, any buffer stands in: it is not read.
+    let (previous, previous_len) = match &problem.previous_soma {
+        Some(soma) => (&buffers[3], soma.len()),
+        None => (&buffers[2], problem.conductances.len()),
+    };
+    with_client!(gpu, client => {
+        // SAFETY: the buffers hold as many elements as are named here, which are
+        // those of the problem's shapes (the constructor checked them, `Gpu`
+        // sized the output); units without a soma or a dendrite read and write
+        // nothing but their own word of shared memory.
+        unsafe {
+            integrate_somas::launch_unchecked(
+                client,
+                count,
+                CubeDim::new_1d(UNITS),
+                buffers[0].array(problem.inputs.len()),
+                buffers[1].array(problem.weights.len()),
+                buffers[2].array(problem.conductances.len()),
+                previous.array(previous_len),
+                out.array(somas),
+                neurons,
+                dendrites,
+                synapses,
+                first,
+                second,
+                rule,
+                together,
+            );
+        }
+    });
+    Ok(())
+}

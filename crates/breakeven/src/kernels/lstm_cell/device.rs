@@ -1,0 +1,162 @@
+//! The GPU form: a unit computes the four gates of one hidden unit for a few
+//! items at once, so that a weight is read once for all of them, and then h' and
+//! c'. Neighbours are hidden units of one block, whose weights lie side by side.
+
+use cubecl::prelude::*;
+
+use super::LstmCell;
+use super::weights::GATES;
+use crate::error::DeviceError;
+use crate::gpu::{Buffer, Gpu, as_u32, grid, with_client};
+
+/// Units per cube.
+const UNITS: u32 = 128;
+
+/// Items per unit, where the batch is large enough to fill a device with units
+/// that take this many.
+const ITEMS: u32 = 4;
+
+/// Hidden units of all items from which on a unit takes [`ITEMS`].
+const FULL: usize = 256 * 1024;
+
+/// e^x overflows beyond it; both functions have reached their limits long before.
+const LIMIT: f32 = 80.0;
+
+#[cube]
+fn logistic(x: f32) -> f32 {
+    1.0f32 / (1.0f32 + f32::exp(f32::min(-x, LIMIT)))
+}
+
+#[cube]
+fn hyperbolic_tangent(x: f32) -> f32 {
+    1.0f32 - 2.0f32 / (f32::exp(f32::min(2.0f32 * x, LIMIT)) + 1.0f32)
+}
+
+#[cube(launch_unchecked)]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "a kernel's parameters are its interface"
+)]
+fn step(
+    input: &Array<f32>,
+    state: &Array<f32>,
+    cell: &Array<f32>,
+    weights: &Array<f32>,
+    biases: &Array<f32>,
+    out: &mut Array<f32>,
+    batch: u32,
+    inputs: u32,
+    hidden: u32,
+    #[comptime] lanes: u32,
+    #[comptime] items: u32,
+) {
+    let position = ABSOLUTE_POS as u32;
+    let unit = position % hidden;
+    let first = position / hidden * items;
+    if first < batch {
+        let block = unit / lanes;
+        let lane = unit % lanes;
+        let gates = comptime!(GATES as u32);
+        let mut sums = Array::<f32>::new(comptime!((items * GATES as u32) as usize));
+        #[unroll]
+        for gate in 0..gates {
+            let bias = biases[((block * gates + gate) * lanes + lane) as usize];
+            #[unroll]
+            for item in 0..items {
+                sums[(item * gates + gate) as usize] = bias;
+            }
+        }
+        let mut at = block * (inputs + hidden) * gates * lanes + lane;
+        for term in 0..inputs {
+            #[unroll]
+            for item in 0..items {
+                // Past the end of the batch the last item is computed again.
+                let from = u32::min(first + item, batch - 1u32);
+                let value = input[(from * inputs + term) as usize];
+                #[unroll]
+                for gate in 0..gates {
+                    sums[(item * gates + gate) as usize] +=
+                        weights[(at + gate * lanes) as usize] * value;
+                }
+            }
+            at += gates * lanes;
+        }
+        for term in 0..hidden {
+            #[unroll]
+            for item in 0..items {
+                let from = u32::min(first + item, batch - 1u32);
+                let value = state[(from * hidden + term) as usize];
+                #[unroll]
+                for gate in 0..gates {
+                    sums[(item * gates + gate) as usize] +=
+                        weights[(at + gate * lanes) as usize] * value;
+                }
+            }
+            at += gates * lanes;
+        }
+        #[unroll]
+        for item in 0..items {
+            if first + item < batch {
+                let old = cell[((first + item) * hidden + unit) as usize];
+                let kept = logistic(sums[(item * gates + 1u32) as usize]) * old;
+                let added = logistic(sums[(item * gates) as usize])
+                    * hyperbolic_tangent(sums[(item * gates + 2u32) as usize]);
+                let new = kept + added;
+                let to = (first + item) * 2u32 * hidden + unit;
+                out[to as usize] =
+                    logistic(sums[(item * gates + 3u32) as usize]) * hyperbolic_tangent(new);
+                out[(to + hidden) as usize] = new;
+            }
+        }
+    }
+}
+
+pub(super) fn launch(
+    problem: &LstmCell<'_>,
+    gpu: &Gpu,
+    buffers: &[Buffer],
+    out: &Buffer,
+) -> Result<(), DeviceError> {
+    let [packed_weights, packed_biases] = problem.weights.packed();
+    let outputs = problem.batch * 2 * problem.weights.hidden();
+    // The kernel counts positions in 32 bits.
+    as_u32("lstm_cell: the input", problem.input.len())?;
+    as_u32("lstm_cell: the weights", packed_weights.len())?;
+    as_u32("lstm_cell: the output", outputs)?;
+    let batch = as_u32("batch", problem.batch)?;
+    let inputs = as_u32("inputs", problem.weights.inputs())?;
+    let hidden = as_u32("hidden units", problem.weights.hidden())?;
+    let lanes = as_u32("lanes", problem.weights.lanes())?;
+    let items = if problem.hidden.len() >= FULL {
+        ITEMS
+    } else {
+        1
+    };
+    let groups = problem.batch.div_ceil(items as usize);
+    let count = grid(groups * problem.weights.hidden(), UNITS);
+    with_client!(gpu, client => {
+        // SAFETY: the buffers hold as many elements as are named here, which are
+        // those of the problem's shapes (the constructors checked them, `Gpu`
+        // sized the output); units past the last hidden unit of the last item do
+        // nothing, and items past the batch are neither read nor written.
+        unsafe {
+            step::launch_unchecked(
+                client,
+                count,
+                CubeDim::new_1d(UNITS),
+                buffers[0].array(problem.input.len()),
+                buffers[1].array(problem.hidden.len()),
+                buffers[2].array(problem.cell.len()),
+                buffers[3].array(packed_weights.len()),
+                buffers[4].array(packed_biases.len()),
+                out.array(outputs),
+                batch,
+                inputs,
+                hidden,
+                lanes,
+                items,
+            );
+        }
+    });
+    Ok(())
+}

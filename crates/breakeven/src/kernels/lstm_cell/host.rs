@@ -1,0 +1,149 @@
+//! The CPU form: the four gates of a vector of hidden units for a few items at
+//! a time, accumulated in registers and turned into h' and c' where they are.
+
+use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
+
+use super::super::activation::{logistic, tanh};
+use super::LstmCell;
+use super::weights::GATES;
+
+/// Multiply-adds for which another thread is worth waking: some ten microseconds.
+const PIECE: usize = 512 * 1024;
+
+/// Items of a piece at most: their inputs stay beside a block of weights in L1.
+const MOST_ITEMS: usize = 48;
+
+/// The most lanes that a vector of any CPU has.
+const MOST_LANES: usize = 16;
+
+pub(super) fn run(cell: &LstmCell<'_>, out: &mut [f32]) {
+    let row = 2 * cell.weights.hidden();
+    let products = (cell.weights.inputs() + cell.weights.hidden()) * GATES * cell.weights.hidden();
+    let arch = Arch::new();
+    let items = cell
+        .batch
+        .div_ceil(rayon::current_num_threads())
+        .min(MOST_ITEMS)
+        .max(PIECE.div_ceil(products));
+    let items = items.next_multiple_of(arch.dispatch(Tile));
+    let piece = |first, out| arch.dispatch(Items { cell, first, out });
+    if items >= cell.batch {
+        piece(0, out);
+        return;
+    }
+    out.par_chunks_mut(items * row)
+        .enumerate()
+        .for_each(|(index, out)| piece(index * items, out));
+}
+
+/// Items whose gates fit the registers together with one row of weights.
+struct Tile;
+
+impl WithSimd for Tile {
+    type Output = usize;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> usize {
+        if S::REGISTER_COUNT >= 32 { 6 } else { 3 }
+    }
+}
+
+/// Consecutive items of the batch and their part of the output.
+struct Items<'c, 'o> {
+    cell: &'c LstmCell<'c>,
+    first: usize,
+    out: &'o mut [f32],
+}
+
+impl WithSimd for Items<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        match Tile.with_simd(simd) {
+            6 => self.tiles::<S, 6>(simd),
+            _ => self.tiles::<S, 3>(simd),
+        }
+    }
+}
+
+impl Items<'_, '_> {
+    #[inline(always)]
+    fn tiles<S: Simd, const TILE: usize>(self, simd: S) {
+        let Self { cell, first, out } = self;
+        let (inputs, hidden) = (cell.weights.inputs(), cell.weights.hidden());
+        let terms = inputs + hidden;
+        let count = out.len() / (2 * hidden);
+        // Inputs and states of each tile side by side, term by term; the last
+        // tile is filled up with zeros.
+        let mut sides = vec![0.0; count.div_ceil(TILE) * terms * TILE];
+        for item in 0..count {
+            let from = first + item;
+            let to = (item / TILE) * terms * TILE + item % TILE;
+            let input = &cell.input[from * inputs..][..inputs];
+            let state = &cell.hidden[from * hidden..][..hidden];
+            let side = sides[to..].iter_mut().step_by(TILE);
+            for (to, value) in side.zip(input.iter().chain(state)) {
+                *to = *value;
+            }
+        }
+        assert_eq!(cell.weights.lanes(), S::F32_LANES, "one CPU, one width");
+        let [weights, biases] = cell.weights.packed();
+        let (weights, _) = S::as_simd_f32s(weights);
+        let (biases, _) = S::as_simd_f32s(biases);
+        let blocks = weights.chunks_exact(terms * GATES);
+        for (block, (weights, biases)) in blocks.zip(biases.as_chunks::<GATES>().0).enumerate() {
+            let unit = block * S::F32_LANES;
+            let lanes = S::F32_LANES.min(hidden - unit);
+            for (tile, side) in sides.chunks_exact(terms * TILE).enumerate() {
+                let gates = gates::<S, TILE>(simd, weights, biases, side);
+                let items = tile * TILE..count.min((tile + 1) * TILE);
+                for (item, gates) in items.zip(&gates) {
+                    let cells = &cell.cell[(first + item) * hidden + unit..][..lanes];
+                    let (h, c) = out[item * 2 * hidden..][..2 * hidden].split_at_mut(hidden);
+                    let (h, c) = (&mut h[unit..][..lanes], &mut c[unit..][..lanes]);
+                    step::<S>(gates, cells, h, c);
+                }
+            }
+        }
+    }
+}
+
+/// The gates of one block of hidden units for one tile of items.
+#[inline(always)]
+fn gates<S: Simd, const TILE: usize>(
+    simd: S,
+    weights: &[S::f32s],
+    biases: &[S::f32s; GATES],
+    side: &[f32],
+) -> [[S::f32s; GATES]; TILE] {
+    let mut sums = [*biases; TILE];
+    let terms = side.as_chunks::<TILE>().0;
+    for (weights, values) in weights.as_chunks::<GATES>().0.iter().zip(terms) {
+        for (sums, value) in sums.iter_mut().zip(values) {
+            let value = simd.splat_f32s(*value);
+            for (sum, weight) in sums.iter_mut().zip(weights) {
+                *sum = simd.mul_add_e_f32s(*weight, value, *sum);
+            }
+        }
+    }
+    sums
+}
+
+/// From gates to the new state; `cell`, `h` and `c` may be shorter than a vector.
+#[inline(always)]
+fn step<S: Simd>(gates: &[S::f32s; GATES], cell: &[f32], h: &mut [f32], c: &mut [f32]) {
+    let gates: &[f32] = bytemuck::cast_slice(gates);
+    let mut old = [0.0; MOST_LANES];
+    old[..cell.len()].copy_from_slice(cell);
+    let mut new = [[0.0; MOST_LANES]; 2];
+    for lane in 0..S::F32_LANES {
+        let gate = |index: usize| gates[index * S::F32_LANES + lane];
+        let state = logistic(gate(1)) * old[lane] + logistic(gate(0)) * tanh(gate(2));
+        new[0][lane] = logistic(gate(3)) * tanh(state);
+        new[1][lane] = state;
+    }
+    h.copy_from_slice(&new[0][..h.len()]);
+    c.copy_from_slice(&new[1][..c.len()]);
+}
