@@ -12,12 +12,14 @@ mod baseline;
 mod compare;
 mod export;
 mod plan;
+mod sweep;
 
 pub(crate) use advise::{AdviseArgs, AdviseFormat};
 pub(crate) use baseline::{AcceptArgs, BaselineCommand};
 pub(crate) use compare::{CompareArgs, CompareFormat};
 pub(crate) use export::{ExportArgs, ExportFormat};
 pub(crate) use plan::{PlanArgs, PlanFormat};
+pub(crate) use sweep::{SweepArgs, SweepFormat};
 
 /// Runs each batch of work where it pays (CPU, GPU or both), measures it, and
 /// judges what was measured.
@@ -37,6 +39,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Measure the kernels on the CPU and on every GPU
     Profile(ProfileArgs),
+    /// Measure a kernel over its size, and from which size on a GPU pays
+    Sweep(SweepArgs),
     /// Say where a batch of work would run, and why
     Plan(PlanArgs),
     /// List the CPU and the GPUs, and why others are absent

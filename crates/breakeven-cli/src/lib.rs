@@ -47,6 +47,7 @@ pub fn run(
     };
     let outcome = match &cli.command {
         Command::Profile(args) => commands::profile::run(args, out, err),
+        Command::Sweep(args) => commands::sweep::run(args, out, err),
         Command::Plan(args) => commands::plan::run(args, out, err),
         Command::Devices(args) => commands::devices::run(args, out, err),
         Command::Show(args) => commands::show::run(args, out, err),

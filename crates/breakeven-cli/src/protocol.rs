@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use breakeven::execute::recorded_size;
 use breakeven::hardware::{HardwareCapabilities, SystemLoad};
-use breakeven::suite::{Event, Workload};
+use breakeven::suite::{Event, Over, Workload};
 use breakeven_profile::profile::{Clock, Failure, Operation, Peak, RecorderCost};
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,8 @@ pub(crate) struct Request {
     pub(crate) cells: Vec<Cell>,
     pub(crate) warmup: u32,
     pub(crate) iterations: u32,
+    /// Time after which a kernel gets no further call, ms, if that is limited.
+    pub(crate) limit_ms: Option<u64>,
     pub(crate) image: Option<PathBuf>,
     /// The series itself: what it is read from may be gone.
     pub(crate) series: Option<Vec<f32>>,
@@ -40,6 +42,8 @@ pub(crate) enum Cell {
         input: Input,
         device: String,
     },
+    /// Measure a point of a sweep.
+    Point(PointCell),
     /// Execute a kernel's batch by a strategy, again and again.
     Batch(BatchCell),
 }
@@ -54,6 +58,41 @@ pub(crate) enum Input {
     Image,
     /// The user's series.
     Series,
+}
+
+/// A kernel at one value of what is swept over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct PointCell {
+    pub(crate) kernel: String,
+    pub(crate) over: Over,
+    pub(crate) value: u64,
+    pub(crate) device: String,
+}
+
+/// The attribute of a point's operation that has the value.
+pub(crate) const SWEEP_VALUE: &str = "sweep_value";
+
+impl PointCell {
+    pub(crate) fn workload(&self) -> Result<Workload, breakeven::Error> {
+        let value = usize::try_from(self.value).unwrap_or(usize::MAX);
+        Workload::at(&self.kernel, self.over, value)
+    }
+
+    /// An operation of that workload as the point's.
+    pub(crate) fn mark(&self, operation: &mut Operation) {
+        let value = self.value.into();
+        operation.attributes.insert(SWEEP_VALUE.to_owned(), value);
+    }
+
+    fn operation(&self) -> Option<Operation> {
+        let workload = self.workload().ok()?;
+        let mut operation = Operation {
+            size: Some(workload.size()),
+            ..Operation::new(workload.name(), &self.device)
+        };
+        self.mark(&mut operation);
+        Some(operation)
+    }
 }
 
 /// A kernel's batch, and by what it is executed.
@@ -116,14 +155,15 @@ impl Cell {
 
     /// The operation that a kernel's measurement fills.
     pub(crate) fn operation(&self) -> Option<Operation> {
-        let Self::Kernel {
-            kernel,
-            scale,
-            input,
-            device,
-        } = self
-        else {
-            return None;
+        let (kernel, scale, input, device) = match self {
+            Self::Point(point) => return point.operation(),
+            Self::Kernel {
+                kernel,
+                scale,
+                input,
+                device,
+            } => (kernel, scale, input, device),
+            _ => return None,
         };
         let name = match input {
             Input::Generated => kernel.clone(),
@@ -144,6 +184,7 @@ impl Cell {
     pub(crate) fn gpu(&self) -> Option<&str> {
         match self {
             Self::Peak { device } | Self::Kernel { device, .. } if device != "cpu" => Some(device),
+            Self::Point(PointCell { device, .. }) if device != "cpu" => Some(device),
             Self::Batch(BatchCell {
                 gpu: BatchGpu::Device(id),
                 ..

@@ -159,7 +159,9 @@ pub(crate) fn detect(device_timeout_s: u32) -> Result<Option<Machine>> {
         cells: vec![Cell::Detect, Cell::Load],
         warmup: 0,
         iterations: 0,
+        limit_ms: None,
         image: None,
+        series: None,
         device_timeout_s,
     };
     let (mut hardware, mut load, mut broke) = (None, None, None);

@@ -13,7 +13,7 @@ use breakeven::kernels::GreyImage;
 use breakeven::peak::measure_cpu as measure_cpu_peak;
 use breakeven::plan::Costs;
 use breakeven::suite::{Iterations, Workload};
-use breakeven_profile::profile::Failure;
+use breakeven_profile::profile::{Failure, Operation};
 use breakeven_profile::recorder::Clock;
 
 use crate::exit::Exit;
@@ -62,6 +62,7 @@ pub(crate) fn run(mut input: impl BufRead, out: &mut dyn Write) -> Result<Exit> 
         iterations: Iterations {
             warmup: request.warmup,
             measured: request.iterations,
+            at_most: request.limit_ms.map(Duration::from_millis),
         },
         image,
         series: request.series,
@@ -125,7 +126,15 @@ impl Worker<'_> {
                 scale,
                 input,
                 device,
-            } => return self.kernel(kernel, *scale, *input, device),
+            } => {
+                let workload = self.workload(kernel, *scale, *input);
+                return self.measure(workload, device, |_| {});
+            }
+            Cell::Point(point) => {
+                return self.measure(point.workload(), &point.device, |operation| {
+                    point.mark(operation);
+                });
+            }
             Cell::Batch(batch) => return self.batch(batch),
         }
         Ok(Ok(()))
@@ -139,14 +148,8 @@ impl Worker<'_> {
         Ok(self.devices.peak(device)?)
     }
 
-    fn kernel(
-        &mut self,
-        kernel: &str,
-        scale: usize,
-        input: Input,
-        device: &str,
-    ) -> Result<Result<(), Failure>> {
-        let workload = match input {
+    fn workload(&self, kernel: &str, scale: usize, input: Input) -> Result<Workload, Error> {
+        let own = match input {
             Input::Generated => None,
             Input::Image => {
                 (self.image.as_ref()).and_then(|image| Workload::on_image(kernel, image))
@@ -155,14 +158,23 @@ impl Worker<'_> {
                 (self.series.as_ref()).and_then(|series| Workload::on_series(kernel, series))
             }
         };
-        let prepared = workload
-            .map_or_else(|| Workload::new(kernel, scale), Ok)
-            .and_then(|workload| Ok((workload.build()?, workload)));
+        own.map_or_else(|| Workload::new(kernel, scale), Ok)
+    }
+
+    /// Measures a workload, whose operation gets whatever `mark` adds.
+    fn measure(
+        &mut self,
+        workload: Result<Workload, Error>,
+        device: &str,
+        mark: impl FnOnce(&mut Operation),
+    ) -> Result<Result<(), Failure>> {
+        let prepared = workload.and_then(|workload| Ok((workload.build()?, workload)));
         let (problem, workload) = match prepared {
             Ok(prepared) => prepared,
             Err(error) => return Ok(Err(failure(&error))),
         };
-        let operation = workload.operation(device, &*problem);
+        let mut operation = workload.operation(device, &*problem);
+        mark(&mut operation);
         self.outbox.send(&Message::Operation(Box::new(operation)))?;
         if device != "cpu" {
             match self.devices.kernel_clock(device) {

@@ -54,7 +54,9 @@ fn measure(hardware: &HardwareCapabilities, session: &mut Session) -> Result<End
             .collect(),
         warmup: 0,
         iterations: 0,
+        limit_ms: None,
         image: None,
+        series: None,
         device_timeout_s: TIMEOUT_S,
     };
     supervisor::run(&request, &mut |index, message| {

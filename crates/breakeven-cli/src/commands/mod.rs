@@ -13,6 +13,7 @@ pub(crate) mod export;
 pub(crate) mod plan;
 pub(crate) mod profile;
 pub(crate) mod show;
+pub(crate) mod sweep;
 
 /// The limits of a budget file.
 fn limits(path: Option<&Path>) -> Result<Option<Limits>> {

@@ -87,7 +87,7 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
 }
 
 /// The devices that were asked for.
-fn devices(asked: &str, hardware: &HardwareCapabilities) -> Result<Vec<String>> {
+pub(super) fn devices(asked: &str, hardware: &HardwareCapabilities) -> Result<Vec<String>> {
     let gpus: Vec<String> = hardware.gpus.iter().map(|gpu| gpu.id.to_string()).collect();
     let cpu = "cpu".to_owned();
     match asked {
@@ -167,21 +167,21 @@ fn kernels(args: &ProfileArgs) -> Vec<&'static str> {
 }
 
 /// Memory that there is to measure in, bytes, as far as it is known.
-fn memory(machine: &Machine) -> Option<u64> {
+pub(super) fn memory(machine: &Machine) -> Option<u64> {
     let available = machine.load.available_memory_bytes.get();
     let usable = machine.hardware.usable_memory_bytes.get();
     [available, usable].into_iter().flatten().min()
 }
 
 /// Work in words, and the memory that it takes.
-struct Work<'w> {
+pub(super) struct Work<'w> {
     name: &'w str,
     text: String,
     bytes: u64,
 }
 
 impl<'w> Work<'w> {
-    fn of(workload: &'w Workload, on_gpu: bool) -> Self {
+    pub(super) fn of(workload: &'w Workload, on_gpu: bool) -> Self {
         Self {
             name: workload.name(),
             text: workload.text(),
@@ -197,26 +197,30 @@ fn check_memory(
     memory: Option<u64>,
     (option, asked): (&str, usize),
 ) -> Result<()> {
-    let needed = work.bytes;
-    match memory {
-        Some(memory) if needed > memory => {
-            let hint = match u64::try_from(asked).unwrap_or(u64::MAX) {
-                1 => String::new(),
-                asked => {
-                    let largest = u128::from(memory) * u128::from(asked) / u128::from(needed);
-                    format!("; up to about {option} {largest} fits")
-                }
-            };
-            bail!(
-                "{} ({}) would take {} of memory, and there are {}{hint}",
-                work.name,
-                work.text,
-                unit::bytes(needed),
-                unit::bytes(memory),
-            )
-        }
-        _ => Ok(()),
-    }
+    check_fits(work, memory, |memory| {
+        let asked = u64::try_from(asked).unwrap_or(u64::MAX);
+        let largest = u128::from(memory) * u128::from(asked) / u128::from(work.bytes);
+        (asked > 1).then(|| format!("up to about {option} {largest} fits"))
+    })
+}
+
+/// The same, with what would fit the memory in the caller's words.
+pub(super) fn check_fits(
+    work: &Work<'_>,
+    memory: Option<u64>,
+    what_fits: impl FnOnce(u64) -> Option<String>,
+) -> Result<()> {
+    let Some(memory) = memory.filter(|memory| work.bytes > *memory) else {
+        return Ok(());
+    };
+    let hint = what_fits(memory).map_or_else(String::new, |fits| format!("; {fits}"));
+    bail!(
+        "{} ({}) would take {} of memory, and there are {}{hint}",
+        work.name,
+        work.text,
+        unit::bytes(work.bytes),
+        unit::bytes(memory),
+    )
 }
 
 /// Runs every process that was asked for.
@@ -253,6 +257,7 @@ fn measure(
             iterations: args.iterations.get(),
             image: args.image.clone(),
             series: own.series.clone(),
+            limit_ms: None,
             device_timeout_s: args.device_timeout.get(),
         };
         let ended = supervisor::run(&request, &mut |index, message| {
@@ -269,7 +274,7 @@ fn measure(
     Ok(Ended::Complete)
 }
 
-fn progress(steps: u64) -> ProgressBar {
+pub(super) fn progress(steps: u64) -> ProgressBar {
     let target = if std::io::stderr().is_terminal() {
         ProgressDrawTarget::stderr_with_hz(4)
     } else {
@@ -286,6 +291,7 @@ fn show_progress(progress: &ProgressBar, cell: &Cell, message: &Message, run: u3
         Cell::Clock => "the clock".to_owned(),
         Cell::Peak { device } => format!("peaks of {device}"),
         Cell::Kernel { kernel, device, .. } => format!("{kernel} on {device}"),
+        Cell::Point(point) => format!("{} on {}", point.kernel, point.device),
         Cell::Batch(batch) => format!("{}, {}", batch.kernel, batch.strategy),
     };
     match runs {

@@ -22,6 +22,7 @@ mod forecast;
 mod json;
 mod markdown;
 pub(crate) mod plan;
+pub(crate) mod sweep;
 mod table;
 pub(crate) mod text;
 mod verdicts;

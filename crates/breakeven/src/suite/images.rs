@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::batch::{TASKS, TaskKernel};
 use super::inputs::{grey, images};
 use super::measure::Problem;
+use super::sweep::Over;
 use super::table::{Input, Shape, SuiteKernel, Takes};
 use crate::error::Error;
 #[cfg(feature = "gpu")]
@@ -18,12 +19,14 @@ const SMALL: Shape = Shape {
     batch: 1,
     rows: 256,
     columns: 256,
+    window: 0,
 };
 
 const LARGE: Shape = Shape {
     batch: 1,
     rows: 512,
     columns: 512,
+    window: WINDOW,
 };
 
 /// Of `pixel_entropy`.
@@ -114,9 +117,10 @@ impl SuiteKernel for Entropies {
     };
     const BUDGET_US: Option<u64> = Some(8_000);
     const TAKES: Takes = Takes::Image;
+    const SWEEPS: &'static [Over] = &[Over::Size, Over::Batch, Over::Window];
 
     fn item(shape: Shape) -> String {
-        format!("{}×{}, window {WINDOW}", shape.rows, shape.columns)
+        format!("{}×{}, window {}", shape.rows, shape.columns, shape.window)
     }
 
     fn values(shape: Shape) -> u64 {
@@ -127,12 +131,12 @@ impl SuiteKernel for Entropies {
         // Bins of a byte, and the table of counts.
         shape
             .elements()
-            .saturating_add(8 * (WINDOW * WINDOW) as u64)
+            .saturating_add(8 * (shape.window * shape.window) as u64)
     }
 
     fn problem(shape: Shape, input: &Input) -> Result<Box<dyn Problem>, Error> {
         let pixels = pixels(shape, input);
-        let entropies = PixelEntropy::new(pixels, shape.dims(), WINDOW)?;
+        let entropies = PixelEntropy::new(pixels, shape.dims(), shape.window)?;
         Ok(Box::new(entropies))
     }
 

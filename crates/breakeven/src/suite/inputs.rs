@@ -82,6 +82,7 @@ mod tests {
         batch: 1,
         rows: 64,
         columns: 64,
+        window: 0,
     };
 
     #[test]

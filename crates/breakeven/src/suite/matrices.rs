@@ -16,6 +16,7 @@ const ONE: Shape = Shape {
     batch: 1,
     rows: 256,
     columns: 256,
+    window: 0,
 };
 
 /// `matrix_multiply`: products of pairs of square matrices.
@@ -31,6 +32,7 @@ impl SuiteKernel for Products {
         ..ONE
     };
     const BUDGET_US: Option<u64> = Some(3_000);
+    const SIZES: [u64; 2] = [16, 1_024];
 
     fn item(shape: Shape) -> String {
         let n = shape.columns;

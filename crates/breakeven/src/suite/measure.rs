@@ -3,6 +3,7 @@
 
 use std::hint::black_box;
 use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
 
 use breakeven_profile::recorder::Clock;
 use bytemuck::Zeroable;
@@ -23,6 +24,17 @@ pub struct Iterations {
     pub warmup: u32,
     /// Measured calls.
     pub measured: u32,
+    /// Time after which no further call is begun, if that is limited; one is made
+    /// whatever it takes.
+    pub at_most: Option<Duration>,
+}
+
+impl Iterations {
+    /// True where there is time for another measured call after `done` of them.
+    fn more(&self, done: u32, began: Instant) -> bool {
+        let is_late = self.at_most.is_some_and(|limit| began.elapsed() > limit);
+        done < self.measured && (done == 0 || !is_late)
+    }
 }
 
 /// A kernel's problem, whatever its output is made of: what the suite holds and
@@ -85,8 +97,10 @@ impl<K: Kernel> Problem for K {
         for call_index in 0..iterations.warmup {
             report(warm_up(call_index, call()))?;
         }
-        for _ in 0..iterations.measured {
+        let (began, mut done) = (Instant::now(), 0);
+        while iterations.more(done, began) {
             report(Event::Sample(call()))?;
+            done += 1;
         }
         ControlFlow::Continue(())
     }
@@ -117,7 +131,9 @@ impl<K: Kernel> Problem for K {
                 ControlFlow::Continue(())
             })?;
         }
-        for _ in 0..iterations.measured {
+        let (began, mut done) = (Instant::now(), 0);
+        while iterations.more(done, began) {
+            done += 1;
             if report(Event::Sample(call()?)).is_break()
                 || parts(gpu, self, clock, &scratch, report)?.is_break()
             {

@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock};
 use super::batch::TaskKernel;
 use super::inputs::{series, uniform};
 use super::measure::Problem;
+use super::sweep::Over;
 use super::table::{Input, Shape, SuiteKernel, Takes};
 use crate::error::Error;
 #[cfg(feature = "gpu")]
@@ -48,6 +49,7 @@ const ONE_SERIES: Shape = Shape {
     batch: 1,
     rows: 1,
     columns: 1_000,
+    window: 0,
 };
 
 impl SuiteKernel for Forecasts {
@@ -59,6 +61,7 @@ impl SuiteKernel for Forecasts {
         ..ONE_SERIES
     };
     const BUDGET_US: Option<u64> = Some(500);
+    const SIZES: [u64; 2] = [64, 1 << 16];
     const TAKES: Takes = Takes::Series;
 
     fn item(shape: Shape) -> String {
@@ -112,25 +115,28 @@ impl TaskKernel for Forecasts {
     }
 }
 
-/// Those of every cell of the suite.
-static WEIGHTS: LazyLock<Result<Arc<LstmWeights>, Error>> = LazyLock::new(|| {
+/// Weights of cells with so many hidden units.
+fn weights(hidden: usize) -> Result<Arc<LstmWeights>, Error> {
     // PyTorch's own beginning: uniform within 1 / √hidden.
-    let bound = (HIDDEN as f32).sqrt().recip();
+    let bound = (hidden as f32).sqrt().recip();
     let values = |rows: usize, stream: u64| -> Vec<f32> {
-        let values = uniform(4 * HIDDEN * rows, stream);
+        let values = uniform(4 * hidden * rows, stream);
         values.iter().map(|value| value * bound).collect()
     };
-    let [of_input, of_hidden] = [values(INPUTS, 7), values(HIDDEN, 8)];
+    let [of_input, of_hidden] = [values(INPUTS, 7), values(hidden, 8)];
     let [bias, other] = [values(1, 9), values(1, 10)];
-    LstmWeights::new(&of_input, &of_hidden, &bias, &other, [INPUTS, HIDDEN]).map(Arc::new)
-});
+    LstmWeights::new(&of_input, &of_hidden, &bias, &other, [INPUTS, hidden]).map(Arc::new)
+}
+
+/// Those of every task of the suite.
+static WEIGHTS: LazyLock<Result<Arc<LstmWeights>, Error>> = LazyLock::new(|| weights(HIDDEN));
 
 /// Inputs, hidden and cell states of so many steps.
-fn states(batch: usize) -> [Vec<f32>; 3] {
+fn states(batch: usize, hidden: usize) -> [Vec<f32>; 3] {
     [
         uniform(batch * INPUTS, 11),
-        uniform(batch * HIDDEN, 12),
-        uniform(batch * HIDDEN, 13),
+        uniform(batch * hidden, 12),
+        uniform(batch * hidden, 13),
     ]
 }
 
@@ -139,6 +145,7 @@ const THIRTY_TWO_CELLS: Shape = Shape {
     batch: 32,
     rows: 2,
     columns: HIDDEN,
+    window: 0,
 };
 
 impl SuiteKernel for CellSteps {
@@ -150,27 +157,33 @@ impl SuiteKernel for CellSteps {
         ..THIRTY_TWO_CELLS
     };
     const BUDGET_US: Option<u64> = Some(3_000);
+    const SWEEPS: &'static [Over] = &[Over::Batch, Over::Hidden];
 
-    fn item(_: Shape) -> String {
-        format!("{INPUTS} inputs, {HIDDEN} hidden units")
+    fn item(shape: Shape) -> String {
+        format!("{INPUTS} inputs, {} hidden units", shape.columns)
     }
 
     fn values(shape: Shape) -> u64 {
-        let weights = 4 * HIDDEN * (INPUTS + HIDDEN + 1);
-        let each = INPUTS + 4 * HIDDEN;
+        let hidden = shape.columns as u64;
+        let inputs = INPUTS as u64;
+        let weights = (4 * hidden).saturating_mul(inputs + hidden + 1);
         (shape.batch as u64)
-            .saturating_mul(each as u64)
-            .saturating_add(weights as u64)
+            .saturating_mul(inputs + 4 * hidden)
+            .saturating_add(weights)
     }
 
     fn problem(shape: Shape, _: &Input) -> Result<Box<dyn Problem>, Error> {
-        let [input, hidden, cell] = states(shape.batch);
-        let step = LstmCell::new(input, hidden, cell, shape.batch, WEIGHTS.clone()?)?;
+        let [input, hidden, cell] = states(shape.batch, shape.columns);
+        let weights = match shape.columns {
+            HIDDEN => WEIGHTS.clone()?,
+            hidden => weights(hidden)?,
+        };
+        let step = LstmCell::new(input, hidden, cell, shape.batch, weights)?;
         Ok(Box::new(step))
     }
 
     fn tasks(shape: Shape) -> Vec<LstmStep> {
-        let [input, hidden, cell] = states(shape.batch);
+        let [input, hidden, cell] = states(shape.batch, HIDDEN);
         let part = |all: &[f32], each: usize, at: usize| all[at * each..][..each].to_vec();
         (0..shape.batch)
             .map(|at| LstmStep {
@@ -200,6 +213,7 @@ const ONE_SET: Shape = Shape {
     batch: 1,
     rows: 1,
     columns: NEURONS[0],
+    window: 0,
 };
 
 /// Weights of the synapses and conductances of the dendrites.
@@ -216,6 +230,7 @@ impl SuiteKernel for Somas {
         ..ONE_SET
     };
     const BUDGET_US: Option<u64> = Some(300);
+    const SWEEPS: &'static [Over] = &[Over::Batch];
 
     fn item(_: Shape) -> String {
         let [neurons, dendrites, inputs] = NEURONS;

@@ -5,6 +5,7 @@ use super::images::{Edges, Entropies, Segments};
 use super::matrices::Products;
 use super::measure::Problem;
 use super::models::{CellSteps, Forecasts, Somas};
+use super::sweep::Over;
 use super::vectors::{Dots, LongSums, Sums};
 use crate::error::{Error, ErrorKind};
 use crate::kernels::GreyImage;
@@ -16,6 +17,8 @@ pub(super) struct Shape {
     /// Of one item, as the columns are: 1 of a vector.
     pub rows: usize,
     pub columns: usize,
+    /// Of a kernel that looks at a window around each pixel, else 0.
+    pub window: usize,
 }
 
 impl Shape {
@@ -72,6 +75,10 @@ pub(super) trait SuiteKernel {
     const TASKS: Shape;
     /// On a discrete GPU, µs per call of the workload at scale 1.
     const BUDGET_US: Option<u64> = None;
+    /// Sizes of an item that a sweep goes over unless others are asked for.
+    const SIZES: [u64; 2] = [16, 2_048];
+    /// What a sweep can change, the default first.
+    const SWEEPS: &'static [Over] = &[Over::Size, Over::Batch];
     const TAKES: Takes = Takes::Nothing;
 
     /// One item in words.
@@ -101,6 +108,9 @@ pub(super) trait SuiteKernel {
     fn tasks(shape: Shape) -> Vec<<Self::Tasks as TaskKernel>::Task>;
 }
 
+/// Makes a workload's problem.
+type Make = fn(Shape, &Input) -> Result<Box<dyn Problem>, Error>;
+
 /// What the suite knows of a kernel.
 #[derive(Debug)]
 pub(super) struct Row {
@@ -110,12 +120,14 @@ pub(super) struct Row {
     pub scales: Scales,
     pub tasks: Shape,
     pub budget_us: Option<u64>,
+    pub sizes: [u64; 2],
+    pub sweeps: &'static [Over],
     pub takes: Takes,
     pub item: fn(Shape) -> String,
     pub text: fn(Shape) -> String,
     pub values: fn(Shape) -> u64,
     pub scratch_bytes: fn(Shape) -> u64,
-    pub problem: fn(Shape, &Input) -> Result<Box<dyn Problem>, Error>,
+    pub problem: Make,
 }
 
 impl Row {
@@ -127,6 +139,8 @@ impl Row {
             scales: K::SCALES,
             tasks: K::TASKS,
             budget_us: K::BUDGET_US,
+            sizes: K::SIZES,
+            sweeps: K::SWEEPS,
             takes: K::TAKES,
             item: K::item,
             text: K::text,

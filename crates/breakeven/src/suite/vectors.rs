@@ -20,6 +20,7 @@ const ONE: Shape = Shape {
     batch: 1,
     rows: 1,
     columns: VECTOR,
+    window: 0,
 };
 
 /// The same in a hundred pieces.
@@ -27,6 +28,7 @@ const PIECES: Shape = Shape {
     batch: 100,
     rows: 1,
     columns: VECTOR / 100,
+    window: 0,
 };
 
 const MANY: Shape = Shape { batch: 32, ..ONE };
@@ -66,6 +68,7 @@ fn sum(shape: Shape) -> Result<Box<dyn Problem>, Error> {
 impl SuiteKernel for Sums {
     type Tasks = Self;
     const NAME: &'static str = "vector_add";
+    const SIZES: [u64; 2] = [1_024, 1 << 22];
     const WORKLOAD: Shape = ONE;
     const SCALES: Scales = Scales::Length;
     const TASKS: Shape = PIECES;
@@ -108,6 +111,7 @@ impl TaskKernel for Sums {
 impl SuiteKernel for LongSums {
     type Tasks = Sums;
     const NAME: &'static str = "vector_add_batch";
+    const SIZES: [u64; 2] = [1_024, 1 << 22];
     const WORKLOAD: Shape = MANY;
     const TASKS: Shape = MANY;
 
@@ -135,6 +139,7 @@ impl SuiteKernel for LongSums {
 impl SuiteKernel for Dots {
     type Tasks = Self;
     const NAME: &'static str = "dot_product";
+    const SIZES: [u64; 2] = [1_024, 1 << 22];
     const WORKLOAD: Shape = ONE;
     const SCALES: Scales = Scales::Length;
     const TASKS: Shape = PIECES;

@@ -3,9 +3,11 @@
 use breakeven_profile::profile::Operation;
 
 use super::measure::Problem;
+use super::sweep::Over;
 use super::table::{self, Input, ROWS, Row, Scales, Shape, Takes};
 use crate::error::Error;
 use crate::kernels::GreyImage;
+use crate::workload::WorkloadProfile;
 
 /// A kernel and the size that it is run at; inputs are made by [`build`](Workload::build).
 #[derive(Debug, Clone)]
@@ -48,6 +50,39 @@ impl Workload {
         })
     }
 
+    /// A kernel's default workload with another value of what a sweep is over.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Workload::new), and [`ErrorKind::Invalid`](crate::ErrorKind::Invalid)
+    /// where the kernel has no such dimension.
+    pub fn at(kernel: &str, over: Over, value: usize) -> Result<Self, Error> {
+        let row = table::row(kernel, 1)?;
+        let name = match over {
+            Over::Size | Over::Batch => kernel.to_owned(),
+            // The elements do not tell one from another.
+            Over::Window | Over::Hidden => format!("{kernel}:{over}{value}"),
+        };
+        Ok(Self {
+            row,
+            name,
+            shape: over.checked(row, value)?,
+            input: Input::Generated,
+        })
+    }
+
+    /// The workload as a batch of tasks, a task being an item: what the cost model has
+    /// its times under.
+    pub fn profile(&self) -> WorkloadProfile {
+        let one = Shape {
+            batch: 1,
+            ..self.shape
+        };
+        let bytes = (self.row.values)(one).saturating_mul(4);
+        WorkloadProfile::from_task_count(self.shape.batch)
+            .with_memory_per_task(usize::try_from(bytes).unwrap_or(usize::MAX))
+    }
+
     /// A pixel kernel on an image of the user's; `None` for other kernels.
     pub fn on_image(kernel: &str, image: &GreyImage) -> Option<Self> {
         let row = taking(Takes::Image).find(|row| row.name == kernel)?;
@@ -58,6 +93,7 @@ impl Workload {
                 batch: 1,
                 rows: image.height,
                 columns: image.width,
+                window: row.workload.window,
             },
             input: Input::Image(image.clone()),
         })
@@ -73,6 +109,7 @@ impl Workload {
                 batch: 1,
                 rows: 1,
                 columns: series.len(),
+                window: 0,
             },
             input: Input::Series(series.to_vec()),
         })

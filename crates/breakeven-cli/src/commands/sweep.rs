@@ -1,0 +1,275 @@
+//! `breakeven sweep`: time over size on the CPU and the GPUs, and where they break even.
+
+use std::io::Write;
+
+use anyhow::{Result, bail};
+use breakeven::suite::{Points, Workload};
+use breakeven_judge::break_even::{coarse_sizes, refined_sizes};
+use breakeven_profile::file;
+
+use super::profile::{Work, check_fits, devices, memory, progress};
+use crate::args::SweepArgs;
+use crate::exit::Exit;
+use crate::output::sweep as output;
+use crate::protocol::{Cell, PointCell, Request};
+use crate::session::{Machine, Session, detect};
+use crate::supervisor::{self, Ended};
+
+mod found;
+mod learn;
+
+pub(crate) use found::{Found, Point, Rival};
+
+/// Time after which a point gets no further call in a round.
+const POINT_LIMIT_MS: u64 = 200;
+
+pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Exit> {
+    // All that can be wrong with what was typed, before anything is measured.
+    let axis = Axis::of(args)?;
+    if let Some(path) = &args.output {
+        file::check_writable(path)?;
+    }
+    let Some(machine) = detect(args.device_timeout.get())? else {
+        let _ = writeln!(err, "interrupted: nothing was measured yet");
+        return Ok(Exit::Interrupted);
+    };
+    let devices = with_cpu(devices(&args.device, &machine.hardware)?);
+    axis.check_memory(&machine, devices.len() > 1)?;
+    let mut session = Session::new(&machine.hardware);
+    let mut sweep = Sweep {
+        args,
+        axis: &axis,
+        session: &mut session,
+    };
+    let ended = sweep.measure(&devices)?;
+    let is_interrupted = ended == Ended::Interrupted;
+    session.profile.interrupted = is_interrupted;
+    let found = Found::of(&axis, &devices, &session.profile);
+    session.profile.evidence.break_even = found.evidence(&axis)?;
+
+    // What was measured first: it must not hang on a closed terminal.
+    let written = args
+        .output
+        .as_deref()
+        .map_or(Ok(()), |path| file::write(&session.profile, path));
+    let warnings = match axis.is_range() {
+        true => learn::learn(&axis, &found, &session.profile),
+        // Other windows are other operations than the one that batches run.
+        false => Vec::new(),
+    };
+    for warning in warnings {
+        // Nobody may be left to tell.
+        let _ = writeln!(err, "warning: {warning}");
+    }
+    let printed = output::write(&found, &session, args.format, out);
+    written?;
+    printed?;
+    if is_interrupted {
+        let _ = writeln!(err, "interrupted: what was measured until then is above");
+        return Ok(Exit::Interrupted);
+    }
+    let has_failed =
+        |operation: &breakeven_profile::profile::Operation| operation.failure.is_some();
+    match session.profile.operations.iter().any(has_failed) {
+        true => Ok(Exit::Failed),
+        false => Ok(Exit::Done),
+    }
+}
+
+/// The CPU is what GPUs are held against.
+fn with_cpu(mut devices: Vec<String>) -> Vec<String> {
+    if devices.iter().all(|device| device != "cpu") {
+        devices.insert(0, "cpu".to_owned());
+    }
+    devices
+}
+
+/// What is swept over.
+pub(crate) struct Axis {
+    pub(crate) kernel: &'static str,
+    pub(crate) over: breakeven::suite::Over,
+    /// The values to begin with.
+    values: Vec<u64>,
+    /// Values between them mean something too.
+    is_range: bool,
+}
+
+impl Axis {
+    fn of(args: &SweepArgs) -> Result<Self> {
+        let over = match args.over {
+            Some(over) => over,
+            None => breakeven::suite::Over::of(args.kernel)?[0],
+        };
+        let (values, is_range) = match over.points(args.kernel)? {
+            Points::Range([first, last]) => {
+                let from = args.from.map_or(first, std::num::NonZeroU64::get);
+                let to = args.to.map_or(last.max(from), std::num::NonZeroU64::get);
+                if from > to {
+                    bail!("--from {from} is beyond --to {to}; give a range that has values in it");
+                }
+                (coarse_sizes(from, to), true)
+            }
+            Points::Fixed(values) => {
+                if args.from.is_some() || args.to.is_some() {
+                    let values: Vec<String> = values.iter().map(u64::to_string).collect();
+                    bail!(
+                        "a sweep over {over} is at {}; leave --from and --to out",
+                        values.join(", ")
+                    );
+                }
+                (values, false)
+            }
+        };
+        Ok(Self {
+            kernel: args.kernel,
+            over,
+            values,
+            is_range,
+        })
+    }
+
+    /// The kernel's workload at a value.
+    pub(crate) fn workload(&self, value: u64) -> Result<Workload> {
+        let value = usize::try_from(value).unwrap_or(usize::MAX);
+        Ok(Workload::at(self.kernel, self.over, value)?)
+    }
+
+    /// Elements at a value that may lie between two whole ones.
+    pub(crate) fn elements(&self, value: f64) -> Result<f64> {
+        let below = whole(value.floor().max(1.0));
+        let at = |value: u64| Ok::<_, anyhow::Error>(self.workload(value)?.size() as f64);
+        let (low, high) = (at(below)?, at(below.saturating_add(1))?);
+        Ok(low + (high - low) * (value - below as f64).clamp(0.0, 1.0))
+    }
+
+    /// Values between others mean something.
+    pub(crate) fn is_range(&self) -> bool {
+        self.is_range
+    }
+
+    /// Fails where the largest workload does not fit, and says which would.
+    fn check_memory(&self, machine: &Machine, on_gpu: bool) -> Result<()> {
+        let needed = |value: u64| {
+            self.workload(value)
+                .map(|workload| workload.memory_bytes(on_gpu))
+        };
+        let Some(&last) = self.values.last() else {
+            return Ok(());
+        };
+        let workload = self.workload(last)?;
+        check_fits(&Work::of(&workload, on_gpu), memory(machine), |memory| {
+            let (mut fits, mut too_many) = (0, last);
+            while self.is_range && too_many - fits > 1 {
+                let middle = fits + (too_many - fits) / 2;
+                match needed(middle).is_ok_and(|needed| needed <= memory) {
+                    true => fits = middle,
+                    false => too_many = middle,
+                }
+            }
+            (fits > 0).then(|| format!("up to --to {fits} fits"))
+        })
+    }
+}
+
+#[expect(clippy::cast_sign_loss, reason = "1 or more")]
+fn whole(value: f64) -> u64 {
+    value as u64
+}
+
+struct Sweep<'s> {
+    args: &'s SweepArgs,
+    axis: &'s Axis,
+    session: &'s mut Session,
+}
+
+impl Sweep<'_> {
+    /// All values, and then those that tell more of each break-even.
+    fn measure(&mut self, devices: &[String]) -> Result<Ended> {
+        let clock = Request {
+            cells: vec![Cell::Clock],
+            ..self.request()
+        };
+        let session = &mut *self.session;
+        let ended = supervisor::run(&clock, &mut |_, message| {
+            session.take(&Cell::Clock, message)
+        })?;
+        if ended == Ended::Interrupted
+            || self.rounds(&self.axis.values, devices)? == Ended::Interrupted
+        {
+            return Ok(Ended::Interrupted);
+        }
+        if !self.axis.is_range {
+            return Ok(Ended::Complete);
+        }
+        let found = Found::of(self.axis, devices, &self.session.profile);
+        for rival in &found.rivals {
+            let values = refined_sizes(&rival.times);
+            let pair = ["cpu".to_owned(), rival.device.clone()];
+            if !values.is_empty() && self.rounds(&values, &pair)? == Ended::Interrupted {
+                return Ok(Ended::Interrupted);
+            }
+        }
+        Ok(Ended::Complete)
+    }
+
+    /// Measures the values on the devices, in turns, as many times as was asked for.
+    fn rounds(&mut self, values: &[u64], devices: &[String]) -> Result<Ended> {
+        let rounds = self.args.rounds.get();
+        let cells = (values.len() * devices.len()) as u64 * u64::from(rounds);
+        let progress = progress(cells);
+        for round in 0..rounds {
+            let cell = |value: u64, device: &String| {
+                Cell::Point(PointCell {
+                    kernel: self.axis.kernel.to_owned(),
+                    over: self.axis.over,
+                    value,
+                    device: device.clone(),
+                })
+            };
+            let at = |value: &u64| {
+                let mut cells: Vec<Cell> =
+                    devices.iter().map(|device| cell(*value, device)).collect();
+                // Nobody is always first.
+                if round % 2 == 1 {
+                    cells.reverse();
+                }
+                cells
+            };
+            let cells: Vec<Cell> = values.iter().flat_map(at).collect();
+            let cells = cells
+                .into_iter()
+                .filter(|cell| !self.session.failed_at(cell));
+            let request = Request {
+                cells: cells.collect(),
+                ..self.request()
+            };
+            self.session.run = round;
+            let session = &mut *self.session;
+            let ended = supervisor::run(&request, &mut |index, message| {
+                if matches!(message, crate::protocol::Message::Begin(_)) {
+                    progress.set_message(format!("round {} of {rounds}", round + 1));
+                    progress.inc(1);
+                }
+                session.take(&request.cells[index], message);
+            })?;
+            if ended == Ended::Interrupted {
+                progress.finish_and_clear();
+                return Ok(ended);
+            }
+        }
+        progress.finish_and_clear();
+        Ok(Ended::Complete)
+    }
+
+    fn request(&self) -> Request {
+        Request {
+            cells: Vec::new(),
+            warmup: self.args.warmup,
+            iterations: self.args.iterations.get(),
+            limit_ms: Some(POINT_LIMIT_MS),
+            image: None,
+            series: None,
+            device_timeout_s: self.args.device_timeout.get(),
+        }
+    }
+}

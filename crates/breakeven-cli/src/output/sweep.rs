@@ -1,0 +1,296 @@
+//! What a sweep found, in words, figures and a plot.
+
+use std::io::Write;
+
+use anyhow::Result;
+use breakeven_judge::break_even::BreakEven;
+use breakeven_profile::unit;
+use serde::Serialize;
+
+use super::device_label;
+use super::text::{BAD, BOLD, FAINT, GOOD, clipped_middle, right, styled, time, wrapped};
+use crate::args::SweepFormat;
+use crate::commands::sweep::{Found, Point, Rival};
+use crate::session::Session;
+
+mod plot;
+
+/// Width of a GPU's column.
+const GPU: usize = 22;
+
+/// Prints what was found in the format that was asked for.
+pub(crate) fn write(
+    found: &Found,
+    session: &Session,
+    format: SweepFormat,
+    out: &mut dyn Write,
+) -> Result<()> {
+    match format {
+        SweepFormat::Table => write_table(found, session, out),
+        SweepFormat::Json => write_json(found, session, out),
+        SweepFormat::Csv => write_csv(found, out),
+    }
+}
+
+/// The GPU's id, said to be software where it is.
+fn label(session: &Session, device: &str) -> String {
+    device_label(device, session.profile.is_software_gpu(device))
+}
+
+fn write_table(found: &Found, session: &Session, out: &mut dyn Write) -> Result<()> {
+    let title = format!("{} over {}", found.kernel, found.over);
+    writeln!(out, "{}", styled(&title, BOLD))?;
+    if found.points.is_empty() {
+        writeln!(out, "nothing was measured")?;
+        return Ok(());
+    }
+    let mut heads = format!(
+        "{}{}{}",
+        right(found.over.name(), 12),
+        right("elements", 14),
+        right("cpu", 12)
+    );
+    for device in &found.devices[1..] {
+        let label = label(session, device);
+        heads += &format!("  {}", right(&clipped_middle(&label, GPU), GPU));
+    }
+    writeln!(out, "{}", styled(&heads, FAINT))?;
+    for point in &found.points {
+        writeln!(out, "{}", line(found, point))?;
+    }
+    plot::write(found, out)?;
+    for point in &found.points {
+        for (device, failure) in found.devices.iter().zip(&point.failures) {
+            if let Some(failure) = failure {
+                let at = unit::count(point.value as f64);
+                let text = format!(
+                    "{} failed at {} {at}: {}: {}",
+                    label(session, device),
+                    found.over,
+                    failure.kind,
+                    failure.message
+                );
+                writeln!(out, "{}", styled(&text, BAD))?;
+            }
+        }
+    }
+    for rival in &found.rivals {
+        let text = format!("{} {}", label(session, &rival.device), answer(found, rival));
+        for line in wrapped(&text, 98) {
+            writeln!(out, "{}", styled(&line, BOLD))?;
+        }
+    }
+    if found.rivals.is_empty() {
+        let text = "no GPU was measured, so there is nothing to break even with";
+        writeln!(out, "{}", styled(text, FAINT))?;
+    }
+    Ok(())
+}
+
+/// A value and its times; of a GPU also how many times the CPU's.
+fn line(found: &Found, point: &Point) -> String {
+    let of = |device: usize| match point.median_ns(device) {
+        Some(ns) => time(ns),
+        None if point.failures[device].is_some() => "failed".to_owned(),
+        None => "–".to_owned(),
+    };
+    let mut line = format!(
+        "{}{}{}",
+        right(&unit::count(point.value as f64), 12),
+        right(&unit::count(point.elements as f64), 14),
+        right(&of(0), 12)
+    );
+    for device in 1..found.devices.len() {
+        let ratio = point
+            .median_ns(device)
+            .zip(point.median_ns(0))
+            .map(|(gpu, cpu)| gpu / cpu);
+        let (text, style) = match ratio {
+            Some(ratio) if ratio < 1.0 => (format!("{} ×", figure(ratio)), GOOD),
+            Some(ratio) => (format!("{} ×", figure(ratio)), FAINT),
+            None => (String::new(), FAINT),
+        };
+        let cells = format!("{}{}", right(&of(device), GPU - 10), right(&text, 10));
+        line += &format!("  {}", styled(&cells, style));
+    }
+    line
+}
+
+/// Three digits of a ratio.
+fn figure(ratio: f64) -> String {
+    match ratio {
+        ratio if ratio < 10.0 => format!("{ratio:.2}"),
+        ratio if ratio < 100.0 => format!("{ratio:.1}"),
+        ratio => unit::count(ratio.round()),
+    }
+}
+
+/// From which value on the device pays.
+fn answer(found: &Found, rival: &Rival) -> String {
+    let over = found.over;
+    let count = |value: f64| unit::count(value.round());
+    let Some(break_even) = rival.break_even else {
+        let index = found
+            .devices
+            .iter()
+            .position(|device| *device == rival.device);
+        let pays = found.points.iter().filter(|point| {
+            let times = index
+                .and_then(|index| point.median_ns(index))
+                .zip(point.median_ns(0));
+            times.is_some_and(|(gpu, cpu)| gpu < cpu)
+        });
+        let pays: Vec<String> = pays.map(|point| count(point.value as f64)).collect();
+        return match pays.is_empty() {
+            true => format!("is slower than the CPU at every {over}"),
+            false => format!("is faster than the CPU at {over} {}", pays.join(", ")),
+        };
+    };
+    match break_even {
+        BreakEven::From { size, interval } => format!(
+            "pays from {over} {} on (95 % interval: {} to {})",
+            count(size),
+            count(interval[0]),
+            count(interval[1])
+        ),
+        BreakEven::Always { tried_from } => {
+            format!("pays at every {over} tried, from {} on", count(tried_from))
+        }
+        BreakEven::Never { tried_to } => format!("never pays up to {over} {}", count(tried_to)),
+        BreakEven::Unclear { not_before } => {
+            let known = not_before.map_or_else(String::new, |value| {
+                format!("does not pay up to {over} {}; beyond, ", count(value))
+            });
+            format!("{known}the times do not tell: try more --rounds, or a larger --to")
+        }
+    }
+}
+
+/// Everything, for programs.
+#[derive(Serialize)]
+struct Document<'f> {
+    kernel: &'f str,
+    over: &'f str,
+    interrupted: bool,
+    points: Vec<JsonPoint<'f>>,
+    break_even: Vec<JsonBreakEven<'f>>,
+    evidence: &'f [breakeven_profile::profile::BreakEven],
+}
+
+#[derive(Serialize)]
+struct JsonPoint<'f> {
+    value: u64,
+    elements: u64,
+    times: Vec<JsonTime<'f>>,
+}
+
+#[derive(Serialize)]
+struct JsonTime<'f> {
+    device: &'f str,
+    median_ns: Option<f64>,
+    rounds_ns: &'f [f64],
+    failure: &'f Option<breakeven_profile::profile::Failure>,
+}
+
+/// In values of what was swept over; `evidence` has elements.
+#[derive(Serialize)]
+struct JsonBreakEven<'f> {
+    device: &'f str,
+    over_device: &'static str,
+    /// `from`, `always`, `never`, `unclear` or, over values that have nothing
+    /// between them, `fixed`.
+    answer: &'static str,
+    value: Option<f64>,
+    interval: Option<[f64; 2]>,
+    tried_to: f64,
+}
+
+fn write_json(found: &Found, session: &Session, out: &mut dyn Write) -> Result<()> {
+    let points = found.points.iter().map(|point| JsonPoint {
+        value: point.value,
+        elements: point.elements,
+        times: found
+            .devices
+            .iter()
+            .enumerate()
+            .map(|(index, device)| JsonTime {
+                device,
+                median_ns: point.median_ns(index),
+                rounds_ns: &point.rounds_ns[index],
+                failure: &point.failures[index],
+            })
+            .collect(),
+    });
+    let break_even = found.rivals.iter().map(|rival| {
+        let (answer, value, interval) = match rival.break_even {
+            None => ("fixed", None, None),
+            Some(BreakEven::From { size, interval }) => ("from", Some(size), Some(interval)),
+            Some(BreakEven::Always { tried_from }) => ("always", Some(tried_from), None),
+            Some(BreakEven::Never { .. }) => ("never", None, None),
+            Some(BreakEven::Unclear { not_before }) => ("unclear", not_before, None),
+        };
+        JsonBreakEven {
+            device: &rival.device,
+            over_device: "cpu",
+            answer,
+            value,
+            interval,
+            tried_to: rival.times.last().map_or(0.0, |times| times.size),
+        }
+    });
+    let document = Document {
+        kernel: found.kernel,
+        over: found.over.name(),
+        interrupted: session.profile.interrupted,
+        points: points.collect(),
+        break_even: break_even.collect(),
+        evidence: &session.profile.evidence.break_even,
+    };
+    serde_json::to_writer_pretty(&mut *out, &document)?;
+    writeln!(out)?;
+    Ok(())
+}
+
+fn write_csv(found: &Found, out: &mut dyn Write) -> Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record([
+        "kernel",
+        "over",
+        "value",
+        "elements",
+        "device",
+        "rounds",
+        "median_ns",
+        "min_ns",
+        "max_ns",
+        "cpu_ratio",
+        "failure",
+    ])?;
+    let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+    for point in &found.points {
+        let cpu = point.median_ns(0);
+        for (index, device) in found.devices.iter().enumerate() {
+            let rounds = &point.rounds_ns[index];
+            let failure = point.failures[index].as_ref();
+            if rounds.is_empty() && failure.is_none() {
+                continue;
+            }
+            let median = point.median_ns(index);
+            csv.write_record([
+                found.kernel.to_owned(),
+                found.over.name().to_owned(),
+                point.value.to_string(),
+                point.elements.to_string(),
+                device.clone(),
+                rounds.len().to_string(),
+                number(median),
+                number(rounds.iter().copied().reduce(f64::min)),
+                number(rounds.iter().copied().reduce(f64::max)),
+                number(median.zip(cpu).map(|(own, cpu)| own / cpu)),
+                failure.map_or_else(String::new, |f| format!("{}: {}", f.kind, f.message)),
+            ])?;
+        }
+    }
+    csv.flush()?;
+    Ok(())
+}
