@@ -164,6 +164,12 @@ fn ctrl_c_between_executions_of_a_batch() {
 }
 
 #[test]
+fn ctrl_c_between_points_of_a_sweep() {
+    let sweep = "sweep pixel_entropy --device cpu --from 64 --to 1024 --rounds 1000";
+    interrupted_by("INT", sweep);
+}
+
+#[test]
 fn a_polite_request_to_stop() {
     interrupted_by("TERM", LONG);
 }

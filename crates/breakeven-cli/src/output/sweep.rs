@@ -40,6 +40,10 @@ fn label(session: &Session, device: &str) -> String {
 fn write_table(found: &Found, session: &Session, out: &mut dyn Write) -> Result<()> {
     let title = format!("{} over {}", found.kernel, found.over);
     writeln!(out, "{}", styled(&title, BOLD))?;
+    if session.profile.interrupted {
+        let text = "interrupted: the times are those that were taken until then";
+        writeln!(out, "{}", styled(text, BAD))?;
+    }
     if found.points.is_empty() {
         writeln!(out, "nothing was measured")?;
         return Ok(());

@@ -1,0 +1,160 @@
+//! `breakeven sweep`: times over size, the break-even, and who is told of it.
+
+use serde_json::Value;
+
+use crate::command::{Breakeven, directory, line, show};
+use crate::vulkan::software_gpu;
+
+/// A sweep whose cost model is in that directory.
+fn sweep(args: &str, cache: &std::path::Path) -> Breakeven {
+    line("sweep").args(args).env("BREAKEVEN_CACHE_DIR", cache)
+}
+
+fn values(document: &Value) -> Vec<u64> {
+    let points = document["points"].as_array().unwrap();
+    let value = |point: &Value| point["value"].as_u64().unwrap();
+    points.iter().map(value).collect()
+}
+
+#[test]
+fn every_point_is_measured_in_every_round() {
+    let cache = directory();
+    let args = "vector_add --device cpu --from 1000 --to 5000 --rounds 3 --iterations 2";
+    let json = |args: &str| sweep(args, cache.path()).args("--format json").run();
+    let document = json(args).quietly(0).json();
+    assert_eq!(values(&document), [1000, 2000, 4000, 5000]);
+    for point in document["points"].as_array().unwrap() {
+        assert_eq!(point["elements"], point["value"]);
+        let time = &point["times"][0];
+        assert_eq!(time["device"], "cpu");
+        assert_eq!(time["rounds_ns"].as_array().unwrap().len(), 3);
+        assert!(time["median_ns"].as_f64() > Some(0.0), "{point}");
+    }
+    assert_eq!(document["break_even"].as_array().unwrap().len(), 0);
+    let table = sweep(args, cache.path()).run().quietly(0);
+    assert!(table.stdout.contains("5 000"), "{table:#?}");
+    let csv = sweep(args, cache.path())
+        .args("--format csv")
+        .run()
+        .quietly(0);
+    assert_eq!(csv.stdout.lines().count(), 5, "{csv:#?}");
+    assert!(
+        csv.stdout.contains("\nvector_add,size,1000,1000,cpu,3,"),
+        "{csv:#?}"
+    );
+}
+
+#[test]
+fn what_was_swept_is_in_the_file_and_in_the_cost_model() {
+    let directory = directory();
+    let file = directory.path().join("sweep.json");
+    let args = "conv2d --device cpu --over batch --from 1 --to 8 --rounds 3 --iterations 3";
+    sweep(args, directory.path())
+        .arg("-o")
+        .arg(&file)
+        .run()
+        .quietly(0);
+    let shown = show(&file, "--format json").quietly(0).json();
+    let sizes: Vec<u64> = shown["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["size"].as_u64().unwrap())
+        .collect();
+    assert_eq!(sizes, [1, 2, 4, 8].map(|batch| batch * 65_536));
+    // An image is a task, as batches have it.
+    let planned =
+        line("plan --operation conv2d --tasks 4 --task-bytes 512KiB --complexity 0 --format json")
+            .env("BREAKEVEN_CACHE_DIR", directory.path())
+            .run()
+            .quietly(0)
+            .json();
+    let cpu = &planned["candidates"][0];
+    assert_eq!(cpu["strategy"], "cpu-only");
+    assert!(cpu["predicted_ns"].as_f64() > Some(0.0), "{planned}");
+}
+
+#[test]
+fn windows_and_hidden_units_have_their_own_values() {
+    let cache = directory();
+    for (args, expected, name) in [
+        (
+            "pixel_entropy --over window",
+            [8, 16, 32],
+            "pixel_entropy:window8",
+        ),
+        (
+            "lstm_cell_forward --over hidden",
+            [64, 128, 256],
+            "lstm_cell_forward:hidden64",
+        ),
+    ] {
+        let file = cache.path().join("sweep.json");
+        let sweep = sweep(args, cache.path()).args("--device cpu --rounds 1 --iterations 1");
+        let document = sweep
+            .args("--format json")
+            .arg("-o")
+            .arg(&file)
+            .run()
+            .quietly(0)
+            .json();
+        assert_eq!(values(&document), expected);
+        let shown = show(&file, "--format json").quietly(0).json();
+        assert_eq!(shown["rows"][0]["operation"], name);
+    }
+}
+
+#[test]
+fn a_gpu_is_held_against_the_cpu() {
+    let Some(gpu) = software_gpu() else { return };
+    let directory = directory();
+    let file = directory.path().join("sweep.json");
+    let args = "conv2d --from 16 --to 64 --rounds 3 --iterations 3 --format json";
+    let sweep = sweep(args, directory.path()).args("--device").arg(gpu);
+    let document = sweep.arg("-o").arg(&file).run().quietly(0).json();
+    assert!(values(&document).starts_with(&[16]) && values(&document).ends_with(&[64]));
+    let found = &document["break_even"][0];
+    assert_eq!(
+        (&found["device"], &found["over_device"]),
+        (&gpu.into(), &"cpu".into())
+    );
+    let evidence = document["evidence"].as_array().unwrap();
+    match found["answer"].as_str().unwrap() {
+        "unclear" => assert!(evidence.is_empty(), "{document}"),
+        "never" => {
+            assert!(evidence[0].get("size").is_none(), "{document}");
+            assert_eq!(evidence[0]["tested_to"], 4096.0);
+        }
+        "from" | "always" => assert!(evidence[0]["size"].as_f64() > Some(0.0), "{document}"),
+        answer => panic!("{answer}"),
+    }
+    // What others read it for.
+    let profile: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    let kept = profile
+        .get("evidence")
+        .and_then(|evidence| evidence.get("break_even"));
+    assert_eq!(
+        kept.and_then(Value::as_array).map_or(0, Vec::len),
+        evidence.len()
+    );
+}
+
+#[test]
+fn what_cannot_be_swept_is_refused_at_once() {
+    let refused = |args: &str| line("sweep").args(args).run().refusal();
+    insta::assert_snapshot!(refused("vector_add --over window"), @"error: a sweep of vector_add is over size or batch, not over window");
+    insta::assert_snapshot!(refused("conv2d --from 64 --to 32"), @"error: --from 64 is beyond --to 32; give a range that has values in it");
+    insta::assert_snapshot!(refused("pixel_entropy --over window --from 4"), @"error: a sweep over window is at 8, 16, 32; leave --from and --to out");
+    let large = refused("conv2d --device cpu --to 100000000");
+    assert!(
+        large.contains("would take") && large.contains("; up to --to "),
+        "{large}"
+    );
+    let kernel = refused("conv3d");
+    assert!(kernel.contains("did you mean \"conv2d\"?"), "{kernel}");
+    let over = refused("conv2d --over height");
+    assert!(
+        over.contains("a sweep is over size, batch, window or hidden, not over \"height\""),
+        "{over}"
+    );
+}
