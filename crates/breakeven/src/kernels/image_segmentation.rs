@@ -173,7 +173,7 @@ impl Kernel for ImageSegmentation<'_> {
         }
         // Small images in lots, large ones alone; those in bands of their own.
         let lot = (CHUNK / each).max(1) * each;
-        parallel::for_chunks(out, lot, |start, out| {
+        parallel::for_pieces(out, lot, |start, out| {
             let pixels = &self.images[start..start + out.len()];
             for (pixels, out) in pixels.chunks(each).zip(out.chunks_mut(each)) {
                 self.label(pixels, out);
