@@ -106,19 +106,17 @@ class Block:
 
     def __init__(self, side):
         self.side = side
-        side.lots(1, 1)
-        calls = 1
-        while True:
-            took = min(side.lots(3, calls))
-            if took >= LOT_S:
-                break
+        calls, (took,) = 1, side.lots(1, 1)
+        while took < LOT_S:
             calls = max(calls + 1, int(calls * min(10, 1.2 * LOT_S / max(took, 1e-9))))
+            took = min(side.lots(3, calls))
         self.calls = calls
-        self.count = max(3, min(LOTS, int(BLOCK_S / took)))
+        self.count = max(1, min(LOTS, int(BLOCK_S / took)))
 
     def time(self):
         """Seconds a call."""
-        self.side.lots(1, self.calls)
+        if self.count > 1:
+            self.side.lots(1, self.calls)
         took = median(self.side.lots(self.count, self.calls)) / self.calls
         time.sleep(PAUSE_S)
         return took

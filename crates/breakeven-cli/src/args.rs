@@ -79,7 +79,7 @@ pub(crate) struct ProfileArgs {
     pub(crate) strategy: Option<ExecutionStrategy>,
 
     /// Tasks in a batch of --strategy: images, products, pairs of vectors [default: 32 to
-    /// 100, by the kernel]
+    /// 1024, by the kernel]
     #[arg(long, value_name = "N", value_parser = one_or_more::<NonZeroUsize>)]
     #[arg(requires = "strategy", conflicts_with = "scale")]
     pub(crate) tasks: Option<NonZeroUsize>,

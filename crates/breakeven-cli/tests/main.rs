@@ -18,5 +18,6 @@ mod no_gpu;
 mod plan;
 mod profile;
 mod profile_strategy;
+mod series;
 mod sweep;
 mod vulkan;

@@ -9,5 +9,7 @@ mod execute_edges;
 mod execute_kernels;
 mod execute_recall;
 mod execute_record;
+#[cfg(feature = "gpu")]
+mod execute_suite;
 mod faults;
 mod kernels;

@@ -40,7 +40,7 @@ mod fit;
 
 use fit::Fit;
 
-/// Products per piece of CPU work: some ten microseconds.
+/// Products per piece of CPU work.
 const PRODUCTS: usize = 64 * 1024;
 
 /// A batch of series, the order of the model and how far to forecast.

@@ -8,14 +8,20 @@
 
 use std::borrow::Cow;
 
+use pulp::Arch;
+
 use super::{GreyImage, Kernel, Work, batch, check_len, check_output, parallel, shape};
 use crate::error::Error;
+
+#[cfg(feature = "gpu")]
+mod device;
+mod host;
 
 /// The horizontal Sobel filter (Sobel and Feldman, 1968): the default workload.
 pub const SOBEL_X: [f32; 9] = [-1.0, 0.0, 1.0, -2.0, 0.0, 2.0, -1.0, 0.0, 1.0];
 
 /// Output elements per piece of CPU work.
-const CHUNK: usize = 16 * 1024;
+const CHUNK: usize = 32 * 1024;
 
 /// A batch of images, one filter, and how it is moved over them.
 #[derive(Debug, Clone)]
@@ -129,81 +135,6 @@ impl<'a> Conv2d<'a> {
     pub fn output_dims(&self) -> [usize; 2] {
         [self.geometry.out_height, self.geometry.out_width]
     }
-
-    /// One output row: each tap of the filter adds its shifted input row.
-    fn row(&self, index: usize, out: &mut [f32]) {
-        let g = &self.geometry;
-        let (image, y) = (index / g.out_height, index % g.out_height);
-        let image = &self.images[image * g.height * g.width..][..g.height * g.width];
-        out.fill(0.0);
-        for i in 0..g.filter_height {
-            let Some(source) = (y * g.stride + i)
-                .checked_sub(g.padding)
-                .filter(|&row| row < g.height)
-            else {
-                continue;
-            };
-            let source = &image[source * g.width..][..g.width];
-            let taps = &self.filter[i * g.filter_width..][..g.filter_width];
-            if let ([a, b, c], 1) = (taps, g.stride) {
-                three_taps(out, source, [*a, *b, *c], g.padding);
-                continue;
-            }
-            for (j, &tap) in taps.iter().enumerate() {
-                let columns = in_image(j, g.stride, g.padding, g.width, out.len());
-                if columns.is_empty() {
-                    continue;
-                }
-                let first = columns.start * g.stride + j - g.padding;
-                let inside = source[first..].iter().step_by(g.stride);
-                for (o, &value) in out[columns].iter_mut().zip(inside) {
-                    *o += tap * value;
-                }
-            }
-        }
-    }
-}
-
-/// The output columns x for which column x·stride + tap − padding is in the image.
-fn in_image(
-    tap: usize,
-    stride: usize,
-    padding: usize,
-    width: usize,
-    out_width: usize,
-) -> std::ops::Range<usize> {
-    let first = padding.saturating_sub(tap).div_ceil(stride);
-    let end = (width + padding)
-        .checked_sub(tap)
-        .map_or(0, |reach| reach.div_ceil(stride));
-    first.min(out_width)..end.min(out_width).max(first.min(out_width))
-}
-
-/// Adds a row of three taps at stride 1: one pass over the middle, where all
-/// three are inside the image, and single taps at the borders.
-fn three_taps(out: &mut [f32], source: &[f32], taps: [f32; 3], padding: usize) {
-    let width = out.len();
-    let middle_start = in_image(0, 1, padding, source.len(), width).start;
-    let middle_end = in_image(2, 1, padding, source.len(), width).end;
-    if middle_start < middle_end {
-        let left = &source[middle_start - padding.min(middle_start)..];
-        for (o, window) in out[middle_start..middle_end]
-            .iter_mut()
-            .zip(left.windows(3))
-        {
-            *o += taps[0] * window[0] + taps[1] * window[1] + taps[2] * window[2];
-        }
-    }
-    let border = |x: &usize| *x < middle_start || *x >= middle_end.max(middle_start);
-    let edge = |end: usize| end.min(width);
-    let columns = (0..edge(middle_start)).chain(edge(middle_end.max(middle_start))..width);
-    for x in columns.filter(border) {
-        for (j, tap) in taps.iter().enumerate() {
-            if let Some(value) = (x + j).checked_sub(padding).and_then(|c| source.get(c)) {
-                out[x] += tap * value;
-            }
-        }
-    }
 }
 
 impl Kernel for Conv2d<'_> {
@@ -234,10 +165,14 @@ impl Kernel for Conv2d<'_> {
             return;
         }
         let rows = (CHUNK / width).max(1);
-        parallel::for_chunks(out, rows * width, |start, out| {
-            for (index, out) in out.chunks_mut(width).enumerate() {
-                self.row(start / width + index, out);
-            }
+        let arch = Arch::new();
+        parallel::for_pieces(out, rows * width, |start, out| {
+            let first = start / width;
+            arch.dispatch(host::Rows {
+                conv: self,
+                first,
+                out,
+            });
         });
     }
 
@@ -257,106 +192,5 @@ impl Kernel for Conv2d<'_> {
         output: &crate::gpu::Buffer,
     ) -> Result<(), crate::error::DeviceError> {
         device::launch(gpu, &inputs[0], &inputs[1], output, &self.geometry)
-    }
-}
-
-#[cfg(feature = "gpu")]
-mod device {
-    use cubecl::prelude::*;
-
-    use super::Geometry;
-    use crate::error::DeviceError;
-    use crate::gpu::{Buffer, Gpu, as_u32, grid, with_client};
-
-    const UNITS: u32 = 256;
-
-    #[cube(launch_unchecked)]
-    fn correlate(
-        images: &Array<f32>,
-        filter: &Array<f32>,
-        out: &mut Array<f32>,
-        height: u32,
-        width: u32,
-        out_height: u32,
-        out_width: u32,
-        stride: u32,
-        padding: u32,
-        #[comptime] filter_height: u32,
-        #[comptime] filter_width: u32,
-    ) {
-        if ABSOLUTE_POS < out.len() {
-            let position = ABSOLUTE_POS as u32;
-            let x = position % out_width;
-            let row = position / out_width;
-            let y = row % out_height;
-            let image = row / out_height * height * width;
-            let mut sum = 0.0f32;
-            for i in 0..filter_height {
-                // Unsigned: a row above the image wraps to one far below it.
-                let source_y = y * stride + i - padding;
-                if source_y < height {
-                    let line = image + source_y * width;
-                    for j in 0..filter_width {
-                        let source_x = x * stride + j - padding;
-                        if source_x < width {
-                            sum += filter[(i * filter_width + j) as usize]
-                                * images[(line + source_x) as usize];
-                        }
-                    }
-                }
-            }
-            out[ABSOLUTE_POS] = sum;
-        }
-    }
-
-    pub(super) fn launch(
-        gpu: &Gpu,
-        images: &Buffer,
-        filter: &Buffer,
-        out: &Buffer,
-        g: &Geometry,
-    ) -> Result<(), DeviceError> {
-        let pixels = g.batch * g.height * g.width;
-        let outputs = g.batch * g.out_height * g.out_width;
-        let taps = g.filter_height * g.filter_width;
-        // The kernel counts positions in 32 bits.
-        as_u32("conv2d: the images", pixels)?;
-        as_u32("conv2d: the output", outputs)?;
-        let [height, width] = [as_u32("height", g.height)?, as_u32("width", g.width)?];
-        let [out_height, out_width] = [
-            as_u32("output height", g.out_height)?,
-            as_u32("output width", g.out_width)?,
-        ];
-        let [filter_height, filter_width] = [
-            as_u32("filter height", g.filter_height)?,
-            as_u32("filter width", g.filter_width)?,
-        ];
-        let stride = as_u32("stride", g.stride)?;
-        let padding = as_u32("padding", g.padding)?;
-        let count = grid(outputs, UNITS);
-        with_client!(gpu, client => {
-            // SAFETY: the buffers hold as many elements as are named here (the
-            // constructor checked the inputs, `Gpu` sized the output), and the
-            // kernel compares every coordinate with the image before it reads.
-            unsafe {
-                correlate::launch_unchecked(
-                    client,
-                    count,
-                    CubeDim::new_1d(UNITS),
-                    images.array(pixels),
-                    filter.array(taps),
-                    out.array(outputs),
-                    height,
-                    width,
-                    out_height,
-                    out_width,
-                    stride,
-                    padding,
-                    filter_height,
-                    filter_width,
-                );
-            }
-        });
-        Ok(())
     }
 }

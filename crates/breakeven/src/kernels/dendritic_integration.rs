@@ -19,7 +19,7 @@ mod nonlinearity;
 
 pub use nonlinearity::Nonlinearity;
 
-/// Synapses per piece of CPU work: some ten microseconds.
+/// Synapses per piece of CPU work.
 const SYNAPSES: usize = 64 * 1024;
 
 /// A batch of inputs to a set of neurons.

@@ -2,25 +2,23 @@
 //!
 //! Products and short sums of them are in f32, in many accumulators; what those
 //! come to is added in f64 on the CPU, in trees on a GPU. The error stays under
-//! 1e-6 · Σ|a·b|, whatever cancels: it is relative to what was added, not to what
+//! 4e-6 · Σ|a·b|, whatever cancels: it is relative to what was added, not to what
 //! is left. A product or a sum that f32 cannot hold is infinite, and a NaN or an
 //! infinity among the products reaches the sum; which of the two arrives is not
 //! promised across devices.
 
 use std::borrow::Cow;
 
-use pulp::Arch;
-use rayon::prelude::*;
+use pulp::{Arch, Simd, WithSimd};
 
-use super::{Kernel, Work, batch, check_len, check_output, shape};
+use super::{Kernel, Work, batch, check_len, check_output, parallel, shape};
 use crate::error::Error;
 
-/// Products that an accumulator sums in f32.
-const BLOCK: usize = 32;
+/// Vectors of SIMD that are summed in f32: 32 for each accumulator.
+const BLOCK: usize = 32 * ACCUMULATORS;
 
-/// Accumulators: four registers of AVX-512, eight of AVX2, so that additions
-/// need not wait for each other.
-const ACCUMULATORS: usize = 64;
+/// Sums that need not wait for each other.
+const ACCUMULATORS: usize = 8;
 
 /// Elements of a vector per piece of CPU work: waking a worker costs more than a
 /// smaller piece takes.
@@ -84,30 +82,44 @@ impl<'a> DotProduct<'a> {
     }
 }
 
-/// The sum of one piece, compiled for the widest SIMD that this CPU has.
-fn sum(a: &[f32], b: &[f32]) -> f64 {
-    Arch::new().dispatch(
-        #[inline(always)]
-        || {
-            let (whole_a, rest_a) = a.as_chunks::<ACCUMULATORS>();
-            let (whole_b, rest_b) = b.as_chunks::<ACCUMULATORS>();
-            let mut totals = [0.0_f64; ACCUMULATORS];
-            for (a, b) in whole_a.chunks(BLOCK).zip(whole_b.chunks(BLOCK)) {
-                let mut sums = [0.0_f32; ACCUMULATORS];
-                for (a, b) in a.iter().zip(b) {
-                    for at in 0..ACCUMULATORS {
-                        sums[at] += a[at] * b[at];
-                    }
-                }
-                for (total, sum) in totals.iter_mut().zip(sums) {
-                    *total += f64::from(sum);
+/// The sum of one piece, for the widest SIMD that this CPU has.
+struct Sum<'v> {
+    a: &'v [f32],
+    b: &'v [f32],
+}
+
+impl WithSimd for Sum<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        let (a, rest_a) = S::as_simd_f32s(self.a);
+        let (b, rest_b) = S::as_simd_f32s(self.b);
+        let rest = rest_a.iter().zip(rest_b);
+        let mut total = rest.fold(0.0, |sum, (a, b)| sum + f64::from(*a) * f64::from(*b));
+        for (a, b) in a.chunks(BLOCK).zip(b.chunks(BLOCK)) {
+            let mut sums = [simd.splat_f32s(0.0); ACCUMULATORS];
+            let (a, rest_a) = a.as_chunks::<ACCUMULATORS>();
+            let (b, rest_b) = b.as_chunks::<ACCUMULATORS>();
+            for (a, b) in a.iter().zip(b) {
+                for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
+                    *sum = simd.mul_add_e_f32s(*a, *b, *sum);
                 }
             }
-            let rest = rest_a.iter().zip(rest_b);
-            let rest = rest.fold(0.0, |sum, (a, b)| sum + f64::from(a * b));
-            totals.iter().fold(rest, |sum, total| sum + total)
-        },
-    )
+            for ((sum, a), b) in sums.iter_mut().zip(rest_a).zip(rest_b) {
+                *sum = simd.mul_add_e_f32s(*a, *b, *sum);
+            }
+            let [a, b, c, d, e, f, g, h] = sums;
+            let add = |one, other| simd.add_f32s(one, other);
+            let sum = add(add(add(a, b), add(c, d)), add(add(e, f), add(g, h)));
+            total += f64::from(simd.reduce_sum_f32s(sum));
+        }
+        total
+    }
+}
+
+fn sum((a, b): (&[f32], &[f32])) -> f64 {
+    Arch::new().dispatch(Sum { a, b })
 }
 
 impl Kernel for DotProduct<'_> {
@@ -133,31 +145,24 @@ impl Kernel for DotProduct<'_> {
     fn cpu_into(&self, out: &mut [f32]) {
         check_output(out, self.batch);
         let len = self.len();
-        if len > CHUNK {
-            for (item, out) in out.iter_mut().enumerate() {
-                let (a, b) = self.pair(item);
-                // Pieces are added in their order: the sum does not depend on who
-                // was done first.
-                let pieces: Vec<f64> = (a.par_chunks(CHUNK).zip(b.par_chunks(CHUNK)))
-                    .map(|(a, b)| sum(a, b))
-                    .collect();
-                *out = pieces.iter().fold(0.0, |all, piece| all + piece) as f32;
-            }
+        if len <= CHUNK {
+            parallel::for_pieces(out, CHUNK / len.max(1), |first, out| {
+                for (item, out) in (first..).zip(out) {
+                    *out = sum(self.pair(item)) as f32;
+                }
+            });
             return;
         }
-        let items = CHUNK / len.max(1);
-        let solve = |first: usize, out: &mut [f32]| {
-            for (item, out) in out.iter_mut().enumerate() {
-                let (a, b) = self.pair(first + item);
-                *out = sum(a, b) as f32;
-            }
-        };
-        if self.batch <= items {
-            return solve(0, out);
+        let mut pieces = vec![0.0; len.div_ceil(CHUNK)];
+        for (item, out) in out.iter_mut().enumerate() {
+            let (a, b) = self.pair(item);
+            parallel::for_pieces(&mut pieces, 1, |index, sums| {
+                let piece = index * CHUNK..len.min((index + 1) * CHUNK);
+                sums[0] = sum((&a[piece.clone()], &b[piece]));
+            });
+            // In their order: the sum does not depend on who was done first.
+            *out = pieces.iter().fold(0.0, |all, piece| all + piece) as f32;
         }
-        out.par_chunks_mut(items)
-            .enumerate()
-            .for_each(|(piece, out)| solve(piece * items, out));
     }
 
     #[cfg(feature = "gpu")]

@@ -18,8 +18,6 @@
 
 use std::borrow::Cow;
 
-use rayon::prelude::*;
-
 use super::{GreyImage, Kernel, Work, batch, check_len, check_output, parallel, shape};
 use crate::error::Error;
 
@@ -27,7 +25,7 @@ mod runs;
 
 use runs::Band;
 
-/// Pixels per piece of CPU work.
+/// Pixels per piece of CPU work: some hundred microseconds.
 const CHUNK: usize = 64 * 1024;
 
 /// Which pixels touch.
@@ -126,10 +124,18 @@ impl<'a> ImageSegmentation<'a> {
             runs::number(&mut band.parents);
             return band.write(&band.parents, self.width, out);
         }
-        let bands: Vec<Band> = pixels.par_chunks(band).map(scan).collect();
-        let (labels, first) = runs::join(&bands, self.connectivity.reach());
-        (out.par_chunks_mut(band).zip(&bands).zip(&first))
-            .for_each(|((out, band), first)| band.write(&labels[*first..], self.width, out));
+        let mut bands: Vec<Option<Band>> = Vec::new();
+        bands.resize_with(pixels.len().div_ceil(band), || None);
+        parallel::for_pieces(&mut bands, 1, |index, found| {
+            let first = index * band;
+            found[0] = Some(scan(&pixels[first..pixels.len().min(first + band)]));
+        });
+        let bands: Vec<Band> = bands.into_iter().flatten().collect();
+        let (labels, firsts) = runs::join(&bands, self.connectivity.reach());
+        parallel::for_pieces(out, band, |start, out| {
+            let index = start / band;
+            bands[index].write(&labels[firsts[index]..], self.width, out);
+        });
     }
 }
 
@@ -173,7 +179,7 @@ impl Kernel for ImageSegmentation<'_> {
         }
         // Small images in lots, large ones alone; those in bands of their own.
         let lot = (CHUNK / each).max(1) * each;
-        parallel::for_chunks(out, lot, |start, out| {
+        parallel::for_pieces(out, lot, |start, out| {
             let pixels = &self.images[start..start + out.len()];
             for (pixels, out) in pixels.chunks(each).zip(out.chunks_mut(each)) {
                 self.label(pixels, out);

@@ -6,9 +6,8 @@
 use std::borrow::Cow;
 
 use gemm::Parallelism;
-use rayon::prelude::*;
 
-use super::{Kernel, Matrix, Work, batch, check_len, check_output, shape};
+use super::{Kernel, Matrix, Work, batch, check_len, check_output, parallel, shape};
 use crate::error::Error;
 
 /// The products of a batch of matrix pairs.
@@ -151,9 +150,9 @@ impl Kernel for MatrixMultiply<'_> {
         // Whole products side by side where there are enough of them; otherwise
         // all workers on one product after the other.
         if self.batch >= rayon::current_num_threads() {
-            out.par_chunks_mut(each)
-                .enumerate()
-                .for_each(|(item, out)| self.one(item, out, Parallelism::None));
+            parallel::for_pieces(out, each, |start, out| {
+                self.one(start / each, out, Parallelism::None);
+            });
         } else {
             for (item, out) in out.chunks_mut(each).enumerate() {
                 self.one(item, out, Parallelism::Rayon(0));

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use super::{Kernel, Work, batch, check_len, check_output, parallel, shape};
 use crate::error::Error;
 
-/// Elements per piece of CPU work: 3 × 64 KiB, well inside a core's L2.
-const CHUNK: usize = 16 * 1024;
+/// Elements per piece of CPU work.
+const CHUNK: usize = 128 * 1024;
 
 /// The sum of two batches of vectors.
 #[derive(Debug, Clone)]

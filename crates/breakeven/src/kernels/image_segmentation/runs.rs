@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 
 /// Columns from where a run begins to before where it ends.
 type Run = [u32; 2];
@@ -27,21 +27,12 @@ impl Band {
     /// The runs of pixels above the threshold, joined with those of the row above
     /// that come within `reach` columns.
     pub(super) fn scan(pixels: &[f32], width: usize, threshold: f32, reach: u32) -> Self {
-        let mut band = Self {
-            runs: Vec::with_capacity(pixels.len() / 16),
-            indices: Vec::with_capacity(pixels.len() / 16),
-            row_ends: Vec::with_capacity(pixels.len() / width),
-            parents: Vec::new(),
-        };
-        Arch::new().dispatch(
-            #[inline(always)]
-            || {
-                for row in pixels.chunks_exact(width) {
-                    band.add_row(row, threshold, reach);
-                }
-            },
-        );
-        band
+        Arch::new().dispatch(Scan {
+            pixels,
+            width,
+            threshold,
+            reach,
+        })
     }
 
     #[inline(always)]
@@ -85,6 +76,32 @@ impl Band {
                 out[*start as usize..*end as usize].fill(labels[*index as usize]);
             }
         }
+    }
+}
+
+/// What a band is made of, for the widest SIMD that this CPU has.
+struct Scan<'p> {
+    pixels: &'p [f32],
+    width: usize,
+    threshold: f32,
+    reach: u32,
+}
+
+impl WithSimd for Scan<'_> {
+    type Output = Band;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Band {
+        let mut band = Band {
+            runs: Vec::with_capacity(self.pixels.len() / 16),
+            indices: Vec::with_capacity(self.pixels.len() / 16),
+            row_ends: Vec::with_capacity(self.pixels.len() / self.width),
+            parents: Vec::new(),
+        };
+        for row in self.pixels.chunks_exact(self.width) {
+            band.add_row(row, self.threshold, self.reach);
+        }
+        band
     }
 }
 

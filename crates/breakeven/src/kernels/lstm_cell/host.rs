@@ -2,14 +2,14 @@
 //! a time, accumulated in registers and turned into h' and c' where they are.
 
 use pulp::{Arch, Simd, WithSimd};
-use rayon::prelude::*;
 
 use super::super::activation::{logistic, tanh};
+use super::super::parallel;
 use super::LstmCell;
 use super::weights::GATES;
 
-/// Multiply-adds for which another thread is worth waking: some ten microseconds.
-const PIECE: usize = 512 * 1024;
+/// Multiply-adds of a piece at least.
+const PIECE: usize = 1024 * 1024;
 
 /// Items of a piece at most: their inputs stay beside a block of weights in L1.
 const MOST_ITEMS: usize = 48;
@@ -27,14 +27,10 @@ pub(super) fn run(cell: &LstmCell<'_>, out: &mut [f32]) {
         .min(MOST_ITEMS)
         .max(PIECE.div_ceil(products));
     let items = items.next_multiple_of(arch.dispatch(Tile));
-    let piece = |first, out| arch.dispatch(Items { cell, first, out });
-    if items >= cell.batch {
-        piece(0, out);
-        return;
-    }
-    out.par_chunks_mut(items * row)
-        .enumerate()
-        .for_each(|(index, out)| piece(index * items, out));
+    parallel::for_pieces(out, items * row, |start, out| {
+        let first = start / row;
+        arch.dispatch(Items { cell, first, out });
+    });
 }
 
 /// Items whose gates fit the registers together with one row of weights.
@@ -121,10 +117,12 @@ fn gates<S: Simd, const TILE: usize>(
     let mut sums = [*biases; TILE];
     let terms = side.as_chunks::<TILE>().0;
     for (weights, values) in weights.as_chunks::<GATES>().0.iter().zip(terms) {
-        for (sums, value) in sums.iter_mut().zip(values) {
-            let value = simd.splat_f32s(*value);
-            for (sum, weight) in sums.iter_mut().zip(weights) {
-                *sum = simd.mul_add_e_f32s(*weight, value, *sum);
+        // One weight at a time: with the tile's values and sums, as many as
+        // there are registers.
+        let values = values.map(|value| simd.splat_f32s(value));
+        for (gate, weight) in weights.iter().enumerate() {
+            for (sums, value) in sums.iter_mut().zip(values) {
+                sums[gate] = simd.mul_add_e_f32s(*weight, value, sums[gate]);
             }
         }
     }
