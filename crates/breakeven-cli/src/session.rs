@@ -160,6 +160,7 @@ pub(crate) fn detect(device_timeout_s: u32) -> Result<Option<Machine>> {
         warmup: 0,
         iterations: 0,
         image: None,
+        series: None,
         device_timeout_s,
     };
     let (mut hardware, mut load, mut broke) = (None, None, None);

@@ -55,6 +55,7 @@ fn measure(hardware: &HardwareCapabilities, session: &mut Session) -> Result<End
         warmup: 0,
         iterations: 0,
         image: None,
+        series: None,
         device_timeout_s: TIMEOUT_S,
     };
     supervisor::run(&request, &mut |index, message| {
