@@ -107,7 +107,7 @@ fn obey(command: Command, current: &mut Option<Box<dyn Kernel>>, out: &mut Vec<f
             inputs,
             output,
         } => {
-            let inputs = inputs.iter().map(|path| floats(path)).collect();
+            let inputs = inputs.iter().map(floats).collect();
             let made = match make(problem, inputs) {
                 Ok(made) => made,
                 Err(error) => return Answer::Failed(error.to_string()),
