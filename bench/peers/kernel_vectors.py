@@ -16,7 +16,10 @@ so that f32, JSON and every package mean the same values. References:
 - ar_forecast: statsmodels' AutoReg(lags=p, trend="c"), its iterated predictions;
 - lstm_cell: the formulas of PyTorch's LSTMCell in NumPy's float64, and PyTorch's
   own result where it can be imported (Debian's python3-torch), to 1e-6;
-- dendritic_integration: the four nonlinearities as they are written, in float64.
+- dendritic_integration: the four nonlinearities as they are written, in float64;
+- image_segmentation: scipy.ndimage.label of `image > threshold`, compared with
+  skimage.measure.label of the same;
+- dot_product: NumPy in float64.
 
 The window of rank.entropy: row and column w // 2 of a w x w footprint lie on the
 pixel, so that an even one reaches w/2 back and w/2 - 1 ahead, and pixels outside
@@ -38,6 +41,7 @@ import scipy
 import skimage
 import statsmodels
 from scipy import ndimage, signal
+from skimage import measure
 from skimage.filters import rank
 from statsmodels.tsa.ar_model import AutoReg
 
@@ -288,6 +292,85 @@ def dendritic_integration():
     return cases
 
 
+def spiral(size):
+    """One arm, one pixel wide, from the corner to the middle."""
+    image = np.zeros((size, size), dtype=int)
+    y, x, dy, dx = 0, 0, 0, 1
+    image[0, 0] = 1
+    free = lambda y, x: 0 <= y < size and 0 <= x < size  # noqa: E731
+    while True:
+        ahead, beyond = (y + dy, x + dx), (y + 2 * dy, x + 2 * dx)
+        if free(*ahead) and not image[ahead] and not (free(*beyond) and image[beyond]):
+            y, x = ahead
+            image[y, x] = 1
+        else:
+            dy, dx = dx, -dy
+            ahead, beyond = (y + dy, x + dx), (y + 2 * dy, x + 2 * dx)
+            if not free(*ahead) or image[ahead] or (free(*beyond) and image[beyond]):
+                return image
+
+
+def combs(height, width):
+    """Teeth that are apart for many rows and one component in the last; and the
+    other way round."""
+    image = np.zeros((height, width), dtype=int)
+    half = width // 2
+    image[:, :half:2] = 1
+    image[-1, :half] = 1
+    image[:, half + 1::2] = 1
+    image[0, half + 1:] = 1
+    return image
+
+
+def stairs(size):
+    """Diagonals: one component each with corners, pixels without."""
+    return (np.add.outer(np.arange(size), np.arange(size)) % 3 == 0).astype(int)
+
+
+def image_segmentation():
+    threshold = 100
+    bright = lambda mask: np.asarray(mask)[None] * 155 + 100  # noqa: E731
+    noise = lambda share, *dims: np.where(RNG.random(dims) < share, 101, 100)  # noqa: E731
+    smooth = ndimage.gaussian_filter(RNG.random((61, 83)), 2)
+    smooth = (np.argsort(np.argsort(smooth.ravel())) * 200 // smooth.size).reshape(1, 61, 83)
+    cases = []
+    for images in (
+        bright([[0]]), bright([[1]]), bright([[1, 0, 1, 1]]), bright([[1], [0], [1]]),
+        bright(np.zeros((9, 7))), bright(np.ones((9, 7))), bright(np.indices((11, 70)).sum(0) % 2),
+        bright(spiral(19)), bright(spiral(19)[::-1]), bright(combs(14, 33)), bright(combs(14, 33)[::-1]),
+        bright(stairs(13)), bright(stairs(13)[:, ::-1]),
+        # A word of 64 pixels ends in a run, before one, at the row's end.
+        noise(0.5, 1, 12, 64), noise(0.5, 1, 12, 63), noise(0.5, 1, 9, 65), noise(0.9, 1, 7, 129),
+        noise(0.3, 1, 23, 37), noise(0.45, 1, 23, 37), noise(0.6, 1, 23, 37), noise(0.8, 1, 23, 37),
+        # Labels are counted in each image anew.
+        noise(0.5, 3, 9, 14), smooth,
+    ):
+        images = images.astype(int)
+        for neighbours, structure in ((4, None), (8, np.ones((3, 3)))):
+            out = np.stack([ndimage.label(i > threshold, structure)[0] for i in images])
+            other = [measure.label(i > threshold, connectivity=neighbours // 4) for i in images]
+            np.testing.assert_array_equal(out, np.stack(other))
+            cases.append({"dims": list(images.shape), "threshold": threshold, "unit": UNIT,
+                          "neighbours": neighbours, "images": flat(images), "expected": flat(out)})
+    return cases
+
+
+def dot_product():
+    cases = []
+    for batch, length in ((1, 1), (1, 67), (3, 31), (2, 1100), (5, 16)):
+        a = RNG.integers(-1024, 1024, (batch, length))
+        b = RNG.integers(-1024, 1024, (batch, length))
+        if length == 1100:
+            # What the first half adds, the second takes away again, but for one product.
+            a[0, 550:], b[0, 550:] = a[0, :550], -b[0, :550]
+            a[0, 7], b[0, 7] = 3, 5
+        products = (a * UNIT) * (b * UNIT)
+        assert products.dtype == np.float64
+        cases.append({"batch": batch, "unit": UNIT, "a": flat(a), "b": flat(b),
+                      "expected": flat(products.sum(axis=1))})
+    return cases
+
+
 def main():
     # As many points as a fit needs leave no freedom for its errors, and Debian's
     # torch does without NumPy 2.
@@ -299,7 +382,7 @@ def main():
                      "statsmodels": statsmodels.__version__},
     }
     for make in (vector_add, matrix_multiply, conv2d, pixel_entropy, ar_forecast, lstm_cell,
-                 dendritic_integration):
+                 dendritic_integration, image_segmentation, dot_product):
         vectors[make.__name__] = make()
     # One case a line: small, and a difference shows which case it is in.
     parts = []

@@ -75,7 +75,7 @@ pub(crate) struct ProfileArgs {
     pub(crate) strategy: Option<ExecutionStrategy>,
 
     /// Tasks in a batch of --strategy: images, products, pairs of vectors [default: 32 to
-    /// 100, by the kernel]
+    /// 1024, by the kernel]
     #[arg(long, value_name = "N", value_parser = one_or_more::<NonZeroUsize>)]
     #[arg(requires = "strategy", conflicts_with = "scale")]
     pub(crate) tasks: Option<NonZeroUsize>,
@@ -104,6 +104,11 @@ pub(crate) struct ProfileArgs {
     /// PNG or JPEG to run the pixel kernels on, beside the synthetic image
     #[arg(long, value_name = "FILE")]
     pub(crate) image: Option<PathBuf>,
+
+    /// Series to forecast beside the synthetic one: a column of a CSV file, by its name or
+    /// its number from 1 on [default: the only column of numbers]
+    #[arg(long, value_name = "FILE.csv[:COLUMN]", conflicts_with = "strategy")]
+    pub(crate) series: Option<String>,
 
     /// Write the profile file
     #[arg(short, long, value_name = "FILE")]

@@ -8,6 +8,7 @@ pub mod exit;
 mod image;
 mod output;
 mod protocol;
+mod series;
 mod session;
 mod supervisor;
 mod worker;

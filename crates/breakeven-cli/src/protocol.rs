@@ -16,6 +16,8 @@ pub(crate) struct Request {
     pub(crate) warmup: u32,
     pub(crate) iterations: u32,
     pub(crate) image: Option<PathBuf>,
+    /// The series itself: what it is read from may be gone.
+    pub(crate) series: Option<Vec<f32>>,
     pub(crate) device_timeout_s: u32,
 }
 
@@ -35,12 +37,23 @@ pub(crate) enum Cell {
     Kernel {
         kernel: String,
         scale: usize,
-        /// On the user's image instead of the synthetic one.
-        on_image: bool,
+        input: Input,
         device: String,
     },
     /// Execute a kernel's batch by a strategy, again and again.
     Batch(BatchCell),
+}
+
+/// What a kernel is measured on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Input {
+    /// The suite's own.
+    Generated,
+    /// The user's image.
+    Image,
+    /// The user's series.
+    Series,
 }
 
 /// A kernel's batch, and by what it is executed.
@@ -106,21 +119,24 @@ impl Cell {
         let Self::Kernel {
             kernel,
             scale,
-            on_image,
+            input,
             device,
         } = self
         else {
             return None;
         };
-        if *on_image {
-            return Some(Operation::new(format!("{kernel}:image"), device));
-        }
+        let name = match input {
+            Input::Generated => kernel.clone(),
+            // Of their sizes the profile has one.
+            Input::Image => return Some(Operation::new(format!("{kernel}:image"), device)),
+            Input::Series => return Some(Operation::new(format!("{kernel}:series"), device)),
+        };
         let size = Workload::new(kernel, *scale)
             .ok()
             .map(|workload| workload.size());
         Some(Operation {
             size,
-            ..Operation::new(kernel, device)
+            ..Operation::new(name, device)
         })
     }
 

@@ -12,12 +12,12 @@ use breakeven::hardware::{HardwareCapabilities, SystemLoad};
 use breakeven::kernels::GreyImage;
 use breakeven::peak::measure_cpu as measure_cpu_peak;
 use breakeven::plan::Costs;
-use breakeven::suite::{Iterations, Workload, measure_cpu};
+use breakeven::suite::{Iterations, Workload};
 use breakeven_profile::profile::Failure;
 use breakeven_profile::recorder::Clock;
 
 use crate::exit::Exit;
-use crate::protocol::{Cell, Message, Request};
+use crate::protocol::{Cell, Input, Message, Request};
 
 mod batches;
 mod devices;
@@ -64,6 +64,7 @@ pub(crate) fn run(mut input: impl BufRead, out: &mut dyn Write) -> Result<Exit> 
             measured: request.iterations,
         },
         image,
+        series: request.series,
         devices: Devices::new(request.device_timeout_s),
         costs: None,
     };
@@ -88,6 +89,7 @@ struct Worker<'o> {
     clock: Clock,
     iterations: Iterations,
     image: Option<GreyImage>,
+    series: Option<Vec<f32>>,
     devices: Devices,
     costs: Option<Arc<Costs>>,
 }
@@ -121,9 +123,9 @@ impl Worker<'_> {
             Cell::Kernel {
                 kernel,
                 scale,
-                on_image,
+                input,
                 device,
-            } => return self.kernel(kernel, *scale, *on_image, device),
+            } => return self.kernel(kernel, *scale, *input, device),
             Cell::Batch(batch) => return self.batch(batch),
         }
         Ok(Ok(()))
@@ -141,12 +143,17 @@ impl Worker<'_> {
         &mut self,
         kernel: &str,
         scale: usize,
-        on_image: bool,
+        input: Input,
         device: &str,
     ) -> Result<Result<(), Failure>> {
-        let workload = match (&self.image, on_image) {
-            (Some(image), true) => Workload::on_image(kernel, image),
-            _ => None,
+        let workload = match input {
+            Input::Generated => None,
+            Input::Image => {
+                (self.image.as_ref()).and_then(|image| Workload::on_image(kernel, image))
+            }
+            Input::Series => {
+                (self.series.as_ref()).and_then(|series| Workload::on_series(kernel, series))
+            }
         };
         let prepared = workload
             .map_or_else(|| Workload::new(kernel, scale), Ok)
@@ -181,7 +188,7 @@ impl Worker<'_> {
         };
         // Broken off only when the parent is gone, which is looked at below.
         let outcome = if device == "cpu" {
-            let _ = measure_cpu(&*problem, self.iterations, &self.clock, &mut report);
+            let _ = problem.measure_cpu(self.iterations, &self.clock, &mut report);
             Ok(())
         } else {
             self.devices

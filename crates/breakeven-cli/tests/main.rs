@@ -18,4 +18,5 @@ mod no_gpu;
 mod plan;
 mod profile;
 mod profile_strategy;
+mod series;
 mod vulkan;

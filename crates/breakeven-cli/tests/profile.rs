@@ -6,12 +6,17 @@ use serde_json::Value;
 
 use crate::command::{directory, line, show};
 
-const KERNELS: [&str; 5] = [
+const KERNELS: [&str; 10] = [
     "vector_add",
     "vector_add_batch",
+    "dot_product",
     "matrix_multiply",
     "conv2d",
     "pixel_entropy",
+    "image_segmentation",
+    "ar_forecast",
+    "lstm_cell_forward",
+    "dendritic_integration",
 ];
 
 /// Operation and device of each row.
@@ -79,7 +84,7 @@ fn the_users_own_image() {
         });
         photo.save(&path).unwrap();
         let ended = line("profile --iterations 2 --warmup 1 --format json")
-            .args("--device cpu --kernel conv2d --kernel pixel_entropy --image")
+            .args("--device cpu --kernel conv2d --kernel pixel_entropy --kernel image_segmentation --image")
             .arg(&path)
             .run()
             .quietly(0);
@@ -90,6 +95,8 @@ fn the_users_own_image() {
             "conv2d:image",
             "pixel_entropy",
             "pixel_entropy:image",
+            "image_segmentation",
+            "image_segmentation:image",
         ];
         assert_eq!(names, both, "{name}");
         assert_eq!(document["rows"][1]["size"], 61 * 47);

@@ -2,7 +2,8 @@
 //! ([`overview()`]), which operations are a problem and why ([`bottleneck`]),
 //! whether they keep their budgets ([`budget`]), what has changed since a baseline
 //! ([`mod@compare`]), with a verdict on the whole for CI ([`mod@gate`]), and what
-//! to change first ([`advise`]); hands them on in the formats of other tools
+//! to change first ([`advise`]), from which size on another device pays
+//! ([`mod@break_even`]); hands them on in the formats of other tools
 //! ([`export`]). Needs no GPU and prints nothing.
 //!
 //! ```
@@ -20,6 +21,7 @@
 
 pub mod advise;
 pub mod bottleneck;
+pub mod break_even;
 pub mod budget;
 pub mod compare;
 pub mod export;

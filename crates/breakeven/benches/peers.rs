@@ -17,8 +17,8 @@ use std::time::Instant;
 
 use breakeven::Error;
 use breakeven::kernels::{
-    ArForecast, Conv2d, DendriticIntegration, Kernel, LstmCell, LstmWeights, MatrixMultiply,
-    Nonlinearity, PixelEntropy, VectorAdd,
+    ArForecast, Connectivity, Conv2d, DendriticIntegration, DotProduct, ImageSegmentation, Kernel,
+    LstmCell, LstmWeights, MatrixMultiply, Nonlinearity, PixelEntropy, VectorAdd,
 };
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +43,9 @@ enum Problem {
     VectorAdd {
         batch: usize,
     },
+    DotProduct {
+        batch: usize,
+    },
     MatrixMultiply {
         dims: [usize; 4],
     },
@@ -54,6 +57,10 @@ enum Problem {
     PixelEntropy {
         dims: [usize; 3],
         window: usize,
+    },
+    ImageSegmentation {
+        dims: [usize; 3],
+        threshold: f32,
     },
     ArForecast {
         dims: [usize; 2],
@@ -81,17 +88,34 @@ enum Answer {
     Failed(String),
 }
 
+/// A kernel and room for its output, whatever that is made of.
+struct Solver<K: Kernel> {
+    kernel: K,
+    output: Vec<K::Element>,
+}
+
+trait Solve {
+    /// Solves the problem once and gives its output.
+    fn solve(&mut self) -> &[u8];
+}
+
+impl<K: Kernel> Solve for Solver<K> {
+    fn solve(&mut self) -> &[u8] {
+        self.kernel.cpu_into(std::hint::black_box(&mut self.output));
+        bytemuck::cast_slice(&self.output)
+    }
+}
+
 fn main() {
     if !std::env::args().any(|argument| argument == "--serve") {
         println!("peers: bench/peers/run starts this bench and speaks with it");
         return;
     }
-    let mut problem: Option<Box<dyn Kernel>> = None;
-    let mut out = Vec::new();
+    let mut problem = None;
     for line in std::io::stdin().lock().lines() {
         let line = line.expect("stdin is a pipe of text");
         let answer = match serde_json::from_str(&line) {
-            Ok(command) => obey(command, &mut problem, &mut out),
+            Ok(command) => obey(command, &mut problem),
             Err(error) => Answer::Failed(error.to_string()),
         };
         let answer = serde_json::to_string(&answer).expect("plain data");
@@ -100,7 +124,7 @@ fn main() {
     }
 }
 
-fn obey(command: Command, current: &mut Option<Box<dyn Kernel>>, out: &mut Vec<f32>) -> Answer {
+fn obey(command: Command, current: &mut Option<Box<dyn Solve>>) -> Answer {
     match command {
         Command::Make {
             problem,
@@ -108,12 +132,11 @@ fn obey(command: Command, current: &mut Option<Box<dyn Kernel>>, out: &mut Vec<f
             output,
         } => {
             let inputs = inputs.iter().map(floats).collect();
-            let made = match make(problem, inputs) {
+            let mut made = match make(problem, inputs) {
                 Ok(made) => made,
                 Err(error) => return Answer::Failed(error.to_string()),
             };
-            *out = made.cpu();
-            std::fs::write(&output, bytemuck::cast_slice(out)).expect("the output can be written");
+            std::fs::write(&output, made.solve()).expect("the output can be written");
             *current = Some(made);
             Answer::Made {
                 workers: rayon::current_num_threads(),
@@ -126,7 +149,7 @@ fn obey(command: Command, current: &mut Option<Box<dyn Kernel>>, out: &mut Vec<f
                     .map(|_| {
                         let start = Instant::now();
                         for _ in 0..calls {
-                            problem.cpu_into(std::hint::black_box(out));
+                            std::hint::black_box(problem.solve());
                         }
                         u64::try_from(start.elapsed().as_nanos()).expect("shorter than centuries")
                     })
@@ -141,33 +164,41 @@ fn floats(path: &PathBuf) -> Vec<f32> {
     bytemuck::pod_collect_to_vec(&bytes)
 }
 
-fn make(problem: Problem, inputs: Vec<Vec<f32>>) -> Result<Box<dyn Kernel>, Error> {
+fn solver<K: Kernel + 'static>(kernel: K) -> Box<dyn Solve> {
+    let output = kernel.cpu();
+    Box::new(Solver { kernel, output })
+}
+
+fn make(problem: Problem, inputs: Vec<Vec<f32>>) -> Result<Box<dyn Solve>, Error> {
     let mut inputs = inputs.into_iter();
     let mut next = || inputs.next().unwrap_or_default();
     Ok(match problem {
-        Problem::VectorAdd { batch } => Box::new(VectorAdd::new(next(), next(), batch)?),
-        Problem::MatrixMultiply { dims } => Box::new(MatrixMultiply::new(next(), next(), dims)?),
+        Problem::VectorAdd { batch } => solver(VectorAdd::new(next(), next(), batch)?),
+        Problem::DotProduct { batch } => solver(DotProduct::new(next(), next(), batch)?),
+        Problem::MatrixMultiply { dims } => solver(MatrixMultiply::new(next(), next(), dims)?),
         Problem::Conv2d {
             dims,
             filter_dims,
             padding,
-        } => Box::new(Conv2d::new(next(), dims, next(), filter_dims, 1, padding)?),
-        Problem::PixelEntropy { dims, window } => {
-            Box::new(PixelEntropy::new(next(), dims, window)?)
+        } => solver(Conv2d::new(next(), dims, next(), filter_dims, 1, padding)?),
+        Problem::PixelEntropy { dims, window } => solver(PixelEntropy::new(next(), dims, window)?),
+        Problem::ImageSegmentation { dims, threshold } => {
+            let four = Connectivity::Four;
+            solver(ImageSegmentation::new(next(), dims, threshold, four)?)
         }
         Problem::ArForecast { dims, lags, steps } => {
-            Box::new(ArForecast::new(next(), dims, lags, steps)?)
+            solver(ArForecast::new(next(), dims, lags, steps)?)
         }
         Problem::LstmCellForward {
             dims: [batch, inputs, hidden],
         } => {
             let (input, state, cell) = (next(), next(), next());
             let weights = LstmWeights::new(&next(), &next(), &next(), &next(), [inputs, hidden])?;
-            Box::new(LstmCell::new(input, state, cell, batch, weights)?)
+            solver(LstmCell::new(input, state, cell, batch, weights)?)
         }
         Problem::DendriticIntegration { dims, mg, v_rest } => {
             let rule = Nonlinearity::Nmda { mg, v_rest };
-            Box::new(DendriticIntegration::new(
+            solver(DendriticIntegration::new(
                 next(),
                 next(),
                 next(),

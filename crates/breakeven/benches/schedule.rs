@@ -12,10 +12,14 @@
 #[allow(dead_code, reason = "virtual times are for no gate")]
 mod metric;
 
+#[path = "schedule/foresight.rs"]
+mod foresight;
+
 use std::collections::BTreeMap;
 
 use breakeven::execute::simulate::Scenario;
 use breakeven::plan::{Costs, ExecutionStrategy};
+use foresight::{Alike, best_on_average, least, times};
 use metric::{is_quick, metric};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -148,6 +152,9 @@ fn print(name: &str, regrets: &mut [f64]) {
 /// load.
 const WARM_RUNS: usize = 5;
 
+/// Other batches of the same kind that a choice without foresight is made by.
+const OTHER_DRAWS: u64 = 2;
+
 /// Regret over an oracle that tries every strategy.
 fn regret() {
     let quick = is_quick();
@@ -157,6 +164,8 @@ fn regret() {
     };
     let mut points: u32 = 0;
     let [mut cold, mut told, mut warm, mut rule, mut fixed] = [(); 5].map(|()| Regrets::default());
+    let [mut unknown, mut launch_known] = [(); 2].map(|()| Alike::default());
+    let mut known = Regrets::default();
     for &tasks in tasks {
         for ratio in [0.02, 0.1, 0.5, 1.0, 2.0, 10.0, 50.0] {
             for launch_ns in [5e3, 50e3, 500e3, 10e6] {
@@ -175,12 +184,19 @@ fn regret() {
                                 scenario.cpu_load = Some((0.5 * scenario.ideal_ns(), 2.0));
                             }
                             points += 1;
-                            let oracle = oracle(&scenario);
+                            let all = times(&scenario);
+                            let oracle = least(&all);
                             let slices = [
                                 format!("{tasks}_tasks"),
                                 format!("{shape:?}").to_lowercase(),
                                 format!("parallel_{parallelization}"),
                             ];
+                            let looks = format!("{tasks} {parallelization}");
+                            let with_launch = format!("{looks} {launch_ns}");
+                            unknown.add(looks, all.clone(), &slices);
+                            launch_known.add(with_launch, all.clone(), &slices);
+                            let draws = draws(&quiet, shape, points.into());
+                            known.add(all[best_on_average(&draws)], oracle, &slices);
                             let first = run(&scenario, ExecutionStrategy::Auto, &Costs::new());
                             cold.add(first, oracle, &slices);
                             scenario.tells_launch = true;
@@ -217,6 +233,12 @@ fn regret() {
     warm.print("warm");
     cold.print("cold");
     told.print("cold_launch_told");
+    known.print("without_foresight/warm");
+    for (alike, name) in [(unknown, "cold"), (launch_known, "cold_launch_told")] {
+        let mut best = Regrets::default();
+        alike.each(|took, oracle, slices| best.add(took, oracle, slices));
+        best.print(&format!("without_foresight/{name}"));
+    }
     rule.print("rule");
     fixed.print("hybrid_70_30");
 }
@@ -228,14 +250,20 @@ fn run_rule(scenario: &Scenario) -> f64 {
     scenario.run_fixed(strategy).expect("a strategy")
 }
 
-/// The best of every strategy, tried.
-fn oracle(scenario: &Scenario) -> f64 {
-    let splits = (1..20).map(|part| ExecutionStrategy::hybrid(5 * part).expect("below 100 %"));
-    let all = [ExecutionStrategy::CpuOnly, ExecutionStrategy::GpuOnly];
-    // Sequential tasks cannot be split over two devices.
-    let splits = splits.filter(|_| scenario.parallelization > 0.0);
-    all.into_iter()
-        .chain(splits)
-        .map(|strategy| scenario.run_fixed(strategy).expect("a strategy"))
-        .fold(f64::INFINITY, f64::min)
+/// Other batches of the same costs, each with its own order of tasks, and without
+/// and with load from half-way on.
+fn draws(quiet: &Scenario, shape: Shape, point: u64) -> Vec<foresight::Times> {
+    let mut draws = Vec::new();
+    for draw in 1..=OTHER_DRAWS {
+        // Uniform tasks have one order.
+        if draw > 1 && shape == Shape::Uniform {
+            break;
+        }
+        let costs = shape.costs(quiet.tasks(), point + draw * 1_000_000);
+        let mut other = quiet.with_task_costs(costs);
+        draws.push(times(&other));
+        other.cpu_load = Some((0.5 * other.ideal_ns(), 2.0));
+        draws.push(times(&other));
+    }
+    draws
 }

@@ -344,6 +344,8 @@ fn what_is_given_up_does_no_harm_and_a_slow_device_times_out() {
 struct Huge;
 
 impl Kernel for Huge {
+    type Element = f32;
+
     fn output_len(&self) -> usize {
         1 << 48
     }

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 
 use anyhow::{Result, bail};
 use breakeven::hardware::{GpuInfo, GpuKind, HardwareCapabilities};
-use breakeven::kernels::{GreyImage, NAMES};
+use breakeven::kernels::NAMES;
 use breakeven::suite::Workload;
 use breakeven_judge::Limits;
 use breakeven_profile::profile::Operation;
@@ -14,16 +14,19 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::args::ProfileArgs;
 use crate::exit::Exit;
 use crate::output::{self, Report};
-use crate::protocol::{Cell, Message, Request};
+use crate::protocol::{Cell, Input, Message, Request};
 use crate::session::{Machine, Session, detect};
 use crate::supervisor::{self, Ended};
 
 mod batches;
+mod own_inputs;
+
+use own_inputs::OwnInputs;
 
 pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Exit> {
     // All that can be wrong with what was typed, before anything is measured.
     let limits = super::limits(args.budget.as_deref())?;
-    let image = args.image.as_deref().map(crate::image::read).transpose()?;
+    let own = OwnInputs::read(args)?;
     if let Some(path) = &args.output {
         file::check_writable(path)?;
     }
@@ -37,7 +40,7 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
         Some(strategy) => (Vec::new(), batches::batch_cells(args, strategy, &machine)?),
         None => {
             let devices = devices(&args.device, hardware)?;
-            let kernels = kernel_cells(args, image.as_ref(), &devices, &machine)?;
+            let kernels = kernel_cells(args, &own, &devices, &machine)?;
             (devices, kernels)
         }
     };
@@ -50,7 +53,7 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
     if args.with_host {
         session.profile.environment.host = host();
     }
-    let ended = measure(args, &devices, &kernels, &mut session)?;
+    let ended = measure(args, &own, &devices, &kernels, &mut session)?;
     session.profile.interrupted = ended == Ended::Interrupted;
 
     // The file first: what was measured must not hang on a closed terminal, nor
@@ -71,6 +74,7 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
         session.notes,
     );
     report.remarks = remarks;
+    report.forecast = own.forecast;
     let printed = output::write(&report, args.format, out, err);
     written?;
     printed?;
@@ -130,41 +134,28 @@ fn check_budgets(limits: &Limits, cells: &[Cell]) -> Result<()> {
 /// Every kernel on every device, after checking that it fits memory.
 fn kernel_cells(
     args: &ProfileArgs,
-    image: Option<&GreyImage>,
+    own: &OwnInputs,
     devices: &[String],
     machine: &Machine,
 ) -> Result<Vec<Cell>> {
     let scale = args.scale.get();
     let on_gpu = devices.iter().any(|device| device != "cpu");
     let memory = memory(machine);
-    let work = |workload: &Workload| Work {
-        name: workload.name(),
-        text: workload.text(),
-        bytes: workload.memory_bytes(on_gpu),
-    };
+    let kernels = kernels(args);
+    own.check_wanted(&kernels)?;
     let mut cells = Vec::new();
-    for kernel in kernels(args) {
-        let workload = Workload::new(kernel, scale)?;
-        check_memory(&work(&workload), memory, ("--scale", scale))?;
-        let on_image = image.and_then(|image| Workload::on_image(kernel, image));
-        if let Some(workload) = &on_image {
-            check_memory(&work(workload), memory, ("--scale", 1))?;
-        }
-        for on_image in [Some(false), on_image.map(|_| true)].into_iter().flatten() {
+    for kernel in kernels {
+        let generated = (Input::Generated, Workload::new(kernel, scale)?, scale);
+        let own = own.workloads(kernel).map(|(input, own)| (input, own, 1));
+        for (input, workload, scale) in std::iter::once(generated).chain(own) {
+            check_memory(&Work::of(&workload, on_gpu), memory, ("--scale", scale))?;
             cells.extend(devices.iter().map(|device| Cell::Kernel {
                 kernel: kernel.to_owned(),
                 scale,
-                on_image,
+                input,
                 device: device.clone(),
             }));
         }
-    }
-    if image.is_some()
-        && cells
-            .iter()
-            .all(|cell| !matches!(cell, Cell::Kernel { on_image: true, .. }))
-    {
-        bail!("--image is for conv2d and pixel_entropy, and neither is asked for");
     }
     Ok(cells)
 }
@@ -183,15 +174,29 @@ fn memory(machine: &Machine) -> Option<u64> {
 }
 
 /// Work in words, and the memory that it takes.
-struct Work {
-    name: &'static str,
+struct Work<'w> {
+    name: &'w str,
     text: String,
     bytes: u64,
 }
 
+impl<'w> Work<'w> {
+    fn of(workload: &'w Workload, on_gpu: bool) -> Self {
+        Self {
+            name: workload.name(),
+            text: workload.text(),
+            bytes: workload.memory_bytes(on_gpu),
+        }
+    }
+}
+
 /// Fails where the work does not fit. `asked` is the option that makes it larger,
 /// and its value.
-fn check_memory(work: &Work, memory: Option<u64>, (option, asked): (&str, usize)) -> Result<()> {
+fn check_memory(
+    work: &Work<'_>,
+    memory: Option<u64>,
+    (option, asked): (&str, usize),
+) -> Result<()> {
     let needed = work.bytes;
     match memory {
         Some(memory) if needed > memory => {
@@ -217,6 +222,7 @@ fn check_memory(work: &Work, memory: Option<u64>, (option, asked): (&str, usize)
 /// Runs every process that was asked for.
 fn measure(
     args: &ProfileArgs,
+    own: &OwnInputs,
     devices: &[String],
     kernels: &[Cell],
     session: &mut Session,
@@ -246,6 +252,7 @@ fn measure(
             warmup: args.warmup,
             iterations: args.iterations.get(),
             image: args.image.clone(),
+            series: own.series.clone(),
             device_timeout_s: args.device_timeout.get(),
         };
         let ended = supervisor::run(&request, &mut |index, message| {

@@ -21,6 +21,8 @@ struct Document<'r> {
     #[serde(flatten)]
     overview: &'r Overview,
     notes: &'r [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forecast: &'r Option<Vec<f32>>,
 }
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
@@ -33,6 +35,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
         evidence: &report.profile.evidence,
         overview: &report.overview,
         notes: &report.notes,
+        forecast: &report.forecast,
     };
     serde_json::to_writer_pretty(&mut *out, &document)?;
     writeln!(out)?;

@@ -9,7 +9,7 @@ use breakeven_profile::unit;
 
 use super::text::{giga, share};
 use super::verdicts::{finding_text, targets_text, targets_title, winner_text};
-use super::{Report, environment, executions};
+use super::{Report, environment, executions, forecast};
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     let environment = &report.profile.environment;
@@ -30,6 +30,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     }
     write_times(report, out)?;
     executions::write_markdown(report, out)?;
+    forecast::write_markdown(report, out)?;
     write_peaks(report, out)?;
     write_verdicts(report, out)
 }

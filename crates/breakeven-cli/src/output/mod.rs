@@ -5,7 +5,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use breakeven::hardware::AbsentBackend;
-use breakeven::suite::{DEFAULT_BUDGETS_US, Workload};
+use breakeven::suite::{Workload, default_budgets_us};
 use breakeven_judge::{Budget, Limits, Overview, Standing, Thresholds, overview};
 use breakeven_profile::profile::Profile;
 
@@ -18,6 +18,7 @@ mod csv;
 pub(crate) mod devices;
 mod environment;
 mod executions;
+mod forecast;
 mod json;
 mod markdown;
 pub(crate) mod plan;
@@ -36,6 +37,8 @@ pub(crate) struct Report {
     pub(crate) notes: Vec<String>,
     /// What is worth knowing beside it.
     pub(crate) remarks: Vec<String>,
+    /// What comes after the user's series.
+    pub(crate) forecast: Option<Vec<f32>>,
     /// Budgets of the user's that nothing was held against.
     pub(crate) unmatched: Vec<String>,
     /// How a gate ends for their sake.
@@ -81,6 +84,7 @@ impl Report {
             absent,
             notes,
             remarks: Vec::new(),
+            forecast: None,
         }
     }
 
@@ -149,13 +153,13 @@ fn default_limits(profile: &Profile) -> Limits {
         .filter(|gpu| gpu.kind.as_deref() == Some("discrete"));
     let budgets = discrete
         .flat_map(|gpu| {
-            DEFAULT_BUDGETS_US.iter().map(|(operation, us)| Budget {
-                operation: (*operation).to_owned(),
+            default_budgets_us().map(|(operation, us)| Budget {
+                operation: operation.to_owned(),
                 device: Some(gpu.id.clone()),
                 size: Workload::new(operation, 1)
                     .ok()
                     .map(|workload| workload.size()),
-                max_ns: *us as f64 * 1e3,
+                max_ns: us as f64 * 1e3,
             })
         })
         .collect();
@@ -230,6 +234,7 @@ pub(crate) fn write(
         Format::Table => environment::write(report, out)
             .and_then(|()| table::write(report, out))
             .and_then(|()| executions::write(report, out))
+            .and_then(|()| forecast::write(report, out))
             .and_then(|()| verdicts::write(report, out)),
         Format::Json => json::write(report, out),
         Format::Markdown => markdown::write(report, out),

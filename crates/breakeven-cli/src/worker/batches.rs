@@ -21,14 +21,14 @@ struct Unusable {
     error: DeviceError,
 }
 
-impl<I> GpuExecutor<I, Vec<f32>> for Unusable {
+impl<I, T> GpuExecutor<I, T> for Unusable {
     type InFlight = Infallible;
 
     fn submit(&self, _: &[I]) -> Result<Infallible, DeviceError> {
         Err(self.error.clone())
     }
 
-    fn poll(&self, in_flight: &mut Infallible) -> Poll<Result<Vec<Vec<f32>>, DeviceError>> {
+    fn poll(&self, in_flight: &mut Infallible) -> Poll<Result<Vec<T>, DeviceError>> {
         match *in_flight {}
     }
 
@@ -128,7 +128,7 @@ impl Executing<'_, '_, '_> {
     ) -> Result<Result<(), Failure>>
     where
         K: TaskKernel,
-        G: GpuExecutor<K::Task, Vec<f32>>,
+        G: GpuExecutor<K::Task, Vec<K::Element>>,
     {
         let strategy = match self.cell.strategy.parse() {
             Ok(strategy) => strategy,

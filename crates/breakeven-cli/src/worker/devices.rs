@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use breakeven::DeviceError;
-use breakeven::kernels::Kernel;
-use breakeven::suite::{Event, Iterations, TaskKernel};
+use breakeven::suite::{Event, Iterations, Problem, TaskKernel};
 use breakeven_profile::profile::Peak;
 use breakeven_profile::recorder::Clock;
 
@@ -52,14 +51,14 @@ impl Devices {
     pub(super) fn measure(
         &mut self,
         device: &str,
-        problem: &dyn Kernel,
+        problem: &dyn Problem,
         iterations: Iterations,
         clock: &Clock,
         report: &mut dyn FnMut(Event) -> ControlFlow<()>,
     ) -> Result<(), DeviceError> {
         let gpu = self.open(device)?;
         // Broken off only when the parent is gone, which the caller looks at.
-        let _ = breakeven::suite::measure_gpu(gpu, problem, iterations, clock, report)?;
+        let _ = problem.measure_gpu(gpu, iterations, clock, report)?;
         gpu.release_memory();
         Ok(())
     }
@@ -68,7 +67,7 @@ impl Devices {
     pub(super) fn executor<K: TaskKernel>(
         &mut self,
         device: &str,
-    ) -> Result<breakeven::gpu::KernelExecutor<K::Task, Vec<f32>>, DeviceError> {
+    ) -> Result<breakeven::suite::TaskExecutor<K>, DeviceError> {
         let gpu = Arc::clone(self.open(device)?);
         K::on_gpu(gpu).map_err(|error| {
             DeviceError::new(breakeven::DeviceErrorKind::Unsupported, error.to_string())
@@ -111,7 +110,7 @@ impl Devices {
     pub(super) fn measure(
         &mut self,
         device: &str,
-        _: &dyn Kernel,
+        _: &dyn Problem,
         _: Iterations,
         _: &Clock,
         _: &mut dyn FnMut(Event) -> ControlFlow<()>,

@@ -174,9 +174,14 @@ fn every_kernel_has_a_batch_and_runs_are_processes() {
     let kernels = [
         "vector_add",
         "vector_add_batch",
+        "dot_product",
         "matrix_multiply",
         "conv2d",
         "pixel_entropy",
+        "image_segmentation",
+        "ar_forecast",
+        "lstm_cell_forward",
+        "dendritic_integration",
     ];
     let both = kernels.map(|name| [name.to_owned(), format!("{name}:span")]);
     assert_eq!(names, both.concat());

@@ -102,6 +102,15 @@ impl Scenario {
         }
     }
 
+    /// The same devices with tasks of other costs.
+    #[must_use]
+    pub fn with_task_costs(&self, costs: impl IntoIterator<Item = f64>) -> Self {
+        Self {
+            task_costs: Self::new(costs, self.workers).task_costs,
+            ..self.clone()
+        }
+    }
+
     /// Tasks in the batch.
     pub fn tasks(&self) -> usize {
         self.task_costs.0.len() - 1

@@ -1,12 +1,15 @@
 //! Memory on a device.
 
+use std::marker::PhantomData;
+
 use cubecl::client::ComputeClient;
 use cubecl::prelude::{ArrayArg, Runtime, TensorBinding};
 use cubecl::server::Handle;
 
+use super::output_bytes;
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::hardware::DeviceId;
-use crate::kernels::Kernel;
+use crate::kernels::{Element, Kernel};
 
 /// A buffer on a device; freed for reuse when the last clone is dropped.
 #[derive(Debug, Clone)]
@@ -15,21 +18,26 @@ pub struct Buffer {
     bytes: usize,
 }
 
-/// What one problem holds on a device.
+/// What one problem holds on a device; its output's elements are `E`.
 #[derive(Debug, Clone)]
-pub struct Buffers {
+pub struct Buffers<E> {
     /// The device that they are on.
     pub(super) device: DeviceId,
     /// In the order of [`Kernel::device_inputs`].
     pub(super) inputs: Vec<Buffer>,
     /// Room for the output.
     pub(super) output: Buffer,
+    pub(super) element: PhantomData<E>,
 }
 
-impl Buffers {
+impl<E: Element> Buffers<E> {
     /// Fails unless these are buffers of this device with the sizes of this
     /// problem: kernels do not look again.
-    pub(super) fn check(&self, device: &DeviceId, problem: &dyn Kernel) -> Result<(), DeviceError> {
+    pub(super) fn check(
+        &self,
+        device: &DeviceId,
+        problem: &dyn Kernel<Element = E>,
+    ) -> Result<(), DeviceError> {
         let mismatch = |what: String| Err(DeviceError::new(DeviceErrorKind::Launch, what));
         if self.device != *device {
             return mismatch(format!(
@@ -37,7 +45,7 @@ impl Buffers {
                 self.device
             ));
         }
-        let output = std::mem::size_of::<f32>() * problem.output_len();
+        let output = output_bytes(problem);
         let expected: Vec<usize> = problem
             .device_inputs()
             .iter()
@@ -97,7 +105,7 @@ impl Buffer {
             handle: self.handle.clone().binding(),
             strides: [rows * columns, columns, 1].into(),
             shape: shape.into(),
-            runtime: std::marker::PhantomData,
+            runtime: PhantomData,
         }
     }
 }

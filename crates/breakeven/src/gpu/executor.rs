@@ -9,17 +9,21 @@ use super::pending::Flight;
 use crate::error::{DeviceError, DeviceErrorKind, Error, ErrorKind};
 use crate::execute::GpuExecutor;
 use crate::hardware::{Fact, SystemLoad};
-use crate::kernels::{Conv2d, GreyImage, Kernel, Matrix, MatrixMultiply, PixelEntropy, VectorAdd};
+use crate::kernels::{Element, Kernel};
 use crate::plan::GpuSpec;
 
-type Build<I> = dyn for<'t> Fn(&'t [I]) -> Result<Box<dyn Kernel + 't>, Error> + Send + Sync;
+mod kernels;
+
+type Boxed<'t, E> = Box<dyn Kernel<Element = E> + 't>;
+type Build<I, E> = dyn for<'t> Fn(&'t [I]) -> Result<Boxed<'t, E>, Error> + Send + Sync;
 type Alike<I> = dyn Fn(&I, &I) -> bool + Send + Sync;
-type Cut<T> = dyn Fn(&[f32]) -> T + Send + Sync;
+type Cut<T, E> = dyn Fn(&[E]) -> T + Send + Sync;
 
 /// Runs tasks as a kernel's batches on an open GPU.
 ///
 /// The kernels of [`kernels`](crate::kernels) have constructors; any other
-/// [`Kernel`] goes in by [`new`](KernelExecutor::new). Neighbouring tasks of one
+/// [`Kernel`] goes in by [`new`](KernelExecutor::new). `E` is what its output is
+/// made of. Neighbouring tasks of one
 /// shape share a launch, so a folder of images of many sizes is a batch like any
 /// other; tasks sorted by size make fewer launches.
 ///
@@ -48,22 +52,22 @@ type Cut<T> = dyn Fn(&[f32]) -> T + Send + Sync;
 /// # let _ = (executor, on_the_cpu);
 /// # Ok::<(), breakeven::Error>(())
 /// ```
-pub struct KernelExecutor<I, T> {
+pub struct KernelExecutor<I, T, E = f32> {
     gpu: Arc<Gpu>,
     device: GpuSpec,
-    build: Box<Build<I>>,
+    build: Box<Build<I, E>>,
     alike: Box<Alike<I>>,
-    cut: Box<Cut<T>>,
+    cut: Box<Cut<T, E>>,
 }
 
 /// Launches on their way, and the tasks in each.
 #[derive(Debug)]
-pub struct KernelsInFlight {
-    flight: Flight,
+pub struct KernelsInFlight<E> {
+    flight: Flight<E>,
     tasks: Vec<usize>,
 }
 
-impl<I, T> std::fmt::Debug for KernelExecutor<I, T> {
+impl<I, T, E> std::fmt::Debug for KernelExecutor<I, T, E> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("KernelExecutor")
             .field("gpu", &self.gpu)
@@ -71,7 +75,7 @@ impl<I, T> std::fmt::Debug for KernelExecutor<I, T> {
     }
 }
 
-impl<I, T> KernelExecutor<I, T> {
+impl<I, T, E: Element> KernelExecutor<I, T, E> {
     /// An executor of a kernel: `build` makes one problem of tasks, `cut` one
     /// task's result of its part of the output. The parts are equally long: the
     /// problem's [`output_len`](Kernel::output_len) over its tasks.
@@ -80,8 +84,11 @@ impl<I, T> KernelExecutor<I, T> {
     /// [`grouped`](KernelExecutor::grouped) says which may.
     pub fn new<B, C>(gpu: Arc<Gpu>, build: B, cut: C) -> Self
     where
-        B: for<'t> Fn(&'t [I]) -> Result<Box<dyn Kernel + 't>, Error> + Send + Sync + 'static,
-        C: Fn(&[f32]) -> T + Send + Sync + 'static,
+        B: for<'t> Fn(&'t [I]) -> Result<Box<dyn Kernel<Element = E> + 't>, Error>
+            + Send
+            + Sync
+            + 'static,
+        C: Fn(&[E]) -> T + Send + Sync + 'static,
     {
         Self {
             device: GpuSpec::of(gpu.info(), None),
@@ -110,7 +117,7 @@ impl<I, T> KernelExecutor<I, T> {
         tasks.chunk_by(|one, next| (self.alike)(one, next))
     }
 
-    fn problem<'t>(&self, tasks: &'t [I]) -> Result<Box<dyn Kernel + 't>, DeviceError> {
+    fn problem<'t>(&self, tasks: &'t [I]) -> Result<Boxed<'t, E>, DeviceError> {
         let problem = (self.build)(tasks).map_err(|error| {
             let kind = match error.kind() {
                 ErrorKind::TooLarge => DeviceErrorKind::NeverFits,
@@ -132,101 +139,24 @@ impl<I, T> KernelExecutor<I, T> {
     }
 }
 
-impl KernelExecutor<GreyImage, Vec<f32>> {
-    /// [`PixelEntropy`] of images, in windows of that width; one value a pixel.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for a window out of range.
-    pub fn pixel_entropy(gpu: Arc<Gpu>, window: usize) -> Result<Self, Error> {
-        PixelEntropy::of(&[], window)?;
-        let executor = Self::new(
-            gpu,
-            move |images| PixelEntropy::of(images, window).map(boxed),
-            <[f32]>::to_vec,
-        );
-        Ok(executor.grouped(same_size))
-    }
+impl<I, T, E: Element> GpuExecutor<I, T> for KernelExecutor<I, T, E> {
+    type InFlight = KernelsInFlight<E>;
 
-    /// [`Conv2d`] of images with one filter; the pixels of an output image each.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for a filter or a stride that
-    /// no image could be given to.
-    pub fn conv2d(
-        gpu: Arc<Gpu>,
-        filter: Vec<f32>,
-        filter_dims: [usize; 2],
-        stride: usize,
-        padding: usize,
-    ) -> Result<Self, Error> {
-        // An image as large as the filter takes any filter that there can be.
-        let [height, width] = filter_dims;
-        let none = [0, height, width];
-        Conv2d::new(&[][..], none, &filter[..], filter_dims, stride, padding)?;
-        let executor = Self::new(
-            gpu,
-            move |images| {
-                Conv2d::of(images, filter.clone(), filter_dims, stride, padding).map(boxed)
-            },
-            <[f32]>::to_vec,
-        );
-        Ok(executor.grouped(same_size))
-    }
-}
-
-impl KernelExecutor<(Matrix, Matrix), Vec<f32>> {
-    /// [`MatrixMultiply`] of pairs of matrices; a product's values each, row-major.
-    pub fn matrix_multiply(gpu: Arc<Gpu>) -> Self {
-        let dims = |(a, b): &(Matrix, Matrix)| [a.rows, a.columns, b.rows, b.columns];
-        Self::new(
-            gpu,
-            |pairs| MatrixMultiply::of(pairs).map(boxed),
-            <[f32]>::to_vec,
-        )
-        .grouped(move |one, next| dims(one) == dims(next))
-    }
-}
-
-impl KernelExecutor<(Vec<f32>, Vec<f32>), Vec<f32>> {
-    /// [`VectorAdd`] of pairs of vectors; a sum each.
-    pub fn vector_add(gpu: Arc<Gpu>) -> Self {
-        let dims = |(a, b): &(Vec<f32>, Vec<f32>)| [a.len(), b.len()];
-        Self::new(
-            gpu,
-            |pairs| VectorAdd::of(pairs).map(boxed),
-            <[f32]>::to_vec,
-        )
-        .grouped(move |one, next| dims(one) == dims(next))
-    }
-}
-
-fn boxed<'t>(problem: impl Kernel + 't) -> Box<dyn Kernel + 't> {
-    Box::new(problem)
-}
-
-fn same_size(one: &GreyImage, next: &GreyImage) -> bool {
-    (one.height, one.width) == (next.height, next.width)
-}
-
-impl<I, T> GpuExecutor<I, T> for KernelExecutor<I, T> {
-    type InFlight = KernelsInFlight;
-
-    fn submit(&self, tasks: &[I]) -> Result<KernelsInFlight, DeviceError> {
+    fn submit(&self, tasks: &[I]) -> Result<KernelsInFlight<E>, DeviceError> {
         let problems: Result<Vec<_>, _> = self
             .groups(tasks)
             .map(|group| self.problem(group))
             .collect();
         let problems = problems?;
-        let problems: Vec<&dyn Kernel> = problems.iter().map(|problem| &**problem).collect();
+        let problems: Vec<&dyn Kernel<Element = E>> =
+            problems.iter().map(|problem| &**problem).collect();
         Ok(KernelsInFlight {
             flight: self.gpu.submit_all(&problems)?,
             tasks: self.groups(tasks).map(<[I]>::len).collect(),
         })
     }
 
-    fn poll(&self, in_flight: &mut KernelsInFlight) -> Poll<Result<Vec<T>, DeviceError>> {
+    fn poll(&self, in_flight: &mut KernelsInFlight<E>) -> Poll<Result<Vec<T>, DeviceError>> {
         let tasks = &in_flight.tasks;
         self.gpu.poll_all(&mut in_flight.flight).map_ok(|outputs| {
             let mut results = Vec::with_capacity(tasks.iter().sum());
@@ -238,7 +168,7 @@ impl<I, T> GpuExecutor<I, T> for KernelExecutor<I, T> {
         })
     }
 
-    fn wait(&self, in_flight: &mut KernelsInFlight, at_most: Duration) {
+    fn wait(&self, in_flight: &mut KernelsInFlight<E>, at_most: Duration) {
         self.gpu.wait_for_all(&in_flight.flight, at_most);
     }
 

@@ -4,6 +4,7 @@
 //! Every call that touches a device returns a [`DeviceError`]; a panic in the
 //! driver's library is caught, kept off the terminal and becomes one too.
 
+use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use cubecl::wgpu::WgpuRuntime;
 
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::hardware::{DeviceId, GpuInfo};
-use crate::kernels::Kernel;
+use crate::kernels::{Element, Kernel};
 
 mod buffer;
 mod executor;
@@ -144,13 +145,16 @@ impl Gpu {
     ///
     /// [`DeviceErrorKind::NeverFits`] before anything is allocated; others where
     /// the device reports them.
-    pub fn upload(&self, problem: &dyn Kernel) -> Result<Buffers, DeviceError> {
+    pub fn upload<E: Element>(
+        &self,
+        problem: &dyn Kernel<Element = E>,
+    ) -> Result<Buffers<E>, DeviceError> {
         self.check_fits(&buffer_sizes(problem))?;
         self.guarded(|| Ok(self.send(problem)))
     }
 
     /// [`upload`](Gpu::upload) without the checks.
-    fn send(&self, problem: &dyn Kernel) -> Buffers {
+    fn send<E: Element>(&self, problem: &dyn Kernel<Element = E>) -> Buffers<E> {
         let inputs = problem.device_inputs();
         with_client!(self, client => Buffers {
             device: self.id.clone(),
@@ -159,6 +163,7 @@ impl Gpu {
                 .map(|input| Buffer::from_bytes(client, input))
                 .collect(),
             output: Buffer::empty(client, output_bytes(problem)),
+            element: PhantomData,
         })
     }
 
@@ -168,7 +173,11 @@ impl Gpu {
     ///
     /// [`DeviceErrorKind::Launch`] for buffers of another problem or device, and
     /// what the kernel knows before the device runs.
-    pub fn launch(&self, problem: &dyn Kernel, buffers: &Buffers) -> Result<(), DeviceError> {
+    pub fn launch<E: Element>(
+        &self,
+        problem: &dyn Kernel<Element = E>,
+        buffers: &Buffers<E>,
+    ) -> Result<(), DeviceError> {
         buffers.check(&self.id, problem)?;
         if problem.output_len() == 0 {
             return Ok(());
@@ -181,11 +190,14 @@ impl Gpu {
     /// # Errors
     ///
     /// Whatever went wrong on the device since the last wait.
-    pub fn download(&self, buffers: &Buffers) -> Result<Vec<f32>, DeviceError> {
+    pub fn download<E: Element>(&self, buffers: &Buffers<E>) -> Result<Vec<E>, DeviceError> {
         self.download_buffer(&buffers.output)
     }
 
-    pub(crate) fn download_buffer(&self, buffer: &Buffer) -> Result<Vec<f32>, DeviceError> {
+    pub(crate) fn download_buffer<E: Element>(
+        &self,
+        buffer: &Buffer,
+    ) -> Result<Vec<E>, DeviceError> {
         if buffer.bytes() == 0 {
             return Ok(Vec::new());
         }
@@ -197,7 +209,7 @@ impl Gpu {
                 self.wait(client.read_async(vec![handle]))
             })
         })?;
-        floats(bytes.first().map_or(&[], |bytes| bytes), buffer.bytes())
+        elements(bytes.first().map_or(&[], |bytes| bytes), buffer.bytes())
     }
 
     /// Copies bytes into a new buffer on the device.
@@ -220,7 +232,10 @@ impl Gpu {
     /// # Errors
     ///
     /// Whatever any of the steps reports.
-    pub fn solve(&self, problem: &dyn Kernel) -> Result<Vec<f32>, DeviceError> {
+    pub fn solve<E: Element>(
+        &self,
+        problem: &dyn Kernel<Element = E>,
+    ) -> Result<Vec<E>, DeviceError> {
         let buffers = self.upload(problem)?;
         self.launch(problem, &buffers)?;
         self.download(&buffers)
@@ -246,20 +261,20 @@ impl Gpu {
 }
 
 /// Bytes of a problem's output on a device.
-fn output_bytes(problem: &dyn Kernel) -> usize {
-    std::mem::size_of::<f32>() * problem.output_len()
+fn output_bytes<E: Element>(problem: &dyn Kernel<Element = E>) -> usize {
+    std::mem::size_of::<E>() * problem.output_len()
 }
 
 /// Bytes of each buffer that a problem takes on a device, the output's last.
-fn buffer_sizes(problem: &dyn Kernel) -> Vec<u64> {
+fn buffer_sizes<E: Element>(problem: &dyn Kernel<Element = E>) -> Vec<u64> {
     let inputs = problem.device_inputs();
     let mut sizes: Vec<u64> = inputs.iter().map(|input| input.len() as u64).collect();
     sizes.push(output_bytes(problem) as u64);
     sizes
 }
 
-/// What a device returned of a buffer of `size` bytes, as numbers.
-fn floats(bytes: &[u8], size: usize) -> Result<Vec<f32>, DeviceError> {
+/// What a device returned of a buffer of `size` bytes, as elements.
+fn elements<E: Element>(bytes: &[u8], size: usize) -> Result<Vec<E>, DeviceError> {
     if bytes.len() != size {
         return Err(DeviceError::new(
             DeviceErrorKind::Other,

@@ -24,19 +24,19 @@ use cubecl::stream_id::StreamId;
 
 use super::faults::{self, Faults, Mark};
 use super::wait::{LOOK, timed_out, until_ready};
-use super::{Buffer, Client, Gpu, floats};
+use super::{Buffer, Client, Gpu, elements};
 use crate::error::{DeviceError, DeviceErrorKind};
-use crate::kernels::Kernel;
+use crate::kernels::{Element, Kernel};
 
 /// A problem on its way through a device. Dropping it gives it up: what the
 /// device still does for it is thrown away.
 #[derive(Debug)]
-pub struct Pending(Flight);
+pub struct Pending<E>(Flight<E>);
 
 /// Problems that go through a device together; one output each.
 #[derive(Debug)]
-pub(super) struct Flight {
-    reply: Arc<Reply>,
+pub(super) struct Flight<E> {
+    reply: Arc<Reply<E>>,
     /// None where there is nothing to compute.
     lane: Option<Lane>,
     /// Faults after it are this flight's, or may be.
@@ -44,31 +44,36 @@ pub(super) struct Flight {
     submitted: Instant,
 }
 
-type Outputs = Result<Vec<Vec<f32>>, DeviceError>;
+type Outputs<E> = Result<Vec<Vec<E>>, DeviceError>;
 
 /// Where a lane's thread leaves what it read.
-#[derive(Debug, Default)]
-struct Reply {
-    outputs: Mutex<Option<Outputs>>,
+#[derive(Debug)]
+struct Reply<E> {
+    outputs: Mutex<Option<Outputs<E>>>,
     arrived: Condvar,
 }
 
-impl Reply {
-    fn outputs(&self) -> MutexGuard<'_, Option<Outputs>> {
+impl<E> Reply<E> {
+    fn new() -> Self {
+        Self {
+            outputs: Mutex::new(None),
+            arrived: Condvar::new(),
+        }
+    }
+
+    fn outputs(&self) -> MutexGuard<'_, Option<Outputs<E>>> {
         self.outputs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set(&self, outputs: Outputs) {
+    fn set(&self, outputs: Outputs<E>) {
         *self.outputs() = Some(outputs);
         self.arrived.notify_all();
     }
 }
 
-/// What a lane's thread is to read, and where to leave it.
-struct Job {
-    outputs: Vec<Buffer>,
-    reply: Arc<Reply>,
-}
+/// What a lane's thread is to do for a batch, of elements of any kind: read its
+/// outputs and leave them in its reply.
+type Job = Box<dyn FnOnce(&Client, &Faults) + Send>;
 
 /// A stream, and the thread that reads from it; the thread ends with the lane.
 #[derive(Debug)]
@@ -114,17 +119,29 @@ impl Lane {
 
 /// A lane's thread: reads until the lane is dropped.
 fn serve(client: &Client, faults: &Faults, queue: &Receiver<Job>) {
-    for Job { outputs, reply } in queue {
+    for job in queue {
+        job(client, faults);
+    }
+}
+
+/// The job of reading outputs.
+fn reading<E: Element>(outputs: Vec<Buffer>, reply: Arc<Reply<E>>) -> Job {
+    Box::new(move |client, faults| {
         let read = || read(client, faults, &outputs, &reply);
         let read = faults::quietly(|| catch_unwind(AssertUnwindSafe(read)));
         // Memory goes back to the stream's pool before the lane does.
         drop(outputs);
         reply.set(read.unwrap_or_else(|panic| Err(faults::from_panic(&*panic))));
-    }
+    })
 }
 
 /// Waits for the outputs, unless nobody does any more.
-fn read(client: &Client, faults: &Faults, outputs: &[Buffer], reply: &Arc<Reply>) -> Outputs {
+fn read<E: Element>(
+    client: &Client,
+    faults: &Faults,
+    outputs: &[Buffer],
+    reply: &Arc<Reply<E>>,
+) -> Outputs<E> {
     let handles = outputs.iter().map(Buffer::handle).collect();
     let patience = || {
         faults.lost()?;
@@ -147,7 +164,7 @@ fn read(client: &Client, faults: &Faults, outputs: &[Buffer], reply: &Arc<Reply>
     let bytes = bytes.iter().map(|bytes| &bytes[..]);
     sizes
         .zip(bytes.chain(std::iter::repeat(&[][..])))
-        .map(|(size, bytes)| floats(bytes, size))
+        .map(|(size, bytes)| elements(bytes, size))
         .collect()
 }
 
@@ -160,7 +177,10 @@ impl Gpu {
     ///
     /// [`DeviceErrorKind::NeverFits`] before anything is allocated; what the
     /// kernel knows before the device runs; a device that is gone.
-    pub fn submit(&self, problem: &dyn Kernel) -> Result<Pending, DeviceError> {
+    pub fn submit<E: Element>(
+        &self,
+        problem: &dyn Kernel<Element = E>,
+    ) -> Result<Pending<E>, DeviceError> {
         self.submit_all(&[problem]).map(Pending)
     }
 
@@ -173,22 +193,25 @@ impl Gpu {
     /// problem or by another one that was on the device at the same time: after a
     /// fault no output is trusted. [`DeviceErrorKind::Timeout`] once the device's
     /// [timeout](Gpu::set_timeout) is over.
-    pub fn poll(&self, pending: &mut Pending) -> Poll<Result<Vec<f32>, DeviceError>> {
+    pub fn poll<E>(&self, pending: &mut Pending<E>) -> Poll<Result<Vec<E>, DeviceError>> {
         self.poll_all(&mut pending.0)
             .map_ok(|mut outputs| outputs.pop().unwrap_or_default())
     }
 
     /// Sleeps until [`poll`](Gpu::poll) has something to say, for `at_most` that long.
-    pub fn wait_for(&self, pending: &Pending, at_most: Duration) {
+    pub fn wait_for<E>(&self, pending: &Pending<E>, at_most: Duration) {
         self.wait_for_all(&pending.0, at_most);
     }
 
     /// [`submit`](Gpu::submit) for several problems; one read brings all outputs.
-    pub(super) fn submit_all(&self, problems: &[&dyn Kernel]) -> Result<Flight, DeviceError> {
+    pub(super) fn submit_all<E: Element>(
+        &self,
+        problems: &[&dyn Kernel<Element = E>],
+    ) -> Result<Flight<E>, DeviceError> {
         let mark = self.faults.mark();
         self.faults.lost()?;
         let mut flight = Flight {
-            reply: Arc::default(),
+            reply: Arc::new(Reply::new()),
             lane: None,
             mark,
             submitted: Instant::now(),
@@ -217,10 +240,7 @@ impl Gpu {
                 return Err(error);
             }
         };
-        let job = Job {
-            outputs,
-            reply: Arc::clone(&flight.reply),
-        };
+        let job = reading(outputs, Arc::clone(&flight.reply));
         lane.jobs.send(job).map_err(|_| {
             DeviceError::new(
                 DeviceErrorKind::Other,
@@ -232,7 +252,10 @@ impl Gpu {
     }
 
     /// Copies the inputs and starts the kernels; the buffers of the outputs.
-    fn start_all(&self, problems: &[&dyn Kernel]) -> Result<Vec<Buffer>, DeviceError> {
+    fn start_all<E: Element>(
+        &self,
+        problems: &[&dyn Kernel<Element = E>],
+    ) -> Result<Vec<Buffer>, DeviceError> {
         problems
             .iter()
             .map(|problem| {
@@ -245,7 +268,7 @@ impl Gpu {
             .collect()
     }
 
-    pub(super) fn poll_all(&self, flight: &mut Flight) -> Poll<Outputs> {
+    pub(super) fn poll_all<E>(&self, flight: &mut Flight<E>) -> Poll<Outputs<E>> {
         let outputs = flight.reply.outputs().take();
         let Some(outputs) = outputs else {
             // A lost device may never answer, nor a hung one.
@@ -261,7 +284,7 @@ impl Gpu {
         Poll::Ready(self.faults.since(flight.mark).and(outputs))
     }
 
-    pub(super) fn wait_for_all(&self, flight: &Flight, at_most: Duration) {
+    pub(super) fn wait_for_all<E>(&self, flight: &Flight<E>, at_most: Duration) {
         let outputs = flight.reply.outputs();
         if outputs.is_none() {
             // Woken early or late: the caller polls.

@@ -23,6 +23,8 @@ struct Ones {
 const LEN: usize = 64;
 
 impl Kernel for Ones {
+    type Element = f32;
+
     fn output_len(&self) -> usize {
         LEN
     }
@@ -59,7 +61,7 @@ impl Kernel for Ones {
     }
 }
 
-fn finish(gpu: &Gpu, mut pending: Pending) -> Result<Vec<f32>, DeviceError> {
+fn finish(gpu: &Gpu, mut pending: Pending<f32>) -> Result<Vec<f32>, DeviceError> {
     loop {
         match gpu.poll(&mut pending) {
             Poll::Ready(output) => return output,

@@ -6,7 +6,7 @@ use cubecl::profile::TimingMethod;
 
 use super::{Buffers, Gpu, with_client};
 use crate::error::DeviceError;
-use crate::kernels::Kernel;
+use crate::kernels::{Element, Kernel};
 
 /// Where the time of a kernel comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,10 +41,10 @@ impl Gpu {
     /// # Errors
     ///
     /// Whatever the launch or the wait reports.
-    pub fn kernel_time(
+    pub fn kernel_time<E: Element>(
         &self,
-        problem: &dyn Kernel,
-        buffers: &Buffers,
+        problem: &dyn Kernel<Element = E>,
+        buffers: &Buffers<E>,
     ) -> Result<Duration, DeviceError> {
         self.timed(|| self.launch(problem, buffers))
     }

@@ -156,6 +156,8 @@ impl<'a> ArForecast<'a> {
 }
 
 impl Kernel for ArForecast<'_> {
+    type Element = f32;
+
     fn output_len(&self) -> usize {
         self.batch * self.steps
     }

@@ -138,6 +138,8 @@ impl<'a> Conv2d<'a> {
 }
 
 impl Kernel for Conv2d<'_> {
+    type Element = f32;
+
     fn output_len(&self) -> usize {
         self.geometry.batch * self.geometry.out_height * self.geometry.out_width
     }

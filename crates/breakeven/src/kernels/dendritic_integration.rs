@@ -176,6 +176,8 @@ impl<'a> DendriticIntegration<'a> {
 }
 
 impl Kernel for DendriticIntegration<'_> {
+    type Element = f32;
+
     fn output_len(&self) -> usize {
         self.dims.batch * self.dims.neurons
     }

@@ -104,6 +104,8 @@ impl<'a> LstmCell<'a> {
 }
 
 impl Kernel for LstmCell<'_> {
+    type Element = f32;
+
     fn output_len(&self) -> usize {
         self.batch * 2 * self.weights.hidden()
     }

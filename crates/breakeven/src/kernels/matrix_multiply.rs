@@ -121,6 +121,8 @@ impl<'a> MatrixMultiply<'a> {
 }
 
 impl Kernel for MatrixMultiply<'_> {
+    type Element = f32;
+
     fn output_len(&self) -> usize {
         self.batch * self.m * self.n
     }

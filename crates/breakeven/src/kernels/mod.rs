@@ -15,6 +15,8 @@
 //! # Ok::<(), breakeven::Error>(())
 //! ```
 
+use bytemuck::Zeroable;
+
 #[cfg(feature = "gpu")]
 use crate::error::DeviceError;
 use crate::error::Error;
@@ -26,6 +28,9 @@ mod ar_forecast;
 mod batch;
 mod conv2d;
 mod dendritic_integration;
+mod dot_product;
+mod element;
+mod image_segmentation;
 mod lstm_cell;
 mod matrix_multiply;
 mod parallel;
@@ -37,6 +42,9 @@ pub use ar_forecast::ArForecast;
 pub use batch::{GreyImage, Matrix};
 pub use conv2d::{Conv2d, SOBEL_X};
 pub use dendritic_integration::{DendriticIntegration, Nonlinearity};
+pub use dot_product::DotProduct;
+pub use element::Element;
+pub use image_segmentation::{Connectivity, ImageSegmentation};
 pub use lstm_cell::{LstmCell, LstmStep, LstmWeights};
 pub use matrix_multiply::MatrixMultiply;
 pub use pixel_entropy::PixelEntropy;
@@ -58,6 +66,9 @@ pub struct Work {
 
 /// A problem that a CPU or a GPU can be asked to solve.
 pub trait Kernel: Send + Sync {
+    /// What the output is made of.
+    type Element: Element;
+
     /// Elements in the output.
     fn output_len(&self) -> usize;
 
@@ -72,11 +83,11 @@ pub trait Kernel: Send + Sync {
     /// # Panics
     ///
     /// If `out` is not [`output_len`](Kernel::output_len) long.
-    fn cpu_into(&self, out: &mut [f32]);
+    fn cpu_into(&self, out: &mut [Self::Element]);
 
     /// Solves it on the current rayon pool, into a new vector.
-    fn cpu(&self) -> Vec<f32> {
-        let mut out = vec![0.0; self.output_len()];
+    fn cpu(&self) -> Vec<Self::Element> {
+        let mut out = vec![Self::Element::zeroed(); self.output_len()];
         self.cpu_into(&mut out);
         out
     }
@@ -96,15 +107,20 @@ pub trait Kernel: Send + Sync {
 }
 
 /// The names of the kernels, as the command line and profiles spell them.
-pub const NAMES: [&str; 5] = [
+pub const NAMES: [&str; 10] = [
     "vector_add",
     "vector_add_batch",
+    "dot_product",
     "matrix_multiply",
     "conv2d",
     "pixel_entropy",
+    "image_segmentation",
+    "ar_forecast",
+    "lstm_cell_forward",
+    "dendritic_integration",
 ];
 
-fn check_output(out: &[f32], expected: usize) {
+fn check_output<E>(out: &[E], expected: usize) {
     assert_eq!(out.len(), expected, "the output slice has the wrong length");
 }
 

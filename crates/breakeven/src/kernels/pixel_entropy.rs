@@ -201,6 +201,8 @@ fn bin(value: f32) -> u8 {
 }
 
 impl Kernel for PixelEntropy<'_> {
+    type Element = f32;
+
     fn output_len(&self) -> usize {
         self.images.len()
     }

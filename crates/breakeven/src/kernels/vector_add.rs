@@ -58,6 +58,8 @@ impl<'a> VectorAdd<'a> {
 }
 
 impl Kernel for VectorAdd<'_> {
+    type Element = f32;
+
     fn output_len(&self) -> usize {
         self.a.len()
     }

@@ -215,7 +215,7 @@ fn transfer_rates(gpu: &Gpu, clock: &Clock) -> Result<(f64, f64), DeviceError> {
         gpu.synchronize()?;
         up = up.max(bytes as f64 / clock.ns_since(start).max(1) as f64 * 1e9);
         let start = clock.now();
-        std::hint::black_box(gpu.download_buffer(&buffer)?);
+        std::hint::black_box(gpu.download_buffer::<f32>(&buffer)?);
         down = down.max(bytes as f64 / clock.ns_since(start).max(1) as f64 * 1e9);
     }
     Ok((up, down))

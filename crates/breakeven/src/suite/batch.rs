@@ -1,43 +1,36 @@
 //! The kernels as batches of tasks: what an executor splits over the devices.
 //!
-//! A [`TaskKernel`] is one kind of task: a pair of vectors, a pair of matrices,
-//! an image. [`BatchWorkload`] says how many of which size make the default
+//! A [`TaskKernel`] is one kind of task: a pair of vectors, an image, a series. [`BatchWorkload`] says how many of which size make the default
 //! batch of a kernel, and what that takes, before anything is allocated.
 
 #[cfg(feature = "gpu")]
 use std::sync::Arc;
 
-use super::inputs::{images, uniform};
-use super::workload::{CONV_IMAGE, ENTROPY_IMAGE, ENTROPY_WINDOW, MATRIX, VECTOR, VECTORS, known};
+use super::table::{self, Row, Shape};
 use crate::error::Error;
 #[cfg(feature = "gpu")]
 use crate::gpu::{Gpu, KernelExecutor};
-use crate::kernels::{
-    Conv2d, GreyImage, Kernel, Matrix, MatrixMultiply, PixelEntropy, SOBEL_X, VectorAdd,
-};
+use crate::kernels::Element;
 use crate::workload::WorkloadProfile;
 
-/// Elements of one task of `vector_add`: its default vector in a hundred pieces.
-const PIECE: usize = VECTOR / 100;
-
 /// Tasks of a default batch whose default workload is a single task.
-const TASKS: usize = 64;
+pub(super) const TASKS: usize = 64;
 
 /// A kernel whose work comes in tasks: each task's form on the CPU, and the
 /// executor of many of them on a GPU.
-pub trait TaskKernel {
+pub trait TaskKernel: Sized {
     /// One task's input.
     type Task: Send + Sync;
 
-    /// So many tasks of that size, elements along one side; the same on every machine.
-    fn tasks(count: usize, size: usize) -> Vec<Self::Task>;
+    /// What a task's output is made of.
+    type Element: Element;
 
     /// Does one task on the current rayon pool.
     ///
     /// # Errors
     ///
     /// What the kernel says of the shape.
-    fn on_cpu(task: &Self::Task) -> Result<Vec<f32>, Error>;
+    fn on_cpu(task: &Self::Task) -> Result<Vec<Self::Element>, Error>;
 
     /// The executor of the same tasks on a GPU.
     ///
@@ -45,8 +38,16 @@ pub trait TaskKernel {
     ///
     /// What the kernel says of the shape.
     #[cfg(feature = "gpu")]
-    fn on_gpu(gpu: Arc<Gpu>) -> Result<KernelExecutor<Self::Task, Vec<f32>>, Error>;
+    fn on_gpu(gpu: Arc<Gpu>) -> Result<TaskExecutor<Self>, Error>;
 }
+
+/// The executor of a kernel's tasks on a GPU.
+#[cfg(feature = "gpu")]
+pub type TaskExecutor<K> = KernelExecutor<
+    <K as TaskKernel>::Task,
+    Vec<<K as TaskKernel>::Element>,
+    <K as TaskKernel>::Element,
+>;
 
 /// What is done with the tasks of a [`BatchWorkload`], whatever their kind.
 pub trait WithTasks {
@@ -57,138 +58,25 @@ pub trait WithTasks {
     fn with<K: TaskKernel>(self, tasks: Vec<K::Task>) -> Self::Output;
 }
 
-/// Sums of pairs of vectors: `vector_add` and `vector_add_batch`.
-#[derive(Debug, Clone, Copy)]
-struct Sums;
-
-/// Products of pairs of square matrices: `matrix_multiply`.
-#[derive(Debug, Clone, Copy)]
-struct Products;
-
-/// Horizontal Sobel edges of images: `conv2d`.
-#[derive(Debug, Clone, Copy)]
-struct Edges;
-
-/// Entropies of images in windows of 16 × 16: `pixel_entropy`.
-#[derive(Debug, Clone, Copy)]
-struct Entropies;
-
-impl TaskKernel for Sums {
-    type Task = (Vec<f32>, Vec<f32>);
-
-    fn tasks(count: usize, size: usize) -> Vec<Self::Task> {
-        pairs(count, size, [1, 2], |values| values)
-    }
-
-    fn on_cpu(task: &Self::Task) -> Result<Vec<f32>, Error> {
-        Ok(VectorAdd::of(std::slice::from_ref(task))?.cpu())
-    }
-
-    #[cfg(feature = "gpu")]
-    fn on_gpu(gpu: Arc<Gpu>) -> Result<KernelExecutor<Self::Task, Vec<f32>>, Error> {
-        Ok(KernelExecutor::vector_add(gpu))
-    }
-}
-
-impl TaskKernel for Products {
-    type Task = (Matrix, Matrix);
-
-    fn tasks(count: usize, size: usize) -> Vec<Self::Task> {
-        pairs(count, size * size, [3, 4], |values| Matrix {
-            rows: size,
-            columns: size,
-            values,
-        })
-    }
-
-    fn on_cpu(task: &Self::Task) -> Result<Vec<f32>, Error> {
-        Ok(MatrixMultiply::of(std::slice::from_ref(task))?.cpu())
-    }
-
-    #[cfg(feature = "gpu")]
-    fn on_gpu(gpu: Arc<Gpu>) -> Result<KernelExecutor<Self::Task, Vec<f32>>, Error> {
-        Ok(KernelExecutor::matrix_multiply(gpu))
-    }
-}
-
-impl TaskKernel for Edges {
-    type Task = GreyImage;
-
-    fn tasks(count: usize, size: usize) -> Vec<GreyImage> {
-        grey(count, size)
-    }
-
-    fn on_cpu(task: &GreyImage) -> Result<Vec<f32>, Error> {
-        let image = std::slice::from_ref(task);
-        Ok(Conv2d::of(image, &SOBEL_X[..], [3, 3], 1, 1)?.cpu())
-    }
-
-    #[cfg(feature = "gpu")]
-    fn on_gpu(gpu: Arc<Gpu>) -> Result<KernelExecutor<GreyImage, Vec<f32>>, Error> {
-        KernelExecutor::conv2d(gpu, SOBEL_X.to_vec(), [3, 3], 1, 1)
-    }
-}
-
-impl TaskKernel for Entropies {
-    type Task = GreyImage;
-
-    fn tasks(count: usize, size: usize) -> Vec<GreyImage> {
-        grey(count, size)
-    }
-
-    fn on_cpu(task: &GreyImage) -> Result<Vec<f32>, Error> {
-        Ok(PixelEntropy::of(std::slice::from_ref(task), ENTROPY_WINDOW)?.cpu())
-    }
-
-    #[cfg(feature = "gpu")]
-    fn on_gpu(gpu: Arc<Gpu>) -> Result<KernelExecutor<GreyImage, Vec<f32>>, Error> {
-        KernelExecutor::pixel_entropy(gpu, ENTROPY_WINDOW)
-    }
-}
-
-/// Pairs of inputs of `len` values each, from two streams.
-fn pairs<T>(count: usize, len: usize, [a, b]: [u64; 2], of: impl Fn(Vec<f32>) -> T) -> Vec<(T, T)> {
-    let (a, b) = (uniform(count * len, a), uniform(count * len, b));
-    let input = |values: &[f32]| of(values.to_vec());
-    let pairs = a.chunks_exact(len).zip(b.chunks_exact(len));
-    pairs.map(|(a, b)| (input(a), input(b))).collect()
-}
-
-fn grey(count: usize, size: usize) -> Vec<GreyImage> {
-    let pixels = images(count, size, size);
-    let image = |pixels: &[f32]| GreyImage {
-        height: size,
-        width: size,
-        pixels: pixels.to_vec(),
-    };
-    pixels.chunks_exact(size * size).map(image).collect()
-}
-
-/// The kinds of tasks by kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Sums,
-    Products,
-    Edges,
-    Entropies,
-}
-
 /// A kernel's default workload as a batch of tasks.
 ///
 /// | kernel | a task | tasks |
 /// |---|---|---|
 /// | `vector_add` | two vectors of 1 000 elements | 100 |
 /// | `vector_add_batch` | two vectors of 100 000 elements | 32 |
+/// | `dot_product` | two vectors of 1 000 elements | 100 |
 /// | `matrix_multiply` | two matrices of 256×256 | 64 |
 /// | `conv2d` | an image of 256×256 | 64 |
 /// | `pixel_entropy` | an image of 512×512 | 64 |
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// | `image_segmentation` | an image of 256×256 | 64 |
+/// | `ar_forecast` | a series of 1 000 points | 1 024 |
+/// | `lstm_cell_forward` | a step of a cell, 64 inputs and 128 hidden units | 1 024 |
+/// | `dendritic_integration` | inputs to 10 neurons of 8 × 16 synapses | 1 024 |
+#[derive(Debug, Clone, Copy)]
 pub struct BatchWorkload {
-    kernel: &'static str,
-    kind: Kind,
-    tasks: usize,
-    /// Elements along one side of a task's input.
-    size: usize,
+    row: &'static Row,
+    /// The tasks' own, the batch being their number.
+    shape: Shape,
 }
 
 impl BatchWorkload {
@@ -198,66 +86,52 @@ impl BatchWorkload {
     ///
     /// As [`Workload::new`](super::Workload::new).
     pub fn new(kernel: &str, scale: usize) -> Result<Self, Error> {
-        let kernel = known(kernel, scale)?;
-        let (kind, tasks, size) = match kernel {
-            "vector_add" => (Kind::Sums, VECTOR / PIECE, PIECE),
-            "vector_add_batch" => (Kind::Sums, VECTORS, VECTOR),
-            "matrix_multiply" => (Kind::Products, TASKS, MATRIX),
-            "conv2d" => (Kind::Edges, TASKS, CONV_IMAGE),
-            _ => (Kind::Entropies, TASKS, ENTROPY_IMAGE),
-        };
-        let tasks = tasks.checked_mul(scale).ok_or_else(|| {
+        let row = table::row(kernel, scale)?;
+        let tasks = row.tasks.batch.checked_mul(scale).ok_or_else(|| {
             Error::too_large(format!(
                 "{kernel} at scale {scale} has more tasks than can be counted"
             ))
         })?;
         Ok(Self {
-            kernel,
-            kind,
-            tasks,
-            size,
-        })
+            row,
+            shape: row.tasks,
+        }
+        .with_tasks(tasks))
     }
 
     /// The same with that many tasks.
     #[must_use]
-    pub fn with_tasks(self, tasks: usize) -> Self {
-        Self { tasks, ..self }
+    pub fn with_tasks(mut self, tasks: usize) -> Self {
+        self.shape.batch = tasks;
+        self
     }
 
     /// The kernel's name, which is the operation's.
     pub fn name(&self) -> &'static str {
-        self.kernel
+        self.row.name
     }
 
     /// Tasks in the batch.
     pub fn tasks(&self) -> usize {
-        self.tasks
+        self.shape.batch
     }
 
     /// The batch in words.
     pub fn text(&self) -> String {
-        let tasks = match self.tasks {
+        let tasks = match self.tasks() {
             1 => "1 task".to_owned(),
             tasks => format!("{tasks} tasks"),
         };
-        let n = self.size;
-        match self.kind {
-            Kind::Sums => format!("{tasks} of {n} elements"),
-            Kind::Products => format!("{tasks} of {n}×{n} · {n}×{n}"),
-            Kind::Edges => format!("{tasks} of {n}×{n}, 3×3 Sobel, stride 1, padding 1"),
-            Kind::Entropies => format!("{tasks} of {n}×{n}, window {ENTROPY_WINDOW}"),
-        }
+        format!("{tasks} of {}", (self.row.item)(self.shape))
     }
 
     /// Memory of one task, bytes: its inputs and its output.
-    fn task_bytes(&self) -> usize {
-        let floats = match self.kind {
-            Kind::Sums => 3 * self.size,
-            Kind::Products => 3 * self.size * self.size,
-            Kind::Edges | Kind::Entropies => 2 * self.size * self.size,
+    fn task_bytes(&self) -> u64 {
+        let one = Shape {
+            batch: 1,
+            ..self.shape
         };
-        4 * floats
+        (self.row.values)(one).saturating_mul(4)
     }
 
     /// Host memory that executing takes, bytes: the inputs while they are cut
@@ -265,25 +139,20 @@ impl BatchWorkload {
     /// its way. Computed, not allocated.
     pub fn memory_bytes(&self, on_gpu: bool) -> u64 {
         let copies = if on_gpu { 4 } else { 2 };
-        (self.tasks as u64)
-            .saturating_mul(self.task_bytes() as u64)
+        (self.tasks() as u64)
+            .saturating_mul(self.task_bytes())
             .saturating_mul(copies)
     }
 
     /// What an executor is told of the tasks.
     pub fn profile(&self) -> WorkloadProfile {
-        WorkloadProfile::from_task_count(self.tasks).with_memory_per_task(self.task_bytes())
+        let bytes = usize::try_from(self.task_bytes()).unwrap_or(usize::MAX);
+        WorkloadProfile::from_task_count(self.tasks()).with_memory_per_task(bytes)
     }
 
     /// Makes the tasks and hands them over.
     pub fn build<W: WithTasks>(&self, with: W) -> W::Output {
-        let (tasks, size) = (self.tasks, self.size);
-        match self.kind {
-            Kind::Sums => with.with::<Sums>(Sums::tasks(tasks, size)),
-            Kind::Products => with.with::<Products>(Products::tasks(tasks, size)),
-            Kind::Edges => with.with::<Edges>(Edges::tasks(tasks, size)),
-            Kind::Entropies => with.with::<Entropies>(Entropies::tasks(tasks, size)),
-        }
+        table::with_tasks(self.row.kind, self.shape, with)
     }
 }
 
@@ -314,6 +183,9 @@ mod tests {
             let each = match name {
                 "vector_add" => 1_000,
                 "vector_add_batch" => 100_000,
+                "dot_product" => 1,
+                "ar_forecast" | "dendritic_integration" => 10,
+                "lstm_cell_forward" => 256,
                 "pixel_entropy" => 512 * 512,
                 _ => 256 * 256,
             };
@@ -321,13 +193,6 @@ mod tests {
             let twice = BatchWorkload::new(name, 2).expect("a known kernel");
             assert_eq!(twice.tasks(), 2 * batch.tasks(), "{name}");
         }
-    }
-
-    #[test]
-    fn tasks_are_not_all_the_same() {
-        let (first, second) = (&Entropies::tasks(2, 32)[..], &Products::tasks(2, 8)[..]);
-        assert_ne!(first[0], first[1]);
-        assert_ne!(second[0], second[1]);
     }
 
     #[test]

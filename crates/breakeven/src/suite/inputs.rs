@@ -3,6 +3,9 @@
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::table::Shape;
+use crate::kernels::GreyImage;
+
 /// The seed of all inputs.
 const SEED: u64 = 0x6272_6561_6b65_7665;
 
@@ -14,7 +17,8 @@ pub(super) fn uniform(len: usize, stream: u64) -> Vec<f32> {
 
 /// A batch of images: smooth waves with noise on them, in 256 grey values, so
 /// that entropy and edges vary over the image as they do in a photograph.
-pub(super) fn images(batch: usize, height: usize, width: usize) -> Vec<f32> {
+pub(super) fn images(shape: Shape) -> Vec<f32> {
+    let [batch, height, width] = shape.dims();
     let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
     let mut pixels = Vec::with_capacity(batch * height * width);
     for image in 0..batch {
@@ -33,9 +37,52 @@ pub(super) fn images(batch: usize, height: usize, width: usize) -> Vec<f32> {
     pixels
 }
 
+/// A batch of series: each point follows from the two before it and from noise,
+/// around a level that is not zero.
+pub(super) fn series(shape: Shape) -> Vec<f32> {
+    let mut points = uniform(shape.batch * shape.columns, 17);
+    for series in points.chunks_mut(shape.columns.max(1)) {
+        let (mut last, mut before) = (0.0, 0.0);
+        for point in series {
+            let next = 0.6 * last - 0.3 * before + *point;
+            (before, last) = (last, next);
+            *point = 10.0 + next;
+        }
+    }
+    points
+}
+
+/// The items of a batch of images, each alone.
+pub(super) fn grey(shape: Shape) -> Vec<GreyImage> {
+    let [_, height, width] = shape.dims();
+    let image = |pixels: &[f32]| GreyImage {
+        height,
+        width,
+        pixels: pixels.to_vec(),
+    };
+    let pixels = images(shape);
+    pixels.chunks_exact(height * width).map(image).collect()
+}
+
+/// Pairs of items of uniform values, from two streams.
+pub(super) fn pairs<T>(shape: Shape, [a, b]: [u64; 2], of: impl Fn(Vec<f32>) -> T) -> Vec<(T, T)> {
+    let [count, rows, columns] = shape.dims();
+    let len = rows * columns;
+    let (a, b) = (uniform(count * len, a), uniform(count * len, b));
+    let item = |values: &[f32]| of(values.to_vec());
+    let pairs = a.chunks_exact(len).zip(b.chunks_exact(len));
+    pairs.map(|(a, b)| (item(a), item(b))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const IMAGE: Shape = Shape {
+        batch: 1,
+        rows: 64,
+        columns: 64,
+    };
 
     #[test]
     fn inputs_come_from_the_seed_alone_and_are_not_zeros() {
@@ -48,11 +95,22 @@ mod tests {
 
     #[test]
     fn images_hold_many_grey_values_in_range() {
-        let pixels = images(1, 64, 64);
+        let pixels = images(IMAGE);
         let mut bins: Vec<u32> = pixels.iter().map(|v| (v * 256.0).to_bits()).collect();
         bins.sort_unstable();
         bins.dedup();
         assert!(bins.len() > 50, "{} grey values", bins.len());
         assert!(pixels.iter().all(|v| (0.0..1.0).contains(v)));
+    }
+
+    #[test]
+    fn items_are_not_all_the_same() {
+        let two = Shape { batch: 2, ..IMAGE };
+        let (images, vectors) = (grey(two), pairs(two, [3, 4], |values| values));
+        let series = series(two);
+        assert_ne!(series[..64], series[64..]);
+        assert_ne!(images[0], images[1]);
+        assert_ne!(vectors[0], vectors[1]);
+        assert_ne!(vectors[0].0, vectors[0].1);
     }
 }

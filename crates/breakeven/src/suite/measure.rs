@@ -5,6 +5,7 @@ use std::hint::black_box;
 use std::ops::ControlFlow;
 
 use breakeven_profile::recorder::Clock;
+use bytemuck::Zeroable;
 
 use super::event::Event;
 #[cfg(feature = "gpu")]
@@ -13,7 +14,7 @@ use super::event::Phase;
 use crate::error::DeviceError;
 #[cfg(feature = "gpu")]
 use crate::gpu::Gpu;
-use crate::kernels::Kernel;
+use crate::kernels::{Kernel, Work};
 
 /// How often a workload is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,71 +25,107 @@ pub struct Iterations {
     pub measured: u32,
 }
 
-/// Measures the CPU form on the current rayon pool. `report` gets every time
-/// as it is taken and may break off.
-pub fn measure_cpu(
-    problem: &dyn Kernel,
-    iterations: Iterations,
-    clock: &Clock,
-    report: &mut dyn FnMut(Event) -> ControlFlow<()>,
-) -> ControlFlow<()> {
-    let mut out = vec![0.0; problem.output_len()];
-    let mut call = || {
-        let start = clock.now();
-        problem.cpu_into(black_box(&mut out));
-        let ns = clock.ns_since(start);
-        black_box(&out);
-        ns
-    };
-    for call_index in 0..iterations.warmup {
-        report(warm_up(call_index, call()))?;
-    }
-    for _ in 0..iterations.measured {
-        report(Event::Sample(call()))?;
-    }
-    ControlFlow::Continue(())
+/// A kernel's problem, whatever its output is made of: what the suite holds and
+/// measures. Every [`Kernel`] is one.
+pub trait Problem: Send + Sync {
+    /// What one call does.
+    fn work(&self) -> Work;
+
+    /// Bytes that the problem holds in memory: inputs and output.
+    fn memory_bytes(&self) -> u64;
+
+    /// Measures the CPU form on the current rayon pool. `report` gets every time
+    /// as it is taken and may break off.
+    fn measure_cpu(
+        &self,
+        iterations: Iterations,
+        clock: &Clock,
+        report: &mut dyn FnMut(Event) -> ControlFlow<()>,
+    ) -> ControlFlow<()>;
+
+    /// Measures the GPU form: whole calls (upload, kernel, download), and after
+    /// each one the parts of a call with a wait after every part.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the device reports; what was measured before has been reported.
+    #[cfg(feature = "gpu")]
+    fn measure_gpu(
+        &self,
+        gpu: &Gpu,
+        iterations: Iterations,
+        clock: &Clock,
+        report: &mut dyn FnMut(Event) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, DeviceError>;
 }
 
-/// Measures the GPU form: whole calls (upload, kernel, download), and after
-/// each one the parts of a call with a wait after every part.
-///
-/// # Errors
-///
-/// Whatever the device reports; what was measured before has been reported.
-#[cfg(feature = "gpu")]
-pub fn measure_gpu(
-    gpu: &Gpu,
-    problem: &dyn Kernel,
-    iterations: Iterations,
-    clock: &Clock,
-    report: &mut dyn FnMut(Event) -> ControlFlow<()>,
-) -> Result<ControlFlow<()>, DeviceError> {
-    let call = || -> Result<u64, DeviceError> {
-        let start = clock.now();
-        let output = gpu.solve(black_box(problem))?;
-        let ns = clock.ns_since(start);
-        black_box(&output);
-        Ok(ns)
-    };
-    for call_index in 0..iterations.warmup {
-        if report(warm_up(call_index, call()?)).is_break() {
-            return Ok(ControlFlow::Break(()));
+impl<K: Kernel> Problem for K {
+    fn work(&self) -> Work {
+        Kernel::work(self)
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        Kernel::memory_bytes(self)
+    }
+
+    fn measure_cpu(
+        &self,
+        iterations: Iterations,
+        clock: &Clock,
+        report: &mut dyn FnMut(Event) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let mut out = vec![K::Element::zeroed(); self.output_len()];
+        let mut call = || {
+            let start = clock.now();
+            self.cpu_into(black_box(&mut out));
+            let ns = clock.ns_since(start);
+            black_box(&out);
+            ns
+        };
+        for call_index in 0..iterations.warmup {
+            report(warm_up(call_index, call()))?;
         }
-    }
-    let scratch = gpu.upload_bytes(&[0; 4])?;
-    if iterations.warmup > 0 {
-        let _ = parts(gpu, problem, clock, &scratch, &mut |_| {
-            ControlFlow::Continue(())
-        })?;
-    }
-    for _ in 0..iterations.measured {
-        if report(Event::Sample(call()?)).is_break()
-            || parts(gpu, problem, clock, &scratch, report)?.is_break()
-        {
-            return Ok(ControlFlow::Break(()));
+        for _ in 0..iterations.measured {
+            report(Event::Sample(call()))?;
         }
+        ControlFlow::Continue(())
     }
-    Ok(ControlFlow::Continue(()))
+
+    #[cfg(feature = "gpu")]
+    fn measure_gpu(
+        &self,
+        gpu: &Gpu,
+        iterations: Iterations,
+        clock: &Clock,
+        report: &mut dyn FnMut(Event) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, DeviceError> {
+        let call = || -> Result<u64, DeviceError> {
+            let start = clock.now();
+            let output = gpu.solve(black_box(self))?;
+            let ns = clock.ns_since(start);
+            black_box(&output);
+            Ok(ns)
+        };
+        for call_index in 0..iterations.warmup {
+            if report(warm_up(call_index, call()?)).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        let scratch = gpu.upload_bytes(&[0; 4])?;
+        if iterations.warmup > 0 {
+            let _ = parts(gpu, self, clock, &scratch, &mut |_| {
+                ControlFlow::Continue(())
+            })?;
+        }
+        for _ in 0..iterations.measured {
+            if report(Event::Sample(call()?)).is_break()
+                || parts(gpu, self, clock, &scratch, report)?.is_break()
+            {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
 }
 
 fn warm_up(index: u32, ns: u64) -> Event {
@@ -100,9 +137,9 @@ fn warm_up(index: u32, ns: u64) -> Event {
 
 /// One call in its parts, each reported as soon as it is done.
 #[cfg(feature = "gpu")]
-fn parts(
+fn parts<K: Kernel>(
     gpu: &Gpu,
-    problem: &dyn Kernel,
+    problem: &K,
     clock: &Clock,
     scratch: &crate::gpu::Buffer,
     report: &mut dyn FnMut(Event) -> ControlFlow<()>,

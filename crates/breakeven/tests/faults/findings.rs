@@ -19,6 +19,8 @@ pub(super) struct Seen {
     pub(super) faults: u64,
     /// Tasks that fell back.
     pub(super) fallen: usize,
+    /// Tasks that were taken back from launches that lasted.
+    pub(super) recalled: usize,
     /// Executions that the policy ended.
     pub(super) refusals: u64,
     /// Tasks whose outputs came from the GPU.
@@ -35,6 +37,7 @@ impl Seen {
         Self {
             faults: self.faults + other.faults,
             fallen: self.fallen + other.fallen,
+            recalled: self.recalled + other.recalled,
             refusals: self.refusals + other.refusals,
             gpu_tasks: self.gpu_tasks + other.gpu_tasks,
             failed_tasks: self.failed_tasks + other.failed_tasks,
@@ -50,6 +53,7 @@ pub(super) struct End {
     gpu_tasks: usize,
     fallback_occurred: bool,
     fallback: Fallback,
+    recalled: usize,
     errors: Vec<DeviceError>,
     checked: usize,
 }
@@ -66,6 +70,7 @@ impl End {
             gpu_tasks: result.gpu.tasks,
             fallback_occurred: result.fallback_occurred,
             fallback: result.fallback,
+            recalled: result.recalled,
             errors: result.errors,
             checked: result.checked,
         }
@@ -113,6 +118,7 @@ impl Findings<'_> {
                 self.calls(result)?;
                 self.errors(result)?;
                 seen.fallen = result.fallback.tasks;
+                seen.recalled = result.recalled;
                 seen.gpu_tasks = result.gpu_tasks;
                 seen.failed_tasks = result
                     .outputs
@@ -191,6 +197,13 @@ impl Findings<'_> {
             format!("{fallen} fell back, told: {}", result.fallback_occurred)
         })?;
         // A stop may come before the policy's word on tasks that nobody does then.
+        let asked = self.case.strategy != ExecutionStrategy::Auto;
+        ensure(result.recalled <= cpu + result.not_run(), || {
+            format!("{} taken back, the CPU did {cpu}", result.recalled)
+        })?;
+        ensure(!asked || result.recalled == 0, || {
+            format!("{} taken back from who was asked", result.recalled)
+        })?;
         let allowed = result.not_run() > 0 || self.allows(fallen);
         ensure(allowed, || {
             format!("{fallen} fell back in spite of the policy")

@@ -149,6 +149,7 @@ fn nothing_is_lost_whatever_the_gpu_does() {
     assert!(seen.faults > SCRIPTS / 2, "{seen:?}");
     assert!(seen.refusals > SCRIPTS / 100, "{seen:?}");
     assert!(seen.fallen > 0 && seen.gpu_tasks > 0, "{seen:?}");
+    assert!(seen.recalled > 0, "{seen:?}");
     assert!(seen.failed_tasks > 0 && seen.stops > 0, "{seen:?}");
     let patience = Instant::now() + Duration::from_secs(10);
     let mut left = &threads() - &before;

@@ -1,13 +1,16 @@
 //! Property: the CPU form, the GPU form and the float64 form agree on random
 //! finite input of random shapes, odd sizes, one element and an empty batch included.
 
-use breakeven::kernels::{Conv2d, Kernel, MatrixMultiply, PixelEntropy, VectorAdd};
+use breakeven::kernels::{
+    Connectivity, Conv2d, DotProduct, Element, ImageSegmentation, Kernel, MatrixMultiply,
+    PixelEntropy, VectorAdd,
+};
 use proptest::prelude::*;
 
 use super::float64;
 
 /// The forms that this build and machine have, by name.
-pub(super) fn forms(problem: &dyn Kernel) -> Vec<(&'static str, Vec<f32>)> {
+pub(super) fn forms<E: Element>(problem: &dyn Kernel<Element = E>) -> Vec<(&'static str, Vec<E>)> {
     #[allow(unused_mut, reason = "without the GPU feature there is one form")]
     let mut forms = vec![("cpu", problem.cpu())];
     #[cfg(feature = "gpu")]
@@ -26,7 +29,12 @@ thread_local! {
 }
 
 /// Every form within `tolerance` × scale of the expected values (scale 1 where none is given).
-pub(super) fn check(problem: &dyn Kernel, expected: &[f64], scale: Option<&[f64]>, tolerance: f64) {
+pub(super) fn check(
+    problem: &dyn Kernel<Element = f32>,
+    expected: &[f64],
+    scale: Option<&[f64]>,
+    tolerance: f64,
+) {
     for (form, output) in forms(problem) {
         assert_eq!(output.len(), expected.len(), "{form}: length");
         for (index, (found, expected)) in output.iter().zip(expected).enumerate() {
@@ -36,6 +44,17 @@ pub(super) fn check(problem: &dyn Kernel, expected: &[f64], scale: Option<&[f64]
                 error <= tolerance * scale,
                 "{form}[{index}]: {found} instead of {expected}, off by {error:e} (scale {scale:e})"
             );
+        }
+    }
+}
+
+/// Every form exactly as expected.
+pub(super) fn check_equal(problem: &dyn Kernel<Element = u32>, expected: &[u32]) {
+    for (form, output) in forms(problem) {
+        assert_eq!(output.len(), expected.len(), "{form}: length");
+        let differs = output.iter().zip(expected).position(|(a, b)| a != b);
+        if let Some(at) = differs {
+            panic!("{form}[{at}]: {} instead of {}", output[at], expected[at]);
         }
     }
 }
@@ -132,6 +151,110 @@ proptest! {
     ) {
         let problem = PixelEntropy::new(&images[..], dims, window).unwrap();
         check(&problem, &float64::pixel_entropy(&images, dims, window), None, 1e-4);
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(64))]
+
+    #[test]
+    fn dot_product_agrees(
+        (batch, a, b) in (0_usize..5, prop_oneof![0_usize..70, 1_000..9_000_usize])
+            .prop_flat_map(|(batch, len)| (
+                Just(batch),
+                values(batch * len, 100.0),
+                values(batch * len, 100.0),
+            ))
+    ) {
+        let problem = DotProduct::new(&a[..], &b[..], batch).unwrap();
+        let (expected, scale) = float64::dot_product(&a, &b, batch);
+        check(&problem, &expected, Some(&scale), 4e-6);
+    }
+
+    #[test]
+    fn image_segmentation_is_a_flood_fill(
+        (dims, images, threshold, corners) in (
+            (0_usize..3, 1_usize..60, prop_oneof![1_usize..140, 60_usize..70]),
+            0_u8..10,
+            any::<bool>(),
+        )
+            .prop_flat_map(|((batch, h, w), threshold, corners)| (
+                Just([batch, h, w]),
+                prop::collection::vec((0_u8..10).prop_map(f32::from), batch * h * w),
+                Just(f32::from(threshold)),
+                Just(corners),
+            ))
+    ) {
+        let connectivity = if corners { Connectivity::Eight } else { Connectivity::Four };
+        let problem = ImageSegmentation::new(&images[..], dims, threshold, connectivity).unwrap();
+        check_equal(&problem, &float64::image_segmentation(&images, dims, threshold, corners));
+    }
+}
+
+/// Images of more pixels than a piece of CPU work and than a block of a GPU's
+/// prefix sum: what crosses the seams, in every way that it can.
+#[test]
+fn components_join_over_seams() {
+    let (height, width) = (700, 331);
+    let noise = |y: usize, x: usize| (y * 7919 + x * 104_729 + (y * x) % 613) % 101;
+    let patterns: [(&str, &dyn Fn(usize, usize) -> bool); 7] = [
+        ("all", &|_, _| true),
+        ("columns", &|_, x| x % 2 == 0),
+        ("comb that joins in the last row", &|y, x| {
+            x % 2 == 0 || y == 699
+        }),
+        ("comb that joins in the first row", &|y, x| {
+            x % 2 == 0 || y == 0
+        }),
+        ("serpentine", &|y, x| match y % 4 {
+            0 | 2 => true,
+            1 => x == 330,
+            _ => x == 0,
+        }),
+        ("noise", &|y, x| noise(y, x) < 58),
+        ("checkerboard", &|y, x| (y + x) % 2 == 0),
+    ];
+    for (name, pattern) in patterns {
+        let pixel = |at: usize| f32::from(u8::from(pattern(at / width, at % width)));
+        let images: Vec<f32> = (0..height * width).map(pixel).collect();
+        for (corners, connectivity) in [(false, Connectivity::Four), (true, Connectivity::Eight)] {
+            let dims = [1, height, width];
+            let expected = float64::image_segmentation(&images, dims, 0.5, corners);
+            let problem = ImageSegmentation::new(&images[..], dims, 0.5, connectivity).unwrap();
+            for (form, labels) in forms(&problem) {
+                assert!(
+                    labels == expected,
+                    "{name}, {connectivity:?}: {form} differs"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn nan_is_background_and_infinity_is_not() {
+    let images = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1.0];
+    let label = |threshold| {
+        let dims = [1, 1, 4];
+        ImageSegmentation::new(&images[..], dims, threshold, Connectivity::Four)
+            .unwrap()
+            .cpu()
+    };
+    assert_eq!(label(0.5), [0, 1, 0, 2]);
+    assert_eq!(label(f32::INFINITY), [0; 4]);
+    assert_eq!(label(f32::NEG_INFINITY), [0, 1, 0, 2]);
+}
+
+#[test]
+fn long_dot_products_and_many() {
+    // Ten million products that cancel to a few units; and more pairs than pieces.
+    for (batch, len) in [(1, 10_000_003), (40_000, 7), (3, 200_000)] {
+        let value = |at: usize| ((at * 37 + at / 97) % 1009) as f32 - 504.0;
+        let a: Vec<f32> = (0..batch * len).map(value).collect();
+        let b: Vec<f32> = (0..batch * len).map(|at| value(at * 31 + 5)).collect();
+        let (expected, scale) = float64::dot_product(&a, &b, batch);
+        let problem = DotProduct::new(&a[..], &b[..], batch).unwrap();
+        check(&problem, &expected, Some(&scale), 4e-6);
     }
 }
 

@@ -110,6 +110,53 @@ pub(super) fn pixel_entropy(
     out
 }
 
+/// The sums of products, and per pair Σ|a·b|: what rounding errors are relative to.
+pub(super) fn dot_product(a: &[f32], b: &[f32], batch: usize) -> (Vec<f64>, Vec<f64>) {
+    let len = a.len().checked_div(batch).unwrap_or(0);
+    let sum = |item: usize, of: fn(f64) -> f64| {
+        let at = item * len..(item + 1) * len;
+        let products = a[at.clone()].iter().zip(&b[at]);
+        products.fold(0.0, |sum, (a, b)| sum + of(f64::from(*a) * f64::from(*b)))
+    };
+    let sums = |of: fn(f64) -> f64| (0..batch).map(|item| sum(item, of)).collect();
+    (sums(|product| product), sums(f64::abs))
+}
+
+/// Labels by flooding each component from its first pixel, in raster order.
+pub(super) fn image_segmentation(
+    images: &[f32],
+    [_, height, width]: [usize; 3],
+    threshold: f32,
+    corners: bool,
+) -> Vec<u32> {
+    let mut out = vec![0; images.len()];
+    for (image, out) in (images.chunks(height * width)).zip(out.chunks_mut(height * width)) {
+        let mut labels = 0;
+        for first in 0..image.len() {
+            if !(image[first] > threshold) || out[first] != 0 {
+                continue;
+            }
+            labels += 1;
+            out[first] = labels;
+            let mut edge = vec![first];
+            while let Some(pixel) = edge.pop() {
+                let (y, x) = (pixel / width, pixel % width);
+                for v in y.saturating_sub(1)..(y + 2).min(height) {
+                    for u in x.saturating_sub(1)..(x + 2).min(width) {
+                        let next = v * width + u;
+                        let touches = corners || v == y || u == x;
+                        if touches && image[next] > threshold && out[next] == 0 {
+                            out[next] = labels;
+                            edge.push(next);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    out
+}
+
 /// The least-squares fit by Householder reflections on the plain design matrix,
 /// no centring and no normal equations, and its iterated forecast.
 pub(super) fn ar_forecast(

@@ -1,6 +1,9 @@
 //! Wrong shapes are typed errors that say what and where, never a panic.
 
-use breakeven::kernels::{Conv2d, Kernel, MatrixMultiply, PixelEntropy, SOBEL_X, VectorAdd};
+use breakeven::kernels::{
+    Connectivity, Conv2d, DotProduct, ImageSegmentation, Kernel, MatrixMultiply, PixelEntropy,
+    SOBEL_X, VectorAdd,
+};
 use breakeven::{Error, ErrorKind};
 
 pub(super) fn refused<T>(outcome: Result<T, Error>, kind: ErrorKind, message: &str) {
@@ -56,6 +59,26 @@ fn wrong_shapes_are_typed_errors() {
         ErrorKind::Shape,
         "pixel_entropy: the batch of images has 4 elements, but its shape 1×2×3 holds 6",
     );
+    refused(
+        ImageSegmentation::new(&[0.0; 4][..], [1, 2, 3], 0.5, Connectivity::Four),
+        ErrorKind::Shape,
+        "image_segmentation: the batch of images has 4 elements, but its shape 1×2×3 holds 6",
+    );
+    refused(
+        ImageSegmentation::of(&[], f32::NAN, Connectivity::Eight),
+        ErrorKind::Invalid,
+        "image_segmentation: the threshold is NaN, and nothing is above that; give a number",
+    );
+    refused(
+        DotProduct::new(&[1.0][..], &[][..], 1),
+        ErrorKind::Shape,
+        "dot_product: b has 0 elements, but its shape that of a, holds 1",
+    );
+    refused(
+        DotProduct::new(&[1.0, 2.0, 3.0][..], &[1.0, 2.0, 3.0][..], 2),
+        ErrorKind::Shape,
+        "dot_product: 3 elements do not make 2 vectors of one length",
+    );
 }
 
 #[test]
@@ -67,6 +90,13 @@ fn sizes_past_memory_are_typed_errors() {
         &format!(
             "matrix_multiply: a of shape {huge}×3×4 has more elements than memory has addresses"
         ),
+    );
+    // No image, and yet labels of one could not be counted.
+    refused(
+        ImageSegmentation::new(&[][..], [0, 65_536, 65_536], 0.5, Connectivity::Four),
+        ErrorKind::TooLarge,
+        "image_segmentation: an image of 65536×65536 has more pixels than there are labels of \
+         32 bits; cut it up",
     );
     let padded = Conv2d::new(&[0.0][..], [1, 1, 1], &[1.0][..], [1, 1], 1, usize::MAX);
     assert_eq!(
@@ -99,6 +129,21 @@ fn an_empty_batch_gives_an_empty_output() {
             .unwrap()
             .cpu()
             .is_empty()
+    );
+    let segmentation = ImageSegmentation::new(&[][..], [0, 5, 5], 0.5, Connectivity::Four);
+    assert!(segmentation.unwrap().cpu().is_empty());
+    let empty = ImageSegmentation::new(&[][..], [3, 0, 5], 0.5, Connectivity::Four);
+    assert!(empty.unwrap().cpu().is_empty());
+    assert!(
+        DotProduct::new(&[][..], &[][..], 0)
+            .unwrap()
+            .cpu()
+            .is_empty()
+    );
+    // Of two pairs of vectors without elements.
+    assert_eq!(
+        DotProduct::new(&[][..], &[][..], 2).unwrap().cpu(),
+        [0.0; 2]
     );
     let conv = Conv2d::new(&[][..], [0, 5, 5], &SOBEL_X[..], [3, 3], 1, 1).unwrap();
     assert!(conv.cpu().is_empty());

@@ -3,10 +3,13 @@
 
 use std::sync::LazyLock;
 
-use breakeven::kernels::{Conv2d, Kernel, MatrixMultiply, PixelEntropy, VectorAdd};
+use breakeven::kernels::{
+    Connectivity, Conv2d, DotProduct, ImageSegmentation, Kernel, MatrixMultiply, PixelEntropy,
+    VectorAdd,
+};
 use serde::Deserialize;
 
-use super::agree::check;
+use super::agree::{check, check_equal};
 use super::float64;
 
 static VECTORS: LazyLock<Vectors> =
@@ -19,6 +22,8 @@ struct Vectors {
     matrix_multiply: Vec<MatrixMultiplyCase>,
     conv2d: Vec<Conv2dCase>,
     pixel_entropy: Vec<PixelEntropyCase>,
+    image_segmentation: Vec<ImageSegmentationCase>,
+    dot_product: Vec<DotProductCase>,
 }
 
 #[derive(Deserialize)]
@@ -60,6 +65,25 @@ struct PixelEntropyCase {
     shift: i32,
     unit: f32,
     images: Vec<i32>,
+    expected: Vec<f64>,
+}
+
+#[derive(Deserialize)]
+struct ImageSegmentationCase {
+    dims: [usize; 3],
+    threshold: i32,
+    neighbours: u32,
+    unit: f32,
+    images: Vec<i32>,
+    expected: Vec<u32>,
+}
+
+#[derive(Deserialize)]
+struct DotProductCase {
+    batch: usize,
+    unit: f32,
+    a: Vec<i32>,
+    b: Vec<i32>,
     expected: Vec<f64>,
 }
 
@@ -139,4 +163,31 @@ fn pixel_entropy_centres_an_even_window_as_scikit_image_unshifted() {
     expected.reverse();
     let turned = PixelEntropy::new(&images[..], case.dims, case.window).unwrap();
     check(&turned, &expected, None, 1e-3);
+}
+
+#[test]
+fn image_segmentation_is_that_of_scipy() {
+    assert!(!VECTORS.image_segmentation.is_empty());
+    for case in &VECTORS.image_segmentation {
+        let images = values(&case.images, case.unit);
+        let threshold = case.threshold as f32 * case.unit;
+        let connectivity = match case.neighbours {
+            4 => Connectivity::Four,
+            _ => Connectivity::Eight,
+        };
+        let problem =
+            ImageSegmentation::new(&images[..], case.dims, threshold, connectivity).unwrap();
+        check_equal(&problem, &case.expected);
+    }
+}
+
+#[test]
+fn dot_product_is_that_of_numpy() {
+    assert!(!VECTORS.dot_product.is_empty());
+    for case in &VECTORS.dot_product {
+        let (a, b) = (values(&case.a, case.unit), values(&case.b, case.unit));
+        let (_, scale) = float64::dot_product(&a, &b, case.batch);
+        let problem = DotProduct::new(&a[..], &b[..], case.batch).unwrap();
+        check(&problem, &case.expected, Some(&scale), 4e-6);
+    }
 }

@@ -14,7 +14,7 @@ const GUESSED_PART: f64 = 0.4;
 
 /// Launches' cost that another launch is worth: below so many of them, the GPU's
 /// share is taken whole.
-const WORTH_LAUNCHES: f64 = 20.0;
+const WORTH_LAUNCHES: f64 = 30.0;
 
 /// Most tasks of the GPU's first span where nothing is known of it.
 const PROBE_TASKS: usize = 32;

@@ -1,0 +1,67 @@
+//! `breakeven profile --image` and `--series`: kernels on what is the user's own.
+
+use anyhow::{Result, bail};
+use breakeven::kernels::GreyImage;
+use breakeven::suite::{Workload, forecast};
+
+use crate::args::ProfileArgs;
+use crate::protocol::Input;
+
+/// What the user gave.
+#[derive(Debug, Default)]
+pub(super) struct OwnInputs {
+    image: Option<GreyImage>,
+    pub(super) series: Option<Vec<f32>>,
+    /// What comes after the series.
+    pub(super) forecast: Option<Vec<f32>>,
+}
+
+impl OwnInputs {
+    pub(super) fn read(args: &ProfileArgs) -> Result<Self> {
+        let image = args.image.as_deref().map(crate::image::read).transpose()?;
+        let series = args
+            .series
+            .as_deref()
+            .map(crate::series::read)
+            .transpose()?;
+        // A series of which nothing can be forecast is told of before it is measured.
+        let forecast = series.as_deref().map(forecast).transpose()?;
+        Ok(Self {
+            image,
+            series,
+            forecast,
+        })
+    }
+
+    /// The workloads of a kernel that are on it.
+    pub(super) fn workloads(&self, kernel: &str) -> impl Iterator<Item = (Input, Workload)> {
+        let of_image = |image| Some((Input::Image, Workload::on_image(kernel, image)?));
+        let of_series = |series| Some((Input::Series, Workload::on_series(kernel, series)?));
+        let on_image = self.image.as_ref().and_then(of_image);
+        let on_series = self.series.as_ref().and_then(of_series);
+        on_image.into_iter().chain(on_series)
+    }
+
+    /// Fails where something was given that no kernel takes which was asked for.
+    pub(super) fn check_wanted(&self, kernels: &[&str]) -> Result<()> {
+        let wanted = |takers: Vec<&str>, option: &str| {
+            if takers.iter().any(|kernel| kernels.contains(kernel)) {
+                return Ok(());
+            }
+            match takers[..] {
+                [one] => bail!("{option} is for {one}, which is not asked for"),
+                _ => bail!(
+                    "{option} is for {}; none of them is asked for",
+                    takers.join(", ")
+                ),
+            }
+        };
+        if self.image.is_some() {
+            wanted(Workload::pixel_kernels().collect(), "--image")?;
+        }
+        if self.series.is_some() {
+            wanted(Workload::series_kernels().collect(), "--series")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,62 @@
+//! Which sizes to time.
+
+use super::{Signs, SizeTimes};
+
+/// Sizes a doubling, near the break-even.
+const PER_DOUBLING: f64 = 4.0;
+
+/// How far beyond what is certain sizes are refined, as a factor.
+const AROUND: f64 = 1.42;
+
+/// Most sizes that are added at once.
+const MOST: usize = 12;
+
+/// The sizes to begin with: `from`, doubled until `to`, and `to`; none where the
+/// range is empty.
+pub fn coarse_sizes(from: u64, to: u64) -> Vec<u64> {
+    let mut sizes = Vec::new();
+    let mut size = from.max(1);
+    while size < to {
+        sizes.push(size);
+        size = size.saturating_mul(2);
+    }
+    if from <= to && to > 0 {
+        sizes.push(to);
+    }
+    sizes
+}
+
+/// Sizes whose times would tell the break-even more exactly, given those of others;
+/// none where there is no break-even among them.
+pub fn refined_sizes(times: &[SizeTimes]) -> Vec<u64> {
+    let signs = Signs::of(times);
+    let Some((Some(loses), pays)) = signs.bracket() else {
+        return Vec::new();
+    };
+    let low = signs.times[loses].size / AROUND;
+    let high = signs.times[pays].size * AROUND;
+    let most = signs.times.last().map_or(high, |times| times.size);
+    let doublings = (high / low).log2();
+    let count = (doublings * PER_DOUBLING).ceil().clamp(1.0, MOST as f64);
+    let step = doublings / count;
+    let known = |size: f64| {
+        let near = |times: &SizeTimes| (times.size / size).log2().abs() < 0.5 * step;
+        signs.times.iter().any(|times| near(times))
+    };
+    let mut sizes: Vec<u64> = Vec::new();
+    let mut at = 0.0;
+    while at <= count {
+        let size = (low * (at * step).exp2()).round();
+        if size >= 1.0 && size <= most && !known(size) {
+            sizes.push(whole(size));
+        }
+        at += 1.0;
+    }
+    sizes.dedup();
+    sizes
+}
+
+#[expect(clippy::cast_sign_loss, reason = "1 or more")]
+fn whole(size: f64) -> u64 {
+    size as u64
+}

@@ -1,0 +1,129 @@
+//! The GPU form: a cube sums a block of one pair, then a cube per pair sums its
+//! blocks. Both end in a tree in shared memory, so that no order of arrival and
+//! no atomic decides how it rounds.
+
+use cubecl::prelude::*;
+
+use crate::error::DeviceError;
+use crate::gpu::{Buffer, Gpu, as_u32, grid, with_client};
+
+/// Units per cube, a power of two: the tree halves it.
+const UNITS: u32 = 256;
+
+/// Products that a unit sums by itself.
+const EACH: u32 = 16;
+
+/// The sum of every unit's `value`, known to unit 0.
+#[cube]
+fn cube_sum(value: f32, #[comptime] units: u32) -> f32 {
+    let mut sums = SharedMemory::<f32>::new(comptime!(units as usize));
+    sums[UNIT_POS_X as usize] = value;
+    sync_cube();
+    let mut width = comptime!(units / 2).runtime();
+    while width > 0u32 {
+        if UNIT_POS_X < width {
+            let other = sums[(UNIT_POS_X + width) as usize];
+            sums[UNIT_POS_X as usize] += other;
+        }
+        sync_cube();
+        width /= 2u32;
+    }
+    sums[0]
+}
+
+/// Each cube's block of products.
+#[cube(launch_unchecked)]
+fn blocks(
+    a: &Array<f32>,
+    b: &Array<f32>,
+    partial: &mut Array<f32>,
+    len: u32,
+    per_pair: u32,
+    #[comptime] units: u32,
+    #[comptime] each: u32,
+) {
+    let cube = CUBE_POS as u32;
+    let pair = cube / per_pair;
+    let first = cube % per_pair * comptime!(units * each) + UNIT_POS_X;
+    let mut sum = 0.0f32;
+    for step in 0..each {
+        let at = first + step * units;
+        // A cube past the last pair reads nothing and writes nothing.
+        if at < len && (cube as usize) < partial.len() {
+            let element = (pair * len + at) as usize;
+            sum += a[element] * b[element];
+        }
+    }
+    let sum = cube_sum(sum, units);
+    if UNIT_POS_X == 0 && (cube as usize) < partial.len() {
+        partial[cube as usize] = sum;
+    }
+}
+
+/// Each pair's blocks.
+#[cube(launch_unchecked)]
+fn pairs(partial: &Array<f32>, out: &mut Array<f32>, per_pair: u32, #[comptime] units: u32) {
+    let pair = CUBE_POS as u32;
+    let mut sum = 0.0f32;
+    // Kahan (1965): a unit may sum thousands of blocks.
+    let mut lost = 0.0f32;
+    let mut block = UNIT_POS_X;
+    while block < per_pair && (pair as usize) < out.len() {
+        let value = partial[(pair * per_pair + block) as usize] - lost;
+        let next = sum + value;
+        lost = (next - sum) - value;
+        sum = next;
+        block += units;
+    }
+    let sum = cube_sum(sum, units);
+    if UNIT_POS_X == 0 && (pair as usize) < out.len() {
+        out[pair as usize] = sum;
+    }
+}
+
+pub(super) fn launch(
+    gpu: &Gpu,
+    a: &Buffer,
+    b: &Buffer,
+    out: &Buffer,
+    [batch, len]: [usize; 2],
+) -> Result<(), DeviceError> {
+    let elements = batch * len;
+    as_u32("dot_product: the vectors", elements)?;
+    let length = as_u32("dot_product: a vector", len)?;
+    let per_pair = length.div_ceil(UNITS * EACH).max(1);
+    let partials = batch * per_pair as usize;
+    as_u32("dot_product: the blocks", partials)?;
+    with_client!(gpu, client => {
+        let partial = Buffer::empty(client, 4 * partials);
+        // SAFETY: the buffers hold as many elements as are named here (the
+        // constructor checked the inputs, `Gpu` sized the output). A cube's pair
+        // is below the batch where its number is below that of the blocks, an
+        // element's place below the length; cubes past them touch only shared
+        // memory, which has a place for every unit.
+        unsafe {
+            blocks::launch_unchecked(
+                client,
+                grid(partials, 1),
+                CubeDim::new_1d(UNITS),
+                a.array(elements),
+                b.array(elements),
+                partial.array(partials),
+                length,
+                per_pair,
+                UNITS,
+                EACH,
+            );
+            pairs::launch_unchecked(
+                client,
+                grid(batch, 1),
+                CubeDim::new_1d(UNITS),
+                partial.array(partials),
+                out.array(batch),
+                per_pair,
+                UNITS,
+            );
+        }
+    });
+    Ok(())
+}

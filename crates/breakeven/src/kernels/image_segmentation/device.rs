@@ -1,0 +1,325 @@
+//! The GPU form, in six launches, each of which needs the one before it done:
+//!
+//! 1. `link`: every foreground pixel points to one that it touches and that comes
+//!    before it in raster order, else to itself.
+//! 2. `join`: where a pixel touches two that nothing else joins, their roots are
+//!    united by an atomic minimum (Komura, 2015; Playne and Hawick, 2018). Of all
+//!    pairs, only those are looked at that others do not imply.
+//! 3. `settle`: every pixel finds its root; roots are counted by blocks.
+//! 4. `offsets`: the roots before each block of an image, by a prefix sum.
+//! 5. `number`: each root gets its label, which is its place among the roots.
+//! 6. `spread`: every other pixel takes its root's.
+//!
+//! A component's root is its least pixel whatever the order of the atomics was,
+//! so the labels are those of the CPU.
+
+use cubecl::features::AtomicUsage;
+use cubecl::prelude::*;
+
+use super::{Connectivity, ImageSegmentation};
+use crate::error::{DeviceError, DeviceErrorKind};
+use crate::gpu::{Buffer, Gpu, as_u32, grid, with_client};
+
+/// Units per cube.
+const UNITS: u32 = 256;
+
+/// Pixels of a unit where a cube has a block of them.
+const EACH: u32 = 4;
+
+/// What a background pixel points to.
+const NOTHING: u32 = u32::MAX;
+
+#[cube(launch_unchecked)]
+fn link(
+    images: &Array<f32>,
+    parents: &mut Array<u32>,
+    height: u32,
+    width: u32,
+    threshold: f32,
+    #[comptime] corners: bool,
+) {
+    if ABSOLUTE_POS < parents.len() {
+        let pixel = ABSOLUTE_POS as u32;
+        let mut parent = comptime!(NOTHING).runtime();
+        if images[ABSOLUTE_POS] > threshold {
+            parent = pixel;
+            let x = pixel % width;
+            let y = pixel / width % height;
+            // The least one that is foreground wins: it is looked at last.
+            if x > 0u32 && images[(pixel - 1u32) as usize] > threshold {
+                parent = pixel - 1u32;
+            }
+            if y > 0u32 {
+                let above = pixel - width;
+                if corners && x + 1u32 < width && images[(above + 1u32) as usize] > threshold {
+                    parent = above + 1u32;
+                }
+                if images[above as usize] > threshold {
+                    parent = above;
+                }
+                if corners && x > 0u32 && images[(above - 1u32) as usize] > threshold {
+                    parent = above - 1u32;
+                }
+            }
+        }
+        parents[ABSOLUTE_POS] = parent;
+    }
+}
+
+#[cube]
+fn is_foreground(parents: &Array<Atomic<u32>>, pixel: u32) -> bool {
+    parents[pixel as usize].load() != NOTHING
+}
+
+/// The root of a pixel. Ways are halved for those who come after; by minima, so
+/// that a way is never made longer by who comes late.
+#[cube]
+fn root(parents: &Array<Atomic<u32>>, pixel: u32) -> u32 {
+    let mut at = pixel;
+    let mut parent = parents[at as usize].load();
+    while parent != at {
+        let grandparent = parents[parent as usize].load();
+        if grandparent != parent {
+            parents[at as usize].fetch_min(grandparent);
+        }
+        at = grandparent;
+        parent = parents[at as usize].load();
+    }
+    at
+}
+
+#[cube]
+fn unite(parents: &Array<Atomic<u32>>, first: u32, second: u32) {
+    let mut one = root(parents, first);
+    let mut other = root(parents, second);
+    while one != other {
+        let least = u32::min(one, other);
+        let before = parents[u32::max(one, other) as usize].fetch_min(least);
+        // It may have been a root no longer: then what it pointed to is to be
+        // united with the other as well.
+        one = root(parents, before);
+        other = root(parents, least);
+    }
+}
+
+#[cube(launch_unchecked)]
+fn join(parents: &mut Array<Atomic<u32>>, height: u32, width: u32, #[comptime] corners: bool) {
+    let pixel = ABSOLUTE_POS as u32;
+    if ABSOLUTE_POS < parents.len() && is_foreground(parents, pixel) {
+        let x = pixel % width;
+        let y = pixel / width % height;
+        if y > 0u32 {
+            let above = pixel - width;
+            let has_left = x > 0u32 && is_foreground(parents, pixel - 1u32);
+            let has_above = is_foreground(parents, above);
+            let has_corner = x > 0u32 && is_foreground(parents, above - 1u32);
+            if corners {
+                // A pixel above touches all the others, and they are joined there.
+                let other = x + 1u32 < width && is_foreground(parents, above + 1u32);
+                if other && !has_above {
+                    if has_corner {
+                        unite(parents, above - 1u32, above + 1u32);
+                    } else if has_left {
+                        unite(parents, pixel - 1u32, above + 1u32);
+                    }
+                }
+            } else if has_left && has_above && !has_corner {
+                // With the corner, both are joined by way of it.
+                unite(parents, pixel - 1u32, above);
+            }
+        }
+    }
+}
+
+/// Prefix sums over a cube, each unit's own value included, left in `sums`.
+#[cube]
+fn prefix_sums(sums: &mut SharedMemory<u32>, value: u32, #[comptime] units: u32) {
+    sums[UNIT_POS_X as usize] = value;
+    sync_cube();
+    let mut step = 1u32;
+    while step < units {
+        let mut before = 0u32;
+        if UNIT_POS_X >= step {
+            before = sums[(UNIT_POS_X - step) as usize];
+        }
+        sync_cube();
+        sums[UNIT_POS_X as usize] += before;
+        sync_cube();
+        step *= 2u32;
+    }
+}
+
+#[cube(launch_unchecked)]
+fn settle(
+    parents: &mut Array<Atomic<u32>>,
+    counts: &mut Array<u32>,
+    pixels: u32,
+    per_image: u32,
+    #[comptime] units: u32,
+    #[comptime] each: u32,
+) {
+    let block = CUBE_POS as u32;
+    let mut roots = 0u32;
+    if (block as usize) < counts.len() {
+        let first = (block % per_image * units + UNIT_POS_X) * each;
+        for step in 0..each {
+            let place = first + step;
+            if place < pixels {
+                let pixel = block / per_image * pixels + place;
+                if is_foreground(parents, pixel) {
+                    let root = root(parents, pixel);
+                    parents[pixel as usize].store(root);
+                    if root == pixel {
+                        roots += 1u32;
+                    }
+                }
+            }
+        }
+    }
+    let mut sums = SharedMemory::<u32>::new(comptime!(units as usize));
+    prefix_sums(&mut sums, roots, units);
+    if UNIT_POS_X == 0 && (block as usize) < counts.len() {
+        counts[block as usize] = sums[comptime!(units as usize - 1)];
+    }
+}
+
+/// A cube per image turns the counts of its blocks into those of all before.
+#[cube(launch_unchecked)]
+fn offsets(counts: &mut Array<u32>, per_image: u32, #[comptime] units: u32) {
+    let first = CUBE_POS as u32 * per_image;
+    let mut sums = SharedMemory::<u32>::new(comptime!(units as usize));
+    let mut before = 0u32;
+    let mut start = 0u32;
+    while start < per_image {
+        let block = start + UNIT_POS_X;
+        let at = (first + block) as usize;
+        let is_inside = block < per_image && at < counts.len();
+        let mut count = 0u32;
+        if is_inside {
+            count = counts[at];
+        }
+        prefix_sums(&mut sums, count, units);
+        if is_inside {
+            counts[at] = before + sums[UNIT_POS_X as usize] - count;
+        }
+        before += sums[comptime!(units as usize - 1)];
+        // Nobody begins the next sums while others read these.
+        sync_cube();
+        start += units;
+    }
+}
+
+#[cube(launch_unchecked)]
+fn number(
+    parents: &Array<u32>,
+    offsets: &Array<u32>,
+    out: &mut Array<u32>,
+    pixels: u32,
+    per_image: u32,
+    #[comptime] units: u32,
+    #[comptime] each: u32,
+) {
+    let block = CUBE_POS as u32;
+    let is_inside = (block as usize) < offsets.len();
+    let place = (block % per_image * units + UNIT_POS_X) * each;
+    let first = block / per_image * pixels + place;
+    let mut roots = 0u32;
+    for step in 0..each {
+        if is_inside && place + step < pixels {
+            let pixel = first + step;
+            if parents[pixel as usize] == pixel {
+                roots += 1u32;
+            }
+        }
+    }
+    let mut sums = SharedMemory::<u32>::new(comptime!(units as usize));
+    prefix_sums(&mut sums, roots, units);
+    if is_inside {
+        let mut label = offsets[block as usize] + sums[UNIT_POS_X as usize] - roots;
+        for step in 0..each {
+            if place + step < pixels {
+                let pixel = first + step;
+                if parents[pixel as usize] == pixel {
+                    label += 1u32;
+                    out[pixel as usize] = label;
+                }
+            }
+        }
+    }
+}
+
+#[cube(launch_unchecked)]
+fn spread(parents: &Array<u32>, out: &mut Array<u32>) {
+    if ABSOLUTE_POS < out.len() {
+        let parent = parents[ABSOLUTE_POS];
+        if parent == NOTHING {
+            out[ABSOLUTE_POS] = 0u32;
+        } else if parent != ABSOLUTE_POS as u32 {
+            out[ABSOLUTE_POS] = out[parent as usize];
+        }
+    }
+}
+
+pub(super) fn launch(
+    problem: &ImageSegmentation<'_>,
+    gpu: &Gpu,
+    images: &Buffer,
+    out: &Buffer,
+) -> Result<(), DeviceError> {
+    let all = problem.images.len();
+    // One more than the last pixel is what background points to.
+    as_u32("image_segmentation: the images", all + 1)?;
+    let [height, width] = [
+        as_u32("height", problem.height)?,
+        as_u32("width", problem.width)?,
+    ];
+    let pixels = height * width;
+    let per_image = pixels.div_ceil(UNITS * EACH);
+    let blocks = problem.batch * per_image as usize;
+    let corners = problem.connectivity == Connectivity::Eight;
+    let threshold = problem.threshold;
+    let cube = CubeDim::new_1d(UNITS);
+    with_client!(gpu, client => {
+        let element = u32::as_type_native_unchecked().elem_type();
+        let atomic = Type::new(StorageType::Atomic(element));
+        let usage = client.properties().atomic_type_usage(atomic);
+        if !usage.contains(AtomicUsage::LoadStore) {
+            return Err(DeviceError::new(
+                DeviceErrorKind::Unsupported,
+                "image_segmentation needs atomics of 32 bits, and the device has none",
+            ));
+        }
+        let parents = Buffer::empty(client, 4 * all);
+        let counts = Buffer::empty(client, 4 * blocks);
+        // SAFETY: `images`, `parents` and `out` have a place for each of `all`
+        // pixels, `counts` one for each of `blocks`. Pixels and blocks past those
+        // are compared away, a neighbour is looked at only where the image has it,
+        // and what a pixel points to is itself, one before it, or `NOTHING`,
+        // which is looked at first.
+        unsafe {
+            link::launch_unchecked(
+                client, grid(all, UNITS), cube,
+                images.array(all), parents.array(all), height, width, threshold, corners,
+            );
+            join::launch_unchecked(
+                client, grid(all, UNITS), cube, parents.array(all), height, width, corners,
+            );
+            settle::launch_unchecked(
+                client, grid(blocks, 1), cube,
+                parents.array(all), counts.array(blocks), pixels, per_image, UNITS, EACH,
+            );
+            offsets::launch_unchecked(
+                client, grid(problem.batch, 1), cube, counts.array(blocks), per_image, UNITS,
+            );
+            number::launch_unchecked(
+                client, grid(blocks, 1), cube,
+                parents.array(all), counts.array(blocks), out.array(all),
+                pixels, per_image, UNITS, EACH,
+            );
+            spread::launch_unchecked(
+                client, grid(all, UNITS), cube, parents.array(all), out.array(all),
+            );
+        }
+    });
+    Ok(())
+}
