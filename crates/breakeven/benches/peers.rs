@@ -131,7 +131,7 @@ fn obey(command: Command, current: &mut Option<Box<dyn Solve>>) -> Answer {
             inputs,
             output,
         } => {
-            let inputs = inputs.iter().map(|path| floats(path)).collect();
+            let inputs = inputs.iter().map(floats).collect();
             let mut made = match make(problem, inputs) {
                 Ok(made) => made,
                 Err(error) => return Answer::Failed(error.to_string()),

@@ -39,7 +39,7 @@ impl OwnInputs {
         let of_series =
             |series: &Vec<f32>| Some((Input::Series, Workload::on_series(kernel, series)?));
         let on_image = self.image.as_ref().and_then(of_image);
-        let on_series = self.series.as_ref().and_then(of_series);
+        let on_series = self.series.as_deref().and_then(of_series);
         on_image.into_iter().chain(on_series)
     }
 
