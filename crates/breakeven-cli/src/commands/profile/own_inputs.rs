@@ -37,7 +37,7 @@ impl OwnInputs {
     pub(super) fn workloads(&self, kernel: &str) -> impl Iterator<Item = (Input, Workload)> {
         let of_image = |image: &GreyImage| Some((Input::Image, Workload::on_image(kernel, image)?));
         let of_series =
-            |series: &Vec<f32>| Some((Input::Series, Workload::on_series(kernel, series)?));
+            |series: &[f32]| Some((Input::Series, Workload::on_series(kernel, series)?));
         let on_image = self.image.as_ref().and_then(of_image);
         let on_series = self.series.as_deref().and_then(of_series);
         on_image.into_iter().chain(on_series)
