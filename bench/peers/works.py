@@ -5,8 +5,8 @@ What a peer can prepare once, it has prepared: outputs are allocated, weights an
 filters are in its own types. Each peer's result is compared with ours.
 """
 
+import os
 import sys
-import warnings
 
 import cv2
 import numpy as np
@@ -14,13 +14,25 @@ from scipy import ndimage
 from skimage.filters import rank
 from statsmodels.tsa.ar_model import AutoReg
 
-# Debian's torch does without NumPy 2, and says so.
-warnings.simplefilter("ignore")
-try:
+
+
+def load_torch():
+    """Debian's build, after this interpreter's own packages, which are newer. It
+    does without NumPy 2, and says so at length when the first tensor is made."""
     sys.path.append("/usr/lib/python3/dist-packages")
-    import torch
-except ImportError:
-    torch = None
+    stderr, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        import torch
+        torch.zeros(1)
+        return torch
+    except ImportError:
+        return None
+    finally:
+        os.dup2(stderr, 2)
+
+
+torch = load_torch()
 
 RNG = np.random.default_rng(20261121)
 
@@ -172,12 +184,24 @@ def image_segmentation(scale):
             return out
         return label
 
-    return Work("image_segmentation", scale, {"dims": [scale, 256, 256], "threshold": threshold},
-                [batch], {
-        "scipy": by_scipy,
-        "opencv (Spaghetti)": by_opencv(cv2.CCL_SPAGHETTI),
-        "opencv (SAUF)": by_opencv(cv2.CCL_SAUF),
-    }, 0, dtype="uint32")
+    class Labels(Work):
+        """OpenCV numbers the same components by its own order; ours is SciPy's."""
+
+        def check(self, peer, ours, theirs):
+            for image in theirs:
+                labels, first = np.unique(image, return_index=True)
+                order = np.zeros(len(labels), dtype="int32")
+                components = np.argsort(first[labels > 0])
+                order[np.flatnonzero(labels > 0)[components]] = np.arange(1, len(components) + 1)
+                image[...] = order[np.searchsorted(labels, image)]
+            super().check(peer, ours, theirs)
+
+    return Labels("image_segmentation", scale, {"dims": [scale, 256, 256], "threshold": threshold},
+                  [batch], {
+                      "scipy": by_scipy,
+                      "opencv (Spaghetti)": by_opencv(cv2.CCL_SPAGHETTI),
+                      "opencv (SAUF)": by_opencv(cv2.CCL_SAUF),
+                  }, 0, dtype="uint32")
 
 
 def ar_forecast(scale):

@@ -21,7 +21,7 @@ mod host;
 pub const SOBEL_X: [f32; 9] = [-1.0, 0.0, 1.0, -2.0, 0.0, 2.0, -1.0, 0.0, 1.0];
 
 /// Output elements per piece of CPU work.
-const CHUNK: usize = 32 * 1024;
+const CHUNK: usize = 64 * 1024;
 
 /// A batch of images, one filter, and how it is moved over them.
 #[derive(Debug, Clone)]
