@@ -170,6 +170,10 @@ impl KernelExecutor<LstmStep, Vec<f32>> {
     }
 }
 
+#[expect(
+    clippy::ptr_arg,
+    reason = "tasks are vectors, and this compares two tasks"
+)]
 fn same_length(one: &Vec<f32>, next: &Vec<f32>) -> bool {
     one.len() == next.len()
 }
