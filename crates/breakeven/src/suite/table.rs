@@ -101,6 +101,8 @@ pub(super) trait SuiteKernel {
     fn tasks(shape: Shape) -> Vec<<Self::Tasks as TaskKernel>::Task>;
 }
 
+type MakeProblem = fn(Shape, &Input) -> Result<Box<dyn Problem>, Error>;
+
 /// What the suite knows of a kernel.
 #[derive(Debug)]
 pub(super) struct Row {
@@ -115,7 +117,7 @@ pub(super) struct Row {
     pub text: fn(Shape) -> String,
     pub values: fn(Shape) -> u64,
     pub scratch_bytes: fn(Shape) -> u64,
-    pub problem: fn(Shape, &Input) -> Result<Box<dyn Problem>, Error>,
+    pub problem: MakeProblem,
 }
 
 impl Row {
