@@ -197,7 +197,8 @@ proptest! {
 fn components_join_over_seams() {
     let (height, width) = (700, 331);
     let noise = |y: usize, x: usize| (y * 7919 + x * 104_729 + (y * x) % 613) % 101;
-    let patterns: [(&str, &dyn Fn(usize, usize) -> bool); 7] = [
+    type Pattern<'p> = &'p dyn Fn(usize, usize) -> bool;
+    let patterns: [(&str, Pattern<'_>); 7] = [
         ("all", &|_, _| true),
         ("columns", &|_, x| x % 2 == 0),
         ("comb that joins in the last row", &|y, x| {

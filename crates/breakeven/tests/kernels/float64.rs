@@ -133,7 +133,8 @@ pub(super) fn image_segmentation(
     for (image, out) in (images.chunks(height * width)).zip(out.chunks_mut(height * width)) {
         let mut labels = 0;
         for first in 0..image.len() {
-            if !(image[first] > threshold) || out[first] != 0 {
+            let is_new = image[first] > threshold && out[first] == 0;
+            if !is_new {
                 continue;
             }
             labels += 1;
