@@ -22,10 +22,10 @@ pub enum Nonlinearity {
         /// θ, the potential of half the height, mV.
         theta: f32,
     },
-    /// s / (1 + [Mg]/3.57 · exp(−0.062·(V_rest + s))): NMDA receptors, which
+    /// s / (1 + \[Mg\]/3.57 · exp(−0.062·(V_rest + s))): NMDA receptors, which
     /// magnesium blocks until the dendrite is depolarised (Jahr and Stevens, 1990).
     Nmda {
-        /// [Mg], the concentration of magnesium outside, mM; about 1 in the brain.
+        /// \[Mg\], the concentration of magnesium outside, mM; about 1 in the brain.
         mg: f32,
         /// V_rest, the resting potential, mV; about −70.
         v_rest: f32,
