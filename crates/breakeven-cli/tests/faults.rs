@@ -11,6 +11,9 @@ use tempfile::TempDir;
 use crate::command::{Breakeven, Ended, directory, line, show};
 use crate::vulkan::{Layer, software_gpu};
 
+/// Kernels of the suite.
+const KERNELS: usize = breakeven::kernels::NAMES.len();
+
 /// A finished `profile -o`, and the file that it wrote.
 struct Profiled {
     ended: Ended,
@@ -225,7 +228,7 @@ fn a_device_without_memory_costs_every_row_of_it() {
     let faults = "vkAllocateMemory -2 after=1";
     let profiled = profiled(&layer, faults, "--device gpu");
     let failures = profiled.failures();
-    assert_eq!(failures.len(), 5, "{failures:?}");
+    assert_eq!(failures.len(), KERNELS, "{failures:?}");
     for (_, failure) in failures {
         assert!(failure.starts_with("out of memory: "), "{failure}");
     }
@@ -241,7 +244,7 @@ fn peaks_that_could_not_be_measured_cost_no_row() {
     let faults = format!("vkAllocateMemory -2 after=1 once={}", layer.once("memory"));
     let profiled = profiled(&layer, &faults, "--device gpu");
     assert_eq!(profiled.failures(), []);
-    profiled.rest_is_complete(5, 1);
+    profiled.rest_is_complete(KERNELS, 1);
     let note = profiled.note_on_peaks();
     assert!(note.contains(": out of memory: "), "{note}");
     profiled.ended.quietly(1);
