@@ -74,7 +74,7 @@ pub(crate) struct ProfileArgs {
     /// Run each kernel's batch by a strategy instead, and tell what was decided, why,
     /// what ran where and what fell back: auto, cpu-only, gpu-only or hybrid:GPU/CPU
     /// in percent, as in hybrid:60/40
-    #[arg(long, value_name = "STRATEGY", value_parser = strategy)]
+    #[arg(long, value_name = "STRATEGY", value_parser = parsed::<ExecutionStrategy>)]
     #[arg(conflicts_with = "image")]
     pub(crate) strategy: Option<ExecutionStrategy>,
 
@@ -187,8 +187,8 @@ fn one_or_more<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String>
         })
 }
 
-/// Where batches run.
-fn strategy(text: &str) -> Result<ExecutionStrategy, String> {
+/// A value of the library's, such as where batches run.
+fn parsed<T: FromStr<Err = breakeven::Error>>(text: &str) -> Result<T, String> {
     text.parse()
         .map_err(|error: breakeven::Error| error.to_string())
 }

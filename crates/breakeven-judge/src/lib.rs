@@ -37,4 +37,4 @@ pub use compare::{
 };
 pub use gate::{Outcome, Policy, Verdict, gate};
 pub use overview::{Overview, Row, overview};
-pub use winner::Winner;
+pub use winner::{Winner, run_medians};

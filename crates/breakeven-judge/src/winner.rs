@@ -125,7 +125,7 @@ pub(crate) fn typical_ns(operation: &Operation) -> Option<f64> {
 }
 
 /// The median of each run that has samples, ns.
-pub(crate) fn run_medians(operation: &Operation) -> Vec<f64> {
+pub fn run_medians(operation: &Operation) -> Vec<f64> {
     operation
         .runs
         .iter()

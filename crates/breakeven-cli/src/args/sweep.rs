@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use breakeven::suite::Over;
 use clap::{Args, ValueEnum};
 
-use super::one_or_more;
+use super::{one_or_more, parsed};
 
 #[derive(Debug, Args)]
 pub(crate) struct SweepArgs {
@@ -16,7 +16,7 @@ pub(crate) struct SweepArgs {
 
     /// What is changed from point to point: size, batch, window or hidden
     /// [default: size, where the kernel has one]
-    #[arg(long, value_name = "WHAT", value_parser = over)]
+    #[arg(long, value_name = "WHAT", value_parser = parsed::<Over>)]
     pub(crate) over: Option<Over>,
 
     /// First value [default: by the kernel]
@@ -66,9 +66,4 @@ pub(crate) enum SweepFormat {
     Json,
     /// One line per value and device; times in ns
     Csv,
-}
-
-fn over(text: &str) -> Result<Over, String> {
-    text.parse()
-        .map_err(|error: breakeven::Error| error.to_string())
 }

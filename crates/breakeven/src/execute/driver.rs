@@ -205,9 +205,7 @@ where
             return;
         };
         let end = Instant::now();
-        let began = self
-            .last_end
-            .map_or(flight.submitted, |last| last.max(flight.submitted));
+        let began = self.began(flight.submitted);
         self.last_end = Some(end);
         let took = end.duration_since(began);
         let looked_away = self.looked_away.take();
@@ -220,15 +218,19 @@ where
         }
     }
 
+    /// When the device began a launch that was submitted then: not before the last
+    /// one ended.
+    fn began(&self, submitted: Instant) -> Instant {
+        self.last_end.map_or(submitted, |last| last.max(submitted))
+    }
+
     /// Waits a little for the oldest launch, or gives it up.
     fn wait(&mut self) -> Result<(), DeviceError> {
         self.looked_away = None;
         let Some(flight) = self.flights.front() else {
             return Ok(());
         };
-        let since = self
-            .last_end
-            .map_or(flight.submitted, |end| end.max(flight.submitted));
+        let since = self.began(flight.submitted);
         if self.is_overdue(since) {
             self.recall(since);
             return Ok(());

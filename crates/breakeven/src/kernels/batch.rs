@@ -77,6 +77,31 @@ pub(super) fn joined<'t>(
     Ok((Cow::Owned(all), dims))
 }
 
+/// Two batches of vectors, for kernels that take them in pairs: `a` and `b` are as
+/// long, and `batch` vectors of one length each.
+pub(super) fn check_pairs(kernel: &str, a: &[f32], b: &[f32], batch: usize) -> Result<(), Error> {
+    check_len(&format!("{kernel}: b"), b.len(), a.len(), "that of a,")?;
+    if a.len().checked_rem(batch).unwrap_or(a.len()) != 0 {
+        return Err(Error::shape(format!(
+            "{kernel}: {} elements do not make {batch} vectors of one length",
+            a.len()
+        )));
+    }
+    Ok(())
+}
+
+/// The first and the second vectors of pairs that stand alone, joined.
+pub(super) fn joined_pairs<'t>(
+    kernel: &str,
+    pairs: &'t [(Vec<f32>, Vec<f32>)],
+) -> Result<[Cow<'t, [f32]>; 2], Error> {
+    let firsts = pairs.iter().map(|(a, _)| (&a[..], [1, a.len()]));
+    let seconds = pairs.iter().map(|(_, b)| (&b[..], [1, b.len()]));
+    let (a, _) = joined(&format!("{kernel}: a"), firsts)?;
+    let (b, _) = joined(&format!("{kernel}: b"), seconds)?;
+    Ok([a, b])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::{Kernel, Work, batch, check_len, check_output, parallel, shape};
+use super::{Kernel, Work, batch, check_output, parallel, shape};
 use crate::error::Error;
 
 /// Vectors of SIMD that are summed in f32: 32 for each accumulator.
@@ -46,13 +46,7 @@ impl<'a> DotProduct<'a> {
         batch: usize,
     ) -> Result<Self, Error> {
         let (a, b) = (a.into(), b.into());
-        check_len("dot_product: b", b.len(), a.len(), "that of a,")?;
-        if a.len().checked_rem(batch).unwrap_or(a.len()) != 0 {
-            return Err(Error::shape(format!(
-                "dot_product: {} elements do not make {batch} vectors of one length",
-                a.len()
-            )));
-        }
+        batch::check_pairs("dot_product", &a, &b, batch)?;
         shape::product("dot_product: the output", &[batch])?;
         Ok(Self { a, b, batch })
     }
@@ -64,10 +58,7 @@ impl<'a> DotProduct<'a> {
     /// As [`new`](DotProduct::new), and
     /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for pairs that differ in length.
     pub fn of(pairs: &'a [(Vec<f32>, Vec<f32>)]) -> Result<Self, Error> {
-        let firsts = pairs.iter().map(|(a, _)| (&a[..], [1, a.len()]));
-        let seconds = pairs.iter().map(|(_, b)| (&b[..], [1, b.len()]));
-        let (a, _) = batch::joined("dot_product: a", firsts)?;
-        let (b, _) = batch::joined("dot_product: b", seconds)?;
+        let [a, b] = batch::joined_pairs("dot_product", pairs)?;
         Self::new(a, b, pairs.len())
     }
 

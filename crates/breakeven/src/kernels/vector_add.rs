@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::{Kernel, Work, batch, check_len, check_output, parallel, shape};
+use super::{Kernel, Work, batch, check_output, parallel, shape};
 use crate::error::Error;
 
 /// Elements per piece of CPU work.
@@ -31,13 +31,7 @@ impl<'a> VectorAdd<'a> {
         batch: usize,
     ) -> Result<Self, Error> {
         let (a, b) = (a.into(), b.into());
-        check_len("vector_add: b", b.len(), a.len(), "that of a,")?;
-        if a.len().checked_rem(batch).unwrap_or(a.len()) != 0 {
-            return Err(Error::shape(format!(
-                "vector_add: {} elements do not make {batch} vectors of one length",
-                a.len()
-            )));
-        }
+        batch::check_pairs("vector_add", &a, &b, batch)?;
         shape::product("vector_add: the output", &[a.len()])?;
         Ok(Self { a, b, batch })
     }
@@ -49,10 +43,7 @@ impl<'a> VectorAdd<'a> {
     /// As [`new`](VectorAdd::new), and
     /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for pairs that differ in length.
     pub fn of(pairs: &'a [(Vec<f32>, Vec<f32>)]) -> Result<Self, Error> {
-        let firsts = pairs.iter().map(|(a, _)| (&a[..], [1, a.len()]));
-        let seconds = pairs.iter().map(|(_, b)| (&b[..], [1, b.len()]));
-        let (a, _) = batch::joined("vector_add: a", firsts)?;
-        let (b, _) = batch::joined("vector_add: b", seconds)?;
+        let [a, b] = batch::joined_pairs("vector_add", pairs)?;
         Self::new(a, b, pairs.len())
     }
 }

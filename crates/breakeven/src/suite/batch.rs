@@ -1,7 +1,8 @@
 //! The kernels as batches of tasks: what an executor splits over the devices.
 //!
-//! A [`TaskKernel`] is one kind of task: a pair of vectors, an image, a series. [`BatchWorkload`] says how many of which size make the default
-//! batch of a kernel, and what that takes, before anything is allocated.
+//! A [`TaskKernel`] is one kind of task: a pair of vectors, an image, a series.
+//! [`BatchWorkload`] says how many of which size make the default batch of a
+//! kernel, and what that takes, before anything is allocated.
 
 #[cfg(feature = "gpu")]
 use std::sync::Arc;
@@ -125,29 +126,19 @@ impl BatchWorkload {
         format!("{tasks} of {}", (self.row.item)(self.shape))
     }
 
-    /// Memory of one task, bytes: its inputs and its output.
-    fn task_bytes(&self) -> u64 {
-        let one = Shape {
-            batch: 1,
-            ..self.shape
-        };
-        (self.row.values)(one).saturating_mul(4)
-    }
-
     /// Host memory that executing takes, bytes: the inputs while they are cut
     /// into tasks, outputs, and with a GPU the copies that a transfer makes on
     /// its way. Computed, not allocated.
     pub fn memory_bytes(&self, on_gpu: bool) -> u64 {
         let copies = if on_gpu { 4 } else { 2 };
         (self.tasks() as u64)
-            .saturating_mul(self.task_bytes())
+            .saturating_mul(self.row.item_bytes(self.shape))
             .saturating_mul(copies)
     }
 
     /// What an executor is told of the tasks.
     pub fn profile(&self) -> WorkloadProfile {
-        let bytes = usize::try_from(self.task_bytes()).unwrap_or(usize::MAX);
-        WorkloadProfile::from_task_count(self.tasks()).with_memory_per_task(bytes)
+        self.row.profile(self.shape)
     }
 
     /// Makes the tasks and hands them over.

@@ -9,6 +9,7 @@ use super::sweep::Over;
 use super::vectors::{Dots, LongSums, Sums};
 use crate::error::{Error, ErrorKind};
 use crate::kernels::GreyImage;
+use crate::workload::WorkloadProfile;
 
 /// The dimensions of a workload; the batch is first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,6 +149,17 @@ impl Row {
             scratch_bytes: K::scratch_bytes,
             problem: K::problem,
         }
+    }
+
+    /// Memory of one item, bytes: its inputs and its output.
+    pub(super) fn item_bytes(&self, shape: Shape) -> u64 {
+        (self.values)(Shape { batch: 1, ..shape }).saturating_mul(4)
+    }
+
+    /// What an executor and the cost model are told of a batch whose tasks are items.
+    pub(super) fn profile(&self, shape: Shape) -> WorkloadProfile {
+        let bytes = usize::try_from(self.item_bytes(shape)).unwrap_or(usize::MAX);
+        WorkloadProfile::from_task_count(shape.batch).with_memory_per_task(bytes)
     }
 }
 

@@ -74,13 +74,7 @@ impl Workload {
     /// The workload as a batch of tasks, a task being an item: what the cost model has
     /// its times under.
     pub fn profile(&self) -> WorkloadProfile {
-        let one = Shape {
-            batch: 1,
-            ..self.shape
-        };
-        let bytes = (self.row.values)(one).saturating_mul(4);
-        WorkloadProfile::from_task_count(self.shape.batch)
-            .with_memory_per_task(usize::try_from(bytes).unwrap_or(usize::MAX))
+        self.row.profile(self.shape)
     }
 
     /// A pixel kernel on an image of the user's; `None` for other kernels.

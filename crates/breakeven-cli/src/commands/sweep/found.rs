@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 use breakeven_judge::break_even::{BreakEven, SizeTimes, break_even};
-use breakeven_profile::profile::{self, Operation, Profile, Run};
+use breakeven_judge::run_medians;
+use breakeven_profile::profile::{self, Profile};
 use breakeven_profile::stats::median;
 
 use super::Axis;
@@ -70,7 +71,7 @@ impl Found {
                 });
                 points.len() - 1
             });
-            points[index].rounds_ns[device] = medians(operation);
+            points[index].rounds_ns[device] = run_medians(operation);
             points[index].failures[device] = operation.failure.clone();
         }
         points.sort_by_key(|point| point.value);
@@ -128,13 +129,4 @@ impl Rival {
             break_even,
         }
     }
-}
-
-/// The median of each round that has samples, ns.
-fn medians(operation: &Operation) -> Vec<f64> {
-    let of = |run: &Run| {
-        let samples: Vec<f64> = run.samples_ns.iter().map(|ns| *ns as f64).collect();
-        median(&samples).ok()
-    };
-    operation.runs.iter().filter_map(of).collect()
 }
