@@ -6,9 +6,19 @@ device. f32 as ours: products and convolutions may not round to TF32.
 
 from tensors import array, tensor, torch, without_gradients
 
+
+def round_as_f32():
+    """No TF32 in products and convolutions, under the names that this PyTorch has."""
+    matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
+    try:
+        matmul.fp32_precision = cudnn.conv.fp32_precision = "ieee"
+    except (AttributeError, AssertionError):
+        # Before 2.9.
+        matmul.allow_tf32 = cudnn.allow_tf32 = False
+
+
 if torch is not None:
-    torch.backends.cuda.matmul.allow_tf32 = False
-    torch.backends.cudnn.allow_tf32 = False
+    round_as_f32()
     # The best of cuDNN's algorithms, looked for once.
     torch.backends.cudnn.benchmark = True
 

@@ -140,8 +140,8 @@ fn arithmetic_rate(gpu: &Gpu) -> Result<f64, DeviceError> {
             });
             Ok(())
         };
-        gpu.timed(&launch)?;
-        let time = gpu.timed(&launch)?;
+        gpu.timed(launch)?;
+        let time = gpu.timed(launch)?;
         if time.as_secs_f64() > 1e-3 || len >= 1 << 24 {
             let flops = 2.0 * f64::from(CHAINS) * f64::from(ROUNDS) * len as f64;
             return best(gpu, launch, flops);
