@@ -5,6 +5,8 @@ mod agree;
 mod dendrites;
 mod float64;
 mod forecast;
+#[cfg(feature = "gpu")]
+mod large;
 mod lstm;
 mod shapes;
 mod vectors;
