@@ -69,6 +69,9 @@ struct Findings {
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
+/// All that is measured of one kernel.
+type Measure<'a> = dyn Fn(&mut Findings) -> Outcome<()> + 'a;
+
 fn main() -> Outcome<ExitCode> {
     let plan = if is_quick() {
         Plan {
@@ -90,7 +93,7 @@ fn main() -> Outcome<ExitCode> {
     };
     println!("{} ({}), {}", info.id, info.kind, hardware.cpu_model);
     let gpu = Arc::new(Gpu::open(&info.id)?);
-    let kernels: [(&str, &dyn Fn(&mut Findings) -> Outcome<()>); 3] = [
+    let kernels: [(&str, &Measure<'_>); 3] = [
         ("conv2d", &|findings| {
             let filter = SOBEL_X.to_vec();
             let executor = KernelExecutor::conv2d(Arc::clone(&gpu), filter, [3, 3], 1, 1)?;
