@@ -190,12 +190,7 @@ impl Tile<'_> {
                 let seen = self.line(line, x);
                 match before {
                     None => add(simd, [&mut sums], [taps], seen),
-                    Some(before) => add(
-                        simd,
-                        [&mut sums, &mut sums_of_next],
-                        [taps, before],
-                        seen,
-                    ),
+                    Some(before) => add(simd, [&mut sums, &mut sums_of_next], [taps, before], seen),
                 }
                 before = Some(taps);
                 line += 1;
