@@ -21,8 +21,8 @@ const VECTORS: usize = 2;
 /// Steps in depth that are one in the machine's code.
 const UNROLLED: usize = 4;
 
-/// Rows of B that are packed at once, at most: a panel of them takes half of a
-/// first cache of 32 KiB.
+/// Rows of B that are packed at once, at most: with vectors of eight, a panel of
+/// them has 24 KiB and stays in the first cache.
 const DEPTH: usize = 384;
 
 /// Columns of B that are packed at once, at most.
@@ -35,6 +35,9 @@ const STRIP: usize = 4 * ROWS;
 /// Panels per piece of CPU work.
 const PACKED: usize = 4;
 
+/// Elements in a line of the caches.
+const LINE: usize = 16;
+
 /// One row-major product: A is m × k, B is k × n.
 #[derive(Clone, Copy)]
 pub(super) struct Product<'p> {
@@ -45,7 +48,7 @@ pub(super) struct Product<'p> {
 }
 
 thread_local! {
-    /// Where the last product packed, 4 MiB at most: to clear as much again takes
+    /// Where the last product packed, 6 MiB at most: to clear as much again takes
     /// some percent of a small product.
     static ROOM: Cell<Vec<f32>> = const { Cell::new(Vec::new()) };
 }
@@ -119,12 +122,9 @@ pub(super) fn for_pieces<F: Fn(usize, &mut [f32]) + Sync>(
         parallel::for_pieces(slice, piece, work);
     } else {
         let pieces = slice.chunks_mut(piece).enumerate();
-        pieces.for_each(|(index, piece_of)| work(index * piece, piece_of));
+        pieces.for_each(|(index, part)| work(index * piece, part));
     }
 }
-
-/// Elements in a line of the caches.
-const LINE: usize = 16;
 
 /// Columns in a panel.
 struct PanelWidth;
