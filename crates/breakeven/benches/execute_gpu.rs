@@ -1,7 +1,7 @@
 //! Executing on a real GPU: how near a split over CPU and GPU comes to the ideal
 //! one, and what Auto loses to an oracle that tries every strategy.
 //!
-//!     cargo bench -p breakeven --bench execute_gpu [-- --quick] [--software]
+//!     cargo bench -p breakeven --bench execute_gpu [-- --quick] [--software] [--only KERNEL]
 //!
 //! Strategies take turns in one process, a batch each, in every round. The oracle
 //! is the strategy with the least median. Ideal: the best division of whole tasks
@@ -15,13 +15,14 @@
 )]
 
 use std::error::Error;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
 use breakeven::WorkloadProfile;
 use breakeven::execute::{GpuExecutor, RayonCpu, StrategyManager};
 use breakeven::gpu::{Gpu, KernelExecutor};
-use breakeven::hardware::{GpuInfo, GpuKind, HardwareCapabilities};
+use breakeven::hardware::HardwareCapabilities;
 use breakeven::kernels::{
     Conv2d, GreyImage, Kernel, Matrix, MatrixMultiply, PixelEntropy, SOBEL_X,
 };
@@ -29,13 +30,18 @@ use breakeven::plan::{Costs, ExecutionStrategy};
 use breakeven_profile::profile::{Operation, Profile, Run};
 use breakeven_profile::stats::{median, quantile};
 
+#[path = "../../../bench/gpu.rs"]
+mod gpu;
 #[path = "execute_gpu/ideal.rs"]
 mod ideal;
 #[path = "../../../bench/metric.rs"]
 mod metric;
+#[path = "../../../bench/only.rs"]
+mod only;
 
 use ideal::{GpuTime, best_split};
 use metric::{is_quick, metric, write_profile};
+use only::is_wanted;
 
 /// Widths of the entropy's windows, images and matrices: the suite's.
 const WINDOW: usize = 16;
@@ -63,7 +69,7 @@ struct Findings {
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-fn main() -> Outcome<()> {
+fn main() -> Outcome<ExitCode> {
     let plan = if is_quick() {
         Plan {
             batches: &[4, 32],
@@ -78,43 +84,45 @@ fn main() -> Outcome<()> {
         }
     };
     let hardware = HardwareCapabilities::detect();
-    let Some(info) = device(&hardware) else {
-        println!("NOT MEASURED: no GPU here; `--software` tries the bench on a software one");
-        return Ok(());
+    let Some(info) = gpu::device(&hardware) else {
+        println!("NOT MEASURED: {}", gpu::NO_DEVICE);
+        return Ok(ExitCode::SUCCESS);
     };
     println!("{} ({}), {}", info.id, info.kind, hardware.cpu_model);
     let gpu = Arc::new(Gpu::open(&info.id)?);
+    let kernels: [(&str, &dyn Fn(&mut Findings) -> Outcome<()>); 3] = [
+        ("conv2d", &|findings| {
+            let filter = SOBEL_X.to_vec();
+            let executor = KernelExecutor::conv2d(Arc::clone(&gpu), filter, [3, 3], 1, 1)?;
+            let task = |seed| image(CONV_IMAGE, seed);
+            measure("conv2d", &plan, executor, task, edges, findings)
+        }),
+        ("pixel_entropy", &|findings| {
+            let executor = KernelExecutor::pixel_entropy(Arc::clone(&gpu), WINDOW)?;
+            let task = |seed| image(ENTROPY_IMAGE, seed);
+            measure("pixel_entropy", &plan, executor, task, entropy, findings)
+        }),
+        ("matrix_multiply", &|findings| {
+            let executor = KernelExecutor::matrix_multiply(Arc::clone(&gpu));
+            measure("matrix_multiply", &plan, executor, pair, product, findings)
+        }),
+    ];
     let mut findings = Findings::default();
-    let filter = SOBEL_X.to_vec();
-    let conv = KernelExecutor::conv2d(Arc::clone(&gpu), filter, [3, 3], 1, 1)?;
-    measure(
-        "conv2d",
-        &plan,
-        conv,
-        |seed| image(CONV_IMAGE, seed),
-        edges,
-        &mut findings,
-    )?;
-    let entropies = KernelExecutor::pixel_entropy(Arc::clone(&gpu), WINDOW)?;
-    measure(
-        "pixel_entropy",
-        &plan,
-        entropies,
-        |seed| image(ENTROPY_IMAGE, seed),
-        entropy,
-        &mut findings,
-    )?;
-    let products = KernelExecutor::matrix_multiply(gpu);
-    measure(
-        "matrix_multiply",
-        &plan,
-        products,
-        pair,
-        product,
-        &mut findings,
-    )?;
+    let mut failed = false;
+    for (kernel, measure) in kernels {
+        if !is_wanted(kernel) {
+            continue;
+        }
+        if let Err(error) = measure(&mut findings) {
+            failed = true;
+            println!("FAILED {kernel} as batches: {error}");
+        }
+    }
 
     for (which, regrets) in [("cold", &mut findings.cold), ("warm", &mut findings.warm)] {
+        if regrets.is_empty() {
+            continue;
+        }
         regrets.sort_unstable_by(f64::total_cmp);
         let mean = regrets.iter().fold(0.0, |sum, regret| sum + regret) / regrets.len() as f64;
         metric(&format!("gpu_regret_{which}_mean"), mean, "fraction");
@@ -128,16 +136,11 @@ fn main() -> Outcome<()> {
             ..Profile::default()
         },
     );
-    Ok(())
-}
-
-/// The best GPU; with `--software` a software one where there is no other.
-fn device(hardware: &HardwareCapabilities) -> Option<&GpuInfo> {
-    let software = std::env::args().any(|argument| argument == "--software");
-    let of_software = |gpu: &&GpuInfo| software && gpu.kind == GpuKind::Software;
-    hardware
-        .best_gpu()
-        .or_else(|| hardware.gpus.iter().find(of_software))
+    Ok(if failed {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
 fn values(len: usize, seed: usize) -> Vec<f32> {

@@ -27,6 +27,13 @@ impl std::fmt::Display for KernelClock {
     }
 }
 
+/// By the host's clock, a launch and the wait for it take some ten microseconds
+/// beside the kernel: a lot of launches with one wait lasts at least this long.
+const LOT: Duration = Duration::from_millis(2);
+
+/// Most launches in a lot.
+const MOST: u32 = 1 << 12;
+
 impl Gpu {
     /// Where [`kernel_time`](Gpu::kernel_time) comes from on this device.
     pub fn kernel_clock(&self) -> KernelClock {
@@ -36,7 +43,9 @@ impl Gpu {
         }
     }
 
-    /// Runs a problem once on its buffers and tells how long the device was at it.
+    /// Runs a problem on its buffers and tells how long the device is at it. Once by
+    /// the device's clock; by the host's in a row for at least 2 ms, and each run
+    /// counts as its share of that.
     ///
     /// # Errors
     ///
@@ -46,7 +55,20 @@ impl Gpu {
         problem: &dyn Kernel<Element = E>,
         buffers: &Buffers<E>,
     ) -> Result<Duration, DeviceError> {
-        self.timed(|| self.launch(problem, buffers))
+        self.time_of(|| self.launch(problem, buffers))
+    }
+
+    /// The time of what `launches` starts, as [`kernel_time`](Gpu::kernel_time) has it.
+    pub(crate) fn time_of(
+        &self,
+        launches: impl Fn() -> Result<(), DeviceError> + Sync,
+    ) -> Result<Duration, DeviceError> {
+        match self.kernel_clock() {
+            KernelClock::Device => self.timed(&launches),
+            KernelClock::Host => {
+                share_of_lot(|calls| self.timed(|| (0..calls).try_for_each(|_| launches())))
+            }
+        }
     }
 
     /// The device's time for everything that `launches` starts.
@@ -62,5 +84,51 @@ impl Gpu {
                 Ok(ticks.duration())
             })
         })
+    }
+}
+
+/// One call's share of a lot that lasts [`LOT`], of [`MOST`] calls at the most;
+/// `lot` makes so many calls and says how long they took.
+fn share_of_lot(
+    mut lot: impl FnMut(u32) -> Result<Duration, DeviceError>,
+) -> Result<Duration, DeviceError> {
+    let mut calls = 1;
+    loop {
+        let time = lot(calls)?;
+        if time >= LOT || calls == MOST {
+            return Ok(time / calls);
+        }
+        // A little more than the last lot says is needed, since what a lot takes
+        // beside its calls is in that too.
+        let needed = 1.5 * f64::from(calls) * LOT.as_secs_f64() / time.as_secs_f64().max(1e-9);
+        #[expect(clippy::cast_sign_loss, reason = "times are not negative")]
+        let needed = needed.min(f64::from(MOST)) as u32;
+        calls = needed.clamp(calls + 1, MOST);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_lot_takes_beside_its_calls_counts_little() {
+        for one in [1_u64, 2, 15, 400, 3_000] {
+            let mut made = 0;
+            let lot = |calls: u32| {
+                made += 1;
+                Ok(Duration::from_micros(15 + one * u64::from(calls)))
+            };
+            let found = share_of_lot(lot).expect("no device, no failure");
+            let off = found.as_secs_f64() * 1e6 / one as f64 - 1.0;
+            assert!((0.0..0.01).contains(&off), "{one} us: off by {off}");
+            assert!(made <= 5, "{one} us: {made} lots");
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_takes_no_time_ends_too() {
+        let found = share_of_lot(|_| Ok(Duration::ZERO)).expect("no device, no failure");
+        assert_eq!(found, Duration::ZERO);
     }
 }

@@ -153,13 +153,13 @@ fn arithmetic_rate(gpu: &Gpu) -> Result<f64, DeviceError> {
 /// `work` over the least device time of a few launches, after one that does not count.
 fn best(
     gpu: &Gpu,
-    launch: impl Fn() -> Result<(), DeviceError> + Send + Copy,
+    launch: impl Fn() -> Result<(), DeviceError> + Sync,
     work: f64,
 ) -> Result<f64, DeviceError> {
-    gpu.timed(launch)?;
+    gpu.timed(&launch)?;
     let mut rate = 0.0_f64;
     for _ in 0..REPEATS {
-        let seconds = gpu.timed(launch)?.as_secs_f64();
+        let seconds = gpu.time_of(&launch)?.as_secs_f64();
         if seconds > 0.0 {
             rate = rate.max(work / seconds);
         }

@@ -1,4 +1,5 @@
-//! The GPU form: a unit for each output pixel.
+//! The GPU form: a unit for each output pixel, or for a few below each other, which
+//! share the finding of their place and most of the rows that they read.
 
 use cubecl::prelude::*;
 
@@ -8,11 +9,23 @@ use crate::gpu::{Buffer, Gpu, as_u32, grid, with_client};
 
 const UNITS: u32 = 256;
 
+/// Output rows of a unit, where there are enough pixels to fill a device with units
+/// that take this many.
+const ROWS: u32 = 4;
+
+/// Output pixels from which on a unit takes [`ROWS`].
+const FULL: usize = 1 << 20;
+
 #[cube(launch_unchecked)]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "a kernel's parameters are its interface"
+)]
 fn correlate(
     images: &Array<f32>,
     filter: &Array<f32>,
     out: &mut Array<f32>,
+    batch: u32,
     height: u32,
     width: u32,
     out_height: u32,
@@ -21,29 +34,38 @@ fn correlate(
     padding: u32,
     #[comptime] filter_height: u32,
     #[comptime] filter_width: u32,
+    #[comptime] rows: u32,
 ) {
-    if ABSOLUTE_POS < out.len() {
-        let position = ABSOLUTE_POS as u32;
-        let x = position % out_width;
-        let row = position / out_width;
-        let y = row % out_height;
-        let image = row / out_height * height * width;
-        let mut sum = 0.0f32;
-        for i in 0..filter_height {
-            // Unsigned: a row above the image wraps to one far below it.
-            let source_y = y * stride + i - padding;
-            if source_y < height {
-                let line = image + source_y * width;
-                for j in 0..filter_width {
-                    let source_x = x * stride + j - padding;
-                    if source_x < width {
-                        sum += filter[(i * filter_width + j) as usize]
-                            * images[(line + source_x) as usize];
+    let position = ABSOLUTE_POS as u32;
+    let x = position % out_width;
+    let band = position / out_width;
+    let bands = out_height.div_ceil(rows);
+    let first = band % bands * rows;
+    let item = band / bands;
+    if item < batch {
+        let image = item * height * width;
+        #[unroll]
+        for row in 0..rows {
+            let y = first + row;
+            if y < out_height {
+                let mut sum = 0.0f32;
+                for i in 0..filter_height {
+                    // Unsigned: a row above the image wraps to one far below it.
+                    let source_y = y * stride + i - padding;
+                    if source_y < height {
+                        let line = image + source_y * width;
+                        for j in 0..filter_width {
+                            let source_x = x * stride + j - padding;
+                            if source_x < width {
+                                sum += filter[(i * filter_width + j) as usize]
+                                    * images[(line + source_x) as usize];
+                            }
+                        }
                     }
                 }
+                out[((item * out_height + y) * out_width + x) as usize] = sum;
             }
         }
-        out[ABSOLUTE_POS] = sum;
     }
 }
 
@@ -71,11 +93,15 @@ pub(super) fn launch(
     ];
     let stride = as_u32("stride", g.stride)?;
     let padding = as_u32("padding", g.padding)?;
-    let count = grid(outputs, UNITS);
+    let batch = as_u32("batch", g.batch)?;
+    let rows = if outputs >= FULL { ROWS } else { 1 };
+    let columns = g.batch * g.out_height.div_ceil(rows as usize) * g.out_width;
+    let count = grid(columns, UNITS);
     with_client!(gpu, client => {
         // SAFETY: the buffers hold as many elements as are named here (the
         // constructor checked the inputs, `Gpu` sized the output), and the
-        // kernel compares every coordinate with the image before it reads.
+        // kernel compares every coordinate with the image before it reads, and the
+        // item and the row with the output's before it writes.
         unsafe {
             correlate::launch_unchecked(
                 client,
@@ -84,6 +110,7 @@ pub(super) fn launch(
                 images.array(pixels),
                 filter.array(taps),
                 out.array(outputs),
+                batch,
                 height,
                 width,
                 out_height,
@@ -92,6 +119,7 @@ pub(super) fn launch(
                 padding,
                 filter_height,
                 filter_width,
+                rows,
             );
         }
     });

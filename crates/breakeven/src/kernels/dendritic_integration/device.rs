@@ -32,47 +32,56 @@ fn logistic(x: f32) -> f32 {
 
 /// Joins two sums, or two products less 1.
 #[cube]
-fn join(a: f32, b: f32, #[comptime] multiply: bool) -> f32 {
+fn join<N: Size>(
+    a: Vector<f32, N>,
+    b: Vector<f32, N>,
+    #[comptime] multiply: bool,
+) -> Vector<f32, N> {
     if multiply { a + (b + a * b) } else { a + b }
 }
 
-/// Σ w·x of one dendrite, or Π(1 + w·x) − 1.
+/// Σ w·x of one dendrite, or Π(1 + w·x) − 1; places and `synapses` are counted in
+/// vectors. Sums of [`LANES`] lanes, whatever `N` is.
 #[cube]
-fn integrate(
-    inputs: &Array<f32>,
-    weights: &Array<f32>,
+fn integrate<N: Size>(
+    inputs: &Array<Vector<f32, N>>,
+    weights: &Array<Vector<f32, N>>,
     input: u32,
     weight: u32,
     synapses: u32,
     #[comptime] multiply: bool,
 ) -> f32 {
-    let lanes = comptime!(LANES as u32);
-    let mut sums = Array::<f32>::new(LANES);
+    let width = N::value();
+    let groups = comptime!((LANES / width) as u32);
+    let mut sums = Array::<Vector<f32, N>>::new(comptime!(LANES / width));
     #[unroll]
-    for lane in 0..lanes {
-        sums[lane as usize] = 0.0f32;
+    for group in 0..groups {
+        sums[group as usize] = Vector::new(0.0f32);
     }
-    let whole = synapses / lanes * lanes;
+    let whole = synapses / groups * groups;
     let mut at = 0u32;
     while at < whole {
         #[unroll]
-        for lane in 0..lanes {
+        for group in 0..groups {
             let term =
-                weights[(weight + at + lane) as usize] * inputs[(input + at + lane) as usize];
-            sums[lane as usize] = join(sums[lane as usize], term, multiply);
+                weights[(weight + at + group) as usize] * inputs[(input + at + group) as usize];
+            sums[group as usize] = join::<N>(sums[group as usize], term, multiply);
         }
-        at += lanes;
+        at += groups;
     }
     while at < synapses {
         let term = weights[(weight + at) as usize] * inputs[(input + at) as usize];
-        sums[0] = join(sums[0], term, multiply);
+        sums[0] = join::<N>(sums[0], term, multiply);
         at += 1u32;
     }
-    join(
-        join(sums[0], sums[2], multiply),
-        join(sums[1], sums[3], multiply),
-        multiply,
-    )
+    let mut lanes = Array::<Vector<f32, Const<1>>>::new(LANES);
+    #[unroll]
+    for lane in 0..comptime!(LANES) {
+        lanes[lane] = Vector::new(sums[comptime!(lane / width)][comptime!(lane % width)]);
+    }
+    let even = join::<Const<1>>(lanes[0], lanes[2], multiply);
+    let odd = join::<Const<1>>(lanes[1], lanes[3], multiply);
+    f32::cast_from(join::<Const<1>>(even, odd, multiply))
 }
 
 #[cube(launch_unchecked)]
@@ -80,9 +89,9 @@ fn integrate(
     clippy::too_many_arguments,
     reason = "a kernel's parameters are its interface"
 )]
-fn integrate_somas(
-    inputs: &Array<f32>,
-    weights: &Array<f32>,
+fn integrate_somas<N: Size>(
+    inputs: &Array<Vector<f32, N>>,
+    weights: &Array<Vector<f32, N>>,
     conductances: &Array<f32>,
     previous: &Array<f32>,
     out: &mut Array<f32>,
@@ -105,7 +114,7 @@ fn integrate_somas(
         let mut dendrite = UNIT_POS_X % share;
         while dendrite < dendrites {
             let of_neuron = soma % neurons * dendrites + dendrite;
-            let s = integrate(
+            let s = integrate::<N>(
                 inputs,
                 weights,
                 (soma * dendrites + dendrite) * synapses,
@@ -165,6 +174,8 @@ pub(super) fn launch(
     };
     let together = (UNITS / dendrites).max(1);
     let count = grid(somas.div_ceil(together as usize), 1);
+    // 128-bit loads where every dendrite begins at such a place.
+    let lanes = if synapses.is_multiple_of(4) { 4 } else { 1 };
     // Where nothing is looked back at, any buffer stands in: it is not read.
     let (previous, previous_len) = match &problem.previous_soma {
         Some(soma) => (&buffers[3], soma.len()),
@@ -180,6 +191,7 @@ pub(super) fn launch(
                 client,
                 count,
                 CubeDim::new_1d(UNITS),
+                lanes as usize,
                 buffers[0].array(problem.inputs.len()),
                 buffers[1].array(problem.weights.len()),
                 buffers[2].array(problem.conductances.len()),
@@ -187,7 +199,7 @@ pub(super) fn launch(
                 out.array(somas),
                 neurons,
                 dendrites,
-                synapses,
+                synapses / lanes,
                 first,
                 second,
                 rule,

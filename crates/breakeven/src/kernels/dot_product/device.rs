@@ -31,11 +31,11 @@ fn cube_sum(value: f32, #[comptime] units: u32) -> f32 {
     sums[0]
 }
 
-/// Each cube's block of products.
+/// Each cube's block of products; `len` is that of a pair in vectors of `N`.
 #[cube(launch_unchecked)]
-fn blocks(
-    a: &Array<f32>,
-    b: &Array<f32>,
+fn blocks<N: Size>(
+    a: &Array<Vector<f32, N>>,
+    b: &Array<Vector<f32, N>>,
     partial: &mut Array<f32>,
     len: u32,
     per_pair: u32,
@@ -45,14 +45,20 @@ fn blocks(
     let cube = CUBE_POS as u32;
     let pair = cube / per_pair;
     let first = cube % per_pair * comptime!(units * each) + UNIT_POS_X;
-    let mut sum = 0.0f32;
+    let mut sums = Vector::<f32, N>::new(0.0f32);
+    #[unroll]
     for step in 0..each {
         let at = first + step * units;
         // A cube past the last pair reads nothing and writes nothing.
         if at < len && (cube as usize) < partial.len() {
             let element = (pair * len + at) as usize;
-            sum += a[element] * b[element];
+            sums += a[element] * b[element];
         }
+    }
+    let mut sum = 0.0f32;
+    #[unroll]
+    for lane in 0..N::value() {
+        sum += sums[lane];
     }
     let sum = cube_sum(sum, units);
     if UNIT_POS_X == 0 && (cube as usize) < partial.len() {
@@ -93,6 +99,8 @@ pub(super) fn launch(
     let length = as_u32("dot_product: a vector", len)?;
     let per_pair = length.div_ceil(UNITS * EACH).max(1);
     let partials = batch * per_pair as usize;
+    // 128-bit loads where every pair begins at such a place.
+    let lanes = if len.is_multiple_of(4) { 4_u32 } else { 1 };
     as_u32("dot_product: the blocks", partials)?;
     with_client!(gpu, client => {
         let partial = Buffer::empty(client, 4 * partials);
@@ -106,13 +114,14 @@ pub(super) fn launch(
                 client,
                 grid(partials, 1),
                 CubeDim::new_1d(UNITS),
+                lanes as usize,
                 a.array(elements),
                 b.array(elements),
                 partial.array(partials),
-                length,
+                length / lanes,
                 per_pair,
                 UNITS,
-                EACH,
+                EACH / lanes,
             );
             pairs::launch_unchecked(
                 client,

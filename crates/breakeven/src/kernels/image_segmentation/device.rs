@@ -29,6 +29,17 @@ const EACH: u32 = 4;
 /// What a background pixel points to.
 const NOTHING: u32 = u32::MAX;
 
+/// Whether there is such a pixel and it is foreground. In a kernel `&&` evaluates
+/// both its sides, so a place is looked at under an `if` alone.
+#[cube]
+fn is_foreground(images: &Array<f32>, threshold: f32, pixel: u32, is_inside: bool) -> bool {
+    let mut found = false;
+    if is_inside {
+        found = images[pixel as usize] > threshold;
+    }
+    found
+}
+
 #[cube(launch_unchecked)]
 fn link(
     images: &Array<f32>,
@@ -38,41 +49,40 @@ fn link(
     threshold: f32,
     #[comptime] corners: bool,
 ) {
-    if ABSOLUTE_POS < parents.len() {
-        let pixel = ABSOLUTE_POS as u32;
-        let mut parent = comptime!(NOTHING).runtime();
-        if images[ABSOLUTE_POS] > threshold {
-            parent = pixel;
-            let x = pixel % width;
-            let y = pixel / width % height;
-            // The least one that is foreground wins: it is looked at last.
-            if x > 0u32 && images[(pixel - 1u32) as usize] > threshold {
-                parent = pixel - 1u32;
+    let pixel = ABSOLUTE_POS as u32;
+    let is_inside = ABSOLUTE_POS < parents.len();
+    let mut parent = comptime!(NOTHING).runtime();
+    if is_foreground(images, threshold, pixel, is_inside) {
+        parent = pixel;
+        let x = pixel % width;
+        let y = pixel / width % height;
+        // The least one that is foreground wins: it is looked at last.
+        if is_foreground(images, threshold, pixel - 1u32, x > 0u32) {
+            parent = pixel - 1u32;
+        }
+        if y > 0u32 {
+            let above = pixel - width;
+            let has_right = corners && x + 1u32 < width;
+            if is_foreground(images, threshold, above + 1u32, has_right) {
+                parent = above + 1u32;
             }
-            if y > 0u32 {
-                let above = pixel - width;
-                if corners && x + 1u32 < width && images[(above + 1u32) as usize] > threshold {
-                    parent = above + 1u32;
-                }
-                if images[above as usize] > threshold {
-                    parent = above;
-                }
-                if corners && x > 0u32 && images[(above - 1u32) as usize] > threshold {
-                    parent = above - 1u32;
-                }
+            if is_foreground(images, threshold, above, true) {
+                parent = above;
+            }
+            let has_left = corners && x > 0u32;
+            if is_foreground(images, threshold, above - 1u32, has_left) {
+                parent = above - 1u32;
             }
         }
+    }
+    if is_inside {
         parents[ABSOLUTE_POS] = parent;
     }
 }
 
-#[cube]
-fn is_foreground(parents: &Array<Atomic<u32>>, pixel: u32) -> bool {
-    parents[pixel as usize].load() != NOTHING
-}
-
-/// The root of a pixel. Ways are halved for those who come after; by minima, so
-/// that a way is never made longer by who comes late.
+/// The root of a pixel. Each pixel on the way is sent to its grandparent for those
+/// who come after; by minima, so that a way is never made longer by who comes late.
+/// A load is an addition of zero on CUDA, so each is made once.
 #[cube]
 fn root(parents: &Array<Atomic<u32>>, pixel: u32) -> u32 {
     let mut at = pixel;
@@ -82,8 +92,8 @@ fn root(parents: &Array<Atomic<u32>>, pixel: u32) -> u32 {
         if grandparent != parent {
             parents[at as usize].fetch_min(grandparent);
         }
-        at = grandparent;
-        parent = parents[at as usize].load();
+        at = parent;
+        parent = grandparent;
     }
     at
 }
@@ -102,20 +112,29 @@ fn unite(parents: &Array<Atomic<u32>>, first: u32, second: u32) {
     }
 }
 
+/// Which pixels are foreground is read off the images: that takes no atomic load.
 #[cube(launch_unchecked)]
-fn join(parents: &mut Array<Atomic<u32>>, height: u32, width: u32, #[comptime] corners: bool) {
+fn join(
+    images: &Array<f32>,
+    parents: &mut Array<Atomic<u32>>,
+    height: u32,
+    width: u32,
+    threshold: f32,
+    #[comptime] corners: bool,
+) {
     let pixel = ABSOLUTE_POS as u32;
-    if ABSOLUTE_POS < parents.len() && is_foreground(parents, pixel) {
+    if is_foreground(images, threshold, pixel, ABSOLUTE_POS < images.len()) {
         let x = pixel % width;
         let y = pixel / width % height;
         if y > 0u32 {
             let above = pixel - width;
-            let has_left = x > 0u32 && is_foreground(parents, pixel - 1u32);
-            let has_above = is_foreground(parents, above);
-            let has_corner = x > 0u32 && is_foreground(parents, above - 1u32);
+            let has_left = is_foreground(images, threshold, pixel - 1u32, x > 0u32);
+            let has_above = is_foreground(images, threshold, above, true);
+            let has_corner = is_foreground(images, threshold, above - 1u32, x > 0u32);
             if corners {
                 // A pixel above touches all the others, and they are joined there.
-                let other = x + 1u32 < width && is_foreground(parents, above + 1u32);
+                let is_inside = x + 1u32 < width;
+                let other = is_foreground(images, threshold, above + 1u32, is_inside);
                 if other && !has_above {
                     if has_corner {
                         unite(parents, above - 1u32, above + 1u32);
@@ -150,9 +169,15 @@ fn prefix_sums(sums: &mut SharedMemory<u32>, value: u32, #[comptime] units: u32)
 }
 
 #[cube(launch_unchecked)]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "a kernel's parameters are its interface"
+)]
 fn settle(
+    images: &Array<f32>,
     parents: &mut Array<Atomic<u32>>,
     counts: &mut Array<u32>,
+    threshold: f32,
     pixels: u32,
     per_image: u32,
     #[comptime] units: u32,
@@ -166,7 +191,7 @@ fn settle(
             let place = first + step;
             if place < pixels {
                 let pixel = block / per_image * pixels + place;
-                if is_foreground(parents, pixel) {
+                if is_foreground(images, threshold, pixel, true) {
                     let root = root(parents, pixel);
                     parents[pixel as usize].store(root);
                     if root == pixel {
@@ -294,19 +319,21 @@ pub(super) fn launch(
         // SAFETY: `images`, `parents` and `out` have a place for each of `all`
         // pixels, `counts` one for each of `blocks`. Pixels and blocks past those
         // are compared away, a neighbour is looked at only where the image has it,
-        // and what a pixel points to is itself, one before it, or `NOTHING`,
-        // which is looked at first.
+        // and what a foreground pixel points to is itself or one before it; `NOTHING`,
+        // which background has, is followed by nobody.
         unsafe {
             link::launch_unchecked(
                 client, grid(all, UNITS), cube,
                 images.array(all), parents.array(all), height, width, threshold, corners,
             );
             join::launch_unchecked(
-                client, grid(all, UNITS), cube, parents.array(all), height, width, corners,
+                client, grid(all, UNITS), cube,
+                images.array(all), parents.array(all), height, width, threshold, corners,
             );
             settle::launch_unchecked(
                 client, grid(blocks, 1), cube,
-                parents.array(all), counts.array(blocks), pixels, per_image, UNITS, EACH,
+                images.array(all), parents.array(all), counts.array(blocks),
+                threshold, pixels, per_image, UNITS, EACH,
             );
             offsets::launch_unchecked(
                 client, grid(problem.batch, 1), cube, counts.array(blocks), per_image, UNITS,

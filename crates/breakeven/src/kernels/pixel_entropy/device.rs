@@ -12,8 +12,15 @@ const WORDS: usize = BINS / 2;
 
 /// Rows that a unit slides over: filling the first window costs w² updates and
 /// each row after it 2w, so that 64 rows keep the filling under a quarter at
-/// w = 16 while a 512 × 512 image still gives 4096 units.
+/// w = 16.
 const SEGMENT: u32 = 64;
+
+/// Rows where there are too few pixels to fill a device with units of [`SEGMENT`]:
+/// a third more updates at w = 16, by four times as many units.
+const SHORT_SEGMENT: u32 = 16;
+
+/// Pixels from which on a unit takes [`SEGMENT`] rows: 64 Ki units.
+const FULL: usize = 1 << 22;
 
 /// A bin's count, which is the upper or the lower half of its word.
 #[cube]
@@ -125,7 +132,12 @@ pub(super) fn launch(
     }
     // The third dimension holds at most 65 535 images a launch; larger batches
     // are the caller's to split.
-    let count = (width.div_ceil(units), height.div_ceil(SEGMENT), batch);
+    let segment = if pixels >= FULL {
+        SEGMENT
+    } else {
+        SHORT_SEGMENT
+    };
+    let count = (width.div_ceil(units), height.div_ceil(segment), batch);
     gpu.check_grid("pixel_entropy", count)?;
     let scale = problem.table.scale;
     let entries = problem.table.values.len();
@@ -148,7 +160,7 @@ pub(super) fn launch(
                 ahead,
                 scale,
                 units,
-                SEGMENT,
+                segment,
             );
         }
     });

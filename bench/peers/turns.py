@@ -1,0 +1,152 @@
+"""Times our process and other packages in turns.
+
+A round is a block of ours and a block of the best peer, a ratio is made within a
+round, and the figure is the median over the rounds; its interval is that of the
+median by order statistics, 95 % or a little more. A block is several lots of
+calls and counts as their median, so that what else the machine does meets few of
+its lots.
+"""
+
+import json
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class Failure(Exception):
+    """What one side could not do; the others can go on."""
+
+
+@dataclass
+class Turns:
+    """How long blocks are."""
+
+    # A lot of calls lasts at least this long, seconds.
+    lot_s: float
+    # Most lots in a block, and how long they may take together.
+    lots: int
+    block_s: float
+    # After each block.
+    pause_s: float
+    rounds: int
+
+
+class Ours:
+    """The process that holds our kernels; one line of JSON for another. It is
+    started again for the next work after one at which it ended."""
+
+    def __init__(self, command, folder):
+        self.command, self.folder, self.process = command, Path(folder), None
+
+    def ask(self, command):
+        if self.process is None:
+            self.process = subprocess.Popen(self.command, text=True, stdin=subprocess.PIPE,
+                                            stdout=subprocess.PIPE)
+        try:
+            print(json.dumps(command), file=self.process.stdin, flush=True)
+            line = self.process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            self.process.wait()
+            self.process = None
+            raise Failure("our process ended; its message is above")
+        answer = json.loads(line)
+        if "failed" in answer:
+            raise Failure(answer["failed"])
+        return answer
+
+    def make(self, work):
+        """Where the work is done now, and our output for it."""
+        paths = []
+        for index, values in enumerate(work.inputs):
+            paths.append(str(self.folder / f"{index}.f32"))
+            values.astype("float32", copy=False).tofile(paths[-1])
+        output = self.folder / "output.f32"
+        answer = self.ask({"make": {"kernel": work.kernel, **work.sizes, "inputs": paths,
+                                    "output": str(output)}})
+        return answer["made"], work.read(output)
+
+    def lots(self, count, calls):
+        return [ns * 1e-9 for ns in self.ask({"time": {"lots": count, "calls": calls}})["times"]]
+
+
+class Peer:
+    """Another package's function, timed in this process. `wait` returns when all
+    that was started is done."""
+
+    def __init__(self, function, wait=lambda: None):
+        self.function, self.wait = function, wait
+
+    def lots(self, count, calls):
+        times = []
+        for _ in range(count):
+            self.wait()
+            start = time.perf_counter()
+            for _ in range(calls):
+                self.function()
+            self.wait()
+            times.append(time.perf_counter() - start)
+        return times
+
+
+def median(values):
+    values = sorted(values)
+    return (values[(len(values) - 1) // 2] + values[len(values) // 2]) / 2
+
+
+def interval(values):
+    """The median's, by order statistics: P(below the k-th smallest) is binomial."""
+    values, n = sorted(values), len(values)
+    ways, tail, k = 1, 0.0, 0
+    for i in range(n // 2):
+        tail += ways / 2**n
+        if tail > 0.025:
+            break
+        k = i
+        ways = ways * (n - i) // (i + 1)
+    return values[k], values[n - 1 - k]
+
+
+class Block:
+    """How a side is timed: lots of enough calls to be read off a clock."""
+
+    def __init__(self, side, turns):
+        self.side, self.turns = side, turns
+        calls, (took,) = 1, side.lots(1, 1)
+        while took < turns.lot_s:
+            calls = max(calls + 1, int(calls * min(10, 1.2 * turns.lot_s / max(took, 1e-9))))
+            took = min(side.lots(3, calls))
+        self.calls = calls
+        self.count = max(1, min(turns.lots, int(turns.block_s / took)))
+
+    def time(self):
+        """Seconds a call."""
+        if self.count > 1:
+            self.side.lots(1, self.calls)
+        took = median(self.side.lots(self.count, self.calls)) / self.calls
+        time.sleep(self.turns.pause_s)
+        return took
+
+
+def text(seconds):
+    for unit, scale in (("s", 1), ("ms", 1e3), ("us", 1e6)):
+        if seconds * scale >= 1:
+            return f"{seconds * scale:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def compare(figure, work, ours, peers, turns):
+    """Prints the time of the best of the peers (blocks by name) over ours."""
+    block = Block(ours, turns)
+    first = {name: median([peer.time() for _ in range(3)]) for name, peer in peers.items()}
+    best = min(first, key=first.get)
+    our_times, ratios = [], []
+    for _ in range(turns.rounds):
+        our_times.append(block.time())
+        ratios.append(peers[best].time() / our_times[-1])
+    low, high = interval(ratios)
+    print(f"METRIC {figure}/{work.name} {median(ratios):.3f} x")
+    others = ", ".join(f"{name} {text(took)}" for name, took in sorted(first.items(), key=lambda p: p[1]))
+    print(f"  {low:.3f} to {high:.3f}; ours {text(median(our_times))}; {others}", flush=True)

@@ -1,0 +1,133 @@
+//! Each kernel on a GPU: how near it comes to what the device was measured to do,
+//! and what it gains over the CPU.
+//!
+//!     cargo bench -p breakeven --bench gpu_kernels [-- --quick] [--software] [--only KERNEL]
+//!
+//! `gpu_roofline` is the share of the attainable rate, which is the lesser of the
+//! measured arithmetic and of the measured copy bandwidth (at the working set's size)
+//! times the operations per byte: the kernel alone, inputs and output on the device.
+//! Its time is by the device's clock; on CUDA, where CubeCL has none, by the host's,
+//! as its share of a lot of launches with one wait. `gpu_gain` is the CPU's
+//! time over the kernel's, `gpu_gain_with_transfers` over that of a whole call from
+//! host memory to host memory. CPU and GPU take turns; a ratio is made within a round.
+//! On a software GPU (`--software`), which is the CPU again, the bench can be
+//! tried; its figures say nothing.
+#![allow(
+    clippy::print_stdout,
+    missing_docs,
+    reason = "a bench prints its figures"
+)]
+
+use std::process::ExitCode;
+
+use breakeven::gpu::Gpu;
+use breakeven::hardware::HardwareCapabilities;
+use breakeven::kernels::NAMES;
+use breakeven::peak;
+use breakeven_profile::profile::{Evidence, Operation, Profile};
+use breakeven_profile::unit;
+
+#[path = "../../../bench/gpu.rs"]
+mod gpu;
+#[path = "../../../bench/metric.rs"]
+mod metric;
+#[path = "../../../bench/only.rs"]
+mod only;
+#[path = "gpu_kernels/rounds.rs"]
+mod rounds;
+#[path = "gpu_kernels/sizes.rs"]
+mod sizes;
+
+use metric::{is_quick, metric, write_profile};
+use only::is_wanted;
+use rounds::{Gains, Rounds, measure};
+use sizes::{Point, Room, points};
+
+fn main() -> ExitCode {
+    let hardware = HardwareCapabilities::detect();
+    let Some(info) = gpu::device(&hardware) else {
+        println!("NOT MEASURED: {}", gpu::NO_DEVICE);
+        return ExitCode::SUCCESS;
+    };
+    let cpu = &hardware.cpu_model;
+    let threads = rayon::current_num_threads();
+    println!("{} ({}); {cpu}, {threads} threads", info.id, info.kind);
+    let opened = Gpu::open(&info.id).and_then(|gpu| {
+        let peak = peak::measure_gpu(&gpu)?;
+        Ok((gpu, peak))
+    });
+    let (gpu, peak) = match opened {
+        Ok(opened) => opened,
+        Err(error) => {
+            println!("FAILED {}: {error}", info.id);
+            return ExitCode::FAILURE;
+        }
+    };
+    let rate = |rate: Option<f64>, text: fn(f64) -> String| rate.map_or("?".to_owned(), text);
+    println!(
+        "kernels by the {}'s clock; peaks: {} copied, {}",
+        gpu.kernel_clock(),
+        rate(peak.memory_bytes_per_s, unit::bytes_per_s),
+        rate(peak.flops_per_s, unit::flops_per_s),
+    );
+    let mut profile = Profile {
+        evidence: Evidence {
+            peaks: vec![peak],
+            ..Evidence::default()
+        },
+        ..Profile::default()
+    };
+    let room = Room::of(&gpu, &hardware);
+    let rounds = Rounds::new(is_quick());
+    let mut failed = false;
+    for kernel in NAMES.into_iter().filter(|kernel| is_wanted(kernel)) {
+        for point in points(kernel, &room) {
+            match measure(&point.workload, &gpu, &rounds) {
+                Ok((on_cpu, on_gpu, gains)) => {
+                    print(&point, &profile.evidence, &on_gpu, &gains);
+                    profile.operations.extend([on_cpu, on_gpu]);
+                }
+                Err(error) => {
+                    failed = true;
+                    println!("FAILED {}: {error}", point.name);
+                }
+            }
+            gpu.release_memory();
+        }
+    }
+    write_profile("gpu_kernels", profile);
+    if failed {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+/// The figures of one kernel at one size.
+fn print(point: &Point, evidence: &Evidence, on_gpu: &Operation, gains: &Gains) {
+    let name = &point.name;
+    println!("{name}: {}", point.workload.text());
+    let share = rounds::roofline(evidence, on_gpu);
+    if let Some(share) = share {
+        metric(&format!("gpu_roofline/{name}"), 100.0 * share, "%");
+    }
+    let bytes = on_gpu.bytes.unwrap_or_default() as f64;
+    println!(
+        "  kernel {}, {}",
+        unit::time(gains.kernel_ns),
+        unit::bytes_per_s(bytes / gains.kernel_ns * 1e9),
+    );
+    for (figure, ratio, of) in [
+        ("gpu_gain", &gains.kernel, gains.kernel_ns),
+        ("gpu_gain_with_transfers", &gains.call, gains.call_ns),
+    ] {
+        metric(&format!("{figure}/{name}"), ratio.estimate, "x");
+        println!(
+            "  {:.3} to {:.3}; CPU {}, GPU {}",
+            ratio.lower,
+            ratio.upper,
+            unit::time(gains.cpu_ns),
+            unit::time(of),
+        );
+    }
+}

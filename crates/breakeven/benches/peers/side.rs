@@ -1,0 +1,129 @@
+//! Where our kernels run: on this process's threads or on a GPU, with what a
+//! problem needs there made before anything is timed.
+
+use std::error::Error;
+use std::hint::black_box;
+#[cfg(feature = "gpu")]
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+#[cfg(feature = "gpu")]
+use breakeven::gpu::{Buffers, Gpu};
+#[cfg(feature = "gpu")]
+use breakeven::hardware::HardwareCapabilities;
+use breakeven::kernels::Kernel;
+
+#[cfg(feature = "gpu")]
+#[path = "../../../../bench/gpu.rs"]
+mod gpu;
+
+pub(crate) type Outcome<T> = Result<T, Box<dyn Error>>;
+
+pub(crate) enum Side {
+    Cpu,
+    #[cfg(feature = "gpu")]
+    Gpu(Arc<Gpu>),
+}
+
+/// A problem that is ready to be solved again and again.
+pub(crate) trait Solve {
+    /// Solves it once and gives its output.
+    fn output(&mut self) -> Outcome<Vec<u8>>;
+
+    /// What `calls` calls in a row took, until all of them were done.
+    fn lot(&mut self, calls: usize) -> Outcome<Duration>;
+}
+
+impl Side {
+    /// What the command line asks for: `--gpu` or nothing.
+    pub(crate) fn asked_for() -> Outcome<Self> {
+        if !std::env::args().any(|argument| argument == "--gpu") {
+            return Ok(Self::Cpu);
+        }
+        #[cfg(feature = "gpu")]
+        {
+            let hardware = HardwareCapabilities::detect();
+            let info = gpu::device(&hardware).ok_or(gpu::NO_DEVICE)?;
+            Ok(Self::Gpu(Arc::new(Gpu::open(&info.id)?)))
+        }
+        #[cfg(not(feature = "gpu"))]
+        Err("built without GPUs: leave out --no-default-features".into())
+    }
+
+    /// The device's id, as profiles have it.
+    pub(crate) fn device(&self) -> String {
+        match self {
+            Self::Cpu => "cpu".to_owned(),
+            #[cfg(feature = "gpu")]
+            Self::Gpu(gpu) => gpu.id().to_string(),
+        }
+    }
+
+    /// A kernel with all that it needs on this side.
+    pub(crate) fn hold<K: Kernel + 'static>(&self, kernel: K) -> Outcome<Box<dyn Solve>> {
+        Ok(match self {
+            Self::Cpu => {
+                let output = kernel.cpu();
+                Box::new(OnCpu { kernel, output })
+            }
+            #[cfg(feature = "gpu")]
+            Self::Gpu(gpu) => {
+                // What the last problem held.
+                gpu.release_memory();
+                Box::new(OnGpu {
+                    buffers: gpu.upload(&kernel)?,
+                    gpu: Arc::clone(gpu),
+                    kernel,
+                })
+            }
+        })
+    }
+}
+
+/// A kernel and room for its output, whatever that is made of.
+struct OnCpu<K: Kernel> {
+    kernel: K,
+    output: Vec<K::Element>,
+}
+
+impl<K: Kernel> Solve for OnCpu<K> {
+    fn output(&mut self) -> Outcome<Vec<u8>> {
+        self.kernel.cpu_into(&mut self.output);
+        Ok(bytemuck::cast_slice(&self.output).to_vec())
+    }
+
+    fn lot(&mut self, calls: usize) -> Outcome<Duration> {
+        let start = Instant::now();
+        for _ in 0..calls {
+            self.kernel.cpu_into(black_box(&mut self.output));
+            black_box(&self.output);
+        }
+        Ok(start.elapsed())
+    }
+}
+
+/// A kernel with its inputs and its output on the device.
+#[cfg(feature = "gpu")]
+struct OnGpu<K: Kernel> {
+    gpu: Arc<Gpu>,
+    kernel: K,
+    buffers: Buffers<K::Element>,
+}
+
+#[cfg(feature = "gpu")]
+impl<K: Kernel> Solve for OnGpu<K> {
+    fn output(&mut self) -> Outcome<Vec<u8>> {
+        self.gpu.launch(&self.kernel, &self.buffers)?;
+        let output = self.gpu.download(&self.buffers)?;
+        Ok(bytemuck::cast_slice(&output).to_vec())
+    }
+
+    fn lot(&mut self, calls: usize) -> Outcome<Duration> {
+        let start = Instant::now();
+        for _ in 0..calls {
+            self.gpu.launch(&self.kernel, &self.buffers)?;
+        }
+        self.gpu.synchronize()?;
+        Ok(start.elapsed())
+    }
+}
