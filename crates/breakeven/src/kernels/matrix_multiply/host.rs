@@ -35,6 +35,9 @@ const STRIP: usize = 4 * ROWS;
 /// Panels per piece of CPU work.
 const PACKED: usize = 4;
 
+/// Multiply-adds, some tens of microseconds, from which on a product is shared out.
+const WORTH_WAKING: usize = 1024 * 1024;
+
 /// Elements in a line of the caches.
 const LINE: usize = 16;
 
@@ -53,8 +56,9 @@ thread_local! {
     static ROOM: Cell<Vec<f32>> = const { Cell::new(Vec::new()) };
 }
 
-/// Multiplies into `out`, on the pool if so asked.
+/// Multiplies into `out`, on the pool if so asked and if it is worth waking it.
 pub(super) fn multiply(product: Product<'_>, out: &mut [f32], on_pool: bool) {
+    let on_pool = on_pool && out.len().saturating_mul(product.k) >= WORTH_WAKING;
     let panel_width = Arch::new().dispatch(PanelWidth);
     if product.n < panel_width / VECTORS {
         thin::few_columns(product, out, on_pool);
