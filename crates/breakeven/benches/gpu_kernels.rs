@@ -10,6 +10,7 @@
 //! as its share of a lot of launches with one wait. `gpu_gain` is the CPU's
 //! time over the kernel's, `gpu_gain_with_transfers` over that of a whole call from
 //! host memory to host memory. CPU and GPU take turns; a ratio is made within a round.
+//! `gpu_tiling` is the rate of each way to cut up a product.
 //! On a software GPU (`--software`), which is the CPU again, the bench can be
 //! tried; its figures say nothing.
 #![allow(
@@ -37,6 +38,8 @@ mod only;
 mod rounds;
 #[path = "gpu_kernels/sizes.rs"]
 mod sizes;
+#[path = "gpu_kernels/tilings.rs"]
+mod tilings;
 
 use metric::{is_quick, metric, write_profile};
 use only::is_wanted;
@@ -94,6 +97,9 @@ fn main() -> ExitCode {
             }
             gpu.release_memory();
         }
+    }
+    if is_wanted("matrix_multiply") {
+        failed |= !tilings::print(&gpu, &room, rounds.rounds);
     }
     write_profile("gpu_kernels", profile);
     if failed {

@@ -14,7 +14,7 @@ use breakeven_profile::stats::{Bootstrap, BootstrapInterval, BootstrapMethod, bo
 
 /// How much is measured at one size.
 pub(crate) struct Rounds {
-    rounds: u32,
+    pub(crate) rounds: u32,
     /// Rounds that are done whatever they take.
     least: u32,
     /// After that no further round is begun.

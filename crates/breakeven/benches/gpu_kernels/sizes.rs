@@ -13,7 +13,7 @@ const ORDERS: [usize; 2] = [1_024, 4_096];
 /// What there is room for, bytes.
 pub(crate) struct Room {
     /// Of a problem on the device.
-    device: u64,
+    pub(crate) device: u64,
     /// Of a measurement on the host.
     host: u64,
 }

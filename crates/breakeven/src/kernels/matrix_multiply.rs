@@ -20,6 +20,34 @@ pub struct MatrixMultiply<'a> {
     m: usize,
     k: usize,
     n: usize,
+    tiling: Tiling,
+}
+
+/// How the GPU form cuts a product into pieces for cubes and units. All of them
+/// compute in f32 on plain cores; which one is fastest depends on the device and the
+/// shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Tiling {
+    /// One piece of the inputs is in shared memory at a time; tiles of units are as
+    /// high as they are wide.
+    #[default]
+    Single,
+    /// One piece at a time; tiles of one row.
+    SingleNarrow,
+    /// The next piece is loaded while one is worked on; square tiles.
+    Double,
+    /// The next piece is loaded while one is worked on; tiles of one row.
+    DoubleNarrow,
+}
+
+impl Tiling {
+    /// All of them.
+    pub const ALL: [Self; 4] = [
+        Self::Single,
+        Self::SingleNarrow,
+        Self::Double,
+        Self::DoubleNarrow,
+    ];
 }
 
 impl<'a> MatrixMultiply<'a> {
@@ -60,7 +88,14 @@ impl<'a> MatrixMultiply<'a> {
             m,
             k,
             n,
+            tiling: Tiling::default(),
         })
+    }
+
+    /// The same with another way to cut it up on a GPU.
+    #[must_use]
+    pub fn with_tiling(self, tiling: Tiling) -> Self {
+        Self { tiling, ..self }
     }
 
     /// The same for pairs of matrices that stand alone, all pairs of one shape.
@@ -147,39 +182,9 @@ impl Kernel for MatrixMultiply<'_> {
         output: &crate::gpu::Buffer,
     ) -> Result<(), crate::error::DeviceError> {
         let dims = [self.batch, self.m, self.k, self.n];
-        device::launch(gpu, &inputs[0], &inputs[1], output, dims)
+        device::launch(gpu, &inputs[0], &inputs[1], output, dims, self.tiling)
     }
 }
 
 #[cfg(feature = "gpu")]
-mod device {
-    use cubecl::prelude::CubePrimitive;
-    use cubek::matmul::definition::MatmulElems;
-    use cubek::matmul::launch::{Strategy, launch_ref};
-    use cubek::std::InputBinding;
-
-    use crate::error::{DeviceError, DeviceErrorKind};
-    use crate::gpu::{Buffer, Gpu, with_client};
-
-    pub(super) fn launch(
-        gpu: &Gpu,
-        a: &Buffer,
-        b: &Buffer,
-        out: &Buffer,
-        [batch, m, k, n]: [usize; 4],
-    ) -> Result<(), DeviceError> {
-        let f32_type = f32::as_type_native_unchecked();
-        let mut elems = MatmulElems::from_single_dtype(f32_type);
-        with_client!(gpu, client => {
-            launch_ref(
-                &Strategy::SimpleUnit(Default::default()),
-                client,
-                InputBinding::new(a.tensor([batch, m, k]), f32_type.storage_type()),
-                InputBinding::new(b.tensor([batch, k, n]), f32_type.storage_type()),
-                out.tensor([batch, m, n]),
-                &mut elems,
-            )
-        })
-        .map_err(|error| DeviceError::new(DeviceErrorKind::Launch, format!("{error:?}")))
-    }
-}
+mod device;

@@ -46,7 +46,7 @@ pub use dot_product::DotProduct;
 pub use element::Element;
 pub use image_segmentation::{Connectivity, ImageSegmentation};
 pub use lstm_cell::{LstmCell, LstmStep, LstmWeights};
-pub use matrix_multiply::MatrixMultiply;
+pub use matrix_multiply::{MatrixMultiply, Tiling};
 pub use pixel_entropy::PixelEntropy;
 pub use vector_add::VectorAdd;
 

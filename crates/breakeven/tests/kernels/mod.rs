@@ -6,6 +6,8 @@ mod blocks;
 mod dendrites;
 mod float64;
 mod forecast;
+#[cfg(feature = "gpu")]
+mod large;
 mod lstm;
 mod shapes;
 mod vectors;
