@@ -291,6 +291,23 @@ mod tests {
     }
 
     #[test]
+    fn a_file_with_any_byte_changed_is_a_column_or_one_line_of_why() {
+        for at in 0..DAYS.len() {
+            for byte in *b"\n\r,\"e-.\0\xff\xc3" {
+                let mut bytes = DAYS.as_bytes().to_vec();
+                bytes[at] = byte;
+                for column in [None, Some("temp"), Some("3")] {
+                    let read = text(&bytes).and_then(|text| column_of(text, column));
+                    match read {
+                        Ok(values) => assert!(values.iter().all(|value| value.is_finite())),
+                        Err(error) => assert_eq!(error.to_string().lines().count(), 1, "{error}"),
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
     fn bytes_that_are_no_text_are_told_with_their_line() {
         let said = text(b"1\n2\nGr\xf6\xdfe\n")
             .expect_err("Latin-1")

@@ -26,6 +26,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 const ROUNDS: usize = 5;
 const SAMPLES: usize = 7;
 
+/// The share of sweeps in which the true size is to be in the interval.
+const LEAST_COVERAGE: f64 = 0.9;
+
 /// The sizes of every sweep.
 const FROM: u64 = 64;
 const TO: u64 = 1 << 24;
@@ -213,7 +216,8 @@ fn main() {
         }
     }
     widths.sort_by(f64::total_cmp);
-    metric("breakeven_coverage", held as f64 / all as f64, "");
+    let coverage = held as f64 / all as f64;
+    metric("breakeven_coverage", coverage, "");
     metric("breakeven_unclear", unclear as f64 / all as f64, "");
     metric(
         "breakeven_interval_width_median",
@@ -224,5 +228,9 @@ fn main() {
         "breakeven_interval_width_p95",
         widths[widths.len() * 95 / 100],
         "x",
+    );
+    assert!(
+        coverage >= LEAST_COVERAGE,
+        "the true size was in the interval in {coverage} of the sweeps, not in {LEAST_COVERAGE}"
     );
 }

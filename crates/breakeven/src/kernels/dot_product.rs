@@ -109,7 +109,8 @@ impl WithSimd for Sum<'_> {
     }
 }
 
-fn sum((a, b): (&[f32], &[f32])) -> f64 {
+/// The dot product of two vectors on the calling thread.
+pub(super) fn sum((a, b): (&[f32], &[f32])) -> f64 {
     Arch::new().dispatch(Sum { a, b })
 }
 

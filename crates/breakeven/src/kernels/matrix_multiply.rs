@@ -1,14 +1,15 @@
 //! `matrix_multiply`: C = A·B over a batch of row-major matrices, in f32.
 //!
-//! The CPU form is the `gemm` crate, the GPU form `cubek`'s product on plain
-//! (not tensor) cores, which keeps f32 accuracy.
+//! The CPU form is ours, the GPU form `cubek`'s product on plain (not tensor)
+//! cores, which keeps f32 accuracy.
 
 use std::borrow::Cow;
 
-use gemm::Parallelism;
-
 use super::{Kernel, Matrix, Work, batch, check_len, check_output, parallel, shape};
 use crate::error::Error;
+
+mod host;
+mod thin;
 
 /// The products of a batch of matrix pairs.
 #[derive(Debug, Clone)]
@@ -120,38 +121,11 @@ impl<'a> MatrixMultiply<'a> {
         Self::new(a, b, [pairs.len(), m, k, n])
     }
 
-    fn one(&self, item: usize, out: &mut [f32], parallelism: Parallelism) {
+    fn one(&self, item: usize, out: &mut [f32], on_pool: bool) {
         let (m, k, n) = (self.m, self.k, self.n);
-        let a = &self.a[item * m * k..(item + 1) * m * k];
-        let b = &self.b[item * k * n..(item + 1) * k * n];
-        assert_eq!(out.len(), m * n, "one product's part of the output");
-        // SAFETY: the three pointers are of slices of exactly m×k, k×n and m×n
-        // elements, the strides are those of row-major matrices of these shapes,
-        // and the output is borrowed mutably, so that nothing aliases it.
-        // `read_dst` is false: the output is written, never read.
-        unsafe {
-            gemm::gemm(
-                m,
-                n,
-                k,
-                out.as_mut_ptr(),
-                1,
-                n as isize,
-                false,
-                a.as_ptr(),
-                1,
-                k as isize,
-                b.as_ptr(),
-                1,
-                n as isize,
-                0.0,
-                1.0,
-                false,
-                false,
-                false,
-                parallelism,
-            );
-        }
+        let a = &self.a[item * m * k..][..m * k];
+        let b = &self.b[item * k * n..][..k * n];
+        host::multiply(host::Product { a, b, k, n }, out, on_pool);
     }
 }
 
@@ -186,11 +160,11 @@ impl Kernel for MatrixMultiply<'_> {
         // all workers on one product after the other.
         if self.batch >= rayon::current_num_threads() {
             parallel::for_pieces(out, each, |start, out| {
-                self.one(start / each, out, Parallelism::None);
+                self.one(start / each, out, false);
             });
         } else {
             for (item, out) in out.chunks_mut(each).enumerate() {
-                self.one(item, out, Parallelism::Rayon(0));
+                self.one(item, out, true);
             }
         }
     }

@@ -1,8 +1,14 @@
 //! How the CPU forms are spread over the pool and over SIMD lanes.
 
+use std::hint;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use pulp::Arch;
+
+/// How long a thread from outside the pool stays awake for the others, at most.
+const LONGEST_WATCH: Duration = Duration::from_micros(100);
 
 /// Calls `work(start, chunk)` for pieces of `out` of at most `chunk` elements,
 /// on the pool where there is more than one piece. Waking a thread takes ten
@@ -43,10 +49,28 @@ where
             work(index * chunk, piece);
         }
     };
+    let others = AtomicUsize::new(threads - 1);
     rayon::in_place_scope(|scope| {
         for _ in 1..threads {
-            scope.spawn(|_| take_all());
+            scope.spawn(|_| {
+                take_all();
+                others.fetch_sub(1, Ordering::Release);
+            });
         }
+        let start = Instant::now();
         take_all();
+        if rayon::current_thread_index().is_none() {
+            watch(&others, start.elapsed().min(LONGEST_WATCH));
+        }
     });
+}
+
+/// Stays awake until the others are done with their last pieces, for so long at
+/// most: to fall asleep and be woken would take longer than they do. Only for a
+/// thread that is not of the pool; one that is does the pool's work meanwhile.
+fn watch(others: &AtomicUsize, limit: Duration) {
+    let start = Instant::now();
+    while others.load(Ordering::Acquire) > 0 && start.elapsed() < limit {
+        hint::spin_loop();
+    }
 }

@@ -36,15 +36,26 @@ pub(super) fn check(
     tolerance: f64,
 ) {
     for (form, output) in forms(problem) {
-        assert_eq!(output.len(), expected.len(), "{form}: length");
-        for (index, (found, expected)) in output.iter().zip(expected).enumerate() {
-            let scale = scale.map_or(1.0, |scale| scale[index].max(f64::from(f32::MIN_POSITIVE)));
-            let error = (f64::from(*found) - expected).abs();
-            assert!(
-                error <= tolerance * scale,
-                "{form}[{index}]: {found} instead of {expected}, off by {error:e} (scale {scale:e})"
-            );
-        }
+        check_form(form, &output, expected, scale, tolerance);
+    }
+}
+
+/// [`check`] of one form's output.
+pub(super) fn check_form(
+    form: &str,
+    output: &[f32],
+    expected: &[f64],
+    scale: Option<&[f64]>,
+    tolerance: f64,
+) {
+    assert_eq!(output.len(), expected.len(), "{form}: length");
+    for (index, (found, expected)) in output.iter().zip(expected).enumerate() {
+        let scale = scale.map_or(1.0, |scale| scale[index].max(f64::from(f32::MIN_POSITIVE)));
+        let error = (f64::from(*found) - expected).abs();
+        assert!(
+            error <= tolerance * scale,
+            "{form}[{index}]: {found} instead of {expected}, off by {error:e} (scale {scale:e})"
+        );
     }
 }
 

@@ -2,6 +2,7 @@
 //! on random input, and against committed vectors of the named reference.
 
 mod agree;
+mod blocks;
 mod dendrites;
 mod float64;
 mod forecast;

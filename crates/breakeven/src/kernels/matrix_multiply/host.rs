@@ -1,0 +1,291 @@
+//! The CPU form: the blocked product of Goto and van de Geijn, "Anatomy of
+//! High-Performance Matrix Multiplication" (2008). A block of B is packed into
+//! panels as wide as two vectors; six rows of A at a time are multiplied with a
+//! panel into sums that stay in registers. The rows of A are read where they are:
+//! a value is fetched into all lanes at once, which needs no order of its own.
+
+use std::cell::Cell;
+
+use pulp::{Arch, Simd, WithSimd};
+
+use super::thin;
+use crate::kernels::parallel;
+
+/// Rows of A whose sums are in registers at once: with two vectors each, a value
+/// of A and two of B, they fill AVX2's sixteen.
+const ROWS: usize = 6;
+
+/// Vectors in a row of a panel.
+const VECTORS: usize = 2;
+
+/// Steps in depth that are one in the machine's code.
+const UNROLLED: usize = 4;
+
+/// Rows of B that are packed at once, at most: with vectors of eight, a panel of
+/// them has 24 KiB and stays in the first cache.
+const DEPTH: usize = 384;
+
+/// Columns of B that are packed at once, at most.
+const COLUMNS: usize = 4096;
+
+/// Rows of the output per piece of CPU work, which share each panel while it is in
+/// the first cache.
+const STRIP: usize = 4 * ROWS;
+
+/// Panels per piece of CPU work.
+const PACKED: usize = 4;
+
+/// Multiply-adds, some tens of microseconds, from which on a product is shared out.
+const WORTH_WAKING: usize = 1024 * 1024;
+
+/// Elements in a line of the caches.
+const LINE: usize = 16;
+
+/// One row-major product: A is m × k, B is k × n.
+#[derive(Clone, Copy)]
+pub(super) struct Product<'p> {
+    pub(super) a: &'p [f32],
+    pub(super) b: &'p [f32],
+    pub(super) k: usize,
+    pub(super) n: usize,
+}
+
+thread_local! {
+    /// Where the last product packed, 6 MiB at most: to clear as much again takes
+    /// some percent of a small product.
+    static ROOM: Cell<Vec<f32>> = const { Cell::new(Vec::new()) };
+}
+
+/// Multiplies into `out`, on the pool if so asked and if it is worth waking it.
+pub(super) fn multiply(product: Product<'_>, out: &mut [f32], on_pool: bool) {
+    let on_pool = on_pool && out.len().saturating_mul(product.k) >= WORTH_WAKING;
+    let panel_width = Arch::new().dispatch(PanelWidth);
+    if product.n < panel_width / VECTORS {
+        thin::few_columns(product, out, on_pool);
+    } else if out.len() <= thin::FEW_ROWS * product.n {
+        thin::few_rows(product, out, on_pool);
+    } else {
+        by_panels(product, out, on_pool, panel_width);
+    }
+}
+
+fn by_panels(product: Product<'_>, out: &mut [f32], on_pool: bool, panel_width: usize) {
+    let Product { a, b, k, n } = product;
+    let arch = Arch::new();
+    let depth = k.div_ceil(k.div_ceil(DEPTH));
+    let columns = n.min(COLUMNS);
+    let mut room = ROOM.take();
+    room.resize(depth * columns.next_multiple_of(panel_width) + LINE, 0.0);
+    let skip = room
+        .as_ptr()
+        .align_offset(LINE * size_of::<f32>())
+        .min(LINE);
+    for column in (0..n).step_by(columns) {
+        let columns = columns.min(n - column);
+        for row in (0..k).step_by(depth) {
+            let depth = depth.min(k - row);
+            let panels = &mut room[skip..][..depth * columns.next_multiple_of(panel_width)];
+            let panel = depth * panel_width;
+            for_pieces(panels, PACKED * panel, on_pool, |start, panels| {
+                let column = column + start / depth;
+                let b = &b[row * n + column..];
+                let columns = columns - start / depth;
+                arch.dispatch(Pack {
+                    b,
+                    n,
+                    columns,
+                    depth,
+                    panels,
+                });
+            });
+            for_pieces(out, STRIP * n, on_pool, |start, out| {
+                arch.dispatch(Strip {
+                    a: &a[start / n * k + row..],
+                    k,
+                    panels,
+                    depth,
+                    columns,
+                    out: &mut out[column..],
+                    n,
+                    is_first: row == 0,
+                });
+            });
+        }
+    }
+    ROOM.set(room);
+}
+
+/// The pieces of a slice, on the pool or one after the other.
+pub(super) fn for_pieces<F: Fn(usize, &mut [f32]) + Sync>(
+    slice: &mut [f32],
+    piece: usize,
+    on_pool: bool,
+    work: F,
+) {
+    if on_pool {
+        parallel::for_pieces(slice, piece, work);
+    } else {
+        let pieces = slice.chunks_mut(piece).enumerate();
+        pieces.for_each(|(index, part)| work(index * piece, part));
+    }
+}
+
+/// Columns in a panel.
+struct PanelWidth;
+
+impl WithSimd for PanelWidth {
+    type Output = usize;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> usize {
+        VECTORS * S::F32_LANES
+    }
+}
+
+/// Panels of B, packed: `depth` rows of each panel's columns, with zeros past the last.
+struct Pack<'p, 'o> {
+    /// From the first row and column on.
+    b: &'p [f32],
+    n: usize,
+    columns: usize,
+    depth: usize,
+    panels: &'o mut [f32],
+}
+
+impl WithSimd for Pack<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let width = VECTORS * S::F32_LANES;
+        for (index, panel) in self.panels.chunks_exact_mut(self.depth * width).enumerate() {
+            let column = index * width;
+            let columns = width.min(self.columns - column);
+            for (row, to) in panel.chunks_exact_mut(width).enumerate() {
+                let from = &self.b[row * self.n + column..][..columns];
+                if columns == width {
+                    to.copy_from_slice(from);
+                } else {
+                    to[..columns].copy_from_slice(from);
+                    to[columns..].fill(0.0);
+                }
+            }
+        }
+    }
+}
+
+/// Rows of the output that are multiplied with all panels.
+struct Strip<'p, 'o> {
+    /// From the first row's first value for these panels on.
+    a: &'p [f32],
+    k: usize,
+    panels: &'p [f32],
+    depth: usize,
+    columns: usize,
+    /// From the first row's first column for these panels on.
+    out: &'o mut [f32],
+    n: usize,
+    /// Whether the output is to be written, not added to.
+    is_first: bool,
+}
+
+impl WithSimd for Strip<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        let width = VECTORS * S::F32_LANES;
+        let rows = (self.out.len() - self.columns) / self.n + 1;
+        let panels = self.panels;
+        for (index, panel) in panels.chunks_exact(self.depth * width).enumerate() {
+            let (panel, _) = S::as_simd_f32s(panel);
+            let (panel, _) = panel.as_chunks();
+            let column = index * width;
+            let mut row = 0;
+            while row + ROWS <= rows {
+                self.tile::<S, ROWS>(simd, row, column, panel);
+                row += ROWS;
+            }
+            match rows - row {
+                5 => self.tile::<S, 5>(simd, row, column, panel),
+                4 => self.tile::<S, 4>(simd, row, column, panel),
+                3 => self.tile::<S, 3>(simd, row, column, panel),
+                2 => self.tile::<S, 2>(simd, row, column, panel),
+                1 => self.tile::<S, 1>(simd, row, column, panel),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Strip<'_, '_> {
+    /// Some rows times a panel.
+    #[inline(always)]
+    fn tile<S: Simd, const ROWS: usize>(
+        &mut self,
+        simd: S,
+        row: usize,
+        column: usize,
+        panel: &[[S::f32s; VECTORS]],
+    ) {
+        let mut blocks: [&[[f32; UNROLLED]]; ROWS] = [&[]; ROWS];
+        let mut rests: [&[f32]; ROWS] = [&[]; ROWS];
+        let (b_blocks, b_rest) = panel.as_chunks::<UNROLLED>();
+        for index in 0..ROWS {
+            let a = &self.a[(row + index) * self.k..][..panel.len()];
+            let (a_blocks, a_rest) = a.as_chunks();
+            blocks[index] = &a_blocks[..b_blocks.len()];
+            rests[index] = &a_rest[..b_rest.len()];
+        }
+        let mut sums = [[simd.splat_f32s(0.0); VECTORS]; ROWS];
+        // By index, which the lengths above let go unchecked: a check in this loop
+        // would have the sums in memory.
+        for block in 0..b_blocks.len() {
+            for (depth, b) in b_blocks[block].iter().enumerate() {
+                let a = blocks.map(|a| a[block][depth]);
+                add(simd, &mut sums, a, b);
+            }
+        }
+        for depth in 0..b_rest.len() {
+            let a = rests.map(|a| a[depth]);
+            add(simd, &mut sums, a, &b_rest[depth]);
+        }
+        let width = VECTORS * S::F32_LANES;
+        let columns = width.min(self.columns - column);
+        for (index, sums) in sums.iter().enumerate() {
+            let out = &mut self.out[(row + index) * self.n + column..][..columns];
+            if columns == width {
+                let (out, _) = S::as_mut_simd_f32s(out);
+                for (out, sum) in out.iter_mut().zip(sums) {
+                    *out = if self.is_first {
+                        *sum
+                    } else {
+                        simd.add_f32s(*out, *sum)
+                    };
+                }
+            } else {
+                let sums = *sums;
+                let sums: &[f32] = bytemuck::cast_slice(&sums);
+                for (out, sum) in out.iter_mut().zip(sums) {
+                    *out = if self.is_first { *sum } else { *out + *sum };
+                }
+            }
+        }
+    }
+}
+
+/// Adds one step in depth: some values of A, each times a row of the panel.
+#[inline(always)]
+fn add<S: Simd, const ROWS: usize>(
+    simd: S,
+    sums: &mut [[S::f32s; VECTORS]; ROWS],
+    a: [f32; ROWS],
+    b: &[S::f32s; VECTORS],
+) {
+    for (a, sums) in a.into_iter().zip(sums) {
+        let a = simd.splat_f32s(a);
+        for (sum, b) in sums.iter_mut().zip(b) {
+            *sum = simd.mul_add_e_f32s(a, *b, *sum);
+        }
+    }
+}
