@@ -1,6 +1,7 @@
 """The work that is compared: each kernel's default workload and multiples of it,
 as bench/peers/run and bench/gpu/run send it to our process, and how another
-package's result is compared with ours. Who does it: cpu_peers.py, gpu_peers.py.
+package's result is compared with ours. Who does it: cpu_peers.py,
+torch_peers.py, array_peers.py.
 """
 
 import sys
@@ -150,6 +151,10 @@ def scaled(make, scale):
     return named(make(scale), "" if scale == 1 else f"_{scale}x")
 
 
+def of_order(order):
+    return named(matrix_multiply(1, order), f"_n{order}")
+
+
 def wanted(only):
     """The makers of the kernels that were asked for, which are all by default."""
     unknown = set(only or []) - set(ALL)
@@ -159,10 +164,12 @@ def wanted(only):
 
 
 def works(only):
-    """The default workload and 8 times its size."""
+    """The default workload and 8 times its size, and a product of larger matrices."""
     for make in wanted(only):
         for scale in (1, 8):
             yield scaled(make, scale)
+        if make is matrix_multiply:
+            yield of_order(ORDERS[0])
 
 
 def large_works(only, room):
@@ -177,4 +184,4 @@ def large_works(only, room):
         if make is matrix_multiply:
             for order in ORDERS:
                 if 3 * 4 * order**2 <= room:
-                    yield lambda order=order: named(matrix_multiply(1, order), f"_n{order}")
+                    yield lambda order=order: of_order(order)
