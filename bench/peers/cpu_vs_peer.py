@@ -42,7 +42,7 @@ def main():
     from works import works
 
     use_threads(options.threads)
-    turns = Turns(lot_s=0.5e-3, lots=25, block_s=0.1, pause_s=0.06,
+    turns = Turns(lot_s=0.5e-3, lots=25, block_s=0.1, pause_s=0.25,
                   rounds=5 if options.quick else 15)
     print(f"threads {options.threads}, load {os.getloadavg()[0]:.2f}")
     failed = False

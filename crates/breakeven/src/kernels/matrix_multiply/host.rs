@@ -29,8 +29,9 @@ const DEPTH: usize = 384;
 const COLUMNS: usize = 4096;
 
 /// Rows of the output per piece of CPU work, which share each panel while it is in
-/// the first cache.
+/// the first cache. One thread alone takes more at once: nobody waits for it.
 const STRIP: usize = 4 * ROWS;
+const STRIP_ALONE: usize = 4 * STRIP;
 
 /// Panels per piece of CPU work.
 const PACKED: usize = 4;
@@ -98,7 +99,8 @@ fn by_panels(product: Product<'_>, out: &mut [f32], on_pool: bool, panel_width: 
                     panels,
                 });
             });
-            for_pieces(out, STRIP * n, on_pool, |start, out| {
+            let strip = if on_pool { STRIP } else { STRIP_ALONE };
+            for_pieces(out, strip * n, on_pool, |start, out| {
                 arch.dispatch(Strip {
                     a: &a[start / n * k + row..],
                     k,
@@ -158,11 +160,14 @@ impl WithSimd for Pack<'_, '_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let width = VECTORS * S::F32_LANES;
-        for (index, panel) in self.panels.chunks_exact_mut(self.depth * width).enumerate() {
-            let column = index * width;
-            let columns = width.min(self.columns - column);
-            for (row, to) in panel.chunks_exact_mut(width).enumerate() {
-                let from = &self.b[row * self.n + column..][..columns];
+        // Along the rows of B, which is how memory is fetched fastest.
+        for row in 0..self.depth {
+            let from = &self.b[row * self.n..];
+            let panels = self.panels.chunks_exact_mut(self.depth * width);
+            for (index, panel) in panels.enumerate() {
+                let columns = width.min(self.columns - index * width);
+                let from = &from[index * width..][..columns];
+                let to = &mut panel[row * width..][..width];
                 if columns == width {
                     to.copy_from_slice(from);
                 } else {
