@@ -2,6 +2,7 @@
 """Writes the expected outputs that the kernels are tested against.
 
     pip install numpy scipy scikit-image statsmodels
+    apt-get install python3-torch
     python bench/peers/kernel_vectors.py
 
 makes crates/breakeven/tests/data/kernels.json anew. Inputs come from a fixed
@@ -15,7 +16,7 @@ so that f32, JSON and every package mean the same values. References:
 - pixel_entropy: skimage.filters.rank.entropy on the uint8 image of the bins;
 - ar_forecast: statsmodels' AutoReg(lags=p, trend="c"), its iterated predictions;
 - lstm_cell: the formulas of PyTorch's LSTMCell in NumPy's float64, and PyTorch's
-  own result where it can be imported (Debian's python3-torch), to 1e-6;
+  own result (Debian's python3-torch) must be within 1e-6 of it;
 - dendritic_integration: the four nonlinearities as they are written, in float64;
 - image_segmentation: scipy.ndimage.label of `image > threshold`, compared with
   skimage.measure.label of the same;
@@ -45,12 +46,9 @@ from skimage import measure
 from skimage.filters import rank
 from statsmodels.tsa.ar_model import AutoReg
 
-try:
-    # Debian's build; after this interpreter's own packages, which are newer.
-    sys.path.append("/usr/lib/python3/dist-packages")
-    import torch
-except ImportError:
-    torch = None
+# Debian's PyTorch; after this interpreter's own packages, which are newer.
+sys.path.append("/usr/lib/python3/dist-packages")
+import torch
 
 OUT = pathlib.Path(__file__).resolve().parents[2] / "crates/breakeven/tests/data/kernels.json"
 RNG = np.random.default_rng(20240608)
@@ -244,9 +242,8 @@ def lstm_cell():
                  "weight_hh": whole(4 * hidden, hidden), "bias_ih": whole(4 * hidden),
                  "bias_hh": whole(4 * hidden)}
         found = lstm_step(*(part * UNIT for part in parts.values()))
-        if torch is not None:
-            np.testing.assert_allclose(found, torch_step(*(p * UNIT for p in parts.values())),
-                                       atol=1e-6)
+        np.testing.assert_allclose(found, torch_step(*(p * UNIT for p in parts.values())),
+                                   atol=1e-6)
         cases.append({"dims": [batch, inputs, hidden], "unit": UNIT}
                      | {name: flat(part) for name, part in parts.items()}
                      | {"expected": flat(found.round(9) + 0.0)})
@@ -379,7 +376,7 @@ def main():
         "made_by": "bench/peers/kernel_vectors.py",
         "versions": {"python": platform.python_version(), "numpy": np.__version__,
                      "scipy": scipy.__version__, "scikit-image": skimage.__version__,
-                     "statsmodels": statsmodels.__version__},
+                     "statsmodels": statsmodels.__version__, "torch": torch.__version__},
     }
     for make in (vector_add, matrix_multiply, conv2d, pixel_entropy, ar_forecast, lstm_cell,
                  dendritic_integration, image_segmentation, dot_product):

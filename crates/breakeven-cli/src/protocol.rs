@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use breakeven::execute::recorded_size;
 use breakeven::hardware::{HardwareCapabilities, SystemLoad};
-use breakeven::suite::{Event, Over, Workload};
+use breakeven::suite::{BatchWorkload, Event, Over, Workload};
 use breakeven_profile::profile::{Clock, Failure, Operation, Peak, RecorderCost};
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +46,8 @@ pub(crate) enum Cell {
     Point(PointCell),
     /// Execute a kernel's batch by a strategy, again and again.
     Batch(BatchCell),
+    /// The same for the cost model alone.
+    Lesson(BatchCell),
 }
 
 /// What a kernel is measured on.
@@ -99,6 +101,8 @@ impl PointCell {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BatchCell {
     pub(crate) kernel: String,
+    /// Of which workload of a sweep a task is an item; none of the kernel's own batch.
+    pub(crate) item: Option<(Over, u64)>,
     pub(crate) tasks: usize,
     /// The strategy as it is printed.
     pub(crate) strategy: String,
@@ -118,6 +122,17 @@ pub(crate) enum BatchGpu {
 }
 
 impl BatchCell {
+    pub(crate) fn workload(&self) -> Result<BatchWorkload, breakeven::Error> {
+        let workload = match self.item {
+            None => BatchWorkload::new(&self.kernel, 1)?,
+            Some((over, value)) => {
+                let value = usize::try_from(value).unwrap_or(usize::MAX);
+                BatchWorkload::at(&self.kernel, over, value)?
+            }
+        };
+        Ok(workload.with_tasks(self.tasks))
+    }
+
     /// The size that a profile has its executions under.
     pub(crate) fn size(&self) -> u64 {
         recorded_size(self.tasks)
@@ -185,10 +200,10 @@ impl Cell {
         match self {
             Self::Peak { device } | Self::Kernel { device, .. } if device != "cpu" => Some(device),
             Self::Point(PointCell { device, .. }) if device != "cpu" => Some(device),
-            Self::Batch(BatchCell {
-                gpu: BatchGpu::Device(id),
-                ..
-            }) => Some(id),
+            Self::Batch(batch) | Self::Lesson(batch) => match &batch.gpu {
+                BatchGpu::Device(id) => Some(id),
+                BatchGpu::Absent(_) | BatchGpu::Unwanted => None,
+            },
             _ => None,
         }
     }

@@ -96,8 +96,17 @@ impl Session {
     }
 
     fn failed(&mut self, cell: &Cell, failure: Failure) {
-        if let Cell::Batch(cell) = cell {
-            return self.batch_failed(cell, failure);
+        match cell {
+            Cell::Batch(cell) => return self.batch_failed(cell, failure),
+            Cell::Lesson(cell) => {
+                let Failure { kind, message } = failure;
+                let (kernel, on) = (&cell.kernel, &cell.strategy);
+                self.warnings.push(format!(
+                    "the cost model learned nothing of {kernel} by {on}: {kind}: {message}"
+                ));
+                return;
+            }
+            _ => {}
         }
         // A cell can fail before its operation was announced.
         if let Some(announced) = cell.operation() {

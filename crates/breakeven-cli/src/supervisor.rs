@@ -18,6 +18,9 @@ use crate::protocol::{Cell, Message, Request};
 /// Beyond the library's own time limit, for drivers in which no call returns.
 const GRACE: Duration = Duration::from_secs(10);
 
+/// The kind of failure of a device that does not answer, here as in the library.
+const TIMEOUT: &str = "timeout";
+
 /// How the work ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
@@ -38,19 +41,23 @@ enum Signal {
     Interrupt,
 }
 
-/// Does all cells of a request, handing over each message with its cell's index.
+/// Does all cells of a request, handing over each message with its cell's index. A
+/// GPU that hung at a point of a sweep would hang at the others for as long: they
+/// count as failed.
 pub(crate) fn run(request: &Request, on: &mut dyn FnMut(usize, Message)) -> Result<Ended> {
-    let mut next = 0;
-    while next < request.cells.len() {
+    // Indices of the cells that are left.
+    let mut left: Vec<usize> = (0..request.cells.len()).collect();
+    while !left.is_empty() {
+        let cells = left.iter().map(|index| request.cells[*index].clone());
         let part = Request {
-            cells: request.cells[next..].to_vec(),
+            cells: cells.collect(),
             ..request.clone()
         };
         let mut worker = match Worker::start(&part) {
             Ok(worker) => worker,
             Err(error) => {
                 // What is left cannot be had; what was measured stays.
-                for cell in next..request.cells.len() {
+                for cell in left {
                     let failure = Failure {
                         kind: "no worker".to_owned(),
                         message: format!("{error:#}"),
@@ -63,12 +70,33 @@ pub(crate) fn run(request: &Request, on: &mut dyn FnMut(usize, Message)) -> Resu
         if INTERRUPTED.load(Ordering::SeqCst) {
             return Ok(Ended::Interrupted);
         }
-        let ended = worker.follow(&part, &mut |cell, message| on(next + cell, message));
+        let mut hung = None;
+        let ended = worker.follow(&part, &mut |cell, message| {
+            if let (Cell::Point(point), Message::Failed(failure)) = (&part.cells[cell], &message)
+                && failure.kind == TIMEOUT
+            {
+                hung = Some(point.device.clone());
+            }
+            on(left[cell], message);
+        });
         match ended? {
             Followed::Interrupted => return Ok(Ended::Interrupted),
             Followed::All => return Ok(Ended::Complete),
-            Followed::FailedAt(cell) => next += cell + 1,
+            Followed::FailedAt(cell) => drop(left.drain(..=cell)),
         }
+        let Some(hung) = hung else { continue };
+        left.retain(|index| {
+            let is_of_it =
+                matches!(&request.cells[*index], Cell::Point(point) if point.device == hung);
+            if is_of_it {
+                let failure = Failure {
+                    kind: "not tried".to_owned(),
+                    message: "the device hung before".to_owned(),
+                };
+                on(*index, Message::Failed(failure));
+            }
+            !is_of_it
+        });
     }
     Ok(Ended::Complete)
 }
@@ -177,7 +205,7 @@ impl Worker {
                     self.stop();
                     let failed = current.unwrap_or(done);
                     let failure = Failure {
-                        kind: "timeout".to_owned(),
+                        kind: TIMEOUT.to_owned(),
                         message: format!("nothing came back for {} s", limit.as_secs()),
                     };
                     on(failed, Message::Failed(failure));
@@ -194,7 +222,10 @@ impl Worker {
             return Ok(self.signals.recv().unwrap_or(Signal::End));
         }
         let mut limit = Duration::from_secs(device_timeout_s.into());
-        if matches!(cell, Some(Cell::Peak { .. } | Cell::Batch(_))) {
+        if matches!(
+            cell,
+            Some(Cell::Peak { .. } | Cell::Batch(_) | Cell::Lesson(_))
+        ) {
             limit *= WAITS_OF_MANY;
         }
         limit += GRACE;

@@ -22,6 +22,7 @@ use crate::protocol::{Cell, Input, Message, Request};
 mod batches;
 mod devices;
 
+use batches::Learns;
 use devices::Devices;
 
 /// A channel to the parent that no driver writes to: stdout under another
@@ -135,7 +136,8 @@ impl Worker<'_> {
                     point.mark(operation);
                 });
             }
-            Cell::Batch(batch) => return self.batch(batch),
+            Cell::Batch(batch) => return self.batch(batch, Learns::OfGpus),
+            Cell::Lesson(batch) => return self.batch(batch, Learns::Always),
         }
         Ok(Ok(()))
     }

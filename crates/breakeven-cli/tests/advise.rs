@@ -48,6 +48,59 @@ fn a_programs_table() {
     assert_snapshot!(table);
 }
 
+/// A program's profile with one large call on the CPU, on that processor.
+fn one_large_call(directory: &Path, model: &str) -> PathBuf {
+    let path = directory.join("app.json");
+    let profile = format!(
+        r#"{{"format": "breakeven-profile", "version": 1, "environment": {{"cpu": {{"model": "{model}"}}}},
+        "operations": [{{"name": "blur", "device": "cpu", "size": 65536, "memory_bytes": 524288,
+        "samples_ns": [20000000, 20100000, 19900000]}}]}}"#
+    );
+    fs::write(&path, profile).unwrap();
+    path
+}
+
+#[test]
+fn the_evidence_of_a_sweep_replaces_the_rule_of_thumb() {
+    let directory = directory();
+    let app = one_large_call(directory.path(), "A");
+    let sweep = |size: &str| {
+        let path = directory.path().join("sweep.json");
+        let profile = format!(
+            r#"{{"format": "breakeven-profile", "version": 1, "environment": {{"cpu": {{"model": "A"}},
+            "gpus": [{{"id": "cuda:0", "kind": "discrete"}}]}}, "operations": [], "evidence":
+            {{"break_even": [{{"operation": "blur", "device": "cuda:0", "over": "cpu",{size}
+            "tested_to": 1000000}}]}}}}"#
+        );
+        fs::write(&path, profile).unwrap();
+        path
+    };
+    let with = |app: &Path, sweep: &Path| {
+        let user = self::directory();
+        let command = command("--evidence", user.path()).arg(sweep);
+        command.arg(app).run()
+    };
+    let alone = advise(&app, "").quietly(0).stdout;
+    assert!(alone.contains("may be worth a GPU's launch"), "{alone}");
+    let pays = with(
+        &app,
+        &sweep(r#""size": 30000, "interval": [28000, 33000],"#),
+    );
+    let pays = pays.quietly(0).stdout;
+    assert!(
+        pays.contains("cuda:0 does this faster than the CPU"),
+        "{pays}"
+    );
+    let never = with(&app, &sweep("")).quietly(0).stdout;
+    assert!(!never.contains("GPU's launch"), "{never}");
+    assert!(!never.contains("faster than the CPU"), "{never}");
+
+    let elsewhere = one_large_call(directory.path(), "B");
+    let refused = with(&elsewhere, &sweep("")).refusal();
+    let refused = refused.replace(directory.path().to_str().unwrap(), "[dir]");
+    assert_snapshot!(refused, @"error: [dir]/sweep.json: its evidence is of another machine: the processor is A there, B in [dir]/app.json");
+}
+
 #[test]
 fn a_programs_markdown() {
     let ended = advise(&data("program.json"), "--format markdown --top 3");

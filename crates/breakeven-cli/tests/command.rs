@@ -1,7 +1,7 @@
 //! Runs the command as a user would, in an environment of its own.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -51,11 +51,18 @@ pub(crate) fn breakeven<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> B
         // Were there a panic or an error with a backtrace, it would show.
         .env("RUST_BACKTRACE", "1")
         // Mesa complains on stderr where it is not there.
-        .env("XDG_RUNTIME_DIR", std::env::temp_dir());
+        .env("XDG_RUNTIME_DIR", std::env::temp_dir())
+        // What a test measures is none of the user's business.
+        .env("BREAKEVEN_CACHE_DIR", own_cache());
     for name in OF_THE_MACHINE {
         command.env_remove(name);
     }
     Breakeven { command }
+}
+
+/// Where this test's costs are kept.
+fn own_cache() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cache-{}", std::process::id()))
 }
 
 /// `breakeven` with arguments in one line.

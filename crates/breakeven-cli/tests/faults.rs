@@ -200,6 +200,57 @@ fn a_driver_that_hangs() {
     profiled.ended.quietly(1);
 }
 
+/// Runs a short sweep of `conv2d` with further arguments; its points.
+fn swept(layer: &Layer, faults: &str, args: &str) -> (Ended, Vec<Value>) {
+    let sweep = line("sweep conv2d --from 16 --to 64 --rounds 3 --iterations 2");
+    let ended = layer.before(sweep.args(args), faults).run();
+    let points = ended.json()["points"].as_array().unwrap().clone();
+    (ended, points)
+}
+
+/// Rounds that a device was measured in at a point, and how it failed.
+fn rounds(point: &Value, device: usize) -> (usize, Option<String>) {
+    let time = &point["times"][device];
+    let failure = &time["failure"];
+    let words = failure.is_object().then(|| {
+        let [kind, message] = ["kind", "message"].map(|name| text(&failure[name]));
+        format!("{kind}: {message}")
+    });
+    (time["rounds_ns"].as_array().unwrap().len(), words)
+}
+
+#[test]
+fn a_device_that_is_lost_half_way_costs_that_value_of_a_sweep() {
+    let Some(layer) = Layer::new() else { return };
+    let fault = format!(
+        "vkQueueSubmit -4 kernel=correlate once={}",
+        layer.once("lost")
+    );
+    let (ended, points) = swept(&layer, &fault, "--format json");
+    assert_eq!(rounds(&points[0], 1), (0, Some(LOST.to_owned())));
+    for point in &points[1..] {
+        assert_eq!(rounds(point, 1), (3, None), "{ended:#?}");
+    }
+    assert!(points.iter().all(|point| rounds(point, 0) == (3, None)));
+    assert_eq!(ended.json()["break_even"][0]["answer"], "never");
+    ended.quietly(1);
+}
+
+#[test]
+fn a_device_that_hangs_is_not_waited_for_at_every_value_of_a_sweep() {
+    let Some((gpu, layer)) = software_gpu().zip(Layer::new()) else {
+        return;
+    };
+    let hang = "vkWaitSemaphores hang kernel=correlate";
+    let (ended, points) = swept(&layer, hang, "--device-timeout 1 --format json");
+    let failures: Vec<_> = points.iter().map(|point| rounds(point, 1).1).collect();
+    let first = format!("timeout: {gpu} did not answer within 1s");
+    let others = Some("not tried: the device hung before".to_owned());
+    assert_eq!(failures, [Some(first), others.clone(), others]);
+    assert!(points.iter().all(|point| rounds(point, 0) == (3, None)));
+    ended.quietly(1);
+}
+
 #[test]
 fn a_crash_does_not_quote_what_was_said_before_the_kernel_began() {
     let Some(layer) = Layer::new() else { return };

@@ -20,6 +20,11 @@ pub(crate) struct AdviseArgs {
     #[arg(conflicts_with_all = ["file", "top", "critical"])]
     pub(crate) realised: Option<Vec<PathBuf>>,
 
+    /// A file of `breakeven sweep`, or another profile of the same machine: its
+    /// break-even sizes and peaks count too
+    #[arg(long, value_name = "FILE", conflicts_with = "realised")]
+    pub(crate) evidence: Vec<PathBuf>,
+
     /// The suggestions that save most
     #[arg(long, value_name = "N", default_value = "10", value_parser = super::one_or_more::<NonZeroUsize>)]
     pub(crate) top: NonZeroUsize,

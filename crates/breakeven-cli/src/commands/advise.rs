@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use breakeven_judge::advise::{Digesting, ProfilerOptimizer, ScoreBook, realised};
 use breakeven_profile::file;
-use breakeven_profile::profile::Profile;
+use breakeven_profile::profile::{Difference, Profile};
 
+use super::compare::harmless;
 use crate::args::AdviseArgs;
 use crate::exit::Exit;
 use crate::output::advice::{AdviceReport, RealisedReport};
@@ -45,6 +46,21 @@ pub(crate) fn run(args: &AdviseArgs, out: &mut dyn Write, err: &mut dyn Write) -
 
 fn advise(args: &AdviseArgs, file: &Path, warnings: &mut Vec<String>) -> Result<AdviceReport> {
     let mut profile = file::read(file)?;
+    for path in &args.evidence {
+        let taken = profile.take_evidence(file::read(path)?);
+        taken.map_err(|differs| {
+            let (its, here) = (path.display(), file.display());
+            let Difference {
+                part,
+                first,
+                second,
+            } = differs;
+            harmless(format!(
+                "{its}: its evidence is of another machine: the {part} is {second} there, {first} \
+                 in {here}"
+            ))
+        })?;
+    }
     for_display(&mut profile);
     let optimizer = ProfilerOptimizer::new(&profile);
     let scores = match scores_file(args).map(|path| ScoreBook::read(&path)) {

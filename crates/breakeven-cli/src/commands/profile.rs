@@ -292,7 +292,9 @@ fn show_progress(progress: &ProgressBar, cell: &Cell, message: &Message, run: u3
         Cell::Peak { device } => format!("peaks of {device}"),
         Cell::Kernel { kernel, device, .. } => format!("{kernel} on {device}"),
         Cell::Point(point) => format!("{} on {}", point.kernel, point.device),
-        Cell::Batch(batch) => format!("{}, {}", batch.kernel, batch.strategy),
+        Cell::Batch(batch) | Cell::Lesson(batch) => {
+            format!("{}, {}", batch.kernel, batch.strategy)
+        }
     };
     match runs {
         1 => progress.set_message(now),

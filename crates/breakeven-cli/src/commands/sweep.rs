@@ -1,8 +1,10 @@
 //! `breakeven sweep`: time over size on the CPU and the GPUs, and where they break even.
 
 use std::io::Write;
+use std::num::NonZeroU64;
 
 use anyhow::{Result, bail};
+use breakeven::plan::Costs;
 use breakeven::suite::{Points, Workload};
 use breakeven_judge::break_even::{coarse_sizes, refined_sizes};
 use breakeven_profile::file;
@@ -10,17 +12,20 @@ use breakeven_profile::file;
 use super::profile::{Work, check_fits, devices, memory, progress};
 use crate::args::SweepArgs;
 use crate::exit::Exit;
-use crate::output::sweep as output;
-use crate::protocol::{Cell, PointCell, Request};
+use crate::output::{sweep as output, unless_closed};
+use crate::protocol::{Cell, Message, PointCell, Request};
 use crate::session::{Machine, Session, detect};
 use crate::supervisor::{self, Ended};
 
 mod found;
-mod learn;
+mod lessons;
 
 pub(crate) use found::{Found, Point, Rival};
 
-/// Time after which a point gets no further call in a round.
+use lessons::lessons;
+
+/// Time after which a point gets no further call in a round, or a batch no further
+/// execution.
 const POINT_LIMIT_MS: u64 = 200;
 
 pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Exit> {
@@ -41,9 +46,8 @@ pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write, err: &mut dyn Write) ->
         axis: &axis,
         session: &mut session,
     };
-    let ended = sweep.measure(&devices)?;
-    let is_interrupted = ended == Ended::Interrupted;
-    session.profile.interrupted = is_interrupted;
+    let measured = sweep.measure(&devices)?;
+    session.profile.interrupted = measured == Ended::Interrupted;
     let found = Found::of(&axis, &devices, &session.profile);
     session.profile.evidence.break_even = found.evidence(&axis)?;
 
@@ -52,28 +56,66 @@ pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write, err: &mut dyn Write) ->
         .output
         .as_deref()
         .map_or(Ok(()), |path| file::write(&session.profile, path));
-    let warnings = match axis.is_range() {
-        true => learn::learn(&axis, &found, &session.profile),
-        // Other windows are other operations than the one that batches run.
-        false => Vec::new(),
-    };
-    for warning in warnings {
-        // Nobody may be left to tell.
-        let _ = writeln!(err, "warning: {warning}");
-    }
-    let printed = output::write(&found, &session, args.format, out);
+    let printed = output::write(&found, &session, &machine.hardware, args.format, out);
     written?;
-    printed?;
-    if is_interrupted {
+    unless_closed(printed)?;
+    if measured == Ended::Interrupted {
+        // Nobody may be left to tell.
         let _ = writeln!(err, "interrupted: what was measured until then is above");
         return Ok(Exit::Interrupted);
     }
-    let has_failed =
-        |operation: &breakeven_profile::profile::Operation| operation.failure.is_some();
-    match session.profile.operations.iter().any(has_failed) {
+    let taught = teach(args, &axis, &found, &machine, &mut session)?;
+    for warning in &session.warnings {
+        let _ = writeln!(err, "warning: {warning}");
+    }
+    if taught == Ended::Interrupted {
+        let _ = writeln!(
+            err,
+            "interrupted: all was measured, and the cost model told a part of it"
+        );
+        return Ok(Exit::Interrupted);
+    }
+    let mut operations = session.profile.operations.iter();
+    let has_failed = operations.any(|operation| operation.failure.is_some());
+    match has_failed || !session.notes.is_empty() {
         true => Ok(Exit::Failed),
         false => Ok(Exit::Done),
     }
+}
+
+/// Executes batches for the cost model, where one is kept.
+fn teach(
+    args: &SweepArgs,
+    axis: &Axis,
+    found: &Found,
+    machine: &Machine,
+    session: &mut Session,
+) -> Result<Ended> {
+    let (costs, _) = Costs::open_default();
+    let workers = whole(machine.hardware.usable_cores.cores.ceil().max(1.0));
+    let cells = match costs.is_kept() {
+        true => lessons(axis, found, workers, memory(machine)),
+        false => Vec::new(),
+    };
+    if cells.is_empty() {
+        return Ok(Ended::Complete);
+    }
+    let progress = progress(cells.len() as u64);
+    progress.set_message("batches for the cost model");
+    let request = Request {
+        cells,
+        warmup: 1,
+        iterations: lessons::EXECUTIONS,
+        ..request(args)
+    };
+    let ended = supervisor::run(&request, &mut |index, message| {
+        if matches!(message, Message::Begin(_)) {
+            progress.inc(1);
+        }
+        session.take(&request.cells[index], message);
+    });
+    progress.finish_and_clear();
+    ended
 }
 
 /// The CPU is what GPUs are held against.
@@ -102,8 +144,10 @@ impl Axis {
         };
         let (values, is_range) = match over.points(args.kernel)? {
             Points::Range([first, last]) => {
-                let from = args.from.map_or(first, std::num::NonZeroU64::get);
-                let to = args.to.map_or(last.max(from), std::num::NonZeroU64::get);
+                let [from, to] = [args.from, args.to].map(|asked| asked.map(NonZeroU64::get));
+                // What was not asked for makes room for what was.
+                let to = to.unwrap_or(last.max(from.unwrap_or(first)));
+                let from = from.unwrap_or(first.min(to));
                 if from > to {
                     bail!("--from {from} is beyond --to {to}; give a range that has values in it");
                 }
@@ -187,7 +231,7 @@ impl Sweep<'_> {
     fn measure(&mut self, devices: &[String]) -> Result<Ended> {
         let clock = Request {
             cells: vec![Cell::Clock],
-            ..self.request()
+            ..request(self.args)
         };
         let session = &mut *self.session;
         let ended = supervisor::run(&clock, &mut |_, message| {
@@ -202,14 +246,18 @@ impl Sweep<'_> {
             return Ok(Ended::Complete);
         }
         let found = Found::of(self.axis, devices, &self.session.profile);
-        for rival in &found.rivals {
-            let values = refined_sizes(&rival.times);
-            let pair = ["cpu".to_owned(), rival.device.clone()];
-            if !values.is_empty() && self.rounds(&values, &pair)? == Ended::Interrupted {
-                return Ok(Ended::Interrupted);
-            }
+        let refined = found
+            .rivals
+            .iter()
+            .flat_map(|rival| refined_sizes(&rival.times));
+        let mut values: Vec<u64> = refined.collect();
+        values.sort_unstable();
+        values.dedup();
+        match values.is_empty() {
+            true => Ok(Ended::Complete),
+            // All devices, so that those compared had the same rounds.
+            false => self.rounds(&values, devices),
         }
-        Ok(Ended::Complete)
     }
 
     /// Measures the values on the devices, in turns, as many times as was asked for.
@@ -226,27 +274,23 @@ impl Sweep<'_> {
                     device: device.clone(),
                 })
             };
-            let at = |value: &u64| {
-                let mut cells: Vec<Cell> =
-                    devices.iter().map(|device| cell(*value, device)).collect();
-                // Nobody is always first.
-                if round % 2 == 1 {
-                    cells.reverse();
-                }
-                cells
-            };
-            let cells: Vec<Cell> = values.iter().flat_map(at).collect();
-            let cells = cells
-                .into_iter()
-                .filter(|cell| !self.session.failed_at(cell));
+            let mut cells = Vec::new();
+            for value in values {
+                cells.extend(devices.iter().map(|device| cell(*value, device)));
+            }
+            cells.retain(|cell| !self.session.failed_at(cell));
+            // Nobody is always first.
+            if round % 2 == 1 {
+                cells.reverse();
+            }
             let request = Request {
-                cells: cells.collect(),
-                ..self.request()
+                cells,
+                ..request(self.args)
             };
             self.session.run = round;
             let session = &mut *self.session;
             let ended = supervisor::run(&request, &mut |index, message| {
-                if matches!(message, crate::protocol::Message::Begin(_)) {
+                if matches!(message, Message::Begin(_)) {
                     progress.set_message(format!("round {} of {rounds}", round + 1));
                     progress.inc(1);
                 }
@@ -260,16 +304,17 @@ impl Sweep<'_> {
         progress.finish_and_clear();
         Ok(Ended::Complete)
     }
+}
 
-    fn request(&self) -> Request {
-        Request {
-            cells: Vec::new(),
-            warmup: self.args.warmup,
-            iterations: self.args.iterations.get(),
-            limit_ms: Some(POINT_LIMIT_MS),
-            image: None,
-            series: None,
-            device_timeout_s: self.args.device_timeout.get(),
-        }
+/// What is asked of every worker.
+fn request(args: &SweepArgs) -> Request {
+    Request {
+        cells: Vec::new(),
+        warmup: args.warmup,
+        iterations: args.iterations.get(),
+        limit_ms: Some(POINT_LIMIT_MS),
+        image: None,
+        series: None,
+        device_timeout_s: args.device_timeout.get(),
     }
 }

@@ -2,34 +2,42 @@
 
 use std::io::Write;
 
+use anstyle::Style;
 use anyhow::Result;
+use breakeven::hardware::HardwareCapabilities;
 use breakeven_judge::break_even::BreakEven;
 use breakeven_profile::unit;
 use serde::Serialize;
 
 use super::device_label;
-use super::text::{BAD, BOLD, FAINT, GOOD, clipped_middle, right, styled, time, wrapped};
+use super::text::{BAD, BOLD, FAINT, GOOD, clipped_middle, right, shown, styled, time, wrapped};
 use crate::args::SweepFormat;
 use crate::commands::sweep::{Found, Point, Rival};
 use crate::session::Session;
 
 mod plot;
 
-/// Width of a GPU's column.
-const GPU: usize = 22;
+/// Width of a GPU's column: all fit into 100 beside the 38 of the others, as far as
+/// a time and a ratio allow.
+fn gpu_width(found: &Found) -> usize {
+    let gpus = found.rivals.len().max(1);
+    (62 / gpus).saturating_sub(2).clamp(18, 22)
+}
 
 /// Prints what was found in the format that was asked for.
 pub(crate) fn write(
     found: &Found,
     session: &Session,
+    hardware: &HardwareCapabilities,
     format: SweepFormat,
     out: &mut dyn Write,
 ) -> Result<()> {
     match format {
-        SweepFormat::Table => write_table(found, session, out),
+        SweepFormat::Table => write_table(found, session, hardware, out),
         SweepFormat::Json => write_json(found, session, out),
         SweepFormat::Csv => write_csv(found, out),
-    }
+    }?;
+    Ok(out.flush()?)
 }
 
 /// The GPU's id, said to be software where it is.
@@ -37,7 +45,12 @@ fn label(session: &Session, device: &str) -> String {
     device_label(device, session.profile.is_software_gpu(device))
 }
 
-fn write_table(found: &Found, session: &Session, out: &mut dyn Write) -> Result<()> {
+fn write_table(
+    found: &Found,
+    session: &Session,
+    hardware: &HardwareCapabilities,
+    out: &mut dyn Write,
+) -> Result<()> {
     let title = format!("{} over {}", found.kernel, found.over);
     writeln!(out, "{}", styled(&title, BOLD))?;
     if session.profile.interrupted {
@@ -55,8 +68,8 @@ fn write_table(found: &Found, session: &Session, out: &mut dyn Write) -> Result<
         right("cpu", 12)
     );
     for device in &found.devices[1..] {
-        let label = label(session, device);
-        heads += &format!("  {}", right(&clipped_middle(&label, GPU), GPU));
+        let (label, width) = (label(session, device), gpu_width(found));
+        heads += &format!("  {}", right(&clipped_middle(&label, width), width));
     }
     writeln!(out, "{}", styled(&heads, FAINT))?;
     for point in &found.points {
@@ -74,19 +87,35 @@ fn write_table(found: &Found, session: &Session, out: &mut dyn Write) -> Result<
                     failure.kind,
                     failure.message
                 );
-                writeln!(out, "{}", styled(&text, BAD))?;
+                write_wrapped(&text, BAD, out)?;
             }
         }
     }
+    for note in &session.notes {
+        write_wrapped(note, BAD, out)?;
+    }
     for rival in &found.rivals {
         let text = format!("{} {}", label(session, &rival.device), answer(found, rival));
-        for line in wrapped(&text, 98) {
-            writeln!(out, "{}", styled(&line, BOLD))?;
-        }
+        write_wrapped(&text, BOLD, out)?;
     }
     if found.rivals.is_empty() {
         let text = "no GPU was measured, so there is nothing to break even with";
-        writeln!(out, "{}", styled(text, FAINT))?;
+        write_wrapped(text, FAINT, out)?;
+        // Where there are GPUs, the CPU alone was asked for.
+        let absent = hardware.absent.iter().filter(|_| hardware.gpus.is_empty());
+        for absent in absent {
+            write_wrapped(&absent.to_string(), FAINT, out)?;
+        }
+    }
+    Ok(())
+}
+
+/// Texts of drivers among them.
+fn write_wrapped(text: &str, style: Style, out: &mut dyn Write) -> Result<()> {
+    let mut text = text.to_owned();
+    shown(&mut text);
+    for line in wrapped(&text, 98) {
+        writeln!(out, "{}", styled(&line, style))?;
     }
     Ok(())
 }
@@ -114,7 +143,11 @@ fn line(found: &Found, point: &Point) -> String {
             Some(ratio) => (format!("{} ×", figure(ratio)), FAINT),
             None => (String::new(), FAINT),
         };
-        let cells = format!("{}{}", right(&of(device), GPU - 10), right(&text, 10));
+        let cells = format!(
+            "{}{}",
+            right(&of(device), gpu_width(found) - 10),
+            right(&text, 10)
+        );
         line += &format!("  {}", styled(&cells, style));
     }
     line
@@ -165,8 +198,19 @@ fn answer(found: &Found, rival: &Rival) -> String {
             let known = not_before.map_or_else(String::new, |value| {
                 format!("does not pay up to {over} {}; beyond, ", count(value))
             });
-            format!("{known}the times do not tell: try more --rounds, or a larger --to")
+            let wider = match not_before {
+                // It may pay from the beginning on.
+                None if rival.pays_at_last() => "a smaller --from",
+                _ => "a larger --to",
+            };
+            format!("{known}the times do not tell: try more --rounds, or {wider}")
         }
+        BreakEven::Within { smallest, largest } => format!(
+            "pays from {over} {} to {}, and no more at {}",
+            count(smallest),
+            count(largest),
+            count(rival.times.last().map_or(largest, |times| times.size))
+        ),
     }
 }
 
@@ -201,10 +245,11 @@ struct JsonTime<'f> {
 struct JsonBreakEven<'f> {
     device: &'f str,
     over_device: &'static str,
-    /// `from`, `always`, `never`, `unclear` or, over values that have nothing
-    /// between them, `fixed`.
+    /// `from`, `always`, `never`, `within`, `unclear` or, over values that have
+    /// nothing between them, `fixed`.
     answer: &'static str,
     value: Option<f64>,
+    /// Of `value`, 95 %; of `within` the first and the last value at which it pays.
     interval: Option<[f64; 2]>,
     tried_to: f64,
 }
@@ -231,6 +276,9 @@ fn write_json(found: &Found, session: &Session, out: &mut dyn Write) -> Result<(
             Some(BreakEven::From { size, interval }) => ("from", Some(size), Some(interval)),
             Some(BreakEven::Always { tried_from }) => ("always", Some(tried_from), None),
             Some(BreakEven::Never { .. }) => ("never", None, None),
+            Some(BreakEven::Within { smallest, largest }) => {
+                ("within", None, Some([smallest, largest]))
+            }
             Some(BreakEven::Unclear { not_before }) => ("unclear", not_before, None),
         };
         JsonBreakEven {

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Instant;
 
 use anyhow::Result;
 use breakeven::execute::{ExecutionResult, GpuExecutor, NoGpu, RayonCpu, StrategyManager};
@@ -37,22 +38,35 @@ impl<I, T> GpuExecutor<I, T> for Unusable {
     }
 }
 
+/// When the cost model is told of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Learns {
+    /// Where there is a GPU to choose.
+    OfGpus,
+    Always,
+}
+
 /// The batch of a cell, waiting for its tasks.
 struct Executing<'b, 'w, 'o> {
     worker: &'w mut Worker<'o>,
     cell: &'b BatchCell,
+    learns: Learns,
     workload: BatchWorkload,
 }
 
 impl Worker<'_> {
     /// The outer error is of the parent (it is gone); the inner one is the cell's.
-    pub(super) fn batch(&mut self, cell: &BatchCell) -> Result<Result<(), Failure>> {
-        match BatchWorkload::new(&cell.kernel, 1) {
+    pub(super) fn batch(
+        &mut self,
+        cell: &BatchCell,
+        learns: Learns,
+    ) -> Result<Result<(), Failure>> {
+        match cell.workload() {
             Ok(workload) => {
-                let workload = workload.with_tasks(cell.tasks);
                 let executing = Executing {
                     worker: self,
                     cell,
+                    learns,
                     workload,
                 };
                 workload.build(executing)
@@ -91,7 +105,12 @@ impl WithTasks for Executing<'_, '_, '_> {
         let cpu = Arc::new(RayonCpu::current());
         let unusable = match &self.cell.gpu {
             BatchGpu::Unwanted => {
-                return self.execute::<K, NoGpu>(StrategyManager::cpu_only(cpu), &tasks);
+                let manager = StrategyManager::<_, NoGpu>::cpu_only(cpu);
+                if self.learns == Learns::OfGpus {
+                    return self.execute::<K, NoGpu>(manager, &tasks);
+                }
+                let costs = self.worker.costs()?;
+                return self.taught::<K, NoGpu>(manager, costs, &tasks);
             }
             BatchGpu::Absent(why) => Unusable {
                 device: None,
@@ -100,11 +119,8 @@ impl WithTasks for Executing<'_, '_, '_> {
             BatchGpu::Device(id) => match self.worker.devices.executor::<K>(id) {
                 Ok(executor) => {
                     let costs = self.worker.costs()?;
-                    let manager = StrategyManager::new(cpu, Arc::new(executor))
-                        .with_costs(Arc::clone(&costs));
-                    let outcome = self.execute::<K, _>(manager, &tasks)?;
-                    self.worker.keep(&costs)?;
-                    return Ok(outcome);
+                    let manager = StrategyManager::new(cpu, Arc::new(executor));
+                    return self.taught::<K, _>(manager, costs, &tasks);
                 }
                 Err(error) => Unusable {
                     device: Some(GpuSpec::named(id)),
@@ -121,6 +137,23 @@ impl WithTasks for Executing<'_, '_, '_> {
 }
 
 impl Executing<'_, '_, '_> {
+    /// Executes, and writes what the cost model learned of it.
+    fn taught<K, G>(
+        &mut self,
+        manager: StrategyManager<RayonCpu, G>,
+        costs: Arc<Costs>,
+        tasks: &[K::Task],
+    ) -> Result<Result<(), Failure>>
+    where
+        K: TaskKernel,
+        G: GpuExecutor<K::Task, Vec<K::Element>>,
+    {
+        let manager = manager.with_costs(Arc::clone(&costs));
+        let outcome = self.execute::<K, G>(manager, tasks)?;
+        self.worker.keep(&costs)?;
+        Ok(outcome)
+    }
+
     fn execute<K, G>(
         &mut self,
         manager: StrategyManager<RayonCpu, G>,
@@ -144,6 +177,7 @@ impl Executing<'_, '_, '_> {
         let profiler = get_profiler(true);
         profiler.reset();
         let mut has_failed = false;
+        let begun = Instant::now();
         for call in 0..iterations.warmup.saturating_add(iterations.measured) {
             let warm_up = call < iterations.warmup;
             if call == iterations.warmup {
@@ -172,6 +206,10 @@ impl Executing<'_, '_, '_> {
             }
             if is_due && !warm_up {
                 self.recorded()?;
+            }
+            let is_over = |limit| begun.elapsed() > limit;
+            if !warm_up && iterations.at_most.is_some_and(is_over) {
+                break;
             }
         }
         self.recorded()?;

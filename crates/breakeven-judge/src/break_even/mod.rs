@@ -73,6 +73,13 @@ pub enum BreakEven {
         /// The largest one, elements.
         tried_to: f64,
     },
+    /// At some sizes, and no more at the largest: say the device's memory ended.
+    Within {
+        /// The smallest size at which it pays for sure, elements.
+        smallest: f64,
+        /// The largest such size.
+        largest: f64,
+    },
     /// The times do not tell: noise, too few rounds or sizes, or devices that are
     /// about equally fast.
     Unclear {
@@ -131,6 +138,13 @@ impl<'t> Signs<'t> {
         (paying > 0).then(|| (self.last_loss(first), first))
     }
 
+    /// Places of the first and the last size at which it pays.
+    fn paying(&self) -> Option<[usize; 2]> {
+        let pays = |sign: &Sign| *sign == Sign::Pays;
+        let first = self.signs.iter().position(pays)?;
+        Some([first, self.signs.iter().rposition(pays)?])
+    }
+
     /// The last size before `end` at which it loses.
     fn last_loss(&self, end: usize) -> Option<usize> {
         self.signs[..end]
@@ -146,9 +160,14 @@ pub fn break_even(times: &[SizeTimes]) -> BreakEven {
     let Some((loses, pays)) = signs.bracket() else {
         let all = signs.signs.len();
         let last_loss = signs.last_loss(all);
-        return match (last_loss, signs.times.last()) {
-            (Some(index), Some(largest)) if index + 1 == all => BreakEven::Never {
-                tried_to: largest.size,
+        let loses_at_last = last_loss.is_some_and(|index| index + 1 == all);
+        return match (last_loss, signs.paying()) {
+            (Some(_), Some([smallest, largest])) if loses_at_last => BreakEven::Within {
+                smallest: size(smallest),
+                largest: size(largest),
+            },
+            (Some(index), None) if loses_at_last => BreakEven::Never {
+                tried_to: size(index),
             },
             _ => BreakEven::Unclear {
                 not_before: last_loss.map(size),
@@ -176,7 +195,8 @@ pub fn break_even(times: &[SizeTimes]) -> BreakEven {
 }
 
 impl BreakEven {
-    /// As a profile keeps it; none where nothing is known.
+    /// As a profile keeps it; none where nothing is known, or where there is no size
+    /// from which on it pays.
     pub fn evidence(
         &self,
         operation: &str,
@@ -188,7 +208,7 @@ impl BreakEven {
             Self::From { size, interval } => (Some(size), Some(interval)),
             Self::Always { tried_from } => (Some(tried_from), Some([0.0, tried_from])),
             Self::Never { .. } => (None, None),
-            Self::Unclear { .. } => return None,
+            Self::Within { .. } | Self::Unclear { .. } => return None,
         };
         Some(profile::BreakEven {
             operation: operation.to_owned(),

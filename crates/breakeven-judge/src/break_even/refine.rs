@@ -35,6 +35,7 @@ pub fn refined_sizes(times: &[SizeTimes]) -> Vec<u64> {
     };
     let low = signs.times[loses].size / AROUND;
     let high = signs.times[pays].size * AROUND;
+    let least = signs.times.first().map_or(low, |times| times.size);
     let most = signs.times.last().map_or(high, |times| times.size);
     let doublings = (high / low).log2();
     let count = (doublings * PER_DOUBLING).ceil().clamp(1.0, MOST as f64);
@@ -47,7 +48,7 @@ pub fn refined_sizes(times: &[SizeTimes]) -> Vec<u64> {
     let mut at = 0.0;
     while at <= count {
         let size = (low * (at * step).exp2()).round();
-        if size >= 1.0 && size <= most && !known(size) {
+        if size >= least.max(1.0) && size <= most && !known(size) {
             sizes.push(whole(size));
         }
         at += 1.0;

@@ -83,6 +83,33 @@ fn never_always_and_unclear_are_told_apart() {
 }
 
 #[test]
+fn a_device_that_pays_in_the_middle_only_is_told_so() {
+    // Its memory ends at half a million elements.
+    let mut times = times(&coarse_sizes(64, 1 << 20), 5, 0.02);
+    for beyond in times.iter_mut().filter(|times| times.size > 500_000.0) {
+        beyond.device_ns.iter_mut().for_each(|ns| *ns *= 50.0);
+    }
+    let found = break_even(&times);
+    assert_eq!(
+        found,
+        BreakEven::Within {
+            smallest: 32_768.0,
+            largest: 262_144.0
+        }
+    );
+    assert_eq!(found.evidence("f", "gpu", "cpu", 1e6), None);
+    assert_eq!(refined_sizes(&times), [0; 0]);
+}
+
+#[test]
+fn no_size_outside_of_the_range_is_added() {
+    let sizes = coarse_sizes(16_000, 1 << 20);
+    let added = refined_sizes(&times(&sizes, 5, 0.02));
+    assert!(!added.is_empty());
+    assert!(added.iter().all(|size| *size >= 16_000), "{added:?}");
+}
+
+#[test]
 fn what_is_no_time_is_left_out() {
     let mut times = times(&coarse_sizes(64, 4096), 5, 0.0);
     times[2].device_ns[1] = 0.0;

@@ -30,6 +30,16 @@ pub enum Part {
     Revision,
 }
 
+impl Part {
+    /// True for what belongs to the machine, whatever program ran.
+    pub fn is_of_machine(&self) -> bool {
+        !matches!(
+            self,
+            Self::ClockSource | Self::BuildProfile | Self::Revision
+        )
+    }
+}
+
 impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use super::{
-    BreakEven, Clock, Difference, Environment, Evidence, Operation, OperationKey, Profile,
+    BreakEven, Clock, Difference, Environment, Evidence, Gpu, Operation, OperationKey, Profile,
     RecorderCost, Stack,
 };
 
@@ -94,6 +94,24 @@ impl Profile {
             joined.timeline = None;
         }
         Ok(joined)
+    }
+
+    /// Takes over what was measured of this profile's machine for another one: peaks,
+    /// break-even sizes, and the GPUs that they are of. What is known here stays.
+    ///
+    /// # Errors
+    ///
+    /// The first [`Difference`] between the two machines; nothing is taken over then.
+    /// Profiles of different programs and builds may lend each other evidence.
+    pub fn take_evidence(&mut self, other: Self) -> Result<(), Difference> {
+        let differences = self.environment.differences(&other.environment);
+        let of_machine = |difference: &Difference| difference.part.is_of_machine();
+        if let Some(difference) = differences.into_iter().find(of_machine) {
+            return Err(difference);
+        }
+        self.environment.add_gpus(other.environment.gpus);
+        self.evidence.fill_from(other.evidence);
+        Ok(())
     }
 
     fn add_stacks(&mut self, stacks: Vec<Stack>) {
@@ -221,11 +239,7 @@ impl Environment {
         self.os = self.os.take().or(other.os);
         self.arch = self.arch.take().or(other.arch);
         self.cpu = self.cpu.take().or(other.cpu);
-        for gpu in other.gpus {
-            if !self.gpus.iter().any(|known| known.id == gpu.id) {
-                self.gpus.push(gpu);
-            }
-        }
+        self.add_gpus(other.gpus);
         self.clock = match (self.clock.take(), other.clock) {
             (Some(first), Some(second)) => Some(Clock {
                 read_ns: first.read_ns.max(second.read_ns),
@@ -248,5 +262,13 @@ impl Environment {
             .host
             .take()
             .filter(|host| other.host.as_ref() == Some(host));
+    }
+
+    fn add_gpus(&mut self, gpus: Vec<Gpu>) {
+        for gpu in gpus {
+            if !self.gpus.iter().any(|known| known.id == gpu.id) {
+                self.gpus.push(gpu);
+            }
+        }
     }
 }

@@ -6,6 +6,9 @@
 //! the logistic function is within 2e-7 of its value down to 1e-37, and tanh
 //! within 2e-7 absolutely. NaN stays NaN.
 
+#[cfg(feature = "gpu")]
+pub(super) mod device;
+
 use std::f32::consts::LOG2_E;
 
 /// Beyond it e^x leaves the range of normal f32 numbers.

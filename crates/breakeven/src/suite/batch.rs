@@ -7,6 +7,7 @@
 #[cfg(feature = "gpu")]
 use std::sync::Arc;
 
+use super::sweep::Over;
 use super::table::{self, Row, Shape};
 use crate::error::Error;
 #[cfg(feature = "gpu")]
@@ -100,6 +101,24 @@ impl BatchWorkload {
         .with_tasks(tasks))
     }
 
+    /// The items of a sweep's workload as tasks.
+    ///
+    /// # Errors
+    ///
+    /// As [`Workload::at`](super::Workload::at), and
+    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) where another value is another
+    /// operation than the one whose tasks these are.
+    pub fn at(kernel: &str, over: Over, value: usize) -> Result<Self, Error> {
+        let row = table::row(kernel, 1)?;
+        let shape = over.checked(row, value)?;
+        match over {
+            Over::Size | Over::Batch => Ok(Self { row, shape }),
+            Over::Window | Over::Hidden => Err(Error::invalid(format!(
+                "tasks of {kernel} have one {over}; a sweep of batches is over size or batch"
+            ))),
+        }
+    }
+
     /// The same with that many tasks.
     #[must_use]
     pub fn with_tasks(mut self, tasks: usize) -> Self {
@@ -131,8 +150,10 @@ impl BatchWorkload {
     /// its way. Computed, not allocated.
     pub fn memory_bytes(&self, on_gpu: bool) -> u64 {
         let copies = if on_gpu { 4 } else { 2 };
+        let shared = (self.row.shared_values)(self.shape).saturating_mul(4);
         (self.tasks() as u64)
             .saturating_mul(self.row.item_bytes(self.shape))
+            .saturating_add(shared)
             .saturating_mul(copies)
     }
 
@@ -184,6 +205,33 @@ mod tests {
             let twice = BatchWorkload::new(name, 2).expect("a known kernel");
             assert_eq!(twice.tasks(), 2 * batch.tasks(), "{name}");
         }
+    }
+
+    #[test]
+    fn items_of_a_sweep_are_tasks_of_their_size() {
+        let elements = |kernel, over, value| {
+            let batch = BatchWorkload::at(kernel, over, value).expect("it is swept over");
+            let outputs = batch.with_tasks(2).build(Outputs);
+            outputs.expect("the shapes fit")
+        };
+        assert_eq!(elements("conv2d", Over::Size, 17), [17 * 17; 2]);
+        assert_eq!(elements("matrix_multiply", Over::Size, 9), [81; 2]);
+        assert_eq!(elements("vector_add", Over::Batch, 5), [100_000; 2]);
+        let window = BatchWorkload::at("pixel_entropy", Over::Window, 8);
+        assert_eq!(
+            window.err().map(|error| error.kind()),
+            Some(ErrorKind::Invalid)
+        );
+    }
+
+    #[test]
+    fn weights_are_no_memory_of_a_task() {
+        let batch = BatchWorkload::new("lstm_cell_forward", 1).expect("a known kernel");
+        // 64 inputs, two states before and two after.
+        assert_eq!(batch.profile().memory_per_task, 4 * (64 + 4 * 128));
+        let weights = 4 * 4 * 128 * (64 + 128 + 1);
+        let one = batch.with_tasks(1).memory_bytes(false);
+        assert_eq!(one, 2 * (4 * (64 + 4 * 128) + weights));
     }
 
     #[test]

@@ -73,6 +73,13 @@ impl SuiteKernel for Forecasts {
         shape.elements().saturating_add(outputs)
     }
 
+    fn scratch_bytes(shape: Shape) -> u64 {
+        // Each thread has a series and its forecast in float64.
+        let threads = rayon::current_num_threads().min(shape.batch) as u64;
+        let each = (shape.columns as u64).saturating_add(STEPS as u64);
+        each.saturating_mul(8 * threads)
+    }
+
     fn problem(shape: Shape, input: &Input) -> Result<Box<dyn Problem>, Error> {
         let points = match input {
             Input::Series(points) => points.clone(),
@@ -164,12 +171,15 @@ impl SuiteKernel for CellSteps {
     }
 
     fn values(shape: Shape) -> u64 {
-        let hidden = shape.columns as u64;
-        let inputs = INPUTS as u64;
-        let weights = (4 * hidden).saturating_mul(inputs + hidden + 1);
+        let (inputs, hidden) = (INPUTS as u64, shape.columns as u64);
         (shape.batch as u64)
             .saturating_mul(inputs + 4 * hidden)
-            .saturating_add(weights)
+            .saturating_add(Self::shared_values(shape))
+    }
+
+    fn shared_values(shape: Shape) -> u64 {
+        let (inputs, hidden) = (INPUTS as u64, shape.columns as u64);
+        (4 * hidden).saturating_mul(inputs + hidden + 1)
     }
 
     fn problem(shape: Shape, _: &Input) -> Result<Box<dyn Problem>, Error> {
@@ -241,7 +251,11 @@ impl SuiteKernel for Somas {
         let each = SYNAPSES + NEURONS[0];
         (shape.batch as u64)
             .saturating_mul(each as u64)
-            .saturating_add((SYNAPSES + DENDRITES) as u64)
+            .saturating_add(Self::shared_values(shape))
+    }
+
+    fn shared_values(_: Shape) -> u64 {
+        (SYNAPSES + DENDRITES) as u64
     }
 
     fn problem(shape: Shape, _: &Input) -> Result<Box<dyn Problem>, Error> {

@@ -93,6 +93,11 @@ pub(super) trait SuiteKernel {
     /// Inputs and output, in values of 32 bits.
     fn values(shape: Shape) -> u64;
 
+    /// Of them, those that all items share: weights.
+    fn shared_values(_: Shape) -> u64 {
+        0
+    }
+
     /// What the CPU form takes beside them, bytes.
     fn scratch_bytes(_: Shape) -> u64 {
         0
@@ -127,6 +132,7 @@ pub(super) struct Row {
     pub item: fn(Shape) -> String,
     pub text: fn(Shape) -> String,
     pub values: fn(Shape) -> u64,
+    pub shared_values: fn(Shape) -> u64,
     pub scratch_bytes: fn(Shape) -> u64,
     pub problem: Make,
 }
@@ -146,14 +152,17 @@ impl Row {
             item: K::item,
             text: K::text,
             values: K::values,
+            shared_values: K::shared_values,
             scratch_bytes: K::scratch_bytes,
             problem: K::problem,
         }
     }
 
-    /// Memory of one item, bytes: its inputs and its output.
+    /// Memory of one item, bytes: its own inputs and its output.
     pub(super) fn item_bytes(&self, shape: Shape) -> u64 {
-        (self.values)(Shape { batch: 1, ..shape }).saturating_mul(4)
+        let all = (self.values)(Shape { batch: 1, ..shape });
+        all.saturating_sub((self.shared_values)(shape))
+            .saturating_mul(4)
     }
 
     /// What an executor and the cost model are told of a batch whose tasks are items.

@@ -7,7 +7,6 @@ use super::sweep::Over;
 use super::table::{self, Input, ROWS, Row, Scales, Shape, Takes};
 use crate::error::Error;
 use crate::kernels::GreyImage;
-use crate::workload::WorkloadProfile;
 
 /// A kernel and the size that it is run at; inputs are made by [`build`](Workload::build).
 #[derive(Debug, Clone)]
@@ -69,12 +68,6 @@ impl Workload {
             shape: over.checked(row, value)?,
             input: Input::Generated,
         })
-    }
-
-    /// The workload as a batch of tasks, a task being an item: what the cost model has
-    /// its times under.
-    pub fn profile(&self) -> WorkloadProfile {
-        self.row.profile(self.shape)
     }
 
     /// A pixel kernel on an image of the user's; `None` for other kernels.

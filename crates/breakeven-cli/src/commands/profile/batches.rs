@@ -41,6 +41,7 @@ pub(super) fn batch_cells(
         )?;
         Ok(Cell::Batch(BatchCell {
             kernel: kernel.to_owned(),
+            item: None,
             tasks: workload.tasks(),
             strategy: strategy.to_string(),
             gpu: gpu.clone(),

@@ -129,4 +129,12 @@ impl Rival {
             break_even,
         }
     }
+
+    /// True where it was faster at the largest value that both have.
+    pub(crate) fn pays_at_last(&self) -> bool {
+        self.times.last().is_some_and(|times| {
+            let [own, other] = [&times.device_ns, &times.over_ns].map(|ns| median(ns).ok());
+            own.zip(other).is_some_and(|(own, other)| own < other)
+        })
+    }
 }

@@ -6,15 +6,13 @@ use cubecl::prelude::*;
 use super::{DendriticIntegration, Nonlinearity};
 use crate::error::DeviceError;
 use crate::gpu::{Buffer, Gpu, as_u32, grid, with_client};
+use crate::kernels::activation::device::logistic;
 
 /// Units per cube.
 const UNITS: u32 = 256;
 
 /// Running sums of a unit, added in pairs at the end.
 const LANES: usize = 4;
-
-/// e^x overflows beyond it, the logistic function has reached 0 long before.
-const LIMIT: f32 = 80.0;
 
 /// A nonlinearity without its parameters: a kernel is compiled for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,11 +21,6 @@ enum Rule {
     Nmda,
     Amplify,
     Multiply,
-}
-
-#[cube]
-fn logistic(x: f32) -> f32 {
-    1.0f32 / (1.0f32 + f32::exp(f32::min(-x, LIMIT)))
 }
 
 /// Joins two sums, or two products less 1.

@@ -8,6 +8,7 @@ use super::LstmCell;
 use super::weights::GATES;
 use crate::error::DeviceError;
 use crate::gpu::{Buffer, Gpu, as_u32, grid, with_client};
+use crate::kernels::activation::device::{hyperbolic_tangent, logistic};
 
 /// Units per cube.
 const UNITS: u32 = 128;
@@ -18,19 +19,6 @@ const ITEMS: u32 = 8;
 
 /// Hidden units of all items from which on a unit takes [`ITEMS`].
 const FULL: usize = 256 * 1024;
-
-/// e^x overflows beyond it; both functions have reached their limits long before.
-const LIMIT: f32 = 80.0;
-
-#[cube]
-fn logistic(x: f32) -> f32 {
-    1.0f32 / (1.0f32 + f32::exp(f32::min(-x, LIMIT)))
-}
-
-#[cube]
-fn hyperbolic_tangent(x: f32) -> f32 {
-    1.0f32 - 2.0f32 / (f32::exp(f32::min(2.0f32 * x, LIMIT)) + 1.0f32)
-}
 
 /// Adds to the gates' sums the products of `len` vectors of each item with the
 /// weights from `start` on. Past the end of the batch the last item is computed again.
