@@ -2,7 +2,12 @@
 
 use std::path::Path;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow};
+
+use self::table::Table;
+
+mod lines;
+mod table;
 
 /// Reads `FILE.csv` or `FILE.csv:column`: the column of that name or number,
 /// counted from 1, else the only one that holds numbers.
@@ -14,10 +19,16 @@ pub(crate) fn read(asked: &str) -> Result<Vec<f32>> {
     column_of(text, column).map_err(|error| unreadable(error.to_string()))
 }
 
-/// The file and the column. A colon may be in the file's own name.
+/// The file and the column. A colon may be in the name of either: what is before the
+/// last one up to which there is such a file is the file's.
 fn parts(asked: &str) -> (&str, Option<&str>) {
     if Path::new(asked).exists() {
         return (asked, None);
+    }
+    let is_file = |path: &str| Path::new(path).exists() && !Path::new(path).is_dir();
+    let mut splits = asked.rmatch_indices(':').map(|(at, _)| asked.split_at(at));
+    if let Some((path, column)) = splits.find(|(path, _)| is_file(path)) {
+        return (path, column.strip_prefix(':'));
     }
     match asked.rsplit_once(':') {
         Some((path, column)) if !path.is_empty() && !column.contains(['/', '\\']) => {
@@ -37,205 +48,8 @@ fn text(bytes: &[u8]) -> Result<&str> {
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
-/// A line with something in it.
-struct Line {
-    number: u64,
-    fields: Vec<String>,
-}
-
-/// Lines of one length, and what their columns are called.
-struct Table {
-    names: Option<Vec<String>>,
-    lines: Vec<Line>,
-}
-
-impl Table {
-    fn read(text: &str) -> Result<Self> {
-        let mut reader = csv::ReaderBuilder::new()
-            .has_headers(false)
-            // Told below, with the line.
-            .flexible(true)
-            .trim(csv::Trim::All)
-            .from_reader(text.as_bytes());
-        let mut lines: Vec<Line> = Vec::new();
-        let mut counted = LineCount {
-            text,
-            at: 0,
-            line: 1,
-        };
-        for record in reader.records() {
-            let record = record?;
-            let start = record.position().map_or(0, csv::Position::byte);
-            let number = counted.line_at(usize::try_from(start).unwrap_or(usize::MAX));
-            let fields: Vec<String> = record.iter().map(str::to_owned).collect();
-            if let Some(first) = lines
-                .first()
-                .filter(|line| line.fields.len() != fields.len())
-            {
-                bail!(
-                    "line {number} has {}, line {} has {}; give every line as many",
-                    columns(fields.len()),
-                    first.number,
-                    first.fields.len()
-                );
-            }
-            lines.push(Line { number, fields });
-        }
-        let Some(first) = lines.first() else {
-            bail!("it is empty");
-        };
-        let is_header = !first.fields.iter().any(|field| is_number(field));
-        let names = is_header.then(|| lines.remove(0).fields);
-        if lines.is_empty() {
-            bail!("there is nothing below its header");
-        }
-        Ok(Self { names, lines })
-    }
-
-    /// How many columns there are.
-    fn width(&self) -> usize {
-        self.lines.first().map_or(0, |line| line.fields.len())
-    }
-
-    /// A column as people are told of it: its number, and its name where it has one.
-    fn label(&self, column: usize) -> String {
-        let name = self.names.as_ref().map(|names| names[column].as_str());
-        match name.filter(|name| !name.is_empty()) {
-            Some(name) => format!("{} ({})", column + 1, clipped(name).escape_debug()),
-            None => (column + 1).to_string(),
-        }
-    }
-
-    fn labels(&self, columns: impl IntoIterator<Item = usize>) -> String {
-        let labels: Vec<String> = columns.into_iter().map(|at| self.label(at)).collect();
-        labels.join(", ")
-    }
-
-    /// The column that was asked for. A name comes before a number.
-    fn named(&self, asked: &str) -> Result<usize> {
-        let names = self.names.iter().flatten();
-        let named: Vec<usize> = (names.enumerate())
-            .filter(|(_, name)| *name == asked)
-            .map(|(column, _)| column)
-            .collect();
-        match named[..] {
-            [column] => return Ok(column),
-            [] => {}
-            _ => bail!("several columns are called {asked:?}; give its number, from 1 on"),
-        }
-        let number = asked.parse::<usize>().ok();
-        number
-            .and_then(|number| number.checked_sub(1))
-            .filter(|column| *column < self.width())
-            .ok_or_else(|| {
-                let all = self.labels(0..self.width());
-                anyhow!("there is no column {asked:?}; its columns are: {all}")
-            })
-    }
-
-    /// The one column of numbers: those whose first value is one.
-    fn only(&self) -> Result<usize> {
-        let is_numeric = |column: &usize| {
-            let mut fields = self.lines.iter().map(|line| &line.fields[*column]);
-            let first = fields.find(|field| !field.is_empty());
-            first.is_some_and(|field| is_number(field))
-        };
-        let numeric: Vec<usize> = (0..self.width()).filter(is_numeric).collect();
-        match numeric[..] {
-            [column] => Ok(column),
-            [] => {
-                let all = self.labels(0..self.width());
-                bail!("no column of it begins with a number; its columns are: {all}")
-            }
-            _ => bail!(
-                "several of its columns hold numbers; name one, as in FILE.csv:{}; they are: {}",
-                numeric[0] + 1,
-                self.labels(numeric)
-            ),
-        }
-    }
-
-    fn value(&self, line: &Line, column: usize) -> Result<f32> {
-        let field = line.fields[column].as_str();
-        let place = || format!("line {}, column {}", line.number, self.label(column));
-        if field.is_empty() {
-            bail!(
-                "{}: the value is missing; fill it in, or take the line out",
-                place()
-            );
-        }
-        let Ok(value) = field.parse::<f64>() else {
-            bail!(
-                "{}: {:?} is no number; take the line out, or name another column",
-                place(),
-                clipped(field)
-            );
-        };
-        let value = value as f32;
-        if !value.is_finite() {
-            bail!(
-                "{}: {} is no finite number of 32 bits; take the line out",
-                place(),
-                clipped(field)
-            );
-        }
-        Ok(value)
-    }
-}
-
 fn column_of(text: &str, asked: Option<&str>) -> Result<Vec<f32>> {
-    let table = Table::read(text)?;
-    let column = match asked {
-        Some(asked) => table.named(asked)?,
-        None => table.only()?,
-    };
-    let lines = table.lines.iter();
-    lines.map(|line| table.value(line, column)).collect()
-}
-
-fn is_number(field: &str) -> bool {
-    field.parse::<f64>().is_ok()
-}
-
-fn columns(count: usize) -> String {
-    match count {
-        1 => "1 column".to_owned(),
-        count => format!("{count} columns"),
-    }
-}
-
-/// Counts lines up to places that come in their order. The reader's own count leaves
-/// out empty lines.
-struct LineCount<'t> {
-    text: &'t str,
-    at: usize,
-    line: u64,
-}
-
-impl LineCount<'_> {
-    /// The line of the record that begins at `start` or after empty lines there.
-    fn line_at(&mut self, start: usize) -> u64 {
-        let bytes = self.text.as_bytes();
-        let is_empty = |byte: &u8| matches!(byte, b'\n' | b'\r');
-        let mut end = start.clamp(self.at, bytes.len());
-        end += bytes[end..]
-            .iter()
-            .take_while(|byte| is_empty(byte))
-            .count();
-        let passed = bytes[self.at..end].iter().filter(|byte| **byte == b'\n');
-        self.line += passed.count() as u64;
-        self.at = end;
-        self.line
-    }
-}
-
-/// A field that fits a line.
-fn clipped(field: &str) -> String {
-    const MOST: usize = 40;
-    match field.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &field[..end]),
-        None => field.to_owned(),
-    }
+    Table::read(text, asked)?.values(asked)
 }
 
 #[cfg(test)]
@@ -260,29 +74,82 @@ mod tests {
     fn a_column_by_name_number_or_for_want_of_another() {
         assert_eq!(values(DAYS, Some("temp")), [1.5, -2.0]);
         assert_eq!(values(DAYS, Some("4")), [0.0, 30.0]);
-        assert_eq!(values("1\n2\n\n3\n", None), [1.0, 2.0, 3.0]);
         assert_eq!(
             values("day,x\nMonday, 4 \r\nTuesday,5\r\n", None),
             [4.0, 5.0]
         );
         assert_eq!(values("Monday,4\nTuesday,5", None), [4.0, 5.0]);
-        assert_eq!(values("\"a,b\";\n7\n", None), [7.0]);
+        assert_eq!(values("\"a,b\"\n7\n", None), [7.0]);
         // A name that is a number is a name.
         assert_eq!(values("a,b\n1,2\n", Some("2")), [2.0]);
     }
 
     #[test]
+    fn a_first_line_names_columns_or_is_one_of_them() {
+        // Text above numbers; a year is a name there.
+        assert_eq!(values("id,2019\n1,5\n2,6\n", Some("2019")), [5.0, 6.0]);
+        assert_eq!(values("id,2019\n1,5\n2,6\n", Some("2")), [5.0, 6.0]);
+        assert_eq!(values("a,2,3\n1,5,6\n", Some("2")), [5.0]);
+        assert_eq!(values("a,3,2\n1,5,6\n", Some("2")), [6.0]);
+        // Text above text, and a name that is no column's number.
+        assert_eq!(
+            values("country,2019\nde,5\nfr,6\n", Some("2019")),
+            [5.0, 6.0]
+        );
+        // No names.
+        assert_eq!(values("2024-01-01,5.3\n2024-01-02,6\n", None), [5.3, 6.0]);
+        assert_eq!(values("a,2,3\nx,5,6\n", Some("2")), [2.0, 5.0]);
+        assert_eq!(values("a1,4\n7,5\nb2,6\n", Some("2")), [4.0, 5.0, 6.0]);
+        assert_eq!(values(",4\n7,5\n", Some("2")), [4.0, 5.0]);
+        assert_snapshot!(refused("country,2019\nde,5\n", Some("2018")), @r#"there is no column "2018"; its columns, split at commas, are: 1, 2"#);
+    }
+
+    #[test]
+    fn columns_are_split_at_what_the_first_line_has_most_of() {
+        assert_eq!(values("\n \nday;\"a,b\"\nMonday;4\n", None), [4.0]);
+        assert_eq!(values("day\tx\nMonday, 1st\t4\n", None), [4.0]);
+        assert_eq!(values("\"a;b;c\",x\nMonday,4\n", None), [4.0]);
+        assert_eq!(values("\"a\"\"b;c;\",x\nMonday,4\n", None), [4.0]);
+        assert_eq!(values("5\" of; rain,x,y\nMonday,4,z\n", None), [4.0]);
+        // As many: commas.
+        assert_eq!(values("day;t,x\nMonday,4\n", None), [4.0]);
+        assert_snapshot!(refused("day;temp\n1.1.;2,5\n", None), @r#"line 2, column 2 (temp): "2,5" is no number; write a decimal point, not a comma"#);
+        assert_snapshot!(refused("day;temp\n1.1.;2\n2.1.;2,5\n", Some("temp")), @r#"line 3, column 2 (temp): "2,5" is no number; write a decimal point, not a comma"#);
+        assert_snapshot!(refused("a;b\n1;2\n3\n", None), @"line 3 has 1 column, line 1 has 2, split at semicolons; give every line as many");
+        assert_snapshot!(refused("day|temp\nMonday|4\n", None), @"no column of it begins with a number; its columns, split at commas, are: 1 (day|temp)");
+        assert_snapshot!(refused("a\tb\n1\t2\n", Some("c")), @r#"there is no column "c"; its columns, split at tabs, are: 1 (a), 2 (b)"#);
+    }
+
+    #[test]
+    fn an_empty_line_is_a_missing_value_of_the_only_column() {
+        assert_snapshot!(refused("1\n2\n\n3\n", None), @"line 3: the value is missing; fill it in, or take the line out");
+        assert_snapshot!(refused("1\r\n2\r\n \t\r\n\r\n3\r\n", None), @"line 3: the value is missing; fill it in, or take the line out");
+        assert_snapshot!(refused("1\r2\r\r3\r", None), @"line 3: the value is missing; fill it in, or take the line out");
+        assert_snapshot!(refused("x\n\n3\n", None), @"line 2: the value is missing; fill it in, or take the line out");
+        assert_snapshot!(refused("1\n\"\"\n", None), @"line 2, column 1: the value is missing; fill it in, or take the line out");
+        for end in ["", "\n", "\r\n", "\r", "\n\n", "\r\n\r\n", "\n \n", "\n\t"] {
+            assert_eq!(
+                values(&format!("\n1\r\n2{end}"), None),
+                [1.0, 2.0],
+                "{end:?}"
+            );
+        }
+        assert_eq!(values("\"a\n\nb\"\n1\n2\n", None), [1.0, 2.0]);
+        assert_eq!(values("a,b\n\nx,1\n  \n\ny,2\n\n", None), [1.0, 2.0]);
+    }
+
+    #[test]
     fn what_is_no_series_is_told_with_its_place() {
         assert_snapshot!(refused(DAYS, None), @"several of its columns hold numbers; name one, as in FILE.csv:3; they are: 3 (temp), 4 (rain)");
-        assert_snapshot!(refused(DAYS, Some("snow")), @r#"there is no column "snow"; its columns are: 1 (day), 2 (city), 3 (temp), 4 (rain)"#);
-        assert_snapshot!(refused(DAYS, Some("0")), @r#"there is no column "0"; its columns are: 1 (day), 2 (city), 3 (temp), 4 (rain)"#);
+        assert_snapshot!(refused(DAYS, Some("snow")), @r#"there is no column "snow"; its columns, split at commas, are: 1 (day), 2 (city), 3 (temp), 4 (rain)"#);
+        assert_snapshot!(refused(DAYS, Some("0")), @r#"there is no column "0"; its columns, split at commas, are: 1 (day), 2 (city), 3 (temp), 4 (rain)"#);
         assert_snapshot!(refused(DAYS, Some("city")), @r#"line 2, column 2 (city): "Ulm" is no number; take the line out, or name another column"#);
-        assert_snapshot!(refused("x\n1\n\ntwo\n", None), @r#"line 4, column 1 (x): "two" is no number; take the line out, or name another column"#);
+        assert_snapshot!(refused("x\n1\n2\ntwo\n", None), @r#"line 4, column 1 (x): "two" is no number; take the line out, or name another column"#);
         assert_snapshot!(refused("t,x\na,1\nb,\n", None), @"line 3, column 2 (x): the value is missing; fill it in, or take the line out");
         assert_snapshot!(refused("1\nNaN\n", None), @"line 2, column 1: NaN is no finite number of 32 bits; take the line out");
         assert_snapshot!(refused("1\n1e39\n", None), @"line 2, column 1: 1e39 is no finite number of 32 bits; take the line out");
-        assert_snapshot!(refused("a,b\n1,2\n3\n", None), @"line 3 has 1 column, line 1 has 2; give every line as many");
-        assert_snapshot!(refused("a,b\nc,d\n", None), @"no column of it begins with a number; its columns are: 1 (a), 2 (b)");
+        assert_snapshot!(refused("a,b\n1,2\n3\n", None), @"line 3 has 1 column, line 1 has 2, split at commas; give every line as many");
+        assert_snapshot!(refused("a,b\nc,d\n", None), @"no column of it begins with a number; its columns, split at commas, are: 1 (a), 2 (b)");
         assert_snapshot!(refused("a,a\n1,2\n", Some("a")), @r#"several columns are called "a"; give its number, from 1 on"#);
         assert_snapshot!(refused("\n\n", None), @"it is empty");
         assert_snapshot!(refused("a,b\n", None), @"there is nothing below its header");
@@ -292,9 +159,14 @@ mod tests {
 
     #[test]
     fn a_file_with_any_byte_changed_is_a_column_or_one_line_of_why() {
-        for at in 0..DAYS.len() {
-            for byte in *b"\n\r,\"e-.\0\xff\xc3" {
-                let mut bytes = DAYS.as_bytes().to_vec();
+        let semicolons = DAYS.replace(',', ";").replace("1.5", "\"1.5\"");
+        let files = [DAYS, semicolons.as_str(), "x\n1\n22\n\n"];
+        let places = files
+            .iter()
+            .flat_map(|file| (0..file.len()).map(move |at| (file, at)));
+        for (file, at) in places {
+            for byte in *b"\n\r,;\t\" e-.\0\xff\xc3" {
+                let mut bytes = file.as_bytes().to_vec();
                 bytes[at] = byte;
                 for column in [None, Some("temp"), Some("3")] {
                     let read = text(&bytes).and_then(|text| column_of(text, column));
@@ -317,7 +189,29 @@ mod tests {
     }
 
     #[test]
-    fn a_column_is_after_the_last_colon_unless_it_is_in_the_name() {
+    fn a_column_is_after_the_last_colon_of_a_file_or_of_all() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = |name: &str| {
+            let path = directory.path().join(name);
+            std::fs::write(&path, "1\n").expect("a file");
+            path.display().to_string()
+        };
+        let path = file("col.csv");
+        for column in ["x", "speed (km/h)", "time:utc", "a\\b", "C:\\d", ""] {
+            let asked = format!("{path}:{column}");
+            assert_eq!(parts(&asked), (path.as_str(), Some(column)));
+        }
+        // The longest name of a file.
+        #[cfg(unix)]
+        {
+            let longer = file("col.csv:time");
+            assert_eq!(parts(&longer), (longer.as_str(), None));
+            let asked = format!("{longer}:utc:x");
+            assert_eq!(parts(&asked), (longer.as_str(), Some("utc:x")));
+        }
+        let folder = directory.path().display().to_string();
+        let missing = format!("{folder}:a/b");
+        assert_eq!(parts(&missing), (missing.as_str(), None));
         assert_eq!(parts("no/such.csv"), ("no/such.csv", None));
         assert_eq!(parts("no/such.csv:x"), ("no/such.csv", Some("x")));
         assert_eq!(parts("no/such.csv:a:b"), ("no/such.csv:a", Some("b")));

@@ -160,16 +160,21 @@ impl Kernel for MatrixMultiply<'_> {
         if each == 0 {
             return;
         }
-        // Whole products side by side where there are enough of them; otherwise
-        // all workers on one product after the other.
-        if self.batch >= rayon::current_num_threads() {
-            parallel::for_pieces(out, each, |start, out| {
-                self.one(start / each, out, false);
-            });
-        } else {
+        // All workers on one product after the other where each is worth it and there
+        // are fewer than workers; otherwise whole products side by side, of small
+        // ones several to a piece.
+        let multiply_adds = each.saturating_mul(self.k);
+        if host::is_worth_waking(multiply_adds) && self.batch < rayon::current_num_threads() {
             for (item, out) in out.chunks_mut(each).enumerate() {
                 self.one(item, out, true);
             }
+        } else {
+            let piece = each.saturating_mul(host::products_per_piece(multiply_adds));
+            parallel::for_pieces(out, piece, |start, out| {
+                for (item, out) in (start / each..).zip(out.chunks_mut(each)) {
+                    self.one(item, out, false);
+                }
+            });
         }
     }
 

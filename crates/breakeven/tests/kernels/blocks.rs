@@ -78,6 +78,50 @@ fn products_over_the_ends_of_blocks() {
     }
 }
 
+/// One product after the other, each on its own.
+fn one_by_one(a: &[f32], b: &[f32], [_, m, k, n]: [usize; 4]) -> Vec<f32> {
+    let pairs = a.chunks(m * k).zip(b.chunks(k * n));
+    let products = pairs.map(|(a, b)| MatrixMultiply::new(a, b, [1, m, k, n]).unwrap());
+    products.flat_map(|product| product.cpu()).collect()
+}
+
+#[test]
+fn a_batch_is_its_products_however_they_are_shared_out() {
+    let pool = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        pool.build().unwrap()
+    };
+    let (alone, four) = (pool(1), pool(4));
+    let around_the_threads = [1, 3, 4, 5, 9];
+    // Products that are and are not worth a pool of their own, of every CPU form.
+    let shapes = [
+        [50, 100, 230],
+        [49, 100, 100],
+        [2, 1030, 600],
+        [700, 600, 3],
+        [30, 40, 50],
+        [20, 9, 2],
+    ];
+    let few = shapes.map(|[m, k, n]| around_the_threads.map(|batch| [batch, m, k, n]));
+    let many = [
+        [20_001, 4, 4, 4],
+        [3_001, 2, 5, 20],
+        [2_003, 16, 16, 16],
+        [9_001, 1, 1, 1],
+    ];
+    for dims in few.concat().into_iter().chain(many) {
+        let [batch, m, k, n] = dims;
+        let (a, b) = (noise(batch * m * k, 17), noise(batch * k * n, 19));
+        let expected = alone.install(|| one_by_one(&a, &b, dims));
+        let problem = MatrixMultiply::new(&a[..], &b[..], dims).unwrap();
+        for pool in [&alone, &four] {
+            let found = pool.install(|| problem.cpu());
+            let threads = pool.current_num_threads();
+            assert!(found == expected, "{dims:?} on {threads} threads");
+        }
+    }
+}
+
 #[test]
 fn what_is_no_number_stays_in_its_row_and_column() {
     for (m, k, n) in [(1, 5, 40), (13, 9, 40), (13, 400, 3)] {

@@ -51,6 +51,16 @@ fn long_segments_of_entropy() {
 }
 
 #[test]
+fn entropy_of_an_image_of_more_short_segments_than_a_grid_takes() {
+    // 65 537 segments of 16 rows, where a grid takes 65 535 along a dimension.
+    let dims = [1, 65_536 * 16 + 1, 2];
+    let images = numbers(dims.iter().product(), 7);
+    let entropy = PixelEntropy::new(&images[..], dims, 3).unwrap();
+    assert!(entropy.output_len() < 1 << 22);
+    agree(&entropy, 1e-3);
+}
+
+#[test]
 fn several_cells_to_a_unit_in_vectors_of_four() {
     let [batch, inputs, hidden] = [2_003, 8, 132];
     let weight = |columns: usize| -> Vec<f32> {

@@ -39,6 +39,9 @@ const PACKED: usize = 4;
 /// Multiply-adds, some tens of microseconds, from which on a product is shared out.
 const WORTH_WAKING: usize = 1024 * 1024;
 
+/// Multiply-adds in whose time a product begins and ends, beside its own.
+const PER_PRODUCT: usize = 4096;
+
 /// Elements in a line of the caches.
 const LINE: usize = 16;
 
@@ -51,15 +54,27 @@ pub(super) struct Product<'p> {
     pub(super) n: usize,
 }
 
+/// Elements of [`ROOM`] that are kept, at most: 6 MiB.
+const KEPT: usize = DEPTH * COLUMNS + LINE;
+
 thread_local! {
-    /// Where the last product packed, 6 MiB at most: to clear as much again takes
-    /// some percent of a small product.
+    /// Where the last product packed: to clear as much again takes some percent of a
+    /// small product, and to allocate it most of a tiny one.
     static ROOM: Cell<Vec<f32>> = const { Cell::new(Vec::new()) };
 }
 
-/// Multiplies into `out`, on the pool if so asked and if it is worth waking it.
+/// Whether a product of so many multiply-adds is worth waking the pool for.
+pub(super) fn is_worth_waking(multiply_adds: usize) -> bool {
+    multiply_adds >= WORTH_WAKING
+}
+
+/// Products of so many multiply-adds each that are together worth a piece of CPU work.
+pub(super) fn products_per_piece(multiply_adds: usize) -> usize {
+    (WORTH_WAKING / multiply_adds.saturating_add(PER_PRODUCT)).max(1)
+}
+
+/// Multiplies into `out`, on the pool if so asked.
 pub(super) fn multiply(product: Product<'_>, out: &mut [f32], on_pool: bool) {
-    let on_pool = on_pool && out.len().saturating_mul(product.k) >= WORTH_WAKING;
     let panel_width = Arch::new().dispatch(PanelWidth);
     if product.n < panel_width / VECTORS {
         thin::few_columns(product, out, on_pool);
@@ -75,46 +90,58 @@ fn by_panels(product: Product<'_>, out: &mut [f32], on_pool: bool, panel_width: 
     let arch = Arch::new();
     let depth = k.div_ceil(k.div_ceil(DEPTH));
     let columns = n.min(COLUMNS);
+    let most = depth * columns.next_multiple_of(panel_width);
+    with_room(most, |room| {
+        for column in (0..n).step_by(columns) {
+            let columns = columns.min(n - column);
+            for row in (0..k).step_by(depth) {
+                let depth = depth.min(k - row);
+                let panels = &mut room[..depth * columns.next_multiple_of(panel_width)];
+                let panel = depth * panel_width;
+                for_pieces(panels, PACKED * panel, on_pool, |start, panels| {
+                    let column = column + start / depth;
+                    let b = &b[row * n + column..];
+                    let columns = columns - start / depth;
+                    arch.dispatch(Pack {
+                        b,
+                        n,
+                        columns,
+                        depth,
+                        panels,
+                    });
+                });
+                let strip = if on_pool { STRIP } else { STRIP_ALONE };
+                for_pieces(out, strip * n, on_pool, |start, out| {
+                    arch.dispatch(Strip {
+                        a: &a[start / n * k + row..],
+                        k,
+                        panels,
+                        depth,
+                        columns,
+                        out: &mut out[column..],
+                        n,
+                        is_first: row == 0,
+                    });
+                });
+            }
+        }
+    });
+}
+
+/// Room for so many values, from a line of the caches on. What is in it is from before.
+pub(super) fn with_room(len: usize, work: impl FnOnce(&mut [f32])) {
     let mut room = ROOM.take();
-    room.resize(depth * columns.next_multiple_of(panel_width) + LINE, 0.0);
+    if room.len() < len + LINE {
+        room.resize(len + LINE, 0.0);
+    }
     let skip = room
         .as_ptr()
         .align_offset(LINE * size_of::<f32>())
         .min(LINE);
-    for column in (0..n).step_by(columns) {
-        let columns = columns.min(n - column);
-        for row in (0..k).step_by(depth) {
-            let depth = depth.min(k - row);
-            let panels = &mut room[skip..][..depth * columns.next_multiple_of(panel_width)];
-            let panel = depth * panel_width;
-            for_pieces(panels, PACKED * panel, on_pool, |start, panels| {
-                let column = column + start / depth;
-                let b = &b[row * n + column..];
-                let columns = columns - start / depth;
-                arch.dispatch(Pack {
-                    b,
-                    n,
-                    columns,
-                    depth,
-                    panels,
-                });
-            });
-            let strip = if on_pool { STRIP } else { STRIP_ALONE };
-            for_pieces(out, strip * n, on_pool, |start, out| {
-                arch.dispatch(Strip {
-                    a: &a[start / n * k + row..],
-                    k,
-                    panels,
-                    depth,
-                    columns,
-                    out: &mut out[column..],
-                    n,
-                    is_first: row == 0,
-                });
-            });
-        }
+    work(&mut room[skip..][..len]);
+    if room.len() <= KEPT {
+        ROOM.set(room);
     }
-    ROOM.set(room);
 }
 
 /// The pieces of a slice, on the pool or one after the other.

@@ -3,7 +3,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::host::{Product, for_pieces};
+use super::host::{Product, for_pieces, with_room};
 use crate::kernels::dot_product;
 
 /// Rows of A so few that packing B takes longer than using it.
@@ -41,18 +41,21 @@ pub(super) fn few_rows(product: Product<'_>, out: &mut [f32], on_pool: bool) {
 /// Where B has few columns: each row of A times each of them.
 pub(super) fn few_columns(product: Product<'_>, out: &mut [f32], on_pool: bool) {
     let Product { a, b, k, n } = product;
-    let columns: Vec<f32> = (0..n)
-        .flat_map(|column| b[column..].iter().step_by(n))
-        .copied()
-        .collect();
-    let rows = (PIECE / (k * n)).max(1);
-    for_pieces(out, rows * n, on_pool, |start, out| {
-        let rows = a[start / n * k..].chunks(k);
-        for (row, out) in rows.zip(out.chunks_mut(n)) {
-            for (column, out) in columns.chunks(k).zip(out) {
-                *out = dot_product::sum((row, column)) as f32;
-            }
+    with_room(k * n, |columns| {
+        let values = (0..n).flat_map(|column| b[column..].iter().step_by(n));
+        for (to, from) in columns.iter_mut().zip(values) {
+            *to = *from;
         }
+        let columns = &*columns;
+        let rows = (PIECE / (k * n)).max(1);
+        for_pieces(out, rows * n, on_pool, |start, out| {
+            let rows = a[start / n * k..].chunks(k);
+            for (row, out) in rows.zip(out.chunks_mut(n)) {
+                for (column, out) in columns.chunks(k).zip(out) {
+                    *out = dot_product::sum((row, column)) as f32;
+                }
+            }
+        });
     });
 }
 

@@ -16,7 +16,7 @@ const WORDS: usize = BINS / 2;
 const SEGMENT: u32 = 64;
 
 /// Rows where there are too few pixels to fill a device with units of [`SEGMENT`]:
-/// a third more updates at w = 16, by four times as many units.
+/// a third more updates at w = 16, by four times as many units. A grid must hold them.
 const SHORT_SEGMENT: u32 = 16;
 
 /// Pixels from which on a unit takes [`SEGMENT`] rows: 64 Ki units.
@@ -132,12 +132,12 @@ pub(super) fn launch(
     }
     // The third dimension holds at most 65 535 images a launch; larger batches
     // are the caller's to split.
-    let segment = if pixels >= FULL {
-        SEGMENT
-    } else {
-        SHORT_SEGMENT
-    };
-    let count = (width.div_ceil(units), height.div_ceil(segment), batch);
+    let grid = |segment| (width.div_ceil(units), height.div_ceil(segment), batch);
+    // The second holds as many segments: of a tall and narrow image's short ones
+    // there may be more.
+    let is_short = pixels < FULL && gpu.check_grid("pixel_entropy", grid(SHORT_SEGMENT)).is_ok();
+    let segment = if is_short { SHORT_SEGMENT } else { SEGMENT };
+    let count = grid(segment);
     gpu.check_grid("pixel_entropy", count)?;
     let scale = problem.table.scale;
     let entries = problem.table.values.len();
