@@ -17,17 +17,17 @@ class Arrays:
 
     def vector_add(self, work):
         a, b = (self.xp.asarray(values) for values in work.inputs)
-        return partial(self.xp.add, a, b, self.xp.empty_like(a))
+        return partial(self.xp.add, a, b, out=self.xp.empty_like(a))
 
     def dot_product(self, work):
         a, b = (self.xp.asarray(values) for values in work.inputs)
-        return partial(self.xp.dot, a, b, self.xp.empty((), a.dtype))
+        return partial(self.xp.dot, a, b, out=self.xp.empty((), a.dtype))
 
     def matrix_multiply(self, work):
         a, b = (self.xp.asarray(values) for values in work.inputs)
         if len(a) == 1:
-            return partial(self.xp.dot, a[0], b[0], self.xp.empty_like(a[0]))
-        return partial(self.xp.matmul, a, b, self.xp.empty_like(a))
+            return partial(self.xp.dot, a[0], b[0], out=self.xp.empty_like(a[0]))
+        return partial(self.xp.matmul, a, b, out=self.xp.empty_like(a))
 
     def conv2d(self, work):
         batch, taps = (self.xp.asarray(values) for values in work.inputs)
@@ -47,7 +47,7 @@ class Arrays:
         inside, labels = self.xp.empty(batch.shape, bool), self.xp.empty(batch.shape, "int32")
 
         def step():
-            self.xp.greater(batch, threshold, inside)
+            self.xp.greater(batch, threshold, out=inside)
             self.ndimage.label(inside, sides, labels)
             return labels
         return step
