@@ -43,7 +43,7 @@ pub(crate) struct About {
     /// Threads of a problem on the CPU.
     workers: usize,
     /// All kernels there are.
-    kernels: [&'static str; NAMES.len()],
+    kernels: &'static [&'static str],
 }
 
 /// A problem that is ready to be solved again and again.
@@ -80,7 +80,7 @@ impl Side {
                 pci: None,
                 room: None,
                 workers,
-                kernels: NAMES,
+                kernels: &NAMES,
             },
             #[cfg(feature = "gpu")]
             Self::Gpu(gpu) => About {
@@ -89,7 +89,7 @@ impl Side {
                 pci: gpu.info().pci.known().cloned(),
                 room: Some(room::on_device(gpu)),
                 workers,
-                kernels: NAMES,
+                kernels: &NAMES,
             },
         }
     }
