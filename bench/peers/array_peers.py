@@ -2,8 +2,9 @@
 these in its place, what is written here can be tried without a GPU.
 
 What can be prepared once is prepared: inputs and outputs are on the device.
-CuPy's products of f32 do not round to TF32 unless CUPY_TF32 is set.
 """
+
+from functools import partial
 
 import numpy as np
 
@@ -16,33 +17,40 @@ class Arrays:
 
     def vector_add(self, work):
         a, b = (self.xp.asarray(values) for values in work.inputs)
-        out = self.xp.empty_like(a)
-        return lambda: self.xp.add(a, b, out=out)
+        return partial(self.xp.add, a, b, out=self.xp.empty_like(a))
 
     def dot_product(self, work):
         a, b = (self.xp.asarray(values) for values in work.inputs)
-        return lambda: self.xp.dot(a, b)
+        return partial(self.xp.dot, a, b, out=self.xp.empty((), a.dtype))
 
     def matrix_multiply(self, work):
         a, b = (self.xp.asarray(values) for values in work.inputs)
-        out = self.xp.empty_like(a)
-        return lambda: self.xp.matmul(a, b, out=out)
+        if len(a) == 1:
+            return partial(self.xp.dot, a[0], b[0], out=self.xp.empty_like(a[0]))
+        return partial(self.xp.matmul, a, b, out=self.xp.empty_like(a))
 
     def conv2d(self, work):
         batch, taps = (self.xp.asarray(values) for values in work.inputs)
         out = self.xp.empty_like(batch)
+        correlate = partial(self.ndimage.correlate, batch, taps[None], out, "constant")
 
-        def correlate():
-            self.ndimage.correlate(batch, taps[None], output=out, mode="constant")
+        def step():
+            correlate()
             return out
-        return correlate
+        return step
 
     def image_segmentation(self, work):
         batch, threshold = self.xp.asarray(work.inputs[0]), work.sizes["threshold"]
         # Sides within an image; images of the batch do not touch.
         sides = np.zeros((3, 3, 3), dtype=bool)
         sides[1, 1, :] = sides[1, :, 1] = True
-        return lambda: self.ndimage.label(batch > threshold, sides, self.xp.int32)[0]
+        inside, labels = self.xp.empty(batch.shape, bool), self.xp.empty(batch.shape, "int32")
+
+        def step():
+            self.xp.greater(batch, threshold, out=inside)
+            self.ndimage.label(inside, sides, labels)
+            return labels
+        return step
 
     def peer(self, work):
         """The kernel's work, or None where there is nothing like it."""

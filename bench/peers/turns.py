@@ -2,7 +2,7 @@
 
 A round is a block of ours and a block of the best peer, a ratio is made within a
 round, and the figure is the median over the rounds; its interval is that of the
-median by order statistics, 95 % or a little more. A block is several lots of
+median by order statistics, 95 % or a little more, for which there have to be six. A block is several lots of
 calls and counts as their median, so that what else the machine does meets few of
 its lots.
 """
@@ -11,11 +11,18 @@ import json
 import subprocess
 import time
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 
 
 class Failure(Exception):
     """What one side could not do; the others can go on."""
+
+
+def said(error):
+    """An exception in one line."""
+    line = (str(error).strip().splitlines() or [""])[0]
+    return line if isinstance(error, Failure) else f"{type(error).__name__}: {line}"
 
 
 @dataclass
@@ -57,16 +64,20 @@ class Ours:
             raise Failure(answer["failed"])
         return answer
 
+    def about(self):
+        """Where the work is done: device, workers, and how much a problem may take."""
+        return self.ask("about")["about"]
+
     def make(self, work):
-        """Where the work is done now, and our output for it."""
+        """Our output for the work, which is timed from now on."""
         paths = []
         for index, values in enumerate(work.inputs):
             paths.append(str(self.folder / f"{index}.f32"))
             values.astype("float32", copy=False).tofile(paths[-1])
         output = self.folder / "output.f32"
-        answer = self.ask({"make": {"kernel": work.kernel, **work.sizes, "inputs": paths,
-                                    "output": str(output)}})
-        return answer["made"], work.read(output)
+        self.ask({"make": {"kernel": work.kernel, **work.sizes, "inputs": paths,
+                           "output": str(output)}})
+        return work.read(output)
 
     def lots(self, count, calls):
         return [ns * 1e-9 for ns in self.ask({"time": {"lots": count, "calls": calls}})["times"]]
@@ -80,12 +91,12 @@ class Peer:
         self.function, self.wait = function, wait
 
     def lots(self, count, calls):
-        times = []
+        times, function = [], self.function
         for _ in range(count):
             self.wait()
             start = time.perf_counter()
-            for _ in range(calls):
-                self.function()
+            for _ in repeat(None, calls):
+                function()
             self.wait()
             times.append(time.perf_counter() - start)
         return times
@@ -114,7 +125,10 @@ class Block:
 
     def __init__(self, side, turns):
         self.side, self.turns = side, turns
-        calls, (took,) = 1, side.lots(1, 1)
+        # What the first call makes or fetches is no call's time, and of a few lots one
+        # is not disturbed: what is too long here would make lots too short for good.
+        side.lots(1, 1)
+        calls, took = 1, min(side.lots(3, 1))
         while took < turns.lot_s:
             calls = max(calls + 1, int(calls * min(10, 1.2 * turns.lot_s / max(took, 1e-9))))
             took = min(side.lots(3, calls))
@@ -129,6 +143,10 @@ class Block:
         time.sleep(self.turns.pause_s)
         return took
 
+    def thrice(self):
+        """Seconds a call, the median of three blocks."""
+        return median([self.time() for _ in range(3)])
+
 
 def text(seconds):
     for unit, scale in (("s", 1), ("ms", 1e3), ("us", 1e6)):
@@ -137,16 +155,22 @@ def text(seconds):
     return f"{seconds * 1e9:.3g} ns"
 
 
-def compare(figure, work, ours, peers, turns):
-    """Prints the time of the best of the peers (blocks by name) over ours."""
+def compare(figure, work, ours, peers, turns, small):
+    """Prints the time of the best of the peers (functions by name) over ours, and what
+    its calls take where there is next to nothing to do, which `small` gives by name:
+    that much of its time is for being called from Python."""
     block = Block(ours, turns)
-    first = {name: median([peer.time() for _ in range(3)]) for name, peer in peers.items()}
+    blocks = {name: Block(peer, turns) for name, peer in peers.items()}
+    first = {name: block.thrice() for name, block in blocks.items()}
     best = min(first, key=first.get)
     our_times, ratios = [], []
     for _ in range(turns.rounds):
         our_times.append(block.time())
-        ratios.append(peers[best].time() / our_times[-1])
+        ratios.append(blocks[best].time() / our_times[-1])
     low, high = interval(ratios)
     print(f"METRIC {figure}/{work.name} {median(ratios):.3f} x")
-    others = ", ".join(f"{name} {text(took)}" for name, took in sorted(first.items(), key=lambda p: p[1]))
+    others = ", ".join(f"{name} {text(first[name])}" for name in sorted(first, key=first.get))
     print(f"  {low:.3f} to {high:.3f}; ours {text(median(our_times))}; {others}", flush=True)
+    calls = Block(small(best), turns).thrice()
+    print(f"METRIC {figure}_calls/{work.name} {calls * 1e6:.2f} us")
+    print(f"  {best} with next to nothing to do", flush=True)

@@ -5,6 +5,7 @@ torch_peers.py, array_peers.py.
 """
 
 import sys
+from functools import partial
 
 import numpy as np
 
@@ -18,6 +19,8 @@ class Work:
         self.kernel, self.sizes, self.inputs, self.outputs = kernel, sizes, inputs, outputs
         self.tolerance, self.dtype = tolerance, dtype
         self.name = kernel
+        # Makes the same work of a few bytes.
+        self.small = None
 
     @property
     def bytes(self):
@@ -46,16 +49,31 @@ def images(batch, height, width):
     return (np.floor(np.clip(values, 0, 0.999) * 256) / 256).astype("float32")
 
 
-def vector_add(scale):
-    length = 100_000 * scale
+def vector_add(scale, length=100_000):
+    length *= scale
     return Work("vector_add", {"batch": 1}, [uniform(length), uniform(length)], length, 0)
 
 
-def dot_product(scale):
-    length = 100_000 * scale
-    # Relative to what is added, which grows as the root of the length.
-    tolerance = 1e-3 * scale**0.5
-    return Work("dot_product", {"batch": 1}, [uniform(length), uniform(length)], 1, tolerance)
+class Sum(Work):
+    """Of positive products: a block of 4096 left out of a hundred million is four times
+    what ours may be off. Compared is with a sum in f64, since a peer that adds in f32
+    one after the other is off by a thousandth there."""
+
+    # Of the sum.
+    PEER = 0.01
+
+    def check(self, peer, ours, theirs):
+        a, b = (values.astype("float64") for values in self.inputs)
+        exact = np.dot(a, b)
+        super().check(peer, ours, exact)
+        off = abs(float(theirs) / exact - 1)
+        assert off <= self.PEER, f"{self.name}: {peer} is another function: {off}"
+
+
+def dot_product(scale, length=100_000):
+    length *= scale
+    inputs = [np.abs(uniform(length)) for _ in range(2)]
+    return Sum("dot_product", {"batch": 1}, inputs, 1, 1e-5)
 
 
 def matrix_multiply(scale, order=256):
@@ -65,16 +83,16 @@ def matrix_multiply(scale, order=256):
                 scale * order**2, 1e-3)
 
 
-def conv2d(scale):
+def conv2d(scale, side=256):
     taps = np.array([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]], dtype="float32")
-    batch = images(scale, 256, 256)
-    sizes = {"dims": [scale, 256, 256], "filter_dims": [3, 3], "padding": 1}
+    batch = images(scale, side, side)
+    sizes = {"dims": [scale, side, side], "filter_dims": [3, 3], "padding": 1}
     return Work("conv2d", sizes, [batch, taps], batch.size, 1e-4)
 
 
-def pixel_entropy(scale):
-    batch = images(scale, 512, 512)
-    return Work("pixel_entropy", {"dims": [scale, 512, 512], "window": 16}, [batch],
+def pixel_entropy(scale, side=512):
+    batch = images(scale, side, side)
+    return Work("pixel_entropy", {"dims": [scale, side, side], "window": 16}, [batch],
                 batch.size, 1e-3)
 
 
@@ -93,14 +111,14 @@ class Labels(Work):
         super().check(peer, ours, theirs)
 
 
-def image_segmentation(scale):
-    batch = images(scale, 256, 256)
-    sizes = {"dims": [scale, 256, 256], "threshold": 100 / 256}
+def image_segmentation(scale, side=256):
+    batch = images(scale, side, side)
+    sizes = {"dims": [scale, side, side], "threshold": 100 / 256}
     return Labels("image_segmentation", sizes, [batch], batch.size, 0, dtype="uint32")
 
 
-def ar_forecast(scale):
-    points, lags, steps = 1000, 5, 10
+def ar_forecast(scale, points=1000):
+    lags, steps = 5, 10
     series = RNG.standard_normal((scale, points), dtype="float32")
     for t in range(2, points):
         series[:, t] += 0.6 * series[:, t - 1] + 0.2 * series[:, t - 2]
@@ -115,8 +133,9 @@ class Pair(Work):
         super().check(peer, ours, np.concatenate(theirs, axis=1))
 
 
-def lstm_cell(scale):
-    batch, inputs, hidden = 32 * scale, 64, 128
+def lstm_cell(scale, dims=(32, 64, 128)):
+    batch, inputs, hidden = dims
+    batch *= scale
     limit = np.float32(hidden**-0.5)
     states = [uniform(batch, inputs), uniform(batch, hidden), uniform(batch, hidden)]
     weights = [uniform(4 * hidden, inputs) * limit, uniform(4 * hidden, hidden) * limit,
@@ -125,8 +144,8 @@ def lstm_cell(scale):
                 2 * batch * hidden, 1e-4)
 
 
-def dendritic_integration(scale):
-    shape = (scale, 10, 8, 16)
+def dendritic_integration(scale, dims=(10, 8, 16)):
+    shape = (scale, *dims)
     inputs = [20 * np.abs(uniform(*shape)), np.abs(uniform(*shape[1:])),
               np.abs(uniform(*shape[1:3]))]
     sizes = {"dims": list(shape), "mg": 1.0, "v_rest": -70.0}
@@ -138,21 +157,28 @@ ALL = {"ar_forecast": ar_forecast, "lstm_cell_forward": lstm_cell, "pixel_entrop
        "dendritic_integration": dendritic_integration, "vector_add": vector_add,
        "matrix_multiply": matrix_multiply, "dot_product": dot_product}
 
+# Sizes at which next to nothing is left to do: as many calls, images and series.
+SMALL = {"vector_add": {"length": 1}, "dot_product": {"length": 1},
+         "matrix_multiply": {"order": 2}, "conv2d": {"side": 4}, "pixel_entropy": {"side": 1},
+         "image_segmentation": {"side": 4}, "ar_forecast": {"points": 16},
+         "lstm_cell_forward": {"dims": (1, 1, 1)}, "dendritic_integration": {"dims": (1, 1, 1)}}
+
 # Single matrices beside the default's order of 256.
 ORDERS = (1024, 4096)
 
 
-def named(work, suffix):
+def named(work, suffix, make, scale):
     work.name = work.kernel + suffix
+    work.small = partial(make, scale, **SMALL[work.kernel])
     return work
 
 
 def scaled(make, scale):
-    return named(make(scale), "" if scale == 1 else f"_{scale}x")
+    return named(make(scale), "" if scale == 1 else f"_{scale}x", make, scale)
 
 
 def of_order(order):
-    return named(matrix_multiply(1, order), f"_n{order}")
+    return named(matrix_multiply(1, order), f"_n{order}", matrix_multiply, 1)
 
 
 def wanted(only):
@@ -173,15 +199,16 @@ def works(only):
 
 
 def large_works(only, room):
-    """The same, the largest power of two times as much that `room` bytes hold, and
-    of products larger matrices; each as the function that makes it."""
+    """The same, the largest power of two times as much that `room` bytes hold, which
+    our process tells, and of products larger matrices; each as the function that
+    makes it."""
     for make in wanted(only):
         each = make(2).bytes - make(1).bytes
         largest = max(1, 2 ** int(np.log2(max(1, room // each))))
         for scale in sorted({1, 8, largest}):
             if scale == 1 or scale * each <= room:
-                yield lambda make=make, scale=scale: scaled(make, scale)
+                yield partial(scaled, make, scale)
         if make is matrix_multiply:
             for order in ORDERS:
                 if 3 * 4 * order**2 <= room:
-                    yield lambda order=order: of_order(order)
+                    yield partial(of_order, order)

@@ -41,7 +41,7 @@ mod only;
 
 use ideal::{GpuTime, best_split};
 use metric::{is_quick, metric, write_profile};
-use only::is_wanted;
+use only::Only;
 
 /// Widths of the entropy's windows, images and matrices: the suite's.
 const WINDOW: usize = 16;
@@ -73,6 +73,13 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 type Measure<'a> = dyn Fn(&mut Findings) -> Outcome<()> + 'a;
 
 fn main() -> Outcome<ExitCode> {
+    let only = match Only::asked_for() {
+        Ok(only) => only,
+        Err(error) => {
+            println!("{error}");
+            return Ok(ExitCode::from(2));
+        }
+    };
     let plan = if is_quick() {
         Plan {
             batches: &[4, 32],
@@ -87,9 +94,12 @@ fn main() -> Outcome<ExitCode> {
         }
     };
     let hardware = HardwareCapabilities::detect();
-    let Some(info) = gpu::device(&hardware) else {
-        println!("NOT MEASURED: {}", gpu::NO_DEVICE);
-        return Ok(ExitCode::SUCCESS);
+    let info = match gpu::device(&hardware) {
+        Ok(info) => info,
+        Err(error) => {
+            println!("NOT MEASURED: {error}");
+            return Ok(ExitCode::FAILURE);
+        }
     };
     println!("{} ({}), {}", info.id, info.kind, hardware.cpu_model);
     let gpu = Arc::new(Gpu::open(&info.id)?);
@@ -113,7 +123,7 @@ fn main() -> Outcome<ExitCode> {
     let mut findings = Findings::default();
     let mut failed = false;
     for (kernel, measure) in kernels {
-        if !is_wanted(kernel) {
+        if !only.has(kernel) {
             continue;
         }
         if let Err(error) = measure(&mut findings) {

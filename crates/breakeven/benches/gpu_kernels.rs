@@ -34,6 +34,8 @@ mod gpu;
 mod metric;
 #[path = "../../../bench/only.rs"]
 mod only;
+#[path = "../../../bench/room.rs"]
+mod room;
 #[path = "gpu_kernels/rounds.rs"]
 mod rounds;
 #[path = "gpu_kernels/sizes.rs"]
@@ -42,15 +44,25 @@ mod sizes;
 mod tilings;
 
 use metric::{is_quick, metric, write_profile};
-use only::is_wanted;
+use only::Only;
 use rounds::{Gains, Rounds, measure};
 use sizes::{Point, Room, points};
 
 fn main() -> ExitCode {
+    let only = match Only::asked_for() {
+        Ok(only) => only,
+        Err(error) => {
+            println!("{error}");
+            return ExitCode::from(2);
+        }
+    };
     let hardware = HardwareCapabilities::detect();
-    let Some(info) = gpu::device(&hardware) else {
-        println!("NOT MEASURED: {}", gpu::NO_DEVICE);
-        return ExitCode::SUCCESS;
+    let info = match gpu::device(&hardware) {
+        Ok(info) => info,
+        Err(error) => {
+            println!("NOT MEASURED: {error}");
+            return ExitCode::FAILURE;
+        }
     };
     let cpu = &hardware.cpu_model;
     let threads = rayon::current_num_threads();
@@ -83,7 +95,7 @@ fn main() -> ExitCode {
     let room = Room::of(&gpu, &hardware);
     let rounds = Rounds::new(is_quick());
     let mut failed = false;
-    for kernel in NAMES.into_iter().filter(|kernel| is_wanted(kernel)) {
+    for kernel in NAMES.into_iter().filter(|kernel| only.has(kernel)) {
         for point in points(kernel, &room) {
             match measure(&point.workload, &gpu, &rounds) {
                 Ok((on_cpu, on_gpu, gains)) => {
@@ -98,7 +110,7 @@ fn main() -> ExitCode {
             gpu.release_memory();
         }
     }
-    if is_wanted("matrix_multiply") {
+    if only.has("matrix_multiply") {
         failed |= !tilings::print(&gpu, &room, rounds.rounds);
     }
     write_profile("gpu_kernels", profile);

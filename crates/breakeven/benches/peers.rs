@@ -1,20 +1,22 @@
 //! The kernels at the command of `bench/peers/run` and `bench/gpu/run`, which time
 //! other packages at the same work in between.
 //!
-//! A line of JSON on stdin is a command, a line on stdout its answer. `make`
-//! reads a problem's inputs from files of f32, solves it once and writes the
-//! output to a file, for the two sides to be compared; `time` says how long each
-//! of several lots of calls took. `--serve` is for the CPU, `--serve --gpu` for the
-//! best GPU: its inputs are uploaded once, and a lot is launches and one wait.
-//! Without `--serve` nothing is timed.
+//! A line of JSON on stdin is a command, a line on stdout its answer. `about` says
+//! where problems are solved and how large they may be; `make` reads a problem's
+//! inputs from files of f32, solves it once and writes the output to a file, for the
+//! two sides to be compared; `time` says how long each of several lots of calls took.
+//! `--serve` is for the CPU, `--serve --gpu` for the best GPU: its inputs are uploaded
+//! once, and a lot is launches and one wait. Without `--serve` nothing is timed.
 #![allow(
     clippy::print_stdout,
+    clippy::print_stderr,
     missing_docs,
     reason = "a bench prints its figures"
 )]
 
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use serde::{Deserialize, Serialize};
 
@@ -24,11 +26,13 @@ mod problem;
 mod side;
 
 use problem::Problem;
-use side::{Outcome, Side, Solve};
+use side::{About, Outcome, Side, Solve};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Command {
+    /// Where problems are solved.
+    About,
     /// Reads a problem; its output goes to a file.
     Make {
         #[serde(flatten)]
@@ -43,20 +47,27 @@ enum Command {
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Answer {
-    /// The problem is made, on this device; so many workers are there on the CPU.
-    Made { device: String, workers: usize },
+    About(About),
+    /// The problem is made and its output written.
+    Made {},
     /// What each lot took, ns.
     Times(Vec<u64>),
     /// The command was not understood or could not be done.
     Failed(String),
 }
 
-fn main() -> Outcome<()> {
+fn main() -> Outcome<ExitCode> {
     if !std::env::args().any(|argument| argument == "--serve") {
         println!("peers: bench/peers/run starts this bench and speaks with it");
-        return Ok(());
+        return Ok(ExitCode::SUCCESS);
     }
-    let side = Side::asked_for()?;
+    let side = match Side::asked_for() {
+        Ok(side) => side,
+        Err(error) => {
+            eprintln!("{error}");
+            return Ok(ExitCode::FAILURE);
+        }
+    };
     let mut problem = None;
     for line in std::io::stdin().lock().lines() {
         let answer = serde_json::from_str(&line?)
@@ -66,11 +77,12 @@ fn main() -> Outcome<()> {
         println!("{}", serde_json::to_string(&answer)?);
         std::io::stdout().flush()?;
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
 fn obey(command: Command, side: &Side, current: &mut Option<Box<dyn Solve>>) -> Outcome<Answer> {
     match command {
+        Command::About => Ok(Answer::About(side.about())),
         Command::Make {
             problem,
             inputs,
@@ -82,10 +94,7 @@ fn obey(command: Command, side: &Side, current: &mut Option<Box<dyn Solve>>) -> 
             let mut made = problem.on(side, inputs)?;
             std::fs::write(&output, made.output()?)?;
             *current = Some(made);
-            Ok(Answer::Made {
-                device: side.device(),
-                workers: rayon::current_num_threads(),
-            })
+            Ok(Answer::Made {})
         }
         Command::Time { lots, calls } => {
             let problem = current.as_mut().ok_or("no problem was made")?;

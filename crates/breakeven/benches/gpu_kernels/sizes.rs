@@ -4,8 +4,7 @@ use breakeven::gpu::Gpu;
 use breakeven::hardware::HardwareCapabilities;
 use breakeven::suite::{Over, Workload};
 
-/// What the largest size comes up to, bytes of inputs and output.
-const LARGE: u64 = 1 << 30;
+use crate::room::on_device;
 
 /// Orders of single matrices beside the suite's 256.
 const ORDERS: [usize; 2] = [1_024, 4_096];
@@ -20,13 +19,8 @@ pub(crate) struct Room {
 
 impl Room {
     pub(crate) fn of(gpu: &Gpu, hardware: &HardwareCapabilities) -> Self {
-        let memory = gpu.info().memory_bytes.get().unwrap_or(u64::MAX);
-        let software = gpu.info().kind == breakeven::hardware::GpuKind::Software;
-        // A software GPU is there to try the bench.
-        let large = if software { LARGE >> 7 } else { LARGE };
         Self {
-            // A kernel may need as much again, and others use the device too.
-            device: large.min(memory / 8).min(gpu.max_buffer_bytes()),
+            device: on_device(gpu),
             host: hardware.usable_memory_bytes.get().unwrap_or(u64::MAX) / 2,
         }
     }

@@ -2,12 +2,15 @@
 
 use std::error::Error;
 
+use breakeven::DeviceError;
 use breakeven::gpu::Gpu;
 use breakeven::kernels::{Kernel, MatrixMultiply, Tiling};
 use breakeven_profile::stats::median;
 
 use crate::metric::metric;
 use crate::sizes::Room;
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// Batch and order of square matrices.
 const SHAPES: [[usize; 2]; 5] = [[1, 256], [64, 256], [1, 1_024], [1, 2_048], [1, 4_096]];
@@ -26,40 +29,53 @@ pub(crate) fn print(gpu: &Gpu, room: &Room, rounds: u32) -> bool {
         if product.memory_bytes() > room.device {
             continue;
         }
-        match compare(gpu, &product, rounds) {
-            Ok(times) => {
-                for (tiling, ns) in Tiling::ALL.iter().zip(times) {
-                    let name = format!("gpu_tiling/{batch}x{order}/{tiling:?}");
-                    metric(&name, product.work().flops as f64 / ns, "GFLOP/s");
-                }
-            }
+        let times = match compare(gpu, &product, rounds) {
+            Ok(times) => times,
             Err(error) => {
                 well = false;
                 println!("FAILED tilings of {batch} x {order}: {error}");
+                continue;
+            }
+        };
+        for (tiling, time) in Tiling::ALL.iter().zip(times) {
+            let name = format!("gpu_tiling/{batch}x{order}/{tiling:?}");
+            match time {
+                Ok(ns) => metric(&name, product.work().flops as f64 / ns, "GFLOP/s"),
+                Err(error) => {
+                    well = false;
+                    println!("FAILED {name}: {error}");
+                }
             }
         }
     }
     well
 }
 
-/// Each tiling's median time, ns.
+/// Each tiling's median time, ns; one that fails takes no other's figure away.
 fn compare(
     gpu: &Gpu,
     product: &MatrixMultiply<'_>,
     rounds: u32,
-) -> Result<Vec<f64>, Box<dyn Error>> {
+) -> Result<Vec<Outcome<f64>>, DeviceError> {
     let buffers = gpu.upload(product)?;
     let kernels = Tiling::ALL.map(|tiling| product.clone().with_tiling(tiling));
-    for kernel in &kernels {
-        // Compiled.
-        gpu.kernel_time(kernel, &buffers)?;
-    }
-    let mut times = vec![Vec::new(); kernels.len()];
+    let time = |kernel: &MatrixMultiply<'_>| -> Outcome<f64> {
+        Ok(gpu.kernel_time(kernel, &buffers)?.as_nanos() as f64)
+    };
+    // Compiled; what that took is no figure.
+    let mut times: Vec<Outcome<Vec<f64>>> = kernels
+        .iter()
+        .map(|kernel| time(kernel).map(|_| Vec::new()))
+        .collect();
     for _ in 0..rounds {
         for (kernel, times) in kernels.iter().zip(&mut times) {
-            times.push(gpu.kernel_time(kernel, &buffers)?.as_nanos() as f64);
+            let Ok(known) = times else { continue };
+            match time(kernel) {
+                Ok(ns) => known.push(ns),
+                Err(error) => *times = Err(error),
+            }
         }
     }
-    let medians = times.iter().map(|times| Ok(median(times)?));
-    medians.collect()
+    let medians = times.into_iter().map(|times| Ok(median(&times?)?));
+    Ok(medians.collect())
 }

@@ -11,11 +11,15 @@ use std::time::{Duration, Instant};
 use breakeven::gpu::{Buffers, Gpu};
 #[cfg(feature = "gpu")]
 use breakeven::hardware::HardwareCapabilities;
-use breakeven::kernels::Kernel;
+use breakeven::kernels::{Kernel, NAMES};
+use serde::Serialize;
 
 #[cfg(feature = "gpu")]
 #[path = "../../../../bench/gpu.rs"]
 mod gpu;
+#[cfg(feature = "gpu")]
+#[path = "../../../../bench/room.rs"]
+mod room;
 
 pub(crate) type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -23,6 +27,23 @@ pub(crate) enum Side {
     Cpu,
     #[cfg(feature = "gpu")]
     Gpu(Arc<Gpu>),
+}
+
+/// Where problems are solved.
+#[derive(Serialize)]
+pub(crate) struct About {
+    /// The device's id, as profiles have it.
+    device: String,
+    /// A GPU's name, as its driver has it.
+    name: Option<String>,
+    /// A GPU's PCI address, if the driver tells: `0000:01:00.0`.
+    pci: Option<String>,
+    /// Bytes that a problem's inputs and output may take on a GPU.
+    room: Option<u64>,
+    /// Threads of a problem on the CPU.
+    workers: usize,
+    /// All kernels there are.
+    kernels: &'static [&'static str],
 }
 
 /// A problem that is ready to be solved again and again.
@@ -43,19 +64,33 @@ impl Side {
         #[cfg(feature = "gpu")]
         {
             let hardware = HardwareCapabilities::detect();
-            let info = gpu::device(&hardware).ok_or(gpu::NO_DEVICE)?;
+            let info = gpu::device(&hardware)?;
             Ok(Self::Gpu(Arc::new(Gpu::open(&info.id)?)))
         }
         #[cfg(not(feature = "gpu"))]
         Err("built without GPUs: leave out --no-default-features".into())
     }
 
-    /// The device's id, as profiles have it.
-    pub(crate) fn device(&self) -> String {
+    pub(crate) fn about(&self) -> About {
+        let workers = rayon::current_num_threads();
         match self {
-            Self::Cpu => "cpu".to_owned(),
+            Self::Cpu => About {
+                device: "cpu".to_owned(),
+                name: None,
+                pci: None,
+                room: None,
+                workers,
+                kernels: &NAMES,
+            },
             #[cfg(feature = "gpu")]
-            Self::Gpu(gpu) => gpu.id().to_string(),
+            Self::Gpu(gpu) => About {
+                device: gpu.id().to_string(),
+                name: Some(gpu.info().name.clone()),
+                pci: gpu.info().pci.known().cloned(),
+                room: Some(room::on_device(gpu)),
+                workers,
+                kernels: &NAMES,
+            },
         }
     }
 

@@ -13,8 +13,9 @@ use crate::kernels::{Element, Kernel};
 pub enum KernelClock {
     /// Time stamps that the device writes before and after the kernel.
     Device,
-    /// The host's clock around a launch and the wait for it: CubeCL's CUDA side
-    /// has no device time stamps.
+    /// The host's clock around a lot of launches in a row and one wait for them all,
+    /// of which each kernel counts as its share: CubeCL's CUDA side has no device
+    /// time stamps.
     Host,
 }
 
