@@ -22,7 +22,7 @@ struct Document<'r> {
     overview: &'r Overview,
     notes: &'r [String],
     #[serde(skip_serializing_if = "Option::is_none")]
-    forecast: &'r Option<Vec<f32>>,
+    forecast: Option<&'r [f32]>,
 }
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
@@ -35,7 +35,10 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
         evidence: &report.profile.evidence,
         overview: &report.overview,
         notes: &report.notes,
-        forecast: &report.forecast,
+        forecast: report
+            .forecast
+            .as_ref()
+            .map(|forecast| &forecast.values[..]),
     };
     serde_json::to_writer_pretty(&mut *out, &document)?;
     writeln!(out)?;

@@ -9,6 +9,7 @@ use breakeven::suite::{Workload, default_budgets_us};
 use breakeven_judge::{Budget, Limits, Overview, Standing, Thresholds, overview};
 use breakeven_profile::profile::Profile;
 
+use self::forecast::Forecast;
 use crate::args::Format;
 use crate::exit::Exit;
 
@@ -18,7 +19,7 @@ mod csv;
 pub(crate) mod devices;
 mod environment;
 mod executions;
-mod forecast;
+pub(crate) mod forecast;
 mod json;
 mod markdown;
 pub(crate) mod plan;
@@ -39,7 +40,7 @@ pub(crate) struct Report {
     /// What is worth knowing beside it.
     pub(crate) remarks: Vec<String>,
     /// What comes after the user's series.
-    pub(crate) forecast: Option<Vec<f32>>,
+    pub(crate) forecast: Option<Forecast>,
     /// Budgets of the user's that nothing was held against.
     pub(crate) unmatched: Vec<String>,
     /// How a gate ends for their sake.

@@ -2,9 +2,10 @@
 
 use anyhow::{Result, bail};
 use breakeven::kernels::GreyImage;
-use breakeven::suite::{Workload, forecast};
+use breakeven::suite::Workload;
 
 use crate::args::ProfileArgs;
+use crate::output::forecast::Forecast;
 use crate::protocol::Input;
 
 /// What the user gave.
@@ -13,7 +14,7 @@ pub(super) struct OwnInputs {
     image: Option<GreyImage>,
     pub(super) series: Option<Vec<f32>>,
     /// What comes after the series.
-    pub(super) forecast: Option<Vec<f32>>,
+    pub(super) forecast: Option<Forecast>,
 }
 
 impl OwnInputs {
@@ -25,7 +26,7 @@ impl OwnInputs {
             .map(crate::series::read)
             .transpose()?;
         // A series of which nothing can be forecast is told of before it is measured.
-        let forecast = series.as_deref().map(forecast).transpose()?;
+        let forecast = series.as_deref().map(Forecast::of).transpose()?;
         Ok(Self {
             image,
             series,
