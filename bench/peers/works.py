@@ -203,10 +203,12 @@ def large_works(only, room):
     our process tells, and of products larger matrices; each as the function that
     makes it."""
     for make in wanted(only):
-        each = make(2).bytes - make(1).bytes
-        largest = max(1, 2 ** int(np.log2(max(1, room // each))))
-        for scale in sorted({1, 8, largest}):
-            if scale == 1 or scale * each <= room:
+        once = make(1).bytes
+        each = make(2).bytes - once
+        # What does not grow, weights and filters, is there once.
+        scales = max(1, (room - (once - each)) // each)
+        for scale in sorted({1, 8, 2 ** (scales.bit_length() - 1)}):
+            if scale <= scales:
                 yield partial(scaled, make, scale)
         if make is matrix_multiply:
             for order in ORDERS:
