@@ -9,6 +9,7 @@ use super::table::TABLE;
 use super::text::{BOLD, styled, wrapped};
 
 /// What comes after a series, and what it was taken for.
+#[derive(Debug)]
 pub(crate) struct Forecast {
     series: Vec<f32>,
     pub(super) values: Vec<f32>,
