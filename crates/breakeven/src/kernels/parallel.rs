@@ -1,5 +1,6 @@
 //! How the CPU forms are spread over the pool and over SIMD lanes.
 
+use std::cell::Cell;
 use std::hint;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -7,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use pulp::Arch;
 
-/// How long a thread from outside the pool stays awake for the others, at most.
+/// How long a thread from outside the pool stays awake for the others, at most, and
+/// they for it.
 const LONGEST_WATCH: Duration = Duration::from_micros(100);
 
 /// Calls `work(start, chunk)` for pieces of `out` of at most `chunk` elements,
@@ -50,19 +52,48 @@ where
         }
     };
     let others = AtomicUsize::new(threads - 1);
+    let is_outside = rayon::current_thread_index().is_none();
     rayon::in_place_scope(|scope| {
         for _ in 1..threads {
             scope.spawn(|_| {
                 take_all();
+                if is_outside {
+                    rayon::spawn(linger);
+                }
                 others.fetch_sub(1, Ordering::Release);
             });
         }
         let start = Instant::now();
         take_all();
-        if rayon::current_thread_index().is_none() {
+        if is_outside {
             watch(&others, start.elapsed().min(LONGEST_WATCH));
         }
     });
+}
+
+thread_local! {
+    /// Until when a thread of the pool stays awake, where it does.
+    static AWAKE_UNTIL: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// Keeps a thread of the pool awake for the next call, which often follows at once:
+/// one that has to be woken comes late, and may be woken on the caller's own core. It
+/// does whatever work the pool gets meanwhile.
+fn linger() {
+    let until = Some(Instant::now() + LONGEST_WATCH);
+    if AWAKE_UNTIL.replace(until).is_some() {
+        // Work that this thread did while it was awake: it stays so for longer.
+        return;
+    }
+    while AWAKE_UNTIL
+        .get()
+        .is_some_and(|until| Instant::now() < until)
+    {
+        if rayon::yield_now() != Some(rayon::Yield::Executed) {
+            hint::spin_loop();
+        }
+    }
+    AWAKE_UNTIL.set(None);
 }
 
 /// Stays awake until the others are done with their last pieces, for so long at
