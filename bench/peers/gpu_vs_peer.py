@@ -1,11 +1,11 @@
 """breakeven's GPU forms beside PyTorch and CuPy on the same GPU: see ../gpu/run,
 and turns.py.
 
-The peers' card is the one that our process has. Inputs and outputs are on the device on both sides. A lot is calls and one wait for
-all of them, by the host's clock: what starting a call costs is in it where the
-device is done sooner. f32 throughout, without TF32. With --software our side runs
-on a software GPU and the peers on the CPU: that tries the bench and measures
-nothing.
+The peers' card is the one that our process has. Inputs and outputs are on the device
+on both sides. A lot is calls and one wait for all of them, by the host's clock: what
+starting a call costs is in it where the device is done sooner. f32 throughout, without
+TF32. With --software our side runs on a software GPU and the peers on the CPU: that
+tries the bench and measures nothing.
 """
 
 import argparse

@@ -11,15 +11,13 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use breakeven::DeviceErrorKind;
 use breakeven_profile::profile::Failure;
 
 use crate::protocol::{Cell, Message, Request};
 
 /// Beyond the library's own time limit, for drivers in which no call returns.
 const GRACE: Duration = Duration::from_secs(10);
-
-/// The kind of failure of a device that does not answer, here as in the library.
-const TIMEOUT: &str = "timeout";
 
 /// How the work ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +71,7 @@ pub(crate) fn run(request: &Request, on: &mut dyn FnMut(usize, Message)) -> Resu
         let mut hung = None;
         let ended = worker.follow(&part, &mut |cell, message| {
             if let (Cell::Point(point), Message::Failed(failure)) = (&part.cells[cell], &message)
-                && failure.kind == TIMEOUT
+                && failure.kind == DeviceErrorKind::Timeout.to_string()
             {
                 hung = Some(point.device.clone());
             }
@@ -205,7 +203,7 @@ impl Worker {
                     self.stop();
                     let failed = current.unwrap_or(done);
                     let failure = Failure {
-                        kind: TIMEOUT.to_owned(),
+                        kind: DeviceErrorKind::Timeout.to_string(),
                         message: format!("nothing came back for {} s", limit.as_secs()),
                     };
                     on(failed, Message::Failed(failure));

@@ -91,7 +91,10 @@ fn teach(
     machine: &Machine,
     session: &mut Session,
 ) -> Result<Ended> {
-    let (costs, _) = Costs::open_default();
+    let (costs, warning) = Costs::open_default();
+    session
+        .warnings
+        .extend(warning.map(|warning| warning.to_string()));
     let workers = whole(machine.hardware.usable_cores.cores.ceil().max(1.0));
     let cells = match costs.is_kept() {
         true => lessons(axis, found, workers, memory(machine)),

@@ -11,17 +11,12 @@ use super::text::{BOLD, styled, wrapped};
 /// What comes after a series, and what it was taken for.
 #[derive(Debug)]
 pub(crate) struct Forecast {
-    series: Vec<f32>,
-    pub(super) values: Vec<f32>,
-}
-
-impl Forecast {
-    /// Fails where the series is too short or has no unique fit.
-    pub(crate) fn of(series: &[f32]) -> Result<Self, breakeven::Error> {
-        let values = breakeven::suite::forecast(series)?;
-        let series = series.to_vec();
-        Ok(Self { series, values })
-    }
+    /// How many points the series has.
+    pub(crate) points: usize,
+    /// Its first and its last.
+    pub(crate) ends: [f32; 2],
+    /// The points after the last.
+    pub(crate) values: Vec<f32>,
 }
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
@@ -44,12 +39,12 @@ pub(super) fn write_markdown(report: &Report, out: &mut dyn Write) -> Result<()>
 
 fn text(report: &Report) -> Option<String> {
     let forecast = report.forecast.as_ref()?;
-    let (first, last) = (forecast.series.first()?, forecast.series.last()?);
+    let [first, last] = forecast.ends;
     let values: Vec<String> = forecast.values.iter().map(ToString::to_string).collect();
     Some(format!(
         "the {} points after the series: {}; it has {} points, from {first} to {last}",
         values.len(),
         values.join(", "),
-        forecast.series.len(),
+        forecast.points,
     ))
 }

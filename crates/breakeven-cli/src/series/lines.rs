@@ -53,6 +53,9 @@ impl Separator {
     }
 }
 
+/// What is said of a value that is not there.
+pub(super) const MISSING: &str = "the value is missing; fill it in, or take the line out";
+
 /// A line with something in it.
 pub(super) struct Line {
     pub(super) number: u64,
@@ -96,7 +99,7 @@ pub(super) fn read(text: &str, separator: Separator) -> Result<Vec<Line>> {
             // Between several columns an empty line is no line of theirs; in one it is a
             // field with nothing in it.
             if let Some(number) = empty.filter(|_| there == 1) {
-                bail!("line {number}: the value is missing; fill it in, or take the line out");
+                bail!("line {number}: {MISSING}");
             }
         }
         empty = None;

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow, bail};
 
-use super::lines::{self, Line, Separator};
+use super::lines::{self, Line, MISSING, Separator};
 
 /// Lines of one length, and what their columns are called.
 pub(super) struct Table {
@@ -106,10 +106,7 @@ impl Table {
         let field = line.fields[column].as_str();
         let place = || format!("line {}, column {}", line.number, self.label(column));
         if field.is_empty() {
-            bail!(
-                "{}: the value is missing; fill it in, or take the line out",
-                place()
-            );
+            bail!("{}: {MISSING}", place());
         }
         let Ok(value) = field.parse::<f64>() else {
             let remedy = if is_number(field) {

@@ -195,8 +195,7 @@ pub fn break_even(times: &[SizeTimes]) -> BreakEven {
 }
 
 impl BreakEven {
-    /// As a profile keeps it; none where nothing is known, or where there is no size
-    /// from which on it pays.
+    /// As a profile keeps it; none where nothing is known of all sizes from some on.
     pub fn evidence(
         &self,
         operation: &str,

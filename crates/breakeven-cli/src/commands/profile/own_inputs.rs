@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use breakeven::kernels::GreyImage;
-use breakeven::suite::Workload;
+use breakeven::suite::{Workload, forecast};
 
 use crate::args::ProfileArgs;
 use crate::output::forecast::Forecast;
@@ -26,7 +26,7 @@ impl OwnInputs {
             .map(crate::series::read)
             .transpose()?;
         // A series of which nothing can be forecast is told of before it is measured.
-        let forecast = series.as_deref().map(Forecast::of).transpose()?;
+        let forecast = series.as_deref().map_or(Ok(None), forecast_of)?;
         Ok(Self {
             image,
             series,
@@ -66,4 +66,15 @@ impl OwnInputs {
         }
         Ok(())
     }
+}
+
+/// None of a series without points.
+fn forecast_of(series: &[f32]) -> Result<Option<Forecast>> {
+    let values = forecast(series)?;
+    let ends = series.first().zip(series.last());
+    Ok(ends.map(|(first, last)| Forecast {
+        points: series.len(),
+        ends: [*first, *last],
+        values,
+    }))
 }

@@ -28,7 +28,7 @@ const MOST_TASKS: u64 = 1024;
 pub(super) fn lessons(axis: &Axis, found: &Found, workers: u64, memory: Option<u64>) -> Vec<Cell> {
     let mut lessons = Vec::new();
     for (index, device) in found.devices.iter().enumerate() {
-        for (value, tasks) in batches(axis, workers.max(1)) {
+        for (value, tasks) in batches(axis, workers) {
             let measured = found.points.iter().find(|point| point.value == value);
             let Some(ns) = measured.and_then(|point| point.median_ns(index)) else {
                 // It failed there, or was not reached.
