@@ -1,5 +1,5 @@
-//! How well batches are scheduled: efficiency of a split and regret of Auto, in
-//! virtual time on the executor's own schedule.
+//! How well batches are scheduled: efficiency of a split, what trouble costs, and
+//! regret of Auto, in virtual time on the executor's own schedule.
 //!
 //!     cargo bench -p breakeven --no-default-features --bench schedule [-- --quick]
 #![allow(
@@ -12,258 +12,36 @@
 #[allow(dead_code, reason = "virtual times are for no gate")]
 mod metric;
 
+#[path = "schedule/batches.rs"]
+mod batches;
+#[path = "schedule/efficiency.rs"]
+mod efficiency;
 #[path = "schedule/foresight.rs"]
 mod foresight;
+#[path = "schedule/one.rs"]
+mod one;
+#[path = "schedule/regret.rs"]
+mod regret;
+#[path = "schedule/trouble.rs"]
+mod trouble;
 
-use std::collections::BTreeMap;
-
-use breakeven::execute::simulate::Scenario;
-use breakeven::plan::{Costs, ExecutionStrategy};
-use foresight::{Alike, best_on_average, least, times};
-use metric::{is_quick, metric};
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
-
-/// CPU workers of the grid's machine.
-const WORKERS: usize = 8;
-
-/// Time of a task on one worker, ns.
-const TASK_NS: f64 = 50_000.0;
+use breakeven::schedule::Tuning;
 
 fn main() {
-    efficiency();
-    regret();
-}
-
-/// How tasks differ.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Shape {
-    Uniform,
-    /// Exponential costs.
-    Skewed,
-    /// One task is a twentieth of all work, and at least ten others.
-    OneHuge,
-}
-
-impl Shape {
-    const ALL: [Self; 3] = [Self::Uniform, Self::Skewed, Self::OneHuge];
-
-    fn costs(self, tasks: usize, seed: u64) -> Vec<f64> {
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let mut costs: Vec<f64> = (0..tasks)
-            .map(|_| match self {
-                Self::Uniform | Self::OneHuge => 1.0,
-                Self::Skewed => -(1.0 - random.random::<f64>()).ln(),
-            })
-            .collect();
-        if self == Self::OneHuge {
-            let place = random.random_range(0..tasks);
-            costs[place] = (tasks as f64 / 19.0).max(10.0);
-        }
-        costs
+    let only: Vec<String> = std::env::args().skip(1).filter(|name| !name.starts_with("--")).collect();
+    let wanted = |name: &str| only.is_empty() || only.iter().any(|only| only == name);
+    let tuning = Tuning::USUAL;
+    if wanted("one") && !only.is_empty() {
+        one::print(tuning, &only[1..]);
+        return;
     }
-}
-
-/// Efficiency of a split at the points that C4 names, and at others.
-fn efficiency() {
-    let mut worst: f64 = 1.0;
-    let (mut sum, mut count) = (0.0, 0);
-    for tasks in [1_000, 10_000, 100_000] {
-        for ratio in [1.0, 2.0, 5.0, 10.0, 20.0] {
-            for changes in [None, Some("cpu"), Some("gpu")] {
-                for warm in [false, true] {
-                    let mut scenario = Scenario::new(Shape::Uniform.costs(tasks, 1), WORKERS);
-                    scenario.cpu_task_ns = TASK_NS;
-                    let per_task = TASK_NS / WORKERS as f64;
-                    scenario.gpu_task_ns = per_task / ratio;
-                    let total = tasks as f64 / (1.0 / per_task + 1.0 / scenario.gpu_task_ns);
-                    scenario.launch_ns = 0.01 * total;
-                    let costs = Costs::new();
-                    if warm {
-                        for _ in 0..5 {
-                            let _ = run(&scenario, ExecutionStrategy::Auto, &costs);
-                        }
-                    }
-                    match changes {
-                        Some("cpu") => scenario.cpu_load = Some((0.5 * total, 2.0)),
-                        Some(_) => scenario.gpu_load = Some((0.5 * total, 2.0)),
-                        None => {}
-                    }
-                    let took = run(&scenario, ExecutionStrategy::Auto, &costs);
-                    let efficiency = scenario.ideal_ns() / took;
-                    worst = worst.min(efficiency);
-                    sum += efficiency;
-                    count += 1;
-                    let what = changes.unwrap_or("steady");
-                    let start = if warm { "warm" } else { "cold" };
-                    metric(
-                        &format!("hybrid_efficiency/{tasks}/{ratio}:1/{what}/{start}"),
-                        efficiency,
-                        "",
-                    );
-                }
-            }
-        }
+    if wanted("efficiency") {
+        efficiency::print(tuning);
     }
-    metric("hybrid_efficiency/mean", sum / f64::from(count), "");
-    metric("hybrid_efficiency/least", worst, "");
-}
-
-fn run(scenario: &Scenario, strategy: ExecutionStrategy, costs: &Costs) -> f64 {
-    let run = scenario.run(strategy, costs);
-    run.expect("the strategy is one").makespan_ns
-}
-
-/// Regrets of one way to choose: of all points, and of those that have something
-/// in common.
-#[derive(Default)]
-struct Regrets {
-    all: Vec<f64>,
-    slices: BTreeMap<String, Vec<f64>>,
-}
-
-impl Regrets {
-    fn add(&mut self, took: f64, oracle: f64, slices: &[String]) {
-        let regret = (took / oracle - 1.0).max(0.0);
-        self.all.push(regret);
-        for slice in slices {
-            self.slices.entry(slice.clone()).or_default().push(regret);
-        }
+    if wanted("trouble") {
+        trouble::print(tuning);
     }
-
-    fn print(&mut self, name: &str) {
-        print(name, &mut self.all);
-        for (slice, regrets) in &mut self.slices {
-            print(&format!("{name}/{slice}"), regrets);
-        }
+    if wanted("regret") {
+        regret::print(tuning);
     }
-}
-
-fn print(name: &str, regrets: &mut [f64]) {
-    regrets.sort_by(f64::total_cmp);
-    let mean = regrets.iter().fold(0.0, |sum, regret| sum + regret) / regrets.len() as f64;
-    let at = |part: usize| regrets[(regrets.len() - 1) * part / 100];
-    metric(&format!("regret_mean/{name}"), 100.0 * mean, "%");
-    metric(&format!("regret_median/{name}"), 100.0 * at(50), "%");
-    metric(&format!("regret_p95/{name}"), 100.0 * at(95), "%");
-}
-
-/// Runs of a point that its warm regret is the mean of, each after three without
-/// load.
-const WARM_RUNS: usize = 5;
-
-/// Other batches of the same kind that a choice without foresight is made by.
-const OTHER_DRAWS: u64 = 2;
-
-/// Regret over an oracle that tries every strategy.
-fn regret() {
-    let quick = is_quick();
-    let tasks: &[usize] = match quick {
-        true => &[5, 100, 1_000, 10_000],
-        false => &[5, 20, 100, 1_000, 10_000, 100_000],
-    };
-    let mut points: u32 = 0;
-    let [mut cold, mut told, mut warm, mut rule, mut fixed] = [(); 5].map(|()| Regrets::default());
-    let [mut unknown, mut launch_known] = [(); 2].map(|()| Alike::default());
-    let mut known = Regrets::default();
-    for &tasks in tasks {
-        for ratio in [0.02, 0.1, 0.5, 1.0, 2.0, 10.0, 50.0] {
-            for launch_ns in [5e3, 50e3, 500e3, 10e6] {
-                for shape in Shape::ALL {
-                    for parallelization in [0.0, 0.5, 0.95, 1.0] {
-                        for loaded in [false, true] {
-                            // Each point has a huge task elsewhere.
-                            let costs = shape.costs(tasks, points.into());
-                            let mut scenario = Scenario::new(costs, WORKERS);
-                            scenario.cpu_task_ns = TASK_NS;
-                            scenario.gpu_task_ns = TASK_NS / WORKERS as f64 / ratio;
-                            scenario.launch_ns = launch_ns;
-                            scenario.parallelization = parallelization;
-                            let quiet = scenario.clone();
-                            if loaded {
-                                scenario.cpu_load = Some((0.5 * scenario.ideal_ns(), 2.0));
-                            }
-                            points += 1;
-                            let all = times(&scenario);
-                            let oracle = least(&all);
-                            let slices = [
-                                format!("{tasks}_tasks"),
-                                format!("{shape:?}").to_lowercase(),
-                                format!("parallel_{parallelization}"),
-                            ];
-                            let looks = format!("{tasks} {parallelization}");
-                            let with_launch = format!("{looks} {launch_ns}");
-                            unknown.add(looks, all.clone(), &slices);
-                            launch_known.add(with_launch, all.clone(), &slices);
-                            let draws = draws(&quiet, shape, points.into());
-                            known.add(all[best_on_average(&draws)], oracle, &slices);
-                            let first = run(&scenario, ExecutionStrategy::Auto, &Costs::new());
-                            cold.add(first, oracle, &slices);
-                            scenario.tells_launch = true;
-                            let first = run(&scenario, ExecutionStrategy::Auto, &Costs::new());
-                            told.add(first, oracle, &slices);
-                            scenario.tells_launch = false;
-                            let costs = Costs::new();
-                            for _ in 0..20 {
-                                let _ = run(&quiet, ExecutionStrategy::Auto, &costs);
-                            }
-                            // Not one run, which may be one that tries another device.
-                            for _ in 0..WARM_RUNS {
-                                let later = run(&scenario, ExecutionStrategy::Auto, &costs);
-                                warm.add(later, oracle, &slices);
-                                for _ in 0..3 {
-                                    let _ = run(&quiet, ExecutionStrategy::Auto, &costs);
-                                }
-                            }
-                            rule.add(run_rule(&scenario), oracle, &[]);
-                            fixed.add(
-                                scenario
-                                    .run_fixed(ExecutionStrategy::hybrid(70).expect("70 %"))
-                                    .expect("a strategy"),
-                                oracle,
-                                &[],
-                            );
-                        }
-                    }
-                }
-            }
-        }
-    }
-    metric("regret_points", f64::from(points), "");
-    warm.print("warm");
-    cold.print("cold");
-    told.print("cold_launch_told");
-    known.print("without_foresight/warm");
-    for (alike, name) in [(unknown, "cold"), (launch_known, "cold_launch_told")] {
-        let mut best = Regrets::default();
-        alike.each(|took, oracle, slices| best.add(took, oracle, slices));
-        best.print(&format!("without_foresight/{name}"));
-    }
-    rule.print("rule");
-    fixed.print("hybrid_70_30");
-}
-
-/// What the rule alone says, kept to the end.
-fn run_rule(scenario: &Scenario) -> f64 {
-    let decision = scenario.run(ExecutionStrategy::Auto, &Costs::new());
-    let strategy = decision.expect("a strategy").decision.ruling.strategy;
-    scenario.run_fixed(strategy).expect("a strategy")
-}
-
-/// Other batches of the same costs, each with its own order of tasks, and without
-/// and with load from half-way on.
-fn draws(quiet: &Scenario, shape: Shape, point: u64) -> Vec<foresight::Times> {
-    let mut draws = Vec::new();
-    for draw in 1..=OTHER_DRAWS {
-        // Uniform tasks have one order.
-        if draw > 1 && shape == Shape::Uniform {
-            break;
-        }
-        let costs = shape.costs(quiet.tasks(), point + draw * 1_000_000);
-        let mut other = quiet.with_task_costs(costs);
-        draws.push(times(&other));
-        other.cpu_load = Some((0.5 * other.ideal_ns(), 2.0));
-        draws.push(times(&other));
-    }
-    draws
 }

@@ -37,8 +37,10 @@ pub mod kernels;
 pub mod peak;
 pub mod plan;
 mod recommend;
+pub mod schedule;
 mod store;
 pub mod suite;
+pub mod testing;
 mod workload;
 
 /// Profiles, their file, and the statistics: the crate `breakeven-profile`.

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use breakeven_profile::unit;
+use serde::Serialize;
 
 use crate::error::Error;
 
@@ -23,7 +24,7 @@ const SMALL_WORKLOAD: u64 = 100_000;
 /// assert_eq!(batch.workload_size(), 1_000 * 10 * 1024 * 20 / 10);
 /// assert!(batch.benefits_from_gpu());
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct WorkloadProfile {
     /// Tasks in the batch.
     pub task_count: usize,

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use breakeven::execute::simulate::Scenario;
 use breakeven::plan::ExecutionStrategy;
+use breakeven::testing::Scenario;
 
 /// Times of a point under every strategy: CPU, GPU, splits in steps of 5 %.
 pub(crate) type Times = Vec<f64>;

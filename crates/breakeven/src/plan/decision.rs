@@ -2,11 +2,14 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use super::ExecutionStrategy;
 use super::rule::Ruling;
 
 /// A stage of the rule for when nothing was measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Stage {
     /// 1: there is no GPU.
     NoGpu,
@@ -44,7 +47,8 @@ impl fmt::Display for Stage {
 }
 
 /// How a decision came about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Basis {
     /// The program asked for the strategy.
     Asked,
@@ -72,7 +76,8 @@ impl Basis {
 }
 
 /// How good a prediction is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Evidence {
     /// Nothing was measured: rates of the machine, or of the user's description.
     Heuristic,
@@ -83,56 +88,59 @@ pub enum Evidence {
 }
 
 /// A way to run the batch, and how long it should take.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Candidate {
-    /// CpuOnly, GpuOnly or Hybrid, with the share that would be best.
+    /// CpuOnly, GpuOnly or Hybrid, with the shares that would be best.
     pub strategy: ExecutionStrategy,
+    /// Part of the tasks for each GPU, 0 to 1, in the machine's order.
+    pub gpu_parts: Vec<f64>,
     /// Time of the whole batch, ns; none where nothing is known.
     pub predicted_ns: Option<f64>,
     /// What the prediction is made from.
     pub evidence: Evidence,
 }
 
-/// Why there is no split although there are two devices.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// Why there is no split although there are several devices.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Declined {
-    /// Time that the split would have saved of the better device's alone, 0 to 1.
+    /// Time that the split would have saved of the better side's alone, 0 to 1.
     pub gain: f64,
 }
 
-/// Which device begins with a small span whatever was predicted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// Which devices begin with a small span whatever was predicted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Probe {
     /// None: the prediction or the one who asked decides.
     None,
     /// The CPU, which was left out for long.
     Cpu,
-    /// The GPU, which was left out for long.
-    Gpu,
-    /// Both: nothing was measured, and the rates seen decide the rest.
-    Both,
+    /// A GPU, which was left out for long, by its place in the machine's list.
+    Gpu(usize),
+    /// All: nothing was measured, and the rates seen decide the rest.
+    All,
 }
 
 /// A decision, with all that went into it.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Decision {
     /// What to run; never Auto.
     pub strategy: ExecutionStrategy,
     /// How it came about.
     pub basis: Basis,
-    /// The ways that were looked at: CPU, GPU, both. The split is the best one,
+    /// The ways that were looked at: CPU, GPUs, both. The split is the best one,
     /// or the one that was asked for.
     pub candidates: [Candidate; 3],
     /// Time that the choice should save of the second best candidate's, 0 to 1.
     pub margin: Option<f64>,
-    /// How many times as fast as the better device alone a perfect split would
-    /// be: the sum of both rates over the greater one.
+    /// How many times as fast as the better side alone a perfect split would
+    /// be: the sum of the rates of the CPU and of all GPUs over the greater of the two.
     pub ceiling: Option<f64>,
     /// A split that was declined because it would gain too little.
     pub declined: Option<Declined>,
     /// Who is tried first.
     pub probe: Probe,
-    /// Tasks of the GPU's first launch where it is tried.
+    /// Tasks of the first launch of a GPU that is tried.
     pub probe_tasks: usize,
     /// Tasks at once that the heuristics advise. The executor sizes its spans and
     /// launches by the rates that it sees and by the memory there is.

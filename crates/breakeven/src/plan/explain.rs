@@ -59,9 +59,9 @@ impl Decision {
             )
         }));
         reasons.extend(match self.probe {
-            Probe::Gpu => Some("the GPU was left out for long and gets a small part".to_owned()),
+            Probe::Gpu(_) => Some("the GPU was left out for long and gets a small part".to_owned()),
             Probe::Cpu => Some("the CPU was left out for long and gets a small part".to_owned()),
-            Probe::None | Probe::Both => None,
+            Probe::None | Probe::All => None,
         });
         let ruling = &self.ruling;
         reasons.push(match ruling.stage.number() {

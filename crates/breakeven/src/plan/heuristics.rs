@@ -1,6 +1,6 @@
 //! The thresholds of the rule, and the sizes of batches.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{ExecutionStrategy, toml_file};
 use crate::error::Error;
@@ -21,7 +21,7 @@ use crate::error::Error;
 /// assert_eq!(read.last_answer, ExecutionStrategy::CpuOnly);
 /// # Ok::<(), breakeven::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ProfilingHeuristics {
     /// Workload size below which the CPU does it (stage 2); 100 000.
     pub small_workload_threshold: u64,

@@ -6,6 +6,7 @@ pub(crate) mod costs;
 mod decision;
 mod description;
 mod explain;
+mod forecast;
 mod heuristics;
 mod machine;
 mod rates;
@@ -15,8 +16,9 @@ mod strategy;
 mod toml_file;
 
 pub(crate) use choose::LEAST_GAIN;
+pub(crate) use forecast::level;
 pub use choose::{decide, decide_for};
-pub use costs::{Cost, Costs, Observation, OperationCosts, RanOn};
+pub use costs::{Cost, Costs, GpuCosts, Observation, OperationCosts, RanOn};
 pub use decision::{Basis, Candidate, Decision, Declined, Evidence, Probe, Stage};
 pub use heuristics::ProfilingHeuristics;
 pub use machine::{GpuSpec, Machine};

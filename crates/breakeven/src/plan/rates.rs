@@ -1,7 +1,7 @@
 //! What an operation should cost by the rates of a machine: an estimate for
 //! when it was not measured, from the time of one task on one core.
 
-use super::{Cost, GpuSpec, Machine, OperationCosts};
+use super::{Cost, GpuCosts, GpuSpec, Machine, OperationCosts};
 use crate::error::Error;
 use crate::workload::WorkloadProfile;
 
@@ -34,8 +34,8 @@ use crate::workload::WorkloadProfile;
 /// let workload = WorkloadProfile::from_task_count(1_000);
 /// let costs = costs_from_rates(1e6, &workload, &machine)?;
 /// assert_eq!(costs.cpu.map(|cost| cost.per_task_ns), Some(1e6 / 16.0));
-/// assert_eq!(costs.gpu.map(|cost| cost.per_task_ns), Some(1e6 / 20.0));
-/// assert_eq!(costs.gpu.map(|cost| cost.fixed_ns), Some(20e3));
+/// let gpu = costs.gpu(0).cost.expect("its rates are known");
+/// assert_eq!((gpu.fixed_ns, gpu.per_task_ns), (20e3, 1e6 / 20.0));
 /// # Ok::<(), breakeven::Error>(())
 /// ```
 pub fn costs_from_rates(
@@ -52,17 +52,19 @@ pub fn costs_from_rates(
     let parallel = workload.parallelization;
     // The share of the time that is left with so many workers: Amdahl's law.
     let left = |workers: f64| (1.0 - parallel) + parallel / workers;
-    let cpu = estimate(0.0, task_time_ns * left(machine.cores.max(1) as f64), 0.0);
-    let gpu = machine.gpu().and_then(|gpu| {
+    let cores = machine.cores.max(1);
+    let cpu = estimate(0.0, task_time_ns * left(cores as f64), 0.0, cores);
+    let gpus = machine.gpus.iter().map(|gpu| {
         let speedup = gpu.speedup.get()?;
         let transfer = transfer_ns(gpu, workload.memory_per_task);
         let per_task = task_time_ns * left(speedup) + transfer;
         let launch = gpu.launch.get().unwrap_or_default();
-        Some(estimate(launch.as_nanos() as f64, per_task, transfer))
+        Some(estimate(launch.as_nanos() as f64, per_task, transfer, 1))
     });
+    let gpus = gpus.map(|cost| GpuCosts { cost, ..GpuCosts::default() });
     Ok(OperationCosts {
         cpu: Some(cpu),
-        gpu,
+        gpus: gpus.collect(),
         ..OperationCosts::default()
     })
 }
@@ -74,10 +76,12 @@ fn transfer_ns(gpu: &GpuSpec, bytes: usize) -> f64 {
 }
 
 /// A cost that nobody measured.
-fn estimate(fixed_ns: f64, per_task_ns: f64, transfer_ns: f64) -> Cost {
+fn estimate(fixed_ns: f64, per_task_ns: f64, transfer_ns: f64, at_once: usize) -> Cost {
     Cost {
         fixed_ns,
         per_task_ns,
+        at_once,
+        beside: 1.0,
         transfer_ns,
         fewest: 0,
         most: 0,
@@ -98,7 +102,7 @@ mod tests {
         let workload = WorkloadProfile::from_task_count(1_000).with_parallelization(p);
         let costs = costs_from_rates(1e6, &workload, &machine(gpu)).expect("costs");
         let cpu = costs.cpu.expect("there is a CPU");
-        (cpu.per_task_ns, costs.gpu.map(|cost| cost.per_task_ns))
+        (cpu.per_task_ns, costs.gpu(0).cost.map(|cost| cost.per_task_ns))
     }
 
     #[test]
@@ -114,7 +118,7 @@ mod tests {
         let machine = machine("[[gpu]]\nspeedup = 20\ntransfer = \"1 GB/s\"\nlaunch = \"5 us\"");
         let workload = WorkloadProfile::from_task_count(9).with_memory_per_task(1_000_000);
         let costs = costs_from_rates(1e6, &workload, &machine).expect("costs");
-        let gpu = costs.gpu.expect("its rates are known");
+        let gpu = costs.gpu(0).cost.expect("its rates are known");
         assert_eq!(gpu.fixed_ns, 5e3);
         assert_eq!(gpu.transfer_ns, 1e6);
         assert_eq!(gpu.per_task_ns, 1e6 / 20.0 + 1e6);

@@ -13,8 +13,10 @@
 //! Else the last answer of the [`ProfilingHeuristics`]. [`rule`] is pure and
 //! allocates nothing: it is on the path of every decision that lacks evidence.
 
+use serde::Serialize;
+
 use super::decision::Stage;
-use super::{ExecutionStrategy, Machine, ProfilingHeuristics};
+use super::{ExecutionStrategy, GpuSpec, Machine, ProfilingHeuristics};
 use crate::workload::WorkloadProfile;
 
 /// More tasks than this are many (stage 6).
@@ -42,7 +44,7 @@ const STAGES: [Stage; 7] = [
 ];
 
 /// What the rule decided, with all that it looked at.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Ruling {
     /// What to run; never Auto.
     pub strategy: ExecutionStrategy,
@@ -53,7 +55,7 @@ pub struct Ruling {
 }
 
 /// What the stages of the rule look at.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct RuleFacts {
     /// The batch.
     pub workload: WorkloadProfile,
@@ -63,11 +65,11 @@ pub struct RuleFacts {
     pub needed_bytes: u64,
     /// Whether there is a GPU.
     pub has_gpu: bool,
-    /// Part of the GPU's memory that is in use, 0 to 1; none where it is unknown,
-    /// which counts as no pressure.
+    /// Part of the GPU's memory that is in use, 0 to 1; of several GPUs the least. None
+    /// where it is unknown, which counts as no pressure.
     pub memory_use: Option<f64>,
-    /// The GPU's free memory, bytes, all of it where the use is unknown; none
-    /// where its memory is unknown, which counts as enough.
+    /// The free memory of all GPUs, bytes, all of it where the use is unknown; none
+    /// where the memory of one is unknown, which counts as enough.
     pub free_bytes: Option<u64>,
     /// The thresholds.
     pub heuristics: ProfilingHeuristics,
@@ -94,18 +96,21 @@ pub fn rule(
     machine: &Machine,
     heuristics: &ProfilingHeuristics,
 ) -> Ruling {
-    let gpu = machine.gpu();
-    let memory_use = gpu.and_then(|gpu| {
+    let memory_use = machine.gpus.iter().filter_map(|gpu| {
         let memory = gpu.memory_bytes.get().filter(|memory| *memory > 0)?;
         Some(gpu.memory_used_bytes.get()? as f64 / memory as f64)
     });
+    let free = machine.gpus.iter().map(GpuSpec::free_bytes);
     let facts = RuleFacts {
         workload: *workload,
         workload_size: workload.workload_size(),
         needed_bytes: workload.estimated_memory_bytes(),
-        has_gpu: gpu.is_some(),
-        memory_use,
-        free_bytes: gpu.and_then(super::GpuSpec::free_bytes),
+        has_gpu: !machine.gpus.is_empty(),
+        memory_use: memory_use.min_by(f64::total_cmp),
+        free_bytes: match machine.gpus.is_empty() {
+            true => None,
+            false => free.sum(),
+        },
         heuristics: *heuristics,
     };
     let decided = STAGES

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Serialize, Serializer};
+
 use crate::error::Error;
 
 /// Where a batch runs.
@@ -95,6 +97,13 @@ impl fmt::Display for ExecutionStrategy {
                 cpu_allocation,
             } => f.pad(&format!("hybrid:{gpu_allocation}/{cpu_allocation}")),
         }
+    }
+}
+
+/// As it is printed: `hybrid:60/40`.
+impl Serialize for ExecutionStrategy {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

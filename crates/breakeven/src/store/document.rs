@@ -173,7 +173,7 @@ impl Document {
                 let gpus = operation.gpus.iter_mut();
                 let windows = gpus.flat_map(|gpu| {
                     gpu.fits = gpu.fits.filter(|fits| fits.at_us <= latest);
-                    [&mut gpu.alone, &mut gpu.both]
+                    [&mut gpu.launches]
                 });
                 for window in windows.chain([&mut operation.cpu]) {
                     window.observations.retain(|seen| seen.at_us <= latest);

@@ -5,13 +5,20 @@ use crate::plan::Evidence;
 /// How far beside the remembered sizes a prediction still counts as measured.
 const MEASURED_WITHIN: u64 = 2;
 
-/// Time of a batch on one device: `fixed + tasks × per_task`.
+/// Time of a batch on one device: `fixed + tasks × per_task`, in whole waves of tasks
+/// where the device does several at once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
     /// Whatever the size: launch, synchronisation, ns.
     pub fixed_ns: f64,
     /// Per task, with all of the device's workers at it, transfers included, ns.
     pub per_task_ns: f64,
+    /// Tasks that the device does at once, each in `at_once × per_task_ns`: the workers of
+    /// a CPU. 1 for a GPU, whose lanes share a task as well.
+    pub at_once: usize,
+    /// How many times as long a task takes while other devices work at the same batch;
+    /// 1 where that is not known.
+    pub beside: f64,
     /// Of it, moving data to the device and back, ns; 0 where it is not known apart.
     pub transfer_ns: f64,
     /// Fewest tasks in an observation that is remembered.
@@ -23,9 +30,12 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Time of a batch of so many tasks, ns.
+    /// Time of a batch of so many tasks, ns: a task is indivisible, so `n` tasks on `w`
+    /// workers take ⌈n / w⌉ waves.
     pub fn predict_ns(&self, tasks: u64) -> f64 {
-        self.fixed_ns + tasks as f64 * self.per_task_ns
+        let at_once = self.at_once.max(1) as u64;
+        let whole = tasks.div_ceil(at_once).saturating_mul(at_once);
+        self.fixed_ns + whole as f64 * self.per_task_ns
     }
 
     /// True where observations of two sizes, one twice the other, tell the fixed
@@ -49,21 +59,33 @@ impl Cost {
 }
 
 /// What is known of one operation at one size of task.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct OperationCosts {
     /// On the CPU's workers.
     pub cpu: Option<Cost>,
-    /// On the GPU.
-    pub gpu: Option<Cost>,
-    /// On both at once, with the shares that it came to.
-    pub both: Option<Cost>,
-    /// Most tasks in one launch that the GPU's memory took, after it refused more.
-    pub fits: Option<u64>,
-    /// What a launch on the GPU costs at the least, ns, as other operations there
-    /// showed; none where this one was measured itself.
-    pub launch_ns: Option<f64>,
+    /// On each GPU, in the order in which they were asked for.
+    pub gpus: Vec<GpuCosts>,
     /// Time spent running the operation since the CPU last had a part of it, ns.
     pub since_cpu_ns: f64,
-    /// Time spent running the operation since the GPU last had a part of it, ns.
-    pub since_gpu_ns: f64,
+}
+
+/// What is known of one operation at one size of task on one GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct GpuCosts {
+    /// What it costs there.
+    pub cost: Option<Cost>,
+    /// Most tasks in one launch that the device's memory took, after it refused more.
+    pub fits: Option<u64>,
+    /// What a launch costs at the least, ns, as other operations showed; none where this
+    /// one was measured itself.
+    pub launch_ns: Option<f64>,
+    /// Time spent running the operation since the device last had a part of it, ns.
+    pub since_ns: f64,
+}
+
+impl OperationCosts {
+    /// What is known of the GPU at that place of the list.
+    pub fn gpu(&self, index: usize) -> GpuCosts {
+        self.gpus.get(index).copied().unwrap_or_default()
+    }
 }

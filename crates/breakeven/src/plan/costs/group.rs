@@ -1,8 +1,8 @@
 //! What is known of one operation at one size of task.
 
-use super::OperationCosts;
+use super::{GpuCosts, OperationCosts};
 use super::counter::Counter;
-use super::record::{FitRecord, GpuRecord, OperationRecord, WindowRecord};
+use super::record::{FitRecord, GpuRecord, OperationRecord};
 use super::window::{Kind, Window};
 
 /// Runs on a GPU after which a launch may be twice as large again as what
@@ -30,8 +30,7 @@ pub(super) struct Group {
 pub(super) struct Gpu {
     name: Box<str>,
     driver: Option<Box<str>>,
-    pub(super) alone: Window,
-    pub(super) both: Window,
+    pub(super) launches: Window,
     fit: Option<FitRecord>,
     /// What was spent when this GPU last had a part.
     part: u64,
@@ -62,26 +61,30 @@ impl Group {
         self.cpu.is_empty() && self.gpus.iter().all(Gpu::is_empty)
     }
 
-    pub(super) fn costs(&self, gpu: Option<&str>, workers: f64) -> OperationCosts {
+    pub(super) fn costs<'g>(&self, gpus: impl Iterator<Item = &'g str>, workers: usize) -> OperationCosts {
         let spent = self.spent.value();
         let since = |part: u64| spent.saturating_sub(part) as f64;
-        let gpu = gpu.and_then(|name| self.gpus.iter().find(|gpu| *gpu.name == *name));
+        let known = |name: &str| {
+            let gpu = self.gpus.iter().find(|gpu| *gpu.name == *name);
+            GpuCosts {
+                cost: gpu.and_then(|gpu| gpu.launches.cost(workers)),
+                fits: gpu.and_then(Gpu::fits),
+                launch_ns: None,
+                // One that never had a part: all that was ever spent.
+                since_ns: since(gpu.map_or(0, |gpu| gpu.part)),
+            }
+        };
         OperationCosts {
             cpu: self.cpu.cost(workers),
-            gpu: gpu.and_then(|gpu| gpu.alone.cost(workers)),
-            both: gpu.and_then(|gpu| gpu.both.cost(workers)),
-            fits: gpu.and_then(Gpu::fits),
-            launch_ns: None,
+            gpus: gpus.map(known).collect(),
             since_cpu_ns: since(self.cpu_part),
-            // One that never had a part: all that was ever spent.
-            since_gpu_ns: since(gpu.map_or(0, |gpu| gpu.part)),
         }
     }
 
     /// What a launch on that GPU costs, where launches of two sizes told, ns.
     pub(super) fn launch_ns(&self, gpu: &str) -> Option<f64> {
         let gpu = self.gpus.iter().find(|found| *found.name == *gpu)?;
-        let cost = gpu.alone.cost(1.0)?;
+        let cost = gpu.launches.cost(1)?;
         let is_told = cost.observations >= TOLD_FROM && cost.tells_fixed();
         (is_told && cost.fixed_ns > 0.0).then_some(cost.fixed_ns)
     }
@@ -102,13 +105,18 @@ impl Group {
     }
 
     /// Counts a run of so many ns, in which these had a part.
-    pub(super) fn spend(&mut self, ns: u64, cpu: bool, gpu: Option<(&str, Option<&str>)>) {
+    pub(super) fn spend<'g>(
+        &mut self,
+        ns: u64,
+        cpu: bool,
+        gpus: impl Iterator<Item = (&'g str, Option<&'g str>)>,
+    ) {
         self.spent.add(ns);
         let spent = self.spent.value();
         if cpu {
             self.cpu_part = spent;
         }
-        if let Some((name, driver)) = gpu {
+        for (name, driver) in gpus {
             let gpu = self.gpu(name, driver);
             gpu.part = spent;
             gpu.count_run();
@@ -128,8 +136,7 @@ impl Group {
     pub(super) fn forget_until(&mut self, at_us: u64) {
         self.cpu.forget_until(at_us);
         for gpu in &mut self.gpus {
-            gpu.alone.forget_until(at_us);
-            gpu.both.forget_until(at_us);
+            gpu.launches.forget_until(at_us);
             gpu.fit = gpu.fit.filter(|fit| fit.at_us > at_us);
         }
     }
@@ -176,8 +183,7 @@ impl Group {
         for record in &record.gpus {
             let found = self.gpus.iter_mut();
             for gpu in found.filter(|gpu| *gpu.name == *record.device) {
-                gpu.alone.written(&record.alone);
-                gpu.both.written(&record.both);
+                gpu.launches.written(&record.launches);
             }
         }
     }
@@ -209,19 +215,18 @@ impl Gpu {
         Self {
             name: name.into(),
             driver: driver.map(Into::into),
-            alone: Window::new(Kind::GPU),
-            both: Window::new(Kind::GPU),
+            launches: Window::new(Kind::GPU),
             fit: None,
             part: 0,
         }
     }
 
     fn newest(&self) -> u64 {
-        self.alone.newest().max(self.both.newest())
+        self.launches.newest()
     }
 
     fn is_empty(&self) -> bool {
-        self.alone.is_empty() && self.both.is_empty() && self.fit.is_none()
+        self.launches.is_empty() && self.fit.is_none()
     }
 
     /// False where it is known to be another one.
@@ -258,20 +263,17 @@ impl Gpu {
         let driver = record.driver.as_deref();
         if driver.is_some_and(|driver| !self.is_of_driver(driver)) {
             // Both cannot be true of the machine; the newer one is.
-            let newest =
-                |window: &WindowRecord| window.observations.iter().map(|seen| seen.at_us).max();
-            let filed = newest(&record.alone).max(newest(&record.both));
+            let filed = record.launches.observations.iter().map(|seen| seen.at_us).max();
             if filed.unwrap_or(0) <= self.newest() {
                 return;
             }
-            (self.alone, self.both) = (Window::new(Kind::GPU), Window::new(Kind::GPU));
+            self.launches = Window::new(Kind::GPU);
             self.fit = None;
             self.driver = None;
         }
         self.driver = self.driver.take().or(record.driver.map(Into::into));
         self.fit = self.fit.max(record.fits);
-        self.alone.join(record.alone);
-        self.both.join(record.both);
+        self.launches.join(record.launches);
     }
 
     fn record(&self, spent: u64) -> GpuRecord {
@@ -280,8 +282,7 @@ impl Gpu {
             driver: self.driver.as_deref().map(Into::into),
             since_ns: spent.saturating_sub(self.part),
             fits: self.fit,
-            alone: self.alone.record(),
-            both: self.both.record(),
+            launches: self.launches.record(),
         }
     }
 }

@@ -72,6 +72,10 @@ pub(super) struct Point {
     pub(super) time: f64,
 }
 
+impl Point {
+    pub(super) const NONE: Self = Self { size: 1.0, time: 1.0 };
+}
+
 /// time = fixed + slope × size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Line {

@@ -33,7 +33,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use model::{Model, size_class};
 
-pub use cost::{Cost, OperationCosts};
+pub use cost::{Cost, GpuCosts, OperationCosts};
 pub(crate) use record::OperationRecord;
 
 /// What a batch, or a part of it, took on a device.
@@ -47,8 +47,10 @@ pub struct Observation {
     pub ns: u64,
     /// Of it, moving data to the device and back, ns; none where it is not known apart.
     pub transfer_ns: Option<u64>,
-    /// CPU workers at it; of no meaning on a GPU alone.
+    /// CPU workers at it; of no meaning on a GPU.
     pub workers: usize,
+    /// Other devices worked at the same batch at the same time.
+    pub shared: bool,
 }
 
 /// Where a batch ran. A GPU goes by its [`GpuSpec::name`](crate::plan::GpuSpec).
@@ -58,8 +60,6 @@ pub enum RanOn<'a> {
     Cpu,
     /// On that GPU.
     Gpu(&'a str),
-    /// On that GPU and the CPU's workers at once.
-    Both(&'a str),
 }
 
 /// The measured cost model, shared by threads.
@@ -86,11 +86,12 @@ pub enum RanOn<'a> {
 ///         ns: 5_000 + 30 * tasks,
 ///         transfer_ns: None,
 ///         workers: 1,
+///         shared: false,
 ///     };
 ///     costs.observe("blur", 4096, RanOn::Gpu("cuda:h100"), &seen);
 /// }
-/// let known = costs.lookup("blur", 4096, Some("cuda:h100"), 1);
-/// let gpu = known.gpu.expect("it was observed");
+/// let known = costs.lookup("blur", 4096, &["cuda:h100"], 1);
+/// let gpu = known.gpu(0).cost.expect("it was observed");
 /// assert!((gpu.predict_ns(300) / 14_000.0 - 1.0).abs() < 0.01);
 /// assert!(known.cpu.is_none());
 /// ```
@@ -158,16 +159,16 @@ impl Costs {
     }
 
     /// What is known of an operation whose tasks take so much memory, on a CPU
-    /// with so many workers and on that GPU.
+    /// with so many workers and on those GPUs.
     pub fn lookup(
         &self,
         operation: &str,
         memory_per_task: usize,
-        gpu: Option<&str>,
+        gpus: &[&str],
         workers: usize,
     ) -> OperationCosts {
         let model = self.read();
-        model.lookup(operation, size_class(memory_per_task), gpu, workers)
+        model.lookup(operation, size_class(memory_per_task), gpus, workers)
     }
 
     /// Learns what a batch took. One of no tasks, or of more than three months,
@@ -183,23 +184,23 @@ impl Costs {
         model.observe(operation, size_class(memory_per_task), on, seen);
     }
 
-    /// Counts a run of so many ns, and who had a part in it: the CPU, a GPU.
+    /// Counts a run of so many ns, and who had a part in it: the CPU, GPUs.
     /// Time without a part is what earns a device its next chance
-    /// ([`OperationCosts::since_gpu_ns`]).
+    /// ([`GpuCosts::since_ns`]).
     pub fn note_run(
         &self,
         operation: &str,
         memory_per_task: usize,
         ns: u64,
         cpu: bool,
-        gpu: Option<&str>,
+        gpus: &[&str],
     ) {
         let mut model = self.write();
-        model.note_run(operation, size_class(memory_per_task), ns, cpu, gpu);
+        model.note_run(operation, size_class(memory_per_task), ns, cpu, gpus);
     }
 
     /// The GPU's memory refused a launch and took one of so many tasks
-    /// ([`OperationCosts::fits`]). After every 32 observed runs on the GPU twice
+    /// ([`GpuCosts::fits`]). After every 32 observed runs on the GPU twice
     /// as many may be tried again, for memory that others held may be free.
     pub fn remember_fit(
         &self,
@@ -241,7 +242,7 @@ impl Costs {
     /// # use std::time::SystemTime;
     /// # use breakeven::plan::{Costs, Observation, RanOn};
     /// # let (at, transfer_ns) = (SystemTime::now(), None);
-    /// # let seen = Observation { at, tasks: 1, ns: 1, transfer_ns, workers: 1 };
+    /// # let seen = Observation { at, tasks: 1, ns: 1, transfer_ns, workers: 1, shared: false };
     /// let costs = Costs::new();
     /// for bytes in [5_000, 0, 4_096, 1] {
     ///     costs.observe("blur", bytes, RanOn::Cpu, &seen);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::group::Group;
 use super::record::{ObservationRecord, OperationRecord};
-use super::{Observation, OperationCosts, RanOn, micros};
+use super::{GpuCosts, Observation, OperationCosts, RanOn, micros};
 
 /// Operations times sizes that are asked what a launch costs: a few tell it, and
 /// a look-up is to be quick.
@@ -70,18 +70,24 @@ impl Model {
         &self,
         operation: &str,
         size_class: u8,
-        gpu: Option<&str>,
+        gpus: &[&str],
         workers: usize,
     ) -> OperationCosts {
         let groups = self.operations.get(clipped(operation));
         let mut groups = groups.into_iter().flatten();
-        let mut costs = groups
-            .find(|group| group.size_class == size_class)
-            .map_or_else(OperationCosts::default, |group| {
-                group.costs(gpu.map(clipped), workers.max(1) as f64)
-            });
-        if costs.gpu.is_none() {
-            costs.launch_ns = gpu.and_then(|gpu| self.launch_ns(clipped(gpu)));
+        let names = gpus.iter().map(|gpu| clipped(gpu));
+        let found = groups.find(|group| group.size_class == size_class);
+        let mut costs = match found {
+            Some(group) => group.costs(names, workers.max(1)),
+            None => OperationCosts {
+                gpus: vec![GpuCosts::default(); gpus.len()],
+                ..OperationCosts::default()
+            },
+        };
+        for (known, gpu) in costs.gpus.iter_mut().zip(gpus) {
+            if known.cost.is_none() {
+                known.launch_ns = self.launch_ns(clipped(gpu));
+            }
         }
         costs
     }
@@ -117,6 +123,7 @@ impl Model {
             ns: seen.ns,
             workers: u32::try_from(seen.workers).unwrap_or(u32::MAX).max(1),
             transfer_ns: seen.transfer_ns,
+            shared: seen.shared,
         };
         if !record.is_plausible() {
             return;
@@ -127,11 +134,7 @@ impl Model {
             RanOn::Cpu => group.cpu.push(record),
             RanOn::Gpu(name) => {
                 let gpu = group.gpu(clipped(name), driver_of(drivers, name));
-                gpu.alone.push(record);
-            }
-            RanOn::Both(name) => {
-                let gpu = group.gpu(clipped(name), driver_of(drivers, name));
-                gpu.both.push(record);
+                gpu.launches.push(record);
             }
         });
     }
@@ -142,12 +145,13 @@ impl Model {
         size_class: u8,
         ns: u64,
         cpu: bool,
-        gpu: Option<&str>,
+        gpus: &[&str],
     ) {
         self.unsaved += 1;
         self.with_group(operation, size_class, |group, drivers| {
-            let gpu = gpu.map(|name| (clipped(name), driver_of(drivers, name)));
-            group.spend(ns, cpu, gpu);
+            let gpus = gpus.iter();
+            let gpus = gpus.map(|name| (clipped(name), driver_of(drivers, name)));
+            group.spend(ns, cpu, gpus);
         });
     }
 

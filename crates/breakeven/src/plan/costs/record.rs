@@ -31,12 +31,9 @@ pub(crate) struct GpuRecord {
     pub(crate) since_ns: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) fits: Option<FitRecord>,
-    /// On the GPU alone.
-    #[serde(default)]
-    pub(crate) alone: WindowRecord,
-    /// On the GPU and the CPU at once.
-    #[serde(default)]
-    pub(crate) both: WindowRecord,
+    /// Its launches.
+    #[serde(default, rename = "alone")]
+    pub(crate) launches: WindowRecord,
 }
 
 /// The batch that the GPU's memory took after it had refused a larger one.
@@ -76,6 +73,14 @@ pub(crate) struct ObservationRecord {
     /// Part of the time that went into transfers, ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) transfer_ns: Option<u64>,
+    /// Other devices worked at the same batch at the same time.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(crate) shared: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 impl ObservationRecord {

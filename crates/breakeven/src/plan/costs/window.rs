@@ -15,6 +15,13 @@ pub(super) struct Kind {
     scales: bool,
 }
 
+/// Observations of either kind, alone and beside other devices, from which it is told
+/// how devices hinder each other.
+const TELLING: usize = 3;
+
+/// How far devices are taken to hinder each other at the most.
+const MOST_BESIDE: f64 = 4.0;
+
 impl Kind {
     /// Setting a pool to work takes microseconds: what is longer grows with the
     /// tasks.
@@ -62,14 +69,15 @@ impl Window {
     }
 
     /// The cost with so many workers.
-    pub(super) fn cost(&self, workers: f64) -> Option<Cost> {
+    pub(super) fn cost(&self, workers: usize) -> Option<Cost> {
         let cost = self.cost?;
         if !self.kind.scales {
             return Some(cost);
         }
         Some(Cost {
-            per_task_ns: cost.per_task_ns / workers,
-            transfer_ns: cost.transfer_ns / workers,
+            per_task_ns: cost.per_task_ns / workers as f64,
+            transfer_ns: cost.transfer_ns / workers as f64,
+            at_once: workers,
             ..cost
         })
     }
@@ -120,18 +128,11 @@ impl Window {
     }
 
     fn fit(&mut self) {
-        let mut points = [Point {
-            size: 1.0,
-            time: 1.0,
-        }; WINDOW];
+        let beside = self.beside();
         let (mut fewest, mut most) = (u64::MAX, 0);
+        let mut points = [Point::NONE; WINDOW];
         for (point, record) in points.iter_mut().zip(&self.records) {
-            let workers = if self.kind.scales { record.workers } else { 1 };
-            *point = Point {
-                size: record.tasks as f64 / f64::from(workers),
-                // A clock may be too coarse for the batch.
-                time: record.ns.max(1) as f64,
-            };
+            *point = self.point(record, beside);
             fewest = fewest.min(record.tasks);
             most = most.max(record.tasks);
         }
@@ -139,11 +140,53 @@ impl Window {
         self.cost = line.map(|line| Cost {
             fixed_ns: line.fixed,
             per_task_ns: line.slope,
+            at_once: 1,
+            beside,
             transfer_ns: self.transfer().min(line.slope),
             fewest,
             most,
             observations: self.observed.value(),
         });
+    }
+
+    /// An observation as it would have been without other devices beside it.
+    fn point(&self, record: &ObservationRecord, beside: f64) -> Point {
+        let workers = if self.kind.scales { record.workers } else { 1 };
+        // Tasks are whole: the last wave takes as long as any.
+        let waves = record.tasks.div_ceil(u64::from(workers.max(1)));
+        let beside = if record.shared { beside } else { 1.0 };
+        Point {
+            size: waves as f64,
+            // A clock may be too coarse for the batch.
+            time: record.ns.max(1) as f64 / beside,
+        }
+    }
+
+    /// How many times as long a task takes beside other devices: the median of what
+    /// was observed there over what the line of the other observations says.
+    fn beside(&self) -> f64 {
+        let shared = self.records.iter().filter(|record| record.shared).count();
+        if shared < TELLING || self.records.len() - shared < TELLING {
+            return 1.0;
+        }
+        let mut alone = [Point::NONE; WINDOW];
+        let records = self.records.iter().filter(|record| !record.shared);
+        for (point, record) in alone.iter_mut().zip(records) {
+            *point = self.point(record, 1.0);
+        }
+        let alone = &alone[..self.records.len() - shared];
+        let Some(line) = robust_line(alone, self.kind.fixed_share) else {
+            return 1.0;
+        };
+        let mut ratios = [0.0; WINDOW];
+        let records = self.records.iter().filter(|record| record.shared);
+        for (ratio, record) in ratios.iter_mut().zip(records) {
+            let point = self.point(record, 1.0);
+            *ratio = point.time / (line.fixed + line.slope * point.size).max(f64::MIN_POSITIVE);
+        }
+        let ratios = &mut ratios[..shared];
+        ratios.sort_unstable_by(f64::total_cmp);
+        ratios[shared / 2].clamp(1.0, MOST_BESIDE)
     }
 
     /// Median transfer time per task, ns; 0 where no observation tells.

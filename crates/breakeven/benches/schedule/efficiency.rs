@@ -1,0 +1,85 @@
+//! Ideal time over actual of batches that all devices share.
+
+use std::collections::BTreeMap;
+
+use breakeven::plan::{Costs, ExecutionStrategy};
+use breakeven::schedule::Tuning;
+use breakeven::testing::{Load, Scenario};
+
+use crate::batches::{Shape, learned, run, split};
+use crate::metric::metric;
+
+/// Efficiencies by what the points have in common.
+#[derive(Default)]
+struct Points(BTreeMap<String, Vec<(f64, String)>>);
+
+impl Points {
+    fn add(&mut self, group: String, what: String, efficiency: f64) {
+        self.0.entry(group).or_default().push((efficiency, what));
+    }
+
+    fn print(&self) {
+        for (group, points) in &self.0 {
+            let mean = points.iter().map(|(efficiency, _)| efficiency).sum::<f64>() / points.len() as f64;
+            let least = points.iter().min_by(|(a, _), (b, _)| a.total_cmp(b));
+            metric(&format!("hybrid_efficiency_mean/{group}"), mean, "");
+            if let Some((efficiency, what)) = least {
+                metric(&format!("hybrid_efficiency_least/{group}"), *efficiency, what);
+            }
+        }
+    }
+}
+
+fn efficiency(scenario: &Scenario, costs: &Costs) -> f64 {
+    scenario.ideal_ns() / run(scenario, ExecutionStrategy::Auto, costs)
+}
+
+/// Uniform tasks steady and with a rate that halves half-way, costs in any order, and
+/// several GPUs.
+pub(crate) fn print(tuning: Tuning) {
+    let mut points = Points::default();
+    for tasks in [1_000, 10_000, 100_000] {
+        for ratio in [1.0, 2.0, 5.0, 10.0, 20.0] {
+            let steady = split(Shape::Uniform.costs(tasks, 1), ratio, tuning);
+            let half = 0.5 * steady.ideal_ns();
+            let load = Some(Load { from_ns: half, times: 2.0 });
+            for changes in ["steady", "cpu", "gpu"] {
+                let mut scenario = steady.clone();
+                match changes {
+                    "cpu" => scenario.cpu_load = load,
+                    "gpu" => scenario.gpus[0].load = load,
+                    _ => {}
+                }
+                let what = format!("{tasks}/{ratio}:1/{changes}");
+                points.add("uniform/warm".into(), what.clone(), efficiency(&scenario, &learned(&steady)));
+                points.add("uniform/cold".into(), what, efficiency(&scenario, &Costs::new()));
+            }
+            for shape in Shape::ORDERS {
+                let scenario = split(shape.costs(tasks, 1), ratio, tuning);
+                let what = format!("{tasks}/{ratio}:1");
+                points.add(format!("{}/warm", shape.name()), what.clone(), efficiency(&scenario, &learned(&scenario)));
+                points.add(format!("{}/cold", shape.name()), what, efficiency(&scenario, &Costs::new()));
+            }
+            for gpus in 2..=4 {
+                let scenario = several(&steady, gpus);
+                let what = format!("{tasks}/{ratio}:1");
+                points.add(format!("{gpus}_gpus/warm"), what.clone(), efficiency(&scenario, &learned(&scenario)));
+                points.add(format!("{gpus}_gpus/cold"), what, efficiency(&scenario, &Costs::new()));
+            }
+        }
+    }
+    points.print();
+}
+
+/// The same with several GPUs, each half as fast as the one before; a launch on each
+/// costs 1 % of the whole.
+fn several(steady: &Scenario, gpus: usize) -> Scenario {
+    let mut scenario = steady.clone();
+    let first = scenario.gpus[0];
+    scenario.gpus = (0..gpus)
+        .map(|index| breakeven::testing::ScenarioGpu { task_ns: first.task_ns * f64::from(1 << index), launch_ns: 0.0, ..first })
+        .collect();
+    let launch_ns = 0.01 * scenario.ideal_ns();
+    scenario.gpus.iter_mut().for_each(|gpu| gpu.launch_ns = launch_ns);
+    scenario
+}

@@ -1,0 +1,139 @@
+//! From a decision to the terms of a schedule.
+
+use crate::plan::{Basis, Cost, Decision, ExecutionStrategy, OperationCosts, Probe};
+use crate::schedule::{GpuTerms, Mode, Rate, Terms, Tuning};
+
+/// Batches shorter than this are not worth watching for a rate that changes, ns.
+const WORTH_CORRECTING_NS: f64 = 2e6;
+
+/// Observations from which a device's costs are more than a guess.
+const TRUSTED_FROM: u64 = 3;
+
+/// Part of a batch's time on the CPU that is at least its tasks'.
+const LEAST_TASK_PART: f64 = 0.01;
+
+/// What a device says of itself for one batch.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct GivenGpu {
+    /// What a launch costs, where the device says so.
+    pub(crate) launch_ns: Option<f64>,
+    /// Most tasks whose memory fits the device.
+    pub(crate) fits: usize,
+    /// Launches that may be in flight at once.
+    pub(crate) depth: usize,
+    /// The device is on probation after a quarantine.
+    pub(crate) on_probation: bool,
+    /// It may not be used.
+    pub(crate) is_refused: bool,
+}
+
+impl Default for GivenGpu {
+    fn default() -> Self {
+        Self {
+            launch_ns: None,
+            fits: usize::MAX,
+            depth: 2,
+            on_probation: false,
+            is_refused: false,
+        }
+    }
+}
+
+/// What a schedule's terms are made from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Given<'a> {
+    pub(crate) tasks: usize,
+    pub(crate) workers: usize,
+    pub(crate) decision: &'a Decision,
+    pub(crate) costs: &'a OperationCosts,
+    pub(crate) is_watched: bool,
+    pub(crate) may_fall_back: usize,
+    pub(crate) tuning: Tuning,
+}
+
+impl Given<'_> {
+    /// The terms, with what is known beside of each GPU.
+    pub(crate) fn terms(&self, gpus: &[GivenGpu]) -> Terms {
+        let decision = self.decision;
+        let (mode, corrects) = mode_of(decision, self.costs, self.tasks);
+        let beside = |cost: &Cost| if mode == Mode::Both { cost.beside } else { 1.0 };
+        Terms {
+            tasks: self.tasks,
+            workers: self.workers.max(1),
+            mode,
+            corrects,
+            probes_cpu: decision.probe == Probe::Cpu,
+            is_watched: self.is_watched,
+            cpu: self.costs.cpu.map(|cost| {
+                let each = cost.predict_ns(self.tasks as u64) / self.tasks.max(1) as f64;
+                let per_task = cost.per_task_ns.max(LEAST_TASK_PART * each) * beside(&cost);
+                let task_ns = per_task * cost.at_once.max(1) as f64;
+                (task_ns, cost.observations >= TRUSTED_FROM)
+            }),
+            gpus: gpus
+                .iter()
+                .enumerate()
+                .map(|(index, gpu)| GpuTerms {
+                    rate: self.rate(index, gpu.launch_ns, beside),
+                    probes: decision.probe == Probe::Gpu(index),
+                    probe_tasks: decision.probe_tasks,
+                    on_probation: gpu.on_probation,
+                    fits: gpu.fits.max(1),
+                    depth: gpu.depth.max(1),
+                    is_refused: gpu.is_refused,
+                })
+                .collect(),
+            may_fall_back: self.may_fall_back,
+            tuning: self.tuning,
+        }
+    }
+
+    /// What is known of a GPU's rate.
+    fn rate(&self, index: usize, launch_ns: Option<f64>, beside: impl Fn(&Cost) -> f64) -> Rate {
+        let known = self.costs.gpu(index);
+        let launch_ns = launch_ns.or(known.launch_ns);
+        let Some(cost) = known.cost else {
+            return Rate::unknown(launch_ns);
+        };
+        let tasks = self.tasks as u64;
+        let alone_ns = self.costs.cpu.map_or(0.0, |cpu| cpu.predict_ns(tasks));
+        let seen_ns = cost.predict_ns(cost.most);
+        // A launch of twice the tasks would tell, and is worth it at the worst.
+        let could_tell = cost.most.saturating_mul(2) <= tasks && 2.0 * seen_ns <= alone_ns;
+        if cost.observations > 0 && !cost.tells_fixed() && could_tell {
+            return Rate::of_one_size(cost.most, seen_ns, launch_ns);
+        }
+        let is_measured = cost.observations >= TRUSTED_FROM;
+        Rate::known(cost.fixed_ns, cost.per_task_ns * beside(&cost), is_measured)
+    }
+}
+
+/// Which device has which part, and whether that may change by the rates seen.
+pub(crate) fn mode_of(decision: &Decision, costs: &OperationCosts, tasks: usize) -> (Mode, bool) {
+    let by_model = matches!(decision.basis, Basis::Model | Basis::Exploration);
+    let by_rates = by_model || decision.probe == Probe::All;
+    let (gpu, _) = decision.strategy.shares(tasks);
+    let mode = match decision.strategy {
+        _ if tasks == 0 => Mode::Cpu,
+        // One worker's try is all that the CPU gets.
+        ExecutionStrategy::GpuOnly if decision.probe == Probe::Cpu => Mode::Gpu,
+        _ if decision.probe != Probe::None => Mode::Both,
+        ExecutionStrategy::CpuOnly if by_model && could_be_wrong(decision, costs) => Mode::Both,
+        ExecutionStrategy::Auto | ExecutionStrategy::CpuOnly => Mode::Cpu,
+        ExecutionStrategy::GpuOnly => Mode::Gpu,
+        ExecutionStrategy::Hybrid { .. } if by_rates => Mode::Both,
+        ExecutionStrategy::Hybrid { .. } if gpu == 0 => Mode::Cpu,
+        ExecutionStrategy::Hybrid { .. } => Mode::Split { gpu },
+    };
+    (mode, by_rates)
+}
+
+/// True where the GPU could help if the CPU were slower than predicted.
+fn could_be_wrong(decision: &Decision, costs: &OperationCosts) -> bool {
+    let [cpu, ..] = &decision.candidates;
+    let Some(cpu_ns) = cpu.predicted_ns.filter(|ns| *ns >= WORTH_CORRECTING_NS) else {
+        return false;
+    };
+    let mut known = costs.gpus.iter().filter_map(|gpu| gpu.cost);
+    known.any(|gpu| gpu.predict_ns(1) <= 2.0 * cpu_ns)
+}

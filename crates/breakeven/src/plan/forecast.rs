@@ -1,0 +1,229 @@
+//! What the cost model says of a batch: how long each way to run it should take.
+//!
+//! All devices of a split end together. With the costs `F + x·p` of each (fixed, per
+//! task), that is a level that the tasks rise to in vessels, each open from `F` on and
+//! `1/p` wide ([`level`]). Tasks are whole: the CPU does whole waves of them, and the
+//! GPUs the rest.
+//!
+//! Costs that follow from the rates of a machine know how much of the work is parallel.
+//! Its sequential part is one device's as a whole, so a split cannot end before that.
+
+use super::{
+    Candidate, Cost, Evidence, ExecutionStrategy, OperationCosts,
+};
+use crate::workload::WorkloadProfile;
+
+/// What a task takes at the least, ns: rates stay finite.
+const LEAST_TASK_NS: f64 = 1e-9;
+
+/// The times of the three ways to run a batch.
+#[derive(Debug)]
+pub(super) struct Forecast {
+    pub(super) candidates: [Candidate; 3],
+    pub(super) ceiling: Option<f64>,
+}
+
+impl Forecast {
+    pub(super) fn of(workload: &WorkloadProfile, costs: &OperationCosts) -> Self {
+        let tasks = workload.task_count;
+        let gpus: Vec<Option<Cost>> = costs.gpus.iter().map(|gpu| gpu.cost).collect();
+        let none = vec![0.0; gpus.len()];
+        let cpu = Candidate {
+            strategy: ExecutionStrategy::CpuOnly,
+            gpu_parts: none.clone(),
+            predicted_ns: costs.cpu.map(|cost| cost.predict_ns(tasks as u64)),
+            evidence: evidence(costs.cpu.iter(), tasks),
+        };
+        let on_gpus = poured(tasks, None, &gpus);
+        let gpu = Candidate {
+            strategy: ExecutionStrategy::GpuOnly,
+            predicted_ns: on_gpus.as_ref().map(|split| split.ns),
+            gpu_parts: on_gpus.map_or(none.clone(), |split| split.gpu_parts),
+            evidence: evidence(gpus.iter().flatten(), tasks),
+        };
+        let split = costs.cpu.and_then(|cpu| match cpu.observations {
+            0 => with_sequential_part(workload, cpu, &gpus),
+            _ => poured(tasks, Some(cpu), &gpus),
+        });
+        let part = split.as_ref().map_or(0.5, |split| split.gpu_parts.iter().sum());
+        let both = Candidate {
+            strategy: hybrid(part),
+            predicted_ns: split.as_ref().map(|split| split.ns),
+            gpu_parts: split.map_or(none, |split| split.gpu_parts),
+            evidence: Evidence::Fitted.min(cpu.evidence).min(gpu.evidence),
+        };
+        Self {
+            candidates: [cpu, gpu, both],
+            ceiling: ceiling(costs.cpu, &gpus),
+        }
+    }
+}
+
+/// How good predictions by these costs are.
+fn evidence<'c>(costs: impl Iterator<Item = &'c Cost>, tasks: usize) -> Evidence {
+    let each = costs.map(|cost| match cost.observations {
+        // Made from rates.
+        0 => Evidence::Heuristic,
+        _ => cost.evidence(tasks as u64),
+    });
+    each.min().unwrap_or(Evidence::Heuristic)
+}
+
+/// The sum of all rates over that of the better side.
+fn ceiling(cpu: Option<Cost>, gpus: &[Option<Cost>]) -> Option<f64> {
+    let rate = |cost: &Cost| cost.per_task_ns.max(LEAST_TASK_NS).recip();
+    let cpu = rate(&cpu?);
+    let gpu: f64 = gpus.iter().flatten().map(rate).sum();
+    let best = cpu.max(gpu);
+    (gpu > 0.0 && best.is_finite()).then_some((cpu + gpu) / best)
+}
+
+/// A batch poured into devices.
+#[derive(Debug)]
+struct Split {
+    ns: f64,
+    gpu_parts: Vec<f64>,
+}
+
+/// A batch of so many tasks on the GPUs and, where there is a cost of it, on the CPU;
+/// none where no GPU's cost is known.
+fn poured(tasks: usize, cpu: Option<Cost>, gpus: &[Option<Cost>]) -> Option<Split> {
+    let several = usize::from(cpu.is_some()) + gpus.iter().flatten().count() > 1;
+    let slower = |cost: &Cost| if several { cost.beside } else { 1.0 };
+    let vessel = |cost: &Cost| {
+        let per_task = (cost.per_task_ns * slower(cost)).max(LEAST_TASK_NS);
+        (cost.fixed_ns, per_task.recip())
+    };
+    let on_gpus = |tasks: f64| -> Option<f64> {
+        let mut vessels: Vec<_> = gpus.iter().flatten().map(vessel).collect();
+        level(&mut vessels, tasks)
+    };
+    let all = tasks as f64;
+    let (ns, cpu_tasks) = match cpu {
+        None => (on_gpus(all)?, 0.0),
+        Some(cpu) => {
+            on_gpus(0.0)?;
+            let mut vessels: Vec<_> = gpus.iter().flatten().chain([&cpu]).map(vessel).collect();
+            let end = level(&mut vessels, all)?;
+            // As many waves as end in that time, or one more.
+            let wave = cpu.per_task_ns * slower(&cpu) * cpu.at_once as f64;
+            let waves = ((end - cpu.fixed_ns) / wave.max(f64::MIN_POSITIVE)).floor().max(0.0);
+            let with = |waves: f64| {
+                let done = (waves * cpu.at_once as f64).min(all);
+                let cpu_ns = if done > 0.0 { cpu.fixed_ns + waves * wave } else { 0.0 };
+                let gpu_ns = if done < all { on_gpus(all - done)? } else { 0.0 };
+                Some((f64::max(cpu_ns, gpu_ns), done))
+            };
+            let (less, more) = (with(waves)?, with(waves + 1.0)?);
+            if less.0 <= more.0 { less } else { more }
+        }
+    };
+    let left = all - cpu_tasks;
+    let end = if left > 0.0 { on_gpus(left)? } else { 0.0 };
+    let part = |cost: &Option<Cost>| {
+        let (from, width) = cost.as_ref().map_or((0.0, 0.0), vessel);
+        ((end - from) * width).clamp(0.0, left) / all.max(1.0)
+    };
+    Some(Split {
+        ns,
+        gpu_parts: gpus.iter().map(part).collect(),
+    })
+}
+
+/// The same for costs that follow from a task's time on one worker, where only a part
+/// of the work is parallel: one device has the sequential part as a whole, and begins
+/// with its share of the rest when that is done.
+fn with_sequential_part(workload: &WorkloadProfile, cpu: Cost, gpus: &[Option<Cost>]) -> Option<Split> {
+    let (tasks, parallel) = (workload.task_count, workload.parallelization);
+    let workers = cpu.at_once.max(1) as f64;
+    let alone = cpu.per_task_ns / ((1.0 - parallel) + parallel / workers);
+    let sequential = alone * (1.0 - parallel);
+    if sequential <= 0.0 {
+        return poured(tasks, Some(cpu), gpus);
+    }
+    let without = |cost: Cost, has_it: bool| {
+        let own = sequential.min(cost.per_task_ns);
+        Cost {
+            per_task_ns: cost.per_task_ns - own,
+            fixed_ns: cost.fixed_ns + if has_it { own * tasks as f64 } else { 0.0 },
+            ..cost
+        }
+    };
+    let hosts = std::iter::once(None).chain((0..gpus.len()).map(Some));
+    let splits = hosts.filter_map(|host| {
+        let gpus = gpus.iter().enumerate();
+        let gpus: Vec<_> = gpus
+            .map(|(index, cost)| cost.map(|cost| without(cost, host == Some(index))))
+            .collect();
+        poured(tasks, Some(without(cpu, host.is_none())), &gpus)
+    });
+    splits.min_by(|a, b| a.ns.total_cmp(&b.ns))
+}
+
+/// A split that was asked for: it ends when the side that is slower with its part does.
+pub(super) fn asked_split(
+    strategy: ExecutionStrategy,
+    tasks: usize,
+    costs: &OperationCosts,
+) -> Candidate {
+    let (on_gpus, on_cpu) = strategy.shares(tasks);
+    let known: Vec<Option<Cost>> = costs.gpus.iter().map(|gpu| gpu.cost).collect();
+    let gpu = match on_gpus {
+        0 => Some(Split { ns: 0.0, gpu_parts: vec![0.0; known.len()] }),
+        tasks => poured(tasks, None, &known),
+    };
+    let cpu = match on_cpu {
+        0 => Some(0.0),
+        tasks => costs.cpu.map(|cost| cost.predict_ns(tasks as u64)),
+    };
+    let is_measured = |cost: &Cost| cost.observations > 0;
+    let is_known = costs.cpu.as_ref().is_some_and(is_measured) && known.iter().flatten().any(is_measured);
+    let part = on_gpus as f64 / tasks.max(1) as f64;
+    Candidate {
+        strategy,
+        predicted_ns: cpu.zip(gpu.as_ref()).map(|(cpu, gpu)| cpu.max(gpu.ns)),
+        gpu_parts: gpu.map_or(Vec::new(), |gpu| gpu.gpu_parts.iter().map(|each| each * part).collect()),
+        evidence: if is_known { Evidence::Fitted } else { Evidence::Heuristic },
+    }
+}
+
+/// A split with that part of the tasks for GPUs, in whole percent, at least
+/// one for each side.
+#[expect(clippy::cast_sign_loss, reason = "1 to 99")]
+fn hybrid(gpu: f64) -> ExecutionStrategy {
+    let gpu_allocation = (100.0 * gpu).round().clamp(1.0, 99.0) as u8;
+    ExecutionStrategy::Hybrid {
+        gpu_allocation,
+        cpu_allocation: 100 - gpu_allocation,
+    }
+}
+
+/// The level that `work` rises to in vessels, each open from a level on and of a width;
+/// none where there is no vessel.
+pub(crate) fn level(vessels: &mut [(f64, f64)], work: f64) -> Option<f64> {
+    vessels.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let (mut width, mut below, mut found) = (0.0, 0.0, None);
+    for &(from, wide) in vessels.iter() {
+        if found.is_some_and(|level| level <= from) {
+            break;
+        }
+        width += wide;
+        below += wide * from;
+        found = Some((work + below) / f64::max(width, f64::MIN_POSITIVE));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_is_where_the_vessels_hold_the_work() {
+        assert_eq!(level(&mut [], 1.0), None);
+        assert_eq!(level(&mut [(2.0, 4.0)], 8.0), Some(4.0));
+        // Until 10 one vessel alone is open.
+        assert_eq!(level(&mut [(10.0, 1.0), (0.0, 1.0)], 8.0), Some(8.0));
+        assert_eq!(level(&mut [(10.0, 1.0), (0.0, 1.0)], 14.0), Some(12.0));
+    }
+}

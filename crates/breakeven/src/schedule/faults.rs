@@ -1,0 +1,211 @@
+//! What is done about a device's error.
+//!
+//! | error | reaction |
+//! |---|---|
+//! | out of memory, never fits | half the span, down to one task, which the CPU does; the size that worked is remembered; where memory does not suffice for three single tasks in a row, the CPU does the rest |
+//! | refused input | half the span, down to the task that is refused, which the CPU does |
+//! | launch, other | the CPU does the span; after three in a row it does the rest, and nobody tries this device for a while |
+//! | compile, unsupported | the CPU does the rest; the operation does not try this device for a while |
+//! | lost, timeout, panic, wrong result, unavailable | the CPU does the rest; nobody tries this device for a while |
+//!
+//! Where there are other GPUs, what a device has not begun is theirs too.
+
+use super::{Mode, Ns, Schedule, Span};
+use crate::error::DeviceErrorKind;
+
+/// Failures in a row after which a device gets nothing more.
+const MOST_FAILURES: u32 = 3;
+
+/// Single tasks in a row that a device which does others does not take.
+const MOST_MISFITS: u32 = 32;
+
+/// What a device was seen to be worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// It did a launch.
+    Works,
+    /// The operation is to leave it alone.
+    LeaveOperation,
+    /// Everybody is.
+    Quarantine,
+}
+
+/// What follows from the end of a launch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct After {
+    /// Workers are to look again: there is work for them.
+    pub(crate) wakes: bool,
+    /// What others are to know of the device.
+    pub(crate) standing: Option<Standing>,
+    /// More tasks fell back than may: the batch is to fail with the device's error.
+    pub(crate) is_denied: bool,
+    /// The driver is to give up all that is in flight, and its spans back.
+    pub(crate) drops_flights: bool,
+}
+
+/// A device's failures in one batch.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Record {
+    in_a_row: u32,
+    misfits_in_a_row: u32,
+    works: bool,
+    /// Tasks that a launch could have before spans were halved, and what was known to
+    /// fit, until the halves have ended.
+    pub(super) fitted_before: Option<(usize, Option<usize>)>,
+    /// Tasks that fitted one launch, after memory had not sufficed for more.
+    fits: Option<usize>,
+}
+
+impl Schedule {
+    /// Tasks that fitted a launch of that GPU, after memory had not sufficed for more.
+    pub(crate) fn fits(&self, index: usize) -> Option<usize> {
+        self.gpus[index].faults.fits.filter(|fits| *fits > 0)
+    }
+
+    /// A launch ended well, in `ns` if that is known.
+    pub(crate) fn gpu_succeeded(
+        &mut self,
+        index: usize,
+        start: usize,
+        tasks: usize,
+        ns: Option<Ns>,
+        now: Ns,
+    ) -> After {
+        let work = self.flight_ended(index, start, now).unwrap_or(0.0);
+        let wakes = self.gpu_did(index, work, ns, now);
+        let gpu = &mut self.gpus[index];
+        let record = &mut gpu.faults;
+        (record.in_a_row, record.misfits_in_a_row) = (0, 0);
+        record.fits = record.fits.map(|fits| fits.max(tasks));
+        let is_new = !std::mem::replace(&mut record.works, true);
+        After {
+            wakes,
+            // One that was left meanwhile is not called good by a launch from before.
+            standing: (is_new && !gpu.is_gone).then_some(Standing::Works),
+            ..After::default()
+        }
+    }
+
+    /// A launch of this span failed.
+    pub(crate) fn gpu_failed(&mut self, index: usize, span: Span, kind: DeviceErrorKind, now: Ns) -> After {
+        let _ = self.flight_ended(index, span.range().start, now);
+        let tasks = span.len();
+        let gpu = &mut self.gpus[index];
+        let record = &mut gpu.faults;
+        match kind {
+            DeviceErrorKind::OutOfMemory | DeviceErrorKind::NeverFits if tasks > 1 && !gpu.is_gone => {
+                let half = tasks.div_ceil(2);
+                let before = gpu.fits;
+                gpu.fits = before.min(half);
+                record.fitted_before.get_or_insert((before, record.fits));
+                record.fits.get_or_insert(0);
+                self.halve(index, span, half)
+            }
+            DeviceErrorKind::Refused if tasks > 1 && !gpu.is_gone => {
+                self.halve(index, span, tasks.div_ceil(2))
+            }
+            DeviceErrorKind::OutOfMemory | DeviceErrorKind::NeverFits | DeviceErrorKind::Refused => {
+                // It was this task that was too large, not those beside it.
+                if let Some((limit, known)) = record.fitted_before
+                    && kind != DeviceErrorKind::Refused
+                {
+                    gpu.fits = gpu.fits.max(limit);
+                    record.fits = known;
+                }
+                record.misfits_in_a_row += 1;
+                // Of a device that does others, a task may be what is wrong.
+                let is_the_tasks = record.works && kind != DeviceErrorKind::OutOfMemory;
+                let most = if is_the_tasks { MOST_MISFITS } else { MOST_FAILURES };
+                let leaves = record.misfits_in_a_row >= most;
+                self.fall_back(span);
+                if leaves {
+                    self.leave(index);
+                }
+                self.after(None, false)
+            }
+            DeviceErrorKind::Launch | DeviceErrorKind::Other => {
+                record.in_a_row += 1;
+                let leaves = record.in_a_row >= MOST_FAILURES;
+                self.fall_back(span);
+                if leaves {
+                    self.leave(index);
+                }
+                self.after(leaves.then_some(Standing::Quarantine), false)
+            }
+            DeviceErrorKind::Compile | DeviceErrorKind::Unsupported => {
+                self.fall_back(span);
+                self.leave(index);
+                self.after(Some(Standing::LeaveOperation), false)
+            }
+            DeviceErrorKind::Unavailable { .. }
+            | DeviceErrorKind::DeviceLost
+            | DeviceErrorKind::Timeout
+            | DeviceErrorKind::Panic
+            | DeviceErrorKind::WrongResult => {
+                self.fall_back(span);
+                self.leave(index);
+                // A device that is gone does not end what is in flight.
+                self.after(Some(Standing::Quarantine), true)
+            }
+        }
+    }
+
+    /// The span of a launch that was given up because its device was left.
+    pub(crate) fn gpu_dropped(&mut self, index: usize, span: Span, now: Ns) -> After {
+        let _ = self.flight_ended(index, span.range().start, now);
+        self.fall_back(span);
+        self.after(None, false)
+    }
+
+    fn after(&self, standing: Option<Standing>, drops_flights: bool) -> After {
+        After {
+            wakes: true,
+            standing,
+            is_denied: self.fallback > self.terms.may_fall_back,
+            drops_flights,
+        }
+    }
+
+    /// Has both halves tried next.
+    fn halve(&mut self, index: usize, span: Span, half: usize) -> After {
+        let (first, rest) = span.split(half);
+        let retry = &mut self.gpus[index].retry;
+        retry.extend(rest);
+        retry.push(first);
+        After::default()
+    }
+
+    /// The CPU does this span in a GPU's place.
+    fn fall_back(&mut self, span: Span) {
+        self.fallback += span.len();
+        self.fallen.push(span);
+    }
+
+    /// The device gets nothing more: others have what it has not begun.
+    fn leave(&mut self, index: usize) {
+        if std::mem::replace(&mut self.gpus[index].is_gone, true) {
+            return;
+        }
+        for span in std::mem::take(&mut self.gpus[index].retry) {
+            self.fall_back(span);
+        }
+        if self.has_gpus() {
+            return;
+        }
+        // What was promised to GPUs and is free is the CPU's now.
+        let promised = match self.terms.mode {
+            Mode::Gpu => self.terms.tasks,
+            Mode::Split { gpu } => gpu,
+            Mode::Cpu | Mode::Both => 0,
+        };
+        let part = |range: std::ops::Range<usize>| range.end.min(promised).saturating_sub(range.start);
+        self.fallback += self.free.ranges().map(part).sum::<usize>();
+    }
+
+    /// No GPU may be used: what was promised to them is the CPU's from the start. False
+    /// where it may not be.
+    pub(crate) fn refuse_gpus(&mut self, promised: usize) -> bool {
+        self.fallback += promised;
+        self.fallback <= self.terms.may_fall_back
+    }
+}

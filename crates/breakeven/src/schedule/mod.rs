@@ -1,0 +1,248 @@
+//! Who takes which span next: a state machine that reads no clock.
+//!
+//! Threads drive it (`execute`), and so does the simulator (`testing`), in virtual
+//! time. It is told times and outcomes and answers with the next step: retry, halving,
+//! recall and leaving a device are decided here and nowhere else.
+//!
+//! **Work.** Tasks differ, and cheap ones may come first. `density` says where in the
+//! batch the work lies, from what workers took at several places of it. Rates are time
+//! per *work*: of a worker by its pace, of a GPU by `fixed + per_work · work`.
+//!
+//! **Shares.** All devices are to end together: the free work is poured into them like
+//! water into vessels, each open from when it is done with what it has. GPUs take from
+//! the front and in parts, so that rates that change are met; the last part is whole, as
+//! soon as what it could still correct is less than what launches cost. Workers take
+//! from the back, a part of the time that is left each; one that finds its span long
+//! gives the tail back to those who have nothing.
+//!
+//! **Nothing known.** Each worker begins with one task, a GPU with a few. A first time
+//! does not tell what is fixed of a launch; until one of another size tells, launches
+//! grow as long as they end in half the time that the CPU would need alone.
+
+mod cpu;
+mod density;
+mod faults;
+mod gpu;
+mod rate;
+mod span;
+mod tuning;
+
+pub(crate) use faults::{After, Standing};
+pub(crate) use gpu::GpuTurn;
+pub(crate) use rate::Rate;
+pub(crate) use span::{MOST_TASKS, Span};
+pub use tuning::Tuning;
+
+use crate::plan::level;
+use density::Density;
+use span::Free;
+
+/// Time since the batch began, ns.
+pub(crate) type Ns = f64;
+
+/// Which devices have which part in a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// The CPU has all.
+    Cpu,
+    /// The GPUs have all; the CPU what they fail at.
+    Gpu,
+    /// The GPUs have the first so many tasks, the CPU the others.
+    Split {
+        /// Tasks of the GPUs.
+        gpu: usize,
+    },
+    /// Whoever ends earlier takes more.
+    Both,
+}
+
+/// What a batch is scheduled by.
+#[derive(Debug, Clone)]
+pub(crate) struct Terms {
+    pub(crate) tasks: usize,
+    pub(crate) workers: usize,
+    pub(crate) mode: Mode,
+    /// The mode was chosen by a prediction: where it fails, all devices work.
+    pub(crate) corrects: bool,
+    /// A worker gets one task whatever the rates promise.
+    pub(crate) probes_cpu: bool,
+    /// Launches end often, so that a deadline or a progress bar is looked at.
+    pub(crate) is_watched: bool,
+    /// Time of a task on one worker, ns, where it is known before, and whether it was
+    /// measured at about this size.
+    pub(crate) cpu: Option<(f64, bool)>,
+    pub(crate) gpus: Vec<GpuTerms>,
+    /// Tasks that the CPU may do in the place of GPUs that fail at them.
+    pub(crate) may_fall_back: usize,
+    pub(crate) tuning: Tuning,
+}
+
+/// What is known of a GPU before a batch.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct GpuTerms {
+    pub(crate) rate: Rate,
+    /// It gets a first small span whatever the rates promise.
+    pub(crate) probes: bool,
+    /// Tasks of such a span.
+    pub(crate) probe_tasks: usize,
+    /// Its first span is one task, and nothing follows until that is done.
+    pub(crate) on_probation: bool,
+    /// Most tasks in a launch.
+    pub(crate) fits: usize,
+    /// Launches that may be in flight at once.
+    pub(crate) depth: usize,
+    /// It may not be used.
+    pub(crate) is_refused: bool,
+}
+
+/// The schedule of one batch.
+#[derive(Debug)]
+pub(crate) struct Schedule {
+    terms: Terms,
+    free: Free,
+    /// Spans that GPUs failed at, for the CPU.
+    fallen: Vec<Span>,
+    density: Density,
+    cpu: cpu::Workers,
+    gpus: Vec<gpu::Gpu>,
+    /// The CPU may take part although the mode has it wait.
+    joined: bool,
+    /// Workers that found nothing are to look again.
+    wakes: bool,
+    fallback: usize,
+    recalled: usize,
+}
+
+impl Schedule {
+    pub(crate) fn new(terms: Terms) -> Self {
+        let mut rates: Vec<Rate> = terms.gpus.iter().map(|gpu| gpu.rate).collect();
+        let prior = terms.cpu.map(|(task_ns, _)| task_ns);
+        if let Some(task_ns) = prior {
+            // Known rates are per task, and the unit of work is known as well.
+            rates.iter_mut().for_each(|rate| rate.rescale(task_ns));
+        }
+        let gpus = terms.gpus.iter().zip(rates);
+        let mut schedule = Self {
+            free: Free::all(terms.tasks),
+            fallen: Vec::new(),
+            density: Density::new(terms.tasks, prior),
+            cpu: cpu::Workers::new(&terms),
+            gpus: gpus
+                .map(|(gpu, rate)| gpu::Gpu::new(gpu, rate, terms.mode))
+                .collect(),
+            joined: false,
+            wakes: false,
+            fallback: 0,
+            recalled: 0,
+            terms,
+        };
+        schedule.mark();
+        schedule
+    }
+
+    /// True where nobody will ever take a span unless one is given back.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.free.tasks() == 0 && self.fallen.is_empty() && self.gpus.iter().all(|gpu| gpu.retry.is_empty())
+    }
+
+    /// Takes a span back that nobody did: the batch was stopped, or an executor of
+    /// somebody else's lost it.
+    pub(crate) fn give_back(&mut self, span: Span) {
+        self.free.give_back(span);
+    }
+
+    /// Any span that is left, after the batch was stopped.
+    pub(crate) fn take_any(&mut self) -> Option<Span> {
+        let retried = self.gpus.iter_mut().find_map(|gpu| gpu.retry.pop());
+        if let Some(span) = retried.or_else(|| self.fallen.pop()) {
+            return Some(span);
+        }
+        let range = self.free.ranges().next()?;
+        self.free.take(range)
+    }
+
+    /// Tasks that the CPU does in the place of GPUs that failed at them.
+    pub(crate) fn fallback(&self) -> usize {
+        self.fallback
+    }
+
+    /// Tasks that were taken back from launches that lasted too long.
+    pub(crate) fn recalled(&self) -> usize {
+        self.recalled
+    }
+
+    /// The GPUs take nothing any more: the CPU has the rest.
+    pub(crate) fn leave_all_gpus(&mut self) {
+        for gpu in &mut self.gpus {
+            gpu.is_gone = true;
+            self.fallen.append(&mut gpu.retry);
+        }
+    }
+
+    fn has_gpus(&self) -> bool {
+        self.gpus.iter().any(|gpu| !gpu.is_gone)
+    }
+
+    /// Whether the CPU takes part in what the GPUs could do.
+    fn is_shared(&self) -> bool {
+        match self.terms.mode {
+            Mode::Both => true,
+            Mode::Gpu => self.joined,
+            Mode::Cpu | Mode::Split { .. } => false,
+        }
+    }
+
+    /// The tasks that GPUs may take are those before this one.
+    fn gpu_end(&self) -> usize {
+        match self.terms.mode {
+            Mode::Split { gpu } => gpu,
+            Mode::Cpu | Mode::Gpu | Mode::Both => self.terms.tasks,
+        }
+    }
+
+    /// The tasks that workers may take begin here.
+    fn cpu_start(&self) -> usize {
+        match self.terms.mode {
+            _ if !self.has_gpus() => 0,
+            Mode::Split { gpu } => gpu,
+            Mode::Gpu if !self.joined => self.terms.tasks,
+            Mode::Cpu | Mode::Gpu | Mode::Both => 0,
+        }
+    }
+
+    /// Work that nobody holds, of the tasks in a range.
+    fn free_work(&self, within: std::ops::Range<usize>) -> f64 {
+        let parts = self.free.ranges().map(|range| {
+            let part = range.start.max(within.start)..range.end.min(within.end);
+            match part.is_empty() {
+                true => 0.0,
+                false => self.density.work(part),
+            }
+        });
+        parts.sum()
+    }
+
+    /// When `work` is done by the devices that take part, all ending together, ns from
+    /// now; without GPU number `without`. None where nobody's rate is known.
+    fn end_of(&self, work: f64, now: Ns, without: Option<usize>) -> Option<Ns> {
+        let mut vessels: Vec<(Ns, f64)> = Vec::with_capacity(1 + self.gpus.len());
+        if self.cpu_start() < self.gpu_end() || !self.has_gpus() {
+            vessels.push((self.cpu_busy(now), self.cpu_speed(now)?));
+        }
+        for (index, gpu) in self.gpus.iter().enumerate() {
+            if let Some(per_work) = gpu.rate.per_work()
+                && !gpu.is_gone
+                && without != Some(index)
+            {
+                vessels.push((gpu.busy(now) + gpu.rate.fixed().unwrap_or(0.0), per_work.recip()));
+            }
+        }
+        level(&mut vessels, work)
+    }
+}
+
+/// A float as a count: what is negative or no number is 0.
+#[expect(clippy::cast_sign_loss, reason = "a float cast saturates")]
+pub(crate) fn whole(value: f64) -> usize {
+    value as usize
+}

@@ -1,0 +1,325 @@
+//! The events of a simulated batch.
+
+use std::collections::VecDeque;
+use std::time::SystemTime;
+
+use super::scenario::{Load, Scenario, name};
+use crate::plan::{Costs, Observation, RanOn};
+use crate::schedule::{GpuTurn, Ns, Schedule, Span};
+
+/// How often a worker looks up from its span, ns: the executor's own.
+const LOOK_NS: f64 = 100_000.0;
+
+/// How many times as long as it was waited for a launch would have taken that was taken
+/// back, as far as anybody knows.
+const RECALLED_TIMES: f64 = 3.0;
+
+/// What happens at a time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Event {
+    /// A worker ends its span, or looks up from it.
+    Worker { index: usize, turn: u64 },
+    /// The oldest launch of a GPU ended.
+    Launch { gpu: usize, flight: u64 },
+    /// A driver looks again.
+    Look { gpu: usize },
+}
+
+/// A worker's span.
+#[derive(Debug)]
+struct Busy {
+    span: Span,
+    began: Ns,
+    /// Time of a unit of cost while it was taken.
+    unit: f64,
+    turn: u64,
+}
+
+#[derive(Debug)]
+struct Flight {
+    span: Span,
+    began: Ns,
+    number: u64,
+}
+
+#[derive(Debug, Default)]
+struct Device {
+    flights: VecDeque<Flight>,
+    /// When it is done with all that was launched.
+    free: Ns,
+    waits: bool,
+}
+
+pub(super) struct Run<'s> {
+    scenario: &'s Scenario,
+    schedule: Schedule,
+    events: Vec<(Ns, Event)>,
+    workers: Vec<Option<Busy>>,
+    devices: Vec<Device>,
+    numbers: u64,
+    /// GPU, tasks and time.
+    pub(super) launches: Vec<(usize, usize, Ns)>,
+    /// Launches that were taken back, and when.
+    recalled: Vec<(usize, usize, Ns)>,
+    cpu_tasks: usize,
+    pub(super) cpu_spans: usize,
+    cpu_busy: f64,
+    pub(super) makespan: Ns,
+}
+
+impl<'s> Run<'s> {
+    pub(super) fn new(scenario: &'s Scenario, schedule: Schedule) -> Self {
+        Self {
+            scenario,
+            schedule,
+            events: Vec::new(),
+            workers: (0..scenario.workers).map(|_| None).collect(),
+            devices: scenario.gpus.iter().map(|_| Device::default()).collect(),
+            numbers: 0,
+            launches: Vec::new(),
+            recalled: Vec::new(),
+            cpu_tasks: 0,
+            cpu_spans: 0,
+            cpu_busy: 0.0,
+            makespan: 0.0,
+        }
+    }
+
+    pub(super) fn run(&mut self) {
+        for gpu in 0..self.devices.len() {
+            self.drive(gpu, 0.0);
+        }
+        self.wake_workers(0.0);
+        let mut steps = 0_u64;
+        loop {
+            steps += 1;
+            if steps > 2_000_000 {
+                panic!("nobody goes on: {:?} {:?} {:?} {:?}", self.schedule, self.events, self.workers, self.devices);
+            }
+            let Some((now, event)) = self.next_event() else {
+                if self.schedule.is_empty() {
+                    return;
+                }
+                // The executor's last step: the CPU does what is left.
+                self.schedule.leave_all_gpus();
+                self.wake_workers(self.makespan);
+                continue;
+            };
+            match event {
+                Event::Worker { index, turn } => self.worker(index, turn, now),
+                Event::Launch { gpu, flight } => self.launch_ended(gpu, flight, now),
+                Event::Look { gpu } => {
+                    if std::mem::take(&mut self.devices[gpu].waits) {
+                        self.drive(gpu, now);
+                    }
+                }
+            }
+        }
+    }
+
+    fn next_event(&mut self) -> Option<(Ns, Event)> {
+        let times = self.events.iter().enumerate();
+        let (index, _) = times.min_by(|(_, (a, _)), (_, (b, _))| a.total_cmp(b))?;
+        Some(self.events.swap_remove(index)).filter(|(at, _)| at.is_finite())
+    }
+
+    fn number(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
+    }
+
+    fn wake_workers(&mut self, now: Ns) {
+        for index in 0..self.workers.len() {
+            if self.workers[index].is_none() && !self.work(index, now) {
+                break;
+            }
+        }
+    }
+
+    /// Gives an idle worker a span, where there is one.
+    fn work(&mut self, index: usize, now: Ns) -> bool {
+        let Some(span) = self.schedule.cpu_turn(now) else {
+            if self.schedule.is_hungry() {
+                self.look_up(now);
+            }
+            return false;
+        };
+        let active = 1 + self.workers.iter().filter(|worker| worker.is_some()).count();
+        let unit = self.scenario.shared_task_ns(active);
+        let turn = self.number();
+        let end = ends(now, self.cost(&span) * unit, self.scenario.cpu_load);
+        self.events.push((end, Event::Worker { index, turn }));
+        self.workers[index] = Some(Busy { span, began: now, unit, turn });
+        true
+    }
+
+    fn cost(&self, span: &Span) -> f64 {
+        self.scenario.task_costs.of(span.range())
+    }
+
+    /// Workers with long spans look up from them, and give tails back.
+    fn look_up(&mut self, now: Ns) {
+        let load = self.scenario.cpu_load;
+        for index in 0..self.workers.len() {
+            let Some(busy) = &self.workers[index] else { continue };
+            // The next end of a task after a look.
+            let looks = now.max(busy.began + LOOK_NS);
+            let range = busy.span.range();
+            let costs = &self.scenario.task_costs;
+            let (mut low, mut high) = (range.start + 1, range.end);
+            while low < high {
+                let middle = (low + high) / 2;
+                let end = ends(busy.began, costs.of(range.start..middle) * busy.unit, load);
+                if end < looks { low = middle + 1 } else { high = middle }
+            }
+            let gives = self.schedule.cpu_look(range.start, range.end - low, looks);
+            if gives == 0 {
+                continue;
+            }
+            let Some(busy) = self.workers[index].take() else { continue };
+            let keeps = range.len() - gives;
+            let (span, tail) = busy.span.split(keeps);
+            let end = ends(busy.began, costs.of(span.range()) * busy.unit, load);
+            let turn = self.number();
+            self.events.push((end, Event::Worker { index, turn }));
+            self.workers[index] = Some(Busy { span, turn, ..busy });
+            if let Some(tail) = tail {
+                self.schedule.give_back(tail);
+            }
+            let idle = (0..self.workers.len()).filter(|&index| self.workers[index].is_none());
+            for index in idle.collect::<Vec<_>>() {
+                if self.workers[index].is_none() && !self.work(index, looks) {
+                    break;
+                }
+            }
+            for gpu in 0..self.devices.len() {
+                self.drive(gpu, looks);
+            }
+            return;
+        }
+    }
+
+    fn worker(&mut self, index: usize, turn: u64, now: Ns) {
+        let Some(busy) = self.workers[index].take_if(|busy| busy.turn == turn) else {
+            return;
+        };
+        self.makespan = self.makespan.max(now);
+        self.cpu_busy += now - busy.began;
+        self.cpu_tasks += busy.span.len();
+        self.cpu_spans += 1;
+        self.schedule.cpu_did(busy.span.range(), now - busy.began);
+        if !self.work(index, now) {
+            for gpu in 0..self.devices.len() {
+                self.drive(gpu, now);
+            }
+        }
+    }
+
+    fn launch_ended(&mut self, gpu: usize, number: u64, now: Ns) {
+        let device = &mut self.devices[gpu];
+        let Some(flight) = device.flights.pop_front_if(|flight| flight.number == number) else {
+            return;
+        };
+        self.makespan = self.makespan.max(now);
+        let (range, took) = (flight.span.range(), now - flight.began);
+        self.launches.push((gpu, range.len(), took));
+        let after = self.schedule.gpu_succeeded(gpu, range.start, range.len(), Some(took), now);
+        self.drive(gpu, now);
+        if after.wakes {
+            self.wake_workers(now);
+        }
+    }
+
+    /// A driver's turn.
+    fn drive(&mut self, gpu: usize, now: Ns) {
+        loop {
+            let turn = self.schedule.gpu_turn(gpu, now);
+            if self.schedule.take_wakes() {
+                self.wake_workers(now);
+            }
+            match turn {
+                GpuTurn::Run(span) => {
+                    let what = self.scenario.gpus[gpu];
+                    let cost = self.cost(&span) * self.scenario.lane_task_ns(&what);
+                    let number = self.number();
+                    let device = &mut self.devices[gpu];
+                    let began = now.max(device.free);
+                    let end = ends(began + what.launch_ns, cost, what.load);
+                    device.free = end;
+                    device.flights.push_back(Flight { span, began, number });
+                    self.events.push((end, Event::Launch { gpu, flight: number }));
+                }
+                GpuTurn::Recall => {
+                    let Some(flight) = self.devices[gpu].flights.pop_back() else { return };
+                    self.recalled.push((gpu, flight.span.len(), now - flight.began));
+                    self.schedule.gpu_recalled(gpu, flight.span, now);
+                    self.wake_workers(now);
+                }
+                GpuTurn::Wait(until) => {
+                    self.devices[gpu].waits = true;
+                    self.events.push((until.max(now + 1.0), Event::Look { gpu }));
+                    return;
+                }
+                GpuTurn::Done => return,
+            }
+        }
+    }
+
+    pub(super) fn teach(&self, costs: &Costs, memory: usize) {
+        let workers = self.scenario.workers;
+        let gpus = self.launches.iter().chain(&self.recalled);
+        let mut tried: Vec<usize> = gpus.clone().map(|(gpu, ..)| *gpu).collect();
+        tried.sort_unstable();
+        tried.dedup();
+        let tell = |on: RanOn<'_>, tasks: usize, ns: f64, shared: bool| {
+            let seen = Observation {
+                at: SystemTime::now(),
+                tasks: tasks as u64,
+                ns: ns_of(ns),
+                transfer_ns: None,
+                workers,
+                shared,
+            };
+            costs.observe("simulated", memory, on, &seen);
+        };
+        if self.cpu_tasks > 0 {
+            let waves = self.cpu_tasks.div_ceil(workers) as f64;
+            let ns = match tried.is_empty() {
+                true => self.makespan,
+                false => self.cpu_busy / self.cpu_tasks as f64 * waves,
+            };
+            tell(RanOn::Cpu, self.cpu_tasks, ns, !tried.is_empty());
+        }
+        let shared = self.cpu_tasks > 0 || tried.len() > 1;
+        for (gpu, tasks, ns) in self.launches.iter().take(8) {
+            tell(RanOn::Gpu(&name(*gpu)), *tasks, *ns, shared);
+        }
+        for (gpu, tasks, ns) in &self.recalled {
+            tell(RanOn::Gpu(&name(*gpu)), *tasks, RECALLED_TIMES * *ns, shared);
+        }
+        let names: Vec<String> = tried.into_iter().map(name).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        costs.note_run("simulated", memory, ns_of(self.makespan), self.cpu_tasks > 0, &names);
+    }
+}
+
+/// When work begun at `start` that takes `work` at rate 1 is done.
+fn ends(start: Ns, work: f64, load: Option<Load>) -> Ns {
+    let Some(Load { from_ns, times }) = load else {
+        return start + work;
+    };
+    if start >= from_ns {
+        return start + work * times;
+    }
+    let before = from_ns - start;
+    if work <= before {
+        start + work
+    } else {
+        from_ns + (work - before) * times
+    }
+}
+
+#[expect(clippy::cast_sign_loss, reason = "a time is not negative")]
+fn ns_of(ns: f64) -> u64 {
+    ns.round() as u64
+}

@@ -1,0 +1,261 @@
+//! How a batch would go, in virtual time: a discrete-event simulation that
+//! drives the schedule of the real executor.
+//!
+//! It has a pool of workers, GPUs, and tasks of known cost. What it leaves out: the
+//! time that taking a span takes (well below a microsecond), noise, and that devices
+//! may hinder each other. The bench `execute` runs some of its points for real beside
+//! it.
+
+use crate::error::Error;
+use crate::execute::given::{Given, GivenGpu};
+use crate::hardware::Fact;
+use crate::plan::{
+    Basis, Costs, Decision, ExecutionStrategy, GpuSpec, Machine, ProfilingHeuristics,
+    decide_for,
+};
+use crate::schedule::{Ns, Schedule, Tuning};
+use crate::workload::WorkloadProfile;
+
+use super::events::Run;
+
+/// A batch and the devices it could run on.
+#[derive(Debug, Clone)]
+pub struct Scenario {
+    /// Cost of each task, as a multiple of the mean.
+    pub(super) task_costs: Prefix,
+    /// CPU workers.
+    pub workers: usize,
+    /// Time of a mean task on one worker that works alone, ns.
+    pub cpu_task_ns: f64,
+    /// Part of the CPU's work that workers can do at once (Amdahl's law), 0 to 1.
+    /// A GPU does the rest on one lane.
+    pub parallelization: f64,
+    /// Load on the CPU.
+    pub cpu_load: Option<Load>,
+    /// The GPUs.
+    pub gpus: Vec<ScenarioGpu>,
+    /// What the schedule is tuned by.
+    pub tuning: Tuning,
+}
+
+/// A simulated GPU in virtual time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ScenarioGpu {
+    /// What a launch costs, ns.
+    pub launch_ns: f64,
+    /// It tells what a launch costs, before one was made.
+    pub tells_launch: bool,
+    /// Time of a mean task, transfers included, ns.
+    pub task_ns: f64,
+    /// Load on it.
+    pub load: Option<Load>,
+}
+
+/// From some time on a device is slower.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Load {
+    /// When it begins, ns.
+    pub from_ns: f64,
+    /// How many times slower the device is then; infinite for one that stalls.
+    pub times: f64,
+}
+
+/// Sums of costs, so that a span's is a difference.
+#[derive(Debug, Clone)]
+pub(super) struct Prefix(pub(super) Vec<f64>);
+
+impl Prefix {
+    pub(super) fn of(&self, range: std::ops::Range<usize>) -> f64 {
+        self.0[range.end] - self.0[range.start]
+    }
+}
+
+/// How a simulated batch went.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Simulated {
+    /// From the beginning to the last output, ns.
+    pub makespan_ns: f64,
+    /// Tasks that the GPUs did.
+    pub gpu_tasks: usize,
+    /// Launches.
+    pub launches: usize,
+    /// Spans of the workers.
+    pub cpu_spans: usize,
+    /// What was decided.
+    pub decision: Decision,
+}
+
+/// How many times slower than a worker a GPU's single lane is.
+const LANE_SLOWDOWN: f64 = 4.0;
+
+impl Default for ScenarioGpu {
+    fn default() -> Self {
+        Self {
+            launch_ns: 20_000.0,
+            tells_launch: false,
+            task_ns: 10_000.0,
+            load: None,
+        }
+    }
+}
+
+impl Scenario {
+    /// So many tasks of these costs (relative to each other) on that many workers, and a
+    /// GPU.
+    pub fn new(costs: impl IntoIterator<Item = f64>, workers: usize) -> Self {
+        let mut sums = vec![0.0];
+        for cost in costs {
+            let sum = sums.last().copied().unwrap_or(0.0);
+            sums.push(sum + cost.max(0.0));
+        }
+        let mean = sums.last().copied().unwrap_or(0.0) / (sums.len() - 1).max(1) as f64;
+        if mean > 0.0 {
+            sums.iter_mut().for_each(|sum| *sum /= mean);
+        }
+        Self {
+            task_costs: Prefix(sums),
+            workers: workers.max(1),
+            cpu_task_ns: 10_000.0,
+            parallelization: 1.0,
+            cpu_load: None,
+            gpus: vec![ScenarioGpu::default()],
+            tuning: Tuning::USUAL,
+        }
+    }
+
+    /// The same devices with tasks of other costs.
+    #[must_use]
+    pub fn with_task_costs(&self, costs: impl IntoIterator<Item = f64>) -> Self {
+        Self {
+            task_costs: Self::new(costs, self.workers).task_costs,
+            ..self.clone()
+        }
+    }
+
+    /// Tasks in the batch.
+    pub fn tasks(&self) -> usize {
+        self.task_costs.0.len() - 1
+    }
+
+    /// Time of a mean task on one worker while `active` work, ns: each waits for
+    /// the sequential parts of the others.
+    pub(super) fn shared_task_ns(&self, active: usize) -> f64 {
+        let others = (1.0 - self.parallelization) * active.max(1) as f64;
+        self.cpu_task_ns * (others + self.parallelization)
+    }
+
+    /// Time of a mean task on a GPU, its sequential part on one lane, ns.
+    pub(super) fn lane_task_ns(&self, gpu: &ScenarioGpu) -> f64 {
+        let sequential = (1.0 - self.parallelization) * LANE_SLOWDOWN * self.cpu_task_ns;
+        gpu.task_ns * self.parallelization + sequential
+    }
+
+    /// Runs the batch under a strategy, by what `costs` knows, and tells them
+    /// what it took.
+    ///
+    /// # Errors
+    ///
+    /// As [`decide`](crate::plan::decide).
+    pub fn run(&self, strategy: ExecutionStrategy, costs: &Costs) -> Result<Simulated, Error> {
+        let workload = WorkloadProfile::from_task_count(self.tasks())
+            .with_parallelization(self.parallelization);
+        let names: Vec<String> = (0..self.gpus.len()).map(name).collect();
+        let machine = Machine {
+            cores: self.workers,
+            memory_bytes: Fact::Unknown,
+            gpus: names.iter().map(|name| GpuSpec::named(name.as_str())).collect(),
+        };
+        let memory = workload.memory_per_task;
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let known = costs.lookup("simulated", memory, &names, self.workers);
+        let heuristics = ProfilingHeuristics::default();
+        let decision = decide_for(
+            strategy,
+            Basis::Asked,
+            &workload,
+            &machine,
+            &heuristics,
+            &known,
+        )?;
+        let given = Given {
+            tasks: self.tasks(),
+            workers: self.workers,
+            decision: &decision,
+            costs: &known,
+            is_watched: false,
+            may_fall_back: usize::MAX,
+            tuning: self.tuning,
+        };
+        let gpus = self.gpus.iter().map(|gpu| GivenGpu {
+            launch_ns: gpu.tells_launch.then_some(gpu.launch_ns),
+            ..GivenGpu::default()
+        });
+        let gpus: Vec<_> = gpus.collect();
+        let mut run = Run::new(self, Schedule::new(given.terms(&gpus)));
+        run.run();
+        run.teach(costs, memory);
+        Ok(Simulated {
+            makespan_ns: run.makespan,
+            gpu_tasks: run.launches.iter().map(|(_, tasks, _)| tasks).sum(),
+            launches: run.launches.len(),
+            cpu_spans: run.cpu_spans,
+            decision,
+        })
+    }
+
+    /// Runs the batch by a decision that the cost model has no part in: the
+    /// seven-stage rule's, for instance, with the split kept as it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    pub fn run_fixed(&self, strategy: ExecutionStrategy) -> Result<f64, Error> {
+        Ok(self.run(strategy, &Costs::new())?.makespan_ns)
+    }
+
+    /// The least time that any split could take, ns: with one launch on each GPU, the
+    /// best order of indivisible tasks, and every change of rates foreseen.
+    pub fn ideal_ns(&self) -> f64 {
+        let all = *self.task_costs.0.last().unwrap_or(&0.0);
+        let pairs = self.task_costs.0.windows(2);
+        let largest = pairs.map(|pair| pair[1] - pair[0]).fold(0.0, f64::max);
+        // The work that each side can have done by a time grows with the time.
+        let done = |time: Ns| {
+            let cpu = self.workers as f64 * worked(time, self.cpu_load)
+                / self.shared_task_ns(self.workers);
+            let gpus = self.gpus.iter().map(|gpu| {
+                worked((time - gpu.launch_ns).max(0.0), gpu.load) / self.lane_task_ns(gpu)
+            });
+            let (gpu, fastest) = gpus.fold((0.0, 0.0), |(sum, most), gpu| (sum + gpu, f64::max(most, gpu)));
+            // One task is on one device as a whole.
+            let fits_cpu = worked(time, self.cpu_load) / self.shared_task_ns(1) >= largest;
+            if fits_cpu || fastest >= largest { cpu + gpu } else { 0.0 }
+        };
+        let (mut low, mut high) = (0.0, 1.0);
+        while done(high) < all {
+            high *= 2.0;
+        }
+        for _ in 0..100 {
+            let middle = 0.5 * (low + high);
+            if done(middle) < all {
+                low = middle
+            } else {
+                high = middle
+            }
+        }
+        high
+    }
+}
+
+/// The name of a simulated GPU.
+pub(super) fn name(index: usize) -> String {
+    format!("simulated{index}")
+}
+
+/// Work that is done in `time` at rate 1 that falls from some time on.
+fn worked(time: Ns, load: Option<Load>) -> f64 {
+    match load {
+        Some(Load { from_ns, times }) if time > from_ns => from_ns + (time - from_ns) / times,
+        _ => time,
+    }
+}
