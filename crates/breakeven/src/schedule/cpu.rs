@@ -6,7 +6,7 @@ use super::{Mode, Ns, Schedule, Span, Terms, whole};
 #[derive(Debug)]
 pub(super) struct Workers {
     /// Time that a worker takes for a unit of work.
-    pace: f64,
+    pub(super) pace: f64,
     held: Vec<Held>,
     /// Tasks in the middle of the batch that are looked at first, the next one last.
     pub(super) marks: Vec<usize>,
@@ -101,7 +101,7 @@ impl Schedule {
             if self.gpus_end_before_a_task(now) {
                 return self.probe();
             }
-            if let Some(span) = self.sample() {
+            if let Some(span) = self.sample(now) {
                 return Some(span);
             }
         }
@@ -120,19 +120,32 @@ impl Schedule {
     }
 
     /// The next place in the middle that nobody has looked at.
-    fn sample(&mut self) -> Option<Span> {
+    fn sample(&mut self, now: Ns) -> Option<Span> {
+        for gpu in self.gpus.iter().filter(|gpu| !gpu.is_gone) {
+            let Some(end) = gpu.frontier() else { continue };
+            let found = self.free.ranges().find(|range| range.start == end);
+            if let Some(range) = found
+                && self.density.seen_part(end..end + 1) <= 0.0
+            {
+                return self.free.take(end..range.end.min(end + self.sample_size(now)));
+            }
+        }
         while let Some(mark) = self.cpu.marks.pop() {
             let range = self.free.ranges().find(|range| range.contains(&mark));
             if let Some(range) = range {
-                let task = self.density.mean();
-                let size = match self.density.is_known() {
-                    true => whole(self.terms.tuning.least_span_ns / task).clamp(1, 4),
-                    false => 1,
-                };
-                return self.free.take(mark..range.end.min(mark + size));
+                return self.free.take(mark..range.end.min(mark + self.sample_size(now)));
             }
         }
         None
+    }
+
+    /// Tasks of a sample: a few, where they are nothing beside the time left.
+    fn sample_size(&self, now: Ns) -> usize {
+        let left = match self.density.is_known() {
+            true => self.end_of(self.free_work(0..self.terms.tasks), now, None),
+            false => None,
+        };
+        left.map_or(1, |left| whole(self.terms.tuning.sample_part * left / (self.density.mean() * self.cpu.pace)).clamp(1, 4))
     }
 
     /// A task for one worker whatever the rates promise, where that is asked for.
@@ -154,13 +167,18 @@ impl Schedule {
             return false;
         }
         let task = self.density.mean() * self.cpu.pace;
-        let mut vessels: Vec<(Ns, f64)> = Vec::with_capacity(self.gpus.len());
-        for gpu in self.gpus.iter().filter(|gpu| known(gpu)) {
-            let per_work = gpu.rate.per_work().unwrap_or(f64::INFINITY);
-            vessels.push((gpu.busy(now) + gpu.rate.fixed().unwrap_or(0.0), per_work.recip()));
-        }
-        let end = crate::plan::level(&mut vessels, self.free_work(0..self.gpu_end()));
+        let end = self.gpus_alone(self.free_work(0..self.gpu_end()), now);
         end.is_some_and(|end| end < (1.0 - self.terms.tuning.least_gain) * task)
+    }
+
+    /// When the GPUs whose rates are known would have done that much, ns from now.
+    pub(super) fn gpus_alone(&self, work: f64, now: Ns) -> Option<Ns> {
+        let known = self.gpus.iter().filter(|gpu| !gpu.is_gone && gpu.rate.tells_fixed());
+        let vessel = |gpu: &super::gpu::Gpu| {
+            let per_work = gpu.rate.per_work().unwrap_or(f64::INFINITY);
+            (gpu.busy(now) + gpu.rate.fixed().unwrap_or(0.0), per_work.recip())
+        };
+        crate::plan::level(&mut known.map(vessel).collect::<Vec<_>>(), work)
     }
 
     /// Work that the workers do in a nanosecond; none where nothing says how fast they
@@ -241,7 +259,7 @@ impl Schedule {
         if was_known && self.density.knows(done.clone()) {
             // What changed here is the workers' pace.
             let ratio = (ns / expected.max(f64::MIN_POSITIVE)).clamp(0.1, 10.0);
-            let weight = 0.5 / self.terms.workers.max(1) as f64;
+            let weight = self.terms.tuning.pace_step / (self.terms.workers.max(1) as f64).sqrt();
             self.cpu.pace *= ratio.powf(weight);
         }
         if let Some(times) = self.density.observe(done, ns / self.cpu.pace) {

@@ -12,7 +12,7 @@ const PLACES: usize = 32;
 
 /// Tasks that the mean of all counts as at each place: times of few tasks tell of
 /// those tasks more than of the place.
-const MEAN_COUNTS: f64 = 1.0;
+static MC: std::sync::LazyLock<f64> = std::sync::LazyLock::new(|| std::env::var("MC").map_or(0.3, |m| m.parse().unwrap()));
 
 /// Tasks of a place that are remembered: newer times count more.
 const REMEMBERED: f64 = 24.0;
@@ -56,7 +56,25 @@ impl Density {
     /// True where enough was seen at that place to tell tasks that are dearer from
     /// workers that are slower.
     pub(super) fn knows(&self, range: Range<usize>) -> bool {
-        self.seen[self.place((range.start + range.end) / 2)].0 >= MEAN_COUNTS * 4.0
+        self.seen[self.place((range.start + range.end) / 2)].0 >= 4.0
+    }
+
+    /// Part of these tasks' places where workers did some.
+    pub(super) fn seen_part(&self, range: Range<usize>) -> f64 {
+        let places = self.place(range.start)..=self.place(range.end.max(1) - 1);
+        let all = places.clone().count() as f64;
+        places.filter(|place| self.seen[*place].0 > 0.0).count() as f64 / all
+    }
+
+    /// A GPU's launch tells that these tasks have `times` the work that was thought: so
+    /// have those places where no worker did any.
+    pub(super) fn correct(&mut self, range: Range<usize>, times: f64) {
+        for place in self.place(range.start)..=self.place(range.end.max(1) - 1) {
+            if self.seen[place].0 <= 0.0 {
+                self.seen[place] = (24.0, 24.0 * (self.per_task[place] * times).max(LEAST));
+            }
+        }
+        self.refresh();
     }
 
     /// Tasks whose times were seen in this batch.
@@ -165,7 +183,7 @@ impl Density {
             if seen <= 0.0 {
                 continue;
             }
-            let value = ((took + MEAN_COUNTS * mean) / (seen + MEAN_COUNTS)).max(LEAST);
+            let value = ((took + *MC * mean) / (seen + *MC)).max(LEAST);
             let from = last.map_or(0, |last| last + 1);
             let before = last.map_or(value, |last| self.per_task[last]);
             for between in from..place {

@@ -71,8 +71,9 @@ impl Schedule {
         ns: Option<Ns>,
         now: Ns,
     ) -> After {
-        let work = self.flight_ended(index, start, now).unwrap_or(0.0);
-        let wakes = self.gpu_did(index, work, ns, now);
+        let _ = self.flight_ended(index, start, now);
+        let work = self.density.work(start..start + tasks);
+        let wakes = self.gpu_did(index, start..start + tasks, work, ns, now);
         let gpu = &mut self.gpus[index];
         let record = &mut gpu.faults;
         (record.in_a_row, record.misfits_in_a_row) = (0, 0);

@@ -33,8 +33,12 @@ pub(super) struct Gpu {
     last_end: Ns,
     launches: u64,
     successes: u64,
-    /// Work of the last launch.
-    last_work: f64,
+    /// Launches from which it is not told yet what is fixed: tasks and ns.
+    first: Vec<(Range<usize>, Ns)>,
+    /// What was known before these.
+    untold: Rate,
+    /// Tasks of the last launch.
+    last_tasks: usize,
     /// Most tasks in a launch.
     pub(super) fits: usize,
     pub(super) faults: super::faults::Record,
@@ -60,7 +64,9 @@ impl Gpu {
             last_end: 0.0,
             launches: 0,
             successes: 0,
-            last_work: rate.one_size().unwrap_or(0.0),
+            first: Vec::new(),
+            untold: rate,
+            last_tasks: whole(rate.one_size().unwrap_or(0.0)),
             fits: terms.fits.max(1),
             faults: super::faults::Record::default(),
             terms: *terms,
@@ -70,7 +76,7 @@ impl Gpu {
     /// The unit of work is another.
     pub(super) fn rescale(&mut self, times: f64) {
         self.rate.rescale(times);
-        self.last_work *= times;
+        self.untold.rescale(times);
         for flight in &mut self.flights {
             flight.work *= times;
         }
@@ -87,6 +93,11 @@ impl Gpu {
 
     fn in_flight(&self) -> usize {
         self.flights.len()
+    }
+
+    /// Where the launch that was made last ends.
+    pub(super) fn frontier(&self) -> Option<usize> {
+        self.flights.back().map(|flight| flight.start + flight.tasks)
     }
 
     fn on_trial(&self) -> bool {
@@ -164,7 +175,7 @@ impl Schedule {
         let work = self.density.work(span.range());
         let gpu = &mut self.gpus[index];
         gpu.launches += 1;
-        gpu.last_work = work;
+        gpu.last_tasks = span.len();
         let begins = now.max(if gpu.flights.is_empty() { now } else { gpu.busy_until });
         let predicted = gpu.rate.predict(work).unwrap_or(0.0);
         gpu.busy_until = begins + predicted;
@@ -213,43 +224,34 @@ impl Schedule {
             return if in_flight == 0 { probe } else { 0.0 };
         }
         let busy = gpu.busy(now);
-        if in_flight > 0 && busy > 0.5 * gpu.rate.predict(gpu.last_work).unwrap_or(0.0) {
+        if in_flight > 0 && busy > tuning.ahead * gpu.flights.back().and_then(|last| gpu.rate.predict(last.work)).unwrap_or(0.0) {
             return 0.0;
         }
+        let fixed = gpu.rate.fixed().unwrap_or(0.0);
         // The workers leave all of it to the GPUs, so they must not leave it to them.
         if self.is_shared() && self.gpus_end_before_a_task(now) {
-            return left;
+            let end = self.gpus_alone(left, now).unwrap_or(0.0);
+            return ((end - busy - fixed) / per_work).clamp(0.0, left);
         }
-        let fixed = gpu.rate.fixed().unwrap_or(0.0);
         let (Some(end), without) = (
             self.end_of(left, now, None),
             self.end_of(left, now, Some(index)).unwrap_or(Ns::INFINITY),
         ) else {
             return left;
         };
-        let mut share = ((end - busy - fixed) / per_work).min(left);
-        if self.is_shared() {
-            // Workers do whole tasks: what they could not end in time is the GPUs'.
-            let task_ns = task * self.pace();
-            let ends = busy + fixed + share.max(0.0) * per_work;
-            let theirs = self.terms.workers as f64 * (ends / task_ns).floor() * task;
-            share = share.max((left - theirs).min(left));
-        }
-        if !self.is_shared() && share > 0.0 {
-            share = share.max(task);
-        }
+        let share = ((end - busy - fixed) / per_work).min(left);
         let probes = gpu.terms.probes && gpu.launches == 0;
-        if share * (1.0 + 1e-9) >= task.min(left) {
+        if share * (1.0 + 1e-9) >= 0.5 * task.min(left) {
             let ends = busy + fixed + share * per_work;
             if without - ends.min(without) >= tuning.least_gain * without || !self.is_shared() {
                 if gpu.rate.tells_fixed() {
-                    return self.part(index, share);
+                    return self.part(index, share, share / left);
                 }
-                let part = (share * tuning.guessed_part).max(task);
+                let part = (share * tuning.guessed_part * share / left).max(task);
                 return part.max(self.growth(index, without)).min(share.max(task));
             }
         }
-        if !gpu.rate.tells_fixed() && gpu.last_work > 0.0 && in_flight == 0 {
+        if !gpu.rate.tells_fixed() && in_flight == 0 {
             return self.growth(index, without).min(left);
         }
         if probes && in_flight == 0 { probe } else { 0.0 }
@@ -257,14 +259,14 @@ impl Schedule {
 
     /// What of its share a GPU takes at once: a part, so that rates that change are met,
     /// or the whole where another launch is not worth it.
-    fn part(&self, index: usize, share: f64) -> f64 {
+    fn part(&self, index: usize, share: f64, of: f64) -> f64 {
         let tuning = &self.terms.tuning;
         let rate = &self.gpus[index].rate;
         let (fixed, per_work) = (rate.fixed().unwrap_or(0.0), rate.per_work().unwrap_or(0.0));
         if per_work * share <= tuning.worth_launches * fixed {
             return share;
         }
-        share * if rate.is_measured() { tuning.measured_part } else { tuning.guessed_part }
+        share * of * if rate.is_measured() { tuning.measured_part } else { tuning.guessed_part }
     }
 
     /// False where what a launch costs, if that is known, is more than the CPU
@@ -286,10 +288,12 @@ impl Schedule {
     /// smaller one was another batch's; else none.
     fn growth(&self, index: usize, without: Ns) -> f64 {
         let gpu = &self.gpus[index];
-        let per_work = gpu.rate.per_work().unwrap_or(f64::INFINITY);
+        let Some(ns) = gpu.rate.one_size_ns() else { return 0.0 };
         let part = if gpu.launches == 0 { 1.0 } else { 0.5 };
-        let work = (part * without / per_work).min(gpu.last_work * self.terms.tuning.growth);
-        if work >= 2.0 * gpu.last_work { work } else { 0.0 }
+        let times = (part * without / ns).min(self.terms.tuning.growth);
+        let Some(start) = self.free.ranges().next().map(|range| range.start) else { return 0.0 };
+        let end = (start + whole(times * gpu.last_tasks as f64)).min(self.terms.tasks);
+        if times >= 2.0 && end > start { self.density.work(start..end) } else { 0.0 }
     }
 
     fn pace(&self) -> f64 {
@@ -311,12 +315,25 @@ impl Schedule {
 
     /// Notes that a launch was done in `ns`, if that is known. True where the CPU should
     /// look again whether there is work for it.
-    pub(super) fn gpu_did(&mut self, index: usize, work: f64, ns: Option<Ns>, now: Ns) -> bool {
+    pub(super) fn gpu_did(&mut self, index: usize, range: Range<usize>, work: f64, ns: Option<Ns>, now: Ns) -> bool {
         let gpu = &mut self.gpus[index];
         let predicted = gpu.rate.predict(work);
         gpu.successes += 1;
         if let Some(ns) = ns {
-            gpu.rate.observe(work, ns);
+            let was_told = gpu.rate.tells_fixed();
+            if was_told {
+                gpu.rate.observe(work, ns, self.density.seen_part(range.clone()));
+            } else {
+                gpu.first.push((range.clone(), ns));
+                gpu.rate = gpu.untold;
+                for (range, ns) in &gpu.first {
+                    gpu.rate.observe(self.density.work(range.clone()), *ns, 1.0);
+                }
+            }
+            if let (Some(fixed), Some(per_work), true) = (gpu.rate.fixed(), gpu.rate.per_work(), was_told) {
+                let times = (ns - fixed) / per_work / work.max(f64::MIN_POSITIVE);
+                self.density.correct(range, times.clamp(0.01, 100.0));
+            }
             let left: f64 = gpu.flights.iter().filter_map(|flight| gpu.rate.predict(flight.work)).sum();
             gpu.busy_until = now + left;
         }
@@ -364,7 +381,7 @@ impl Schedule {
         let at = match (redone, self.alone(self.density.work(0..self.terms.tasks))) {
             (Some(redone), Some(all)) => {
                 let latest = tuning.most_delay * all - redone;
-                (began + redone).max(overdue).min(latest.max(overdue))
+                (began + redone).max(began + tuning.slow_launch * predicted).min(latest.max(overdue))
             }
             // Nothing says how long the CPU would take.
             _ => overdue,

@@ -140,6 +140,17 @@ impl Schedule {
         schedule
     }
 
+    #[doc(hidden)]
+    pub(crate) fn say(&self) -> String {
+        format!("pace {} rates {:?} density {:?}", self.cpu.pace, self.gpus.iter().map(|gpu| gpu.rate).collect::<Vec<_>>(), self.density)
+    }
+
+    /// How many tasks of the batch's mean have the work of these, as far as was seen: what
+    /// an observation of them is to count as.
+    pub(crate) fn weigh(&self, range: std::ops::Range<usize>) -> f64 {
+        self.density.work(range) / self.density.mean()
+    }
+
     /// True where nobody will ever take a span unless one is given back.
     pub(crate) fn is_empty(&self) -> bool {
         self.free.tasks() == 0 && self.fallen.is_empty() && self.gpus.iter().all(|gpu| gpu.retry.is_empty())
@@ -223,21 +234,37 @@ impl Schedule {
     }
 
     /// When `work` is done by the devices that take part, all ending together, ns from
-    /// now; without GPU number `without`. None where nobody's rate is known.
+    /// now; without GPU number `without`. None where nobody's rate is known. Workers do
+    /// whole tasks.
     fn end_of(&self, work: f64, now: Ns, without: Option<usize>) -> Option<Ns> {
-        let mut vessels: Vec<(Ns, f64)> = Vec::with_capacity(1 + self.gpus.len());
-        if self.cpu_start() < self.gpu_end() || !self.has_gpus() {
-            vessels.push((self.cpu_busy(now), self.cpu_speed(now)?));
-        }
+        let mut gpus: Vec<(Ns, f64)> = Vec::with_capacity(1 + self.gpus.len());
         for (index, gpu) in self.gpus.iter().enumerate() {
             if let Some(per_work) = gpu.rate.per_work()
                 && !gpu.is_gone
                 && without != Some(index)
             {
-                vessels.push((gpu.busy(now) + gpu.rate.fixed().unwrap_or(0.0), per_work.recip()));
+                gpus.push((gpu.busy(now) + gpu.rate.fixed().unwrap_or(0.0), per_work.recip()));
             }
         }
-        level(&mut vessels, work)
+        if self.cpu_start() >= self.gpu_end() && self.has_gpus() {
+            return level(&mut gpus, work);
+        }
+        let (busy, speed) = (self.cpu_busy(now), self.cpu_speed(now)?);
+        let mut all = gpus.clone();
+        all.push((busy, speed));
+        let end = level(&mut all, work)?;
+        if gpus.is_empty() || !self.density.is_known() {
+            return Some(end);
+        }
+        let task = self.density.mean();
+        let wave = task * self.terms.workers as f64;
+        let waves = ((end - busy) * speed / wave).max(0.0).floor();
+        let with = |waves: f64| {
+            let done = (waves * wave).min(work);
+            let gpus = match done < work { true => level(&mut gpus.clone(), work - done), false => None };
+            gpus.unwrap_or(0.0).max(if done > 0.0 { busy + waves * wave / speed } else { 0.0 })
+        };
+        Some(with(waves).min(with(waves + 1.0)))
     }
 }
 

@@ -53,6 +53,11 @@ impl Rate {
         Some(self.first?.0)
     }
 
+    /// Its time, ns.
+    pub(super) fn one_size_ns(&self) -> Option<f64> {
+        Some(self.first?.1)
+    }
+
     /// What a launch costs whatever its size, ns; none where it is not told from
     /// its tasks' time yet.
     pub(super) fn fixed(&self) -> Option<f64> {
@@ -86,14 +91,14 @@ impl Rate {
     }
 
     /// A launch with that much work took `ns`.
-    pub(super) fn observe(&mut self, work: f64, ns: f64) {
+    pub(super) fn observe(&mut self, work: f64, ns: f64, sure: f64) {
         let (Some(fixed), Some(per_work)) = (self.fixed, self.per_work) else {
             self.learn(work, ns);
             return;
         };
         let ratio = ns / (fixed + per_work * work).max(f64::MIN_POSITIVE);
         // Whichever makes up most of the time is what changed.
-        let step = ratio.powf(STEP).clamp(1e-6, 1e6);
+        let step = ratio.powf(STEP * sure).clamp(1e-6, 1e6);
         if per_work * work >= fixed {
             self.per_work = Some(per_work * step);
         } else {
@@ -111,6 +116,11 @@ impl Rate {
             return;
         }
         match self.first {
+            // Of times that hardly differ the larger launch says the most.
+            Some((before, took)) if work >= 2.0 * before && ns < 1.1 * took => {
+                self.first = Some((work, ns));
+                self.per_work = Some((ns / work).max(LEAST));
+            }
             Some((before, took)) if work >= 2.0 * before || before >= 2.0 * work => {
                 let slope = (ns - took) / (work - before);
                 let per_work = slope.max(least).min(ns / work);
@@ -136,10 +146,10 @@ mod tests {
     #[test]
     fn two_sizes_tell_the_launch_from_its_work() {
         let mut rate = Rate::unknown(None);
-        rate.observe(4.0, 1000.0 + 40.0);
+        rate.observe(4.0, 1000.0 + 40.0, 1.0);
         assert!(!rate.tells_fixed());
         rate.rescale(2.0);
-        rate.observe(128.0, 1000.0 + 640.0);
+        rate.observe(128.0, 1000.0 + 640.0, 1.0);
         assert!(near(rate.fixed(), 1000.0) && near(rate.per_work(), 5.0), "{rate:?}");
     }
 
@@ -147,7 +157,7 @@ mod tests {
     fn a_device_that_slows_down_is_followed() {
         let mut rate = Rate::known(1000.0, 10.0, true);
         for _ in 0..4 {
-            rate.observe(1000.0, 1000.0 + 30_000.0);
+            rate.observe(1000.0, 1000.0 + 30_000.0, 1.0);
         }
         assert!(near(rate.per_work(), 30.0), "{rate:?}");
     }
@@ -155,8 +165,8 @@ mod tests {
     #[test]
     fn times_of_nothing_are_no_rates_of_nothing() {
         let mut rate = Rate::unknown(Some(0.0));
-        rate.observe(10.0, 0.0);
-        rate.observe(10.0, 0.0);
+        rate.observe(10.0, 0.0, 1.0);
+        rate.observe(10.0, 0.0, 1.0);
         assert!(rate.predict(10.0).is_some_and(f64::is_finite));
     }
 }

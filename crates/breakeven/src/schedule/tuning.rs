@@ -26,6 +26,14 @@ pub struct Tuning {
     /// Part of a launch's cost that a GPU waits for the first times of the CPU, where
     /// nothing is known of either.
     pub patience: f64,
+    /// Part of a launch's time that is left when the next one is made.
+    pub ahead: f64,
+    /// Part of the time left that a sample of tasks may take.
+    pub sample_part: f64,
+    /// Part of a worker's change of pace that counts for all, times √workers.
+    pub pace_step: f64,
+    /// Times the predicted time that a launch may last before it is recalled.
+    pub slow_launch: f64,
     /// Times the predicted time from which a launch's prediction has failed.
     pub failed_prediction: f64,
     /// Gain below which a device is left out, as part of the time without it.
@@ -42,18 +50,28 @@ pub struct Tuning {
 }
 
 impl Tuning {
+    /// Hack
+    pub fn env(mut self) -> Self {
+        if let Ok(all) = std::env::var("TUNE") { for one in all.split(',') { let (k, v) = one.split_once('=').unwrap(); let f: f64 = v.parse().unwrap();
+            match k { "wp" => self.worker_part = f, "mp" => self.measured_part = f, "gp" => self.guessed_part = f, "wl" => self.worth_launches = f, "marks" => self.marks = f as usize, "mc" => self.marks_cost = f, "caution" => self.caution = f, "ls" => self.least_span_ns = f, "growth" => self.growth = f, "lg" => self.least_gain = f, "pt" => self.probe_tasks = f as usize, "pat" => self.patience = f, "fp" => self.failed_prediction = f, "sp" => self.sample_part = f, "ah" => self.ahead = f, "ps" => self.pace_step = f, "sl" => self.slow_launch = f, "md" => self.most_delay = f, "lt" => self.least_tail_ns = f, _ => panic!("{k}") } } }
+        self
+    }
     /// The values that are used.
     pub const USUAL: Self = Self {
-        worker_part: 0.25,
+        worker_part: 0.06,
         least_span_ns: 20_000.0,
         caution: 2.0,
-        measured_part: 0.8,
-        guessed_part: 0.4,
-        worth_launches: 30.0,
+        measured_part: 0.7,
+        guessed_part: 0.7,
+        worth_launches: 12.0,
         probe_tasks: 32,
         growth: 4.0,
         patience: 0.1,
         failed_prediction: 2.0,
+        pace_step: 0.0,
+        sample_part: 0.02,
+        ahead: 0.25,
+        slow_launch: 8.0,
         least_gain: 0.03,
         marks: 12,
         marks_cost: 0.03,

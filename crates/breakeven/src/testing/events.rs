@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use super::scenario::{Load, Scenario, name};
 use crate::plan::{Costs, Observation, RanOn};
-use crate::schedule::{GpuTurn, Ns, Schedule, Span};
+use crate::schedule::{whole, GpuTurn, Ns, Schedule, Span};
 
 /// How often a worker looks up from its span, ns: the executor's own.
 const LOOK_NS: f64 = 100_000.0;
@@ -58,10 +58,10 @@ pub(super) struct Run<'s> {
     devices: Vec<Device>,
     numbers: u64,
     /// GPU, tasks and time.
-    pub(super) launches: Vec<(usize, usize, Ns)>,
+    pub(super) launches: Vec<(usize, std::ops::Range<usize>, Ns)>,
     /// Launches that were taken back, and when.
-    recalled: Vec<(usize, usize, Ns)>,
-    cpu_tasks: usize,
+    recalled: Vec<(usize, std::ops::Range<usize>, Ns)>,
+    cpu_did: Vec<std::ops::Range<usize>>,
     pub(super) cpu_spans: usize,
     cpu_busy: f64,
     pub(super) makespan: Ns,
@@ -78,7 +78,7 @@ impl<'s> Run<'s> {
             numbers: 0,
             launches: Vec::new(),
             recalled: Vec::new(),
-            cpu_tasks: 0,
+            cpu_did: Vec::new(),
             cpu_spans: 0,
             cpu_busy: 0.0,
             makespan: 0.0,
@@ -149,6 +149,7 @@ impl<'s> Run<'s> {
         let turn = self.number();
         let end = ends(now, self.cost(&span) * unit, self.scenario.cpu_load);
         self.events.push((end, Event::Worker { index, turn }));
+        if trace() { eprintln!("{now:.0} worker {index} takes {:?} till {end:.0}", span.range()); }
         self.workers[index] = Some(Busy { span, began: now, unit, turn });
         true
     }
@@ -183,6 +184,7 @@ impl<'s> Run<'s> {
             let turn = self.number();
             self.events.push((end, Event::Worker { index, turn }));
             self.workers[index] = Some(Busy { span, turn, ..busy });
+            if trace() { eprintln!("{looks:.0} worker {index} gives {:?}", tail.as_ref().map(Span::range)); }
             if let Some(tail) = tail {
                 self.schedule.give_back(tail);
             }
@@ -205,7 +207,7 @@ impl<'s> Run<'s> {
         };
         self.makespan = self.makespan.max(now);
         self.cpu_busy += now - busy.began;
-        self.cpu_tasks += busy.span.len();
+        self.cpu_did.push(busy.span.range());
         self.cpu_spans += 1;
         self.schedule.cpu_did(busy.span.range(), now - busy.began);
         if !self.work(index, now) {
@@ -222,7 +224,7 @@ impl<'s> Run<'s> {
         };
         self.makespan = self.makespan.max(now);
         let (range, took) = (flight.span.range(), now - flight.began);
-        self.launches.push((gpu, range.len(), took));
+        self.launches.push((gpu, range.clone(), took));
         let after = self.schedule.gpu_succeeded(gpu, range.start, range.len(), Some(took), now);
         self.drive(gpu, now);
         if after.wakes {
@@ -246,16 +248,19 @@ impl<'s> Run<'s> {
                     let began = now.max(device.free);
                     let end = ends(began + what.launch_ns, cost, what.load);
                     device.free = end;
+                    if trace() { eprintln!("{now:.0} gpu {gpu} takes {:?} begins {began:.0} till {end:.0}", span.range()); }
                     device.flights.push_back(Flight { span, began, number });
                     self.events.push((end, Event::Launch { gpu, flight: number }));
                 }
                 GpuTurn::Recall => {
                     let Some(flight) = self.devices[gpu].flights.pop_back() else { return };
-                    self.recalled.push((gpu, flight.span.len(), now - flight.began));
+                    if trace() { eprintln!("{now:.0} gpu {gpu} recalled {:?}", flight.span.range()); }
+                    self.recalled.push((gpu, flight.span.range(), now - flight.began));
                     self.schedule.gpu_recalled(gpu, flight.span, now);
                     self.wake_workers(now);
                 }
                 GpuTurn::Wait(until) => {
+                    if trace() { eprintln!("{now:.0} gpu {gpu} waits until {until:.0}"); }
                     self.devices[gpu].waits = true;
                     self.events.push((until.max(now + 1.0), Event::Look { gpu }));
                     return;
@@ -266,6 +271,7 @@ impl<'s> Run<'s> {
     }
 
     pub(super) fn teach(&self, costs: &Costs, memory: usize) {
+        if trace() { eprintln!("END {}", self.schedule.say()); }
         let workers = self.scenario.workers;
         let gpus = self.launches.iter().chain(&self.recalled);
         let mut tried: Vec<usize> = gpus.clone().map(|(gpu, ..)| *gpu).collect();
@@ -282,24 +288,29 @@ impl<'s> Run<'s> {
             };
             costs.observe("simulated", memory, on, &seen);
         };
-        if self.cpu_tasks > 0 {
-            let waves = self.cpu_tasks.div_ceil(workers) as f64;
+        // Tasks count by their work: devices that did unlike tasks are compared by this.
+        let weigh = |range: &std::ops::Range<usize>| self.schedule.weigh(range.clone()).round().max(1.0);
+        let weight: f64 = self.cpu_did.iter().map(|range| self.schedule.weigh(range.clone())).sum();
+        let weight = weight.round().max(1.0);
+        if self.cpu_spans > 0 {
+            let tasks = self.scenario.tasks();
+            let waves = tasks.div_ceil(workers) as f64;
             let ns = match tried.is_empty() {
                 true => self.makespan,
-                false => self.cpu_busy / self.cpu_tasks as f64 * waves,
+                false => self.cpu_busy / weight * waves,
             };
-            tell(RanOn::Cpu, self.cpu_tasks, ns, !tried.is_empty());
+            tell(RanOn::Cpu, tasks, ns, !tried.is_empty());
         }
-        let shared = self.cpu_tasks > 0 || tried.len() > 1;
-        for (gpu, tasks, ns) in self.launches.iter().take(8) {
-            tell(RanOn::Gpu(&name(*gpu)), *tasks, *ns, shared);
+        let shared = self.cpu_spans > 0 || tried.len() > 1;
+        for (gpu, range, ns) in self.launches.iter().take(8) {
+            tell(RanOn::Gpu(&name(*gpu)), whole(weigh(range)), *ns, shared);
         }
-        for (gpu, tasks, ns) in &self.recalled {
-            tell(RanOn::Gpu(&name(*gpu)), *tasks, RECALLED_TIMES * *ns, shared);
+        for (gpu, range, ns) in &self.recalled {
+            tell(RanOn::Gpu(&name(*gpu)), whole(weigh(range)), RECALLED_TIMES * *ns, shared);
         }
         let names: Vec<String> = tried.into_iter().map(name).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        costs.note_run("simulated", memory, ns_of(self.makespan), self.cpu_tasks > 0, &names);
+        costs.note_run("simulated", memory, ns_of(self.makespan), self.cpu_spans > 0, &names);
     }
 }
 
@@ -323,3 +334,6 @@ fn ends(start: Ns, work: f64, load: Option<Load>) -> Ns {
 fn ns_of(ns: f64) -> u64 {
     ns.round() as u64
 }
+
+#[doc(hidden)] pub static TRACE: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+fn trace() -> bool { TRACE.load(std::sync::atomic::Ordering::Relaxed) }

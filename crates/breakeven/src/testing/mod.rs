@@ -4,3 +4,5 @@ mod events;
 mod scenario;
 
 pub use scenario::{Load, Scenario, ScenarioGpu, Simulated};
+
+#[doc(hidden)] pub use events::TRACE;

@@ -196,7 +196,7 @@ impl Scenario {
         run.teach(costs, memory);
         Ok(Simulated {
             makespan_ns: run.makespan,
-            gpu_tasks: run.launches.iter().map(|(_, tasks, _)| tasks).sum(),
+            gpu_tasks: run.launches.iter().map(|(_, range, _)| range.len()).sum(),
             launches: run.launches.len(),
             cpu_spans: run.cpu_spans,
             decision,
