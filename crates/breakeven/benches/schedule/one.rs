@@ -14,6 +14,8 @@ pub(crate) fn print(tuning: Tuning, args: &[String]) {
         "cheap" => Shape::CheapThenDear,
         "dear" => Shape::DearThenCheap,
         "asc" => Shape::Ascending,
+        "desc" => Shape::Descending,
+        "saw" => Shape::Sawtooth,
         other => Shape::Block(other.parse().expect("a place")),
     };
     let costs_of = shape.costs(number(0) as usize, 17);

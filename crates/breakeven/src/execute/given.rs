@@ -83,6 +83,7 @@ impl Given<'_> {
                     is_refused: gpu.is_refused,
                 })
                 .collect(),
+            shape: self.costs.shape,
             may_fall_back: self.may_fall_back,
             tuning: self.tuning,
         }

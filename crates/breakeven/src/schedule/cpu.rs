@@ -7,6 +7,8 @@ use super::{Mode, Ns, Schedule, Span, Terms, whole};
 pub(super) struct Workers {
     /// Time that a worker takes for a unit of work.
     pub(super) pace: f64,
+    /// What the last spans took over what was expected of them.
+    recent: f64,
     held: Vec<Held>,
     /// Tasks in the middle of the batch that are looked at first, the next one last.
     pub(super) marks: Vec<usize>,
@@ -27,6 +29,7 @@ impl Workers {
     pub(super) fn new(terms: &Terms) -> Self {
         Self {
             pace: 1.0,
+            recent: 1.0,
             held: Vec::new(),
             marks: Vec::new(),
             hungry: 0,
@@ -47,7 +50,7 @@ impl Schedule {
     /// taken unseen.
     pub(super) fn mark(&mut self) {
         let Terms { tasks, workers, tuning, .. } = self.terms;
-        if self.terms.mode != Mode::Both || tasks < 8 * workers {
+        if self.terms.mode != Mode::Both || tasks < 8 * workers || self.terms.shape.spread <= tuning.most_spread {
             return;
         }
         let alone = self.density.mean() * tasks as f64 / workers as f64;
@@ -60,7 +63,7 @@ impl Schedule {
                 whole(tuning.marks_cost * end / launch * (1.0 + risk)).min(whole(12.0 * risk))
             }
             Some(_) => 0,
-            None => 4,
+            None => std::env::var("CM").map_or(4, |m| m.parse().unwrap()),
         };
         let marks = marks.min(tuning.marks).min(tasks / 8);
         self.cpu.marks = (1..=marks).rev().map(|mark| mark * tasks / (marks + 1)).collect();
@@ -166,7 +169,8 @@ impl Schedule {
         if !self.density.is_known() || !self.gpus.iter().any(known) {
             return false;
         }
-        let task = self.density.mean() * self.cpu.pace;
+        let Some(last) = self.free.ranges().next_back() else { return false };
+        let task = self.density.work(last.end - 1..last.end) * self.cpu.recent;
         let end = self.gpus_alone(self.free_work(0..self.gpu_end()), now);
         end.is_some_and(|end| end < (1.0 - self.terms.tuning.least_gain) * task)
     }
@@ -255,7 +259,12 @@ impl Schedule {
             return;
         }
         let was_known = self.density.is_known();
+        self.density.add_done(done.clone(), ns);
         let expected = self.density.work(done.clone()) * self.cpu.pace;
+        if was_known {
+            let ratio = (ns / expected.max(f64::MIN_POSITIVE)).clamp(0.1, 10.0);
+            self.cpu.recent = (self.cpu.recent * ratio).sqrt();
+        }
         if was_known && self.density.knows(done.clone()) {
             // What changed here is the workers' pace.
             let ratio = (ns / expected.max(f64::MIN_POSITIVE)).clamp(0.1, 10.0);

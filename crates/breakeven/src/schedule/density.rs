@@ -7,8 +7,7 @@
 
 use std::ops::Range;
 
-/// Places of a batch.
-const PLACES: usize = 32;
+use crate::plan::{PLACES, Shape};
 
 /// Tasks that the mean of all counts as at each place: times of few tasks tell of
 /// those tasks more than of the place.
@@ -30,21 +29,28 @@ pub(super) struct Density {
     per_task: [f64; PLACES],
     /// A mean that was known before, and how many tasks it counts as.
     prior: Option<(f64, f64)>,
+    /// Work of a task at each place over the mean, as far as it was known before.
+    shape: [f64; PLACES],
     /// Tasks that workers did.
     count: f64,
+    /// What was done at each place: tasks and their work.
+    done: [(f64, f64); PLACES],
 }
 
 impl Density {
     /// A batch of that many tasks, which take `prior` ns each as far as is known from
     /// other batches.
-    pub(super) fn new(tasks: usize, prior: Option<f64>) -> Self {
+    pub(super) fn new(tasks: usize, prior: Option<f64>, shape: Shape) -> Self {
         let mean = prior.unwrap_or(1.0).max(LEAST);
+        let shape = shape.places.map(|value| f64::from(value).max(0.01));
         Self {
             tasks: tasks.max(1),
             seen: [(0.0, 0.0); PLACES],
-            per_task: [mean; PLACES],
+            per_task: shape.map(|value| value * mean),
+            shape,
             prior: prior.map(|_| (mean, 1.0)),
             count: 0.0,
+            done: [(0.0, 0.0); PLACES],
         }
     }
 
@@ -85,6 +91,39 @@ impl Density {
     /// Work of a task, on average over the batch.
     pub(super) fn mean(&self) -> f64 {
         self.per_task.iter().sum::<f64>() / PLACES as f64
+    }
+
+    /// The work of a task over the mean, at places that were seen.
+    pub(super) fn shape(&self) -> [Option<f32>; PLACES] {
+        let mean = self.mean_done();
+        self.done.map(|(tasks, work)| (tasks > 0.0).then_some((work / tasks / mean) as f32))
+    }
+
+    /// Work of a task, on average over those that were done.
+    pub(super) fn mean_done(&self) -> f64 {
+        let (tasks, work) = self.done.iter().fold((0.0, 0.0), |sum, done| (sum.0 + done.0, sum.1 + done.1));
+        if tasks > 0.0 && work > 0.0 { work / tasks } else { self.mean() }
+    }
+
+    /// These tasks are done, and had that much work.
+    pub(super) fn add_done(&mut self, range: Range<usize>, work: f64) {
+        let each = work / self.work(range.clone());
+        let mut start = range.start;
+        while start < range.end {
+            let place = self.place(start);
+            let end = self.first(place + 1).clamp(start + 1, range.end);
+            let (tasks, sum) = &mut self.done[place];
+            *tasks += (end - start) as f64;
+            *sum += each * self.per_task[place] * (end - start) as f64;
+            start = end;
+        }
+    }
+
+    /// True where no place around these tasks is much denser than another.
+    pub(super) fn is_even(&self, range: Range<usize>) -> bool {
+        let around = self.place(range.start).saturating_sub(1)..(self.place(range.end) + 2).min(PLACES);
+        let (least, most) = self.per_task[around].iter().fold((f64::INFINITY, 0.0), |(least, most), &work| (f64::min(least, work), f64::max(most, work)));
+        most < 1.5 * least
     }
 
     fn place(&self, task: usize) -> usize {
@@ -170,32 +209,35 @@ impl Density {
 
     fn refresh(&mut self) {
         let (mut tasks, mut ns) = self.prior.map_or((0.0, 0.0), |(mean, count)| (count, mean * count));
-        for (seen, took) in self.seen.iter().filter(|(seen, _)| *seen > 0.0) {
+        for (place, (seen, took)) in self.seen.iter().enumerate().filter(|(_, (seen, _))| *seen > 0.0) {
             // A place where much was done says no more of the others than any.
             let counts = seen.min(4.0);
             tasks += counts;
-            ns += took / seen * counts;
+            ns += took / seen / self.shape[place] * counts;
         }
         let mean = (ns / tasks).max(LEAST);
         let mut last: Option<usize> = None;
+        // Relative to what was known before.
+        let mut times = [1.0; PLACES];
         for place in 0..PLACES {
             let (seen, took) = self.seen[place];
             if seen <= 0.0 {
                 continue;
             }
-            let value = ((took + *MC * mean) / (seen + *MC)).max(LEAST);
+            let value = ((took / self.shape[place] + *MC * mean) / (seen + *MC)).max(LEAST);
             let from = last.map_or(0, |last| last + 1);
-            let before = last.map_or(value, |last| self.per_task[last]);
+            let before = last.map_or(value, |last| times[last]);
             for between in from..place {
                 let part = (between + 1 - from) as f64 / (place + 1 - from) as f64;
-                self.per_task[between] = before + (value - before) * part;
+                times[between] = before + (value - before) * part;
             }
-            self.per_task[place] = value;
+            times[place] = value;
             last = Some(place);
         }
         if let Some(last) = last {
-            let value = self.per_task[last];
-            self.per_task[last + 1..].fill(value);
+            let value = times[last];
+            times[last + 1..].fill(value);
+            self.per_task = std::array::from_fn(|place| (times[place] * self.shape[place]).max(LEAST));
         }
     }
 }
@@ -206,7 +248,7 @@ mod tests {
 
     #[test]
     fn places_that_were_not_seen_are_between_those_that_were() {
-        let mut density = Density::new(320, None);
+        let mut density = Density::new(320, None, Shape::default());
         assert!(!density.is_known());
         assert_eq!(density.work(0..320), 320.0);
         let unit = density.observe(0..5, 50.0).expect("the unit changes once");

@@ -224,7 +224,8 @@ impl Schedule {
             return if in_flight == 0 { probe } else { 0.0 };
         }
         let busy = gpu.busy(now);
-        if in_flight > 0 && busy > tuning.ahead * gpu.flights.back().and_then(|last| gpu.rate.predict(last.work)).unwrap_or(0.0) {
+        // The next one's size is better known when this one has ended.
+        if in_flight > 0 && (self.is_shared() || busy > 0.5 * gpu.flights.back().and_then(|last| gpu.rate.predict(last.work)).unwrap_or(0.0)) {
             return 0.0;
         }
         let fixed = gpu.rate.fixed().unwrap_or(0.0);
@@ -266,7 +267,7 @@ impl Schedule {
         if per_work * share <= tuning.worth_launches * fixed {
             return share;
         }
-        share * of * if rate.is_measured() { tuning.measured_part } else { tuning.guessed_part }
+        share * if self.terms.shape.spread <= tuning.most_spread { tuning.measured_part } else { of * tuning.guessed_part }
     }
 
     /// False where what a launch costs, if that is known, is more than the CPU
@@ -322,7 +323,8 @@ impl Schedule {
         if let Some(ns) = ns {
             let was_told = gpu.rate.tells_fixed();
             if was_told {
-                gpu.rate.observe(work, ns, self.density.seen_part(range.clone()));
+                let sure = if self.terms.shape.spread <= self.terms.tuning.most_spread { 1.0 } else { self.density.seen_part(range.clone()) };
+                gpu.rate.observe(work, ns, sure);
             } else {
                 gpu.first.push((range.clone(), ns));
                 gpu.rate = gpu.untold;
@@ -330,9 +332,12 @@ impl Schedule {
                     gpu.rate.observe(self.density.work(range.clone()), *ns, 1.0);
                 }
             }
-            if let (Some(fixed), Some(per_work), true) = (gpu.rate.fixed(), gpu.rate.per_work(), was_told) {
-                let times = (ns - fixed) / per_work / work.max(f64::MIN_POSITIVE);
-                self.density.correct(range, times.clamp(0.01, 100.0));
+            if let (Some(fixed), Some(per_work)) = (gpu.rate.fixed(), gpu.rate.per_work()) {
+                let found = ((ns - fixed) / per_work).max(0.0);
+                self.density.add_done(range.clone(), found);
+                if was_told {
+                    self.density.correct(range, (found / work.max(f64::MIN_POSITIVE)).clamp(0.01, 100.0));
+                }
             }
             let left: f64 = gpu.flights.iter().filter_map(|flight| gpu.rate.predict(flight.work)).sum();
             gpu.busy_until = now + left;

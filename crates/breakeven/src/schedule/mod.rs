@@ -33,7 +33,7 @@ pub(crate) use rate::Rate;
 pub(crate) use span::{MOST_TASKS, Span};
 pub use tuning::Tuning;
 
-use crate::plan::level;
+use crate::plan::{PLACES, Shape, level};
 use density::Density;
 use span::Free;
 
@@ -72,6 +72,8 @@ pub(crate) struct Terms {
     /// measured at about this size.
     pub(crate) cpu: Option<(f64, bool)>,
     pub(crate) gpus: Vec<GpuTerms>,
+    /// Where in the batch the work is to be expected.
+    pub(crate) shape: Shape,
     /// Tasks that the CPU may do in the place of GPUs that fail at them.
     pub(crate) may_fall_back: usize,
     pub(crate) tuning: Tuning,
@@ -125,7 +127,7 @@ impl Schedule {
         let mut schedule = Self {
             free: Free::all(terms.tasks),
             fallen: Vec::new(),
-            density: Density::new(terms.tasks, prior),
+            density: Density::new(terms.tasks, prior, terms.shape),
             cpu: cpu::Workers::new(&terms),
             gpus: gpus
                 .map(|(gpu, rate)| gpu::Gpu::new(gpu, rate, terms.mode))
@@ -140,15 +142,27 @@ impl Schedule {
         schedule
     }
 
+    /// Where in the batch the work lay, relative to its mean, place by place; none where
+    /// nothing was seen.
+    pub(crate) fn shape(&self) -> [Option<f32>; PLACES] {
+        self.density.shape()
+    }
+
     #[doc(hidden)]
     pub(crate) fn say(&self) -> String {
         format!("pace {} rates {:?} density {:?}", self.cpu.pace, self.gpus.iter().map(|gpu| gpu.rate).collect::<Vec<_>>(), self.density)
     }
 
+    /// What a task of the batch took, or would have taken, one worker on average, ns.
+    pub(crate) fn mean_done(&self) -> f64 {
+        self.density.mean_done()
+    }
+
     /// How many tasks of the batch's mean have the work of these, as far as was seen: what
-    /// an observation of them is to count as.
-    pub(crate) fn weigh(&self, range: std::ops::Range<usize>) -> f64 {
-        self.density.work(range) / self.density.mean()
+    /// an observation of them is to count as. None where nobody can say.
+    pub(crate) fn weigh(&self, range: std::ops::Range<usize>) -> Option<usize> {
+        let tells = range.len() * PLACES >= self.terms.tasks || self.density.is_even(range.clone());
+        tells.then(|| whole((self.density.work(range) / self.density.mean_done()).round()).max(1))
     }
 
     /// True where nobody will ever take a span unless one is given back.

@@ -26,8 +26,8 @@ pub struct Tuning {
     /// Part of a launch's cost that a GPU waits for the first times of the CPU, where
     /// nothing is known of either.
     pub patience: f64,
-    /// Part of a launch's time that is left when the next one is made.
-    pub ahead: f64,
+    /// How far batches may be off their shape for it to be trusted.
+    pub most_spread: f32,
     /// Part of the time left that a sample of tasks may take.
     pub sample_part: f64,
     /// Part of a worker's change of pace that counts for all, times √workers.
@@ -53,7 +53,7 @@ impl Tuning {
     /// Hack
     pub fn env(mut self) -> Self {
         if let Ok(all) = std::env::var("TUNE") { for one in all.split(',') { let (k, v) = one.split_once('=').unwrap(); let f: f64 = v.parse().unwrap();
-            match k { "wp" => self.worker_part = f, "mp" => self.measured_part = f, "gp" => self.guessed_part = f, "wl" => self.worth_launches = f, "marks" => self.marks = f as usize, "mc" => self.marks_cost = f, "caution" => self.caution = f, "ls" => self.least_span_ns = f, "growth" => self.growth = f, "lg" => self.least_gain = f, "pt" => self.probe_tasks = f as usize, "pat" => self.patience = f, "fp" => self.failed_prediction = f, "sp" => self.sample_part = f, "ah" => self.ahead = f, "ps" => self.pace_step = f, "sl" => self.slow_launch = f, "md" => self.most_delay = f, "lt" => self.least_tail_ns = f, _ => panic!("{k}") } } }
+            match k { "wp" => self.worker_part = f, "mp" => self.measured_part = f, "gp" => self.guessed_part = f, "wl" => self.worth_launches = f, "marks" => self.marks = f as usize, "mc" => self.marks_cost = f, "caution" => self.caution = f, "ls" => self.least_span_ns = f, "growth" => self.growth = f, "lg" => self.least_gain = f, "pt" => self.probe_tasks = f as usize, "pat" => self.patience = f, "fp" => self.failed_prediction = f, "sp" => self.sample_part = f, "ms" => self.most_spread = f as f32, "ps" => self.pace_step = f, "sl" => self.slow_launch = f, "md" => self.most_delay = f, "lt" => self.least_tail_ns = f, _ => panic!("{k}") } } }
         self
     }
     /// The values that are used.
@@ -61,16 +61,17 @@ impl Tuning {
         worker_part: 0.06,
         least_span_ns: 20_000.0,
         caution: 2.0,
-        measured_part: 0.7,
-        guessed_part: 0.7,
-        worth_launches: 12.0,
+        measured_part: 0.8,
+        guessed_part: 0.6,
+        worth_launches: 16.0,
         probe_tasks: 32,
         growth: 4.0,
         patience: 0.1,
         failed_prediction: 2.0,
         pace_step: 0.0,
         sample_part: 0.02,
-        ahead: 0.25,
+        most_spread: 0.3,
+        
         slow_launch: 8.0,
         least_gain: 0.03,
         marks: 12,

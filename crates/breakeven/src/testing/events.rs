@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use super::scenario::{Load, Scenario, name};
 use crate::plan::{Costs, Observation, RanOn};
-use crate::schedule::{whole, GpuTurn, Ns, Schedule, Span};
+use crate::schedule::{GpuTurn, Ns, Schedule, Span};
 
 /// How often a worker looks up from its span, ns: the executor's own.
 const LOOK_NS: f64 = 100_000.0;
@@ -286,27 +286,28 @@ impl<'s> Run<'s> {
                 workers,
                 shared,
             };
+            if std::env::var_os("TEACH").is_some() { eprintln!("TEACH {on:?} {tasks} {ns:.0}"); }
             costs.observe("simulated", memory, on, &seen);
         };
-        // Tasks count by their work: devices that did unlike tasks are compared by this.
-        let weigh = |range: &std::ops::Range<usize>| self.schedule.weigh(range.clone()).round().max(1.0);
-        let weight: f64 = self.cpu_did.iter().map(|range| self.schedule.weigh(range.clone())).sum();
-        let weight = weight.round().max(1.0);
         if self.cpu_spans > 0 {
             let tasks = self.scenario.tasks();
             let waves = tasks.div_ceil(workers) as f64;
             let ns = match tried.is_empty() {
                 true => self.makespan,
-                false => self.cpu_busy / weight * waves,
+                false => self.schedule.mean_done() * waves,
             };
             tell(RanOn::Cpu, tasks, ns, !tried.is_empty());
         }
+        costs.note_shape("simulated", memory, &self.schedule.shape());
         let shared = self.cpu_spans > 0 || tried.len() > 1;
         for (gpu, range, ns) in self.launches.iter().take(8) {
-            tell(RanOn::Gpu(&name(*gpu)), whole(weigh(range)), *ns, shared);
+            if std::env::var_os("TEACH").is_some() { eprintln!("true {range:?} {}", self.scenario.task_costs.of(range.clone())); }
+            if let Some(tasks) = self.schedule.weigh(range.clone()) {
+                tell(RanOn::Gpu(&name(*gpu)), tasks, *ns, shared);
+            }
         }
         for (gpu, range, ns) in &self.recalled {
-            tell(RanOn::Gpu(&name(*gpu)), whole(weigh(range)), RECALLED_TIMES * *ns, shared);
+            tell(RanOn::Gpu(&name(*gpu)), range.len(), RECALLED_TIMES * *ns, shared);
         }
         let names: Vec<String> = tried.into_iter().map(name).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();

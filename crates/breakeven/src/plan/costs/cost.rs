@@ -1,5 +1,6 @@
 //! What running an operation costs on a device, as far as it was measured.
 
+use super::Shape;
 use crate::plan::Evidence;
 
 /// How far beside the remembered sizes a prediction still counts as measured.
@@ -67,6 +68,8 @@ pub struct OperationCosts {
     pub gpus: Vec<GpuCosts>,
     /// Time spent running the operation since the CPU last had a part of it, ns.
     pub since_cpu_ns: f64,
+    /// Where in a batch the work is to be expected.
+    pub shape: Shape,
 }
 
 /// What is known of one operation at one size of task on one GPU.

@@ -3,6 +3,7 @@
 use super::{GpuCosts, OperationCosts};
 use super::counter::Counter;
 use super::record::{FitRecord, GpuRecord, OperationRecord};
+use super::shape::Remembered;
 use super::window::{Kind, Window};
 
 /// Runs on a GPU after which a launch may be twice as large again as what
@@ -18,6 +19,7 @@ const MOST_GPUS: usize = 16;
 pub(super) struct Group {
     pub(super) size_class: u8,
     pub(super) cpu: Window,
+    pub(super) shape: Remembered,
     gpus: Vec<Gpu>,
     /// Time that was ever spent running it, ns.
     spent: Counter,
@@ -45,6 +47,7 @@ impl Group {
         Self {
             size_class,
             cpu: Window::new(Kind::CPU),
+            shape: Remembered::default(),
             gpus: Vec::new(),
             spent: Counter::default(),
             cpu_part: 0,
@@ -78,6 +81,7 @@ impl Group {
             cpu: self.cpu.cost(workers),
             gpus: gpus.map(known).collect(),
             since_cpu_ns: since(self.cpu_part),
+            shape: self.shape.expected(),
         }
     }
 

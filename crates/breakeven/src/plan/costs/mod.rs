@@ -25,6 +25,7 @@ mod line;
 mod line_tests;
 mod model;
 mod record;
+mod shape;
 mod window;
 
 use std::path::PathBuf;
@@ -34,6 +35,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use model::{Model, size_class};
 
 pub use cost::{Cost, GpuCosts, OperationCosts};
+pub use shape::Shape;
+pub(crate) use shape::PLACES;
 pub(crate) use record::OperationRecord;
 
 /// What a batch, or a part of it, took on a device.
@@ -197,6 +200,11 @@ impl Costs {
     ) {
         let mut model = self.write();
         model.note_run(operation, size_class(memory_per_task), ns, cpu, gpus);
+    }
+
+    /// Learns where in a batch its work lay ([`OperationCosts::shape`]). In memory only.
+    pub(crate) fn note_shape(&self, operation: &str, memory_per_task: usize, seen: &[Option<f32>; PLACES]) {
+        self.write().note_shape(operation, size_class(memory_per_task), seen);
     }
 
     /// The GPU's memory refused a launch and took one of so many tasks

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::group::Group;
 use super::record::{ObservationRecord, OperationRecord};
+use super::shape::PLACES;
 use super::{GpuCosts, Observation, OperationCosts, RanOn, micros};
 
 /// Operations times sizes that are asked what a launch costs: a few tell it, and
@@ -153,6 +154,10 @@ impl Model {
             let gpus = gpus.map(|name| (clipped(name), driver_of(drivers, name)));
             group.spend(ns, cpu, gpus);
         });
+    }
+
+    pub(super) fn note_shape(&mut self, operation: &str, size_class: u8, seen: &[Option<f32>; PLACES]) {
+        self.with_group(operation, size_class, |group, _| group.shape.note(seen));
     }
 
     pub(super) fn remember_fit(
