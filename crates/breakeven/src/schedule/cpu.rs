@@ -13,7 +13,7 @@ pub(super) struct Workers {
     /// Tasks in the middle of the batch that are looked at first, the next one last.
     pub(super) marks: Vec<usize>,
     /// Some device looked for work in vain while others have much of it.
-    hungry: usize,
+    pub(super) hungry: usize,
     probes: bool,
 }
 

@@ -25,6 +25,8 @@ pub(super) struct Density {
     tasks: usize,
     /// What workers took at each place: tasks and ns.
     seen: [(f64, f64); PLACES],
+    /// Places where workers did tasks.
+    sampled: [bool; PLACES],
     /// Work of a task at each place.
     per_task: [f64; PLACES],
     /// A mean that was known before, and how many tasks it counts as.
@@ -46,6 +48,7 @@ impl Density {
         Self {
             tasks: tasks.max(1),
             seen: [(0.0, 0.0); PLACES],
+            sampled: [false; PLACES],
             per_task: shape.map(|value| value * mean),
             shape,
             prior: prior.map(|_| (mean, 1.0)),
@@ -119,11 +122,9 @@ impl Density {
         }
     }
 
-    /// True where no place around these tasks is much denser than another.
-    pub(super) fn is_even(&self, range: Range<usize>) -> bool {
-        let around = self.place(range.start).saturating_sub(1)..(self.place(range.end) + 2).min(PLACES);
-        let (least, most) = self.per_task[around].iter().fold((f64::INFINITY, 0.0), |(least, most), &work| (f64::min(least, work), f64::max(most, work)));
-        most < 1.5 * least
+    /// True where workers did tasks at all places of these.
+    pub(super) fn is_sampled(&self, range: Range<usize>) -> bool {
+        self.sampled[self.place(range.start)..=self.place(range.end - 1)].iter().all(|sampled| *sampled)
     }
 
     fn place(&self, task: usize) -> usize {
@@ -203,6 +204,7 @@ impl Density {
         let keep = (1.0 - tasks / REMEMBERED).max(0.0);
         (*seen, *took) = (*seen * keep + tasks, *took * keep + ns);
         self.count += tasks;
+        self.sampled[place] = true;
         self.refresh();
         (!was_known).then(|| self.mean())
     }

@@ -141,7 +141,14 @@ impl Schedule {
         let Some(range) = range.filter(|range| !range.is_empty()) else {
             return self.nothing_free(index, now);
         };
-        let tasks = self.gpu_size(index, range.clone(), now);
+        let mut tasks = self.gpu_size(index, range.clone(), now);
+        if tasks == 0 && self.is_stuck() {
+            // Nobody has anything: who is not to wait for the workers takes the least.
+            match self.is_shared() && !self.gpus_end_before_a_task(now) {
+                true => self.wakes = true,
+                false => tasks = 1,
+            }
+        }
         let gpu = &self.gpus[index];
         let most = if gpu.on_trial() { 1 } else { gpu.fits };
         let tasks = tasks.min(most.max(1)).min(range.len());
@@ -152,6 +159,11 @@ impl Schedule {
             }
             None => GpuTurn::Wait(self.next_look(index, now)),
         }
+    }
+
+    /// True where nobody has anything, after some had.
+    fn is_stuck(&self) -> bool {
+        self.cpu.is_idle() && self.gpus.iter().all(|gpu| gpu.flights.is_empty()) && (!self.is_shared() || self.cpu.hungry > 0)
     }
 
     /// Nothing is free: workers may have a tail to give, or fail at something.
@@ -204,7 +216,13 @@ impl Schedule {
         if work <= 0.0 {
             return 0;
         }
-        self.density.tasks_of(range, work)
+        let tasks = self.density.tasks_of(range.clone(), work);
+        // No launch is worth what little would be left of the range.
+        let is_last = self.free.ranges().next_back().is_none_or(|last| last.end <= range.end);
+        match !is_last && tasks as f64 * self.terms.tuning.rest >= range.len() as f64 {
+            true => range.len(),
+            false => tasks,
+        }
     }
 
     /// Work to launch now so that all devices end together.
@@ -242,7 +260,7 @@ impl Schedule {
         };
         let share = ((end - busy - fixed) / per_work).min(left);
         let probes = gpu.terms.probes && gpu.launches == 0;
-        if share * (1.0 + 1e-9) >= 0.5 * task.min(left) {
+        if share * (1.0 + 1e-9) >= 0.5 * task.min(left) && (share * per_work >= tuning.least_launch * fixed || !self.is_shared()) {
             let ends = busy + fixed + share * per_work;
             if without - ends.min(without) >= tuning.least_gain * without || !self.is_shared() {
                 if gpu.rate.tells_fixed() {
@@ -264,10 +282,11 @@ impl Schedule {
         let tuning = &self.terms.tuning;
         let rate = &self.gpus[index].rate;
         let (fixed, per_work) = (rate.fixed().unwrap_or(0.0), rate.per_work().unwrap_or(0.0));
-        if per_work * share <= tuning.worth_launches * fixed {
-            return share;
+        let part = if self.terms.shape.spread <= tuning.most_spread { tuning.measured_part } else { of * tuning.guessed_part };
+        match per_work * share * (1.0 - part) <= tuning.worth_launches * fixed {
+            true => share,
+            false => share * part,
         }
-        share * if self.terms.shape.spread <= tuning.most_spread { tuning.measured_part } else { of * tuning.guessed_part }
     }
 
     /// False where what a launch costs, if that is known, is more than the CPU
@@ -386,7 +405,7 @@ impl Schedule {
         let at = match (redone, self.alone(self.density.work(0..self.terms.tasks))) {
             (Some(redone), Some(all)) => {
                 let latest = tuning.most_delay * all - redone;
-                (began + redone).max(began + tuning.slow_launch * predicted).min(latest.max(overdue))
+                (began + redone).max(latest).max(overdue)
             }
             // Nothing says how long the CPU would take.
             _ => overdue,

@@ -161,7 +161,7 @@ impl Schedule {
     /// How many tasks of the batch's mean have the work of these, as far as was seen: what
     /// an observation of them is to count as. None where nobody can say.
     pub(crate) fn weigh(&self, range: std::ops::Range<usize>) -> Option<usize> {
-        let tells = range.len() * PLACES >= self.terms.tasks || self.density.is_even(range.clone());
+        let tells = range.len() * PLACES >= self.terms.tasks || self.density.is_sampled(range.clone());
         tells.then(|| whole((self.density.work(range) / self.density.mean_done()).round()).max(1))
     }
 

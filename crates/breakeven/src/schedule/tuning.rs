@@ -28,12 +28,14 @@ pub struct Tuning {
     pub patience: f64,
     /// How far batches may be off their shape for it to be trusted.
     pub most_spread: f32,
+    /// Range over launch below which a launch takes all of the range.
+    pub rest: f64,
+    /// Time of a launch's tasks over what it costs, below which it is not worth making.
+    pub least_launch: f64,
     /// Part of the time left that a sample of tasks may take.
     pub sample_part: f64,
     /// Part of a worker's change of pace that counts for all, times √workers.
     pub pace_step: f64,
-    /// Times the predicted time that a launch may last before it is recalled.
-    pub slow_launch: f64,
     /// Times the predicted time from which a launch's prediction has failed.
     pub failed_prediction: f64,
     /// Gain below which a device is left out, as part of the time without it.
@@ -53,7 +55,7 @@ impl Tuning {
     /// Hack
     pub fn env(mut self) -> Self {
         if let Ok(all) = std::env::var("TUNE") { for one in all.split(',') { let (k, v) = one.split_once('=').unwrap(); let f: f64 = v.parse().unwrap();
-            match k { "wp" => self.worker_part = f, "mp" => self.measured_part = f, "gp" => self.guessed_part = f, "wl" => self.worth_launches = f, "marks" => self.marks = f as usize, "mc" => self.marks_cost = f, "caution" => self.caution = f, "ls" => self.least_span_ns = f, "growth" => self.growth = f, "lg" => self.least_gain = f, "pt" => self.probe_tasks = f as usize, "pat" => self.patience = f, "fp" => self.failed_prediction = f, "sp" => self.sample_part = f, "ms" => self.most_spread = f as f32, "ps" => self.pace_step = f, "sl" => self.slow_launch = f, "md" => self.most_delay = f, "lt" => self.least_tail_ns = f, _ => panic!("{k}") } } }
+            match k { "wp" => self.worker_part = f, "mp" => self.measured_part = f, "gp" => self.guessed_part = f, "wl" => self.worth_launches = f, "marks" => self.marks = f as usize, "mc" => self.marks_cost = f, "caution" => self.caution = f, "ls" => self.least_span_ns = f, "growth" => self.growth = f, "lg" => self.least_gain = f, "pt" => self.probe_tasks = f as usize, "pat" => self.patience = f, "fp" => self.failed_prediction = f, "sp" => self.sample_part = f, "ms" => self.most_spread = f as f32, "rest" => self.rest = f, "ll" => self.least_launch = f, "ps" => self.pace_step = f, "md" => self.most_delay = f, "lt" => self.least_tail_ns = f, _ => panic!("{k}") } } }
         self
     }
     /// The values that are used.
@@ -63,16 +65,18 @@ impl Tuning {
         caution: 2.0,
         measured_part: 0.8,
         guessed_part: 0.6,
-        worth_launches: 16.0,
+        worth_launches: 5.0,
         probe_tasks: 32,
         growth: 4.0,
         patience: 0.1,
         failed_prediction: 2.0,
         pace_step: 0.0,
         sample_part: 0.02,
+        rest: 1.2,
+        least_launch: 0.5,
+
         most_spread: 0.3,
         
-        slow_launch: 8.0,
         least_gain: 0.03,
         marks: 12,
         marks_cost: 0.03,
