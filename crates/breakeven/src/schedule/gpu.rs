@@ -260,9 +260,9 @@ impl Schedule {
         };
         let share = ((end - busy - fixed) / per_work).min(left);
         let probes = gpu.terms.probes && gpu.launches == 0;
-        if share * (1.0 + 1e-9) >= 0.5 * task.min(left) && (share * per_work >= tuning.least_launch * fixed || !self.is_shared()) {
+        if share * (1.0 + 1e-9) >= 0.5 * task.min(left) {
             let ends = busy + fixed + share * per_work;
-            if without - ends.min(without) >= tuning.least_gain * without || !self.is_shared() {
+            if without - ends.min(without) >= tuning.least_gain * (now + without) || !self.is_shared() {
                 if gpu.rate.tells_fixed() {
                     return self.part(index, share, share / left);
                 }

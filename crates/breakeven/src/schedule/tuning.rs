@@ -30,8 +30,6 @@ pub struct Tuning {
     pub most_spread: f32,
     /// Range over launch below which a launch takes all of the range.
     pub rest: f64,
-    /// Time of a launch's tasks over what it costs, below which it is not worth making.
-    pub least_launch: f64,
     /// Part of the time left that a sample of tasks may take.
     pub sample_part: f64,
     /// Part of a worker's change of pace that counts for all, times √workers.
@@ -55,7 +53,7 @@ impl Tuning {
     /// Hack
     pub fn env(mut self) -> Self {
         if let Ok(all) = std::env::var("TUNE") { for one in all.split(',') { let (k, v) = one.split_once('=').unwrap(); let f: f64 = v.parse().unwrap();
-            match k { "wp" => self.worker_part = f, "mp" => self.measured_part = f, "gp" => self.guessed_part = f, "wl" => self.worth_launches = f, "marks" => self.marks = f as usize, "mc" => self.marks_cost = f, "caution" => self.caution = f, "ls" => self.least_span_ns = f, "growth" => self.growth = f, "lg" => self.least_gain = f, "pt" => self.probe_tasks = f as usize, "pat" => self.patience = f, "fp" => self.failed_prediction = f, "sp" => self.sample_part = f, "ms" => self.most_spread = f as f32, "rest" => self.rest = f, "ll" => self.least_launch = f, "ps" => self.pace_step = f, "md" => self.most_delay = f, "lt" => self.least_tail_ns = f, _ => panic!("{k}") } } }
+            match k { "wp" => self.worker_part = f, "mp" => self.measured_part = f, "gp" => self.guessed_part = f, "wl" => self.worth_launches = f, "marks" => self.marks = f as usize, "mc" => self.marks_cost = f, "caution" => self.caution = f, "ls" => self.least_span_ns = f, "growth" => self.growth = f, "lg" => self.least_gain = f, "pt" => self.probe_tasks = f as usize, "pat" => self.patience = f, "fp" => self.failed_prediction = f, "sp" => self.sample_part = f, "ms" => self.most_spread = f as f32, "rest" => self.rest = f, "ps" => self.pace_step = f, "md" => self.most_delay = f, "lt" => self.least_tail_ns = f, _ => panic!("{k}") } } }
         self
     }
     /// The values that are used.
@@ -73,11 +71,10 @@ impl Tuning {
         pace_step: 0.0,
         sample_part: 0.02,
         rest: 1.2,
-        least_launch: 0.5,
 
         most_spread: 0.3,
         
-        least_gain: 0.03,
+        least_gain: 0.003,
         marks: 12,
         marks_cost: 0.03,
         most_delay: 1.4,

@@ -128,11 +128,25 @@ impl<'s> Run<'s> {
         self.numbers
     }
 
+    /// Gives idle workers spans, as far as there are some.
     fn wake_workers(&mut self, now: Ns) {
-        for index in 0..self.workers.len() {
-            if self.workers[index].is_none() && !self.work(index, now) {
-                break;
+        let idle: Vec<usize> = (0..self.workers.len()).filter(|&index| self.workers[index].is_none()).collect();
+        let mut woken = Vec::new();
+        for index in idle {
+            match self.schedule.cpu_turn(now) {
+                Some(span) => woken.push((index, span)),
+                None => {
+                    if self.schedule.is_hungry() {
+                        self.look_up(now);
+                    }
+                    break;
+                }
             }
+        }
+        // Those that begin at the same time wait for each other too.
+        let active = woken.len() + self.workers.iter().flatten().count();
+        for (index, span) in woken {
+            self.begin(index, span, active, now);
         }
     }
 
@@ -144,14 +158,18 @@ impl<'s> Run<'s> {
             }
             return false;
         };
-        let active = 1 + self.workers.iter().filter(|worker| worker.is_some()).count();
+        let active = 1 + self.workers.iter().flatten().count();
+        self.begin(index, span, active, now);
+        true
+    }
+
+    fn begin(&mut self, index: usize, span: Span, active: usize, now: Ns) {
         let unit = self.scenario.shared_task_ns(active);
         let turn = self.number();
         let end = ends(now, self.cost(&span) * unit, self.scenario.cpu_load);
         self.events.push((end, Event::Worker { index, turn }));
         if trace() { eprintln!("{now:.0} worker {index} takes {:?} till {end:.0}", span.range()); }
         self.workers[index] = Some(Busy { span, began: now, unit, turn });
-        true
     }
 
     fn cost(&self, span: &Span) -> f64 {
@@ -299,6 +317,7 @@ impl<'s> Run<'s> {
             tell(RanOn::Cpu, tasks, ns, !tried.is_empty());
         }
         costs.note_shape("simulated", memory, &self.schedule.shape());
+        if std::env::var_os("TEACH").is_some() { let n: usize = self.cpu_did.iter().map(|r| r.len()).sum(); eprintln!("cpu each {} of {n} said {}", self.cpu_busy / n as f64, self.schedule.mean_done()); }
         let shared = self.cpu_spans > 0 || tried.len() > 1;
         for (gpu, range, ns) in self.launches.iter().take(8) {
             if std::env::var_os("TEACH").is_some() { eprintln!("true {range:?} {}", self.scenario.task_costs.of(range.clone())); }
