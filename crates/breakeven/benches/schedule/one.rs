@@ -42,6 +42,7 @@ pub(crate) fn print(tuning: Tuning, args: &[String]) {
         let which = if run % 4 == 3 { &scenario } else { &quiet };
         let known = costs.lookup("simulated", 10240, &["simulated0"], WORKERS);
         let r = which.run(ExecutionStrategy::Auto, &costs).expect("runs");
+        if std::env::var_os("SHAPE").is_some() { println!("{:.2?} {}", known.shape.at(), known.shape.spread()); }
         println!("{run} {:.0} {} {:?} {:?} gpu {} in {} cpu spans {} predicted {:?} | cpu {:?} gpu {:?}", r.makespan_ns, r.decision.strategy, r.decision.basis, r.decision.probe, r.gpu_tasks, r.launches, r.cpu_spans,
             r.decision.candidates.iter().map(|c| c.predicted_ns.map(|n| n.round())).collect::<Vec<_>>(),
             known.cpu.map(|c| (c.fixed_ns.round(), c.per_task_ns.round(), c.observations)), known.gpu(0).cost.map(|c| (c.fixed_ns.round(), c.per_task_ns.round(), c.observations, c.fewest, c.most, c.beside)));

@@ -124,6 +124,9 @@ impl Schedule {
 
     /// The next place in the middle that nobody has looked at.
     fn sample(&mut self, now: Ns) -> Option<Span> {
+        if self.terms.tasks < 8 * self.terms.workers || self.terms.shape.spread <= self.terms.tuning.most_spread {
+            return None;
+        }
         for gpu in self.gpus.iter().filter(|gpu| !gpu.is_gone) {
             let Some(end) = gpu.frontier() else { continue };
             let found = self.free.ranges().find(|range| range.start == end);

@@ -127,6 +127,13 @@ impl Density {
         self.sampled[self.place(range.start)..=self.place(range.end - 1)].iter().all(|sampled| *sampled)
     }
 
+    /// The same by what workers took alone, as far as they did anything.
+    pub(super) fn mean_sampled(&self) -> f64 {
+        let sampled = (0..PLACES).filter(|place| self.sampled[*place]);
+        let (count, sum) = sampled.fold((0.0, 0.0), |(count, sum), place| (count + 1.0, sum + self.per_task[place]));
+        if count > 0.0 { sum / count } else { self.mean() }
+    }
+
     fn place(&self, task: usize) -> usize {
         (task * PLACES / self.tasks).min(PLACES - 1)
     }

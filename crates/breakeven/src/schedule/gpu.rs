@@ -120,10 +120,18 @@ impl Schedule {
                 return turn;
             }
         }
-        let gpu = &mut self.gpus[index];
-        if gpu.is_gone {
+        if self.gpus[index].is_gone {
             return GpuTurn::Done;
         }
+        if in_flight > 0 && self.is_shared() {
+            // Workers that left the rest to a launch which is late are to look again.
+            self.wakes |= self.cpu.is_idle() && self.free.tasks() > 0 && !self.gpus_end_before_a_task(now);
+            return match self.free.tasks() > 0 {
+                true => GpuTurn::Wait(self.next_look(index, now)),
+                false => self.nothing_free(index, now),
+            };
+        }
+        let gpu = &mut self.gpus[index];
         if in_flight >= gpu.terms.depth || in_flight > 0 && gpu.on_trial() {
             return GpuTurn::Wait(Ns::INFINITY);
         }
@@ -400,12 +408,12 @@ impl Schedule {
             return None;
         }
         let waves = newest.tasks.div_ceil(self.terms.workers.max(1)) as f64;
-        let task = self.density.work(newest.start..newest.start + newest.tasks) / newest.tasks as f64;
+        let task = self.density.mean_sampled();
         let redone = self.density.is_known().then(|| waves * task * self.pace());
-        let at = match (redone, self.alone(self.density.work(0..self.terms.tasks))) {
+        let at = match (redone, self.alone(task * self.terms.tasks as f64)) {
             (Some(redone), Some(all)) => {
                 let latest = tuning.most_delay * all - redone;
-                (began + redone).max(latest).max(overdue)
+                latest.max(overdue)
             }
             // Nothing says how long the CPU would take.
             _ => overdue,

@@ -98,6 +98,10 @@ impl<'s> Run<'s> {
             }
             let Some((now, event)) = self.next_event() else {
                 if self.schedule.is_empty() {
+                    let done: usize = self.launches.iter().map(|(_, range, _)| range).chain(&self.cpu_did).map(|range| range.len()).sum();
+                    if done < self.scenario.tasks() {
+                        self.makespan = Ns::INFINITY;
+                    }
                     return;
                 }
                 // The executor's last step: the CPU does what is left.
