@@ -18,7 +18,11 @@ pub(crate) const LEAST_GAIN: f64 = 0.03;
 /// Part of the time spent on an operation that trying an unused device may cost.
 const EXPLORATION_BUDGET: f64 = 0.02;
 
-/// Runs' time without a device after which it is tried again where that is free.
+/// Runs' time without a device after which it is tried again where that should cost
+/// nothing …
+const RUNS_BETWEEN_FREE_TRIES: f64 = 4.0;
+
+/// … and where it costs little.
 const RUNS_BETWEEN_TRIES: f64 = 20.0;
 
 /// Most tasks of a first launch on a GPU of which nothing is known.
@@ -194,7 +198,9 @@ fn explore(decision: &mut Decision, cpu: &Cost, costs: &OperationCosts, tasks: u
             excess.min(try_ns / FIRST_RUN_EXCESS)
         };
         let earned = EXPLORATION_BUDGET * since_ns;
-        let is_cheap = since_ns >= RUNS_BETWEEN_TRIES * run_ns && doubted <= earned;
+        // What ends before the run does costs nothing.
+        let runs = if excess > 0.0 { RUNS_BETWEEN_TRIES } else { RUNS_BETWEEN_FREE_TRIES };
+        let is_cheap = since_ns >= runs * run_ns && doubted <= earned;
         is_cheap || (!is_known && since_ns > 0.0 && excess <= 0.5 * run_ns)
     };
     // A device that has a part of the choice was not left out, unless that part came to

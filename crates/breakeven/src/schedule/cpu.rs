@@ -10,6 +10,9 @@ pub(super) struct Workers {
     /// What the last spans took over what was expected of them.
     recent: f64,
     held: Vec<Held>,
+    /// What all spans took, ns, and how many tasks of the mean they were taken for.
+    pub(super) took: f64,
+    pub(super) weight: f64,
     /// Tasks in the middle of the batch that are looked at first, the next one last.
     pub(super) marks: Vec<usize>,
     /// Some device looked for work in vain while others have much of it.
@@ -31,6 +34,8 @@ impl Workers {
             pace: 1.0,
             recent: 1.0,
             held: Vec::new(),
+            took: 0.0,
+            weight: 0.0,
             marks: Vec::new(),
             hungry: 0,
             probes: terms.probes_cpu,
@@ -263,6 +268,8 @@ impl Schedule {
         }
         let was_known = self.density.is_known();
         self.density.add_done(done.clone(), ns);
+        self.cpu.took += ns;
+        self.cpu.weight += self.density.expected(done.clone());
         let expected = self.density.work(done.clone()) * self.cpu.pace;
         if was_known {
             let ratio = (ns / expected.max(f64::MIN_POSITIVE)).clamp(0.1, 10.0);

@@ -134,6 +134,20 @@ impl Density {
         if count > 0.0 { sum / count } else { self.mean() }
     }
 
+    /// How many tasks of the mean these were taken for before the batch.
+    pub(super) fn expected(&self, range: Range<usize>) -> f64 {
+        let mean = self.shape.iter().sum::<f64>() / PLACES as f64;
+        let mut sum = 0.0;
+        let mut start = range.start;
+        while start < range.end {
+            let place = self.place(start);
+            let end = self.first(place + 1).clamp(start + 1, range.end);
+            sum += self.shape[place] / mean * (end - start) as f64;
+            start = end;
+        }
+        sum
+    }
+
     fn place(&self, task: usize) -> usize {
         (task * PLACES / self.tasks).min(PLACES - 1)
     }

@@ -155,13 +155,20 @@ impl Schedule {
 
     /// What a task of the batch took, or would have taken, one worker on average, ns.
     pub(crate) fn mean_done(&self) -> f64 {
-        self.density.mean_done()
+        match self.terms.shape.spread <= self.terms.tuning.most_spread && self.cpu.weight > 0.0 {
+            // Where the work lies is known: what differs is the workers' pace.
+            true => self.cpu.took / self.cpu.weight,
+            false => self.density.mean_done(),
+        }
     }
 
     /// How many tasks of the batch's mean have the work of these, as far as was seen: what
     /// an observation of them is to count as. None where nobody can say.
     pub(crate) fn weigh(&self, range: std::ops::Range<usize>) -> Option<usize> {
         let tells = range.len() * PLACES >= self.terms.tasks || self.density.is_sampled(range.clone());
+        if self.terms.shape.spread <= self.terms.tuning.most_spread {
+            return Some(whole(self.density.expected(range).round()).max(1));
+        }
         tells.then(|| whole((self.density.work(range) / self.density.mean_done()).round()).max(1))
     }
 

@@ -2,7 +2,7 @@
 
 use super::{GpuCosts, OperationCosts};
 use super::counter::Counter;
-use super::record::{FitRecord, GpuRecord, OperationRecord};
+use super::record::{FitRecord, ObservationRecord, GpuRecord, OperationRecord};
 use super::shape::Remembered;
 use super::window::{Kind, Window};
 
@@ -106,6 +106,17 @@ impl Group {
             self.gpus.len() - 1
         });
         &mut self.gpus[index]
+    }
+
+    pub(super) fn observe_cpu(&mut self, record: ObservationRecord) {
+        let was_left_out = self.cpu_part < self.spent.value();
+        self.cpu.push(record, was_left_out);
+    }
+
+    pub(super) fn observe_gpu(&mut self, name: &str, driver: Option<&str>, record: ObservationRecord) {
+        let spent = self.spent.value();
+        let gpu = self.gpu(name, driver);
+        gpu.launches.push(record, gpu.part < spent);
     }
 
     /// Counts a run of so many ns, in which these had a part.

@@ -132,11 +132,8 @@ impl Model {
         self.next_number = self.next_number.wrapping_add(1);
         self.unsaved += 1;
         self.with_group(operation, size_class, |group, drivers| match on {
-            RanOn::Cpu => group.cpu.push(record),
-            RanOn::Gpu(name) => {
-                let gpu = group.gpu(clipped(name), driver_of(drivers, name));
-                gpu.launches.push(record);
-            }
+            RanOn::Cpu => group.observe_cpu(record),
+            RanOn::Gpu(name) => group.observe_gpu(clipped(name), driver_of(drivers, name), record),
         });
     }
 

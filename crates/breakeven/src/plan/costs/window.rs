@@ -19,6 +19,12 @@ pub(super) struct Kind {
 /// how devices hinder each other.
 const TELLING: usize = 3;
 
+/// Part of the predicted time below which a device has become another …
+const FAR_FASTER: f64 = 0.5;
+
+/// … and how many observations of before are kept then.
+const OF_ANOTHER_TIME: usize = 1;
+
 /// How far devices are taken to hinder each other at the most.
 const MOST_BESIDE: f64 = 4.0;
 
@@ -83,7 +89,16 @@ impl Window {
     }
 
     /// Takes a new observation in; the oldest goes.
-    pub(super) fn push(&mut self, mut record: ObservationRecord) {
+    ///
+    /// Of a device that was left out since, and is far faster than it was, all but the
+    /// newest are of another time, perhaps of a load that has ended. (A time that is far
+    /// slower may be a stray.)
+    pub(super) fn push(&mut self, mut record: ObservationRecord, was_left_out: bool) {
+        let workers = record.workers.max(1) as usize;
+        let known = self.cost(workers).map(|cost| cost.predict_ns(record.tasks));
+        if was_left_out && known.is_some_and(|known| (record.ns as f64) < FAR_FASTER * known) {
+            self.records.drain(..self.records.len().saturating_sub(OF_ANOTHER_TIME));
+        }
         // A clock that was set back must not make it older than what is here.
         if let Some(last) = self.records.last() {
             record.at_us = record.at_us.max(last.at_us.saturating_add(1));
