@@ -15,15 +15,17 @@ use crate::workload::WorkloadProfile;
 /// Gain below which a split is declined, as part of the better device's time.
 pub(crate) const LEAST_GAIN: f64 = 0.03;
 
-/// Part of the time spent on an operation that trying an unused device may cost.
-const EXPLORATION_BUDGET: f64 = 0.02;
+/// Part of the time without a device that trying it may cost.
+const EXPLORATION_BUDGET: f64 = 0.06;
 
-/// Runs' time without a device after which it is tried again where that should cost
-/// nothing …
-const RUNS_BETWEEN_FREE_TRIES: f64 = 4.0;
+/// Runs' time without a device after which it is tried again.
+const RUNS_BETWEEN_TRIES: f64 = 4.0;
 
-/// … and where it costs little.
-const RUNS_BETWEEN_TRIES: f64 = 20.0;
+/// How often that is doubled at the most.
+const MOST_DOUBLINGS: u32 = 5;
+
+/// Part of the CPU's time for a batch that a launch which lasts too long costs.
+const TAKEN_BACK: f64 = 0.25;
 
 /// Most tasks of a first launch on a GPU of which nothing is known.
 const MOST_PROBE_TASKS: usize = 32;
@@ -188,19 +190,15 @@ fn explore(decision: &mut Decision, cpu: &Cost, costs: &OperationCosts, tasks: u
         // Made from rates, of this machine or another: there is no run to spend.
         return;
     }
-    let is_due = |try_ns: f64, untried: &Cost, tells: bool, since_ns: f64| {
-        let excess = (try_ns - run_ns).max(0.0);
-        let is_known = untried.observations >= FEW_OBSERVATIONS && tells;
+    let is_due = |excess: f64, try_ns: f64, is_known: bool, since_ns: f64, tries: u32| {
         // The first launches have compilation and cold caches in them.
-        let doubted = if is_known {
-            excess
-        } else {
-            excess.min(try_ns / FIRST_RUN_EXCESS)
+        let doubted = match is_known {
+            true => excess,
+            false => excess.min(try_ns / FIRST_RUN_EXCESS),
         };
-        let earned = EXPLORATION_BUDGET * since_ns;
-        // What ends before the run does costs nothing.
-        let runs = if excess > 0.0 { RUNS_BETWEEN_TRIES } else { RUNS_BETWEEN_FREE_TRIES };
-        let is_cheap = since_ns >= runs * run_ns && doubted <= earned;
+        // Each try that changed nothing makes the next one wait longer.
+        let runs = RUNS_BETWEEN_TRIES * f64::from(1_u32 << tries.min(MOST_DOUBLINGS));
+        let is_cheap = since_ns >= runs * run_ns && doubted <= EXPLORATION_BUDGET * since_ns;
         is_cheap || (!is_known && since_ns > 0.0 && excess <= 0.5 * run_ns)
     };
     // A device that has a part of the choice was not left out, unless that part came to
@@ -217,7 +215,11 @@ fn explore(decision: &mut Decision, cpu: &Cost, costs: &OperationCosts, tasks: u
         };
         let tells = tells_sizes(&cost, tasks as u64);
         let probe = probe_tasks(tasks, Some(&cost));
-        if is_due(cost.predict_ns(probe as u64), &cost, tells, gpu.since_ns) {
+        let try_ns = cost.predict_ns(probe as u64);
+        // Workers take back in time what lasts too long there.
+        let excess = (try_ns - run_ns).clamp(0.0, TAKEN_BACK * cpu.predict_ns(tasks as u64));
+        let is_known = cost.observations >= FEW_OBSERVATIONS && tells;
+        if is_due(excess, try_ns, is_known, gpu.since_ns, gpu.tries) {
             decision.probe = Probe::Gpu(index);
             decision.probe_tasks = probe;
             decision.basis = Basis::Exploration;
@@ -225,7 +227,10 @@ fn explore(decision: &mut Decision, cpu: &Cost, costs: &OperationCosts, tasks: u
         }
     }
     // One task is one worker's alone.
-    if !uses_cpu && is_due(cpu.predict_ns(1), cpu, true, costs.since_cpu_ns) {
+    let try_ns = cpu.predict_ns(1);
+    let excess = (try_ns - run_ns).max(0.0);
+    let is_known = cpu.observations >= FEW_OBSERVATIONS;
+    if !uses_cpu && is_due(excess, try_ns, is_known, costs.since_cpu_ns, costs.cpu_tries) {
         decision.probe = Probe::Cpu;
         decision.basis = Basis::Exploration;
     }

@@ -77,7 +77,7 @@ impl Tuning {
         least_gain: 0.003,
         marks: 12,
         marks_cost: 0.03,
-        most_delay: 1.4,
+        most_delay: 1.25,
         least_tail_ns: 20_000.0,
     };
 }

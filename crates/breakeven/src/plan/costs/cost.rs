@@ -68,6 +68,8 @@ pub struct OperationCosts {
     pub gpus: Vec<GpuCosts>,
     /// Time spent running the operation since the CPU last had a part of it, ns.
     pub since_cpu_ns: f64,
+    /// How often in a row the CPU was only tried.
+    pub cpu_tries: u32,
     /// Where in a batch the work is to be expected.
     pub shape: Shape,
 }
@@ -84,6 +86,8 @@ pub struct GpuCosts {
     pub launch_ns: Option<f64>,
     /// Time spent running the operation since the device last had a part of it, ns.
     pub since_ns: f64,
+    /// How often in a row the device was only tried.
+    pub tries: u32,
 }
 
 impl OperationCosts {

@@ -25,6 +25,8 @@ pub(super) struct Group {
     spent: Counter,
     /// What was spent when the CPU last had a part.
     cpu_part: u64,
+    /// Tries of the CPU in a row.
+    cpu_tries: u32,
 }
 
 /// Its part on one GPU.
@@ -36,6 +38,8 @@ pub(super) struct Gpu {
     fit: Option<FitRecord>,
     /// What was spent when this GPU last had a part.
     part: u64,
+    /// Tries of it in a row.
+    tries: u32,
 }
 
 /// Launches from which an operation tells what one costs: the first have
@@ -51,6 +55,7 @@ impl Group {
             gpus: Vec::new(),
             spent: Counter::default(),
             cpu_part: 0,
+            cpu_tries: 0,
         }
     }
 
@@ -75,12 +80,14 @@ impl Group {
                 launch_ns: None,
                 // One that never had a part: all that was ever spent.
                 since_ns: since(gpu.map_or(0, |gpu| gpu.part)),
+                tries: gpu.map_or(0, |gpu| gpu.tries),
             }
         };
         OperationCosts {
             cpu: self.cpu.cost(workers),
             gpus: gpus.map(known).collect(),
             since_cpu_ns: since(self.cpu_part),
+            cpu_tries: self.cpu_tries,
             shape: self.shape.expected(),
         }
     }
@@ -126,13 +133,18 @@ impl Group {
         cpu: bool,
         gpus: impl Iterator<Item = (&'g str, Option<&'g str>)>,
     ) {
+        let before = self.spent.value();
         self.spent.add(ns);
         let spent = self.spent.value();
+        // Who was left out before was tried now.
+        let tries = |part: u64, tries: u32| if part < before { tries.saturating_add(1) } else { 0 };
         if cpu {
+            self.cpu_tries = tries(self.cpu_part, self.cpu_tries);
             self.cpu_part = spent;
         }
         for (name, driver) in gpus {
             let gpu = self.gpu(name, driver);
+            gpu.tries = tries(gpu.part, gpu.tries);
             gpu.part = spent;
             gpu.count_run();
         }
@@ -233,6 +245,7 @@ impl Gpu {
             launches: Window::new(Kind::GPU),
             fit: None,
             part: 0,
+            tries: 0,
         }
     }
 
