@@ -17,7 +17,7 @@ pub(super) struct Workers {
     pub(super) marks: Vec<usize>,
     /// Some device looked for work in vain while others have much of it.
     pub(super) hungry: usize,
-    probes: bool,
+    pub(super) probes: bool,
 }
 
 /// A span that a worker has.
@@ -161,7 +161,7 @@ impl Schedule {
 
     /// A task for one worker whatever the rates promise, where that is asked for.
     fn probe(&mut self) -> Option<Span> {
-        if !self.cpu.probes || self.free.tasks() < 2 {
+        if !self.cpu.probes {
             return None;
         }
         let last = self.free.ranges().next_back()?.end;

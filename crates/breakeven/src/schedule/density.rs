@@ -178,7 +178,7 @@ impl Density {
                 count += tasks;
                 return true;
             }
-            count += super::whole(left / per_task);
+            count += super::whole(left / per_task + 1e-6);
             false
         });
         count.max(1)

@@ -159,7 +159,9 @@ impl Schedule {
         }
         let gpu = &self.gpus[index];
         let most = if gpu.on_trial() { 1 } else { gpu.fits };
-        let tasks = tasks.min(most.max(1)).min(range.len());
+        // A worker that is to be tried gets a task.
+        let all = range.len() - usize::from(self.cpu.probes && gpu.launches == 0 && range.len() > 1);
+        let tasks = tasks.min(most.max(1)).min(all);
         match self.free.take(range.start..range.start + tasks) {
             Some(span) => {
                 self.launched(index, &span, now);
@@ -413,7 +415,8 @@ impl Schedule {
         let at = match (redone, self.alone(task * self.terms.tasks as f64)) {
             (Some(redone), Some(all)) => {
                 let latest = tuning.most_delay * all - redone;
-                latest.max(overdue)
+                // What should end sooner than it could be done again is waited for.
+                if overdue - now < redone { latest.max(overdue) } else { latest }
             }
             // Nothing says how long the CPU would take.
             _ => overdue,
