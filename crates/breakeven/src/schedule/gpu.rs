@@ -411,12 +411,16 @@ impl Schedule {
         }
         let waves = newest.tasks.div_ceil(self.terms.workers.max(1)) as f64;
         let task = self.density.mean_sampled();
-        let redone = self.density.is_known().then(|| waves * task * self.pace());
+        let known = match self.terms.shape.spread <= tuning.most_spread {
+            true => self.density.work(newest.start..newest.start + newest.tasks) / newest.tasks as f64,
+            false => task,
+        };
+        let redone = self.density.is_known().then(|| waves * known.max(task) * self.pace());
         let at = match (redone, self.alone(task * self.terms.tasks as f64)) {
             (Some(redone), Some(all)) => {
                 let latest = tuning.most_delay * all - redone;
-                // What should end sooner than it could be done again is waited for.
-                if overdue - now < redone { latest.max(overdue) } else { latest }
+                // A launch that was to take longer than the CPU is a try.
+                if predicted < all { latest.max(overdue) } else { latest }
             }
             // Nothing says how long the CPU would take.
             _ => overdue,
