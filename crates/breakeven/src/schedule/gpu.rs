@@ -420,7 +420,7 @@ impl Schedule {
             (Some(redone), Some(all)) => {
                 let latest = tuning.most_delay * all - redone;
                 // A launch that was to take longer than the CPU is a try.
-                if predicted < all { latest.max(overdue) } else { latest }
+                if predicted < 3.0 * all { latest.max(overdue) } else { latest }
             }
             // Nothing says how long the CPU would take.
             _ => overdue,
