@@ -14,8 +14,8 @@ use crate::metric::metric;
 struct Points(BTreeMap<String, Vec<(f64, String)>>);
 
 impl Points {
-    fn add(&mut self, group: String, what: String, efficiency: f64) {
-        self.0.entry(group).or_default().push((efficiency, what));
+    fn add(&mut self, group: String, what: &str, efficiency: f64) {
+        self.0.entry(group).or_default().push((efficiency, what.to_owned()));
     }
 
     fn print(&self) {
@@ -32,16 +32,6 @@ impl Points {
 
 fn efficiency(scenario: &Scenario, costs: &Costs) -> f64 {
     scenario.ideal_ns() / run(scenario, ExecutionStrategy::Auto, costs)
-}
-
-fn traced(what: &str, scenario: &Scenario, costs: &Costs) -> f64 {
-    let wanted = std::env::var("TRACE").is_ok_and(|wanted| wanted == what);
-    if wanted { eprintln!("ideal {:.0} gpus {:?} known {:?}", scenario.ideal_ns(), scenario.gpus, costs.lookup("simulated", 10240, &["simulated0", "simulated1"], 8)); }
-    breakeven::testing::TRACE.store(wanted, std::sync::atomic::Ordering::Relaxed);
-    let found = efficiency(scenario, costs);
-    breakeven::testing::TRACE.store(false, std::sync::atomic::Ordering::Relaxed);
-    if std::env::var_os("POINTS").is_some() { println!("POINT {found:.4} {what}"); }
-    found
 }
 
 /// Uniform tasks steady and with a rate that halves half-way, costs in any order, and
@@ -61,21 +51,21 @@ pub(crate) fn print(tuning: Tuning) {
                     _ => {}
                 }
                 let what = format!("{tasks}/{ratio}:1/{changes}");
-                { let (group, what): (String, String) = ("uniform/warm".into(), what.clone()); let e = traced(&format!("{group} {what}"), &scenario, &learned(&steady)); points.add(group, what, e); }
-                { let (group, what): (String, String) = ("uniform/cold".into(), what.clone()); let e = traced(&format!("{group} {what}"), &scenario, &Costs::new()); points.add(group, what, e); }
+                points.add("uniform/warm".into(), &what, efficiency(&scenario, &learned(&steady)));
+                points.add("uniform/cold".into(), &what, efficiency(&scenario, &Costs::new()));
             }
             for shape in Shape::ORDERS {
                 let tasks = tasks.max(2_000);
                 let scenario = split(shape.costs(tasks, 1), ratio, tuning);
                 let what = format!("{tasks}/{ratio}:1");
-                { let (group, what): (String, String) = (format!("{}/warm", shape.name()), what.clone()); let e = traced(&format!("{group} {what}"), &scenario, &learned(&scenario)); points.add(group, what, e); }
-                { let (group, what): (String, String) = (format!("{}/cold", shape.name()), what.clone()); let e = traced(&format!("{group} {what}"), &scenario, &Costs::new()); points.add(group, what, e); }
+                points.add(format!("{}/warm", shape.name()), &what, efficiency(&scenario, &learned(&scenario)));
+                points.add(format!("{}/cold", shape.name()), &what, efficiency(&scenario, &Costs::new()));
             }
             for gpus in 2..=4 {
                 let scenario = several(&steady, gpus);
                 let what = format!("{tasks}/{ratio}:1");
-                { let (group, what): (String, String) = (format!("{gpus}_gpus/warm"), what.clone()); let e = traced(&format!("{group} {what}"), &scenario, &learned(&scenario)); points.add(group, what, e); }
-                { let (group, what): (String, String) = (format!("{gpus}_gpus/cold"), what.clone()); let e = traced(&format!("{group} {what}"), &scenario, &Costs::new()); points.add(group, what, e); }
+                points.add(format!("{gpus}_gpus/warm"), &what, efficiency(&scenario, &learned(&scenario)));
+                points.add(format!("{gpus}_gpus/cold"), &what, efficiency(&scenario, &Costs::new()));
             }
         }
     }

@@ -38,17 +38,10 @@ pub(crate) fn print(tuning: Tuning, args: &[String]) {
         println!("{strategy} {:.0}", scenario.run_fixed(strategy.parse().expect("one")).expect("runs"));
     }
     let costs = Costs::new();
-    for run in 0..(if std::env::var_os("HEAVY").is_some() {60} else {24}) {
+    for run in 0..24 {
         let which = if run % 4 == 3 { &scenario } else { &quiet };
-        let mut heavy = quiet.clone();
-        if let Ok(which) = std::env::var("HEAVY") {
-            let load = Some(Load { from_ns: 0.0, times: 10.0 });
-            if which != "gpu" { heavy.cpu_load = load; } if which != "cpu" { heavy.gpus[0].load = load; }
-        }
-        let which = if run >= 5 && run < 25 && std::env::var_os("HEAVY").is_some() { &heavy } else { which };
         let known = costs.lookup("simulated", 10240, &["simulated0"], WORKERS);
         let r = which.run(ExecutionStrategy::Auto, &costs).expect("runs");
-        if std::env::var_os("SHAPE").is_some() { println!("{:.2?} {}", known.shape.at(), known.shape.spread()); }
         println!("{run} {:.0} {} {:?} {:?} gpu {} in {} cpu spans {} predicted {:?} | cpu {:?} gpu {:?}", r.makespan_ns, r.decision.strategy, r.decision.basis, r.decision.probe, r.gpu_tasks, r.launches, r.cpu_spans,
             r.decision.candidates.iter().map(|c| c.predicted_ns.map(|n| n.round())).collect::<Vec<_>>(),
             known.cpu.map(|c| (c.fixed_ns.round(), c.per_task_ns.round(), c.observations)), known.gpu(0).cost.map(|c| (c.fixed_ns.round(), c.per_task_ns.round(), c.observations, c.fewest, c.most, c.beside)));

@@ -58,8 +58,6 @@ pub(crate) fn print(tuning: Tuning) {
         true => &[5, 100, 1_000, 10_000],
         false => &[5, 20, 100, 1_000, 10_000, 100_000],
     };
-    let chosen: Vec<usize> = std::env::var("REG").map(|r| r.split(',').map(|n| n.parse().unwrap()).collect()).unwrap_or(tasks.to_vec());
-    let tasks = &chosen[..];
     let mut points: u32 = 0;
     let [mut cold, mut told, mut warm, mut rule, mut fixed] = [(); 5].map(|()| Regrets::default());
     let [mut unknown, mut launch_known] = [(); 2].map(|()| Alike::default());
@@ -113,10 +111,6 @@ pub(crate) fn print(tuning: Tuning) {
                             for _ in 0..WARM_RUNS {
                                 let later = run(&scenario, ExecutionStrategy::Auto, &costs);
                                 warm.add(later, oracle, &slices);
-                                if std::env::var_os("POINTS").is_some() {
-                                    let again = scenario.run(ExecutionStrategy::Auto, &Costs::new());
-                                    println!("POINT warm {tasks} {ratio} {launch_ns} {} {parallelization} {loaded} took {later:.0} cold {first:.0} oracle {oracle:.0} regret {:.3} {:?}", shape.name(), later / oracle - 1.0, again.map(|a| (a.gpu_tasks, a.launches, a.cpu_spans)));
-                                }
                                 for _ in 0..3 {
                                     let _ = run(&quiet, ExecutionStrategy::Auto, &costs);
                                 }

@@ -43,12 +43,7 @@ fn slow_devices(tuning: Tuning) {
                             let mut scenario = quiet.clone();
                             scenario.gpus[0].load = Some(Load { from_ns: from * ideal, times });
                             let costs = if is_warm { learned(&quiet) } else { Costs::new() };
-                            let w = format!("{how}/{tasks}/{ratio}:1/{gpus}_gpus/at_{from}/{is_warm}");
-                            let on = std::env::var("TRACE").is_ok_and(|x| x == w);
-                            if on { eprintln!("ideal {ideal} alone {alone}"); }
-                            breakeven::testing::TRACE.store(on, std::sync::atomic::Ordering::Relaxed);
                             let took = run(&scenario, ExecutionStrategy::Auto, &costs) / alone;
-                            breakeven::testing::TRACE.store(false, std::sync::atomic::Ordering::Relaxed);
                             (sum, count) = (sum + took, count + 1.0);
                             if took > worst {
                                 (worst, at) = (took, format!("{tasks}/{ratio}:1/{gpus}_gpus/at_{from}"));
@@ -86,7 +81,6 @@ fn ended_load(tuning: Tuning) {
                         let what = format!("{tasks}/{ratio}:1/{}us/{times}_times", launch_ns / 1e3);
                         let after = after(&quiet, &costs);
                         let first = first_near(&after);
-                        if std::env::var_os("POINTS").is_some() { println!("POINT {how}/{what} {first} {after:.2?}"); }
                         if first > needed {
                             (needed, at) = (first, what.clone());
                         }

@@ -104,8 +104,7 @@ impl Given<'_> {
         if cost.observations > 0 && !cost.tells_fixed() && could_tell {
             return Rate::of_one_size(cost.most, seen_ns, launch_ns);
         }
-        let is_measured = cost.observations >= TRUSTED_FROM;
-        Rate::known(cost.fixed_ns, cost.per_task_ns * beside(&cost), is_measured)
+        Rate::known(cost.fixed_ns, cost.per_task_ns * beside(&cost))
     }
 }
 

@@ -1,22 +1,26 @@
 //! The workers' side of a schedule.
 
+use std::ops::Range;
+
 use super::{Mode, Ns, Schedule, Span, Terms, whole};
+
+/// Samples in a batch where no launch's cost is known yet.
+const BLIND_MARKS: usize = 4;
 
 /// What is known of the workers.
 #[derive(Debug)]
 pub(super) struct Workers {
-    /// Time that a worker takes for a unit of work.
-    pub(super) pace: f64,
+    held: Vec<Held>,
     /// What the last spans took over what was expected of them.
     recent: f64,
-    held: Vec<Held>,
     /// What all spans took, ns, and how many tasks of the mean they were taken for.
     pub(super) took: f64,
     pub(super) weight: f64,
     /// Tasks in the middle of the batch that are looked at first, the next one last.
-    pub(super) marks: Vec<usize>,
-    /// Some device looked for work in vain while others have much of it.
+    marks: Vec<usize>,
+    /// How many looked for work in vain since somebody gave some.
     pub(super) hungry: usize,
+    /// A worker is to get a task whatever the rates promise.
     pub(super) probes: bool,
 }
 
@@ -31,9 +35,8 @@ struct Held {
 impl Workers {
     pub(super) fn new(terms: &Terms) -> Self {
         Self {
-            pace: 1.0,
-            recent: 1.0,
             held: Vec::new(),
+            recent: 1.0,
             took: 0.0,
             weight: 0.0,
             marks: Vec::new(),
@@ -54,24 +57,31 @@ impl Schedule {
     /// even the devices, the more a stretch of dear tasks costs that one of them has
     /// taken unseen.
     pub(super) fn mark(&mut self) {
-        let Terms { tasks, workers, tuning, .. } = self.terms;
-        if self.terms.mode != Mode::Both || tasks < 8 * workers || self.terms.shape.spread <= tuning.most_spread {
+        let Terms { tasks, tuning, .. } = self.terms;
+        if self.terms.mode != Mode::Both || !self.samples() {
             return;
         }
-        let alone = self.density.mean() * tasks as f64 / workers as f64;
+        let alone = self.alone(self.density.work(0..tasks)).unwrap_or(Ns::INFINITY);
         let marks = match self.end_of(self.free_work(0..tasks), 0.0, None) {
-            Some(end) if self.density.is_known() && end < alone => {
-                let gpus = self.gpus.iter().filter_map(|gpu| gpu.rate.fixed());
-                let launch = gpus.fold(0.0, f64::max).max(1.0);
+            Some(end) if end < alone => {
+                let launches = self.gpus.iter().filter_map(|gpu| gpu.rate.fixed());
+                let launch = launches.fold(1.0, f64::max);
                 // Time that is lost where the GPUs have all of what was not seen.
                 let risk = end / (alone - end).max(f64::MIN_POSITIVE);
-                whole(tuning.marks_cost * end / launch * (1.0 + risk)).min(whole(12.0 * risk))
+                let most = tuning.marks as f64;
+                whole((tuning.marks_cost * end / launch * (1.0 + risk)).min(most * risk.min(1.0)))
             }
             Some(_) => 0,
-            None => std::env::var("CM").map_or(4, |m| m.parse().unwrap()),
+            None => BLIND_MARKS.min(tuning.marks),
         };
-        let marks = marks.min(tuning.marks).min(tasks / 8);
+        let marks = marks.min(tasks / 8);
         self.cpu.marks = (1..=marks).rev().map(|mark| mark * tasks / (marks + 1)).collect();
+    }
+
+    /// True where samples of the tasks tell something: there are enough, and it is not
+    /// known where the work lies.
+    fn samples(&self) -> bool {
+        self.terms.tasks >= 8 * self.terms.workers && !self.knows_shape()
     }
 
     /// The next span of a worker; none where there is nothing for it now.
@@ -80,11 +90,8 @@ impl Schedule {
         match &found {
             Some(span) => {
                 let range = span.range();
-                self.cpu.held.push(Held {
-                    start: range.start,
-                    began: now,
-                    work: self.density.work(range),
-                });
+                let work = self.density.work(range.clone());
+                self.cpu.held.push(Held { start: range.start, began: now, work });
             }
             None => self.cpu.hungry += 1,
         }
@@ -94,78 +101,67 @@ impl Schedule {
     fn cpu_span(&mut self, now: Ns) -> Option<Span> {
         if let Some(span) = self.fallen.pop() {
             let work = self.density.work(span.range());
-            let size = self.worker_size(span.range(), self.alone(work), now);
+            let size = self.worker_size(span.range(), self.alone(work));
             let (span, rest) = span.split(size);
             self.fallen.extend(rest);
             return Some(span);
         }
         let start = self.cpu_start();
-        let range = self.free.ranges().next_back();
-        let range = range.filter(|range| range.end > start);
-        let Some(range) = range else {
+        let last = self.free.ranges().next_back().filter(|range| range.end > start);
+        let Some(range) = last else {
             return self.probe();
         };
-        if self.is_shared() && self.has_gpus() {
+        let shares = self.is_shared() && self.has_gpus();
+        if shares {
             if self.gpus_end_before_a_task(now) {
                 return self.probe();
             }
-            if let Some(span) = self.sample(now) {
+            if let Some(span) = self.sample() {
                 return Some(span);
             }
         }
         let range = range.start.max(start)..range.end;
         let work = self.free_work(start..self.terms.tasks);
-        let horizon = match self.is_shared() && self.has_gpus() {
+        let is_untold = |gpu: &super::gpu::Gpu| !gpu.is_gone && !gpu.rate.tells_fixed();
+        let horizon = match shares {
             // All may end soon: nobody takes what lasts long beside what has passed.
-            true if self.gpus.iter().any(|gpu| !gpu.is_gone && !gpu.rate.tells_fixed()) => {
-                self.alone(work).map(|alone| alone.min(now))
-            }
+            true if self.gpus.iter().any(is_untold) => self.alone(work).map(|alone| alone.min(now)),
             true => self.end_of(work, now, None),
             false => self.alone(work),
         };
-        let size = self.worker_size(range.clone(), horizon, now);
+        let size = self.worker_size(range.clone(), horizon);
         self.free.take(range.end - size..range.end)
     }
 
-    /// The next place in the middle that nobody has looked at.
-    fn sample(&mut self, now: Ns) -> Option<Span> {
-        if self.terms.tasks < 8 * self.terms.workers || self.terms.shape.spread <= self.terms.tuning.most_spread {
+    /// A task from where nobody has looked: behind a launch, where the next one
+    /// begins, or at a mark.
+    fn sample(&mut self) -> Option<Span> {
+        if !self.samples() {
             return None;
         }
-        for gpu in self.gpus.iter().filter(|gpu| !gpu.is_gone) {
-            let Some(end) = gpu.frontier() else { continue };
-            let found = self.free.ranges().find(|range| range.start == end);
-            if let Some(range) = found
-                && self.density.seen_part(end..end + 1) <= 0.0
-            {
-                return self.free.take(end..range.end.min(end + self.sample_size(now)));
-            }
+        let mut ends = self.gpus.iter().filter(|gpu| !gpu.is_gone).filter_map(super::gpu::Gpu::frontier);
+        let behind = ends.find_map(|end| {
+            self.free.ranges().find(|range| range.start == end)?;
+            (self.density.seen_part(end..end + 1) <= 0.0).then(|| end..end + 1)
+        });
+        if let Some(behind) = behind {
+            return self.free.take(behind);
         }
         while let Some(mark) = self.cpu.marks.pop() {
             let range = self.free.ranges().find(|range| range.contains(&mark));
-            if let Some(range) = range {
-                return self.free.take(mark..range.end.min(mark + self.sample_size(now)));
+            if range.is_some() {
+                return self.free.take(mark..mark + 1);
             }
         }
         None
     }
 
-    /// Tasks of a sample: a few, where they are nothing beside the time left.
-    fn sample_size(&self, now: Ns) -> usize {
-        let left = match self.density.is_known() {
-            true => self.end_of(self.free_work(0..self.terms.tasks), now, None),
-            false => None,
-        };
-        left.map_or(1, |left| whole(self.terms.tuning.sample_part * left / (self.density.mean() * self.cpu.pace)).clamp(1, 4))
-    }
-
     /// A task for one worker whatever the rates promise, where that is asked for.
     fn probe(&mut self) -> Option<Span> {
-        if !self.cpu.probes {
+        if !std::mem::take(&mut self.cpu.probes) {
             return None;
         }
         let last = self.free.ranges().next_back()?.end;
-        self.cpu.probes = false;
         self.free.take(last - 1..last)
     }
 
@@ -173,24 +169,13 @@ impl Schedule {
     /// known, could have done all that is free: then they take it. Both sides ask
     /// this, so that neither leaves to the other what that one would not take.
     pub(super) fn gpus_end_before_a_task(&self, now: Ns) -> bool {
-        let known = |gpu: &super::gpu::Gpu| !gpu.is_gone && gpu.rate.tells_fixed();
-        if !self.density.is_known() || !self.gpus.iter().any(known) {
+        if !self.density.is_known() {
             return false;
         }
         let Some(last) = self.free.ranges().next_back() else { return false };
         let task = self.density.work(last.end - 1..last.end) * self.cpu.recent;
         let end = self.gpus_alone(self.free_work(0..self.gpu_end()), now);
-        end.is_some_and(|end| end < (1.0 - self.terms.tuning.least_gain) * task)
-    }
-
-    /// When the GPUs whose rates are known would have done that much, ns from now.
-    pub(super) fn gpus_alone(&self, work: f64, now: Ns) -> Option<Ns> {
-        let known = self.gpus.iter().filter(|gpu| !gpu.is_gone && gpu.rate.tells_fixed());
-        let vessel = |gpu: &super::gpu::Gpu| {
-            let per_work = gpu.rate.per_work().unwrap_or(f64::INFINITY);
-            (gpu.busy(now) + gpu.rate.fixed().unwrap_or(0.0), per_work.recip())
-        };
-        crate::plan::level(&mut known.map(vessel).collect::<Vec<_>>(), work)
+        end.is_some_and(|end| end < task)
     }
 
     /// Work that the workers do in a nanosecond; none where nothing says how fast they
@@ -198,7 +183,7 @@ impl Schedule {
     pub(super) fn cpu_speed(&self, now: Ns) -> Option<f64> {
         let workers = self.terms.workers.max(1) as f64;
         match self.density.is_known() {
-            true => Some(workers / self.cpu.pace),
+            true => Some(workers),
             // A worker that has not ended its first task takes at least this long.
             false => (now > 0.0).then(|| workers / now),
         }
@@ -206,20 +191,18 @@ impl Schedule {
 
     /// For how long the workers have work, on average over them, ns.
     pub(super) fn cpu_busy(&self, now: Ns) -> Ns {
-        let left = |held: &Held| (held.work * self.cpu.pace - (now - held.began)).max(0.0);
+        let left = |held: &Held| (held.work - (now - held.began)).max(0.0);
         self.cpu.held.iter().map(left).sum::<f64>() / self.terms.workers.max(1) as f64
     }
 
     /// Time of that much work on the workers alone.
     pub(super) fn alone(&self, work: f64) -> Option<Ns> {
-        let speed = workers_speed(self)?;
-        Some(work / speed)
+        self.density.is_known().then(|| work / self.terms.workers.max(1) as f64)
     }
 
     /// Tasks of a worker's span, the last ones of a range, where all is done in
     /// `horizon`.
-    fn worker_size(&self, range: std::ops::Range<usize>, horizon: Option<Ns>, now: Ns) -> usize {
-        let _ = now;
+    fn worker_size(&self, range: Range<usize>, horizon: Option<Ns>) -> usize {
         let tuning = &self.terms.tuning;
         let Some(horizon) = horizon.filter(|_| self.density.is_known()) else {
             return 1;
@@ -228,24 +211,19 @@ impl Schedule {
             Some((_, true)) => f64::INFINITY,
             _ => self.density.count().max(1.0),
         };
-        let caution = 1.0 + tuning.caution / seen.sqrt();
         let target = (horizon * tuning.worker_part).max(tuning.least_span_ns);
-        let work = target / self.cpu.pace / caution;
-        let size = self.density.tasks_of_end(range.clone(), work);
+        let size = self.density.tasks_of_end(range.clone(), target / (1.0 + tuning.caution / seen.sqrt()));
         // Nobody takes what others could share.
-        let share = range.len().div_ceil(self.terms.workers.max(1));
-        size.min(share).max(1)
+        size.min(range.len().div_ceil(self.terms.workers.max(1))).max(1)
     }
 
     /// A worker that has `left` tasks of its span to begin: how many of them it is to
     /// give back, for those who have nothing.
-    pub(crate) fn cpu_look(&mut self, start: usize, left: usize, now: Ns) -> usize {
-        let _ = (start, now);
+    pub(crate) fn cpu_look(&mut self, _start: usize, left: usize, _now: Ns) -> usize {
         if self.cpu.hungry == 0 || left == 0 || !self.is_empty() {
             return 0;
         }
-        let time = left as f64 * self.density.mean() * self.cpu.pace;
-        if time < self.terms.tuning.least_tail_ns {
+        if left as f64 * self.density.mean() < self.terms.tuning.least_span_ns {
             return 0;
         }
         let hungry = std::mem::take(&mut self.cpu.hungry);
@@ -258,7 +236,7 @@ impl Schedule {
     }
 
     /// A worker did the tasks of a span, which began at `start`, in `ns`.
-    pub(crate) fn cpu_did(&mut self, done: std::ops::Range<usize>, ns: Ns) {
+    pub(crate) fn cpu_did(&mut self, done: Range<usize>, ns: Ns) {
         let held = self.cpu.held.iter().position(|held| held.start == done.start);
         if let Some(index) = held {
             self.cpu.held.swap_remove(index);
@@ -266,22 +244,13 @@ impl Schedule {
         if done.is_empty() {
             return;
         }
-        let was_known = self.density.is_known();
-        self.density.add_done(done.clone(), ns);
         self.cpu.took += ns;
         self.cpu.weight += self.density.expected(done.clone());
-        let expected = self.density.work(done.clone()) * self.cpu.pace;
-        if was_known {
-            let ratio = (ns / expected.max(f64::MIN_POSITIVE)).clamp(0.1, 10.0);
-            self.cpu.recent = (self.cpu.recent * ratio).sqrt();
+        if self.density.is_known() {
+            let ratio = ns / self.density.work(done.clone()).max(f64::MIN_POSITIVE);
+            self.cpu.recent = (self.cpu.recent * ratio.clamp(0.1, 10.0)).sqrt();
         }
-        if was_known && self.density.knows(done.clone()) {
-            // What changed here is the workers' pace.
-            let ratio = (ns / expected.max(f64::MIN_POSITIVE)).clamp(0.1, 10.0);
-            let weight = self.terms.tuning.pace_step / (self.terms.workers.max(1) as f64).sqrt();
-            self.cpu.pace *= ratio.powf(weight);
-        }
-        if let Some(times) = self.density.observe(done, ns / self.cpu.pace) {
+        if let Some(times) = self.density.observe(done, ns) {
             for gpu in &mut self.gpus {
                 gpu.rescale(times);
             }
@@ -290,9 +259,4 @@ impl Schedule {
             }
         }
     }
-}
-
-fn workers_speed(schedule: &Schedule) -> Option<f64> {
-    let workers = schedule.terms.workers.max(1) as f64;
-    schedule.density.is_known().then(|| workers / schedule.cpu.pace)
 }

@@ -71,9 +71,8 @@ impl Schedule {
         ns: Option<Ns>,
         now: Ns,
     ) -> After {
-        let _ = self.flight_ended(index, start, now);
-        let work = self.density.work(start..start + tasks);
-        let wakes = self.gpu_did(index, start..start + tasks, work, ns, now);
+        self.flight_ended(index, start, now);
+        let wakes = self.gpu_did(index, start..start + tasks, ns, now);
         let gpu = &mut self.gpus[index];
         let record = &mut gpu.faults;
         (record.in_a_row, record.misfits_in_a_row) = (0, 0);
@@ -89,7 +88,7 @@ impl Schedule {
 
     /// A launch of this span failed.
     pub(crate) fn gpu_failed(&mut self, index: usize, span: Span, kind: DeviceErrorKind, now: Ns) -> After {
-        let _ = self.flight_ended(index, span.range().start, now);
+        self.flight_ended(index, span.range().start, now);
         let tasks = span.len();
         let gpu = &mut self.gpus[index];
         let record = &mut gpu.faults;
@@ -153,7 +152,7 @@ impl Schedule {
 
     /// The span of a launch that was given up because its device was left.
     pub(crate) fn gpu_dropped(&mut self, index: usize, span: Span, now: Ns) -> After {
-        let _ = self.flight_ended(index, span.range().start, now);
+        self.flight_ended(index, span.range().start, now);
         self.fall_back(span);
         self.after(None, false)
     }

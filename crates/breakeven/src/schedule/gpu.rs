@@ -5,6 +5,10 @@ use std::ops::Range;
 
 use super::{GpuTerms, Mode, Ns, Rate, Schedule, Span, whole};
 
+/// Part of the CPU's time for what is left after which a GPU that got nothing asks again,
+/// and the least such time, ns.
+const LOOK: (f64, Ns) = (0.125, 50_000.0);
+
 /// What a GPU's driver is to do.
 #[derive(Debug, PartialEq)]
 pub(crate) enum GpuTurn {
@@ -22,7 +26,7 @@ pub(crate) enum GpuTurn {
 #[derive(Debug)]
 pub(super) struct Gpu {
     pub(super) rate: Rate,
-    terms: GpuTerms,
+    pub(super) terms: GpuTerms,
     pub(super) is_gone: bool,
     /// Spans to try again, smaller ones.
     pub(super) retry: Vec<Span>,
@@ -33,12 +37,11 @@ pub(super) struct Gpu {
     last_end: Ns,
     launches: u64,
     successes: u64,
-    /// Launches from which it is not told yet what is fixed: tasks and ns.
-    first: Vec<(Range<usize>, Ns)>,
-    /// What was known before these.
-    untold: Rate,
+    /// What was known before the batch, and the launches since then that do not tell yet
+    /// what is fixed.
+    first: (Rate, Vec<(Range<usize>, Ns)>),
     /// Tasks of the last launch.
-    last_tasks: usize,
+    pub(super) last_tasks: usize,
     /// Most tasks in a launch.
     pub(super) fits: usize,
     pub(super) faults: super::faults::Record,
@@ -46,11 +49,17 @@ pub(super) struct Gpu {
 
 /// A launch that has not ended.
 #[derive(Debug, Clone, Copy)]
-struct Flight {
+pub(super) struct Flight {
     start: usize,
-    tasks: usize,
-    work: f64,
+    pub(super) tasks: usize,
+    pub(super) work: f64,
     began: Ns,
+}
+
+impl Flight {
+    pub(super) fn range(&self) -> Range<usize> {
+        self.start..self.start + self.tasks
+    }
 }
 
 impl Gpu {
@@ -64,9 +73,8 @@ impl Gpu {
             last_end: 0.0,
             launches: 0,
             successes: 0,
-            first: Vec::new(),
-            untold: rate,
-            last_tasks: whole(rate.one_size().unwrap_or(0.0)),
+            first: (rate, Vec::new()),
+            last_tasks: terms.rate.one_size().map_or(0, |(tasks, _)| whole(tasks)),
             fits: terms.fits.max(1),
             faults: super::faults::Record::default(),
             terms: *terms,
@@ -76,7 +84,7 @@ impl Gpu {
     /// The unit of work is another.
     pub(super) fn rescale(&mut self, times: f64) {
         self.rate.rescale(times);
-        self.untold.rescale(times);
+        self.first.0.rescale(times);
         for flight in &mut self.flights {
             flight.work *= times;
         }
@@ -91,13 +99,28 @@ impl Gpu {
         }
     }
 
-    fn in_flight(&self) -> usize {
+    pub(super) fn in_flight(&self) -> usize {
         self.flights.len()
+    }
+
+    pub(super) fn oldest_and_newest(&self) -> Option<(Flight, Flight)> {
+        Some((*self.flights.front()?, *self.flights.back()?))
     }
 
     /// Where the launch that was made last ends.
     pub(super) fn frontier(&self) -> Option<usize> {
-        self.flights.back().map(|flight| flight.start + flight.tasks)
+        self.flights.back().map(|flight| flight.range().end)
+    }
+
+    /// Time of the launch that was made last, as it was predicted.
+    pub(super) fn last_predicted(&self) -> Ns {
+        let last = self.flights.back().and_then(|last| self.rate.predict(last.work));
+        last.unwrap_or(0.0)
+    }
+
+    /// True before its first launch of this batch.
+    pub(super) fn is_new(&self) -> bool {
+        self.launches == 0
     }
 
     fn on_trial(&self) -> bool {
@@ -105,9 +128,14 @@ impl Gpu {
     }
 
     /// When the oldest launch began, as far as the device is concerned.
-    fn began(&self) -> Ns {
+    pub(super) fn began(&self) -> Ns {
         let first = self.flights.front().map_or(0.0, |flight| flight.began);
         first.max(self.last_end)
+    }
+
+    fn set_busy(&mut self, now: Ns) {
+        let left = self.flights.iter().filter_map(|flight| self.rate.predict(flight.work));
+        self.busy_until = now + left.sum::<f64>();
     }
 }
 
@@ -115,25 +143,18 @@ impl Schedule {
     /// The next step of a GPU.
     pub(crate) fn gpu_turn(&mut self, index: usize, now: Ns) -> GpuTurn {
         let in_flight = self.gpus[index].in_flight();
-        if in_flight > 0 {
-            if let Some(turn) = self.recall(index, now) {
-                return turn;
-            }
+        if in_flight > 0 && let Some(turn) = self.recall(index, now) {
+            return turn;
         }
-        if self.gpus[index].is_gone {
+        let is_shared = self.is_shared();
+        let gpu = &mut self.gpus[index];
+        if gpu.is_gone {
             return GpuTurn::Done;
         }
-        if in_flight > 0 && self.is_shared() {
-            // Workers that left the rest to a launch which is late are to look again.
-            self.wakes |= self.cpu.is_idle() && self.free.tasks() > 0 && !self.gpus_end_before_a_task(now);
-            return match self.free.tasks() > 0 {
-                true => GpuTurn::Wait(self.next_look(index, now)),
-                false => self.nothing_free(index, now),
-            };
-        }
-        let gpu = &mut self.gpus[index];
-        if in_flight >= gpu.terms.depth || in_flight > 0 && gpu.on_trial() {
-            return GpuTurn::Wait(Ns::INFINITY);
+        // Of a batch that is shared the next launch's size follows from this one's time.
+        let most = if is_shared || gpu.on_trial() { 1 } else { gpu.terms.depth };
+        if in_flight >= most {
+            return self.wait(index, now);
         }
         if let Some(span) = gpu.retry.pop() {
             self.launched(index, &span, now);
@@ -141,18 +162,18 @@ impl Schedule {
         }
         if in_flight == 0 {
             // No half of a span that was too large is left.
-            self.gpus[index].faults.fitted_before = None;
+            gpu.faults.fitted_before = None;
         }
         let end = self.gpu_end();
         let range = self.free.ranges().next();
         let range = range.map(|range| range.start..range.end.min(end));
         let Some(range) = range.filter(|range| !range.is_empty()) else {
-            return self.nothing_free(index, now);
+            return GpuTurn::Done;
         };
         let mut tasks = self.gpu_size(index, range.clone(), now);
         if tasks == 0 && self.is_stuck() {
-            // Nobody has anything: who is not to wait for the workers takes the least.
-            match self.is_shared() && !self.gpus_end_before_a_task(now) {
+            // Nobody has anything: if the workers are not to take it, a GPU does.
+            match is_shared && !self.gpus_end_before_a_task(now) {
                 true => self.wakes = true,
                 false => tasks = 1,
             }
@@ -160,8 +181,8 @@ impl Schedule {
         let gpu = &self.gpus[index];
         let most = if gpu.on_trial() { 1 } else { gpu.fits };
         // A worker that is to be tried gets a task.
-        let all = range.len() - usize::from(self.cpu.probes && gpu.launches == 0 && range.len() > 1);
-        let tasks = tasks.min(most.max(1)).min(all);
+        let for_worker = usize::from(self.cpu.probes && gpu.is_new() && range.len() > 1);
+        let tasks = tasks.min(most).min(range.len() - for_worker);
         match self.free.take(range.start..range.start + tasks) {
             Some(span) => {
                 self.launched(index, &span, now);
@@ -171,21 +192,26 @@ impl Schedule {
         }
     }
 
-    /// True where nobody has anything, after some had.
-    fn is_stuck(&self) -> bool {
-        self.cpu.is_idle() && self.gpus.iter().all(|gpu| gpu.flights.is_empty()) && (!self.is_shared() || self.cpu.hungry > 0)
+    /// A GPU that has a launch in flight and gets no other now.
+    fn wait(&mut self, index: usize, now: Ns) -> GpuTurn {
+        if self.is_shared() && self.free.tasks() > 0 {
+            // Workers that left the rest to a launch which is late are to look again.
+            self.wakes |= self.cpu.is_idle() && !self.gpus_end_before_a_task(now);
+            return GpuTurn::Wait(self.next_look(index, now));
+        }
+        GpuTurn::Wait(Ns::INFINITY)
     }
 
-    /// Nothing is free: workers may have a tail to give, or fail at something.
-    fn nothing_free(&mut self, index: usize, now: Ns) -> GpuTurn {
-        let _ = (index, now);
-        GpuTurn::Done
+    /// True where nobody has anything, after the workers looked for something.
+    fn is_stuck(&self) -> bool {
+        let flies = self.gpus.iter().any(|gpu| gpu.in_flight() > 0);
+        !flies && self.cpu.is_idle() && (!self.is_shared() || self.cpu.hungry > 0)
     }
 
     /// When a GPU that takes nothing now asks again.
     fn next_look(&self, index: usize, now: Ns) -> Ns {
         let left = self.alone(self.free_work(0..self.gpu_end())).unwrap_or(0.0);
-        let look = now + (left / 8.0).max(50_000.0);
+        let look = now + (left * LOOK.0).max(LOOK.1);
         let launch = self.gpus[index].rate.fixed();
         let patient = launch.map(|launch| self.terms.tuning.patience * launch);
         let patient = patient.filter(|until| *until > now && !self.density.is_known());
@@ -198,178 +224,49 @@ impl Schedule {
         let gpu = &mut self.gpus[index];
         gpu.launches += 1;
         gpu.last_tasks = span.len();
-        let begins = now.max(if gpu.flights.is_empty() { now } else { gpu.busy_until });
-        let predicted = gpu.rate.predict(work).unwrap_or(0.0);
-        gpu.busy_until = begins + predicted;
-        gpu.flights.push_back(Flight {
-            start: span.range().start,
-            tasks: span.len(),
-            work,
-            began: now,
-        });
+        let begins = if gpu.flights.is_empty() { now } else { now.max(gpu.busy_until) };
+        gpu.busy_until = begins + gpu.rate.predict(work).unwrap_or(0.0);
+        gpu.flights.push_back(Flight { start: span.range().start, tasks: span.len(), work, began: now });
     }
 
-    /// Tasks to launch now of a range, on a GPU.
-    fn gpu_size(&self, index: usize, range: Range<usize>, now: Ns) -> usize {
-        let is_alone = !self.is_shared() && self.gpus.iter().filter(|gpu| !gpu.is_gone).count() == 1;
-        let gpu = &self.gpus[index];
-        if is_alone {
-            if !self.terms.corrects && !self.terms.is_watched {
-                return range.len();
-            }
-            if !gpu.rate.tells_fixed() {
-                // Nothing is known, and nothing is to lose: it all runs here anyway.
-                return (range.len() / 4).max(self.terms.tuning.probe_tasks);
-            }
-        }
-        let work = self.balanced_work(index, now);
-        if work <= 0.0 {
-            return 0;
-        }
-        let tasks = self.density.tasks_of(range.clone(), work);
-        // No launch is worth what little would be left of the range.
-        let is_last = self.free.ranges().next_back().is_none_or(|last| last.end <= range.end);
-        match !is_last && tasks as f64 * self.terms.tuning.rest >= range.len() as f64 {
-            true => range.len(),
-            false => tasks,
-        }
-    }
-
-    /// Work to launch now so that all devices end together.
-    fn balanced_work(&self, index: usize, now: Ns) -> f64 {
-        let tuning = &self.terms.tuning;
-        let gpu = &self.gpus[index];
-        let in_flight = gpu.in_flight();
-        let task = self.density.mean();
-        let left = self.free_work(0..self.gpu_end());
-        let probe = task * gpu.terms.probe_tasks.max(1) as f64;
-        let Some(per_work) = gpu.rate.per_work() else {
-            // One probe at a time.
-            let is_worth_it = in_flight == 0 && self.could_pay(index, left, now);
-            return if is_worth_it { probe } else { 0.0 };
-        };
-        if self.is_shared() && self.cpu_speed(now).is_none() {
-            return if in_flight == 0 { probe } else { 0.0 };
-        }
-        let busy = gpu.busy(now);
-        // The next one's size is better known when this one has ended.
-        if in_flight > 0 && (self.is_shared() || busy > 0.5 * gpu.flights.back().and_then(|last| gpu.rate.predict(last.work)).unwrap_or(0.0)) {
-            return 0.0;
-        }
-        let fixed = gpu.rate.fixed().unwrap_or(0.0);
-        // The workers leave all of it to the GPUs, so they must not leave it to them.
-        if self.is_shared() && self.gpus_end_before_a_task(now) {
-            let end = self.gpus_alone(left, now).unwrap_or(0.0);
-            return ((end - busy - fixed) / per_work).clamp(0.0, left);
-        }
-        let (Some(end), without) = (
-            self.end_of(left, now, None),
-            self.end_of(left, now, Some(index)).unwrap_or(Ns::INFINITY),
-        ) else {
-            return left;
-        };
-        let share = ((end - busy - fixed) / per_work).min(left);
-        let probes = gpu.terms.probes && gpu.launches == 0;
-        if share * (1.0 + 1e-9) >= 0.5 * task.min(left) {
-            let ends = busy + fixed + share * per_work;
-            if without - ends.min(without) >= tuning.least_gain * (now + without) || !self.is_shared() {
-                if gpu.rate.tells_fixed() {
-                    return self.part(index, share, share / left);
-                }
-                let part = (share * tuning.guessed_part * share / left).max(task);
-                return part.max(self.growth(index, without)).min(share.max(task));
-            }
-        }
-        if !gpu.rate.tells_fixed() && in_flight == 0 {
-            return self.growth(index, without).min(left);
-        }
-        if probes && in_flight == 0 { probe } else { 0.0 }
-    }
-
-    /// What of its share a GPU takes at once: a part, so that rates that change are met,
-    /// or the whole where another launch is not worth it.
-    fn part(&self, index: usize, share: f64, of: f64) -> f64 {
-        let tuning = &self.terms.tuning;
-        let rate = &self.gpus[index].rate;
-        let (fixed, per_work) = (rate.fixed().unwrap_or(0.0), rate.per_work().unwrap_or(0.0));
-        let part = if self.terms.shape.spread <= tuning.most_spread { tuning.measured_part } else { of * tuning.guessed_part };
-        match per_work * share * (1.0 - part) <= tuning.worth_launches * fixed {
-            true => share,
-            false => share * part,
-        }
-    }
-
-    /// False where what a launch costs, if that is known, is more than the CPU
-    /// needs for all that is left, or where that is not known yet and a short wait
-    /// beside the launch may tell.
-    fn could_pay(&self, index: usize, left: f64, now: Ns) -> bool {
-        if !self.is_shared() {
-            return true;
-        }
-        match (self.gpus[index].rate.fixed(), self.alone(left)) {
-            (None, _) => true,
-            (Some(launch), None) => now >= self.terms.tuning.patience * launch,
-            (Some(launch), Some(alone)) => launch < alone,
-        }
-    }
-
-    /// A larger launch, to tell its fixed cost from its work: as large as ends, at the
-    /// worst, in half the time that the others need for all, or in all of it where the
-    /// smaller one was another batch's; else none.
-    fn growth(&self, index: usize, without: Ns) -> f64 {
-        let gpu = &self.gpus[index];
-        let Some(ns) = gpu.rate.one_size_ns() else { return 0.0 };
-        let part = if gpu.launches == 0 { 1.0 } else { 0.5 };
-        let times = (part * without / ns).min(self.terms.tuning.growth);
-        let Some(start) = self.free.ranges().next().map(|range| range.start) else { return 0.0 };
-        let end = (start + whole(times * gpu.last_tasks as f64)).min(self.terms.tasks);
-        if times >= 2.0 && end > start { self.density.work(start..end) } else { 0.0 }
-    }
-
-    fn pace(&self) -> f64 {
-        let speed = self.alone(1.0).unwrap_or(1.0);
-        speed * self.terms.workers.max(1) as f64
-    }
-
-    /// A launch of so many tasks from `start` on ended: its work and its time, where
-    /// that is known.
-    pub(super) fn flight_ended(&mut self, index: usize, start: usize, now: Ns) -> Option<f64> {
+    /// A launch of the tasks from `start` on ended.
+    pub(super) fn flight_ended(&mut self, index: usize, start: usize, now: Ns) {
         let gpu = &mut self.gpus[index];
-        let found = gpu.flights.iter().position(|flight| flight.start == start)?;
-        let flight = gpu.flights.remove(found)?;
+        gpu.flights.retain(|flight| flight.start != start);
         gpu.last_end = now;
-        let left: f64 = gpu.flights.iter().filter_map(|flight| gpu.rate.predict(flight.work)).sum();
-        gpu.busy_until = now + left;
-        Some(flight.work)
+        gpu.set_busy(now);
     }
 
     /// Notes that a launch was done in `ns`, if that is known. True where the CPU should
     /// look again whether there is work for it.
-    pub(super) fn gpu_did(&mut self, index: usize, range: Range<usize>, work: f64, ns: Option<Ns>, now: Ns) -> bool {
+    pub(super) fn gpu_did(&mut self, index: usize, range: Range<usize>, ns: Option<Ns>, now: Ns) -> bool {
+        let knows_shape = self.knows_shape();
+        let work = self.density.work(range.clone());
         let gpu = &mut self.gpus[index];
-        let predicted = gpu.rate.predict(work);
         gpu.successes += 1;
+        let predicted = gpu.rate.predict(work);
         if let Some(ns) = ns {
             let was_told = gpu.rate.tells_fixed();
             if was_told {
-                let sure = if self.terms.shape.spread <= self.terms.tuning.most_spread { 1.0 } else { self.density.seen_part(range.clone()) };
-                gpu.rate.observe(work, ns, sure);
+                // What differs is the rate's where it is known how much work there was.
+                let sure = if knows_shape { 1.0 } else { self.density.seen_part(range.clone()) };
+                gpu.rate.observe(work, ns, sure * self.terms.tuning.rate_step);
             } else {
-                gpu.first.push((range.clone(), ns));
-                gpu.rate = gpu.untold;
-                for (range, ns) in &gpu.first {
+                // How much work the earlier ones had is known better by now.
+                gpu.first.1.push((range.clone(), ns));
+                gpu.rate = gpu.first.0;
+                for (range, ns) in &gpu.first.1 {
                     gpu.rate.observe(self.density.work(range.clone()), *ns, 1.0);
                 }
             }
+            gpu.set_busy(now);
             if let (Some(fixed), Some(per_work)) = (gpu.rate.fixed(), gpu.rate.per_work()) {
                 let found = ((ns - fixed) / per_work).max(0.0);
                 self.density.add_done(range.clone(), found);
                 if was_told {
-                    self.density.correct(range, (found / work.max(f64::MIN_POSITIVE)).clamp(0.01, 100.0));
+                    self.density.correct(range, found);
                 }
             }
-            let left: f64 = gpu.flights.iter().filter_map(|flight| gpu.rate.predict(flight.work)).sum();
-            gpu.busy_until = now + left;
         }
         let failed = ns.zip(predicted).is_some_and(|(ns, predicted)| {
             ns > self.terms.tuning.failed_prediction * predicted
@@ -380,64 +277,8 @@ impl Schedule {
         self.is_shared() && !self.is_empty()
     }
 
-    /// Launches that the CPU takes back.
-    ///
-    /// Of a first launch nobody knows how long it takes: it may compile for a second
-    /// what the CPU does in a millisecond; and a device may stall. When nothing is free,
-    /// and the launch has taken as long as the workers would take for its tasks and
-    /// far longer than predicted, they do them, the launch that was made last first.
-    /// In any case they do so early enough that the batch is over in `most_delay` times
-    /// what the CPU would take for all of it. None where nothing is in their way.
-    fn recall(&mut self, index: usize, now: Ns) -> Option<GpuTurn> {
-        let tuning = self.terms.tuning;
-        if !self.terms.corrects {
-            return None;
-        }
-        let gpu = &self.gpus[index];
-        let (oldest, newest) = (gpu.flights.front()?, *gpu.flights.back()?);
-        let predicted = gpu.rate.predict(oldest.work).or(gpu.rate.fixed()).unwrap_or(0.0);
-        let (began, overdue) = (gpu.began(), gpu.began() + tuning.failed_prediction * predicted);
-        if !self.is_shared() {
-            if self.terms.mode != Mode::Gpu || predicted <= 0.0 {
-                return None;
-            }
-            if now < overdue {
-                return Some(GpuTurn::Wait(overdue));
-            }
-            (self.joined, self.wakes) = (true, true);
-        }
-        if !self.is_empty() || !self.cpu.is_idle() {
-            return None;
-        }
-        let waves = newest.tasks.div_ceil(self.terms.workers.max(1)) as f64;
-        let task = self.density.mean_sampled();
-        let known = match self.terms.shape.spread <= tuning.most_spread {
-            true => self.density.work(newest.start..newest.start + newest.tasks) / newest.tasks as f64,
-            false => task,
-        };
-        let redone = self.density.is_known().then(|| waves * known.max(task) * self.pace());
-        let at = match (redone, self.alone(task * self.terms.tasks as f64)) {
-            (Some(redone), Some(all)) => {
-                let latest = tuning.most_delay * all - redone;
-                // A launch that was to take longer than the CPU is a try.
-                if predicted < 3.0 * all { latest.max(overdue) } else { latest }
-            }
-            // Nothing says how long the CPU would take.
-            _ => overdue,
-        };
-        Some(if now < at { GpuTurn::Wait(at) } else { GpuTurn::Recall })
-    }
-
     /// True, once, where workers that found nothing are to look again.
     pub(crate) fn take_wakes(&mut self) -> bool {
         std::mem::take(&mut self.wakes)
-    }
-
-    /// The launch that was made last was given up, and this is its span.
-    pub(crate) fn gpu_recalled(&mut self, index: usize, span: Span, now: Ns) {
-        self.recalled += span.len();
-        let _ = self.flight_ended(index, span.range().start, now);
-        self.gpus[index].is_gone = true;
-        self.fallen.push(span);
     }
 }

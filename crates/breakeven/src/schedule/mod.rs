@@ -24,7 +24,11 @@ mod density;
 mod faults;
 mod gpu;
 mod rate;
+mod recall;
+mod share;
 mod span;
+#[cfg(test)]
+mod tests;
 mod tuning;
 
 pub(crate) use faults::{After, Standing};
@@ -127,7 +131,7 @@ impl Schedule {
         let mut schedule = Self {
             free: Free::all(terms.tasks),
             fallen: Vec::new(),
-            density: Density::new(terms.tasks, prior, terms.shape),
+            density: Density::new(terms.tasks, prior, terms.shape, terms.tuning),
             cpu: cpu::Workers::new(&terms),
             gpus: gpus
                 .map(|(gpu, rate)| gpu::Gpu::new(gpu, rate, terms.mode))
@@ -148,14 +152,10 @@ impl Schedule {
         self.density.shape()
     }
 
-    #[doc(hidden)]
-    pub(crate) fn say(&self) -> String {
-        format!("pace {} rates {:?} density {:?}", self.cpu.pace, self.gpus.iter().map(|gpu| gpu.rate).collect::<Vec<_>>(), self.density)
-    }
-
-    /// What a task of the batch took, or would have taken, one worker on average, ns.
-    pub(crate) fn mean_done(&self) -> f64 {
-        match self.terms.shape.spread <= self.terms.tuning.most_spread && self.cpu.weight > 0.0 {
+    /// What a task of the batch took, or would have taken, one worker on average, ns: what
+    /// is to be learned of the CPU.
+    pub(crate) fn cpu_task_ns(&self) -> f64 {
+        match self.knows_shape() && self.cpu.weight > 0.0 {
             // Where the work lies is known: what differs is the workers' pace.
             true => self.cpu.took / self.cpu.weight,
             false => self.density.mean_done(),
@@ -163,13 +163,16 @@ impl Schedule {
     }
 
     /// How many tasks of the batch's mean have the work of these, as far as was seen: what
-    /// an observation of them is to count as. None where nobody can say.
-    pub(crate) fn weigh(&self, range: std::ops::Range<usize>) -> Option<usize> {
+    /// a launch of them is to count as when its time is learned. None where nobody can
+    /// say.
+    pub(crate) fn weigh(&self, range: std::ops::Range<usize>) -> Option<u64> {
         let tells = range.len() * PLACES >= self.terms.tasks || self.density.is_sampled(range.clone());
-        if self.terms.shape.spread <= self.terms.tuning.most_spread {
-            return Some(whole(self.density.expected(range).round()).max(1));
-        }
-        tells.then(|| whole((self.density.work(range) / self.density.mean_done()).round()).max(1))
+        let tasks = match self.knows_shape() {
+            true => self.density.expected(range),
+            false if tells => self.density.work(range) / self.density.mean_done(),
+            false => return None,
+        };
+        Some(whole(tasks.round()).max(1) as u64)
     }
 
     /// True where nobody will ever take a span unless one is given back.
@@ -215,6 +218,11 @@ impl Schedule {
         self.gpus.iter().any(|gpu| !gpu.is_gone)
     }
 
+    /// True where it is known from other batches where the work lies.
+    fn knows_shape(&self) -> bool {
+        self.terms.shape.spread <= self.terms.tuning.most_spread
+    }
+
     /// Whether the CPU takes part in what the GPUs could do.
     fn is_shared(&self) -> bool {
         match self.terms.mode {
@@ -252,40 +260,6 @@ impl Schedule {
             }
         });
         parts.sum()
-    }
-
-    /// When `work` is done by the devices that take part, all ending together, ns from
-    /// now; without GPU number `without`. None where nobody's rate is known. Workers do
-    /// whole tasks.
-    fn end_of(&self, work: f64, now: Ns, without: Option<usize>) -> Option<Ns> {
-        let mut gpus: Vec<(Ns, f64)> = Vec::with_capacity(1 + self.gpus.len());
-        for (index, gpu) in self.gpus.iter().enumerate() {
-            if let Some(per_work) = gpu.rate.per_work()
-                && !gpu.is_gone
-                && without != Some(index)
-            {
-                gpus.push((gpu.busy(now) + gpu.rate.fixed().unwrap_or(0.0), per_work.recip()));
-            }
-        }
-        if self.cpu_start() >= self.gpu_end() && self.has_gpus() {
-            return level(&mut gpus, work);
-        }
-        let (busy, speed) = (self.cpu_busy(now), self.cpu_speed(now)?);
-        let mut all = gpus.clone();
-        all.push((busy, speed));
-        let end = level(&mut all, work)?;
-        if gpus.is_empty() || !self.density.is_known() {
-            return Some(end);
-        }
-        let task = self.density.mean();
-        let wave = task * self.terms.workers as f64;
-        let waves = ((end - busy) * speed / wave).max(0.0).floor();
-        let with = |waves: f64| {
-            let done = (waves * wave).min(work);
-            let gpus = match done < work { true => level(&mut gpus.clone(), work - done), false => None };
-            gpus.unwrap_or(0.0).max(if done > 0.0 { busy + waves * wave / speed } else { 0.0 })
-        };
-        Some(with(waves).min(with(waves + 1.0)))
     }
 }
 

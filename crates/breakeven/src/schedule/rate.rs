@@ -1,9 +1,6 @@
 //! What is known of a GPU's launches: from the cost model at first, then from those
 //! that ended.
 
-/// How far a prediction moves towards what was seen.
-const STEP: f64 = 0.8;
-
 /// Part of a first launch's time that is at least its tasks'.
 const LEAST_TASK_PART: f64 = 0.02;
 
@@ -18,7 +15,6 @@ pub(crate) struct Rate {
     per_work: Option<f64>,
     /// A launch of which it is not known what was fixed: work and ns.
     first: Option<(f64, f64)>,
-    measured: bool,
 }
 
 impl Rate {
@@ -31,11 +27,10 @@ impl Rate {
     }
 
     /// A rate that is known before the batch, ns for a task.
-    pub(crate) fn known(fixed_ns: f64, task_ns: f64, measured: bool) -> Self {
+    pub(crate) fn known(fixed_ns: f64, task_ns: f64) -> Self {
         Self {
             fixed: Some(fixed_ns.max(0.0)),
             per_work: Some(task_ns.max(LEAST)),
-            measured,
             ..Self::default()
         }
     }
@@ -48,14 +43,9 @@ impl Rate {
         rate
     }
 
-    /// Work of the launch from which a larger one would tell what is fixed.
-    pub(super) fn one_size(&self) -> Option<f64> {
-        Some(self.first?.0)
-    }
-
-    /// Its time, ns.
-    pub(super) fn one_size_ns(&self) -> Option<f64> {
-        Some(self.first?.1)
+    /// The launch from which a larger one would tell what is fixed: its work and its time.
+    pub(super) fn one_size(&self) -> Option<(f64, f64)> {
+        self.first
     }
 
     /// What a launch costs whatever its size, ns; none where it is not told from
@@ -74,11 +64,6 @@ impl Rate {
         self.fixed.is_some() && self.per_work.is_some()
     }
 
-    /// True where it was measured at about this size before the batch.
-    pub(super) fn is_measured(&self) -> bool {
-        self.measured
-    }
-
     /// Time of a launch with that much work, ns.
     pub(super) fn predict(&self, work: f64) -> Option<f64> {
         Some(self.fixed.unwrap_or(0.0) + self.per_work? * work)
@@ -90,15 +75,16 @@ impl Rate {
         self.first = self.first.map(|(work, ns)| (work * times, ns));
     }
 
-    /// A launch with that much work took `ns`.
-    pub(super) fn observe(&mut self, work: f64, ns: f64, sure: f64) {
+    /// A launch with that much work took `ns`. How far the rate moves
+    /// towards that, `step` says: 0 to 1.
+    pub(super) fn observe(&mut self, work: f64, ns: f64, step: f64) {
         let (Some(fixed), Some(per_work)) = (self.fixed, self.per_work) else {
             self.learn(work, ns);
             return;
         };
         let ratio = ns / (fixed + per_work * work).max(f64::MIN_POSITIVE);
         // Whichever makes up most of the time is what changed.
-        let step = ratio.powf(STEP * sure).clamp(1e-6, 1e6);
+        let step = ratio.powf(step).clamp(1e-6, 1e6);
         if per_work * work >= fixed {
             self.per_work = Some(per_work * step);
         } else {
@@ -155,9 +141,9 @@ mod tests {
 
     #[test]
     fn a_device_that_slows_down_is_followed() {
-        let mut rate = Rate::known(1000.0, 10.0, true);
+        let mut rate = Rate::known(1000.0, 10.0);
         for _ in 0..4 {
-            rate.observe(1000.0, 1000.0 + 30_000.0, 1.0);
+            rate.observe(1000.0, 1000.0 + 30_000.0, 0.8);
         }
         assert!(near(rate.per_work(), 30.0), "{rate:?}");
     }

@@ -134,23 +134,22 @@ impl<'s> Run<'s> {
 
     /// Gives idle workers spans, as far as there are some.
     fn wake_workers(&mut self, now: Ns) {
-        let idle: Vec<usize> = (0..self.workers.len()).filter(|&index| self.workers[index].is_none()).collect();
+        let mut idle = (0..self.workers.len()).filter(|&index| self.workers[index].is_none()).collect::<Vec<_>>().into_iter();
         let mut woken = Vec::new();
-        for index in idle {
+        let is_in_vain = loop {
+            let Some(index) = idle.next() else { break false };
             match self.schedule.cpu_turn(now) {
                 Some(span) => woken.push((index, span)),
-                None => {
-                    if self.schedule.is_hungry() {
-                        self.look_up(now);
-                    }
-                    break;
-                }
+                None => break true,
             }
-        }
+        };
         // Those that begin at the same time wait for each other too.
         let active = woken.len() + self.workers.iter().flatten().count();
         for (index, span) in woken {
             self.begin(index, span, active, now);
+        }
+        if is_in_vain && self.schedule.is_hungry() {
+            self.look_up(now);
         }
     }
 
@@ -172,7 +171,6 @@ impl<'s> Run<'s> {
         let turn = self.number();
         let end = ends(now, self.cost(&span) * unit, self.scenario.cpu_load);
         self.events.push((end, Event::Worker { index, turn }));
-        if trace() { eprintln!("{now:.0} worker {index} takes {:?} till {end:.0}", span.range()); }
         self.workers[index] = Some(Busy { span, began: now, unit, turn });
     }
 
@@ -206,7 +204,6 @@ impl<'s> Run<'s> {
             let turn = self.number();
             self.events.push((end, Event::Worker { index, turn }));
             self.workers[index] = Some(Busy { span, turn, ..busy });
-            if trace() { eprintln!("{looks:.0} worker {index} gives {:?}", tail.as_ref().map(Span::range)); }
             if let Some(tail) = tail {
                 self.schedule.give_back(tail);
             }
@@ -270,19 +267,16 @@ impl<'s> Run<'s> {
                     let began = now.max(device.free);
                     let end = ends(began + what.launch_ns, cost, what.load);
                     device.free = end;
-                    if trace() { eprintln!("{now:.0} gpu {gpu} takes {:?} begins {began:.0} till {end:.0}", span.range()); }
                     device.flights.push_back(Flight { span, began, number });
                     self.events.push((end, Event::Launch { gpu, flight: number }));
                 }
                 GpuTurn::Recall => {
                     let Some(flight) = self.devices[gpu].flights.pop_back() else { return };
-                    if trace() { eprintln!("{now:.0} gpu {gpu} recalled {:?}", flight.span.range()); }
                     self.recalled.push((gpu, flight.span.range(), now - flight.began));
                     self.schedule.gpu_recalled(gpu, flight.span, now);
                     self.wake_workers(now);
                 }
                 GpuTurn::Wait(until) => {
-                    if trace() { eprintln!("{now:.0} gpu {gpu} waits until {until:.0}"); }
                     self.devices[gpu].waits = true;
                     self.events.push((until.max(now + 1.0), Event::Look { gpu }));
                     return;
@@ -293,22 +287,20 @@ impl<'s> Run<'s> {
     }
 
     pub(super) fn teach(&self, costs: &Costs, memory: usize) {
-        if trace() { eprintln!("END {}", self.schedule.say()); }
         let workers = self.scenario.workers;
         let gpus = self.launches.iter().chain(&self.recalled);
         let mut tried: Vec<usize> = gpus.clone().map(|(gpu, ..)| *gpu).collect();
         tried.sort_unstable();
         tried.dedup();
-        let tell = |on: RanOn<'_>, tasks: usize, ns: f64, shared: bool| {
+        let tell = |on: RanOn<'_>, tasks: u64, ns: f64, shared: bool| {
             let seen = Observation {
                 at: SystemTime::now(),
-                tasks: tasks as u64,
+                tasks,
                 ns: ns_of(ns),
                 transfer_ns: None,
                 workers,
                 shared,
             };
-            if std::env::var_os("TEACH").is_some() { eprintln!("TEACH {on:?} {tasks} {ns:.0}"); }
             costs.observe("simulated", memory, on, &seen);
         };
         if self.cpu_spans > 0 {
@@ -316,21 +308,19 @@ impl<'s> Run<'s> {
             let waves = tasks.div_ceil(workers) as f64;
             let ns = match tried.is_empty() {
                 true => self.makespan,
-                false => self.schedule.mean_done() * waves,
+                false => self.schedule.cpu_task_ns() * waves,
             };
-            tell(RanOn::Cpu, tasks, ns, !tried.is_empty());
+            tell(RanOn::Cpu, tasks as u64, ns, !tried.is_empty());
         }
         costs.note_shape("simulated", memory, &self.schedule.shape());
-        if std::env::var_os("TEACH").is_some() { let n: usize = self.cpu_did.iter().map(|r| r.len()).sum(); eprintln!("cpu each {} of {n} said {}", self.cpu_busy / n as f64, self.schedule.mean_done()); }
         let shared = self.cpu_spans > 0 || tried.len() > 1;
         for (gpu, range, ns) in self.launches.iter().take(8) {
-            if std::env::var_os("TEACH").is_some() { eprintln!("true {range:?} {}", self.scenario.task_costs.of(range.clone())); }
             if let Some(tasks) = self.schedule.weigh(range.clone()) {
                 tell(RanOn::Gpu(&name(*gpu)), tasks, *ns, shared);
             }
         }
         for (gpu, range, ns) in &self.recalled {
-            tell(RanOn::Gpu(&name(*gpu)), range.len(), RECALLED_TIMES * *ns, shared);
+            tell(RanOn::Gpu(&name(*gpu)), range.len() as u64, RECALLED_TIMES * *ns, shared);
         }
         let names: Vec<String> = tried.into_iter().map(name).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -358,6 +348,3 @@ fn ends(start: Ns, work: f64, load: Option<Load>) -> Ns {
 fn ns_of(ns: f64) -> u64 {
     ns.round() as u64
 }
-
-#[doc(hidden)] pub static TRACE: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
-fn trace() -> bool { TRACE.load(std::sync::atomic::Ordering::Relaxed) }

@@ -4,5 +4,3 @@ mod events;
 mod scenario;
 
 pub use scenario::{Load, Scenario, ScenarioGpu, Simulated};
-
-#[doc(hidden)] pub use events::TRACE;

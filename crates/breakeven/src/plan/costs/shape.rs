@@ -15,8 +15,6 @@ pub struct Shape {
     pub(crate) spread: f32,
 }
 
-#[doc(hidden)]
-impl Shape { pub fn at(&self) -> [f32; 32] { self.places } pub fn spread(&self) -> f32 { self.spread } }
 impl Default for Shape {
     fn default() -> Self {
         Self { places: [1.0; PLACES], spread: f32::INFINITY }

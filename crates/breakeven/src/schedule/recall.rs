@@ -1,0 +1,64 @@
+//! Launches that the CPU takes back.
+
+use super::gpu::GpuTurn;
+use super::{Mode, Ns, Schedule, Span};
+
+/// Times the CPU's own time from which a launch's prediction is that of a try, which is
+/// not waited for.
+const A_TRY: f64 = 3.0;
+
+impl Schedule {
+    /// What is to be done about a launch that lasts too long.
+    ///
+    /// Of a first launch nobody knows how long it takes: it may compile for a second
+    /// what the CPU does in a millisecond; a device may stall; or the tasks are dearer than
+    /// was thought, and it will soon be done. When nobody has anything else to do, the
+    /// workers take launches back, the one that was made last first, as late as leaves
+    /// the batch `most_delay` times what the CPU would take for all of it, and not before
+    /// they are overdue. None where nothing is in their way.
+    pub(super) fn recall(&mut self, index: usize, now: Ns) -> Option<GpuTurn> {
+        let tuning = self.terms.tuning;
+        if !self.terms.corrects {
+            return None;
+        }
+        let gpu = &self.gpus[index];
+        let (oldest, newest) = gpu.oldest_and_newest()?;
+        let predicted = gpu.rate.predict(oldest.work).or(gpu.rate.fixed()).unwrap_or(0.0);
+        let overdue = gpu.began() + tuning.failed_prediction * predicted;
+        if !self.is_shared() {
+            if self.terms.mode != Mode::Gpu || predicted <= 0.0 {
+                return None;
+            }
+            if now < overdue {
+                return Some(GpuTurn::Wait(overdue));
+            }
+            (self.joined, self.wakes) = (true, true);
+        }
+        if !self.is_empty() || !self.cpu.is_idle() {
+            return None;
+        }
+        let mean = self.density.mean_sampled();
+        let at = match self.alone(mean * self.terms.tasks as f64) {
+            Some(all) => {
+                let waves = newest.tasks.div_ceil(self.terms.workers.max(1)) as f64;
+                let task = match self.knows_shape() {
+                    true => self.density.work(newest.range()) / newest.tasks as f64,
+                    false => 0.0,
+                };
+                let latest = tuning.most_delay * all - waves * task.max(mean);
+                if predicted < A_TRY * all { latest.max(overdue) } else { latest }
+            }
+            // Nothing says how long the CPU would take.
+            None => overdue,
+        };
+        Some(if now < at { GpuTurn::Wait(at) } else { GpuTurn::Recall })
+    }
+
+    /// The launch that was made last was given up, and this is its span.
+    pub(crate) fn gpu_recalled(&mut self, index: usize, span: Span, now: Ns) {
+        self.recalled += span.len();
+        self.flight_ended(index, span.range().start, now);
+        self.gpus[index].is_gone = true;
+        self.fallen.push(span);
+    }
+}

@@ -1,0 +1,175 @@
+//! How much of what is left a GPU takes next.
+//!
+//! The free work is poured into all devices like water into vessels, each open from when
+//! it is done with what it has (a GPU needs another launch as well). That is a GPU's
+//! share; of it, it takes a part, so that rates and tasks that are not as was thought are
+//! met in time, and the whole as soon as what it could still correct is less than what
+//! launches cost.
+
+use std::ops::Range;
+
+use super::{Ns, Schedule, level, whole};
+
+impl Schedule {
+    /// When `work` is done by the devices that take part, all ending together, ns from
+    /// now; without GPU number `without`. None where nobody's rate is known. Workers do
+    /// whole tasks.
+    pub(super) fn end_of(&self, work: f64, now: Ns, without: Option<usize>) -> Option<Ns> {
+        let gpus = self.vessels(now, |index| without != Some(index));
+        if self.cpu_start() >= self.gpu_end() && self.has_gpus() {
+            return level(&mut gpus.clone(), work);
+        }
+        let (busy, speed) = (self.cpu_busy(now), self.cpu_speed(now)?);
+        let mut all = gpus.clone();
+        all.push((busy, speed));
+        let end = level(&mut all, work)?;
+        if gpus.is_empty() || !self.density.is_known() {
+            return Some(end);
+        }
+        let wave = self.density.mean() * self.terms.workers as f64;
+        let waves = ((end - busy) * speed / wave).max(0.0).floor();
+        let with = |waves: f64| {
+            let done = (waves * wave).min(work);
+            let cpu = if done > 0.0 { busy + waves * wave / speed } else { 0.0 };
+            match done < work {
+                true => level(&mut gpus.clone(), work - done).map_or(cpu, |gpus| cpu.max(gpus)),
+                false => cpu,
+            }
+        };
+        Some(with(waves).min(with(waves + 1.0)))
+    }
+
+    /// When the GPUs that know what a launch costs would have done that much, ns from now.
+    pub(super) fn gpus_alone(&self, work: f64, now: Ns) -> Option<Ns> {
+        level(&mut self.vessels(now, |index| self.gpus[index].rate.tells_fixed()), work)
+    }
+
+    /// GPUs of which something is known: from when on each would do more work, ns from now,
+    /// and how much in a nanosecond.
+    fn vessels(&self, now: Ns, wanted: impl Fn(usize) -> bool) -> Vec<(Ns, f64)> {
+        let gpus = self.gpus.iter().enumerate();
+        let gpus = gpus.filter(|(index, gpu)| !gpu.is_gone && wanted(*index));
+        let vessel = |(_, gpu): (usize, &super::gpu::Gpu)| {
+            let per_work = gpu.rate.per_work()?;
+            Some((gpu.busy(now) + gpu.rate.fixed().unwrap_or(0.0), per_work.recip()))
+        };
+        gpus.filter_map(vessel).collect()
+    }
+
+    /// Tasks to launch now of a range, on a GPU.
+    pub(super) fn gpu_size(&self, index: usize, range: Range<usize>, now: Ns) -> usize {
+        let tuning = &self.terms.tuning;
+        let is_alone = !self.is_shared() && self.gpus.iter().filter(|gpu| !gpu.is_gone).count() == 1;
+        if is_alone {
+            if !self.terms.corrects && !self.terms.is_watched {
+                return range.len();
+            }
+            if !self.gpus[index].rate.tells_fixed() {
+                // Nothing is known, and nothing is to lose: it all runs here anyway.
+                return (range.len() / 4).max(self.gpus[index].terms.probe_tasks);
+            }
+        }
+        let work = self.gpu_work(index, now);
+        if work <= 0.0 {
+            return 0;
+        }
+        let tasks = self.density.tasks_of(range.clone(), work);
+        // No launch is worth what little would be left before a sample.
+        let is_last = self.free.ranges().next_back().is_none_or(|last| last.end <= range.end);
+        match !is_last && tasks as f64 * tuning.rest >= range.len() as f64 {
+            true => range.len(),
+            false => tasks,
+        }
+    }
+
+    /// Work to launch now so that all devices end together.
+    fn gpu_work(&self, index: usize, now: Ns) -> f64 {
+        let tuning = &self.terms.tuning;
+        let gpu = &self.gpus[index];
+        let is_idle = gpu.in_flight() == 0;
+        let task = self.density.mean();
+        let left = self.free_work(0..self.gpu_end());
+        let probe = task * gpu.terms.probe_tasks.max(1) as f64;
+        let Some(per_work) = gpu.rate.per_work() else {
+            // One probe at a time.
+            return if is_idle && self.could_pay(index, left, now) { probe } else { 0.0 };
+        };
+        if self.is_shared() && self.cpu_speed(now).is_none() {
+            return if is_idle { probe } else { 0.0 };
+        }
+        let busy = gpu.busy(now);
+        if !is_idle && busy > 0.5 * gpu.last_predicted() {
+            return 0.0;
+        }
+        let ready = busy + gpu.rate.fixed().unwrap_or(0.0);
+        // The workers leave all of it to the GPUs, so they must not leave it to them.
+        if self.is_shared() && self.gpus_end_before_a_task(now) {
+            let end = self.gpus_alone(left, now).unwrap_or(0.0);
+            return ((end - ready) / per_work).clamp(0.0, left);
+        }
+        let Some(end) = self.end_of(left, now, None) else {
+            return left;
+        };
+        let without = self.end_of(left, now, Some(index)).unwrap_or(Ns::INFINITY);
+        let share = ((end - ready) / per_work).min(left);
+        let gain = without - (ready + share * per_work).min(without);
+        let is_worth_it = !self.is_shared() || gain >= tuning.least_gain * (now + without);
+        if is_worth_it && share >= 0.5 * task.min(left) {
+            if gpu.rate.tells_fixed() {
+                return self.part(index, share, left);
+            }
+            let part = (share * self.part_of(share, left)).max(task);
+            return part.max(self.growth(index, without)).min(share.max(task));
+        }
+        if !gpu.rate.tells_fixed() && is_idle {
+            return self.growth(index, without).min(left);
+        }
+        if gpu.terms.probes && gpu.is_new() { probe } else { 0.0 }
+    }
+
+    /// What of its share a GPU takes at once.
+    fn part(&self, index: usize, share: f64, left: f64) -> f64 {
+        let rate = &self.gpus[index].rate;
+        let (fixed, per_work) = (rate.fixed().unwrap_or(0.0), rate.per_work().unwrap_or(0.0));
+        let part = self.part_of(share, left);
+        match per_work * share * (1.0 - part) <= self.terms.tuning.worth_launches * fixed {
+            true => share,
+            false => share * part,
+        }
+    }
+
+    /// Where it is not known where the work lies, a GPU takes the less the more the others
+    /// would have to do while it is held up.
+    fn part_of(&self, share: f64, left: f64) -> f64 {
+        match self.knows_shape() {
+            true => self.terms.tuning.sure_part,
+            false => self.terms.tuning.guessed_part * share / left.max(f64::MIN_POSITIVE),
+        }
+    }
+
+    /// False where what a launch costs, if that is known, is more than the CPU
+    /// needs for all that is left, or where that is not known yet and a short wait
+    /// beside the launch may tell.
+    fn could_pay(&self, index: usize, left: f64, now: Ns) -> bool {
+        match (self.gpus[index].rate.fixed(), self.alone(left)) {
+            _ if !self.is_shared() => true,
+            (None, _) => true,
+            (Some(launch), None) => now >= self.terms.tuning.patience * launch,
+            (Some(launch), Some(alone)) => launch < alone,
+        }
+    }
+
+    /// A larger launch, to tell its fixed cost from its work: as large as ends, at the
+    /// worst, in half the time that the others need for all, or in all of it where the
+    /// smaller one was another batch's; else none.
+    fn growth(&self, index: usize, without: Ns) -> f64 {
+        let gpu = &self.gpus[index];
+        let (Some((_, ns)), Some(range)) = (gpu.rate.one_size(), self.free.ranges().next()) else {
+            return 0.0;
+        };
+        let part = if gpu.is_new() { 1.0 } else { 0.5 };
+        let times = (part * without / ns).min(self.terms.tuning.growth);
+        let end = (range.start + whole(times * gpu.last_tasks as f64)).min(self.terms.tasks);
+        if times >= 2.0 { self.density.work(range.start..end.max(range.start)) } else { 0.0 }
+    }
+}

@@ -1,0 +1,364 @@
+//! Random walks through a schedule, as the executor goes through it but in virtual time:
+//! one to four GPUs that take up to three times longer or shorter than usual, fail or
+//! stall, and workers that come when they like and give tails back. Somebody always goes
+//! on until nothing is left, and every task is done once.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus as Random;
+
+use super::{After, GpuTerms, GpuTurn, Mode, Ns, Rate, Schedule, Span, Terms, Tuning};
+use crate::error::DeviceErrorKind;
+use crate::plan::{PLACES, Shape};
+
+/// Walks of one run; unoptimised ones take long.
+const WALKS: u64 = if cfg!(debug_assertions) { 20_000 } else { 200_000 };
+
+/// Steps in a row in which no task is done.
+const PATIENCE: usize = 2_000;
+
+/// A time between 100 ns and 100 µs, any order of magnitude as likely.
+fn any_time(random: &mut Random) -> Ns {
+    10_f64.powf(random.random_range(2.0..5.0))
+}
+
+fn any_shape(random: &mut Random) -> Shape {
+    match random.random_bool(0.3) {
+        true => Shape {
+            places: std::array::from_fn::<f32, PLACES, _>(|_| random.random_range(0.0..3.0)),
+            spread: random.random_range(0.0..1.0),
+        },
+        false => Shape::default(),
+    }
+}
+
+fn any_gpu(random: &mut Random, tasks: usize) -> GpuTerms {
+    let rate = match random.random_range(0..5) {
+        0 => Rate::known(any_time(random), any_time(random)),
+        1 => Rate::unknown(Some(any_time(random))),
+        2 => Rate::unknown(Some(0.0)),
+        3 => Rate::of_one_size(random.random_range(1..40), any_time(random), None),
+        _ => Rate::unknown(None),
+    };
+    GpuTerms {
+        rate,
+        probes: random.random_bool(0.3),
+        probe_tasks: random.random_range(1..=40),
+        on_probation: random.random_bool(0.1),
+        fits: if random.random_bool(0.3) { random.random_range(1..=tasks) } else { usize::MAX },
+        depth: random.random_range(1..=3),
+        is_refused: random.random_bool(0.05),
+    }
+}
+
+fn any_terms(random: &mut Random) -> Terms {
+    let most = [2, 40, 400][random.random_range(0..3)];
+    let tasks = random.random_range(1..=most);
+    let mode = match random.random_range(0..6) {
+        0 => Mode::Gpu,
+        1 => Mode::Split { gpu: random.random_range(0..=tasks) },
+        _ => Mode::Both,
+    };
+    let gpus = (0..random.random_range(1..=4)).map(|_| any_gpu(random, tasks)).collect();
+    Terms {
+        tasks,
+        workers: random.random_range(1..=4),
+        mode,
+        corrects: random.random(),
+        probes_cpu: random.random_bool(0.3),
+        is_watched: random.random_bool(0.2),
+        cpu: random.random_bool(0.5).then(|| (any_time(random), random.random())),
+        gpus,
+        shape: any_shape(random),
+        may_fall_back: usize::MAX,
+        tuning: Tuning::USUAL,
+    }
+}
+
+/// What a driver's thread does.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Driver {
+    Looks,
+    Sleeps(Ns),
+    HasEnded,
+}
+
+/// A span that somebody has, since when, and until when.
+#[derive(Debug)]
+struct Held {
+    span: Span,
+    since: Ns,
+    until: Ns,
+}
+
+#[derive(Debug)]
+struct Device {
+    driver: Driver,
+    flights: VecDeque<Held>,
+    /// What a launch and one of its tasks take.
+    times: [Ns; 2],
+    fails: bool,
+    stalls: bool,
+}
+
+/// Threads around a schedule, one step of one of them at a time.
+struct Walk {
+    random: Random,
+    schedule: Schedule,
+    now: Ns,
+    task_ns: Ns,
+    /// Idle workers that have not looked for a span yet, and all idle ones.
+    turns: usize,
+    idle: usize,
+    busy: Vec<Held>,
+    devices: Vec<Device>,
+    done: Vec<bool>,
+}
+
+impl Walk {
+    fn new(seed: u64) -> Self {
+        let mut random = Random::seed_from_u64(seed);
+        let terms = any_terms(&mut random);
+        let may_stall = terms.mode == Mode::Both && terms.corrects;
+        let device = |_: &GpuTerms| Device {
+            driver: Driver::Looks,
+            flights: VecDeque::new(),
+            times: [any_time(&mut random), any_time(&mut random)],
+            fails: random.random_bool(0.3),
+            stalls: may_stall && random.random_bool(0.2),
+        };
+        let devices = terms.gpus.iter().map(device).collect();
+        Self {
+            now: 0.0,
+            task_ns: any_time(&mut random),
+            turns: terms.workers,
+            idle: terms.workers,
+            busy: Vec::new(),
+            devices,
+            done: vec![false; terms.tasks],
+            schedule: Schedule::new(terms),
+            random,
+        }
+    }
+
+    /// A time of about so long.
+    fn until(&mut self, ns: Ns) -> Ns {
+        self.now + ns * 3_f64.powf(self.random.random_range(-1.0..1.0))
+    }
+
+    fn wake_workers(&mut self) {
+        self.turns = self.idle;
+    }
+
+    fn wake_drivers(&mut self) {
+        for device in &mut self.devices {
+            device.driver = Driver::Looks;
+        }
+    }
+
+    fn is_done(&mut self, tasks: Range<usize>) {
+        for task in &mut self.done[tasks] {
+            assert!(!std::mem::replace(task, true), "a task was done twice");
+        }
+    }
+
+    fn worker_looks(&mut self) {
+        self.turns -= 1;
+        match self.schedule.cpu_turn(self.now) {
+            Some(span) => {
+                self.idle -= 1;
+                let until = self.until(self.task_ns * span.len() as f64);
+                self.busy.push(Held { span, since: self.now, until });
+            }
+            None => self.wake_drivers(),
+        }
+    }
+
+    fn worker_ends(&mut self, index: usize) {
+        let Held { span, since, .. } = self.busy.swap_remove(index);
+        self.schedule.cpu_did(span.range(), self.now - since);
+        self.is_done(span.range());
+        (self.idle, self.turns) = (self.idle + 1, self.turns + 1);
+        if self.schedule.is_empty() {
+            self.wake_drivers();
+        }
+    }
+
+    /// A worker looks up from its span, and gives the tail back if it is to.
+    fn worker_looks_up(&mut self) {
+        let index = self.random.random_range(0..self.busy.len());
+        let Range { start, end } = self.busy[index].span.range();
+        let left = self.random.random_range(0..end - start);
+        let gives = self.schedule.cpu_look(start, left, self.now);
+        assert!(gives <= left, "{gives} of {left} tasks");
+        if gives == 0 {
+            return;
+        }
+        let Held { span, since, .. } = self.busy.swap_remove(index);
+        let (done, tail) = span.split(end - start - gives);
+        self.schedule.cpu_did(done.range(), self.now - since);
+        self.is_done(done.range());
+        tail.into_iter().for_each(|tail| self.schedule.give_back(tail));
+        self.idle += 1;
+        self.wake_workers();
+        self.wake_drivers();
+    }
+
+    fn driver_looks(&mut self, gpu: usize) {
+        let turn = self.schedule.gpu_turn(gpu, self.now);
+        if self.schedule.take_wakes() {
+            self.wake_workers();
+        }
+        match turn {
+            GpuTurn::Run(span) => {
+                let [launch, each] = self.devices[gpu].times;
+                let until = match self.devices[gpu].stalls && self.random.random_bool(0.3) {
+                    true => Ns::INFINITY,
+                    false => self.until(launch + each * span.len() as f64),
+                };
+                let last = self.devices[gpu].flights.back().map_or(0.0, |last| last.until);
+                self.devices[gpu].flights.push_back(Held { span, since: self.now, until: until.max(last) });
+            }
+            GpuTurn::Recall => {
+                let recalled = self.devices[gpu].flights.pop_back().expect("it flies");
+                self.schedule.gpu_recalled(gpu, recalled.span, self.now);
+                self.wake_workers();
+            }
+            GpuTurn::Wait(until) => self.devices[gpu].driver = Driver::Sleeps(until),
+            GpuTurn::Done => self.devices[gpu].driver = Driver::HasEnded,
+        }
+    }
+
+    fn launch_ends(&mut self, gpu: usize) {
+        let Some(Held { span, since, .. }) = self.devices[gpu].flights.pop_front() else { return };
+        let after = match self.devices[gpu].fails && self.random.random_bool(0.3) {
+            true => {
+                const KINDS: [DeviceErrorKind; 6] = [
+                    DeviceErrorKind::OutOfMemory,
+                    DeviceErrorKind::NeverFits,
+                    DeviceErrorKind::Refused,
+                    DeviceErrorKind::Launch,
+                    DeviceErrorKind::Compile,
+                    DeviceErrorKind::DeviceLost,
+                ];
+                let kind = KINDS[self.random.random_range(0..KINDS.len())];
+                self.schedule.gpu_failed(gpu, span, kind, self.now)
+            }
+            false => {
+                self.is_done(span.range());
+                let ns = self.random.random_bool(0.9).then_some(self.now - since);
+                self.schedule.gpu_succeeded(gpu, span.range().start, span.len(), ns, self.now)
+            }
+        };
+        self.devices[gpu].driver = Driver::Looks;
+        self.follow(gpu, after);
+    }
+
+    fn follow(&mut self, gpu: usize, after: After) {
+        if after.drops_flights {
+            for flight in std::mem::take(&mut self.devices[gpu].flights) {
+                let _ = self.schedule.gpu_dropped(gpu, flight.span, self.now);
+            }
+        }
+        if after.wakes {
+            self.wake_workers();
+            self.wake_drivers();
+        }
+    }
+
+    /// A step of anybody who can take one; false where nobody is left.
+    fn step(&mut self) -> bool {
+        let now = self.now;
+        let due: Vec<usize> = (0..self.busy.len()).filter(|&index| self.busy[index].until <= now).collect();
+        let ends = |device: &Device| device.flights.front().is_some_and(|flight| flight.until <= now);
+        let looks = |device: &Device| match device.driver {
+            Driver::Looks => true,
+            Driver::Sleeps(until) => until <= now,
+            Driver::HasEnded => false,
+        };
+        let ending: Vec<usize> = (0..self.devices.len()).filter(|&gpu| ends(&self.devices[gpu])).collect();
+        let looking: Vec<usize> = (0..self.devices.len()).filter(|&gpu| looks(&self.devices[gpu])).collect();
+        let can = [self.turns > 0, !due.is_empty(), !ending.is_empty(), !looking.is_empty()];
+        if !can.contains(&true) {
+            return self.waits();
+        }
+        self.now += 100.0;
+        if self.schedule.is_hungry() && !self.busy.is_empty() && self.random.random_bool(0.3) {
+            self.worker_looks_up();
+            return true;
+        }
+        let mut who = self.random.random_range(0..can.len());
+        while !can[who] {
+            who = (who + 1) % can.len();
+        }
+        match who {
+            0 => self.worker_looks(),
+            1 => self.worker_ends(due[0]),
+            2 => self.launch_ends(ending[0]),
+            _ => {
+                let gpu = looking[self.random.random_range(0..looking.len())];
+                self.driver_looks(gpu);
+            }
+        }
+        true
+    }
+
+    /// Time goes on to when somebody has something to do; false where nobody will.
+    fn waits(&mut self) -> bool {
+        let workers = self.busy.iter().map(|held| held.until);
+        let devices = self.devices.iter().flat_map(|device| {
+            let sleeps = match device.driver {
+                Driver::Sleeps(until) => Some(until),
+                Driver::Looks | Driver::HasEnded => None,
+            };
+            device.flights.front().map(|flight| flight.until).into_iter().chain(sleeps)
+        });
+        let next = workers.chain(devices).filter(|at| at.is_finite()).min_by(f64::total_cmp);
+        self.now = next.map_or(self.now, |next| next + 1.0);
+        next.is_some()
+    }
+
+    /// Walks to the end: how many tasks were not done.
+    fn run(&mut self) -> usize {
+        let left = |walk: &Self| walk.done.iter().filter(|done| !**done).count();
+        let (mut before, mut steps) = (usize::MAX, 0);
+        while left(self) > 0 && steps < PATIENCE && self.step() {
+            let left = left(self);
+            steps = if left == before { steps + 1 } else { 0 };
+            before = left;
+        }
+        left(self)
+    }
+}
+
+#[test]
+fn somebody_always_goes_on_and_every_task_is_done_once() {
+    for seed in 0..WALKS {
+        let mut walk = Walk::new(seed);
+        let left = walk.run();
+        assert_eq!(
+            left, 0,
+            "walk {seed}: nobody goes on at {}: {:?}\n{:?}\n{:?}",
+            walk.now, walk.schedule, walk.devices, walk.busy
+        );
+    }
+}
+
+#[test]
+fn launches_count_by_their_work() {
+    let mut places = [0.5; PLACES];
+    places[PLACES / 2..].fill(1.5);
+    let mut random = Random::seed_from_u64(1);
+    let terms = Terms {
+        tasks: 640,
+        mode: Mode::Both,
+        cpu: Some((1_000.0, true)),
+        shape: Shape { places, spread: 0.0 },
+        ..any_terms(&mut random)
+    };
+    let schedule = Schedule::new(terms);
+    assert_eq!(schedule.weigh(0..320), Some(160));
+    assert_eq!(schedule.weigh(320..640), Some(480));
+}
