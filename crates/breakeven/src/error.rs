@@ -7,9 +7,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use breakeven_profile::file::FileError;
+use serde::{Serialize, Serializer};
 
 /// What kind of mistake an [`Error`] is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// Shapes or parameters that do not fit together.
@@ -30,7 +32,7 @@ pub enum ErrorKind {
 }
 
 /// An error of this library: a kind for programs, one line for people.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize)]
 #[error("{message}")]
 pub struct Error {
     kind: ErrorKind,
@@ -136,8 +138,15 @@ impl fmt::Display for DeviceErrorKind {
     }
 }
 
+/// As it is printed.
+impl Serialize for DeviceErrorKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 /// What a device could not do, in one line.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize)]
 #[error("{kind}: {message}")]
 pub struct DeviceError {
     /// How it failed.

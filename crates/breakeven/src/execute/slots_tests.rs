@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::slots::Slots;
-use super::spans::Spans;
+use crate::schedule::Span;
 
 /// Counts the values alive.
 struct Counted<'c>(&'c AtomicUsize, Box<usize>);

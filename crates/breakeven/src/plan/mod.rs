@@ -15,7 +15,6 @@ mod rule;
 mod strategy;
 mod toml_file;
 
-pub(crate) use choose::LEAST_GAIN;
 pub(crate) use forecast::level;
 pub use choose::{decide, decide_for};
 pub use costs::{Cost, Costs, GpuCosts, Observation, OperationCosts, RanOn};

@@ -10,7 +10,7 @@
 //!
 //! Where there are other GPUs, what a device has not begun is theirs too.
 
-use super::{Mode, Ns, Schedule, Span};
+use super::{Ns, Schedule, Span};
 use crate::error::DeviceErrorKind;
 
 /// Failures in a row after which a device gets nothing more.
@@ -193,13 +193,7 @@ impl Schedule {
             return;
         }
         // What was promised to GPUs and is free is the CPU's now.
-        let promised = match self.terms.mode {
-            Mode::Gpu => self.terms.tasks,
-            Mode::Split { gpu } => gpu,
-            Mode::Cpu | Mode::Both => 0,
-        };
-        let part = |range: std::ops::Range<usize>| range.end.min(promised).saturating_sub(range.start);
-        self.fallback += self.free.ranges().map(part).sum::<usize>();
+        self.fallback += self.free_of_promised();
     }
 
     /// No GPU may be used: what was promised to them is the CPU's from the start. False

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::{GpuTerms, Mode, Ns, Rate, Schedule, Span, whole};
+use super::{GpuTerms, Mode, Ns, Rate, Schedule, Span};
 
 /// What a GPU's driver is to do.
 #[derive(Debug, PartialEq)]

@@ -161,6 +161,27 @@ impl Schedule {
         self.free.take(range)
     }
 
+    /// The batch was stopped: what fell back and nobody did, did not fall back.
+    pub(crate) fn forget_unrun(&mut self) {
+        let fallen: usize = self.fallen.iter().map(Span::len).sum();
+        let promised = match self.has_gpus() {
+            true => 0,
+            false => self.free_of_promised(),
+        };
+        self.fallback = self.fallback.saturating_sub(fallen + promised);
+    }
+
+    /// Free tasks that were promised to GPUs.
+    fn free_of_promised(&self) -> usize {
+        let promised = match self.terms.mode {
+            Mode::Gpu => self.terms.tasks,
+            Mode::Split { gpu } => gpu,
+            Mode::Cpu | Mode::Both => 0,
+        };
+        let part = |range: std::ops::Range<usize>| range.end.min(promised).saturating_sub(range.start);
+        self.free.ranges().map(part).sum()
+    }
+
     /// Tasks that the CPU does in the place of GPUs that failed at them.
     pub(crate) fn fallback(&self) -> usize {
         self.fallback

@@ -16,6 +16,7 @@ mod lock;
 mod place;
 #[cfg(test)]
 mod process_tests;
+pub(crate) mod saver;
 #[cfg(test)]
 mod tests;
 mod warning;
