@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use breakeven::WorkloadProfile;
 use breakeven::execute::ordered_strategy;
 use breakeven::plan::{
-    Basis, ExecutionStrategy, Machine, OperationCosts, ProfilingHeuristics, costs_from_rates,
-    decide, decide_for,
+    Basis, ExecutionStrategy, GpuCosts, GpuSpec, Machine, OperationCosts, ProfilingHeuristics,
+    costs_from_rates, decide, decide_for,
 };
 
 use crate::args::PlanArgs;
@@ -147,7 +147,7 @@ impl Question {
         match &self.measured {
             Some(measured) if is_here => {
                 costs = measured.lookup(&self.workload, machine);
-                if costs.cpu.is_none() && costs.gpu.is_none() {
+                if costs.cpu.is_none() && costs.gpus.iter().all(|gpu| gpu.cost.is_none()) {
                     notes.push(measured.nothing_known(&self.workload));
                 }
             }
@@ -156,19 +156,21 @@ impl Question {
         }
         if let Some(ns) = self.task_time_ns {
             let by_rates = costs_from_rates(ns, &self.workload, machine)?;
-            if costs.gpu.is_none() {
-                notes.extend(unknown_rates(machine));
-            }
             costs.cpu = costs.cpu.or(by_rates.cpu);
-            costs.gpu = costs.gpu.or(by_rates.gpu);
+            costs.gpus.resize(machine.gpus.len(), GpuCosts::default());
+            for ((known, by_rates), gpu) in costs.gpus.iter_mut().zip(by_rates.gpus).zip(&machine.gpus) {
+                if known.cost.is_none() {
+                    notes.extend(unknown_rates(gpu));
+                }
+                known.cost = known.cost.or(by_rates.cost);
+            }
         }
         Ok(costs)
     }
 }
 
-/// What is missing for a time on the GPU.
-fn unknown_rates(machine: &Machine) -> Option<String> {
-    let gpu = machine.gpu()?;
+/// What is missing for a time on a GPU.
+fn unknown_rates(gpu: &GpuSpec) -> Option<String> {
     if !gpu.speedup.is_known() {
         return Some(format!(
             "{}: its rate over that of a core (`speedup`) is not known: there is no estimate of its time",

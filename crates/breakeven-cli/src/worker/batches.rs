@@ -1,8 +1,7 @@
 //! Executing a kernel's batch by a strategy, again and again.
 
-use std::convert::Infallible;
+use std::future::Ready;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Instant;
 
 use anyhow::Result;
@@ -23,14 +22,10 @@ struct Unusable {
 }
 
 impl<I, T> GpuExecutor<I, T> for Unusable {
-    type InFlight = Infallible;
+    type Flight = Ready<Result<Vec<T>, DeviceError>>;
 
-    fn submit(&self, _: &[I]) -> Result<Infallible, DeviceError> {
+    fn start(&self, _: &[I]) -> Result<Self::Flight, DeviceError> {
         Err(self.error.clone())
-    }
-
-    fn poll(&self, in_flight: &mut Infallible) -> Poll<Result<Vec<T>, DeviceError>> {
-        match *in_flight {}
     }
 
     fn device(&self) -> Option<&GpuSpec> {
@@ -241,14 +236,14 @@ fn told<T>(result: &ExecutionResult<T>, warm_up: bool) -> Execution {
     };
     Execution {
         warm_up,
-        device: result.ran_on().into_owned(),
+        device: result.ran_on(),
         ns: u64::try_from(result.execution_time.as_nanos()).unwrap_or(u64::MAX),
         decided_by: decision.basis.name().to_owned(),
         strategy: decision.strategy.to_string(),
         predicted_ns: decision.predicted_ns(),
         why: match decision.probe {
-            Probe::Both => format!(
-                "{}; both devices began, the rates seen decided the rest",
+            Probe::All => format!(
+                "{}; all devices began, the rates seen decided the rest",
                 decision.reason()
             ),
             _ => decision.reason(),

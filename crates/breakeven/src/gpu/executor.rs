@@ -1,8 +1,9 @@
 //! A kernel as an executor: batches of tasks, each task's output apart.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
-use std::time::Duration;
+use std::task::{Context, Poll};
 
 use super::Gpu;
 use super::pending::Flight;
@@ -57,14 +58,45 @@ pub struct KernelExecutor<I, T, E = f32> {
     device: GpuSpec,
     build: Box<Build<I, E>>,
     alike: Box<Alike<I>>,
-    cut: Box<Cut<T, E>>,
+    cut: Arc<Cut<T, E>>,
 }
 
-/// Launches on their way, and the tasks in each.
-#[derive(Debug)]
-pub struct KernelsInFlight<E> {
+/// Launches on their way, and the tasks in each: a future of the tasks' results.
+pub struct KernelsInFlight<T, E> {
+    gpu: Arc<Gpu>,
     flight: Flight<E>,
     tasks: Vec<usize>,
+    cut: Arc<Cut<T, E>>,
+}
+
+impl<T, E> std::fmt::Debug for KernelsInFlight<T, E> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("KernelsInFlight")
+            .field("tasks", &self.tasks)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T, E: Element> Future for KernelsInFlight<T, E> {
+    type Output = Result<Vec<T>, DeviceError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self {
+            gpu,
+            flight,
+            tasks,
+            cut,
+        } = &mut *self;
+        flight.wakes(context.waker());
+        gpu.poll_all(flight).map_ok(|outputs| {
+            let mut results = Vec::with_capacity(tasks.iter().sum());
+            for (output, tasks) in outputs.iter().zip(tasks) {
+                let each = output.len() / *tasks;
+                results.extend((0..*tasks).map(|task| cut(&output[task * each..][..each])));
+            }
+            results
+        })
+    }
 }
 
 impl<I, T, E> std::fmt::Debug for KernelExecutor<I, T, E> {
@@ -95,7 +127,7 @@ impl<I, T, E: Element> KernelExecutor<I, T, E> {
             gpu,
             build: Box::new(build),
             alike: Box::new(|_, _| true),
-            cut: Box::new(cut),
+            cut: Arc::new(cut),
         }
     }
 
@@ -140,9 +172,9 @@ impl<I, T, E: Element> KernelExecutor<I, T, E> {
 }
 
 impl<I, T, E: Element> GpuExecutor<I, T> for KernelExecutor<I, T, E> {
-    type InFlight = KernelsInFlight<E>;
+    type Flight = KernelsInFlight<T, E>;
 
-    fn submit(&self, tasks: &[I]) -> Result<KernelsInFlight<E>, DeviceError> {
+    fn start(&self, tasks: &[I]) -> Result<Self::Flight, DeviceError> {
         let problems: Result<Vec<_>, _> = self
             .groups(tasks)
             .map(|group| self.problem(group))
@@ -153,23 +185,9 @@ impl<I, T, E: Element> GpuExecutor<I, T> for KernelExecutor<I, T, E> {
         Ok(KernelsInFlight {
             flight: self.gpu.submit_all(&problems)?,
             tasks: self.groups(tasks).map(<[I]>::len).collect(),
+            gpu: Arc::clone(&self.gpu),
+            cut: Arc::clone(&self.cut),
         })
-    }
-
-    fn poll(&self, in_flight: &mut KernelsInFlight<E>) -> Poll<Result<Vec<T>, DeviceError>> {
-        let tasks = &in_flight.tasks;
-        self.gpu.poll_all(&mut in_flight.flight).map_ok(|outputs| {
-            let mut results = Vec::with_capacity(tasks.iter().sum());
-            for (output, tasks) in outputs.iter().zip(tasks) {
-                let each = output.len() / tasks;
-                results.extend((0..*tasks).map(|task| (self.cut)(&output[task * each..][..each])));
-            }
-            results
-        })
-    }
-
-    fn wait(&self, in_flight: &mut KernelsInFlight<E>, at_most: Duration) {
-        self.gpu.wait_for_all(&in_flight.flight, at_most);
     }
 
     fn device(&self) -> Option<&GpuSpec> {

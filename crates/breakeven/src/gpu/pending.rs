@@ -17,7 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::task::Poll;
+use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 use cubecl::stream_id::StreamId;
@@ -51,6 +51,7 @@ type Outputs<E> = Result<Vec<Vec<E>>, DeviceError>;
 struct Reply<E> {
     outputs: Mutex<Option<Outputs<E>>>,
     arrived: Condvar,
+    waker: Mutex<Option<Waker>>,
 }
 
 impl<E> Reply<E> {
@@ -58,6 +59,7 @@ impl<E> Reply<E> {
         Self {
             outputs: Mutex::new(None),
             arrived: Condvar::new(),
+            waker: Mutex::new(None),
         }
     }
 
@@ -68,6 +70,17 @@ impl<E> Reply<E> {
     fn set(&self, outputs: Outputs<E>) {
         *self.outputs() = Some(outputs);
         self.arrived.notify_all();
+        let waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+impl<E> Flight<E> {
+    /// Has that waker woken when the outputs are there.
+    pub(super) fn wakes(&self, waker: &Waker) {
+        *self.reply.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(waker.clone());
     }
 }
 

@@ -50,16 +50,14 @@ impl Measured {
 
     /// What is known on this machine.
     pub(super) fn lookup(&self, workload: &WorkloadProfile, machine: &Machine) -> OperationCosts {
-        let gpu = machine.gpu();
-        if let Some((gpu, driver)) = gpu.and_then(|gpu| Some((gpu, gpu.driver.known()?))) {
-            self.costs.declare_driver(&gpu.name, driver);
+        for gpu in &machine.gpus {
+            if let Some(driver) = gpu.driver.known() {
+                self.costs.declare_driver(&gpu.name, driver);
+            }
         }
-        self.costs.lookup(
-            &self.operation,
-            workload.memory_per_task,
-            gpu.map(|gpu| gpu.name.as_str()),
-            machine.cores,
-        )
+        let gpus: Vec<&str> = machine.gpus.iter().map(|gpu| gpu.name.as_str()).collect();
+        let memory = workload.memory_per_task;
+        self.costs.lookup(&self.operation, memory, &gpus, machine.cores)
     }
 
     /// That nothing is known, and of which sizes something is.
