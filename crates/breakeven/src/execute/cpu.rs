@@ -121,9 +121,13 @@ impl CpuExecutor for RayonCpu {
         }
     }
 
-    /// Of whatever rayon pool the thread is of: a task may wait for that one as well.
-    fn help(&self) -> Option<bool> {
-        Some(rayon::yield_now()? == rayon::Yield::Executed)
+    /// Of whatever rayon pool the thread is: a task may wait for that one as well.
+    fn is_worker(&self) -> bool {
+        rayon::current_thread_index().is_some()
+    }
+
+    fn help(&self) -> bool {
+        rayon::yield_now() == Some(rayon::Yield::Executed)
     }
 
     fn spawn(&self, job: Box<dyn FnOnce() + Send>) {

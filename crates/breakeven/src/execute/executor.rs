@@ -25,11 +25,16 @@ pub trait CpuExecutor: Send + Sync {
     /// work of its pool, so a task may itself wait for the pool.
     fn run(&self, leaf: &(dyn Fn() -> Leaf + Sync), body: &mut dyn FnMut(&(dyn Fn() + Sync)));
 
-    /// Does a piece of other work of the pool that the calling thread is a worker of, so
-    /// that it does not stand idle while it waits for a device. None where the calling
-    /// thread is no worker; false where there is nothing to do.
-    fn help(&self) -> Option<bool> {
-        None
+    /// True where the calling thread is a worker of a pool: while it waits for a device, it
+    /// is to [`help`](CpuExecutor::help) there.
+    fn is_worker(&self) -> bool {
+        false
+    }
+
+    /// Does a piece of other work of the pool that the calling thread is a worker of;
+    /// false where there is nothing to do.
+    fn help(&self) -> bool {
+        false
     }
 
     /// Runs `job` on some worker, some time.

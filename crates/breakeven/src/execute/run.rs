@@ -183,7 +183,7 @@ impl Request<'_> {
             };
             let driver = &driver;
             Jobs::scope(|jobs| {
-                let is_worker = self.cpu.help().is_some();
+                let is_worker = self.cpu.is_worker();
                 let mut own = None;
                 for (index, first) in firsts.iter_mut().enumerate() {
                     let Some(first) = first.take() else { continue };
@@ -229,7 +229,7 @@ impl Request<'_> {
         let mut since = Instant::now();
         while is_open() {
             let helps = waits < MANY_WAITS || since.elapsed() >= PATIENCE;
-            if helps && self.cpu.help() == Some(true) {
+            if helps && self.cpu.help() {
                 pause = SHORTEST_PAUSE;
                 since = Instant::now();
             } else {
