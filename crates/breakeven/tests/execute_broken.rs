@@ -1,5 +1,6 @@
 //! What was seen broken once, by programs that use the executor hard.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -15,9 +16,6 @@ use breakeven::{DeviceError, DeviceErrorKind};
 use rayon::prelude::*;
 
 const MS: Duration = Duration::from_millis(1);
-
-/// What a thread may come late by on a busy machine.
-const LATE: Duration = Duration::from_millis(15);
 
 fn cpu() -> Arc<RayonCpu> {
     Arc::new(RayonCpu::current())
@@ -60,22 +58,27 @@ fn a_deadline_and_a_cancellation_reach_a_worker_in_its_span() {
         *task
     };
     let manager = StrategyManager::cpu_only(cpu());
-    let begun = Instant::now();
-    let stopped = manager.operation("long").deadline(MS * 10).map(&tasks, work);
-    let late = begun.elapsed() - MS * 10;
-    assert!(late < MS + LATE, "{late:?} after the deadline");
-    assert!(matches!(stopped, Err(ExecuteError::Stopped { why: Stop::Deadline, .. })));
-    let token = CancelToken::new();
-    let begun = Instant::now();
-    let stopped = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            std::thread::sleep(MS * 10);
-            token.cancel();
+    // The soonest of a few, for the machine may be busy.
+    let mut soonest = [Duration::MAX; 2];
+    for _ in 0..10 {
+        let begun = Instant::now();
+        let stopped = manager.operation("long").deadline(MS * 10).map(&tasks, work);
+        soonest[0] = soonest[0].min(begun.elapsed());
+        assert!(matches!(stopped, Err(ExecuteError::Stopped { why: Stop::Deadline, .. })));
+        let token = CancelToken::new();
+        let begun = Instant::now();
+        let stopped = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(MS * 10);
+                token.cancel();
+            });
+            manager.operation("long").cancel(&token).map(&tasks, work)
         });
-        manager.operation("long").cancel(&token).map(&tasks, work)
-    });
-    assert!(begun.elapsed() < MS * 11 + LATE, "{:?}", begun.elapsed());
-    assert!(matches!(stopped, Err(ExecuteError::Stopped { why: Stop::Cancelled, .. })));
+        soonest[1] = soonest[1].min(begun.elapsed());
+        assert!(matches!(stopped, Err(ExecuteError::Stopped { why: Stop::Cancelled, .. })));
+    }
+    // A millisecond, or two tasks.
+    assert!(soonest.iter().all(|time| *time < MS * 12), "{soonest:?}");
 }
 
 #[test]
@@ -329,4 +332,58 @@ fn results_and_stats_are_data() {
     assert!(text.contains("\"strategy\":\"hybrid:50/50\""), "{text}");
     let stats = serde_json::to_string(&manager.stats()).expect("it serialises");
     assert!(stats.contains("\"batches\":1"), "{stats}");
+}
+
+/// Waits for a future as a small runtime does, so long at most.
+fn block_on<F: Future>(future: F, at_most: Duration) -> Option<F::Output> {
+    struct Unpark(std::thread::Thread);
+    impl std::task::Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Arc::new(Unpark(std::thread::current())).into();
+    let mut context = std::task::Context::from_waker(&waker);
+    let mut future = std::pin::pin!(future);
+    let begun = Instant::now();
+    while begun.elapsed() < at_most {
+        if let std::task::Poll::Ready(output) = future.as_mut().poll(&mut context) {
+            return Some(output);
+        }
+        std::thread::park_timeout(at_most);
+    }
+    None
+}
+
+#[test]
+fn batches_are_futures_of_any_runtime_and_many_at_once() {
+    let manager = manager(gpu("broken: futures", MS / 10));
+    let futures: Vec<_> = (0..200_u64)
+        .map(|batch| {
+            let tasks: Vec<u64> = (batch..batch + 50).collect();
+            manager.operation("future").execute_async(tasks, |task: &u64| Ok::<u64, std::fmt::Error>(task * 2))
+        })
+        .collect();
+    for (batch, future) in (0_u64..).zip(futures) {
+        let result = block_on(future, Duration::from_secs(30)).expect("it ends");
+        assert_eq!(result.expect("nothing fails").outputs[0], 2 * batch);
+    }
+}
+
+#[test]
+fn dropping_a_future_cancels_its_batch() {
+    let manager = StrategyManager::cpu_only(cpu());
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    let future = manager.operation("dropped").execute_async(vec![0_u64; 10_000], move |task| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        half_a_millisecond();
+        Ok::<u64, std::fmt::Error>(*task)
+    });
+    std::thread::sleep(MS * 20);
+    drop(future);
+    std::thread::sleep(MS * 50);
+    let done = count.load(Ordering::Relaxed);
+    std::thread::sleep(MS * 50);
+    assert!(done > 0 && count.load(Ordering::Relaxed) == done, "{done} tasks");
 }

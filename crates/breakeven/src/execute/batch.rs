@@ -9,6 +9,7 @@ use super::engine::Watch;
 use super::executor::{CpuExecutor, GpuExecutor};
 use super::manager::StrategyManager;
 use super::operator::ordered_strategy;
+use super::promise::Executing;
 use super::result::{ExecuteError, ExecutionResult, TaskError};
 use super::run::Request;
 use super::slots::Slots;
@@ -28,6 +29,8 @@ struct Options<'m> {
     policy: Option<FallbackPolicy>,
     timeout: Option<Option<Duration>>,
     cancel: Option<&'m CancelToken>,
+    /// The token of a future that may be dropped.
+    dropped: Option<&'m CancelToken>,
     deadline: Option<Duration>,
     progress: Option<&'m (dyn Fn(usize, usize) + Sync)>,
 }
@@ -181,6 +184,69 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
         self.run::<I, T, E, F, EachTask>(tasks.as_ref(), &process_fn, true)
     }
 
+    /// As [`execute`](Self::execute), without waiting: the batch is the workers', and what
+    /// is returned is a future of its result. What it works on is its own then.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use breakeven::execute::{RayonCpu, StrategyManager};
+    /// # let manager = StrategyManager::cpu_only(Arc::new(RayonCpu::current()));
+    /// # async fn in_a_runtime_of_yours() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let manager = StrategyManager::cpu_only(Arc::new(RayonCpu::current()));
+    /// let squares = manager.operation("square").execute_async(vec![1_u64, 2, 3], |task| {
+    ///     task.checked_mul(*task).ok_or(std::fmt::Error)
+    /// });
+    /// assert_eq!(squares.await?.outputs, [1, 4, 9]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As `execute`; [`ExecuteError::Invalid`] where [`progress`](Self::progress) was asked
+    /// for, which borrows.
+    pub fn execute_async<A, I, T, E, F>(self, tasks: A, process_fn: F) -> Executing<T, E>
+    where
+        A: AsRef<[I]> + Send + 'static,
+        I: Sync,
+        T: Send + 'static,
+        E: Send + 'static,
+        F: Fn(&I) -> Result<T, E> + Send + Sync + 'static,
+        C: 'static,
+        G: GpuExecutor<I, T> + 'static,
+        V: Verify<T> + Send + 'static,
+    {
+        let Self { manager, options, verify } = self;
+        let name = options.operation.unwrap_or_else(|| std::any::type_name::<F>()).to_owned();
+        let cancel = options.cancel.cloned();
+        let has_progress = options.progress.is_some();
+        let Options { workload, strategy, policy, timeout, deadline, .. } = options;
+        let manager = manager.clone();
+        let cpu = std::sync::Arc::clone(&manager.cpu);
+        Executing::start(&*cpu, move |dropped| {
+            if has_progress {
+                let error = "progress borrows, and a future does not: wait with `execute`";
+                return Err(Error::invalid(error).into());
+            }
+            let batch = Batch {
+                manager: &manager,
+                options: Options {
+                    operation: Some(&name),
+                    workload,
+                    strategy,
+                    policy,
+                    timeout,
+                    deadline,
+                    cancel: cancel.as_ref(),
+                    dropped: Some(dropped),
+                    progress: None,
+                },
+                verify,
+            };
+            batch.execute(tasks, process_fn)
+        })
+    }
+
     /// What [`execute`](Self::execute) would decide for these tasks now, with what is
     /// known of the operation, of the devices' memory and of their quarantine.
     ///
@@ -316,7 +382,7 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
             lanes: &lanes,
             work: &work,
             watch: Watch {
-                cancel: options.cancel,
+                cancel: [options.cancel, options.dropped],
                 deadline: deadline.and_then(|time| Instant::now().checked_add(time)),
                 progress: options.progress,
             },

@@ -27,14 +27,15 @@ const GROWTH: usize = 8;
 /// When a batch is to end before it is done, and who wants to know how far it is.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Watch<'w> {
-    pub(super) cancel: Option<&'w CancelToken>,
+    /// Either cancels.
+    pub(super) cancel: [Option<&'w CancelToken>; 2],
     pub(super) deadline: Option<Instant>,
     pub(super) progress: Option<&'w (dyn Fn(usize, usize) + Sync)>,
 }
 
 impl Watch<'_> {
     pub(super) fn is_set(&self) -> bool {
-        self.cancel.is_some() || self.deadline.is_some() || self.progress.is_some()
+        self.cancel.iter().any(Option::is_some) || self.deadline.is_some() || self.progress.is_some()
     }
 }
 
@@ -281,7 +282,7 @@ impl<'b> Engine<'b> {
         if self.is_over() {
             return true;
         }
-        if self.watch.cancel.is_some_and(CancelToken::is_cancelled) {
+        if self.watch.cancel.into_iter().flatten().any(CancelToken::is_cancelled) {
             self.end(Ending::Stopped(Stop::Cancelled));
         } else if self.watch.deadline.is_some_and(|end| Instant::now() >= end) {
             self.end(Ending::Stopped(Stop::Deadline));

@@ -11,6 +11,7 @@ pub(crate) mod given;
 mod manager;
 mod operator;
 mod portion;
+mod promise;
 mod quarantine;
 mod record;
 mod result;
@@ -34,6 +35,7 @@ pub use explain::Explanation;
 pub use manager::{ManagerStats, StrategyManager};
 pub use operator::{STRATEGY_VARIABLE, ordered_strategy};
 pub use portion::Portion;
+pub use promise::Executing;
 pub use record::recorded_size;
 pub use result::{
     DeviceShare, ExecuteError, ExecutionResult, Fallback, LeftOut, Share, Stop, TaskError,
