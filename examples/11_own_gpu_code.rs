@@ -7,9 +7,10 @@
 //! Run it with `cargo run --example 11_own_gpu_code`.
 #![allow(clippy::print_stdout, reason = "an example shows its result")]
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
-use std::task::Poll;
-use std::time::Duration;
+use std::task::{Context, Poll};
 
 use breakeven::execute::{GpuExecutor, RayonCpu, StrategyManager};
 use breakeven::plan::GpuSpec;
@@ -54,9 +55,10 @@ struct CollatzGpu {
 
 /// A batch on the device: where its output will be, and whether it is.
 struct InFlight {
+    device: wgpu::Device,
+    fault: Arc<OnceLock<DeviceError>>,
     output: wgpu::Buffer,
     mapped: Arc<OnceLock<Result<(), wgpu::BufferAsyncError>>>,
-    submission: wgpu::SubmissionIndex,
 }
 
 impl CollatzGpu {
@@ -98,10 +100,6 @@ impl CollatzGpu {
         })
     }
 
-    fn check(&self) -> Result<(), DeviceError> {
-        self.fault.get().cloned().map_or(Ok(()), Err)
-    }
-
     fn buffer(&self, size: u64, usage: Usage) -> wgpu::Buffer {
         self.device.create_buffer(&wgpu::BufferDescriptor {
             label: None,
@@ -109,6 +107,33 @@ impl CollatzGpu {
             usage,
             mapped_at_creation: false,
         })
+    }
+}
+
+fn check(fault: &OnceLock<DeviceError>) -> Result<(), DeviceError> {
+    fault.get().cloned().map_or(Ok(()), Err)
+}
+
+/// wgpu wakes nobody by itself: who drives a device looks every millisecond at the latest.
+impl Future for InFlight {
+    type Output = Result<Vec<u32>, DeviceError>;
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+        let failed = |text: String| Err(DeviceError::new(DeviceErrorKind::Other, text));
+        if let Err(error) = self.device.poll(wgpu::PollType::Poll) {
+            return Poll::Ready(failed(error.to_string()));
+        }
+        check(&self.fault)?;
+        match self.mapped.get() {
+            None => Poll::Pending,
+            Some(Err(error)) => Poll::Ready(failed(error.to_string())),
+            Some(Ok(())) => {
+                let bytes = self.output.get_mapped_range(..);
+                let words = bytes.chunks_exact(4);
+                let number = |word: &[u8]| u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
+                Poll::Ready(Ok(words.map(number).collect()))
+            }
+        }
     }
 }
 
@@ -120,10 +145,10 @@ fn bind(binding: u32, buffer: &wgpu::Buffer) -> wgpu::BindGroupEntry<'_> {
 }
 
 impl GpuExecutor<u32, u32> for CollatzGpu {
-    type InFlight = InFlight;
+    type Flight = InFlight;
 
     /// Copies the numbers, starts the shader, asks for the output; waits for none of it.
-    fn submit(&self, numbers: &[u32]) -> Result<InFlight, DeviceError> {
+    fn start(&self, numbers: &[u32]) -> Result<InFlight, DeviceError> {
         let size = 4 * numbers.len() as u64;
         let input = self.buffer(size, Usage::STORAGE | Usage::COPY_DST);
         let result = self.buffer(size, Usage::STORAGE | Usage::COPY_SRC);
@@ -144,45 +169,19 @@ impl GpuExecutor<u32, u32> for CollatzGpu {
             pass.dispatch_workgroups(u32::try_from(groups).unwrap_or(u32::MAX), 1, 1);
         }
         commands.copy_buffer_to_buffer(&result, 0, &output, 0, size);
-        let submission = self.queue.submit([commands.finish()]);
+        self.queue.submit([commands.finish()]);
         let mapped = Arc::<OnceLock<_>>::default();
         let arrived = Arc::clone(&mapped);
         output.map_async(wgpu::MapMode::Read, .., move |outcome| {
             let _ = arrived.set(outcome);
         });
-        self.check()?;
+        check(&self.fault)?;
         Ok(InFlight {
+            device: self.device.clone(),
+            fault: Arc::clone(&self.fault),
             output,
             mapped,
-            submission,
         })
-    }
-
-    /// Lets wgpu look, then looks whether the output is mapped.
-    fn poll(&self, batch: &mut InFlight) -> Poll<Result<Vec<u32>, DeviceError>> {
-        let failed = |text: String| Err(DeviceError::new(DeviceErrorKind::Other, text));
-        if let Err(error) = self.device.poll(wgpu::PollType::Poll) {
-            return Poll::Ready(failed(error.to_string()));
-        }
-        self.check()?;
-        match batch.mapped.get() {
-            None => Poll::Pending,
-            Some(Err(error)) => Poll::Ready(failed(error.to_string())),
-            Some(Ok(())) => {
-                let bytes = batch.output.get_mapped_range(..);
-                let words = bytes.chunks_exact(4);
-                let number = |word: &[u8]| u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
-                Poll::Ready(Ok(words.map(number).collect()))
-            }
-        }
-    }
-
-    /// Sleeps in the driver instead of by the clock. It may end early: `poll` looks.
-    fn wait(&self, batch: &mut InFlight, at_most: Duration) {
-        let _ = self.device.poll(wgpu::PollType::Wait {
-            submission_index: Some(batch.submission.clone()),
-            timeout: Some(at_most),
-        });
     }
 
     fn device(&self) -> Option<&GpuSpec> {

@@ -137,7 +137,7 @@ fn a_gpu_is_held_against_the_cpu() {
     // Auto's choice rests on batches of both devices now, of several sizes of item.
     for side in [16, 64] {
         let known = learned(directory.path(), Over::Size, side, gpu);
-        let [cpu, gpu] = [known.cpu, known.gpu].map(|cost| cost.expect("it was executed"));
+        let [cpu, gpu] = [known.cpu, known.gpu(0).cost].map(|cost| cost.expect("it was executed"));
         assert!(gpu.predict_ns(8) > cpu.predict_ns(8), "{known:?}");
         assert!(cpu.fewest < cpu.most && gpu.fewest < gpu.most, "{known:?}");
     }
@@ -148,7 +148,7 @@ fn learned(cache: &Path, over: Over, value: usize, gpu: &str) -> OperationCosts 
     let (costs, warning) = Costs::load(&cache.join("costs.json"));
     assert!(warning.is_none(), "{warning:?}");
     let tasks = BatchWorkload::at("conv2d", over, value).unwrap().profile();
-    costs.lookup("conv2d", tasks.memory_per_task, Some(gpu), 1)
+    costs.lookup("conv2d", tasks.memory_per_task, &[gpu], 1)
 }
 
 #[test]

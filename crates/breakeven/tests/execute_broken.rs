@@ -1,6 +1,5 @@
 //! What was seen broken once, by programs that use the executor hard.
 
-use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -14,6 +13,8 @@ use breakeven::hardware::Fact;
 use breakeven::plan::{Costs, ExecutionStrategy, GpuSpec};
 use breakeven::{DeviceError, DeviceErrorKind};
 use rayon::prelude::*;
+
+use crate::wait::block_on;
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -332,27 +333,6 @@ fn results_and_stats_are_data() {
     assert!(text.contains("\"strategy\":\"hybrid:50/50\""), "{text}");
     let stats = serde_json::to_string(&manager.stats()).expect("it serialises");
     assert!(stats.contains("\"batches\":1"), "{stats}");
-}
-
-/// Waits for a future as a small runtime does, so long at most.
-fn block_on<F: Future>(future: F, at_most: Duration) -> Option<F::Output> {
-    struct Unpark(std::thread::Thread);
-    impl std::task::Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-    let waker = Arc::new(Unpark(std::thread::current())).into();
-    let mut context = std::task::Context::from_waker(&waker);
-    let mut future = std::pin::pin!(future);
-    let begun = Instant::now();
-    while begun.elapsed() < at_most {
-        if let std::task::Poll::Ready(output) = future.as_mut().poll(&mut context) {
-            return Some(output);
-        }
-        std::thread::park_timeout(at_most);
-    }
-    None
 }
 
 #[test]

@@ -2,7 +2,6 @@
 
 use std::any::TypeId;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use breakeven::execute::GpuExecutor;
@@ -11,6 +10,7 @@ use breakeven::kernels::{Element, NAMES};
 use breakeven::suite::{BatchWorkload, TaskKernel, WithTasks};
 
 use crate::device::first_gpu;
+use crate::wait::block_on;
 
 /// The device's outputs are those of the CPU, task by task.
 struct Agrees {
@@ -24,13 +24,8 @@ impl WithTasks for Agrees {
     fn with<K: TaskKernel>(self, tasks: Vec<K::Task>) {
         let name = self.name;
         let executor = K::on_gpu(self.gpu).unwrap();
-        let mut in_flight = executor.submit(&tasks).unwrap();
-        let outputs = loop {
-            match executor.poll(&mut in_flight) {
-                Poll::Ready(outputs) => break outputs.unwrap(),
-                Poll::Pending => executor.wait(&mut in_flight, Duration::from_millis(100)),
-            }
-        };
+        let flight = executor.start(&tasks).unwrap();
+        let outputs = block_on(flight, Duration::from_secs(60)).unwrap().unwrap();
         assert_eq!(outputs.len(), tasks.len(), "{name}");
         for (output, task) in outputs.iter().zip(&tasks) {
             alike(name, output, &K::on_cpu(task).unwrap());

@@ -14,3 +14,4 @@ mod execute_record;
 mod execute_suite;
 mod faults;
 mod kernels;
+mod wait;

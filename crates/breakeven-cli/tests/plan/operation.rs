@@ -20,6 +20,7 @@ fn known(directory: &Path) {
             tasks,
             ns: 1_000_000 * tasks,
             transfer_ns: None,
+            shared: false,
             workers: 1,
         };
         costs.observe("blur", 32 << 10, RanOn::Cpu, &seen);

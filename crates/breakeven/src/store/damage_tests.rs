@@ -28,8 +28,8 @@ fn is_sound(costs: &Costs) -> bool {
     };
     costs.operations().iter().all(|operation| {
         (0..usize::BITS).all(|bit| {
-            let known = costs.lookup(operation, 1 << bit, Some(GPU), 3);
-            [known.cpu, known.gpu, known.both]
+            let known = costs.lookup(operation, 1 << bit, &[GPU], 3);
+            [known.cpu, known.gpu(0).cost]
                 .into_iter()
                 .flatten()
                 .all(sound)

@@ -115,8 +115,11 @@ impl Model {
         on: RanOn<'_>,
         seen: &Observation,
     ) {
+        // The clock may have been set back since the operation was forgotten.
+        let forgotten = self.forgotten.get(clipped(operation));
+        let earliest = forgotten.map_or(0, |at_us| at_us.saturating_add(1));
         let record = ObservationRecord {
-            at_us: micros(seen.at),
+            at_us: micros(seen.at).max(earliest),
             writer: self.writer,
             number: self.next_number,
             tasks: seen.tasks,
