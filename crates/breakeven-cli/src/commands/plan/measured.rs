@@ -76,12 +76,21 @@ impl Measured {
         )
     }
 
-    /// That another machine's times are not this one's.
-    pub(super) fn not_there(&self) -> String {
-        format!(
-            "what was measured of {:?} on this machine says nothing of a described one",
-            self.operation
-        )
+    /// Time of a task on one worker of this machine, ns, by which a described machine is
+    /// judged; and what is to be said of that.
+    pub(super) fn task_time(&self, workload: &WorkloadProfile) -> (Option<f64>, String) {
+        let known = self.costs.lookup(&self.operation, workload.memory_per_task, &[], 1);
+        match known.cpu.map(|cpu| cpu.per_task_ns).filter(|ns| *ns > 0.0) {
+            Some(ns) => (
+                Some(ns),
+                format!(
+                    "a task of {:?} takes {} on a core of this machine, and is taken to do so there",
+                    self.operation,
+                    unit::time(ns)
+                ),
+            ),
+            None => (None, self.nothing_known(workload)),
+        }
     }
 }
 

@@ -143,11 +143,16 @@ pub(super) fn remarks(
         });
     }
     match session.learned {
-        Some(true) => remarks.push(
-            "the cost model has learned from these executions: the next --strategy auto decides \
-             by it, and `breakeven plan --operation NAME` shows it"
-                .to_owned(),
-        ),
+        Some(true) => {
+            let device = match asked.as_str() {
+                "all" | "cpu" => String::new(),
+                device => format!(" --device {device}"),
+            };
+            remarks.push(format!(
+                "the cost model has learned from these executions: the next --strategy auto \
+                 decides by it, and `breakeven plan --tasks N --operation NAME{device}` shows it"
+            ));
+        }
         Some(false) => remarks.push(
             "the cost model was in memory only: the next --strategy auto begins anew".to_owned(),
         ),
