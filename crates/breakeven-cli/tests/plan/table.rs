@@ -58,7 +58,7 @@ fn by_costs() {
                 a perfect split could be 1.81 times as fast as the better device alone
                 without costs stage 6 would say gpu-only
     candidates                 predicted  evidence
-                cpu-only         62.5 ms  heuristic
+                cpu-only         63.0 ms  heuristic
                 gpu-only         50.9 ms  heuristic
                 hybrid:55/45     28.1 ms  heuristic
     ");
@@ -137,7 +137,7 @@ fn the_operator_decides() {
                 a perfect split could be 1.81 times as fast as the better device alone
                 without costs stage 6 would say gpu-only
     candidates                 predicted  evidence
-                cpu-only         62.5 ms  heuristic
+                cpu-only         63.0 ms  heuristic
                 gpu-only         50.9 ms  heuristic
                 hybrid:55/45     28.1 ms  heuristic
     ");

@@ -34,8 +34,8 @@ fn is_sound(costs: &Costs) -> bool {
                 .flatten()
                 .all(sound)
                 && known.since_cpu_ns >= 0.0
-                && known.since_gpu_ns >= 0.0
-                && known.fits.is_none_or(|fits| fits > 0)
+                && known.gpu(0).since_ns >= 0.0
+                && known.gpu(0).fits.is_none_or(|fits| fits > 0)
         })
     })
 }

@@ -61,7 +61,7 @@ fn observe(costs: &Costs, operation: &str, tasks: u64) {
         workers: 1,
     };
     costs.observe(operation, 4096, RanOn::Cpu, &seen);
-    costs.note_run(operation, 4096, 1, true, None);
+    costs.note_run(operation, 4096, 1, true, &[]);
 }
 
 /// Tasks of the observations of an operation that are in the file, in order.
@@ -133,7 +133,7 @@ fn processes_that_write_at_once_lose_nothing() {
         assert_eq!(tasks(&path, &own), newest);
         let known = load(&path).lookup(&own, 4096, &["none"], 1);
         assert_eq!(known.cpu.expect("it was observed").observations, SAVES);
-        assert_eq!(known.since_gpu_ns, SAVES as f64);
+        assert_eq!(known.gpu(0).since_ns, SAVES as f64);
     }
     let left: Vec<_> = fs::read_dir(directory.path())
         .expect("a directory")
