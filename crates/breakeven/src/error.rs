@@ -40,22 +40,26 @@ pub struct Error {
 }
 
 impl Error {
-    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+    /// An error of that kind; the message says what is wrong, where, and what to do.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
             message: message.into(),
         }
     }
 
-    pub(crate) fn shape(message: impl Into<String>) -> Self {
+    /// Shapes or parameters that do not fit together.
+    pub fn shape(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Shape, message)
     }
 
-    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+    /// A value that is no value for what it is.
+    pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Invalid, message)
     }
 
-    pub(crate) fn too_large(message: impl Into<String>) -> Self {
+    /// More memory than there is.
+    pub fn too_large(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::TooLarge, message)
     }
 
@@ -80,6 +84,19 @@ impl From<FileError> for Error {
 impl From<DeviceError> for Error {
     fn from(error: DeviceError) -> Self {
         Self::new(ErrorKind::Device(error.kind), error.to_string())
+    }
+}
+
+impl From<Error> for DeviceError {
+    /// What is wrong with a call, to who asked a device to make it.
+    fn from(error: Error) -> Self {
+        let kind = match error.kind {
+            ErrorKind::TooLarge => DeviceErrorKind::NeverFits,
+            ErrorKind::Device(kind) => kind,
+            _ => DeviceErrorKind::Refused,
+        };
+        let message = error.message.strip_prefix(&format!("{kind}: "));
+        Self::new(kind, message.unwrap_or(&error.message))
     }
 }
 

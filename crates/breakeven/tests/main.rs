@@ -10,8 +10,10 @@ mod execute_edges;
 mod execute_kernels;
 mod execute_recall;
 mod execute_record;
-#[cfg(feature = "gpu")]
-mod execute_suite;
 mod faults;
 mod kernels;
+#[cfg(feature = "gpu")]
+mod own_code;
+#[cfg(feature = "gpu")]
+mod tensors;
 mod wait;

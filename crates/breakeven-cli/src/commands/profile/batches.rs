@@ -1,10 +1,10 @@
 //! `breakeven profile --strategy`: which batches are executed, and on which GPU.
 
+use crate::suite::BatchWorkload;
 use anyhow::{Result, bail};
 use breakeven::execute::ordered_strategy;
 use breakeven::hardware::{GpuInfo, GpuKind, HardwareCapabilities};
 use breakeven::plan::ExecutionStrategy;
-use breakeven::suite::BatchWorkload;
 
 use super::{Work, check_memory, devices, kernels, memory};
 use crate::args::ProfileArgs;

@@ -104,7 +104,8 @@ fn a_pool_of_half_the_workers_takes_twice_as_long() {
         let cpu = costs.lookup("blur", 4096, &[], workers).cpu;
         cpu.expect("it was observed").predict_ns(100).round()
     };
-    assert_eq!((with(4), with(2), with(8)), (1e6, 2e6, 5e5));
+    // A hundred tasks on eight workers are thirteen waves.
+    assert_eq!((with(4), with(2), with(8)), (1e6, 2e6, 5.2e5));
     // Once it was observed at that size, that counts.
     for second in 2..40 {
         let small = Observation {

@@ -1,20 +1,21 @@
 //! What each kernel of the suite is run on.
 
+use breakeven::{Error, Tensor};
 use breakeven_profile::profile::Operation;
 
 use super::measure::Problem;
+use super::rows::ROWS;
 use super::sweep::Over;
-use super::table::{self, Input, ROWS, Row, Scales, Shape, Takes};
-use crate::error::Error;
-use crate::kernels::GreyImage;
+use super::table::{self, Row, Scales, Shape, Takes};
 
 /// A kernel and the size that it is run at; inputs are made by [`build`](Workload::build).
 #[derive(Debug, Clone)]
-pub struct Workload {
+pub(crate) struct Workload {
     row: &'static Row,
     name: String,
     shape: Shape,
-    input: Input,
+    /// What the user gave; else the suite makes its own.
+    given: Option<Tensor<'static>>,
 }
 
 impl Workload {
@@ -24,12 +25,12 @@ impl Workload {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::UnknownName`](crate::ErrorKind::UnknownName) for a kernel that
-    /// is not in [`NAMES`](crate::kernels::NAMES),
-    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for a scale of zero,
-    /// [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge) for one past what can be
+    /// [`ErrorKind::UnknownName`](breakeven::ErrorKind::UnknownName) for a kernel that
+    /// is not in [`NAMES`](breakeven::kernels::NAMES),
+    /// [`ErrorKind::Shape`](breakeven::ErrorKind::Shape) for a scale of zero,
+    /// [`ErrorKind::TooLarge`](breakeven::ErrorKind::TooLarge) for one past what can be
     /// counted.
-    pub fn new(kernel: &str, scale: usize) -> Result<Self, Error> {
+    pub(crate) fn new(kernel: &str, scale: usize) -> Result<Self, Error> {
         let row = table::row(kernel, scale)?;
         let mut shape = row.workload;
         let scaled = match row.scales {
@@ -45,7 +46,7 @@ impl Workload {
             row,
             name: kernel.to_owned(),
             shape,
-            input: Input::Generated,
+            given: None,
         })
     }
 
@@ -53,9 +54,9 @@ impl Workload {
     ///
     /// # Errors
     ///
-    /// As [`new`](Workload::new), and [`ErrorKind::Invalid`](crate::ErrorKind::Invalid)
+    /// As [`new`](Workload::new), and [`ErrorKind::Invalid`](breakeven::ErrorKind::Invalid)
     /// where the kernel has no such dimension.
-    pub fn at(kernel: &str, over: Over, value: usize) -> Result<Self, Error> {
+    pub(crate) fn at(kernel: &str, over: Over, value: usize) -> Result<Self, Error> {
         let row = table::row(kernel, 1)?;
         let name = match over {
             Over::Size | Over::Batch => kernel.to_owned(),
@@ -66,77 +67,74 @@ impl Workload {
             row,
             name,
             shape: over.checked(row, value)?,
-            input: Input::Generated,
+            given: None,
         })
     }
 
-    /// A pixel kernel on an image of the user's; `None` for other kernels.
-    pub fn on_image(kernel: &str, image: &GreyImage) -> Option<Self> {
+    /// A pixel kernel on an image of the user's (1 × height × width); `None` for other
+    /// kernels.
+    pub(crate) fn on_image(kernel: &str, image: &Tensor<'static>) -> Option<Self> {
         let row = taking(Takes::Image).find(|row| row.name == kernel)?;
-        Some(Self {
-            row,
-            name: format!("{kernel}:image"),
-            shape: Shape {
-                batch: 1,
-                rows: image.height,
-                columns: image.width,
-                window: row.workload.window,
-            },
-            input: Input::Image(image.clone()),
-        })
+        let [rows, columns] = image.item_shape().try_into().ok()?;
+        let shape = Shape {
+            rows,
+            columns,
+            ..row.workload
+        };
+        Some(Self::given(row, shape, image, "image"))
     }
 
     /// A forecast of a series of the user's; `None` for other kernels.
-    pub fn on_series(kernel: &str, series: &[f32]) -> Option<Self> {
+    pub(crate) fn on_series(kernel: &str, series: &[f32]) -> Option<Self> {
         let row = taking(Takes::Series).find(|row| row.name == kernel)?;
-        Some(Self {
+        let shape = Shape::new([1, 1, series.len()]);
+        let series = Tensor::new(series.to_vec(), &[1, series.len()]).ok()?;
+        Some(Self::given(row, shape, &series, "series"))
+    }
+
+    fn given(row: &'static Row, shape: Shape, given: &Tensor<'static>, what: &str) -> Self {
+        Self {
             row,
-            name: format!("{kernel}:series"),
-            shape: Shape {
-                batch: 1,
-                rows: 1,
-                columns: series.len(),
-                window: 0,
-            },
-            input: Input::Series(series.to_vec()),
-        })
+            name: format!("{}:{what}", row.name),
+            shape,
+            given: Some(given.clone()),
+        }
     }
 
     /// The kernels that take an image of the user's.
-    pub fn pixel_kernels() -> impl Iterator<Item = &'static str> {
+    pub(crate) fn pixel_kernels() -> impl Iterator<Item = &'static str> {
         taking(Takes::Image).map(|row| row.name)
     }
 
     /// The kernels that take a series of the user's.
-    pub fn series_kernels() -> impl Iterator<Item = &'static str> {
+    pub(crate) fn series_kernels() -> impl Iterator<Item = &'static str> {
         taking(Takes::Series).map(|row| row.name)
     }
 
     /// The operation's name: the kernel's, with `:image` on a user's image and
     /// `:series` on a user's series.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
     /// Elements of the output, or of one input where the output is a value for
     /// each item of the batch.
-    pub fn size(&self) -> u64 {
+    pub(crate) fn size(&self) -> u64 {
         self.shape.elements()
     }
 
     /// The workload in words.
-    pub fn text(&self) -> String {
-        (self.row.text)(self.shape)
+    pub(crate) fn text(&self) -> String {
+        self.row.text(self.shape)
     }
 
     /// Host memory that measuring takes, bytes: inputs, output and scratch, and
     /// with a GPU the copies that a transfer makes on its way. Computed, not allocated.
-    pub fn memory_bytes(&self, on_gpu: bool) -> u64 {
-        let problem = (self.row.values)(self.shape).saturating_mul(4);
+    pub(crate) fn memory_bytes(&self, on_gpu: bool) -> u64 {
         // CubeCL copies an upload twice, a software GPU's memory is the host's,
         // and a download has its own copy.
         let copies = if on_gpu { 4 } else { 1 };
-        problem
+        (self.row.memory_bytes(self.shape))
             .saturating_mul(copies)
             .saturating_add((self.row.scratch_bytes)(self.shape))
     }
@@ -146,12 +144,16 @@ impl Workload {
     /// # Errors
     ///
     /// Whatever the kernel says of the shape.
-    pub fn build(&self) -> Result<Box<dyn Problem>, Error> {
-        (self.row.problem)(self.shape, &self.input)
+    pub(crate) fn build(&self) -> Result<Problem, Error> {
+        let inputs = match &self.given {
+            Some(given) => vec![given.clone()],
+            None => (self.row.inputs)(self.shape)?,
+        };
+        Problem::new((self.row.operator)(self.shape)?, inputs)
     }
 
     /// The operation that measuring this workload on `device` fills.
-    pub fn operation(&self, device: &str, problem: &dyn Problem) -> Operation {
+    pub(crate) fn operation(&self, device: &str, problem: &Problem) -> Operation {
         let work = problem.work();
         Operation {
             size: Some(self.size()),
@@ -173,8 +175,8 @@ fn taking(what: Takes) -> impl Iterator<Item = &'static Row> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
-    use crate::kernels::NAMES;
+    use breakeven::ErrorKind;
+    use breakeven::kernels::NAMES;
 
     #[test]
     fn every_kernel_has_a_workload_that_builds() {
@@ -216,11 +218,7 @@ mod tests {
 
     #[test]
     fn an_image_of_the_users_is_for_the_pixel_kernels() {
-        let image = GreyImage {
-            height: 3,
-            width: 5,
-            pixels: vec![0.5; 15],
-        };
+        let image = Tensor::new(vec![0.5; 15], &[1, 3, 5]).expect("15 pixels");
         for name in NAMES {
             let workload = Workload::on_image(name, &image);
             let is_pixel_kernel = Workload::pixel_kernels().any(|kernel| kernel == name);

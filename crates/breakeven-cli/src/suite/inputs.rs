@@ -4,7 +4,6 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::table::Shape;
-use crate::kernels::GreyImage;
 
 /// The seed of all inputs.
 const SEED: u64 = 0x6272_6561_6b65_7665;
@@ -52,38 +51,11 @@ pub(super) fn series(shape: Shape) -> Vec<f32> {
     points
 }
 
-/// The items of a batch of images, each alone.
-pub(super) fn grey(shape: Shape) -> Vec<GreyImage> {
-    let [_, height, width] = shape.dims();
-    let image = |pixels: &[f32]| GreyImage {
-        height,
-        width,
-        pixels: pixels.to_vec(),
-    };
-    let pixels = images(shape);
-    pixels.chunks_exact(height * width).map(image).collect()
-}
-
-/// Pairs of items of uniform values, from two streams.
-pub(super) fn pairs<T>(shape: Shape, [a, b]: [u64; 2], of: impl Fn(Vec<f32>) -> T) -> Vec<(T, T)> {
-    let [count, rows, columns] = shape.dims();
-    let len = rows * columns;
-    let (a, b) = (uniform(count * len, a), uniform(count * len, b));
-    let item = |values: &[f32]| of(values.to_vec());
-    let pairs = a.chunks_exact(len).zip(b.chunks_exact(len));
-    pairs.map(|(a, b)| (item(a), item(b))).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const IMAGE: Shape = Shape {
-        batch: 1,
-        rows: 64,
-        columns: 64,
-        window: 0,
-    };
+    const IMAGE: Shape = Shape::new([1, 64, 64]);
 
     #[test]
     fn inputs_come_from_the_seed_alone_and_are_not_zeros() {
@@ -106,12 +78,9 @@ mod tests {
 
     #[test]
     fn items_are_not_all_the_same() {
-        let two = Shape { batch: 2, ..IMAGE };
-        let (images, vectors) = (grey(two), pairs(two, [3, 4], |values| values));
-        let series = series(two);
+        let two = IMAGE.with_batch(2);
+        let (images, series) = (images(two), series(two));
         assert_ne!(series[..64], series[64..]);
-        assert_ne!(images[0], images[1]);
-        assert_ne!(vectors[0], vectors[1]);
-        assert_ne!(vectors[0].0, vectors[0].1);
+        assert_ne!(images[..4096], images[4096..]);
     }
 }

@@ -1,10 +1,11 @@
-//! Your own GPU code behind `execute`: a compute shader in plain `wgpu`, on a
-//! device, a queue and buffers of its own. breakeven sees a `GpuExecutor`.
+//! Your own GPU code behind `execute` without anything of ours: a compute shader in
+//! plain `wgpu`, on a device, a queue and buffers of its own. breakeven sees a
+//! `GpuExecutor`.
 //!
 //! A task is a number; its result is how many steps the Collatz sequence takes
 //! from there to 1. The same function in Rust is what the CPU runs.
 //!
-//! Run it with `cargo run --example 11_own_gpu_code`.
+//! Run it with `cargo run --example 11c_own_executor`.
 #![allow(clippy::print_stdout, reason = "an example shows its result")]
 
 use std::future::Future;

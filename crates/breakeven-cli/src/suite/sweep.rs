@@ -3,15 +3,15 @@
 use std::fmt;
 use std::str::FromStr;
 
+use breakeven::{Error, ErrorKind};
 use serde::{Deserialize, Serialize};
 
 use super::table::{self, Row, Shape};
-use crate::error::{Error, ErrorKind};
 
 /// What is changed from one point of a sweep to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Over {
+pub(crate) enum Over {
     /// The size of one item: the length of a vector or series, the side of an image,
     /// the order of a matrix.
     #[default]
@@ -27,7 +27,7 @@ pub enum Over {
 
 /// The values of a sweep.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Points {
+pub(crate) enum Points {
     /// Any from the first to the last; these are the default ones.
     Range([u64; 2]),
     /// These and no others: nothing is between them.
@@ -45,10 +45,10 @@ const MOST_ITEMS: u64 = 1 << 14;
 
 impl Over {
     /// All, as they are typed.
-    pub const ALL: [Self; 4] = [Self::Size, Self::Batch, Self::Window, Self::Hidden];
+    pub(crate) const ALL: [Self; 4] = [Self::Size, Self::Batch, Self::Window, Self::Hidden];
 
     /// Its name, as it is typed.
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Size => "size",
             Self::Batch => "batch",
@@ -62,8 +62,8 @@ impl Over {
     /// # Errors
     ///
     /// [`ErrorKind::UnknownName`] for a kernel that is not in
-    /// [`NAMES`](crate::kernels::NAMES).
-    pub fn of(kernel: &str) -> Result<&'static [Self], Error> {
+    /// [`NAMES`](breakeven::kernels::NAMES).
+    pub(crate) fn of(kernel: &str) -> Result<&'static [Self], Error> {
         Ok(table::row(kernel, 1)?.sweeps)
     }
 
@@ -72,20 +72,15 @@ impl Over {
     /// # Errors
     ///
     /// [`ErrorKind::UnknownName`] for a kernel that is not in
-    /// [`NAMES`](crate::kernels::NAMES), [`ErrorKind::Invalid`] where the kernel has
+    /// [`NAMES`](breakeven::kernels::NAMES), [`ErrorKind::Invalid`] where the kernel has
     /// no such dimension.
-    pub fn points(self, kernel: &str) -> Result<Points, Error> {
+    pub(crate) fn points(self, kernel: &str) -> Result<Points, Error> {
         let row = table::row(kernel, 1)?;
         self.checked(row, 1)?;
         Ok(match self {
             Self::Size => Points::Range(row.sizes),
             Self::Batch => {
-                let item = Shape {
-                    batch: 1,
-                    ..row.workload
-                }
-                .elements()
-                .max(1);
+                let item = row.workload.item().max(1);
                 Points::Range([1, (BATCH_ELEMENTS / item).clamp(2, MOST_ITEMS)])
             }
             Self::Window => Points::Fixed(vec![8, 16, 32]),
@@ -118,10 +113,7 @@ impl Over {
                 columns: value,
                 ..shape
             },
-            Self::Batch => Shape {
-                batch: value,
-                ..shape
-            },
+            Self::Batch => shape.with_batch(value),
             Self::Window => Shape {
                 window: value,
                 ..shape

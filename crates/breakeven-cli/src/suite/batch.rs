@@ -1,64 +1,16 @@
 //! The kernels as batches of tasks: what an executor splits over the devices.
 //!
-//! A [`TaskKernel`] is one kind of task: a pair of vectors, an image, a series.
+//! A task is an item of a kernel's inputs: a pair of vectors, an image, a series.
 //! [`BatchWorkload`] says how many of which size make the default batch of a
 //! kernel, and what that takes, before anything is allocated.
 
-#[cfg(feature = "gpu")]
-use std::sync::Arc;
+use breakeven::{Error, Tensor, WorkloadProfile};
 
 use super::sweep::Over;
-use super::table::{self, Row, Shape};
-use crate::error::Error;
-#[cfg(feature = "gpu")]
-use crate::gpu::{Gpu, KernelExecutor};
-use crate::kernels::Element;
-use crate::workload::WorkloadProfile;
+use super::table::{self, Made, Row, Shape};
 
-/// Tasks of a default batch whose default workload is a single task.
-pub(super) const TASKS: usize = 64;
-
-/// A kernel whose work comes in tasks: each task's form on the CPU, and the
-/// executor of many of them on a GPU.
-pub trait TaskKernel: Sized {
-    /// One task's input.
-    type Task: Send + Sync;
-
-    /// What a task's output is made of.
-    type Element: Element;
-
-    /// Does one task on the current rayon pool.
-    ///
-    /// # Errors
-    ///
-    /// What the kernel says of the shape.
-    fn on_cpu(task: &Self::Task) -> Result<Vec<Self::Element>, Error>;
-
-    /// The executor of the same tasks on a GPU.
-    ///
-    /// # Errors
-    ///
-    /// What the kernel says of the shape.
-    #[cfg(feature = "gpu")]
-    fn on_gpu(gpu: Arc<Gpu>) -> Result<TaskExecutor<Self>, Error>;
-}
-
-/// The executor of a kernel's tasks on a GPU.
-#[cfg(feature = "gpu")]
-pub type TaskExecutor<K> = KernelExecutor<
-    <K as TaskKernel>::Task,
-    Vec<<K as TaskKernel>::Element>,
-    <K as TaskKernel>::Element,
->;
-
-/// What is done with the tasks of a [`BatchWorkload`], whatever their kind.
-pub trait WithTasks {
-    /// What comes of it.
-    type Output;
-
-    /// Takes the tasks.
-    fn with<K: TaskKernel>(self, tasks: Vec<K::Task>) -> Self::Output;
-}
+/// The inputs of one task.
+pub(crate) type Task = Vec<Tensor<'static>>;
 
 /// A kernel's default workload as a batch of tasks.
 ///
@@ -75,7 +27,7 @@ pub trait WithTasks {
 /// | `lstm_cell_forward` | a step of a cell, 64 inputs and 128 hidden units | 1 024 |
 /// | `dendritic_integration` | inputs to 10 neurons of 8 × 16 synapses | 1 024 |
 #[derive(Debug, Clone, Copy)]
-pub struct BatchWorkload {
+pub(crate) struct BatchWorkload {
     row: &'static Row,
     /// The tasks' own, the batch being their number.
     shape: Shape,
@@ -87,7 +39,7 @@ impl BatchWorkload {
     /// # Errors
     ///
     /// As [`Workload::new`](super::Workload::new).
-    pub fn new(kernel: &str, scale: usize) -> Result<Self, Error> {
+    pub(crate) fn new(kernel: &str, scale: usize) -> Result<Self, Error> {
         let row = table::row(kernel, scale)?;
         let tasks = row.tasks.batch.checked_mul(scale).ok_or_else(|| {
             Error::too_large(format!(
@@ -106,9 +58,9 @@ impl BatchWorkload {
     /// # Errors
     ///
     /// As [`Workload::at`](super::Workload::at), and
-    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) where another value is another
+    /// [`ErrorKind::Invalid`](breakeven::ErrorKind::Invalid) where another value is another
     /// operation than the one whose tasks these are.
-    pub fn at(kernel: &str, over: Over, value: usize) -> Result<Self, Error> {
+    pub(crate) fn at(kernel: &str, over: Over, value: usize) -> Result<Self, Error> {
         let row = table::row(kernel, 1)?;
         let shape = over.checked(row, value)?;
         match over {
@@ -121,23 +73,23 @@ impl BatchWorkload {
 
     /// The same with that many tasks.
     #[must_use]
-    pub fn with_tasks(mut self, tasks: usize) -> Self {
+    pub(crate) fn with_tasks(mut self, tasks: usize) -> Self {
         self.shape.batch = tasks;
         self
     }
 
     /// The kernel's name, which is the operation's.
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         self.row.name
     }
 
     /// Tasks in the batch.
-    pub fn tasks(&self) -> usize {
+    pub(crate) fn tasks(&self) -> usize {
         self.shape.batch
     }
 
     /// The batch in words.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let tasks = match self.tasks() {
             1 => "1 task".to_owned(),
             tasks => format!("{tasks} tasks"),
@@ -145,45 +97,50 @@ impl BatchWorkload {
         format!("{tasks} of {}", (self.row.item)(self.shape))
     }
 
-    /// Host memory that executing takes, bytes: the inputs while they are cut
-    /// into tasks, outputs, and with a GPU the copies that a transfer makes on
-    /// its way. Computed, not allocated.
-    pub fn memory_bytes(&self, on_gpu: bool) -> u64 {
-        let copies = if on_gpu { 4 } else { 2 };
-        let shared = (self.row.shared_values)(self.shape).saturating_mul(4);
-        (self.tasks() as u64)
-            .saturating_mul(self.row.item_bytes(self.shape))
-            .saturating_add(shared)
-            .saturating_mul(copies)
+    /// Host memory that executing takes, bytes: inputs, outputs, and with a GPU the
+    /// copies that a transfer makes on its way. Computed, not allocated.
+    pub(crate) fn memory_bytes(&self, on_gpu: bool) -> u64 {
+        let copies = if on_gpu { 4 } else { 1 };
+        self.row.memory_bytes(self.shape).saturating_mul(copies)
     }
 
     /// What an executor is told of the tasks.
-    pub fn profile(&self) -> WorkloadProfile {
+    pub(crate) fn profile(&self) -> WorkloadProfile {
         self.row.profile(self.shape)
     }
 
-    /// Makes the tasks and hands them over.
-    pub fn build<W: WithTasks>(&self, with: W) -> W::Output {
-        table::with_tasks(self.row.kind, self.shape, with)
+    /// Makes the operator and the tasks: views of the whole batch's inputs.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the kernel says of the shape.
+    pub(crate) fn build(&self) -> Result<(Made, Vec<Task>), Error> {
+        let inputs = (self.row.inputs)(self.shape)?;
+        let task = |item: usize| {
+            inputs
+                .iter()
+                .map(|input| input.items(item..item + 1))
+                .collect()
+        };
+        let tasks: Result<_, Error> = (0..self.tasks()).map(task).collect();
+        Ok(((self.row.operator)(self.shape)?, tasks?))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
-    use crate::kernels::NAMES;
+    use crate::suite::table::with_operator;
+    use breakeven::ErrorKind;
+    use breakeven::kernels::NAMES;
 
     /// Elements of all tasks' outputs on the CPU.
-    struct Outputs;
-
-    impl WithTasks for Outputs {
-        type Output = Result<Vec<usize>, Error>;
-
-        fn with<K: TaskKernel>(self, tasks: Vec<K::Task>) -> Self::Output {
-            let outputs = tasks.iter().map(K::on_cpu);
+    fn outputs(batch: BatchWorkload) -> Result<Vec<usize>, Error> {
+        let (operator, tasks) = batch.build()?;
+        with_operator!(&operator, operator => {
+            let outputs = tasks.iter().map(|task| operator.on_cpu(task));
             outputs.map(|output| Ok(output?.len())).collect()
-        }
+        })
     }
 
     #[test]
@@ -191,7 +148,7 @@ mod tests {
         for name in NAMES {
             let batch = BatchWorkload::new(name, 1).expect("a known kernel");
             let three = batch.with_tasks(3);
-            let outputs = three.build(Outputs).expect("the shapes fit");
+            let outputs = outputs(three).expect("the shapes fit");
             let each = match name {
                 "vector_add" => 1_000,
                 "vector_add_batch" => 100_000,
@@ -211,8 +168,7 @@ mod tests {
     fn items_of_a_sweep_are_tasks_of_their_size() {
         let elements = |kernel, over, value| {
             let batch = BatchWorkload::at(kernel, over, value).expect("it is swept over");
-            let outputs = batch.with_tasks(2).build(Outputs);
-            outputs.expect("the shapes fit")
+            outputs(batch.with_tasks(2)).expect("the shapes fit")
         };
         assert_eq!(elements("conv2d", Over::Size, 17), [17 * 17; 2]);
         assert_eq!(elements("matrix_multiply", Over::Size, 9), [81; 2]);
@@ -231,7 +187,7 @@ mod tests {
         assert_eq!(batch.profile().memory_per_task, 4 * (64 + 4 * 128));
         let weights = 4 * 4 * 128 * (64 + 128 + 1);
         let one = batch.with_tasks(1).memory_bytes(false);
-        assert_eq!(one, 2 * (4 * (64 + 4 * 128) + weights));
+        assert_eq!(one, 4 * (64 + 4 * 128) + weights);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// A part of a call on a GPU, measured apart from whole calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Phase {
+pub(crate) enum Phase {
     /// Host to device, waited for.
     Upload,
     /// An empty kernel, from starting it until the host knows that it is done.
@@ -18,11 +18,8 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// All of them, in the order of a call.
-    pub const ALL: [Self; 4] = [Self::Upload, Self::Launch, Self::Kernel, Self::Download];
-
     /// Its name in a profile.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Upload => "upload",
             Self::Launch => "launch",
@@ -35,7 +32,7 @@ impl Phase {
 /// One time that was taken, ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Event {
+pub(crate) enum Event {
     /// The very first call: compilation, allocation, cold caches.
     FirstCall(u64),
     /// A further warm-up call.
@@ -48,7 +45,7 @@ pub enum Event {
 
 impl Event {
     /// Adds the time to the operation's last run, which is begun where there is none.
-    pub fn record(self, operation: &mut Operation) {
+    pub(crate) fn record(self, operation: &mut Operation) {
         if operation.runs.is_empty() {
             operation.runs.push(Run::default());
         }
