@@ -63,9 +63,18 @@ fn a_deadline_and_a_cancellation_reach_a_worker_in_its_span() {
     let mut soonest = [Duration::MAX; 2];
     for _ in 0..10 {
         let begun = Instant::now();
-        let stopped = manager.operation("long").deadline(MS * 10).map(&tasks, work);
+        let stopped = manager
+            .operation("long")
+            .deadline(MS * 10)
+            .map(&tasks, work);
         soonest[0] = soonest[0].min(begun.elapsed());
-        assert!(matches!(stopped, Err(ExecuteError::Stopped { why: Stop::Deadline, .. })));
+        assert!(matches!(
+            stopped,
+            Err(ExecuteError::Stopped {
+                why: Stop::Deadline,
+                ..
+            })
+        ));
         let token = CancelToken::new();
         let begun = Instant::now();
         let stopped = std::thread::scope(|scope| {
@@ -76,7 +85,13 @@ fn a_deadline_and_a_cancellation_reach_a_worker_in_its_span() {
             manager.operation("long").cancel(&token).map(&tasks, work)
         });
         soonest[1] = soonest[1].min(begun.elapsed());
-        assert!(matches!(stopped, Err(ExecuteError::Stopped { why: Stop::Cancelled, .. })));
+        assert!(matches!(
+            stopped,
+            Err(ExecuteError::Stopped {
+                why: Stop::Cancelled,
+                ..
+            })
+        ));
     }
     // A millisecond, or two tasks.
     assert!(soonest.iter().all(|time| *time < MS * 12), "{soonest:?}");
@@ -107,14 +122,19 @@ fn after_a_first_error_no_worker_begins_many_more_tasks() {
         assert_eq!(error.to_string(), "task 40: forty");
         let after = after.into_inner();
         // A worker that had begun its task may see the failure in the next one.
-        assert!(after <= 4 * rayon::current_num_threads(), "{after} calls after it");
+        assert!(
+            after <= 4 * rayon::current_num_threads(),
+            "{after} calls after it"
+        );
     }
 }
 
 #[test]
 fn one_hiccup_with_many_batches_in_flight_is_one_failure() {
     let name = "broken: hiccup";
-    let lost = Fault::Lost { recovers_after: Some(0) };
+    let lost = Fault::Lost {
+        recovers_after: Some(0),
+    };
     let script = FaultScript::none().at(9, lost);
     let manager = manager(gpu(name, MS * 30).with_faults(script))
         .with_strategy(ExecutionStrategy::GpuOnly)
@@ -131,7 +151,11 @@ fn one_hiccup_with_many_batches_in_flight_is_one_failure() {
     assert_eq!(manager.stats().quarantines, 1);
     std::thread::sleep(MS * 150);
     let result = manager.operation("hiccup").map([1_u64], |task| task * 2);
-    assert_eq!(result.expect("nothing fails").gpu.tasks, 1, "it is tried again soon");
+    assert_eq!(
+        result.expect("nothing fails").gpu.tasks,
+        1,
+        "it is tried again soon"
+    );
 }
 
 #[test]
@@ -143,7 +167,9 @@ fn many_batches_that_wait_for_a_healthy_device_do_not_fall_back() {
     let pool = pool(2);
     let failed = pool.install(|| {
         let outcomes = requests.par_iter().map(|request| {
-            let result = manager.operation("request").map([*request], |task| task * 2);
+            let result = manager
+                .operation("request")
+                .map([*request], |task| task * 2);
             result.is_err()
         });
         outcomes.filter(|failed| *failed).count()
@@ -163,7 +189,9 @@ fn a_task_may_wait_for_the_pool_that_its_batch_was_called_from() {
         let inner = Arc::clone(&calling);
         let result = calling.install(|| {
             let tasks: Vec<u64> = (0..20).collect();
-            manager.operation("waits").map(&tasks, |task| inner.install(|| task * 2))
+            manager
+                .operation("waits")
+                .map(&tasks, |task| inner.install(|| task * 2))
         });
         let _ = tell.send(result.expect("nothing fails").outputs.len());
     });
@@ -181,7 +209,10 @@ impl GpuExecutor<u64, u64> for Odd {
     type Flight = std::future::Ready<Result<Vec<u64>, DeviceError>>;
 
     fn start(&self, tasks: &[u64]) -> Result<Self::Flight, DeviceError> {
-        Ok(std::future::ready(Ok(tasks.iter().map(|task| task * 2).collect())))
+        Ok(std::future::ready(Ok(tasks
+            .iter()
+            .map(|task| task * 2)
+            .collect())))
     }
 
     fn memory_used(&self) -> Fact<u64> {
@@ -196,11 +227,16 @@ impl GpuExecutor<u64, u64> for Odd {
 #[test]
 fn any_depth_will_do() {
     for depth in [0, 1 << 40, usize::MAX] {
-        let odd = Odd { depth, memory: || Fact::Unknown };
+        let odd = Odd {
+            depth,
+            memory: || Fact::Unknown,
+        };
         let manager = StrategyManager::new(cpu(), Arc::new(odd))
             .with_costs(Arc::new(Costs::new()))
             .with_strategy(ExecutionStrategy::GpuOnly);
-        let result = manager.operation("deep").map([1_u64, 2, 3], |task| task * 2);
+        let result = manager
+            .operation("deep")
+            .map([1_u64, 2, 3], |task| task * 2);
         assert_eq!(result.expect("nothing fails").outputs, [2, 4, 6]);
     }
 }
@@ -211,10 +247,15 @@ fn who_asks_for_the_cpu_waits_for_no_device() {
         std::thread::sleep(Duration::from_secs(60));
         Fact::Unknown
     };
-    let odd = Odd { depth: 1, memory: hangs };
+    let odd = Odd {
+        depth: 1,
+        memory: hangs,
+    };
     let manager = StrategyManager::new(cpu(), Arc::new(odd)).with_costs(Arc::new(Costs::new()));
     let begun = Instant::now();
-    let batch = manager.operation("cpu").strategy(ExecutionStrategy::CpuOnly);
+    let batch = manager
+        .operation("cpu")
+        .strategy(ExecutionStrategy::CpuOnly);
     let result = batch.deadline(MS * 500).map([1_u64], |task| task * 2);
     assert!(result.is_ok() && begun.elapsed() < Duration::from_secs(5));
 }
@@ -243,11 +284,16 @@ fn panics_whose_payload_or_outputs_panic_when_dropped_do_not_escape() {
         }
         *task
     });
-    assert!(matches!(outcome, Err(ExecuteError::Task { index: 50, .. })), "{outcome:?}");
-    let outcome = manager.operation("outputs").execute(&tasks, |task| match task {
-        70 => Err("seventy"),
-        _ => Ok(Bomb),
-    });
+    assert!(
+        matches!(outcome, Err(ExecuteError::Task { index: 50, .. })),
+        "{outcome:?}"
+    );
+    let outcome = manager
+        .operation("outputs")
+        .execute(&tasks, |task| match task {
+            70 => Err("seventy"),
+            _ => Ok(Bomb),
+        });
     match outcome {
         Err(ExecuteError::Task { index, .. }) => assert_eq!(index, 70),
         other => panic!("{other:?}"),
@@ -262,7 +308,9 @@ fn all_outputs_are_checked_also_when_no_time_has_passed() {
             .with_strategy(ExecutionStrategy::GpuOnly);
         let all = CrossCheck::all(|gpu: &u64, cpu: &u64| gpu == cpu);
         let batch = manager.operation("checked").verify(all);
-        let result = batch.map([1_u64, 2, 3, 4], |task| task * 2).expect("nothing fails");
+        let result = batch
+            .map([1_u64, 2, 3, 4], |task| task * 2)
+            .expect("nothing fails");
         assert_eq!(result.checked, 4);
     }
 }
@@ -290,7 +338,10 @@ fn an_empty_batch_is_done_at_any_deadline() {
     for text in ["auto", "cpu-only", "gpu-only", "hybrid:50/50"] {
         let batch = manager.operation("empty").strategy(strategy(text));
         let result = batch.deadline(Duration::ZERO).map(none, |task| task * 2);
-        assert!(result.expect("nothing is to be done").outputs.is_empty(), "{text}");
+        assert!(
+            result.expect("nothing is to be done").outputs.is_empty(),
+            "{text}"
+        );
     }
 }
 
@@ -301,7 +352,10 @@ fn a_device_in_quarantine_is_told_as_such() {
     let manager = manager(gpu(name, Duration::ZERO).with_faults(script))
         .with_back_off(Duration::from_secs(100));
     let tasks: Vec<u64> = (0..1_000).collect();
-    let first = manager.operation("told").strategy(ExecutionStrategy::GpuOnly).map(&tasks, |task| task * 2);
+    let first = manager
+        .operation("told")
+        .strategy(ExecutionStrategy::GpuOnly)
+        .map(&tasks, |task| task * 2);
     assert!(first.expect("the CPU does it").fallback_occurred);
     let result = manager.operation("told").map(&tasks, |task| task * 2);
     let result = result.expect("nothing fails");
@@ -314,12 +368,16 @@ fn a_device_in_quarantine_is_told_as_such() {
 #[test]
 fn a_decision_beforehand_is_the_one_that_is_made() {
     let device = GpuSpec::named("broken: decided");
-    let on_gpu = |tasks: &[u64]| Ok::<Vec<u64>, DeviceError>(tasks.iter().map(|task| task * 2).collect());
+    let on_gpu =
+        |tasks: &[u64]| Ok::<Vec<u64>, DeviceError>(tasks.iter().map(|task| task * 2).collect());
     let manager = StrategyManager::new(cpu(), Arc::new(OnDevice::new(device, on_gpu)))
         .with_costs(Arc::new(Costs::new()));
     let tasks: Vec<u64> = (0..500).collect();
     for _ in 0..6 {
-        let decided = manager.operation("decided").decide::<u64, u64>(&tasks).expect("a decision");
+        let decided = manager
+            .operation("decided")
+            .decide::<u64, u64>(&tasks)
+            .expect("a decision");
         let made = manager.operation("decided").map(&tasks, |task| task * 2);
         assert_eq!(made.expect("nothing fails").decision, decided);
     }
@@ -328,7 +386,10 @@ fn a_decision_beforehand_is_the_one_that_is_made() {
 #[test]
 fn results_and_stats_are_data() {
     let manager = manager(gpu("broken: data", Duration::ZERO));
-    let result = manager.operation("data").strategy(strategy("hybrid:50/50")).map([1_u64, 2], |task| task * 2);
+    let result = manager
+        .operation("data")
+        .strategy(strategy("hybrid:50/50"))
+        .map([1_u64, 2], |task| task * 2);
     let text = serde_json::to_string(&result.expect("nothing fails")).expect("it serialises");
     assert!(text.contains("\"strategy\":\"hybrid:50/50\""), "{text}");
     let stats = serde_json::to_string(&manager.stats()).expect("it serialises");
@@ -341,7 +402,9 @@ fn batches_are_futures_of_any_runtime_and_many_at_once() {
     let futures: Vec<_> = (0..200_u64)
         .map(|batch| {
             let tasks: Vec<u64> = (batch..batch + 50).collect();
-            manager.operation("future").execute_async(tasks, |task: &u64| Ok::<u64, std::fmt::Error>(task * 2))
+            manager
+                .operation("future")
+                .execute_async(tasks, |task: &u64| Ok::<u64, std::fmt::Error>(task * 2))
         })
         .collect();
     for (batch, future) in (0_u64..).zip(futures) {
@@ -355,15 +418,20 @@ fn dropping_a_future_cancels_its_batch() {
     let manager = StrategyManager::cpu_only(cpu());
     let count = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&count);
-    let future = manager.operation("dropped").execute_async(vec![0_u64; 10_000], move |task| {
-        counted.fetch_add(1, Ordering::Relaxed);
-        half_a_millisecond();
-        Ok::<u64, std::fmt::Error>(*task)
-    });
+    let future = manager
+        .operation("dropped")
+        .execute_async(vec![0_u64; 10_000], move |task| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            half_a_millisecond();
+            Ok::<u64, std::fmt::Error>(*task)
+        });
     std::thread::sleep(MS * 20);
     drop(future);
     std::thread::sleep(MS * 50);
     let done = count.load(Ordering::Relaxed);
     std::thread::sleep(MS * 50);
-    assert!(done > 0 && count.load(Ordering::Relaxed) == done, "{done} tasks");
+    assert!(
+        done > 0 && count.load(Ordering::Relaxed) == done,
+        "{done} tasks"
+    );
 }

@@ -77,7 +77,9 @@ fn this_machine(found: &session::Machine, device: Option<&str>) -> Result<Machin
     };
     let all = found.hardware.gpus.iter();
     let wanted = |gpu: &&GpuInfo| device == "gpu" && gpu.preferred || gpu.id.as_str() == device;
-    let gpus = all.filter(wanted).map(|gpu| GpuSpec::of(gpu, Some(&found.load)));
+    let gpus = all
+        .filter(wanted)
+        .map(|gpu| GpuSpec::of(gpu, Some(&found.load)));
     machine.gpus = gpus.collect();
     if machine.gpus.is_empty() {
         let known = found.hardware.gpus.iter().map(|gpu| gpu.id.as_str());
@@ -86,7 +88,10 @@ fn this_machine(found: &session::Machine, device: Option<&str>) -> Result<Machin
             "--device {device}: there is no such GPU here; {}",
             match known.is_empty() {
                 true => "`breakeven devices` says why there is none".to_owned(),
-                false => format!("there is {}, and `gpu` stands for every one", known.join(", ")),
+                false => format!(
+                    "there is {}, and `gpu` stands for every one",
+                    known.join(", ")
+                ),
             }
         );
     }
@@ -182,7 +187,10 @@ impl Question {
             }
             Some(_) | None => {}
         }
-        let measured = self.measured.as_ref().filter(|_| !is_here && self.task_time_ns.is_none());
+        let measured = self
+            .measured
+            .as_ref()
+            .filter(|_| !is_here && self.task_time_ns.is_none());
         let task_time = self.task_time_ns.or_else(|| {
             let (time, note) = measured?.task_time(&self.workload);
             notes.push(note);
@@ -192,7 +200,9 @@ impl Question {
             let by_rates = costs_from_rates(ns, &self.workload, machine)?;
             costs.cpu = costs.cpu.or(by_rates.cpu);
             costs.gpus.resize(machine.gpus.len(), GpuCosts::default());
-            for ((known, by_rates), gpu) in costs.gpus.iter_mut().zip(by_rates.gpus).zip(&machine.gpus) {
+            for ((known, by_rates), gpu) in
+                costs.gpus.iter_mut().zip(by_rates.gpus).zip(&machine.gpus)
+            {
                 if known.cost.is_none() {
                     notes.extend(unknown_rates(gpu));
                 }

@@ -66,7 +66,10 @@ fn what_was_measured_is_of_its_size_and_of_this_machine() {
     let there = there.quietly(0).json();
     // The task's time on a core, on as many cores as the described machine has.
     let notes = there["notes"].to_string();
-    assert!(notes.contains("takes 1.00 ms on a core of this machine"), "{notes}");
+    assert!(
+        notes.contains("takes 1.00 ms on a core of this machine"),
+        "{notes}"
+    );
     let ms = there["candidates"][0]["predicted_ns"].as_f64().unwrap() / 1e6;
     assert!((ms - 19.0).abs() < 0.1, "19 waves of 16 tasks: {there:#}");
 }
@@ -76,12 +79,20 @@ fn a_device_that_is_not_there_is_wrong_use() {
     let directory = directory();
     let ended = plan(directory.path(), "--tasks 300 --device cuda:nothing").run();
     assert_eq!(ended.code, Some(2), "{ended:#?}");
-    assert!(ended.stderr.contains("--device cuda:nothing: there is no such GPU"), "{ended:#?}");
+    assert!(
+        ended
+            .stderr
+            .contains("--device cuda:nothing: there is no such GPU"),
+        "{ended:#?}"
+    );
 }
 
 #[test]
 fn the_preset_that_splits_has_a_name() {
-    let (_machine, there) = plan_for(V100, "--tasks 60 --complexity 60 --heuristics hybrid-first --format json");
+    let (_machine, there) = plan_for(
+        V100,
+        "--tasks 60 --complexity 60 --heuristics hybrid-first --format json",
+    );
     let there = there.run().quietly(0).json();
     assert_eq!(there["strategy"], "hybrid:70/30");
 }

@@ -112,8 +112,14 @@ pub(crate) fn print(tuning: Tuning) {
                                 let later = run(&scenario, ExecutionStrategy::Auto, &costs);
                                 warm.add(later, oracle, &slices);
                                 if std::env::var_os("POINTS").is_some() {
-                                    let again = scenario.run(ExecutionStrategy::Auto, &Costs::new());
-                                    println!("POINT warm {tasks} {ratio} {launch_ns} {} {parallelization} {loaded} took {later:.0} cold {first:.0} oracle {oracle:.0} regret {:.3} {:?}", shape.name(), later / oracle - 1.0, again.map(|a| (a.gpu_tasks, a.launches, a.cpu_spans)));
+                                    let again =
+                                        scenario.run(ExecutionStrategy::Auto, &Costs::new());
+                                    println!(
+                                        "POINT warm {tasks} {ratio} {launch_ns} {} {parallelization} {loaded} took {later:.0} cold {first:.0} oracle {oracle:.0} regret {:.3} {:?}",
+                                        shape.name(),
+                                        later / oracle - 1.0,
+                                        again.map(|a| (a.gpu_tasks, a.launches, a.cpu_spans))
+                                    );
                                 }
                                 for _ in 0..3 {
                                     let _ = run(&quiet, ExecutionStrategy::Auto, &costs);
@@ -175,5 +181,8 @@ fn draws(quiet: &Scenario, shape: Shape, point: u64) -> Vec<foresight::Times> {
 /// The CPU is half as fast from half-way on.
 fn half_way(scenario: &Scenario) -> Option<Load> {
     let from_ns = 0.5 * scenario.ideal_ns();
-    Some(Load { from_ns, times: 2.0 })
+    Some(Load {
+        from_ns,
+        times: 2.0,
+    })
 }

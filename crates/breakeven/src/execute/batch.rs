@@ -3,13 +3,13 @@
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
+use super::check::Check;
 use super::control::{CancelToken, FallbackPolicy, Unchecked, Verify};
-use super::drive::{Check, caught};
+use super::drive::caught;
 use super::engine::Watch;
 use super::executor::{CpuExecutor, GpuExecutor};
 use super::manager::StrategyManager;
 use super::operator::ordered_strategy;
-use super::promise::Executing;
 use super::result::{ExecuteError, ExecutionResult, TaskError};
 use super::run::Request;
 use super::slots::Slots;
@@ -22,25 +22,25 @@ use crate::workload::WorkloadProfile;
 
 /// What is asked for of a batch, whatever its tasks are.
 #[derive(Clone, Copy, Default)]
-struct Options<'m> {
-    operation: Option<&'m str>,
-    workload: Option<WorkloadProfile>,
-    strategy: Option<ExecutionStrategy>,
-    policy: Option<FallbackPolicy>,
-    timeout: Option<Option<Duration>>,
-    cancel: Option<&'m CancelToken>,
+pub(super) struct Options<'m> {
+    pub(super) operation: Option<&'m str>,
+    pub(super) workload: Option<WorkloadProfile>,
+    pub(super) strategy: Option<ExecutionStrategy>,
+    pub(super) policy: Option<FallbackPolicy>,
+    pub(super) timeout: Option<Option<Duration>>,
+    pub(super) cancel: Option<&'m CancelToken>,
     /// The token of a future that may be dropped.
-    dropped: Option<&'m CancelToken>,
-    deadline: Option<Duration>,
-    progress: Option<&'m (dyn Fn(usize, usize) + Sync)>,
+    pub(super) dropped: Option<&'m CancelToken>,
+    pub(super) deadline: Option<Duration>,
+    pub(super) progress: Option<&'m (dyn Fn(usize, usize) + Sync)>,
 }
 
 /// A batch of an operation, from [`StrategyManager::operation`].
 #[must_use = "a batch runs when it is executed"]
 pub struct Batch<'m, C, G, V = Unchecked> {
-    manager: &'m StrategyManager<C, G>,
-    options: Options<'m>,
-    verify: V,
+    pub(super) manager: &'m StrategyManager<C, G>,
+    pub(super) options: Options<'m>,
+    pub(super) verify: V,
 }
 
 impl<'m, C, G> Batch<'m, C, G, Unchecked> {
@@ -184,69 +184,6 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
         self.run::<I, T, E, F, EachTask>(tasks.as_ref(), &process_fn, true)
     }
 
-    /// As [`execute`](Self::execute), without waiting: the batch is the workers', and what
-    /// is returned is a future of its result. What it works on is its own then.
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// # use breakeven::execute::{RayonCpu, StrategyManager};
-    /// # let manager = StrategyManager::cpu_only(Arc::new(RayonCpu::current()));
-    /// # async fn in_a_runtime_of_yours() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let manager = StrategyManager::cpu_only(Arc::new(RayonCpu::current()));
-    /// let squares = manager.operation("square").execute_async(vec![1_u64, 2, 3], |task| {
-    ///     task.checked_mul(*task).ok_or(std::fmt::Error)
-    /// });
-    /// assert_eq!(squares.await?.outputs, [1, 4, 9]);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As `execute`; [`ExecuteError::Invalid`] where [`progress`](Self::progress) was asked
-    /// for, which borrows.
-    pub fn execute_async<A, I, T, E, F>(self, tasks: A, process_fn: F) -> Executing<T, E>
-    where
-        A: AsRef<[I]> + Send + 'static,
-        I: Sync,
-        T: Send + 'static,
-        E: Send + 'static,
-        F: Fn(&I) -> Result<T, E> + Send + Sync + 'static,
-        C: 'static,
-        G: GpuExecutor<I, T> + 'static,
-        V: Verify<T> + Send + 'static,
-    {
-        let Self { manager, options, verify } = self;
-        let name = options.operation.unwrap_or_else(|| std::any::type_name::<F>()).to_owned();
-        let cancel = options.cancel.cloned();
-        let has_progress = options.progress.is_some();
-        let Options { workload, strategy, policy, timeout, deadline, .. } = options;
-        let manager = manager.clone();
-        let cpu = std::sync::Arc::clone(&manager.cpu);
-        Executing::start(&*cpu, move |dropped| {
-            if has_progress {
-                let error = "progress borrows, and a future does not: wait with `execute`";
-                return Err(Error::invalid(error).into());
-            }
-            let batch = Batch {
-                manager: &manager,
-                options: Options {
-                    operation: Some(&name),
-                    workload,
-                    strategy,
-                    policy,
-                    timeout,
-                    deadline,
-                    cancel: cancel.as_ref(),
-                    dropped: Some(dropped),
-                    progress: None,
-                },
-                verify,
-            };
-            batch.execute(tasks, process_fn)
-        })
-    }
-
     /// What [`execute`](Self::execute) would decide for these tasks now, with what is
     /// known of the operation, of the devices' memory and of their quarantine.
     ///
@@ -275,7 +212,11 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
         self.answer(*workload, None)
     }
 
-    fn answer(&self, workload: WorkloadProfile, lanes: Option<&[&dyn Lane]>) -> Result<Decision, Error> {
+    fn answer(
+        &self,
+        workload: WorkloadProfile,
+        lanes: Option<&[&dyn Lane]>,
+    ) -> Result<Decision, Error> {
         let slots: Vec<_> = self.manager.gpus.iter().map(|(_, slot)| &**slot).collect();
         let (strategy, basis) = self.asked()?;
         let question = Question {
@@ -295,7 +236,10 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
 
     /// The strategy for the batch: the operator's before Auto.
     fn asked(&self) -> Result<(ExecutionStrategy, Basis), Error> {
-        let strategy = self.options.strategy.unwrap_or_else(|| self.manager.strategy());
+        let strategy = self
+            .options
+            .strategy
+            .unwrap_or_else(|| self.manager.strategy());
         match strategy {
             ExecutionStrategy::Auto => match ordered_strategy() {
                 Some(ordered) => Ok((ordered?, Basis::Operator)),
@@ -322,7 +266,12 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
         'm: 'b,
     {
         let gpus = self.manager.gpus.iter();
-        gpus.map(|(gpu, _)| GpuLane { work, gpu: &**gpu, verify }).collect()
+        gpus.map(|(gpu, _)| GpuLane {
+            work,
+            gpu: &**gpu,
+            verify,
+        })
+        .collect()
     }
 
     fn run<I, T, E, F, K>(
@@ -340,8 +289,14 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
         G: GpuExecutor<I, T>,
         V: Verify<T>,
     {
-        let Self { manager, options, verify } = self;
-        let operation = options.operation.unwrap_or_else(|| std::any::type_name::<F>());
+        let Self {
+            manager,
+            options,
+            verify,
+        } = self;
+        let operation = options
+            .operation
+            .unwrap_or_else(|| std::any::type_name::<F>());
         let policy = options.policy.unwrap_or(manager.config.policy);
         policy.check()?;
         if tasks.len() > MOST_TASKS {
@@ -408,7 +363,10 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
             })
         };
         caught(asked).map_err(|error: DeviceError| {
-            Error::invalid(format!("what is to be verified is not told: {}", error.message))
+            Error::invalid(format!(
+                "what is to be verified is not told: {}",
+                error.message
+            ))
         })
     }
 }

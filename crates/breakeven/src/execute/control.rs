@@ -46,9 +46,11 @@ impl FallbackPolicy {
     /// Fails for a budget that is no fraction.
     pub(super) fn check(&self) -> Result<(), Error> {
         match self {
-            Self::Budget(fraction) if !(0.0..=1.0).contains(fraction) => Err(Error::invalid(format!(
-                "a fallback budget of {fraction}: give the fraction of the tasks that may fall back, 0 to 1"
-            ))),
+            Self::Budget(fraction) if !(0.0..=1.0).contains(fraction) => {
+                Err(Error::invalid(format!(
+                    "a fallback budget of {fraction}: give the fraction of the tasks that may fall back, 0 to 1"
+                )))
+            }
             _ => Ok(()),
         }
     }

@@ -2,13 +2,13 @@
 //! fails is the schedule's to say.
 
 use std::collections::VecDeque;
-use std::hash::{BuildHasher, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
+use super::check::{Check, Checks};
 use super::engine::{Ending, Engine};
 use super::work::{Flight, message, quietly_dropped};
 use crate::error::{DeviceError, DeviceErrorKind};
@@ -21,24 +21,19 @@ const LONGEST_WAIT: Duration = Duration::from_millis(1);
 /// For how long a launch is looked at without sleeping.
 const SPIN: Duration = Duration::from_micros(30);
 
+/// Called with a GPU's number, what it was seen to be worth, when the launch began that
+/// showed it, and the error that did.
+pub(super) type Told<'d> = dyn Fn(usize, Standing, Instant, Option<&DeviceError>) + Sync + 'd;
+
 /// What a driver needs beside the engine.
 pub(super) struct Driver<'d> {
     /// Part of a launch's outputs that is held against the CPU's.
     pub(super) check: Check,
     pub(super) timeout: Option<Duration>,
     /// Tells others what a device was seen to be worth, by a launch that began then.
-    pub(super) standing: &'d (dyn Fn(usize, Standing, Instant, Option<&DeviceError>) + Sync),
+    pub(super) standing: &'d Told<'d>,
     /// Sets the workers to work.
     pub(super) wake: &'d (dyn Fn() + Sync),
-}
-
-/// How many outputs of a launch are held against the CPU's.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Check {
-    /// Fraction of them, 0 to 1.
-    pub(super) fraction: f64,
-    /// Time that checking may take, as a fraction of the execution's.
-    pub(super) cost_cap: f64,
 }
 
 /// A launch that has not ended.
@@ -176,7 +171,9 @@ impl Drive<'_, '_, '_> {
         let Some(launch) = self.launches.front() else {
             return Duration::ZERO;
         };
-        let began = self.last_end.map_or(launch.submitted, |last| last.max(launch.submitted));
+        let began = self
+            .last_end
+            .map_or(launch.submitted, |last| last.max(launch.submitted));
         began.elapsed()
     }
 
@@ -221,7 +218,9 @@ impl Drive<'_, '_, '_> {
         let mut shared = engine.shared();
         shared.tally.gpu_did(self.index, tasks, took, is_known);
         let now = engine.now();
-        let after = shared.schedule.gpu_succeeded(self.index, start, tasks, ns, now);
+        let after = shared
+            .schedule
+            .gpu_succeeded(self.index, start, tasks, ns, now);
         drop(shared);
         self.follow(after, submitted, None);
         engine.count(tasks);
@@ -232,7 +231,9 @@ impl Drive<'_, '_, '_> {
         let mut shared = engine.shared();
         shared.tally.gpu_failed(error);
         let now = engine.now();
-        let after = shared.schedule.gpu_failed(self.index, span, error.kind, now);
+        let after = shared
+            .schedule
+            .gpu_failed(self.index, span, error.kind, now);
         drop(shared);
         self.follow(after, submitted, Some(error));
         if !after.drops_flights {
@@ -242,7 +243,9 @@ impl Drive<'_, '_, '_> {
             quietly_dropped(launch.flight);
             let mut shared = engine.shared();
             shared.tally.fallback.failed_spans += 1;
-            let after = shared.schedule.gpu_dropped(self.index, launch.span, engine.now());
+            let after = shared
+                .schedule
+                .gpu_dropped(self.index, launch.span, engine.now());
             drop(shared);
             self.follow(after, submitted, Some(error));
         }
@@ -266,11 +269,15 @@ impl Drive<'_, '_, '_> {
             return;
         };
         let engine = self.engine;
-        let began = self.last_end.map_or(launch.submitted, |last| last.max(launch.submitted));
+        let began = self
+            .last_end
+            .map_or(launch.submitted, |last| last.max(launch.submitted));
         let mut shared = engine.shared();
         let recalled = (launch.span.len(), began.elapsed());
         shared.tally.gpus[self.index].recalled.push(recalled);
-        shared.schedule.gpu_recalled(self.index, launch.span, engine.now());
+        shared
+            .schedule
+            .gpu_recalled(self.index, launch.span, engine.now());
         drop(shared);
         (self.driver.wake)();
         quietly_dropped(launch.flight);
@@ -305,7 +312,12 @@ impl Drive<'_, '_, '_> {
         Ok(())
     }
 
-    fn check_one(&mut self, flight: &dyn Flight, first: usize, task: usize) -> Result<(), DeviceError> {
+    fn check_one(
+        &mut self,
+        flight: &dyn Flight,
+        first: usize,
+        task: usize,
+    ) -> Result<(), DeviceError> {
         let begun = Instant::now();
         let checked = flight.check(first, task);
         self.checks.time += begun.elapsed();
@@ -324,66 +336,4 @@ pub(super) fn caught<R>(call: impl FnOnce() -> Result<R, DeviceError>) -> Result
 #[expect(clippy::cast_sign_loss, reason = "a float cast saturates")]
 fn whole_ns(ns: Ns) -> u64 {
     ns as u64
-}
-
-/// What one execution's checks took, and which outputs are drawn.
-struct Checks {
-    time: Duration,
-    outputs: u32,
-    draws: u64,
-}
-
-impl Default for Checks {
-    fn default() -> Self {
-        Self {
-            time: Duration::ZERO,
-            outputs: 0,
-            // Other outputs in each execution.
-            draws: RandomState::new().hash_one(0) | 1,
-        }
-    }
-}
-
-impl Checks {
-    /// Any bits (Marsaglia's xorshift, 2003).
-    fn bits(&mut self) -> u64 {
-        self.draws ^= self.draws << 13;
-        self.draws ^= self.draws >> 7;
-        self.draws ^= self.draws << 17;
-        self.draws
-    }
-
-    /// A number from 0 to 1, without 1.
-    fn draw(&mut self) -> f64 {
-        (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    /// One of so many places.
-    fn draw_place(&mut self, places: usize) -> usize {
-        let place = self.bits() % places.max(1) as u64;
-        usize::try_from(place).expect("less than a `usize`")
-    }
-
-    /// Fraction of `outputs` that can be looked at until all looks took that part of so
-    /// many seconds.
-    fn affordable(&self, cost_cap: f64, seconds: f64, outputs: usize) -> f64 {
-        if cost_cap == f64::INFINITY {
-            return 1.0;
-        }
-        let each = self.time.as_secs_f64() / f64::from(self.outputs.max(1));
-        let left = (cost_cap * seconds - self.time.as_secs_f64()).max(0.0);
-        left / (each * outputs as f64).max(f64::MIN_POSITIVE)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn without_a_cap_all_are_looked_at_also_by_a_clock_that_stands() {
-        let checks = Checks::default();
-        assert_eq!(checks.affordable(f64::INFINITY, 0.0, 10), 1.0);
-        assert_eq!(checks.affordable(0.05, 0.0, 10), 0.0);
-    }
 }

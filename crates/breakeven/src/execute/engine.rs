@@ -35,7 +35,9 @@ pub(super) struct Watch<'w> {
 
 impl Watch<'_> {
     pub(super) fn is_set(&self) -> bool {
-        self.cancel.iter().any(Option::is_some) || self.deadline.is_some() || self.progress.is_some()
+        self.cancel.iter().any(Option::is_some)
+            || self.deadline.is_some()
+            || self.progress.is_some()
     }
 }
 
@@ -236,7 +238,9 @@ impl<'b> Engine<'b> {
     fn did(&self, start: usize, done: usize, took: Duration, left: Option<Span>) {
         let mut shared = self.shared();
         shared.tally.cpu.add(done, took);
-        shared.schedule.cpu_did(start..start + done, took.as_nanos() as f64);
+        shared
+            .schedule
+            .cpu_did(start..start + done, took.as_nanos() as f64);
         if let Some(left) = left {
             shared.schedule.give_back(left);
         }
@@ -250,7 +254,8 @@ impl<'b> Engine<'b> {
         let left = left.as_ref().map_or(0, Span::len);
         let mut shared = self.shared();
         let gives = shared.schedule.cpu_look(start, left, self.now()) > 0;
-        self.hungry.store(shared.schedule.is_hungry(), Ordering::Relaxed);
+        self.hungry
+            .store(shared.schedule.is_hungry(), Ordering::Relaxed);
         gives
     }
 
@@ -282,7 +287,13 @@ impl<'b> Engine<'b> {
         if self.is_over() {
             return true;
         }
-        if self.watch.cancel.into_iter().flatten().any(CancelToken::is_cancelled) {
+        if self
+            .watch
+            .cancel
+            .into_iter()
+            .flatten()
+            .any(CancelToken::is_cancelled)
+        {
             self.end(Ending::Stopped(Stop::Cancelled));
         } else if self.watch.deadline.is_some_and(|end| Instant::now() >= end) {
             self.end(Ending::Stopped(Stop::Deadline));
@@ -320,7 +331,10 @@ impl<'b> Engine<'b> {
 
     /// How it ended, and what was counted.
     pub(super) fn into_outcome(self) -> (Option<Ending>, Schedule, Tally) {
-        let shared = self.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let shared = self
+            .shared
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
         let Shared {
             mut schedule,
             tally,

@@ -51,7 +51,8 @@ impl<'r, T> Explanation<'r, T> {
             .iter()
             .try_for_each(|reason| writeln!(f, "  {reason}"))?;
         let mut left_out = self.result.left_out.iter();
-        left_out.try_for_each(|gpu| writeln!(f, "  {} was left out: {}", gpu.device, gpu.why.message))
+        left_out
+            .try_for_each(|gpu| writeln!(f, "  {} was left out: {}", gpu.device, gpu.why.message))
     }
 
     fn predictions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -13,10 +13,10 @@ use super::control::{FallbackPolicy, Unchecked};
 use super::executor::{CpuExecutor, GpuExecutor, NoGpu};
 use super::quarantine::FIRST_BACK_OFF;
 use super::result::{ExecuteError, ExecutionResult};
+use super::slot::GpuSlot;
 use super::tally::Tally;
-use super::threads::Drivers;
-use crate::error::{DeviceError, Error};
-use crate::hardware::{Fact, HardwareCapabilities};
+use crate::error::Error;
+use crate::hardware::HardwareCapabilities;
 use crate::plan::{Costs, Decision, ExecutionStrategy, GpuSpec, ProfilingHeuristics};
 use crate::store::{CostsWarning, saver};
 use crate::workload::WorkloadProfile;
@@ -26,9 +26,6 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How often what was learned is written to the cost model's file.
 const SAVED_EVERY: Duration = Duration::from_secs(60);
-
-/// For how long the memory in use on a GPU is believed.
-const MEMORY_KNOWN_FOR: Duration = Duration::from_millis(100);
 
 /// For how long the last manager waits for what was learned to be saved.
 const SAVED_WITHIN: Duration = Duration::from_millis(80);
@@ -62,18 +59,6 @@ pub(super) struct Config {
     pub(super) timeout: Option<Duration>,
     pub(super) back_off: Duration,
     pub(super) allows_software: bool,
-}
-
-/// What a manager keeps of one GPU.
-#[derive(Debug, Default)]
-pub(super) struct GpuSlot {
-    described: Option<GpuSpec>,
-    /// The device as its executor told of it.
-    seen: OnceLock<GpuSpec>,
-    memory_used: Mutex<Option<(Instant, Fact<u64>)>>,
-    pub(super) drivers: Drivers,
-    /// What a GPU without a name goes by in quarantine: nobody else's.
-    nameless: String,
 }
 
 /// What a manager and its clones share.
@@ -148,11 +133,9 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
     pub fn with_gpu(mut self, gpu: Arc<G>) -> Self {
         static MADE: AtomicU64 = AtomicU64::new(0);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let slot = GpuSlot {
-            nameless: format!("the GPU without a name, number {number}"),
-            ..GpuSlot::default()
-        };
-        self.gpus.push((gpu, Arc::new(slot)));
+        let nameless = format!("the GPU without a name, number {number}");
+        self.gpus
+            .push((gpu, Arc::new(GpuSlot::new(nameless, None))));
         self
     }
 
@@ -220,11 +203,7 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
     #[must_use]
     pub fn with_device(mut self, device: GpuSpec) -> Self {
         if let Some((_, slot)) = self.gpus.last_mut() {
-            *slot = Arc::new(GpuSlot {
-                described: Some(device),
-                nameless: slot.nameless.clone(),
-                ..GpuSlot::default()
-            });
+            *slot = Arc::new(slot.described_as(device));
         }
         self
     }
@@ -312,42 +291,6 @@ impl<C, G> Clone for StrategyManager<C, G> {
     }
 }
 
-impl GpuSlot {
-    /// What is known of the device.
-    pub(super) fn known(&self) -> GpuSpec {
-        let spec = self.seen.get().or(self.described.as_ref());
-        spec.cloned().unwrap_or_else(|| GpuSpec::named("gpu"))
-    }
-
-    /// Keeps what the executor says of its device.
-    pub(super) fn saw(&self, device: &GpuSpec) {
-        self.seen.get_or_init(|| device.clone());
-    }
-
-    /// What it goes by in quarantine: its name, by which all managers of the process
-    /// know it, or a name that only this manager has; and the same for one operation.
-    pub(super) fn keys(&self, operation: &str) -> [String; 2] {
-        let spec = self.seen.get().or(self.described.as_ref());
-        let device = spec.map_or(&self.nameless, |spec| &spec.name);
-        [device.clone(), format!("{device}: {operation}")]
-    }
-
-    /// Memory in use: asked ten times a second at most.
-    pub(super) fn memory_used(
-        &self,
-        ask: impl FnOnce() -> Result<Fact<u64>, DeviceError>,
-    ) -> Result<Fact<u64>, DeviceError> {
-        let known = *locked(&self.memory_used);
-        if let Some((at, used)) = known.filter(|(at, _)| at.elapsed() < MEMORY_KNOWN_FOR) {
-            let _ = at;
-            return Ok(used);
-        }
-        let used = ask()?;
-        *locked(&self.memory_used) = Some((Instant::now(), used));
-        Ok(used)
-    }
-}
-
 impl Shared {
     /// Where what is measured is kept: where there is a choice, or where somebody gave a
     /// cost model to keep it in.
@@ -390,11 +333,17 @@ impl Shared {
         stats.recalled_tasks += recalled as u64;
         stats.fallback_tasks += tally.fallback.tasks as u64;
         for error in &tally.errors {
-            *stats.device_errors.entry(error.kind.to_string()).or_default() += 1;
+            *stats
+                .device_errors
+                .entry(error.kind.to_string())
+                .or_default() += 1;
         }
         let gpus = tally.gpus.iter().zip(names);
         let gpus = gpus.map(|(gpu, name)| (name.as_str(), gpu.share.tasks));
-        for (name, tasks) in gpus.chain([("cpu", tally.cpu.tasks)]).filter(|(_, tasks)| *tasks > 0) {
+        for (name, tasks) in gpus
+            .chain([("cpu", tally.cpu.tasks)])
+            .filter(|(_, tasks)| *tasks > 0)
+        {
             match stats.tasks.get_mut(name) {
                 Some(count) => *count += tasks as u64,
                 None => _ = stats.tasks.insert(name.to_owned(), tasks as u64),
@@ -416,6 +365,6 @@ impl Drop for Shared {
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

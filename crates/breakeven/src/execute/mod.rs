@@ -1,9 +1,11 @@
 //! Running a batch where it pays.
 
 mod batch;
+mod check;
 mod control;
 mod cpu;
 mod drive;
+mod ended;
 mod engine;
 mod executor;
 mod explain;
@@ -17,6 +19,7 @@ mod record;
 mod result;
 mod run;
 mod simulated;
+mod slot;
 mod slots;
 mod start;
 mod tally;

@@ -6,8 +6,9 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use super::control::CancelToken;
-use super::executor::CpuExecutor;
+use super::batch::{Batch, Options};
+use super::control::{CancelToken, Verify};
+use super::executor::{CpuExecutor, GpuExecutor};
 use super::result::{ExecuteError, ExecutionResult};
 use super::work::message;
 use crate::error::Error;
@@ -62,6 +63,84 @@ impl<T: Send + 'static, E: Send + 'static> Executing<T, E> {
     }
 }
 
+impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
+    /// As [`execute`](Batch::execute), without waiting: the batch is the workers', and what
+    /// is returned is a future of its result. What it works on is its own then.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use breakeven::execute::{RayonCpu, StrategyManager};
+    /// # async fn in_a_runtime_of_yours() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let manager = StrategyManager::cpu_only(Arc::new(RayonCpu::current()));
+    /// let squares = manager.operation("square").execute_async(vec![1_u64, 2, 3], |task| {
+    ///     task.checked_mul(*task).ok_or(std::fmt::Error)
+    /// });
+    /// assert_eq!(squares.await?.outputs, [1, 4, 9]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As `execute`; [`ExecuteError::Invalid`] where [`progress`](Batch::progress) was asked
+    /// for, which borrows.
+    pub fn execute_async<A, I, T, E, F>(self, tasks: A, process_fn: F) -> Executing<T, E>
+    where
+        A: AsRef<[I]> + Send + 'static,
+        I: Sync,
+        T: Send + 'static,
+        E: Send + 'static,
+        F: Fn(&I) -> Result<T, E> + Send + Sync + 'static,
+        C: 'static,
+        G: GpuExecutor<I, T> + 'static,
+        V: Verify<T> + Send + 'static,
+    {
+        let Self {
+            manager,
+            options,
+            verify,
+        } = self;
+        let name = options
+            .operation
+            .unwrap_or_else(|| std::any::type_name::<F>())
+            .to_owned();
+        let cancel = options.cancel.cloned();
+        let has_progress = options.progress.is_some();
+        let Options {
+            workload,
+            strategy,
+            policy,
+            timeout,
+            deadline,
+            ..
+        } = options;
+        let manager = manager.clone();
+        let cpu = Arc::clone(&manager.cpu);
+        Executing::start(&*cpu, move |dropped| {
+            if has_progress {
+                let error = "progress borrows, and a future does not: wait with `execute`";
+                return Err(Error::invalid(error).into());
+            }
+            let batch = Batch {
+                manager: &manager,
+                options: Options {
+                    operation: Some(&name),
+                    workload,
+                    strategy,
+                    policy,
+                    timeout,
+                    deadline,
+                    cancel: cancel.as_ref(),
+                    dropped: Some(dropped),
+                    progress: None,
+                },
+                verify,
+            };
+            batch.execute(tasks, process_fn)
+        })
+    }
+}
+
 impl<T, E> Future for Executing<T, E> {
     type Output = Outcome<T, E>;
 
@@ -86,6 +165,8 @@ impl<T, E> Drop for Executing<T, E> {
 impl<T, E> std::fmt::Debug for Executing<T, E> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let is_done = locked(&self.state).outcome.is_some();
-        f.debug_struct("Executing").field("is_done", &is_done).finish_non_exhaustive()
+        f.debug_struct("Executing")
+            .field("is_done", &is_done)
+            .finish_non_exhaustive()
     }
 }

@@ -93,7 +93,10 @@ pub(super) fn failed(device: &str, first: Duration, began: Instant, now: Instant
 /// A launch that began then was done.
 pub(super) fn works(device: &str, began: Instant) {
     let mut entries = entries();
-    if entries.get(device).is_some_and(|entry| began > entry.failed) {
+    if entries
+        .get(device)
+        .is_some_and(|entry| began > entry.failed)
+    {
         entries.remove(device);
     }
 }
@@ -172,7 +175,9 @@ mod tests {
             assert!(failed(&name, SECOND, now, now));
         }
         let names = entries();
-        let kept = names.keys().filter(|name| name.starts_with("quarantine name test"));
+        let kept = names
+            .keys()
+            .filter(|name| name.starts_with("quarantine name test"));
         assert!(kept.count() <= MANY + 1);
     }
 }

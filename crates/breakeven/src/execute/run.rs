@@ -3,22 +3,21 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use super::check::Check;
 use super::control::FallbackPolicy;
-use super::drive::{Check, Driver};
+use super::drive::Driver;
+use super::ended::Ended;
 use super::engine::{Ending, Engine, Watch};
 use super::executor::CpuExecutor;
 use super::given::Given;
-use super::manager::GpuSlot;
 use super::quarantine;
-use super::record::{ExecutionRecord, SpanRecord};
-use super::result::{DeviceShare, ExecuteError, ExecutionResult, LeftOut, Share, Stop, TaskError, ran_on};
+use super::record::SpanRecord;
+use super::slot::GpuSlot;
 use super::start::{Question, Start, no_gpu};
-use super::tally::Tally;
-use super::teach::Taught;
 use super::threads::Jobs;
 use super::work::{Lane, Work};
 use crate::error::{DeviceError, DeviceErrorKind, Error};
-use crate::plan::{Decision, Probe};
+use crate::plan::Probe;
 use crate::schedule::{GpuTurn, Mode, Schedule, Standing, Tuning};
 
 /// For how long a worker that waits for a device sleeps between two looks for work of
@@ -50,28 +49,24 @@ pub(super) struct Request<'r> {
     pub(super) each: bool,
 }
 
-/// How a batch ended.
-pub(super) struct Ended {
-    ending: Option<Ending>,
-    stop: Option<Stop>,
-    tally: Tally,
-    decision: Decision,
-    names: Vec<String>,
-    left_out: Vec<LeftOut>,
-    recalled: usize,
-    took: Duration,
-    tasks: usize,
-    done: usize,
-}
-
 impl Request<'_> {
     pub(super) fn run(self) -> Result<Ended, Error> {
-        let Question { shared, slots, operation, workload, .. } = self.question;
+        let Question {
+            shared,
+            slots,
+            operation,
+            workload,
+            ..
+        } = self.question;
         let tasks = workload.task_count;
         let started = Instant::now();
         let start = self.question.answer()?;
         let (schedule, is_denied) = self.schedule(&start);
-        let lanes: Vec<&dyn Lane> = start.usable.iter().map(|index| self.lanes[*index]).collect();
+        let lanes: Vec<&dyn Lane> = start
+            .usable
+            .iter()
+            .map(|index| self.lanes[*index])
+            .collect();
         let drives = start.mode != Mode::Cpu && !lanes.is_empty();
         let lanes = if drives { &lanes[..] } else { &[] };
         let mut engine = Engine::new(self.work, lanes, tasks, schedule, self.watch, started);
@@ -101,7 +96,14 @@ impl Request<'_> {
         if tally.fallback.tasks == 0 {
             tally.fallback.delay = None;
         }
-        let Start { decision, names, left_out, mode, usable, .. } = start;
+        let Start {
+            decision,
+            names,
+            left_out,
+            mode,
+            usable,
+            ..
+        } = start;
         let ended = Ended {
             ending,
             stop,
@@ -114,16 +116,13 @@ impl Request<'_> {
             tasks,
             done,
         };
-        if ended.is_whole() {
-            if let Some(costs) = shared.costs(slots.is_empty()) {
-                let fits = usable.iter().enumerate().map(|(place, _)| match drives {
-                    true => schedule.fits(place),
-                    false => None,
-                });
-                let fits: Vec<_> = fits.collect();
-                ended.taught(mode, self.cpu.workers(), &fits).teach(costs, operation, workload.memory_per_task);
-                shared.save_now_and_then();
-            }
+        let costs = shared.costs(slots.is_empty());
+        if let Some(costs) = costs.filter(|_| ended.is_whole()) {
+            let fits = (0..usable.len()).map(|place| schedule.fits(place).filter(|_| drives));
+            let fits: Vec<_> = fits.collect();
+            let taught = ended.taught(mode, self.cpu.workers(), &fits);
+            taught.teach(costs, operation, workload.memory_per_task);
+            shared.save_now_and_then();
         }
         ended.tell(operation);
         shared.count(&ended.tally, &ended.names, ended.recalled);
@@ -166,13 +165,21 @@ impl Request<'_> {
     /// Runs the GPUs' drivers beside the workers. The first GPU is driven by the calling
     /// thread, unless that is a worker of a pool: it would be missing there.
     fn drive(&self, engine: &Engine<'_>, start: &Start) {
-        let standing = |index: usize, standing: Standing, began: Instant, error: Option<&DeviceError>| {
-            self.note_standing(self.question.slots[start.usable[index]], standing, began, error);
-        };
+        let standing =
+            |index: usize, standing: Standing, began: Instant, error: Option<&DeviceError>| {
+                self.note_standing(
+                    self.question.slots[start.usable[index]],
+                    standing,
+                    began,
+                    error,
+                );
+            };
         // Before the workers begin: they leave the GPUs what those take first.
         let mut firsts: Vec<Option<GpuTurn>> = {
             let mut shared = engine.shared();
-            (0..engine.lanes.len()).map(|index| Some(shared.schedule.gpu_turn(index, 0.0))).collect()
+            (0..engine.lanes.len())
+                .map(|index| Some(shared.schedule.gpu_turn(index, 0.0)))
+                .collect()
         };
         self.cpu.run(&|| engine.leaf(), &mut |wake| {
             let driver = Driver {
@@ -241,8 +248,19 @@ impl Request<'_> {
     }
 
     /// Tells others of a device that failed or works again.
-    fn note_standing(&self, slot: &GpuSlot, standing: Standing, began: Instant, error: Option<&DeviceError>) {
-        let Question { operation, shared, config, .. } = self.question;
+    fn note_standing(
+        &self,
+        slot: &GpuSlot,
+        standing: Standing,
+        began: Instant,
+        error: Option<&DeviceError>,
+    ) {
+        let Question {
+            operation,
+            shared,
+            config,
+            ..
+        } = self.question;
         let [device, of_operation] = slot.keys(operation);
         let key = match standing {
             Standing::Works => {
@@ -258,100 +276,5 @@ impl Request<'_> {
                 log::warn!("{key} is left alone for a while: {error}");
             }
         }
-    }
-}
-
-impl Ended {
-    /// True where it neither failed nor was it stopped.
-    fn is_whole(&self) -> bool {
-        self.ending.is_none() && self.stop.is_none()
-    }
-
-    /// What the cost model is to learn of it.
-    fn taught<'e>(&'e self, mode: Mode, workers: usize, fits: &'e [Option<usize>]) -> Taught<'e> {
-        Taught {
-            tally: &self.tally,
-            names: &self.names,
-            took: self.took,
-            was_cpus: mode == Mode::Cpu,
-            workers,
-            fits,
-        }
-    }
-
-    /// Tells the log and the recorder.
-    fn tell(&self, operation: &str) {
-        let (fallen, tasks) = (self.tally.fallback.tasks, self.tasks);
-        let error = self.tally.errors.first();
-        if let Some(error) = error.filter(|_| fallen > 0) {
-            log::warn!("{operation}: the CPU does {fallen} of {tasks} tasks in the GPU's place: {error}");
-        }
-        let gpus = self.tally.gpus.iter().zip(&self.names);
-        let used = gpus.filter(|(gpu, _)| gpu.share.tasks > 0).map(|(_, name)| name.as_str());
-        ExecutionRecord {
-            operation,
-            ran_on: &ran_on(self.tally.cpu.tasks > 0, used),
-            gpus: &match self.names.is_empty() {
-                true => "gpu".to_owned(),
-                false => self.names.join("+"),
-            },
-            tasks,
-            took: self.took,
-            decision: &self.decision,
-            fallback: &self.tally.fallback,
-            error,
-            recalled: self.recalled,
-            done: self.done,
-            is_whole: self.is_whole(),
-        }
-        .tell();
-    }
-
-    /// The result, with the outputs or the task that failed.
-    pub(super) fn result<T, E>(
-        self,
-        operation: &str,
-        failed: Option<(usize, TaskError<E>)>,
-        outputs: Option<Vec<T>>,
-    ) -> Result<ExecutionResult<T>, ExecuteError<E>> {
-        let (done, tasks) = (self.done, self.tasks);
-        match self.ending {
-            Some(Ending::Stopped(why)) => return Err(ExecuteError::Stopped { why, done, tasks }),
-            Some(Ending::Invalid(error)) => return Err(error.into()),
-            Some(Ending::Device(error)) => {
-                let fallen = self.tally.fallback.tasks;
-                return Err(ExecuteError::Device { error, fallen, tasks });
-            }
-            Some(Ending::Task) | None => {}
-        }
-        if let Some((index, error)) = failed {
-            return Err(ExecuteError::Task { index, error });
-        }
-        let Some(outputs) = outputs else {
-            return Err(Error::invalid("the executor left tasks undone").into());
-        };
-        let shares = self.tally.gpus.iter().map(|gpu| gpu.share);
-        let gpu = shares.clone().fold(Share::default(), |sum, share| Share {
-            tasks: sum.tasks + share.tasks,
-            spans: sum.spans + share.spans,
-            busy: sum.busy + share.busy,
-        });
-        let gpus = self.names.into_iter().zip(shares);
-        Ok(ExecutionResult {
-            strategy_used: super::explain::amounted_to(self.tally.cpu.tasks, gpu.tasks),
-            outputs,
-            execution_time: self.took,
-            fallback_occurred: self.tally.fallback.tasks > 0,
-            cpu: self.tally.cpu,
-            gpus: gpus.map(|(device, share)| DeviceShare { device, share }).collect(),
-            gpu,
-            left_out: self.left_out,
-            fallback: self.tally.fallback,
-            checked: self.tally.checked,
-            errors: self.tally.errors,
-            recalled: self.recalled,
-            operation: operation.to_owned(),
-            decision: self.decision,
-        })
     }
 }

@@ -238,7 +238,9 @@ impl<I, T: Unpin> GpuExecutor<I, T> for SimulatedGpu<I, T> {
         let work_ns = self.work_ns(tasks, first, batch.factor);
         let outputs = self.outputs(tasks, &batch.faults);
         let stages = Stages::new(&self.spec, tasks.len(), work_ns);
-        let ready = self.device_state().schedule(called, &stages, &self.spec.slowdowns);
+        let ready = self
+            .device_state()
+            .schedule(called, &stages, &self.spec.slowdowns);
         Ok(SimulatedInFlight {
             device: Arc::clone(&self.state),
             current_life: Arc::clone(&self.life),

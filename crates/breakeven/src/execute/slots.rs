@@ -151,7 +151,11 @@ impl<T> Writer<'_, T> {
         }
         let (span, rest) = span.split(written);
         let done = span.range();
-        let mut ledger = self.slots.ledger.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ledger = self
+            .slots
+            .ledger
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         match ledger.last_mut() {
             // The usual case: neighbours, one after the other.
             Some(last) if last.end == done.start => last.end = done.end,

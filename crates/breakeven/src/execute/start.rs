@@ -4,9 +4,10 @@ use std::time::Instant;
 
 use super::drive::caught;
 use super::given::{GivenGpu, mode_of};
-use super::manager::{Config, GpuSlot, Shared};
+use super::manager::{Config, Shared};
 use super::quarantine::{self, Standing, Trial};
 use super::result::LeftOut;
+use super::slot::GpuSlot;
 use super::work::Lane;
 use crate::error::{DeviceError, DeviceErrorKind, Error};
 use crate::hardware::{Fact, GpuKind};
@@ -168,7 +169,8 @@ impl Question<'_> {
         let Some(lanes) = self.lanes else {
             let now = Instant::now();
             for key in slot.keys(self.operation) {
-                quarantine::until(&key, now).map_or(Ok(()), |until| Err(left_alone(&key, until, now)))?;
+                quarantine::until(&key, now)
+                    .map_or(Ok(()), |until| Err(left_alone(&key, until, now)))?;
             }
             return Ok(Candidate {
                 index,
@@ -185,7 +187,8 @@ impl Question<'_> {
         let now = Instant::now();
         for key in slot.keys(self.operation) {
             if !self.tries {
-                quarantine::until(&key, now).map_or(Ok(()), |until| Err(left_alone(&key, until, now)))?;
+                quarantine::until(&key, now)
+                    .map_or(Ok(()), |until| Err(left_alone(&key, until, now)))?;
                 continue;
             }
             match quarantine::standing(&key, now) {

@@ -44,7 +44,9 @@ impl Tally {
     /// A worker begins a span.
     pub(super) fn cpu_begins(&mut self) {
         if let Some(failed_at) = self.failed_at {
-            self.fallback.delay.get_or_insert_with(|| failed_at.elapsed());
+            self.fallback
+                .delay
+                .get_or_insert_with(|| failed_at.elapsed());
         }
     }
 

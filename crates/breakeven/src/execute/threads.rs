@@ -17,6 +17,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 const MOST: usize = 4;
 
 type Job = Box<dyn FnOnce() + Send>;
+type Queue = Arc<Mutex<Receiver<Job>>>;
 
 /// The threads that drive one device.
 #[derive(Debug, Default)]
@@ -26,7 +27,7 @@ pub(super) struct Drivers {
 
 #[derive(Debug, Default)]
 struct Inner {
-    jobs: Option<(Sender<Job>, Arc<Mutex<Receiver<Job>>>)>,
+    jobs: Option<(Sender<Job>, Queue)>,
     threads: usize,
     /// Jobs that were sent and have not ended.
     busy: Arc<Mutex<usize>>,
@@ -77,7 +78,12 @@ impl<'a> Jobs<'a> {
 
     /// Has a thread of the device do the job. None where there is no thread and none can
     /// be made.
-    pub(super) fn start(&self, drivers: &Drivers, name: &str, job: impl FnOnce() + Send + 'a) -> Option<()> {
+    pub(super) fn start(
+        &self,
+        drivers: &Drivers,
+        name: &str,
+        job: impl FnOnce() + Send + 'a,
+    ) -> Option<()> {
         let sender = drivers.sender(name)?;
         *locked(&self.open.count) += 1;
         let open = Arc::clone(&self.open);
@@ -100,7 +106,11 @@ impl Drop for Jobs<'_> {
     fn drop(&mut self) {
         let mut count = locked(&self.open.count);
         while *count > 0 {
-            count = self.open.ended.wait(count).unwrap_or_else(PoisonError::into_inner);
+            count = self
+                .open
+                .ended
+                .wait(count)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -109,7 +119,11 @@ impl Drivers {
     /// Where jobs go, with another thread where all are busy.
     fn sender(&self, name: &str) -> Option<Sender<Job>> {
         let mut inner = locked(&self.inner);
-        let Inner { jobs, threads, busy } = &mut *inner;
+        let Inner {
+            jobs,
+            threads,
+            busy,
+        } = &mut *inner;
         let (sender, receiver) = jobs.get_or_insert_with(|| {
             let (sender, receiver) = channel();
             (sender, Arc::new(Mutex::new(receiver)))
@@ -179,12 +193,16 @@ mod tests {
         std::panic::set_hook(Box::new(|_| {}));
         Jobs::scope(|jobs| {
             for _ in 0..3 {
-                jobs.start(&drivers, "test", || panic!("on purpose")).expect("a thread");
+                jobs.start(&drivers, "test", || panic!("on purpose"))
+                    .expect("a thread");
             }
         });
         std::panic::set_hook(quiet);
         let mut done = false;
-        Jobs::scope(|jobs| jobs.start(&drivers, "test", || done = true).expect("a thread"));
+        Jobs::scope(|jobs| {
+            jobs.start(&drivers, "test", || done = true)
+                .expect("a thread")
+        });
         assert!(done);
     }
 }

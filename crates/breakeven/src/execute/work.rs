@@ -91,6 +91,9 @@ impl<T: Send, E: Send> Keep<T, E> for EachTask {
     }
 }
 
+/// The task that failed and its place, or the outputs.
+pub(super) type Parts<T, E> = (Option<(usize, TaskError<E>)>, Option<Vec<T>>);
+
 /// The tasks of a batch, their function, and where their outputs go.
 pub(super) struct Tasks<'b, I, T, E, F, K: Keep<T, E>> {
     pub(super) tasks: &'b [I],
@@ -113,8 +116,11 @@ impl<'b, I, T, E, F, K: Keep<T, E>> Tasks<'b, I, T, E, F, K> {
     }
 
     /// The task that failed, or the outputs; neither where some are missing.
-    pub(super) fn into_parts(self) -> (Option<(usize, TaskError<E>)>, Option<Vec<K::Kept>>) {
-        let failed = self.failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn into_parts(self) -> Parts<K::Kept, E> {
+        let failed = self
+            .failed
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
         match failed {
             None => (None, self.slots.into_outputs()),
             failed => {
@@ -274,15 +280,22 @@ where
             Ok(Ok(expected)) => expected,
             Ok(Err(error)) => {
                 quietly_dropped(error);
-                return Err(wrong(format!("an output of task {task}, which fails on the CPU")));
+                return Err(wrong(format!(
+                    "an output of task {task}, which fails on the CPU"
+                )));
             }
             Err(panic) => {
                 message(panic);
-                return Err(wrong(format!("an output of task {task}, which fails on the CPU")));
+                return Err(wrong(format!(
+                    "an output of task {task}, which fails on the CPU"
+                )));
             }
         };
         let agrees = || {
-            let agrees = self.lane.verify.agree(&self.outputs[task - first], &expected);
+            let agrees = self
+                .lane
+                .verify
+                .agree(&self.outputs[task - first], &expected);
             drop(expected);
             agrees
         };

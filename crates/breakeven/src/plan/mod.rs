@@ -15,10 +15,10 @@ mod rule;
 mod strategy;
 mod toml_file;
 
-pub(crate) use forecast::level;
 pub use choose::{decide, decide_for};
 pub use costs::{Cost, Costs, GpuCosts, Observation, OperationCosts, RanOn};
 pub use decision::{Basis, Candidate, Decision, Declined, Evidence, Probe, Stage};
+pub(crate) use forecast::level;
 pub use heuristics::ProfilingHeuristics;
 pub use machine::{GpuSpec, Machine};
 pub use rates::costs_from_rates;

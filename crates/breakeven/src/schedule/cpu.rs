@@ -46,7 +46,12 @@ impl Schedule {
     /// even the devices, the more a stretch of dear tasks costs that one of them has
     /// taken unseen.
     pub(super) fn mark(&mut self) {
-        let Terms { tasks, workers, tuning, .. } = self.terms;
+        let Terms {
+            tasks,
+            workers,
+            tuning,
+            ..
+        } = self.terms;
         if self.terms.mode != Mode::Both || tasks < 8 * workers {
             return;
         }
@@ -63,7 +68,10 @@ impl Schedule {
             None => 4,
         };
         let marks = marks.min(tuning.marks).min(tasks / 8);
-        self.cpu.marks = (1..=marks).rev().map(|mark| mark * tasks / (marks + 1)).collect();
+        self.cpu.marks = (1..=marks)
+            .rev()
+            .map(|mark| mark * tasks / (marks + 1))
+            .collect();
     }
 
     /// The next span of a worker; none where there is nothing for it now.
@@ -109,7 +117,11 @@ impl Schedule {
         let work = self.free_work(start..self.terms.tasks);
         let horizon = match self.is_shared() && self.has_gpus() {
             // All may end soon: nobody takes what lasts long beside what has passed.
-            true if self.gpus.iter().any(|gpu| !gpu.is_gone && !gpu.rate.tells_fixed()) => {
+            true if self
+                .gpus
+                .iter()
+                .any(|gpu| !gpu.is_gone && !gpu.rate.tells_fixed()) =>
+            {
                 self.alone(work).map(|alone| alone.min(now))
             }
             true => self.end_of(work, now, None),
@@ -157,7 +169,10 @@ impl Schedule {
         let mut vessels: Vec<(Ns, f64)> = Vec::with_capacity(self.gpus.len());
         for gpu in self.gpus.iter().filter(|gpu| known(gpu)) {
             let per_work = gpu.rate.per_work().unwrap_or(f64::INFINITY);
-            vessels.push((gpu.busy(now) + gpu.rate.fixed().unwrap_or(0.0), per_work.recip()));
+            vessels.push((
+                gpu.busy(now) + gpu.rate.fixed().unwrap_or(0.0),
+                per_work.recip(),
+            ));
         }
         let end = crate::plan::level(&mut vessels, self.free_work(0..self.gpu_end()));
         end.is_some_and(|end| end < (1.0 - self.terms.tuning.least_gain) * task)
@@ -229,7 +244,11 @@ impl Schedule {
 
     /// A worker did the tasks of a span, which began at `start`, in `ns`.
     pub(crate) fn cpu_did(&mut self, done: std::ops::Range<usize>, ns: Ns) {
-        let held = self.cpu.held.iter().position(|held| held.start == done.start);
+        let held = self
+            .cpu
+            .held
+            .iter()
+            .position(|held| held.start == done.start);
         if let Some(index) = held {
             self.cpu.held.swap_remove(index);
         }
@@ -257,5 +276,8 @@ impl Schedule {
 
 fn workers_speed(schedule: &Schedule) -> Option<f64> {
     let workers = schedule.terms.workers.max(1) as f64;
-    schedule.density.is_known().then(|| workers / schedule.cpu.pace)
+    schedule
+        .density
+        .is_known()
+        .then(|| workers / schedule.cpu.pace)
 }

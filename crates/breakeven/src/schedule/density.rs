@@ -151,7 +151,9 @@ impl Density {
     }
 
     fn refresh(&mut self) {
-        let (mut tasks, mut ns) = self.prior.map_or((0.0, 0.0), |(mean, count)| (count, mean * count));
+        let (mut tasks, mut ns) = self
+            .prior
+            .map_or((0.0, 0.0), |(mean, count)| (count, mean * count));
         for (seen, took) in self.seen.iter().filter(|(seen, _)| *seen > 0.0) {
             // A place where much was done says no more of the others than any.
             let counts = seen.min(4.0);

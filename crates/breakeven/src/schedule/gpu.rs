@@ -26,7 +26,7 @@ pub(super) struct Gpu {
     pub(super) is_gone: bool,
     /// Spans to try again, smaller ones.
     pub(super) retry: Vec<Span>,
-    flights: VecDeque<Flight>,
+    pub(super) flights: VecDeque<Flight>,
     /// When all that is in flight should be done.
     busy_until: Ns,
     /// When the last launch ended.
@@ -42,11 +42,11 @@ pub(super) struct Gpu {
 
 /// A launch that has not ended.
 #[derive(Debug, Clone, Copy)]
-struct Flight {
-    start: usize,
-    tasks: usize,
-    work: f64,
-    began: Ns,
+pub(super) struct Flight {
+    pub(super) start: usize,
+    pub(super) tasks: usize,
+    pub(super) work: f64,
+    pub(super) began: Ns,
 }
 
 impl Gpu {
@@ -94,7 +94,7 @@ impl Gpu {
     }
 
     /// When the oldest launch began, as far as the device is concerned.
-    fn began(&self) -> Ns {
+    pub(super) fn began(&self) -> Ns {
         let first = self.flights.front().map_or(0.0, |flight| flight.began);
         first.max(self.last_end)
     }
@@ -104,10 +104,10 @@ impl Schedule {
     /// The next step of a GPU.
     pub(crate) fn gpu_turn(&mut self, index: usize, now: Ns) -> GpuTurn {
         let in_flight = self.gpus[index].in_flight();
-        if in_flight > 0 {
-            if let Some(turn) = self.recall(index, now) {
-                return turn;
-            }
+        if in_flight > 0
+            && let Some(turn) = self.recall(index, now)
+        {
+            return turn;
         }
         let gpu = &mut self.gpus[index];
         if gpu.is_gone {
@@ -165,7 +165,11 @@ impl Schedule {
         let gpu = &mut self.gpus[index];
         gpu.launches += 1;
         gpu.last_work = work;
-        let begins = now.max(if gpu.flights.is_empty() { now } else { gpu.busy_until });
+        let begins = now.max(if gpu.flights.is_empty() {
+            now
+        } else {
+            gpu.busy_until
+        });
         let predicted = gpu.rate.predict(work).unwrap_or(0.0);
         gpu.busy_until = begins + predicted;
         gpu.flights.push_back(Flight {
@@ -178,7 +182,8 @@ impl Schedule {
 
     /// Tasks to launch now of a range, on a GPU.
     fn gpu_size(&self, index: usize, range: Range<usize>, now: Ns) -> usize {
-        let is_alone = !self.is_shared() && self.gpus.iter().filter(|gpu| !gpu.is_gone).count() == 1;
+        let is_alone =
+            !self.is_shared() && self.gpus.iter().filter(|gpu| !gpu.is_gone).count() == 1;
         let gpu = &self.gpus[index];
         if is_alone {
             if !self.terms.corrects && !self.terms.is_watched {
@@ -264,7 +269,12 @@ impl Schedule {
         if per_work * share <= tuning.worth_launches * fixed {
             return share;
         }
-        share * if rate.is_measured() { tuning.measured_part } else { tuning.guessed_part }
+        share
+            * if rate.is_measured() {
+                tuning.measured_part
+            } else {
+                tuning.guessed_part
+            }
     }
 
     /// False where what a launch costs, if that is known, is more than the CPU
@@ -289,10 +299,14 @@ impl Schedule {
         let per_work = gpu.rate.per_work().unwrap_or(f64::INFINITY);
         let part = if gpu.launches == 0 { 1.0 } else { 0.5 };
         let work = (part * without / per_work).min(gpu.last_work * self.terms.tuning.growth);
-        if work >= 2.0 * gpu.last_work { work } else { 0.0 }
+        if work >= 2.0 * gpu.last_work {
+            work
+        } else {
+            0.0
+        }
     }
 
-    fn pace(&self) -> f64 {
+    pub(super) fn pace(&self) -> f64 {
         let speed = self.alone(1.0).unwrap_or(1.0);
         speed * self.terms.workers.max(1) as f64
     }
@@ -301,10 +315,17 @@ impl Schedule {
     /// that is known.
     pub(super) fn flight_ended(&mut self, index: usize, start: usize, now: Ns) -> Option<f64> {
         let gpu = &mut self.gpus[index];
-        let found = gpu.flights.iter().position(|flight| flight.start == start)?;
+        let found = gpu
+            .flights
+            .iter()
+            .position(|flight| flight.start == start)?;
         let flight = gpu.flights.remove(found)?;
         gpu.last_end = now;
-        let left: f64 = gpu.flights.iter().filter_map(|flight| gpu.rate.predict(flight.work)).sum();
+        let left: f64 = gpu
+            .flights
+            .iter()
+            .filter_map(|flight| gpu.rate.predict(flight.work))
+            .sum();
         gpu.busy_until = now + left;
         Some(flight.work)
     }
@@ -317,71 +338,19 @@ impl Schedule {
         gpu.successes += 1;
         if let Some(ns) = ns {
             gpu.rate.observe(work, ns);
-            let left: f64 = gpu.flights.iter().filter_map(|flight| gpu.rate.predict(flight.work)).sum();
+            let left: f64 = gpu
+                .flights
+                .iter()
+                .filter_map(|flight| gpu.rate.predict(flight.work))
+                .sum();
             gpu.busy_until = now + left;
         }
-        let failed = ns.zip(predicted).is_some_and(|(ns, predicted)| {
-            ns > self.terms.tuning.failed_prediction * predicted
-        });
+        let failed = ns
+            .zip(predicted)
+            .is_some_and(|(ns, predicted)| ns > self.terms.tuning.failed_prediction * predicted);
         if failed && self.terms.corrects && self.terms.mode == Mode::Gpu {
             self.joined = true;
         }
         self.is_shared() && !self.is_empty()
-    }
-
-    /// Launches that the CPU takes back.
-    ///
-    /// Of a first launch nobody knows how long it takes: it may compile for a second
-    /// what the CPU does in a millisecond; and a device may stall. When nothing is free,
-    /// and the launch has taken as long as the workers would take for its tasks and
-    /// far longer than predicted, they do them, the launch that was made last first.
-    /// In any case they do so early enough that the batch is over in `most_delay` times
-    /// what the CPU would take for all of it. None where nothing is in their way.
-    fn recall(&mut self, index: usize, now: Ns) -> Option<GpuTurn> {
-        let tuning = self.terms.tuning;
-        if !self.terms.corrects {
-            return None;
-        }
-        let gpu = &self.gpus[index];
-        let (oldest, newest) = (gpu.flights.front()?, *gpu.flights.back()?);
-        let predicted = gpu.rate.predict(oldest.work).or(gpu.rate.fixed()).unwrap_or(0.0);
-        let (began, overdue) = (gpu.began(), gpu.began() + tuning.failed_prediction * predicted);
-        if !self.is_shared() {
-            if self.terms.mode != Mode::Gpu || predicted <= 0.0 {
-                return None;
-            }
-            if now < overdue {
-                return Some(GpuTurn::Wait(overdue));
-            }
-            (self.joined, self.wakes) = (true, true);
-        }
-        if !self.is_empty() || !self.cpu.is_idle() {
-            return None;
-        }
-        let waves = newest.tasks.div_ceil(self.terms.workers.max(1)) as f64;
-        let task = self.density.work(newest.start..newest.start + newest.tasks) / newest.tasks as f64;
-        let redone = self.density.is_known().then(|| waves * task * self.pace());
-        let at = match (redone, self.alone(self.density.work(0..self.terms.tasks))) {
-            (Some(redone), Some(all)) => {
-                let latest = tuning.most_delay * all - redone;
-                (began + redone).max(overdue).min(latest.max(overdue))
-            }
-            // Nothing says how long the CPU would take.
-            _ => overdue,
-        };
-        Some(if now < at { GpuTurn::Wait(at) } else { GpuTurn::Recall })
-    }
-
-    /// True, once, where workers that found nothing are to look again.
-    pub(crate) fn take_wakes(&mut self) -> bool {
-        std::mem::take(&mut self.wakes)
-    }
-
-    /// The launch that was made last was given up, and this is its span.
-    pub(crate) fn gpu_recalled(&mut self, index: usize, span: Span, now: Ns) {
-        self.recalled += span.len();
-        let _ = self.flight_ended(index, span.range().start, now);
-        self.gpus[index].is_gone = true;
-        self.fallen.push(span);
     }
 }

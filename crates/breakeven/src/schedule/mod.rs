@@ -24,6 +24,7 @@ mod density;
 mod faults;
 mod gpu;
 mod rate;
+mod recall;
 mod span;
 mod tuning;
 
@@ -142,7 +143,9 @@ impl Schedule {
 
     /// True where nobody will ever take a span unless one is given back.
     pub(crate) fn is_empty(&self) -> bool {
-        self.free.tasks() == 0 && self.fallen.is_empty() && self.gpus.iter().all(|gpu| gpu.retry.is_empty())
+        self.free.tasks() == 0
+            && self.fallen.is_empty()
+            && self.gpus.iter().all(|gpu| gpu.retry.is_empty())
     }
 
     /// Takes a span back that nobody did: the batch was stopped, or an executor of
@@ -178,7 +181,8 @@ impl Schedule {
             Mode::Split { gpu } => gpu,
             Mode::Cpu | Mode::Both => 0,
         };
-        let part = |range: std::ops::Range<usize>| range.end.min(promised).saturating_sub(range.start);
+        let part =
+            |range: std::ops::Range<usize>| range.end.min(promised).saturating_sub(range.start);
         self.free.ranges().map(part).sum()
     }
 
@@ -255,7 +259,10 @@ impl Schedule {
                 && !gpu.is_gone
                 && without != Some(index)
             {
-                vessels.push((gpu.busy(now) + gpu.rate.fixed().unwrap_or(0.0), per_work.recip()));
+                vessels.push((
+                    gpu.busy(now) + gpu.rate.fixed().unwrap_or(0.0),
+                    per_work.recip(),
+                ));
             }
         }
         level(&mut vessels, work)

@@ -127,11 +127,17 @@ impl Costs {
 
 /// Removes what savers that were killed left beside the file.
 fn sweep(path: &Path, now: SystemTime) {
-    let entries = path.parent().and_then(|directory| fs::read_dir(directory).ok());
+    let entries = path
+        .parent()
+        .and_then(|directory| fs::read_dir(directory).ok());
     for entry in entries.into_iter().flatten().flatten() {
-        let is_ours = entry.file_name().to_string_lossy().starts_with(TEMPORARY_PREFIX);
+        let is_ours = entry
+            .file_name()
+            .to_string_lossy()
+            .starts_with(TEMPORARY_PREFIX);
         let modified = entry.metadata().and_then(|found| found.modified());
-        let is_old = modified.is_ok_and(|at| now.duration_since(at).unwrap_or_default() > FORGOTTEN_AFTER);
+        let is_old =
+            modified.is_ok_and(|at| now.duration_since(at).unwrap_or_default() > FORGOTTEN_AFTER);
         if is_ours && is_old {
             let _ = fs::remove_file(entry.path());
         }

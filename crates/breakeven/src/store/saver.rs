@@ -55,3 +55,46 @@ fn save_and(costs: &Arc<Costs>, done: Option<SyncSender<()>>) {
     // The thread lives as long as the process.
     let _ = requests().map(|requests| requests.send(Request { costs, done }));
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Instant, SystemTime};
+
+    use super::*;
+    use crate::plan::{Observation, RanOn};
+
+    #[test]
+    fn a_lock_that_others_hold_holds_nobody_up() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("costs.json");
+        let load = || Costs::load(&path).0;
+        let costs = Arc::new(load());
+        let held =
+            crate::store::lock::hold(&directory.path().join("costs.json.lock"), Duration::ZERO);
+        let held = held.expect("nobody else has it");
+        let seen = Observation {
+            at: SystemTime::now(),
+            tasks: 100,
+            ns: 10,
+            transfer_ns: None,
+            workers: 1,
+            shared: false,
+        };
+        costs.observe("blur", 4096, RanOn::Cpu, &seen);
+        let begun = Instant::now();
+        save(&costs);
+        let asked = begun.elapsed();
+        save_within(&costs, Duration::from_millis(50));
+        let waited = begun.elapsed();
+        assert!(
+            asked < Duration::from_millis(20) && waited < Duration::from_millis(500),
+            "{asked:?} {waited:?}"
+        );
+        drop(held);
+        let until = Instant::now() + Duration::from_secs(20);
+        while load().operations().is_empty() {
+            assert!(Instant::now() < until, "it is never saved");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}

@@ -376,29 +376,3 @@ fn a_pipe_in_the_place_of_the_lock_is_an_error() {
     let error = costs.save().expect_err("no lock");
     assert!(error.to_string().contains("not a regular file"), "{error}");
 }
-
-#[test]
-fn a_lock_that_others_hold_holds_nobody_up() {
-    use std::sync::Arc;
-    use std::time::Instant;
-
-    let directory = directory();
-    let path = directory.path().join("costs.json");
-    file_with_one(&path);
-    let costs = Arc::new(load(&path));
-    let held = super::lock::hold(&directory.path().join("costs.json.lock"), Duration::ZERO);
-    let held = held.expect("nobody else has it");
-    observe(&costs, "blur", RanOn::Cpu, 100, 10);
-    let begun = Instant::now();
-    super::saver::save(&costs);
-    let asked = begun.elapsed();
-    super::saver::save_within(&costs, Duration::from_millis(50));
-    let waited = begun.elapsed();
-    assert!(asked < Duration::from_millis(20) && waited < Duration::from_millis(500), "{asked:?} {waited:?}");
-    drop(held);
-    let until = Instant::now() + Duration::from_secs(20);
-    while cpu(&load(&path), "blur").is_none_or(|cpu| cpu.observations < 2) {
-        assert!(Instant::now() < until, "it is never saved");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}

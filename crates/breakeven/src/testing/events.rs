@@ -94,7 +94,10 @@ impl<'s> Run<'s> {
         loop {
             steps += 1;
             if steps > 2_000_000 {
-                panic!("nobody goes on: {:?} {:?} {:?} {:?}", self.schedule, self.events, self.workers, self.devices);
+                panic!(
+                    "nobody goes on: {:?} {:?} {:?} {:?}",
+                    self.schedule, self.events, self.workers, self.devices
+                );
             }
             let Some((now, event)) = self.next_event() else {
                 if self.schedule.is_empty() {
@@ -144,12 +147,21 @@ impl<'s> Run<'s> {
             }
             return false;
         };
-        let active = 1 + self.workers.iter().filter(|worker| worker.is_some()).count();
+        let active = 1 + self
+            .workers
+            .iter()
+            .filter(|worker| worker.is_some())
+            .count();
         let unit = self.scenario.shared_task_ns(active);
         let turn = self.number();
         let end = ends(now, self.cost(&span) * unit, self.scenario.cpu_load);
         self.events.push((end, Event::Worker { index, turn }));
-        self.workers[index] = Some(Busy { span, began: now, unit, turn });
+        self.workers[index] = Some(Busy {
+            span,
+            began: now,
+            unit,
+            turn,
+        });
         true
     }
 
@@ -161,7 +173,9 @@ impl<'s> Run<'s> {
     fn look_up(&mut self, now: Ns) {
         let load = self.scenario.cpu_load;
         for index in 0..self.workers.len() {
-            let Some(busy) = &self.workers[index] else { continue };
+            let Some(busy) = &self.workers[index] else {
+                continue;
+            };
             // The next end of a task after a look.
             let looks = now.max(busy.began + LOOK_NS);
             let range = busy.span.range();
@@ -170,13 +184,19 @@ impl<'s> Run<'s> {
             while low < high {
                 let middle = (low + high) / 2;
                 let end = ends(busy.began, costs.of(range.start..middle) * busy.unit, load);
-                if end < looks { low = middle + 1 } else { high = middle }
+                if end < looks {
+                    low = middle + 1
+                } else {
+                    high = middle
+                }
             }
             let gives = self.schedule.cpu_look(range.start, range.end - low, looks);
             if gives == 0 {
                 continue;
             }
-            let Some(busy) = self.workers[index].take() else { continue };
+            let Some(busy) = self.workers[index].take() else {
+                continue;
+            };
             let keeps = range.len() - gives;
             let (span, tail) = busy.span.split(keeps);
             let end = ends(busy.began, costs.of(span.range()) * busy.unit, load);
@@ -217,13 +237,18 @@ impl<'s> Run<'s> {
 
     fn launch_ended(&mut self, gpu: usize, number: u64, now: Ns) {
         let device = &mut self.devices[gpu];
-        let Some(flight) = device.flights.pop_front_if(|flight| flight.number == number) else {
+        let Some(flight) = device
+            .flights
+            .pop_front_if(|flight| flight.number == number)
+        else {
             return;
         };
         self.makespan = self.makespan.max(now);
         let (range, took) = (flight.span.range(), now - flight.began);
         self.launches.push((gpu, range.len(), took));
-        let after = self.schedule.gpu_succeeded(gpu, range.start, range.len(), Some(took), now);
+        let after = self
+            .schedule
+            .gpu_succeeded(gpu, range.start, range.len(), Some(took), now);
         self.drive(gpu, now);
         if after.wakes {
             self.wake_workers(now);
@@ -246,18 +271,32 @@ impl<'s> Run<'s> {
                     let began = now.max(device.free);
                     let end = ends(began + what.launch_ns, cost, what.load);
                     device.free = end;
-                    device.flights.push_back(Flight { span, began, number });
-                    self.events.push((end, Event::Launch { gpu, flight: number }));
+                    device.flights.push_back(Flight {
+                        span,
+                        began,
+                        number,
+                    });
+                    self.events.push((
+                        end,
+                        Event::Launch {
+                            gpu,
+                            flight: number,
+                        },
+                    ));
                 }
                 GpuTurn::Recall => {
-                    let Some(flight) = self.devices[gpu].flights.pop_back() else { return };
-                    self.recalled.push((gpu, flight.span.len(), now - flight.began));
+                    let Some(flight) = self.devices[gpu].flights.pop_back() else {
+                        return;
+                    };
+                    self.recalled
+                        .push((gpu, flight.span.len(), now - flight.began));
                     self.schedule.gpu_recalled(gpu, flight.span, now);
                     self.wake_workers(now);
                 }
                 GpuTurn::Wait(until) => {
                     self.devices[gpu].waits = true;
-                    self.events.push((until.max(now + 1.0), Event::Look { gpu }));
+                    self.events
+                        .push((until.max(now + 1.0), Event::Look { gpu }));
                     return;
                 }
                 GpuTurn::Done => return,
@@ -295,11 +334,22 @@ impl<'s> Run<'s> {
             tell(RanOn::Gpu(&name(*gpu)), *tasks, *ns, shared);
         }
         for (gpu, tasks, ns) in &self.recalled {
-            tell(RanOn::Gpu(&name(*gpu)), *tasks, RECALLED_TIMES * *ns, shared);
+            tell(
+                RanOn::Gpu(&name(*gpu)),
+                *tasks,
+                RECALLED_TIMES * *ns,
+                shared,
+            );
         }
         let names: Vec<String> = tried.into_iter().map(name).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        costs.note_run("simulated", memory, ns_of(self.makespan), self.cpu_tasks > 0, &names);
+        costs.note_run(
+            "simulated",
+            memory,
+            ns_of(self.makespan),
+            self.cpu_tasks > 0,
+            &names,
+        );
     }
 }
 

@@ -114,8 +114,14 @@ impl Case {
         if check == Check::All {
             kinds.push(FaultKind::Wrong);
         }
-        let gpus = if rng.random_bool(0.5) { 1 } else { rng.random_range(1..=4) };
-        let gpus = (0..gpus).map(|_| Device::new(tasks, check, &kinds, &mut rng)).collect();
+        let gpus = if rng.random_bool(0.5) {
+            1
+        } else {
+            rng.random_range(1..=4)
+        };
+        let gpus = (0..gpus)
+            .map(|_| Device::new(tasks, check, &kinds, &mut rng))
+            .collect();
         let mut micros = |part, range| {
             let micros: Option<u64> = rng.random_bool(part).then(|| rng.random_range(range));
             micros.map(Duration::from_micros)
@@ -164,8 +170,14 @@ impl Device {
         let launch = rng.random_bool(0.3).then(|| rng.random_range(5..100));
         Self {
             launch: Duration::from_micros(launch.unwrap_or(0)),
-            task: Duration::from_nanos(if rng.random_bool(0.3) { rng.random_range(0..2_000) } else { 0 }),
-            memory_for: rng.random_bool(0.1).then(|| rng.random_range(0..=tasks as u64)),
+            task: Duration::from_nanos(if rng.random_bool(0.3) {
+                rng.random_range(0..2_000)
+            } else {
+                0
+            }),
+            memory_for: rng
+                .random_bool(0.1)
+                .then(|| rng.random_range(0..=tasks as u64)),
             script,
         }
     }

@@ -106,7 +106,10 @@ pub(super) fn run(case: &Case, pool: &Arc<ThreadPool>) -> Result<Seen, String> {
         }
         std::thread::sleep(Duration::from_millis(1));
     }
-    Err(format!("{} outputs were never dropped", Arc::strong_count(&alive) - 1))
+    Err(format!(
+        "{} outputs were never dropped",
+        Arc::strong_count(&alive) - 1
+    ))
 }
 
 type Gpu = SimulatedGpu<u64, Output>;
@@ -130,14 +133,22 @@ fn execute_once(
                 black_box(turn);
             });
             if case.nested && index % 512 == 7 {
-                let inner = manager.operation("inner").strategy(ExecutionStrategy::CpuOnly);
-                let inner = inner.map([1_u64, 2, 3], |task| Output { value: *task, alive: Arc::clone(alive) });
+                let inner = manager
+                    .operation("inner")
+                    .strategy(ExecutionStrategy::CpuOnly);
+                let inner = inner.map([1_u64, 2, 3], |task| Output {
+                    value: *task,
+                    alive: Arc::clone(alive),
+                });
                 assert_eq!(inner.expect("nothing fails").outputs.len(), 3);
             }
             match case.bad {
                 Some((bad, Bad::Error)) if bad == index => Err(SCRIPTED.to_owned()),
                 Some((bad, Bad::Panic)) if bad == index => panic!("{SCRIPTED}"),
-                _ => Ok(Output { value: value_of(task), alive: Arc::clone(alive) }),
+                _ => Ok(Output {
+                    value: value_of(task),
+                    alive: Arc::clone(alive),
+                }),
             }
         };
         let run = || {
@@ -185,17 +196,22 @@ fn execute_once(
         1 => vec![one()],
         several => std::thread::scope(|scope| {
             let threads: Vec<_> = (0..several).map(|_| scope.spawn(one)).collect();
-            let ends = threads.into_iter().map(|thread| thread.join().expect("nothing panics"));
+            let ends = threads
+                .into_iter()
+                .map(|thread| thread.join().expect("nothing panics"));
             ends.collect()
         }),
     };
-    let counts = gpus.iter().map(|gpu| gpu.counts()).fold(SimulatedCounts::default(), |mut sum, counts| {
-        sum.submits += counts.submits;
-        for (kind, count) in counts.faults {
-            *sum.faults.entry(kind).or_default() += count;
-        }
-        sum
-    });
+    let counts =
+        gpus.iter()
+            .map(|gpu| gpu.counts())
+            .fold(SimulatedCounts::default(), |mut sum, counts| {
+                sum.submits += counts.submits;
+                for (kind, count) in counts.faults {
+                    *sum.faults.entry(kind).or_default() += count;
+                }
+                sum
+            });
     let mut seen = Seen::default();
     for (outcome, calls, most_told) in &ends {
         let findings = Findings {

@@ -57,7 +57,8 @@ impl Measured {
         }
         let gpus: Vec<&str> = machine.gpus.iter().map(|gpu| gpu.name.as_str()).collect();
         let memory = workload.memory_per_task;
-        self.costs.lookup(&self.operation, memory, &gpus, machine.cores)
+        self.costs
+            .lookup(&self.operation, memory, &gpus, machine.cores)
     }
 
     /// That nothing is known, and of which sizes something is.
@@ -79,7 +80,9 @@ impl Measured {
     /// Time of a task on one worker of this machine, ns, by which a described machine is
     /// judged; and what is to be said of that.
     pub(super) fn task_time(&self, workload: &WorkloadProfile) -> (Option<f64>, String) {
-        let known = self.costs.lookup(&self.operation, workload.memory_per_task, &[], 1);
+        let known = self
+            .costs
+            .lookup(&self.operation, workload.memory_per_task, &[], 1);
         match known.cpu.map(|cpu| cpu.per_task_ns).filter(|ns| *ns > 0.0) {
             Some(ns) => (
                 Some(ns),

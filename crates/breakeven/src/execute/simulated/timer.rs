@@ -31,7 +31,8 @@ impl Ord for Alarm {
     }
 }
 
-static ALARMS: LazyLock<(Mutex<BinaryHeap<Reverse<Alarm>>>, Condvar)> = LazyLock::new(Default::default);
+static ALARMS: LazyLock<(Mutex<BinaryHeap<Reverse<Alarm>>>, Condvar)> =
+    LazyLock::new(Default::default);
 
 /// Wakes it then.
 pub(super) fn wake_at(at: Instant, waker: Waker) {
@@ -43,7 +44,10 @@ pub(super) fn wake_at(at: Instant, waker: Waker) {
         }
     });
     let (alarms, changed) = &*ALARMS;
-    alarms.lock().unwrap_or_else(PoisonError::into_inner).push(Reverse(Alarm { at, waker }));
+    alarms
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(Reverse(Alarm { at, waker }));
     changed.notify_one();
 }
 

@@ -65,10 +65,7 @@ fn each_device_has_its_own_cost() {
         costs.observe("sharpen", 4096, RanOn::Cpu, &seen(tasks, tasks, 7));
     }
     let known = look(&costs);
-    for (cost, expected) in [
-        (known.cpu, 300_000.0),
-        (known.gpu(0).cost, 53_000.0),
-    ] {
+    for (cost, expected) in [(known.cpu, 300_000.0), (known.gpu(0).cost, 53_000.0)] {
         let cost = cost.expect("it was observed");
         assert!(
             (cost.predict_ns(300) / expected - 1.0).abs() < 1e-3,
@@ -132,7 +129,14 @@ fn transfers_are_known_apart_where_they_were_told() {
         };
         costs.observe("blur", 4096, RanOn::Gpu(GPU), &run);
     }
-    assert_eq!(look(&costs).gpu(0).cost.expect("it was observed").transfer_ns, 22.0);
+    assert_eq!(
+        look(&costs)
+            .gpu(0)
+            .cost
+            .expect("it was observed")
+            .transfer_ns,
+        22.0
+    );
 }
 
 #[test]
@@ -326,70 +330,17 @@ proptest! {
     }
 }
 
-/// Not a test: prints what the two calls of every execute take.
-#[test]
-#[ignore = "prints times; run it in a release build, alone"]
-#[expect(clippy::print_stdout, reason = "the times are what it is for")]
-fn ticks() {
-    use std::hint::black_box;
-    use std::time::Instant;
-    let costs = Costs::new();
-    let operation = "breakeven::kernels::pixel_entropy::PixelEntropy";
-    for index in 0..500 {
-        costs.observe(
-            &format!("operation {index}"),
-            4096,
-            RanOn::Cpu,
-            &seen(index, 10, 10),
-        );
-    }
-    let least = |call: &mut dyn FnMut(u64)| {
-        let rounds = (0..50_u64).map(|round| {
-            let start = Instant::now();
-            for index in 0..2_000 {
-                call(round * 2_000 + index);
-            }
-            start.elapsed().as_nanos() as f64 / 2_000.0
-        });
-        let mut rounds: Vec<_> = rounds.collect();
-        rounds.sort_by(f64::total_cmp);
-        (rounds[0], rounds[25])
-    };
-    let one_size = least(&mut |index| {
-        costs.observe(
-            operation,
-            4096,
-            RanOn::Cpu,
-            &seen(index, 1000, 1_000_000 + index % 97),
-        );
-    });
-    let many_sizes = least(&mut |index| {
-        let tasks = 100 + 1_000 * (index % 11);
-        costs.observe(
-            operation,
-            4096,
-            RanOn::Gpu(GPU),
-            &seen(index, tasks, 5_000 + 10 * tasks),
-        );
-    });
-    let note = least(&mut |_| costs.note_run(operation, 4096, 1_000, true, &[GPU]));
-    let lookup = least(&mut |_| {
-        black_box(costs.lookup(black_box(operation), 4096, &[GPU], 8));
-    });
-    for (name, (least, median)) in [
-        ("observe, one size", one_size),
-        ("observe, many sizes", many_sizes),
-        ("note_run", note),
-        ("lookup", lookup),
-    ] {
-        println!("{name}: {least:.0} ns at best, {median:.0} ns median");
-    }
-}
-
 #[test]
 fn what_devices_cost_each_other_is_a_factor() {
     let costs = Costs::new();
-    for (second, shared) in [(1, false), (2, true), (3, false), (4, true), (5, false), (6, true)] {
+    for (second, shared) in [
+        (1, false),
+        (2, true),
+        (3, false),
+        (4, true),
+        (5, false),
+        (6, true),
+    ] {
         let slower = if shared { 15 } else { 10 };
         let run = Observation {
             shared,
@@ -398,5 +349,8 @@ fn what_devices_cost_each_other_is_a_factor() {
         costs.observe("blur", 4096, RanOn::Gpu(GPU), &run);
     }
     let gpu = look(&costs).gpu(0).cost.expect("it was observed");
-    assert!((gpu.beside - 1.5).abs() < 0.01 && (gpu.predict_ns(100) / 1e6 - 1.0).abs() < 0.02, "{gpu:?}");
+    assert!(
+        (gpu.beside - 1.5).abs() < 0.01 && (gpu.predict_ns(100) / 1e6 - 1.0).abs() < 0.02,
+        "{gpu:?}"
+    );
 }

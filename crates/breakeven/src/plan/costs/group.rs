@@ -1,9 +1,9 @@
 //! What is known of one operation at one size of task.
 
-use super::{GpuCosts, OperationCosts};
 use super::counter::Counter;
 use super::record::{FitRecord, GpuRecord, OperationRecord};
 use super::window::{Kind, Window};
+use super::{GpuCosts, OperationCosts};
 
 /// Runs on a GPU after which a launch may be twice as large again as what
 /// fitted once: memory that others held may be free. If it is not, that costs
@@ -61,7 +61,11 @@ impl Group {
         self.cpu.is_empty() && self.gpus.iter().all(Gpu::is_empty)
     }
 
-    pub(super) fn costs<'g>(&self, gpus: impl Iterator<Item = &'g str>, workers: usize) -> OperationCosts {
+    pub(super) fn costs<'g>(
+        &self,
+        gpus: impl Iterator<Item = &'g str>,
+        workers: usize,
+    ) -> OperationCosts {
         let spent = self.spent.value();
         let since = |part: u64| spent.saturating_sub(part) as f64;
         let known = |name: &str| {
@@ -263,7 +267,12 @@ impl Gpu {
         let driver = record.driver.as_deref();
         if driver.is_some_and(|driver| !self.is_of_driver(driver)) {
             // Both cannot be true of the machine; the newer one is.
-            let filed = record.launches.observations.iter().map(|seen| seen.at_us).max();
+            let filed = record
+                .launches
+                .observations
+                .iter()
+                .map(|seen| seen.at_us)
+                .max();
             if filed.unwrap_or(0) <= self.newest() {
                 return;
             }

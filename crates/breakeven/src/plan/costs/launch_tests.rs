@@ -28,7 +28,10 @@ fn what_a_launch_costs_is_known_from_other_operations() {
     let launch = sharpen().expect("two sizes tell it");
     assert!((launch / 20_000.0 - 1.0).abs() < 0.01, "{launch}");
     assert_eq!(
-        costs.lookup("sharpen", 64, &["another"], 4).gpu(0).launch_ns,
+        costs
+            .lookup("sharpen", 64, &["another"], 4)
+            .gpu(0)
+            .launch_ns,
         None
     );
     // Who was measured itself knows better.
