@@ -10,7 +10,7 @@ struct Layer {
     reason: &'static str,
 }
 
-const LAYERS: [Layer; 7] = [
+const LAYERS: [Layer; 8] = [
     Layer {
         folder: "crates/breakeven/src/hardware/",
         forbidden: &["kernels", "operator", "execute", "peak"],
@@ -30,6 +30,11 @@ const LAYERS: [Layer; 7] = [
         folder: "crates/breakeven/src/execute/",
         forbidden: &["kernels", "peak", "cubecl", "wgpu"],
         reason: "what runs tasks knows neither kernels nor a GPU library",
+    },
+    Layer {
+        folder: "crates/breakeven/src/schedule/",
+        forbidden: &["execute", "kernels", "Instant", "SystemTime", "thread"],
+        reason: "the schedule is told times and outcomes; who drives it decides nothing",
     },
     Layer {
         folder: "crates/breakeven/src/plan/",
