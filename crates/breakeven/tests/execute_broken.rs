@@ -16,9 +16,9 @@ use rayon::prelude::*;
 
 use crate::wait::block_on;
 
-const MS: Duration = Duration::from_millis(1);
+pub(crate) const MS: Duration = Duration::from_millis(1);
 
-fn cpu() -> Arc<RayonCpu> {
+pub(crate) fn cpu() -> Arc<RayonCpu> {
     Arc::new(RayonCpu::current())
 }
 
@@ -31,7 +31,7 @@ fn strategy(text: &str) -> ExecutionStrategy {
     text.parse().expect("a strategy")
 }
 
-fn gpu(name: &str, launch: Duration) -> SimulatedGpu<u64, u64> {
+pub(crate) fn gpu(name: &str, launch: Duration) -> SimulatedGpu<u64, u64> {
     let spec = SimulatedSpec {
         name: name.to_owned(),
         ..SimulatedSpec::new(launch, Duration::ZERO)
@@ -39,12 +39,14 @@ fn gpu(name: &str, launch: Duration) -> SimulatedGpu<u64, u64> {
     SimulatedGpu::new(spec, |task| task * 2)
 }
 
-fn manager(gpu: SimulatedGpu<u64, u64>) -> StrategyManager<RayonCpu, SimulatedGpu<u64, u64>> {
+pub(crate) fn manager(
+    gpu: SimulatedGpu<u64, u64>,
+) -> StrategyManager<RayonCpu, SimulatedGpu<u64, u64>> {
     StrategyManager::new(cpu(), Arc::new(gpu)).with_costs(Arc::new(Costs::new()))
 }
 
 /// A task of half a millisecond.
-fn half_a_millisecond() {
+pub(crate) fn half_a_millisecond() {
     let begun = Instant::now();
     while begun.elapsed() < MS / 2 {
         std::hint::spin_loop();
@@ -394,44 +396,4 @@ fn results_and_stats_are_data() {
     assert!(text.contains("\"strategy\":\"hybrid:50/50\""), "{text}");
     let stats = serde_json::to_string(&manager.stats()).expect("it serialises");
     assert!(stats.contains("\"batches\":1"), "{stats}");
-}
-
-#[test]
-fn batches_are_futures_of_any_runtime_and_many_at_once() {
-    let manager = manager(gpu("broken: futures", MS / 10));
-    let futures: Vec<_> = (0..200_u64)
-        .map(|batch| {
-            let tasks: Vec<u64> = (batch..batch + 50).collect();
-            manager
-                .operation("future")
-                .execute_async(tasks, |task: &u64| Ok::<u64, std::fmt::Error>(task * 2))
-        })
-        .collect();
-    for (batch, future) in (0_u64..).zip(futures) {
-        let result = block_on(future, Duration::from_secs(30)).expect("it ends");
-        assert_eq!(result.expect("nothing fails").outputs[0], 2 * batch);
-    }
-}
-
-#[test]
-fn dropping_a_future_cancels_its_batch() {
-    let manager = StrategyManager::cpu_only(cpu());
-    let count = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&count);
-    let future = manager
-        .operation("dropped")
-        .execute_async(vec![0_u64; 10_000], move |task| {
-            counted.fetch_add(1, Ordering::Relaxed);
-            half_a_millisecond();
-            Ok::<u64, std::fmt::Error>(*task)
-        });
-    std::thread::sleep(MS * 20);
-    drop(future);
-    std::thread::sleep(MS * 50);
-    let done = count.load(Ordering::Relaxed);
-    std::thread::sleep(MS * 50);
-    assert!(
-        done > 0 && count.load(Ordering::Relaxed) == done,
-        "{done} tasks"
-    );
 }

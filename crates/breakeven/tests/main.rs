@@ -4,6 +4,7 @@
 #[cfg(feature = "gpu")]
 mod device;
 mod execute;
+mod execute_async;
 mod execute_broken;
 mod execute_edges;
 #[cfg(feature = "gpu")]

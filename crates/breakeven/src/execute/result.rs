@@ -28,7 +28,7 @@ pub struct ExecutionResult<T> {
     pub cpu: Share,
     /// What the GPUs did together.
     pub gpu: Share,
-    /// What each GPU did that could be used.
+    /// What each GPU did; none of them where none was to take part.
     pub gpus: Vec<DeviceShare>,
     /// GPUs that could not be used, and why.
     pub left_out: Vec<LeftOut>,

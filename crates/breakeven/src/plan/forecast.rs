@@ -165,11 +165,18 @@ fn with_sequential_part(
     };
     let hosts = std::iter::once(None).chain((0..gpus.len()).map(Some));
     let splits = hosts.filter_map(|host| {
-        let gpus = gpus.iter().enumerate();
-        let gpus: Vec<_> = gpus
+        let each = gpus.iter().enumerate();
+        let rest: Vec<_> = each
             .map(|(index, cost)| cost.map(|cost| without(cost, host == Some(index))))
             .collect();
-        poured(tasks, Some(without(cpu, host.is_none())), &gpus)
+        let split = poured(tasks, Some(without(cpu, host.is_none())), &rest)?;
+        // The host has the sequential part, whoever does the rest.
+        let of_host = host.map_or(Some(cpu), |index| gpus[index])?;
+        let first = without(of_host, true).fixed_ns;
+        Some(Split {
+            ns: split.ns.max(first),
+            ..split
+        })
     });
     splits.min_by(|a, b| a.ns.total_cmp(&b.ns))
 }
