@@ -9,14 +9,17 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use breakeven::WorkloadProfile;
 use breakeven::execute::{GpuExecutor, RayonCpu, StrategyManager};
-use breakeven::gpu::{Gpu, KernelExecutor};
+use breakeven::gpu::{Gpu, OperatorExecutor};
 use breakeven::hardware::HardwareCapabilities;
-use breakeven::kernels::{GreyImage, Kernel, PixelEntropy};
+use breakeven::kernels::PixelEntropy;
+use breakeven::{Operator, Tensor, WorkloadProfile};
 
 /// Pixels that the entropy looks at around each one: a square of 16 × 16.
 const WINDOW: usize = 16;
+
+/// A batch of one image, grey values in [0, 1).
+type Image = Tensor<'static>;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let made = tempfile::tempdir()?;
@@ -29,17 +32,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     // The GPU to use, or the software one where there is no other.
     let hardware = HardwareCapabilities::detect();
     let cpu = Arc::new(RayonCpu::current());
+    let operator = Arc::new(PixelEntropy::new(WINDOW)?);
     let entropies = match hardware.best_gpu().or(hardware.gpus.first()) {
         Some(gpu) => {
-            let gpu = Arc::new(Gpu::open(&gpu.id)?);
-            let executor = KernelExecutor::pixel_entropy(gpu, WINDOW)?;
+            let gpu = Gpu::open(&gpu.id)?;
+            let executor = OperatorExecutor::new(&gpu, Arc::clone(&operator));
             // Auto leaves a software GPU alone unless told otherwise: it is the CPU again.
             let manager = StrategyManager::new(cpu, Arc::new(executor)).allow_software_gpu();
-            run(&manager, &images)?
+            run(&manager, &operator, &images)?
         }
-        None => run(&StrategyManager::cpu_only(cpu), &images)?,
+        None => run(&StrategyManager::cpu_only(cpu), &operator, &images)?,
     };
     for (path, entropy) in paths.iter().zip(&entropies) {
+        let entropy = entropy.host()?;
         let mean = entropy.iter().fold(0.0, |sum, bits| sum + bits) / entropy.len() as f32;
         println!("{mean:5.2} bits  {}", path.display());
     }
@@ -47,25 +52,23 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// The work itself, whatever the devices.
-fn run<G: GpuExecutor<GreyImage, Vec<f32>>>(
+fn run<G: GpuExecutor<Image, Image>>(
     manager: &StrategyManager<RayonCpu, G>,
-    images: &[GreyImage],
-) -> Result<Vec<Vec<f32>>, Box<dyn Error>> {
-    let entropy = |image: &GreyImage| -> Result<_, breakeven::Error> {
-        Ok(PixelEntropy::of(std::slice::from_ref(image), WINDOW)?.cpu())
-    };
+    operator: &PixelEntropy,
+    images: &[Image],
+) -> Result<Vec<Image>, Box<dyn Error>> {
     // What is known of the work before anything was measured: inputs and outputs.
-    let pixels: usize = images.iter().map(|image| image.pixels.len()).sum();
+    let pixels: usize = images.iter().map(Tensor::len).sum();
     let workload = WorkloadProfile::from_task_count(images.len())
         .with_memory_per_task(8 * pixels / images.len().max(1));
     let batch = manager.operation("pixel_entropy").workload(workload);
-    let result = batch.execute(images, entropy)?;
+    let result = batch.execute(images, |image| operator.on_cpu(image))?;
     println!("{}", result.explain());
     Ok(result.outputs)
 }
 
 /// The PNG and JPEG files of a folder, by name.
-fn read_images(folder: &Path) -> Result<(Vec<PathBuf>, Vec<GreyImage>), Box<dyn Error>> {
+fn read_images(folder: &Path) -> Result<(Vec<PathBuf>, Vec<Image>), Box<dyn Error>> {
     let is_image = |path: &PathBuf| {
         let extension = path.extension().and_then(|extension| extension.to_str());
         extension.is_some_and(|extension| {
@@ -81,15 +84,9 @@ fn read_images(folder: &Path) -> Result<(Vec<PathBuf>, Vec<GreyImage>), Box<dyn 
     paths.sort();
     let images = paths.iter().map(|path| {
         let grey = image::open(path)?.to_luma8();
-        Ok(GreyImage {
-            height: grey.height() as usize,
-            width: grey.width() as usize,
-            pixels: grey
-                .as_raw()
-                .iter()
-                .map(|v| f32::from(*v) / 256.0)
-                .collect(),
-        })
+        let shape = [1, grey.height() as usize, grey.width() as usize];
+        let pixels = grey.into_raw().into_iter().map(|v| f32::from(v) / 256.0);
+        Ok(Tensor::new(pixels.collect::<Vec<f32>>(), &shape)?)
     });
     let images = images.collect::<Result<Vec<_>, Box<dyn Error>>>()?;
     Ok((paths, images))

@@ -10,6 +10,7 @@ mod output;
 mod protocol;
 mod series;
 mod session;
+mod suite;
 mod supervisor;
 mod worker;
 

@@ -3,9 +3,9 @@
 
 use std::path::PathBuf;
 
+use crate::suite::{BatchWorkload, Event, Over, Workload};
 use breakeven::execute::recorded_size;
 use breakeven::hardware::{HardwareCapabilities, SystemLoad};
-use breakeven::suite::{BatchWorkload, Event, Over, Workload};
 use breakeven_profile::profile::{Clock, Failure, Operation, Peak, RecorderCost};
 use serde::{Deserialize, Serialize};
 

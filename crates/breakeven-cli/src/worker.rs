@@ -6,13 +6,12 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::suite::{Iterations, Workload};
 use anyhow::{Context, Result};
-use breakeven::Error;
 use breakeven::hardware::{HardwareCapabilities, SystemLoad};
-use breakeven::kernels::GreyImage;
 use breakeven::peak::measure_cpu as measure_cpu_peak;
 use breakeven::plan::Costs;
-use breakeven::suite::{Iterations, Workload};
+use breakeven::{Error, Tensor};
 use breakeven_profile::profile::{Failure, Operation};
 use breakeven_profile::recorder::Clock;
 
@@ -90,7 +89,7 @@ struct Worker<'o> {
     outbox: Outbox<'o>,
     clock: Clock,
     iterations: Iterations,
-    image: Option<GreyImage>,
+    image: Option<Tensor<'static>>,
     series: Option<Vec<f32>>,
     devices: Devices,
     costs: Option<Arc<Costs>>,
@@ -175,7 +174,7 @@ impl Worker<'_> {
             Ok(prepared) => prepared,
             Err(error) => return Ok(Err(failure(&error))),
         };
-        let mut operation = workload.operation(device, &*problem);
+        let mut operation = workload.operation(device, &problem);
         mark(&mut operation);
         self.outbox.send(&Message::Operation(Box::new(operation)))?;
         if device != "cpu" {
@@ -201,16 +200,15 @@ impl Worker<'_> {
             }
         };
         // Broken off only when the parent is gone, which is looked at below.
-        let outcome = if device == "cpu" {
-            let _ = problem.measure_cpu(self.iterations, &self.clock, &mut report);
-            Ok(())
-        } else {
-            self.devices
-                .measure(device, &*problem, self.iterations, &self.clock, &mut report)
+        let outcome = match device {
+            "cpu" => problem.measure_cpu(self.iterations, &self.clock, &mut report),
+            _ => (self.devices)
+                .measure(device, &problem, self.iterations, &self.clock, &mut report)
+                .map_err(Error::from),
         };
         match lost_parent {
             Some(error) => Err(error),
-            None => Ok(outcome.map_err(|error| failure(&error.into()))),
+            None => Ok(outcome.map_err(|error| failure(&error))),
         }
     }
 }

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use breakeven::plan::{Costs, OperationCosts};
-use breakeven::suite::{BatchWorkload, Over};
 use serde_json::Value;
 
 use crate::command::{Breakeven, directory, line, show};
@@ -136,19 +135,19 @@ fn a_gpu_is_held_against_the_cpu() {
 
     // Auto's choice rests on batches of both devices now, of several sizes of item.
     for side in [16, 64] {
-        let known = learned(directory.path(), Over::Size, side, gpu);
-        let [cpu, gpu] = [known.cpu, known.gpu].map(|cost| cost.expect("it was executed"));
+        let known = learned(directory.path(), side, gpu);
+        let [cpu, gpu] = [known.cpu, known.gpu(0).cost].map(|cost| cost.expect("it was executed"));
         assert!(gpu.predict_ns(8) > cpu.predict_ns(8), "{known:?}");
         assert!(cpu.fewest < cpu.most && gpu.fewest < gpu.most, "{known:?}");
     }
 }
 
-/// What the cost model in that directory knows of `conv2d` at a value of a sweep.
-fn learned(cache: &Path, over: Over, value: usize, gpu: &str) -> OperationCosts {
+/// What the cost model in that directory knows of `conv2d` of images of that side.
+fn learned(cache: &Path, side: usize, gpu: &str) -> OperationCosts {
     let (costs, warning) = Costs::load(&cache.join("costs.json"));
     assert!(warning.is_none(), "{warning:?}");
-    let tasks = BatchWorkload::at("conv2d", over, value).unwrap().profile();
-    costs.lookup("conv2d", tasks.memory_per_task, Some(gpu), 1)
+    // A pixel in and one out.
+    costs.lookup("conv2d", 8 * side * side, &[gpu], 1)
 }
 
 #[test]
@@ -156,7 +155,7 @@ fn a_batch_is_predicted_as_it_is_executed() {
     let cache = directory();
     let args = "conv2d --device cpu --over batch --from 4 --to 64 --rounds 1 --iterations 1";
     sweep(args, cache.path()).run().quietly(0);
-    let known = learned(cache.path(), Over::Batch, 1, "no GPU");
+    let known = learned(cache.path(), 256, "no GPU");
     let cpu = known.cpu.expect("it was executed");
     assert_eq!((cpu.fewest, cpu.most), (4, 64), "{cpu:?}");
     let executed = line("profile --strategy cpu-only --kernel conv2d --tasks 32 --format json");

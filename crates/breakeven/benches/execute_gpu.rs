@@ -19,14 +19,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use breakeven::WorkloadProfile;
 use breakeven::execute::{GpuExecutor, RayonCpu, StrategyManager};
-use breakeven::gpu::{Gpu, KernelExecutor};
+use breakeven::gpu::{Gpu, OperatorExecutor};
 use breakeven::hardware::HardwareCapabilities;
-use breakeven::kernels::{
-    Conv2d, GreyImage, Kernel, Matrix, MatrixMultiply, PixelEntropy, SOBEL_X,
-};
+use breakeven::kernels::{Conv2d, MatrixMultiply, PixelEntropy, SOBEL_X};
 use breakeven::plan::{Costs, ExecutionStrategy};
+use breakeven::{Operator, Tensor, WorkloadProfile};
 use breakeven_profile::profile::{Operation, Profile, Run};
 use breakeven_profile::stats::{median, quantile};
 
@@ -102,22 +100,21 @@ fn main() -> Outcome<ExitCode> {
         }
     };
     println!("{} ({}), {}", info.id, info.kind, hardware.cpu_model);
-    let gpu = Arc::new(Gpu::open(&info.id)?);
+    let gpu = Gpu::open(&info.id)?;
     let kernels: [(&str, &Measure<'_>); 3] = [
         ("conv2d", &|findings| {
-            let filter = SOBEL_X.to_vec();
-            let executor = KernelExecutor::conv2d(Arc::clone(&gpu), filter, [3, 3], 1, 1)?;
+            let edges = Conv2d::new(Tensor::new(&SOBEL_X, &[3, 3])?, 1, 1)?;
             let task = |seed| image(CONV_IMAGE, seed);
-            measure("conv2d", &plan, executor, task, edges, findings)
+            measure("conv2d", &plan, &gpu, edges, task, findings)
         }),
         ("pixel_entropy", &|findings| {
-            let executor = KernelExecutor::pixel_entropy(Arc::clone(&gpu), WINDOW)?;
+            let entropy = PixelEntropy::new(WINDOW)?;
             let task = |seed| image(ENTROPY_IMAGE, seed);
-            measure("pixel_entropy", &plan, executor, task, entropy, findings)
+            measure("pixel_entropy", &plan, &gpu, entropy, task, findings)
         }),
         ("matrix_multiply", &|findings| {
-            let executor = KernelExecutor::matrix_multiply(Arc::clone(&gpu));
-            measure("matrix_multiply", &plan, executor, pair, product, findings)
+            let product = MatrixMultiply::default();
+            measure("matrix_multiply", &plan, &gpu, product, pair, findings)
         }),
     ];
     let mut findings = Findings::default();
@@ -156,59 +153,40 @@ fn main() -> Outcome<ExitCode> {
     })
 }
 
-fn values(len: usize, seed: usize) -> Vec<f32> {
+/// The inputs of a task.
+type Task = Vec<Tensor<'static>>;
+
+fn square(size: usize, seed: usize) -> Tensor<'static> {
     let value = |at: usize| ((at * 37 + at / 251 + seed * 101) % 256) as f32 / 256.0;
-    (0..len).map(value).collect()
+    let values: Vec<f32> = (0..size * size).map(value).collect();
+    Tensor::new(values, &[1, size, size]).expect("as many values as the shape holds")
 }
 
-fn image(size: usize, seed: usize) -> GreyImage {
-    GreyImage {
-        height: size,
-        width: size,
-        pixels: values(size * size, seed),
-    }
+fn image(size: usize, seed: usize) -> Task {
+    vec![square(size, seed)]
 }
 
-fn pair(seed: usize) -> (Matrix, Matrix) {
-    let matrix = |seed| Matrix {
-        rows: MATRIX,
-        columns: MATRIX,
-        values: values(MATRIX * MATRIX, seed),
-    };
-    (matrix(seed), matrix(seed + 1))
-}
-
-fn edges(image: &GreyImage) -> Result<Vec<f32>, breakeven::Error> {
-    Ok(Conv2d::of(std::slice::from_ref(image), &SOBEL_X[..], [3, 3], 1, 1)?.cpu())
-}
-
-fn entropy(image: &GreyImage) -> Result<Vec<f32>, breakeven::Error> {
-    Ok(PixelEntropy::of(std::slice::from_ref(image), WINDOW)?.cpu())
-}
-
-fn product(pair: &(Matrix, Matrix)) -> Result<Vec<f32>, breakeven::Error> {
-    Ok(MatrixMultiply::of(std::slice::from_ref(pair))?.cpu())
+fn pair(seed: usize) -> Task {
+    vec![square(MATRIX, seed), square(MATRIX, seed + 1)]
 }
 
 /// All of one kernel: each batch size, each strategy, Auto cold and warm.
-fn measure<I: Sync, F>(
+fn measure<O: Operator<In = f32>>(
     kernel: &str,
     plan: &Plan,
-    executor: KernelExecutor<I, Vec<f32>>,
-    task: impl Fn(usize) -> I,
-    on_cpu: F,
+    gpu: &Gpu,
+    operator: O,
+    task: impl Fn(usize) -> Task,
     findings: &mut Findings,
-) -> Outcome<()>
-where
-    F: Fn(&I) -> Result<Vec<f32>, breakeven::Error> + Sync,
-{
-    let executor = Arc::new(executor);
+) -> Outcome<()> {
+    let operator = Arc::new(operator);
+    let executor = Arc::new(OperatorExecutor::new(gpu, Arc::clone(&operator)));
     for &batch in plan.batches {
-        let tasks: Vec<I> = (0..batch).map(&task).collect();
+        let tasks: Vec<Task> = (0..batch).map(&task).collect();
         // A cost model of its own for each execute: nothing is known.
         let unknown = || Arc::new(Costs::new());
-        let timed = |tasks: &[I], strategy, costs| {
-            run_once(kernel, &executor, tasks, strategy, costs, &on_cpu)
+        let timed = |tasks: &[Task], strategy, costs| {
+            run_once(&*operator, &executor, tasks, strategy, costs)
         };
         let (cpu_only, gpu_only) = (ExecutionStrategy::CpuOnly, ExecutionStrategy::GpuOnly);
         // Compiled and warm; then what each device takes alone.
@@ -299,17 +277,13 @@ fn shares(on_gpu: usize, batch: usize) -> Vec<u8> {
 }
 
 /// Time of one execute, s.
-fn run_once<I: Sync, F>(
-    kernel: &str,
-    executor: &Arc<KernelExecutor<I, Vec<f32>>>,
-    tasks: &[I],
+fn run_once<O: Operator<In = f32>>(
+    operator: &O,
+    executor: &Arc<OperatorExecutor<O>>,
+    tasks: &[Task],
     strategy: ExecutionStrategy,
     costs: Arc<Costs>,
-    on_cpu: &F,
-) -> Outcome<f64>
-where
-    F: Fn(&I) -> Result<Vec<f32>, breakeven::Error> + Sync,
-{
+) -> Outcome<f64> {
     let manager = StrategyManager::new(Arc::new(RayonCpu::current()), Arc::clone(executor))
         .with_strategy(strategy)
         .with_costs(costs)
@@ -318,8 +292,8 @@ where
     let workload = WorkloadProfile::from_task_count(tasks.len())
         .with_memory_per_task(usize::try_from(bytes).unwrap_or(usize::MAX));
     let start = Instant::now();
-    let batch = manager.operation(kernel).workload(workload);
-    let result = batch.execute(tasks, on_cpu)?;
+    let batch = manager.operation(operator.name()).workload(workload);
+    let result = batch.execute(tasks, |task| operator.on_cpu(task))?;
     let time = start.elapsed().as_secs_f64();
     if result.fallback_occurred {
         return Err(format!("{strategy} fell back: {:?}", result.errors).into());

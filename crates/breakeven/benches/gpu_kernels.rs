@@ -40,13 +40,15 @@ mod room;
 mod rounds;
 #[path = "gpu_kernels/sizes.rs"]
 mod sizes;
+#[path = "gpu_kernels/subject.rs"]
+mod subject;
 #[path = "gpu_kernels/tilings.rs"]
 mod tilings;
 
 use metric::{is_quick, metric, write_profile};
 use only::Only;
 use rounds::{Gains, Rounds, measure};
-use sizes::{Point, Room, points};
+use sizes::{Room, points};
 
 fn main() -> ExitCode {
     let only = match Only::asked_for() {
@@ -96,15 +98,26 @@ fn main() -> ExitCode {
     let rounds = Rounds::new(is_quick());
     let mut failed = false;
     for kernel in NAMES.into_iter().filter(|kernel| only.has(kernel)) {
-        for point in points(kernel, &room) {
-            match measure(&point.workload, &gpu, &rounds) {
+        let points = match points(kernel, &room) {
+            Ok(points) => points,
+            Err(error) => {
+                failed = true;
+                println!("FAILED {kernel}: {error}");
+                continue;
+            }
+        };
+        for point in points {
+            let name = &point.name;
+            let measured =
+                (point.make)().and_then(|mut subject| measure(name, &mut *subject, &gpu, &rounds));
+            match measured {
                 Ok((on_cpu, on_gpu, gains)) => {
-                    print(&point, &profile.evidence, &on_gpu, &gains);
+                    print(&profile.evidence, &on_gpu, &gains);
                     profile.operations.extend([on_cpu, on_gpu]);
                 }
                 Err(error) => {
                     failed = true;
-                    println!("FAILED {}: {error}", point.name);
+                    println!("FAILED {name}: {error}");
                 }
             }
             gpu.release_memory();
@@ -122,9 +135,9 @@ fn main() -> ExitCode {
 }
 
 /// The figures of one kernel at one size.
-fn print(point: &Point, evidence: &Evidence, on_gpu: &Operation, gains: &Gains) {
-    let name = &point.name;
-    println!("{name}: {}", point.workload.text());
+fn print(evidence: &Evidence, on_gpu: &Operation, gains: &Gains) {
+    let name = &on_gpu.name;
+    println!("{name}: {}", on_gpu.workload.as_deref().unwrap_or_default());
     let share = rounds::roofline(evidence, on_gpu);
     if let Some(share) = share {
         metric(&format!("gpu_roofline/{name}"), 100.0 * share, "%");

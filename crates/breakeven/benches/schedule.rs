@@ -28,7 +28,10 @@ mod trouble;
 use breakeven::schedule::Tuning;
 
 fn main() {
-    let only: Vec<String> = std::env::args().skip(1).filter(|name| !name.starts_with("--")).collect();
+    let only: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|name| !name.starts_with("--"))
+        .collect();
     let wanted = |name: &str| only.is_empty() || only.iter().any(|only| only == name);
     let tuning = Tuning::USUAL;
     if wanted("one") && !only.is_empty() {

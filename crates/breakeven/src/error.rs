@@ -7,9 +7,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use breakeven_profile::file::FileError;
+use serde::{Serialize, Serializer};
 
 /// What kind of mistake an [`Error`] is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// Shapes or parameters that do not fit together.
@@ -30,7 +32,7 @@ pub enum ErrorKind {
 }
 
 /// An error of this library: a kind for programs, one line for people.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize)]
 #[error("{message}")]
 pub struct Error {
     kind: ErrorKind,
@@ -38,22 +40,26 @@ pub struct Error {
 }
 
 impl Error {
-    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+    /// An error of that kind; the message says what is wrong, where, and what to do.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
             message: message.into(),
         }
     }
 
-    pub(crate) fn shape(message: impl Into<String>) -> Self {
+    /// Shapes or parameters that do not fit together.
+    pub fn shape(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Shape, message)
     }
 
-    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+    /// A value that is no value for what it is.
+    pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Invalid, message)
     }
 
-    pub(crate) fn too_large(message: impl Into<String>) -> Self {
+    /// More memory than there is.
+    pub fn too_large(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::TooLarge, message)
     }
 
@@ -78,6 +84,19 @@ impl From<FileError> for Error {
 impl From<DeviceError> for Error {
     fn from(error: DeviceError) -> Self {
         Self::new(ErrorKind::Device(error.kind), error.to_string())
+    }
+}
+
+impl From<Error> for DeviceError {
+    /// What is wrong with a call, to who asked a device to make it.
+    fn from(error: Error) -> Self {
+        let kind = match error.kind {
+            ErrorKind::TooLarge => DeviceErrorKind::NeverFits,
+            ErrorKind::Device(kind) => kind,
+            _ => DeviceErrorKind::Refused,
+        };
+        let message = error.message.strip_prefix(&format!("{kind}: "));
+        Self::new(kind, message.unwrap_or(&error.message))
     }
 }
 
@@ -136,8 +155,15 @@ impl fmt::Display for DeviceErrorKind {
     }
 }
 
+/// As it is printed.
+impl Serialize for DeviceErrorKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 /// What a device could not do, in one line.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize)]
 #[error("{kind}: {message}")]
 pub struct DeviceError {
     /// How it failed.

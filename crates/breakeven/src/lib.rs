@@ -8,22 +8,24 @@
 //! | [`plan`] | where a batch should run: the rule, the cost model, the decision |
 //! | [`execute`] | running it there: [`StrategyManager`](execute::StrategyManager), executors, fallback |
 //! | [`hardware`] | what the machine has, how much of it this process may use, how busy it is |
-//! | [`kernels`] | kernels with a CPU form, a GPU form and their work counted |
-//! | `gpu` (feature `gpu`) | one open device: memory on it, launches, time by its own clock |
+//! | [`Tensor`], [`Operator`] | data on the host and on devices, and what is done to it |
+//! | [`kernels`] | operators with a CPU form, a GPU form and their work counted |
+//! | `gpu` (feature `gpu`) | one open device: operators and your own kernels on it, time by its own clock |
 //! | [`peak`] | what a device can do at best, measured |
-//! | [`suite`] | default workloads and the loops that measure them |
 //!
 //! ```
-//! use breakeven::kernels::{Kernel, MatrixMultiply};
+//! use breakeven::kernels::MatrixMultiply;
+//! use breakeven::{Operator, Tensor};
 //!
 //! // One 2×3 matrix times one 3×1 matrix.
-//! let a = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
-//! let product = MatrixMultiply::new(&a[..], &[1.0, 0.0, -1.0][..], [1, 2, 3, 1])?;
-//! assert_eq!(product.cpu(), [-2.0, -2.0]);
+//! let a = Tensor::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[1, 2, 3])?;
+//! let b = Tensor::new(vec![1.0, 0.0, -1.0], &[1, 3, 1])?;
+//! let product = MatrixMultiply::default();
+//! assert_eq!(product.on_cpu(&[&a, &b])?.host()?, [-2.0, -2.0]);
 //! # #[cfg(feature = "gpu")]
 //! if let Some(gpu) = breakeven::hardware::HardwareCapabilities::detect().best_gpu() {
 //!     let gpu = breakeven::gpu::Gpu::open(&gpu.id)?;
-//!     assert_eq!(gpu.solve(&product)?, [-2.0, -2.0]);
+//!     assert_eq!(gpu.run(&product, &[&a, &b])?.host()?, [-2.0, -2.0]);
 //! }
 //! # Ok::<(), breakeven::Error>(())
 //! ```
@@ -34,12 +36,13 @@ pub mod execute;
 pub mod gpu;
 pub mod hardware;
 pub mod kernels;
+mod operator;
 pub mod peak;
 pub mod plan;
 mod recommend;
 pub mod schedule;
 mod store;
-pub mod suite;
+mod tensor;
 pub mod testing;
 mod workload;
 
@@ -47,8 +50,10 @@ mod workload;
 pub use breakeven_profile as profile;
 
 pub use error::{DeviceError, DeviceErrorKind, Error, ErrorKind};
+pub use operator::{Operator, Parameter, View, Work};
 pub use recommend::{StrategyRecommendation, WorkloadProfiler, WorkloadReport};
 pub use store::{CostsWarning, CostsWarningKind};
+pub use tensor::{Element, Inputs, Tensor};
 pub use workload::WorkloadProfile;
 
 /// The README's examples, compiled.

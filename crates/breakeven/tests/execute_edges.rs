@@ -1,8 +1,8 @@
 //! The executor where devices, tasks and pools are awkward.
 
+use std::future::{Ready, ready};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::Poll;
 use std::time::{Duration, SystemTime};
 
 use breakeven::WorkloadProfile;
@@ -123,15 +123,12 @@ fn a_task_too_large_is_found_among_launches_in_flight() {
     // Its memory runs out when the launch is on its way, two at a time.
     struct Late;
     impl GpuExecutor<u64, u64> for Late {
-        type InFlight = Vec<u64>;
-        fn submit(&self, tasks: &[u64]) -> Result<Vec<u64>, DeviceError> {
-            Ok(tasks.to_vec())
-        }
-        fn poll(&self, tasks: &mut Vec<u64>) -> Poll<Result<Vec<u64>, DeviceError>> {
-            Poll::Ready(match tasks.contains(&778) {
+        type Flight = Ready<Result<Vec<u64>, DeviceError>>;
+        fn start(&self, tasks: &[u64]) -> Result<Self::Flight, DeviceError> {
+            Ok(ready(match tasks.contains(&778) {
                 true => Err(DeviceError::new(DeviceErrorKind::OutOfMemory, "made up")),
                 false => Ok(tasks.iter().map(|task| task * 2).collect()),
-            })
+            }))
         }
     }
     let manager = StrategyManager::new(cpu(), Arc::new(Late))
@@ -215,6 +212,7 @@ fn measured(operation: &str, device: &str, gpu: [(u64, u64); 2]) -> Arc<Costs> {
                 ns,
                 transfer_ns: None,
                 workers: cpu_workers(),
+                shared: false,
             };
             costs.observe(operation, memory, on, &seen);
         }
@@ -258,7 +256,7 @@ fn a_device_in_quarantine_is_not_tried_by_a_batch_that_may_correct_itself() {
     };
     let workload = WorkloadProfile::from_task_size(100, size_of::<u64>(), 100.0);
     let costs = measured("slow", name, [(50, 9_400_000), (100, 9_800_000)]);
-    let known = costs.lookup("slow", workload.memory_per_task, Some(name), cpu_workers());
+    let known = costs.lookup("slow", workload.memory_per_task, &[name], cpu_workers());
     let machine = Machine::from_toml("cores = 2\n[[gpu]]\nname = \"g\"").expect("a machine");
     let decision = decide(&workload, &machine, &ProfilingHeuristics::default(), &known);
     let decision = decision.expect("a decision");
@@ -278,11 +276,8 @@ fn a_device_in_quarantine_is_not_tried_by_a_batch_that_may_correct_itself() {
 fn a_device_that_panics_when_asked_what_it_is_costs_the_batch_nothing() {
     struct Broken;
     impl GpuExecutor<u64, u64> for Broken {
-        type InFlight = ();
-        fn submit(&self, _: &[u64]) -> Result<(), DeviceError> {
-            panic!("not to be asked")
-        }
-        fn poll(&self, (): &mut ()) -> Poll<Result<Vec<u64>, DeviceError>> {
+        type Flight = Ready<Result<Vec<u64>, DeviceError>>;
+        fn start(&self, _: &[u64]) -> Result<Self::Flight, DeviceError> {
             panic!("not to be asked")
         }
         fn device(&self) -> Option<&GpuSpec> {

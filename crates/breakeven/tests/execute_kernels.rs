@@ -1,36 +1,41 @@
-//! Kernels as executors on a real device: submitted, polled, cut into tasks.
+//! Operators as executors on a real device: started, awaited, cut into tasks.
 
+use std::any::TypeId;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use breakeven::execute::{GpuExecutor, RayonCpu, StrategyManager};
-use breakeven::gpu::{Buffer, Gpu, KernelExecutor};
+use breakeven::gpu::{Gpu, OperatorExecutor};
 use breakeven::hardware::GpuKind;
 use breakeven::kernels::{
-    Conv2d, GreyImage, Kernel, Matrix, MatrixMultiply, PixelEntropy, SOBEL_X, VectorAdd, Work,
+    ArForecast, Connectivity, Conv2d, DendriticIntegration, DotProduct, ImageSegmentation,
+    LstmCell, MatrixMultiply, Nonlinearity, PixelEntropy, SOBEL_X, VectorAdd,
 };
 use breakeven::plan::Costs;
-use breakeven::{DeviceError, DeviceErrorKind, Error, WorkloadProfile};
+use breakeven::{DeviceError, DeviceErrorKind, Element, Operator, Tensor, WorkloadProfile};
 
 use crate::device::first_gpu;
+use crate::wait::block_on;
+
+/// The inputs of a task.
+type Task = Vec<Tensor<'static>>;
 
 /// Values that differ from each other and repeat after a prime number of them.
-fn values(len: usize, seed: usize) -> Vec<f32> {
+fn values(shape: &[usize], seed: usize) -> Tensor<'static> {
     let value = |at: usize| ((at * 37 + seed * 101) % 251) as f32 / 256.0;
-    (0..len).map(value).collect()
+    let len = shape.iter().product();
+    Tensor::new((0..len).map(value).collect::<Vec<f32>>(), shape).unwrap()
 }
 
-fn image([height, width]: [usize; 2], seed: usize) -> GreyImage {
-    GreyImage {
-        height,
-        width,
-        pixels: values(height * width, seed),
-    }
+fn image([height, width]: [usize; 2], seed: usize) -> Task {
+    vec![values(&[1, height, width], seed)]
 }
 
 /// Images of several sizes, neighbours alike and not, one of no pixels.
-fn images() -> Vec<GreyImage> {
+fn images() -> Vec<Task> {
     let sizes = [
         [40, 30],
         [40, 30],
@@ -44,81 +49,61 @@ fn images() -> Vec<GreyImage> {
     images.map(|(seed, size)| image(size, seed)).collect()
 }
 
-fn matrix([rows, columns]: [usize; 2], seed: usize) -> Matrix {
-    Matrix {
-        rows,
-        columns,
-        values: values(rows * columns, seed),
-    }
+fn pair([m, k, n]: [usize; 3], seed: usize) -> Task {
+    vec![values(&[1, m, k], seed), values(&[1, k, n], seed + 50)]
 }
 
-fn pairs() -> Vec<(Matrix, Matrix)> {
-    let dims = [[9, 16, 5], [9, 16, 5], [3, 4, 3], [9, 16, 5]];
-    dims.into_iter()
-        .enumerate()
-        .map(|(seed, [m, k, n])| (matrix([m, k], seed), matrix([k, n], seed + 50)))
-        .collect()
+fn entropy() -> PixelEntropy {
+    PixelEntropy::new(9).unwrap()
 }
 
-fn entropy(image: &GreyImage) -> Result<Vec<f32>, Error> {
-    Ok(PixelEntropy::of(std::slice::from_ref(image), 9)?.cpu())
+fn edges() -> Conv2d {
+    Conv2d::new(Tensor::new(&SOBEL_X, &[3, 3]).unwrap(), 1, 1).unwrap()
 }
 
-fn edges(image: &GreyImage) -> Result<Vec<f32>, Error> {
-    let image = std::slice::from_ref(image);
-    Ok(Conv2d::of(image, &SOBEL_X[..], [3, 3], 1, 1)?.cpu())
-}
-
-fn product(pair: &(Matrix, Matrix)) -> Result<Vec<f32>, Error> {
-    Ok(MatrixMultiply::of(std::slice::from_ref(pair))?.cpu())
-}
-
-/// Waits for a batch as an engine does.
-fn finish<I, T, G: GpuExecutor<I, T>>(
-    executor: &G,
-    in_flight: &mut G::InFlight,
-) -> Result<Vec<T>, DeviceError> {
-    loop {
-        match executor.poll(in_flight) {
-            Poll::Ready(outputs) => return outputs,
-            Poll::Pending => executor.wait(in_flight, Duration::from_millis(100)),
-        }
-    }
-}
-
-/// The executor's outputs are the CPU function's, within `tolerance`.
-fn agrees<I>(
-    executor: &KernelExecutor<I, Vec<f32>>,
-    tasks: &[I],
-    on_cpu: impl Fn(&I) -> Result<Vec<f32>, Error>,
-    tolerance: f32,
-) {
-    let mut in_flight = executor.submit(tasks).unwrap();
-    let outputs = finish(executor, &mut in_flight).unwrap();
-    let expected: Vec<_> = tasks.iter().map(|task| on_cpu(task).unwrap()).collect();
+/// The device's outputs are those of the CPU, task by task.
+fn agrees<O: Operator<In = f32>>(gpu: &Gpu, operator: O, tasks: &[Task], tolerance: f32) {
+    let operator = Arc::new(operator);
+    let executor = OperatorExecutor::new(gpu, Arc::clone(&operator));
+    let flight = executor.start(tasks).unwrap();
+    let outputs = block_on(flight, Duration::from_secs(60)).unwrap().unwrap();
+    let expected: Vec<_> = tasks
+        .iter()
+        .map(|task| operator.on_cpu(task).unwrap())
+        .collect();
     close(&outputs, &expected, tolerance);
 }
 
-fn close(outputs: &[Vec<f32>], expected: &[Vec<f32>], tolerance: f32) {
+/// Labels are equal, numbers close.
+fn close<E: Element>(outputs: &[Tensor<'_, E>], expected: &[Tensor<'_, E>], tolerance: f32) {
     assert_eq!(outputs.len(), expected.len());
     for (task, (output, expected)) in outputs.iter().zip(expected).enumerate() {
-        assert_eq!(output.len(), expected.len(), "task {task}");
-        let worst = output.iter().zip(expected).map(|(a, b)| (a - b).abs());
-        let worst = worst.fold(0.0, f32::max);
+        assert_eq!(output.shape(), expected.shape(), "task {task}");
+        let (output, expected) = (output.host().unwrap(), expected.host().unwrap());
+        if TypeId::of::<E>() != TypeId::of::<f32>() {
+            let [output, expected] = [output, expected].map(bytemuck::cast_slice::<E, u32>);
+            assert!(output == expected, "task {task}: labels differ");
+            continue;
+        }
+        let [output, expected] = [output, expected].map(bytemuck::cast_slice::<E, f32>);
+        let off = |(a, b): (&f32, &f32)| (a - b).abs() / b.abs().max(1.0);
+        let worst = output.iter().zip(expected).map(off).fold(0.0, f32::max);
         assert!(worst <= tolerance, "task {task} is off by {worst:e}");
     }
 }
 
-/// Under each strategy every task has the CPU function's output, and the devices
-/// that were to run did.
-fn under_all_strategies<I: Sync>(
-    operation: &str,
-    executor: KernelExecutor<I, Vec<f32>>,
-    tasks: &[I],
-    on_cpu: impl Fn(&I) -> Result<Vec<f32>, Error> + Sync,
+/// Under each strategy every task has the CPU form's output, and the devices that
+/// were to run did.
+fn under_all_strategies<O: Operator<In = f32, Out = f32>>(
+    name: &str,
+    gpu: &Gpu,
+    operator: O,
+    tasks: &[Task],
     tolerance: f32,
 ) {
-    let executor = Arc::new(executor);
+    let operator = Arc::new(operator);
+    let executor = Arc::new(OperatorExecutor::new(gpu, Arc::clone(&operator)));
+    let on_cpu = |task: &Task| operator.on_cpu(task);
     let expected: Vec<_> = tasks.iter().map(|task| on_cpu(task).unwrap()).collect();
     let (all, half) = (tasks.len(), tasks.len() / 2);
     for (strategy, on_gpu) in [
@@ -134,9 +119,9 @@ fn under_all_strategies<I: Sync>(
         // Twice: Auto knows something the second time.
         for _ in 0..2 {
             let result = manager
-                .operation(operation)
+                .operation(name)
                 .workload(WorkloadProfile::from_task_count(all))
-                .execute(tasks, &on_cpu)
+                .execute(tasks, on_cpu)
                 .unwrap();
             close(&result.outputs, &expected, tolerance);
             assert!(!result.fallback_occurred, "{}", result.explain());
@@ -146,59 +131,53 @@ fn under_all_strategies<I: Sync>(
                 result.explain()
             );
             assert_eq!(result.cpu.tasks + result.gpu.tasks, all, "{strategy}");
-            assert_eq!(result.device.as_deref(), Some(executor.gpu().id().as_str()));
+            let devices: Vec<_> = result.gpus.iter().map(|gpu| gpu.device.as_str()).collect();
+            assert!(result.gpu.tasks == 0 || devices == [executor.gpu().id().as_str()]);
         }
     }
 }
 
 #[test]
 fn batches_run_under_all_strategies() {
-    let Some(gpu) = first_gpu().map(Arc::new) else {
+    let Some(gpu) = first_gpu() else {
         return;
     };
     let images: Vec<_> = (0..120).map(|seed| image([24, 32], seed)).collect();
-    let executor = KernelExecutor::pixel_entropy(Arc::clone(&gpu), 9).unwrap();
-    under_all_strategies("entropy", executor, &images, entropy, 1e-3);
-    let executor =
-        KernelExecutor::conv2d(Arc::clone(&gpu), SOBEL_X.to_vec(), [3, 3], 1, 1).unwrap();
-    under_all_strategies("edges", executor, &images, edges, 1e-4);
-    let pairs: Vec<_> = (0..120)
-        .map(|seed| (matrix([9, 16], seed), matrix([16, 5], seed + 500)))
-        .collect();
-    let executor = KernelExecutor::matrix_multiply(gpu);
-    under_all_strategies("product", executor, &pairs, product, 1e-4);
+    under_all_strategies("entropy", &gpu, entropy(), &images, 1e-3);
+    under_all_strategies("edges", &gpu, edges(), &images, 1e-4);
+    let pairs: Vec<_> = (0..120).map(|seed| pair([9, 16, 5], seed)).collect();
+    under_all_strategies("product", &gpu, MatrixMultiply::default(), &pairs, 1e-4);
 }
 
 #[test]
 fn images_of_many_sizes_run_under_all_strategies() {
-    let Some(gpu) = first_gpu().map(Arc::new) else {
+    let Some(gpu) = first_gpu() else {
         return;
     };
     let images: Vec<_> = (0..40)
         .map(|seed| image([20 + seed / 7, 30 + seed % 3 * 8], seed))
         .collect();
-    let executor = KernelExecutor::pixel_entropy(Arc::clone(&gpu), 9).unwrap();
-    under_all_strategies("entropy of many", executor, &images, entropy, 1e-3);
-    let executor =
-        KernelExecutor::conv2d(Arc::clone(&gpu), SOBEL_X.to_vec(), [3, 3], 1, 1).unwrap();
-    under_all_strategies("edges of many", executor, &images, edges, 1e-4);
+    under_all_strategies("entropy of many", &gpu, entropy(), &images, 1e-3);
+    under_all_strategies("edges of many", &gpu, edges(), &images, 1e-4);
 }
 
 #[test]
-fn what_the_kernel_refuses_the_cpu_gets_and_names() {
-    let Some(gpu) = first_gpu().map(Arc::new) else {
+fn what_the_operator_refuses_the_cpu_gets_and_names() {
+    let Some(gpu) = first_gpu() else {
         return;
     };
     let mut images: Vec<_> = (0..30).map(|seed| image([8, 8], seed)).collect();
-    images[17].pixels.pop();
-    let executor = Arc::new(KernelExecutor::pixel_entropy(gpu, 9).unwrap());
+    images[17] = vec![values(&[1, 64], 17)];
+    let operator = Arc::new(entropy());
+    let executor = Arc::new(OperatorExecutor::new(&gpu, Arc::clone(&operator)));
     let manager = StrategyManager::new(Arc::new(RayonCpu::current()), executor)
         .with_strategy("gpu-only".parse().unwrap())
         .with_costs(Arc::new(Costs::new()));
-    let batch = || manager.operation("entropy of one without its shape");
-    let error = batch().execute(&images, entropy).unwrap_err();
+    let batch = || manager.operation("entropy of one that is no image");
+    let on_cpu = |task: &Task| operator.on_cpu(task);
+    let error = batch().execute(&images, on_cpu).unwrap_err();
     assert!(error.to_string().starts_with("task 17: "), "{error}");
-    let each = batch().execute_each(&images, entropy).unwrap();
+    let each = batch().execute_each(&images, on_cpu).unwrap();
     assert!(each.fallback_occurred);
     assert_eq!(
         each.outputs.iter().filter(|output| output.is_err()).count(),
@@ -208,73 +187,109 @@ fn what_the_kernel_refuses_the_cpu_gets_and_names() {
 
 #[test]
 fn tasks_of_many_shapes_are_one_batch() {
-    let Some(gpu) = first_gpu().map(Arc::new) else {
+    let Some(gpu) = first_gpu() else {
         return;
     };
     let images = images();
-    let executor = KernelExecutor::pixel_entropy(Arc::clone(&gpu), 9).unwrap();
-    agrees(&executor, &images, entropy, 1e-3);
-    let executor =
-        KernelExecutor::conv2d(Arc::clone(&gpu), SOBEL_X.to_vec(), [3, 3], 1, 1).unwrap();
+    agrees(&gpu, entropy(), &images, 1e-3);
     // No filter is put on an image of no pixels.
-    let with_pixels: Vec<_> = images
+    let has_pixels = |image: &Task| !image[0].is_empty();
+    let with_pixels: Vec<_> = images.into_iter().filter(has_pixels).collect();
+    agrees(&gpu, edges(), &with_pixels, 1e-4);
+    let shapes = [[9, 16, 5], [9, 16, 5], [3, 4, 3], [9, 16, 5]];
+    let pairs: Vec<_> = shapes
         .into_iter()
-        .filter(|image| image.height > 0)
+        .zip(0..)
+        .map(|(shape, seed)| pair(shape, seed))
         .collect();
-    agrees(&executor, &with_pixels, edges, 1e-4);
-    let executor = KernelExecutor::matrix_multiply(Arc::clone(&gpu));
-    agrees(&executor, &pairs(), product, 1e-4);
-    let executor = KernelExecutor::vector_add(gpu);
+    agrees(&gpu, MatrixMultiply::default(), &pairs, 1e-4);
     let vectors: Vec<_> = [70, 70, 0, 33]
-        .into_iter()
-        .map(|len| (values(len, 1), values(len, 2)))
-        .collect();
-    let sum = |pair: &(Vec<f32>, Vec<f32>)| {
-        VectorAdd::of(std::slice::from_ref(pair)).map(|problem| problem.cpu())
+        .map(|len| vec![values(&[1, len], 1), values(&[1, len], 2)])
+        .to_vec();
+    agrees(&gpu, VectorAdd, &vectors, 0.0);
+    agrees(&gpu, VectorAdd, &[], 0.0);
+}
+
+#[test]
+fn every_kernels_tasks_have_the_cpus_outputs() {
+    let Some(gpu) = first_gpu() else {
+        return;
     };
-    agrees(&executor, &vectors, sum, 0.0);
-    agrees(&executor, &[], sum, 0.0);
+    let tasks = |shapes: &[&[usize]]| -> Vec<Task> {
+        let task = |seed| shapes.iter().map(|shape| values(shape, seed)).collect();
+        (0..3).map(task).collect()
+    };
+    let vectors = tasks(&[&[1, 1_000], &[1, 1_000]]);
+    agrees(&gpu, VectorAdd, &vectors, 0.0);
+    agrees(&gpu, DotProduct, &vectors, 1e-3);
+    let squares = tasks(&[&[1, 256, 256], &[1, 256, 256]]);
+    agrees(&gpu, MatrixMultiply::default(), &squares, 1e-3);
+    let images = tasks(&[&[1, 256, 256]]);
+    agrees(&gpu, edges(), &images, 1e-3);
+    agrees(&gpu, entropy(), &images, 1e-3);
+    let segments = ImageSegmentation::new(100.0 / 256.0, Connectivity::Four).unwrap();
+    agrees(&gpu, segments, &images, 0.0);
+    let noise = |t: usize| ((t * 7919 + t * t % 4001) % 1013) as f32 / 1013.0;
+    let series: Vec<f32> = (0..1_000).map(noise).collect();
+    let series = vec![vec![Tensor::new(series, &[1, 1_000]).unwrap()]; 3];
+    agrees(&gpu, ArForecast::new(5, 10).unwrap(), &series, 1e-3);
+    let weights = |len: usize| values(&[len], 7).into_vec().unwrap();
+    let (input, hidden) = (weights(4 * 128 * 64), weights(4 * 128 * 128));
+    let bias = weights(4 * 128);
+    let cell = LstmCell::new(&input, &hidden, &bias, &bias, [64, 128]).unwrap();
+    agrees(&gpu, cell, &tasks(&[&[1, 64], &[1, 128], &[1, 128]]), 1e-3);
+    let rule = Nonlinearity::Sigmoid { k: 2.0, theta: 0.5 };
+    let neurons =
+        DendriticIntegration::new(values(&[10, 8, 16], 1), values(&[10, 8], 2), rule).unwrap();
+    agrees(&gpu, neurons, &tasks(&[&[1, 10, 8, 16]]), 1e-3);
 }
 
 #[test]
 fn the_device_and_the_memory_are_told() {
-    let Some(gpu) = first_gpu().map(Arc::new) else {
+    let Some(gpu) = first_gpu() else {
         return;
     };
-    let executor = KernelExecutor::vector_add(Arc::clone(&gpu));
-    let device = executor.device().unwrap();
+    let executor = OperatorExecutor::new(&gpu, Arc::new(VectorAdd));
+    let device = GpuExecutor::<Task, _>::device(&executor).unwrap();
     assert_eq!(device.name, gpu.id().to_string());
     assert_eq!(
         device.kind == GpuKind::Software,
         gpu.info().kind == GpuKind::Software
     );
     assert_eq!(device.driver, gpu.info().driver);
-    let tasks = [(values(10, 0), values(10, 1)), (values(4, 0), values(4, 1))];
-    assert_eq!(executor.batch_bytes(&tasks), Some(12 * 14));
-    assert_eq!(executor.batch_bytes(&[(values(10, 0), values(9, 0))]), None);
+    let task = |a: usize, b: usize| vec![values(&[1, a], 0), values(&[1, b], 1)];
+    let bytes = |tasks: &[Task]| executor.batch_bytes(tasks);
+    assert_eq!(bytes(&[task(10, 10), task(4, 4)]), Some(12 * 14));
+    assert_eq!(bytes(&[task(10, 9)]), None);
+    // Two images, their labels, what pixels point to, and the roots of a block each.
+    let segments = ImageSegmentation::new(0.5, Connectivity::Four).unwrap();
+    let executor = OperatorExecutor::new(&gpu, Arc::new(segments));
+    let images = [image([8, 8], 0), image([8, 8], 1)];
+    assert_eq!(executor.batch_bytes(&images), Some(2 * (3 * 256 + 4)));
+    // The filter is there once.
+    let executor = OperatorExecutor::new(&gpu, Arc::new(edges()));
+    assert_eq!(executor.batch_bytes(&images), Some(4 * 256 + 36));
 }
 
 #[test]
-fn a_task_without_its_shape_is_refused_before_the_device_runs() {
-    let Some(gpu) = first_gpu().map(Arc::new) else {
+fn a_task_of_a_wrong_shape_is_refused_before_the_device_runs() {
+    let Some(gpu) = first_gpu() else {
         return;
     };
     let mut images = images();
-    images[1].pixels.pop();
-    let executor = KernelExecutor::pixel_entropy(Arc::clone(&gpu), 9).unwrap();
-    let error = executor.submit(&images).unwrap_err();
+    images[1] = vec![values(&[1, 9], 0)];
+    let executor = OperatorExecutor::new(&gpu, Arc::new(entropy()));
+    let error = executor.start(&images).unwrap_err();
     assert_eq!(error.kind, DeviceErrorKind::Refused);
-    assert!(
-        error.message.contains("image 1 of the batch has 1199"),
-        "{error}"
+    assert_eq!(
+        error.message,
+        "pixel_entropy: a shape of 1×9; give batch × height × width"
     );
-    assert!(KernelExecutor::pixel_entropy(Arc::clone(&gpu), 0).is_err());
-    assert!(KernelExecutor::conv2d(gpu, vec![1.0; 8], [3, 3], 1, 1).is_err());
 }
 
 /// Work for a device for a while.
-fn long(seed: usize) -> PixelEntropy<'static> {
-    PixelEntropy::new(values(256 * 256, seed), [1, 256, 256], 33).unwrap()
+fn long(seed: usize) -> Tensor<'static> {
+    values(&[1, 256, 256], seed)
 }
 
 #[test]
@@ -282,26 +297,29 @@ fn looking_does_not_wait_and_two_batches_do_not_mix() {
     let Some(gpu) = first_gpu() else {
         return;
     };
+    let operator = Arc::new(PixelEntropy::new(33).unwrap());
+    let executor = OperatorExecutor::new(&gpu, Arc::clone(&operator));
     // Compiled and warm.
-    gpu.solve(&long(0)).unwrap();
-    let problems = [long(1), long(2), long(3)];
+    gpu.run(&*operator, &long(0)).unwrap();
+    let images = [long(1), long(2), long(3)];
     let start = Instant::now();
-    let mut pending: Vec<_> = problems.iter().map(|problem| gpu.submit(problem)).collect();
+    let flights = images
+        .each_ref()
+        .map(|image| executor.start(std::slice::from_ref(image)).unwrap());
     let submitted = start.elapsed();
     let (mut looks, mut longest) = (0, Duration::ZERO);
-    for (problem, pending) in problems.iter().zip(&mut pending) {
-        let pending = pending.as_mut().unwrap();
-        let output = loop {
+    let mut context = Context::from_waker(Waker::noop());
+    for (image, mut flight) in images.iter().zip(flights) {
+        let outputs = loop {
             let look = Instant::now();
-            let polled = gpu.poll(pending);
-            if let Poll::Ready(output) = polled {
-                break output.unwrap();
+            if let Poll::Ready(outputs) = Pin::new(&mut flight).poll(&mut context) {
+                break outputs.unwrap();
             }
             longest = longest.max(look.elapsed());
             looks += 1;
-            gpu.wait_for(pending, Duration::from_millis(1));
+            std::thread::sleep(Duration::from_millis(1));
         };
-        close(&[output], &[problem.cpu()], 1e-3);
+        close(&outputs, &[operator.on_cpu(image).unwrap()], 1e-3);
     }
     let all = start.elapsed();
     assert!(
@@ -311,82 +329,4 @@ fn looking_does_not_wait_and_two_batches_do_not_mix() {
     // Far under the time of the work, on a machine with other work beside it.
     assert!(longest < all / 3, "a look took {longest:?} of {all:?}");
     assert!(submitted < all, "submitting took {submitted:?} of {all:?}");
-}
-
-#[test]
-fn what_is_given_up_does_no_harm_and_a_slow_device_times_out() {
-    let Some(mut gpu) = first_gpu() else {
-        return;
-    };
-    for seed in 0..4 {
-        drop(gpu.submit(&long(seed)).unwrap());
-    }
-    gpu.set_timeout(Duration::ZERO);
-    let mut late = gpu.submit(&long(4)).unwrap();
-    std::thread::sleep(Duration::from_millis(1));
-    match gpu.poll(&mut late) {
-        Poll::Ready(Err(error)) => assert_eq!(error.kind, DeviceErrorKind::Timeout),
-        other => panic!("{other:?}"),
-    }
-    gpu.set_timeout(breakeven::gpu::DEFAULT_TIMEOUT);
-    let sum = VectorAdd::new(values(8, 0), values(8, 1), 1).unwrap();
-    let mut pending = gpu.submit(&sum).unwrap();
-    let output = loop {
-        match gpu.poll(&mut pending) {
-            Poll::Ready(output) => break output.unwrap(),
-            Poll::Pending => gpu.wait_for(&pending, Duration::from_secs(1)),
-        }
-    };
-    assert_eq!(output, sum.cpu());
-}
-
-/// A problem of no input, and more output than any device has memory for.
-struct Huge;
-
-impl Kernel for Huge {
-    type Element = f32;
-
-    fn output_len(&self) -> usize {
-        1 << 48
-    }
-
-    fn work(&self) -> Work {
-        Work {
-            items: 1,
-            elements: 1 << 48,
-            flops: 0,
-            bytes: self.memory_bytes(),
-        }
-    }
-
-    fn memory_bytes(&self) -> u64 {
-        1 << 50
-    }
-
-    fn cpu_into(&self, _: &mut [f32]) {
-        unreachable!("it is for a device that refuses it");
-    }
-
-    fn device_inputs(&self) -> Vec<&[u8]> {
-        Vec::new()
-    }
-
-    fn launch(&self, _: &Gpu, _: &[Buffer], _: &Buffer) -> Result<(), DeviceError> {
-        unreachable!("it fits no device");
-    }
-}
-
-#[test]
-fn a_batch_that_never_fits_is_refused_at_once() {
-    let Some(gpu) = first_gpu().map(Arc::new) else {
-        return;
-    };
-    let error = gpu.submit(&Huge).unwrap_err();
-    assert_eq!(error.kind, DeviceErrorKind::NeverFits);
-    let executor = KernelExecutor::<u8, _>::new(gpu, |_| Ok(Box::new(Huge)), <[f32]>::len);
-    let error = executor.submit(&[0; 4]).unwrap_err();
-    assert_eq!(error.kind, DeviceErrorKind::NeverFits);
-    assert_eq!(executor.batch_bytes(&[0; 4]), Some(4 << 50));
-    let error = executor.submit(&[0; 3]).unwrap_err();
-    assert_eq!(error.kind, DeviceErrorKind::Unsupported, "{error}");
 }

@@ -65,8 +65,8 @@ fn a_first_launch_that_lasts_is_taken_back() {
     assert!(told.contains("recalled: "), "{told}");
     // It counts as a time that a launch takes at least.
     let memory = WorkloadProfile::from_task_size(400, 8, 100.0).memory_per_task;
-    let known = costs.lookup("recalled", memory, result.device.as_deref(), 1);
-    let seen = known.gpu.expect("it was told of the launch");
+    let known = costs.lookup("recalled", memory, &[&result.gpus[0].device], 1);
+    let seen = known.gpu(0).cost.expect("it was told of the launch");
     assert!(seen.predict_ns(result.recalled as u64) > 1e6, "{seen:?}");
 }
 

@@ -4,12 +4,17 @@
 #[cfg(feature = "gpu")]
 mod device;
 mod execute;
+mod execute_async;
+mod execute_broken;
 mod execute_edges;
 #[cfg(feature = "gpu")]
 mod execute_kernels;
 mod execute_recall;
 mod execute_record;
-#[cfg(feature = "gpu")]
-mod execute_suite;
 mod faults;
 mod kernels;
+#[cfg(feature = "gpu")]
+mod own_code;
+#[cfg(feature = "gpu")]
+mod tensors;
+mod wait;

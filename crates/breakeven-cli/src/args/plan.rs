@@ -43,9 +43,14 @@ pub(crate) struct PlanArgs {
     #[arg(long, requires = "hardware")]
     pub(crate) compare: bool,
 
-    /// Thresholds of the rule
-    #[arg(long, value_name = "FILE.toml")]
+    /// Thresholds of the rule: a file's, or those of the preset `hybrid-first`
+    #[arg(long, value_name = "FILE.toml|hybrid-first")]
     pub(crate) heuristics: Option<PathBuf>,
+
+    /// The GPUs to decide about: gpu (every one, software too), or the id of one
+    /// [default: those that are no software]
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) device: Option<String>,
 
     /// Forget what was measured of the operation; without --tasks nothing else
     #[arg(long, requires = "operation")]

@@ -3,7 +3,7 @@
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
-use breakeven::suite::Over;
+use crate::suite::Over;
 use clap::{Args, ValueEnum};
 
 use super::{one_or_more, parsed};

@@ -4,23 +4,27 @@
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use breakeven::WorkloadProfile;
 use breakeven::execute::ordered_strategy;
+use breakeven::hardware::GpuInfo;
 use breakeven::plan::{
-    Basis, ExecutionStrategy, Machine, OperationCosts, ProfilingHeuristics, costs_from_rates,
-    decide, decide_for,
+    Basis, ExecutionStrategy, GpuCosts, GpuSpec, Machine, OperationCosts, ProfilingHeuristics,
+    costs_from_rates, decide, decide_for,
 };
 
 use crate::args::PlanArgs;
 use crate::exit::Exit;
 use crate::output::plan::{Comparison, Plan, write_comparison, write_plan};
 use crate::output::text;
-use crate::session::detect;
+use crate::session::{self, detect};
 
 mod measured;
 
 use measured::Measured;
+
+/// The name of the preset that splits where no stage decides.
+const HYBRID_FIRST: &str = "hybrid-first";
 
 /// Seconds after which a driver that does not answer counts as hung.
 const TIMEOUT_S: u32 = 60;
@@ -49,7 +53,7 @@ pub(crate) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
         let _ = writeln!(err, "interrupted");
         return Ok(Exit::Interrupted);
     };
-    let machine = Machine::of(&found.hardware, Some(&found.load));
+    let machine = this_machine(&found, args.device.as_deref())?;
     let mut here = question.answer("this machine".to_owned(), machine, true)?;
     here.notes.extend(forgotten);
     if here.machine.gpu().is_none() {
@@ -63,6 +67,35 @@ pub(crate) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
         None => write_plan(&here, args.format, out)?,
     }
     Ok(Exit::Done)
+}
+
+/// This machine, with the GPUs that are to be decided about.
+fn this_machine(found: &session::Machine, device: Option<&str>) -> Result<Machine> {
+    let mut machine = Machine::of(&found.hardware, Some(&found.load));
+    let Some(device) = device else {
+        return Ok(machine);
+    };
+    let all = found.hardware.gpus.iter();
+    let wanted = |gpu: &&GpuInfo| device == "gpu" && gpu.preferred || gpu.id.as_str() == device;
+    let gpus = all
+        .filter(wanted)
+        .map(|gpu| GpuSpec::of(gpu, Some(&found.load)));
+    machine.gpus = gpus.collect();
+    if machine.gpus.is_empty() {
+        let known = found.hardware.gpus.iter().map(|gpu| gpu.id.as_str());
+        let known: Vec<&str> = known.collect();
+        bail!(
+            "--device {device}: there is no such GPU here; {}",
+            match known.is_empty() {
+                true => "`breakeven devices` says why there is none".to_owned(),
+                false => format!(
+                    "there is {}, and `gpu` stands for every one",
+                    known.join(", ")
+                ),
+            }
+        );
+    }
+    Ok(machine)
 }
 
 /// What is asked, whichever the machine.
@@ -94,6 +127,7 @@ impl Question {
         workload.check()?;
         let heuristics = match &args.heuristics {
             None => ProfilingHeuristics::default(),
+            Some(path) if path.as_os_str() == HYBRID_FIRST => ProfilingHeuristics::hybrid_first(),
             Some(path) => ProfilingHeuristics::from_toml(&read(path, "the heuristics")?)
                 .with_context(|| path.display().to_string())?,
         };
@@ -147,28 +181,40 @@ impl Question {
         match &self.measured {
             Some(measured) if is_here => {
                 costs = measured.lookup(&self.workload, machine);
-                if costs.cpu.is_none() && costs.gpu.is_none() {
+                if costs.cpu.is_none() && costs.gpus.iter().all(|gpu| gpu.cost.is_none()) {
                     notes.push(measured.nothing_known(&self.workload));
                 }
             }
-            Some(measured) => notes.push(measured.not_there()),
-            None => {}
+            Some(_) | None => {}
         }
-        if let Some(ns) = self.task_time_ns {
+        let measured = self
+            .measured
+            .as_ref()
+            .filter(|_| !is_here && self.task_time_ns.is_none());
+        let task_time = self.task_time_ns.or_else(|| {
+            let (time, note) = measured?.task_time(&self.workload);
+            notes.push(note);
+            time
+        });
+        if let Some(ns) = task_time {
             let by_rates = costs_from_rates(ns, &self.workload, machine)?;
-            if costs.gpu.is_none() {
-                notes.extend(unknown_rates(machine));
-            }
             costs.cpu = costs.cpu.or(by_rates.cpu);
-            costs.gpu = costs.gpu.or(by_rates.gpu);
+            costs.gpus.resize(machine.gpus.len(), GpuCosts::default());
+            for ((known, by_rates), gpu) in
+                costs.gpus.iter_mut().zip(by_rates.gpus).zip(&machine.gpus)
+            {
+                if known.cost.is_none() {
+                    notes.extend(unknown_rates(gpu));
+                }
+                known.cost = known.cost.or(by_rates.cost);
+            }
         }
         Ok(costs)
     }
 }
 
-/// What is missing for a time on the GPU.
-fn unknown_rates(machine: &Machine) -> Option<String> {
-    let gpu = machine.gpu()?;
+/// What is missing for a time on a GPU.
+fn unknown_rates(gpu: &GpuSpec) -> Option<String> {
     if !gpu.speedup.is_known() {
         return Some(format!(
             "{}: its rate over that of a core (`speedup`) is not known: there is no estimate of its time",

@@ -2,10 +2,10 @@
 
 use std::io::{IsTerminal, Write};
 
+use crate::suite::Workload;
 use anyhow::{Result, bail};
 use breakeven::hardware::{GpuInfo, GpuKind, HardwareCapabilities};
 use breakeven::kernels::NAMES;
-use breakeven::suite::Workload;
 use breakeven_judge::Limits;
 use breakeven_profile::profile::Operation;
 use breakeven_profile::{file, unit};
@@ -303,9 +303,9 @@ fn show_progress(progress: &ProgressBar, cell: &Cell, message: &Message, run: u3
     let a_call = matches!(
         message,
         Message::Event(
-            breakeven::suite::Event::FirstCall(_)
-                | breakeven::suite::Event::WarmUp(_)
-                | breakeven::suite::Event::Sample(_)
+            crate::suite::Event::FirstCall(_)
+                | crate::suite::Event::WarmUp(_)
+                | crate::suite::Event::Sample(_)
         ) | Message::Execution(_)
     );
     if a_call

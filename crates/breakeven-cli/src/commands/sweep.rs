@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::num::NonZeroU64;
 
+use crate::suite::{Points, Workload};
 use anyhow::{Result, bail};
 use breakeven::plan::Costs;
-use breakeven::suite::{Points, Workload};
 use breakeven_judge::break_even::{coarse_sizes, refined_sizes};
 use breakeven_profile::file;
 
@@ -132,7 +132,7 @@ fn with_cpu(mut devices: Vec<String>) -> Vec<String> {
 /// What is swept over.
 pub(crate) struct Axis {
     pub(crate) kernel: &'static str,
-    pub(crate) over: breakeven::suite::Over,
+    pub(crate) over: crate::suite::Over,
     /// The values to begin with.
     values: Vec<u64>,
     /// Values between them mean something too.
@@ -143,7 +143,7 @@ impl Axis {
     fn of(args: &SweepArgs) -> Result<Self> {
         let over = match args.over {
             Some(over) => over,
-            None => breakeven::suite::Over::of(args.kernel)?[0],
+            None => crate::suite::Over::of(args.kernel)?[0],
         };
         let (values, is_range) = match over.points(args.kernel)? {
             Points::Range([first, last]) => {

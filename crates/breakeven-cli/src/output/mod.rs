@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
 
+use crate::suite::{Workload, default_budgets_us};
 use anyhow::Result;
 use breakeven::hardware::AbsentBackend;
-use breakeven::suite::{Workload, default_budgets_us};
 use breakeven_judge::{Budget, Limits, Overview, Standing, Thresholds, overview};
 use breakeven_profile::profile::Profile;
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use breakeven::suite::{BatchWorkload, Event};
+use crate::suite::{BatchWorkload, Event};
 use breakeven_profile::profile::{Failure, Operation, OperationKey, Run};
 use serde_json::{Value, json};
 

@@ -1,20 +1,19 @@
 //! Executing a kernel's batch by a strategy, again and again.
 
-use std::convert::Infallible;
+use std::future::Ready;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Instant;
 
 use anyhow::Result;
 use breakeven::execute::{ExecutionResult, GpuExecutor, NoGpu, RayonCpu, StrategyManager};
 use breakeven::plan::{Costs, GpuSpec, Probe};
-use breakeven::suite::{BatchWorkload, TaskKernel, WithTasks};
-use breakeven::{DeviceError, DeviceErrorKind};
+use breakeven::{DeviceError, DeviceErrorKind, Element, Operator, Tensor};
 use breakeven_profile::get_profiler;
 use breakeven_profile::profile::Failure;
 
 use super::{Worker, failure};
 use crate::protocol::{BatchCell, BatchGpu, Execution, Message, Recorded};
+use crate::suite::{BatchWorkload, Task, with_operator};
 
 /// A GPU that there is none of, or that does not open: every launch says why.
 struct Unusable {
@@ -23,14 +22,10 @@ struct Unusable {
 }
 
 impl<I, T> GpuExecutor<I, T> for Unusable {
-    type InFlight = Infallible;
+    type Flight = Ready<Result<Vec<T>, DeviceError>>;
 
-    fn submit(&self, _: &[I]) -> Result<Infallible, DeviceError> {
+    fn start(&self, _: &[I]) -> Result<Self::Flight, DeviceError> {
         Err(self.error.clone())
-    }
-
-    fn poll(&self, in_flight: &mut Infallible) -> Poll<Result<Vec<T>, DeviceError>> {
-        match *in_flight {}
     }
 
     fn device(&self) -> Option<&GpuSpec> {
@@ -46,12 +41,14 @@ pub(super) enum Learns {
     Always,
 }
 
-/// The batch of a cell, waiting for its tasks.
-struct Executing<'b, 'w, 'o> {
+/// An operator and the tasks of a cell's batch.
+struct Executing<'b, 'w, 'o, E> {
     worker: &'w mut Worker<'o>,
     cell: &'b BatchCell,
     learns: Learns,
     workload: BatchWorkload,
+    operator: &'b Arc<dyn Operator<In = f32, Out = E>>,
+    tasks: &'b [Task],
 }
 
 impl Worker<'_> {
@@ -61,18 +58,22 @@ impl Worker<'_> {
         cell: &BatchCell,
         learns: Learns,
     ) -> Result<Result<(), Failure>> {
-        match cell.workload() {
-            Ok(workload) => {
-                let executing = Executing {
-                    worker: self,
-                    cell,
-                    learns,
-                    workload,
-                };
-                workload.build(executing)
-            }
-            Err(error) => Ok(Err(failure(&error))),
-        }
+        let built = (cell.workload()).and_then(|workload| Ok((workload.build()?, workload)));
+        let ((operator, tasks), workload) = match built {
+            Ok(built) => built,
+            Err(error) => return Ok(Err(failure(&error))),
+        };
+        with_operator!(&operator, operator => {
+            let executing = Executing {
+                worker: self,
+                cell,
+                learns,
+                workload,
+                operator,
+                tasks: &tasks,
+            };
+            executing.run()
+        })
     }
 
     /// The cost model that this user's processes share.
@@ -98,29 +99,27 @@ impl Worker<'_> {
     }
 }
 
-impl WithTasks for Executing<'_, '_, '_> {
-    type Output = Result<Result<(), Failure>>;
-
-    fn with<K: TaskKernel>(mut self, tasks: Vec<K::Task>) -> Self::Output {
+impl<E: Element> Executing<'_, '_, '_, E> {
+    fn run(mut self) -> Result<Result<(), Failure>> {
         let cpu = Arc::new(RayonCpu::current());
         let unusable = match &self.cell.gpu {
             BatchGpu::Unwanted => {
                 let manager = StrategyManager::<_, NoGpu>::cpu_only(cpu);
                 if self.learns == Learns::OfGpus {
-                    return self.execute::<K, NoGpu>(manager, &tasks);
+                    return self.execute(manager);
                 }
                 let costs = self.worker.costs()?;
-                return self.taught::<K, NoGpu>(manager, costs, &tasks);
+                return self.taught(manager, costs);
             }
             BatchGpu::Absent(why) => Unusable {
                 device: None,
                 error: unavailable(why),
             },
-            BatchGpu::Device(id) => match self.worker.devices.executor::<K>(id) {
+            BatchGpu::Device(id) => match self.worker.devices.executor(id, self.operator) {
                 Ok(executor) => {
                     let costs = self.worker.costs()?;
                     let manager = StrategyManager::new(cpu, Arc::new(executor));
-                    return self.taught::<K, _>(manager, costs, &tasks);
+                    return self.taught(manager, costs);
                 }
                 Err(error) => Unusable {
                     device: Some(GpuSpec::named(id)),
@@ -132,37 +131,26 @@ impl WithTasks for Executing<'_, '_, '_> {
         let manager = StrategyManager::new(cpu, Arc::new(unusable))
             .with_costs(Arc::new(Costs::new()))
             .with_back_off(std::time::Duration::ZERO);
-        self.execute::<K, _>(manager, &tasks)
+        self.execute(manager)
     }
-}
 
-impl Executing<'_, '_, '_> {
     /// Executes, and writes what the cost model learned of it.
-    fn taught<K, G>(
+    fn taught<G: GpuExecutor<Task, Tensor<'static, E>>>(
         &mut self,
         manager: StrategyManager<RayonCpu, G>,
         costs: Arc<Costs>,
-        tasks: &[K::Task],
-    ) -> Result<Result<(), Failure>>
-    where
-        K: TaskKernel,
-        G: GpuExecutor<K::Task, Vec<K::Element>>,
-    {
+    ) -> Result<Result<(), Failure>> {
         let manager = manager.with_costs(Arc::clone(&costs));
-        let outcome = self.execute::<K, G>(manager, tasks)?;
+        let outcome = self.execute(manager)?;
         self.worker.keep(&costs)?;
         Ok(outcome)
     }
 
-    fn execute<K, G>(
+    fn execute<G: GpuExecutor<Task, Tensor<'static, E>>>(
         &mut self,
         manager: StrategyManager<RayonCpu, G>,
-        tasks: &[K::Task],
-    ) -> Result<Result<(), Failure>>
-    where
-        K: TaskKernel,
-        G: GpuExecutor<K::Task, Vec<K::Element>>,
-    {
+    ) -> Result<Result<(), Failure>> {
+        let on_cpu = |task: &Task| self.operator.on_cpu(task);
         let strategy = match self.cell.strategy.parse() {
             Ok(strategy) => strategy,
             Err(error) => return Ok(Err(failure(&error))),
@@ -186,7 +174,7 @@ impl Executing<'_, '_, '_> {
             let batch = manager
                 .operation(self.workload.name())
                 .workload(self.workload.profile());
-            let result = match batch.execute(tasks, K::on_cpu) {
+            let result = match batch.execute(self.tasks, on_cpu) {
                 Ok(result) => result,
                 Err(error) => {
                     self.recorded()?;
@@ -241,14 +229,14 @@ fn told<T>(result: &ExecutionResult<T>, warm_up: bool) -> Execution {
     };
     Execution {
         warm_up,
-        device: result.ran_on().into_owned(),
+        device: result.ran_on(),
         ns: u64::try_from(result.execution_time.as_nanos()).unwrap_or(u64::MAX),
         decided_by: decision.basis.name().to_owned(),
         strategy: decision.strategy.to_string(),
         predicted_ns: decision.predicted_ns(),
         why: match decision.probe {
-            Probe::Both => format!(
-                "{}; both devices began, the rates seen decided the rest",
+            Probe::All => format!(
+                "{}; all devices began, the rates seen decided the rest",
                 decision.reason()
             ),
             _ => decision.reason(),

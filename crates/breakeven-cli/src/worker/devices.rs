@@ -1,20 +1,21 @@
 //! The GPUs that a worker has opened.
 
-use std::ops::ControlFlow;
-#[cfg(feature = "gpu")]
 use std::sync::Arc;
 use std::time::Duration;
 
-use breakeven::DeviceError;
-use breakeven::suite::{Event, Iterations, Problem, TaskKernel};
+#[cfg(feature = "gpu")]
+use breakeven::gpu::{Gpu, OperatorExecutor};
+use breakeven::{DeviceError, Operator};
 use breakeven_profile::profile::Peak;
 use breakeven_profile::recorder::Clock;
+
+use crate::suite::{Iterations, Problem, Report};
 
 /// Open GPUs by id.
 #[cfg(feature = "gpu")]
 pub(super) struct Devices {
     timeout: Duration,
-    open: std::collections::HashMap<String, Arc<breakeven::gpu::Gpu>>,
+    open: std::collections::HashMap<String, Gpu>,
 }
 
 #[cfg(feature = "gpu")]
@@ -26,15 +27,15 @@ impl Devices {
         }
     }
 
-    fn open(&mut self, device: &str) -> Result<&Arc<breakeven::gpu::Gpu>, DeviceError> {
+    fn open(&mut self, device: &str) -> Result<&Gpu, DeviceError> {
         use std::collections::hash_map::Entry;
         match self.open.entry(device.to_owned()) {
             Entry::Occupied(open) => Ok(open.into_mut()),
             Entry::Vacant(room) => {
                 let id = device.parse().map_err(unavailable)?;
-                let mut gpu = breakeven::gpu::Gpu::open(&id)?;
+                let mut gpu = Gpu::open(&id)?;
                 gpu.set_timeout(self.timeout);
-                Ok(room.insert(Arc::new(gpu)))
+                Ok(room.insert(gpu))
             }
         }
     }
@@ -51,27 +52,27 @@ impl Devices {
     pub(super) fn measure(
         &mut self,
         device: &str,
-        problem: &dyn Problem,
+        problem: &Problem,
         iterations: Iterations,
         clock: &Clock,
-        report: &mut dyn FnMut(Event) -> ControlFlow<()>,
+        report: &mut Report<'_>,
     ) -> Result<(), DeviceError> {
         let gpu = self.open(device)?;
-        // Broken off only when the parent is gone, which the caller looks at.
-        let _ = problem.measure_gpu(gpu, iterations, clock, report)?;
+        problem.measure_gpu(gpu, iterations, clock, report)?;
         gpu.release_memory();
         Ok(())
     }
 
-    /// What executes that kernel's tasks on this device.
-    pub(super) fn executor<K: TaskKernel>(
+    /// What executes that operator's tasks on this device.
+    pub(super) fn executor<O: Operator + ?Sized>(
         &mut self,
         device: &str,
-    ) -> Result<breakeven::suite::TaskExecutor<K>, DeviceError> {
-        let gpu = Arc::clone(self.open(device)?);
-        K::on_gpu(gpu).map_err(|error| {
-            DeviceError::new(breakeven::DeviceErrorKind::Unsupported, error.to_string())
-        })
+        operator: &Arc<O>,
+    ) -> Result<OperatorExecutor<O>, DeviceError> {
+        Ok(OperatorExecutor::new(
+            self.open(device)?,
+            Arc::clone(operator),
+        ))
     }
 
     /// Lets go of a device: the next use opens it anew.
@@ -110,21 +111,18 @@ impl Devices {
     pub(super) fn measure(
         &mut self,
         device: &str,
-        _: &dyn Problem,
+        _: &Problem,
         _: Iterations,
         _: &Clock,
-        _: &mut dyn FnMut(Event) -> ControlFlow<()>,
+        _: &mut Report<'_>,
     ) -> Result<(), DeviceError> {
         Err(no_gpu_path(device))
     }
 
-    #[expect(
-        clippy::extra_unused_type_parameters,
-        reason = "called as with the GPU path"
-    )]
-    pub(super) fn executor<K: TaskKernel>(
+    pub(super) fn executor<O: Operator + ?Sized>(
         &mut self,
         device: &str,
+        _: &Arc<O>,
     ) -> Result<breakeven::execute::NoGpu, DeviceError> {
         Err(no_gpu_path(device))
     }

@@ -45,7 +45,7 @@ fn with_times_it_says_how_much() {
     let yes = answer(&fast, args);
     assert!(yes.starts_with("Would a GPU help? Yes: "), "{yes}");
     assert!(
-        yes.contains(" there (1.00 ms without it), ") && yes.ends_with(" times as fast."),
+        yes.contains(" there (1.00 s without it), ") && yes.ends_with(" times as fast."),
         "{yes}"
     );
     // One core and a GPU hardly faster that is slow to start: two cores do better.

@@ -20,6 +20,7 @@ fn known(directory: &Path) {
             tasks,
             ns: 1_000_000 * tasks,
             transfer_ns: None,
+            shared: false,
             workers: 1,
         };
         costs.observe("blur", 32 << 10, RanOn::Cpu, &seen);
@@ -63,12 +64,56 @@ fn what_was_measured_is_of_its_size_and_of_this_machine() {
     let (_machine, there) = plan_for(V100, "--tasks 300 --operation blur --format json");
     let there = there.env("BREAKEVEN_CACHE_DIR", directory.path()).run();
     let there = there.quietly(0).json();
+    // The task's time on a core, on as many cores as the described machine has.
     let notes = there["notes"].to_string();
-    assert!(notes.contains("says nothing of a described one"), "{notes}");
     assert!(
-        there["candidates"][0]["predicted_ns"].is_null(),
-        "{there:#}"
+        notes.contains("takes 1.00 ms on a core of this machine"),
+        "{notes}"
     );
+    let ms = there["candidates"][0]["predicted_ns"].as_f64().unwrap() / 1e6;
+    assert!((ms - 19.0).abs() < 0.1, "19 waves of 16 tasks: {there:#}");
+}
+
+#[test]
+fn a_device_that_is_not_there_is_wrong_use() {
+    let directory = directory();
+    let ended = plan(directory.path(), "--tasks 300 --device cuda:nothing").run();
+    assert_eq!(ended.code, Some(2), "{ended:#?}");
+    assert!(
+        ended
+            .stderr
+            .contains("--device cuda:nothing: there is no such GPU"),
+        "{ended:#?}"
+    );
+}
+
+#[test]
+fn the_preset_that_splits_has_a_name() {
+    let (_machine, there) = plan_for(
+        V100,
+        "--tasks 60 --complexity 60 --heuristics hybrid-first --format json",
+    );
+    let there = there.run().quietly(0).json();
+    assert_eq!(there["strategy"], "hybrid:70/30");
+}
+
+#[test]
+fn a_task_is_indivisible() {
+    let seconds = |args: &str| {
+        let (_machine, there) = plan_for(V100, &format!("{args} --format json"));
+        let plan = there.run().quietly(0).json();
+        plan["candidates"][0]["predicted_ns"].as_f64().unwrap() / 1e9
+    };
+    assert_eq!(seconds("--tasks 1 --task-time 1s"), 1.0);
+    assert_eq!(seconds("--tasks 16 --task-time 1s"), 1.0);
+    assert_eq!(seconds("--tasks 17 --task-time 1s"), 2.0);
+    // What is hardly parallel is not parallel.
+    let strategy = |parallel: &str| {
+        let args = format!("--tasks 1000 --task-time 1ms --parallel {parallel} --format json");
+        let (_machine, there) = plan_for(V100, &args);
+        there.run().quietly(0).json()["strategy"].clone()
+    };
+    assert_eq!(strategy("0.000001"), strategy("0"));
 }
 
 #[test]

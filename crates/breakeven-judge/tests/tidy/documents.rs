@@ -12,11 +12,17 @@ pub(super) fn examples(tree: &Tree) -> Vec<String> {
         .texts
         .iter()
         .filter_map(|file| file.path.strip_prefix("examples/"));
-    for (index, name) in names.enumerate() {
-        let number = format!("{:02}_", index + 1);
-        if !name.starts_with(&number) || !name.ends_with(".rs") {
-            findings.push(format!("examples/{name}: its name should be {number}….rs"));
+    let mut last = String::from("00");
+    for name in names {
+        let number = name.split('_').next().unwrap_or_default();
+        let next = format!("{:02}", last.parse::<usize>().unwrap_or(0) + 1);
+        // Variants of one example have letters: 11a, 11b.
+        let digits = number.trim_end_matches(|c: char| c.is_ascii_lowercase());
+        let is_variant = digits == last && digits != number;
+        if !(digits == next || is_variant) || !name.ends_with(".rs") {
+            findings.push(format!("examples/{name}: its name should be {next}_….rs"));
         }
+        last = digits.to_owned();
         let named = tree
             .texts
             .iter()

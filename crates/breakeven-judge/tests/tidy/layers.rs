@@ -10,25 +10,35 @@ struct Layer {
     reason: &'static str,
 }
 
-const LAYERS: [Layer; 6] = [
+const LAYERS: [Layer; 8] = [
     Layer {
         folder: "crates/breakeven/src/hardware/",
-        forbidden: &["kernels", "suite", "execute", "peak"],
+        forbidden: &["kernels", "operator", "execute", "peak"],
         reason: "hardware knows nothing of work",
     },
     Layer {
         folder: "crates/breakeven/src/kernels/",
-        forbidden: &["suite", "peak", "execute"],
+        forbidden: &["peak", "execute"],
         reason: "a kernel knows nothing of what measures or schedules it",
     },
     Layer {
+        folder: "crates/breakeven/src/tensor/",
+        forbidden: &["kernels", "operator", "execute", "plan"],
+        reason: "data knows nothing of what is done to it",
+    },
+    Layer {
         folder: "crates/breakeven/src/execute/",
-        forbidden: &["kernels", "suite", "peak", "cubecl", "wgpu"],
+        forbidden: &["kernels", "peak", "cubecl", "wgpu"],
         reason: "what runs tasks knows neither kernels nor a GPU library",
     },
     Layer {
+        folder: "crates/breakeven/src/schedule/",
+        forbidden: &["execute", "kernels", "Instant", "SystemTime", "thread"],
+        reason: "the schedule is told times and outcomes; who drives it decides nothing",
+    },
+    Layer {
         folder: "crates/breakeven/src/plan/",
-        forbidden: &["execute", "kernels", "suite", "fs", "env"],
+        forbidden: &["execute", "kernels", "fs", "env"],
         reason: "deciding is pure: it reads no file, device or environment",
     },
     Layer {

@@ -99,12 +99,15 @@ fn directory_of(path: &Path) -> Result<PathBuf, FileError> {
     })
 }
 
+/// What the names of temporary files begin with, until they are renamed.
+pub const TEMPORARY_PREFIX: &str = ".breakeven-";
+
 impl Replaced {
     /// A new file beside the target. Its permissions are those that the target
     /// has, or that any new file gets. Removed when dropped.
     pub(super) fn temporary(&self) -> Result<NamedTempFile, FileError> {
         let created = tempfile::Builder::new()
-            .prefix(".breakeven-")
+            .prefix(TEMPORARY_PREFIX)
             .make_in(&self.directory, |path| File::create_new(path));
         let refused = |reason: io::Error| {
             let action = format!("no file can be made in {}", self.directory.display());

@@ -63,7 +63,7 @@ impl Case {
     pub(crate) fn by_model(&self, number: usize) -> Decision {
         let name = &self.names[number % self.names.len()];
         let memory = self.workload.memory_per_task;
-        let known = self.costs.lookup(name, memory, Some(GPU), WORKERS);
+        let known = self.costs.lookup(name, memory, &[GPU], WORKERS);
         self.decided(&known)
     }
 
@@ -85,6 +85,7 @@ fn costs(names: &[String], memory_per_task: usize) -> Costs {
                 ns,
                 transfer_ns: None,
                 workers: WORKERS,
+                shared: false,
             };
             let cpu = seen(number * 100 * tasks);
             let gpu = seen(20_000 + 1_000 * tasks);
@@ -100,17 +101,10 @@ fn costs(names: &[String], memory_per_task: usize) -> Costs {
 struct Asking(GpuSpec);
 
 impl GpuExecutor<u64, u64> for Asking {
-    type InFlight = Vec<u64>;
+    type Flight = std::future::Ready<Result<Vec<u64>, breakeven::DeviceError>>;
 
-    fn submit(&self, tasks: &[u64]) -> Result<Vec<u64>, breakeven::DeviceError> {
-        Ok(tasks.to_vec())
-    }
-
-    fn poll(
-        &self,
-        in_flight: &mut Vec<u64>,
-    ) -> std::task::Poll<Result<Vec<u64>, breakeven::DeviceError>> {
-        std::task::Poll::Ready(Ok(std::mem::take(in_flight)))
+    fn start(&self, tasks: &[u64]) -> Result<Self::Flight, breakeven::DeviceError> {
+        Ok(std::future::ready(Ok(tasks.to_vec())))
     }
 
     fn device(&self) -> Option<&GpuSpec> {

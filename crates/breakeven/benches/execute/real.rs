@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use breakeven::execute::simulate::Scenario;
 use breakeven::execute::{RayonCpu, SimulatedGpu, SimulatedSpec, StrategyManager};
 use breakeven::plan::{Costs, ExecutionStrategy};
 use breakeven::profile::recorder::Clock;
+use breakeven::testing::{Scenario, ScenarioGpu};
 use rayon::ThreadPoolBuilder;
 
 use crate::metric::metric;
@@ -36,8 +36,11 @@ pub(crate) fn real(quick: bool) {
             let on_gpu = TASK.div_f64(ratio);
             let mut scenario = Scenario::new((0..tasks).map(|_| 1.0), 1);
             scenario.cpu_task_ns = TASK.as_nanos() as f64;
-            scenario.gpu_task_ns = on_gpu.as_nanos() as f64;
-            scenario.launch_ns = launch.as_nanos() as f64;
+            scenario.gpus = vec![ScenarioGpu {
+                task_ns: on_gpu.as_nanos() as f64,
+                launch_ns: launch.as_nanos() as f64,
+                ..ScenarioGpu::default()
+            }];
             let [cold, warm] = simulated(&scenario);
             let spec = SimulatedSpec {
                 name: format!("real {number}"),

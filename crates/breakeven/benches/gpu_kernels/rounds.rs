@@ -1,16 +1,18 @@
 //! CPU and GPU in turns, and what is made of their times.
 
-use std::error::Error;
-use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use breakeven::gpu::Gpu;
-use breakeven::profile::recorder::Clock;
-use breakeven::suite::{Event, Iterations, Phase, Workload};
 use breakeven_judge::budget::Limits;
 use breakeven_judge::overview::overview;
-use breakeven_profile::profile::{Evidence, Operation, Profile};
+use breakeven_profile::profile::{Evidence, Operation, Profile, Run};
 use breakeven_profile::stats::{Bootstrap, BootstrapInterval, BootstrapMethod, bootstrap, median};
+
+use crate::subject::{Outcome, Subject};
+
+/// Calls of a device in one round, and after what time no further one is begun.
+const CALLS: usize = 40;
+const TURN: Duration = Duration::from_millis(100);
 
 /// How much is measured at one size.
 pub(crate) struct Rounds {
@@ -19,8 +21,6 @@ pub(crate) struct Rounds {
     least: u32,
     /// After that no further round is begun.
     at_most: Duration,
-    /// Of one device in one round.
-    turn: Iterations,
 }
 
 impl Rounds {
@@ -29,12 +29,6 @@ impl Rounds {
             rounds: if quick { 3 } else { 11 },
             least: 3,
             at_most: Duration::from_secs(20),
-            turn: Iterations {
-                // The other device's turn left nothing of this one's in a cache.
-                warmup: 1,
-                measured: 40,
-                at_most: Some(Duration::from_millis(100)),
-            },
         }
     }
 }
@@ -50,33 +44,38 @@ pub(crate) struct Gains {
     pub(crate) call: BootstrapInterval,
 }
 
-/// A workload on both devices: their operations, CPU's first, and the gains.
+/// A kernel on both devices: its operations, the CPU's first, and the gains.
 pub(crate) fn measure(
-    workload: &Workload,
+    name: &str,
+    subject: &mut dyn Subject,
     gpu: &Gpu,
     plan: &Rounds,
-) -> Result<(Operation, Operation, Gains), Box<dyn Error>> {
-    let problem = workload.build()?;
-    let clock = Clock::new();
-    let mut on_cpu = workload.operation("cpu", &*problem);
-    let mut on_gpu = workload.operation(gpu.id().as_str(), &*problem);
+) -> Outcome<(Operation, Operation, Gains)> {
+    let mut on_cpu = operation(name, "cpu", subject);
+    let mut on_gpu = operation(name, gpu.id().as_str(), subject);
     let (mut cpu, mut kernel, mut call) = (Vec::new(), Vec::new(), Vec::new());
     let began = Instant::now();
     for round in 0..plan.rounds {
         if round >= plan.least && began.elapsed() > plan.at_most {
             break;
         }
-        let mut events = Vec::new();
-        let _ = problem.measure_cpu(plan.turn, &clock, &mut |event| keep(&mut events, event));
-        cpu.push(middle(&events, whole)?);
-        record(&events, round, &mut on_cpu);
-        events.clear();
-        let _ = problem.measure_gpu(gpu, plan.turn, &clock, &mut |event| {
-            keep(&mut events, event)
+        let times = turn(&mut || subject.on_cpu())?;
+        cpu.push(middle(&times)?);
+        run(&mut on_cpu).samples_ns.extend(times);
+        let mut alone = Vec::new();
+        let times = turn(&mut || {
+            let time = subject.on_gpu(gpu)?;
+            alone.push(ns(subject.kernel_alone(gpu)?));
+            Ok(time)
         })?;
-        call.push(middle(&events, whole)?);
-        kernel.push(middle(&events, alone)?);
-        record(&events, round, &mut on_gpu);
+        call.push(middle(&times)?);
+        kernel.push(middle(&alone)?);
+        let run = run(&mut on_gpu);
+        run.samples_ns.extend(times);
+        run.phases_ns
+            .entry("kernel".to_owned())
+            .or_default()
+            .extend(alone);
     }
     let gains = Gains {
         cpu_ns: median(&cpu)?,
@@ -86,6 +85,40 @@ pub(crate) fn measure(
         call: ratio(&cpu, &call)?,
     };
     Ok((on_cpu, on_gpu, gains))
+}
+
+fn operation(name: &str, device: &str, subject: &dyn Subject) -> Operation {
+    let work = subject.work();
+    Operation {
+        size: Some(subject.size()),
+        workload: Some(subject.text()),
+        items: Some(work.items),
+        bytes: Some(work.bytes),
+        flops: (work.flops > 0).then_some(work.flops),
+        ..Operation::new(name, device)
+    }
+}
+
+fn run(operation: &mut Operation) -> &mut Run {
+    if operation.runs.is_empty() {
+        operation.runs.push(Run::default());
+    }
+    &mut operation.runs[0]
+}
+
+/// A device's turn, after a call that does not count: the other device's turn left
+/// nothing of this one's in a cache.
+fn turn(call: &mut dyn FnMut() -> Outcome<Duration>) -> Outcome<Vec<u64>> {
+    call()?;
+    let (began, mut times) = (Instant::now(), Vec::new());
+    while times.is_empty() || times.len() < CALLS && began.elapsed() < TURN {
+        times.push(ns(call()?));
+    }
+    Ok(times)
+}
+
+fn ns(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// The share of the attainable rate that `profile` would tell of the operation: of
@@ -102,45 +135,14 @@ pub(crate) fn roofline(evidence: &Evidence, operation: &Operation) -> Option<f64
     shares.into_iter().flatten().reduce(f64::max)
 }
 
-fn keep(events: &mut Vec<Event>, event: Event) -> ControlFlow<()> {
-    events.push(event);
-    ControlFlow::Continue(())
-}
-
-/// Adds a round's times to the operation; the first call ever is in the first round.
-fn record(events: &[Event], round: u32, operation: &mut Operation) {
-    for event in events {
-        match event {
-            Event::FirstCall(ns) if round > 0 => Event::WarmUp(*ns).record(operation),
-            event => event.record(operation),
-        }
-    }
-}
-
-/// Time of a whole call.
-fn whole(event: &Event) -> Option<u64> {
-    match event {
-        Event::Sample(ns) => Some(*ns),
-        _ => None,
-    }
-}
-
-/// Time of the kernel alone.
-fn alone(event: &Event) -> Option<u64> {
-    match event {
-        Event::Phase(Phase::Kernel, ns) => Some(*ns),
-        _ => None,
-    }
-}
-
-/// The median of one kind of time, ns.
-fn middle(events: &[Event], kind: fn(&Event) -> Option<u64>) -> Result<f64, Box<dyn Error>> {
-    let times: Vec<f64> = events.iter().filter_map(kind).map(|ns| ns as f64).collect();
+/// The median, ns.
+fn middle(times: &[u64]) -> Outcome<f64> {
+    let times: Vec<f64> = times.iter().map(|ns| *ns as f64).collect();
     Ok(median(&times)?)
 }
 
 /// The median of the ratios within rounds, with its interval.
-fn ratio(cpu: &[f64], gpu: &[f64]) -> Result<BootstrapInterval, Box<dyn Error>> {
+fn ratio(cpu: &[f64], gpu: &[f64]) -> Outcome<BootstrapInterval> {
     let ratios: Vec<f64> = cpu.iter().zip(gpu).map(|(cpu, gpu)| cpu / gpu).collect();
     let options = Bootstrap {
         method: BootstrapMethod::Percentile,

@@ -2,8 +2,9 @@
 
 use breakeven::kernels::{
     ArForecast, Connectivity, Conv2d, DendriticIntegration, DotProduct, ImageSegmentation,
-    LstmCell, LstmWeights, MatrixMultiply, Nonlinearity, PixelEntropy, VectorAdd,
+    LstmCell, MatrixMultiply, Nonlinearity, PixelEntropy, VectorAdd,
 };
+use breakeven::{Error, Tensor};
 use serde::Deserialize;
 
 use super::side::{Outcome, Side, Solve};
@@ -52,45 +53,74 @@ pub(crate) enum Problem {
 impl Problem {
     /// The kernel on its inputs, held where it will run.
     pub(crate) fn on(self, side: &Side, inputs: Vec<Vec<f32>>) -> Outcome<Box<dyn Solve>> {
-        let mut inputs = inputs.into_iter();
-        let mut next = || inputs.next().unwrap_or_default();
+        let mut given = inputs.into_iter();
+        let mut values = || given.next().unwrap_or_default();
+        let vectors = |batch: usize, values: [Vec<f32>; 2]| -> Result<Vec<_>, Error> {
+            let shape = [batch, values[0].len() / batch.max(1)];
+            let tensors = values.into_iter().map(|values| Tensor::new(values, &shape));
+            tensors.collect()
+        };
         match self {
-            Self::VectorAdd { batch } => side.hold(VectorAdd::new(next(), next(), batch)?),
-            Self::DotProduct { batch } => side.hold(DotProduct::new(next(), next(), batch)?),
-            Self::MatrixMultiply { dims } => side.hold(MatrixMultiply::new(next(), next(), dims)?),
+            Self::VectorAdd { batch } => {
+                side.hold(VectorAdd, vectors(batch, [values(), values()])?)
+            }
+            Self::DotProduct { batch } => {
+                side.hold(DotProduct, vectors(batch, [values(), values()])?)
+            }
+            Self::MatrixMultiply {
+                dims: [batch, m, k, n],
+            } => {
+                let inputs = vec![
+                    Tensor::new(values(), &[batch, m, k])?,
+                    Tensor::new(values(), &[batch, k, n])?,
+                ];
+                side.hold(MatrixMultiply::default(), inputs)
+            }
             Self::Conv2d {
                 dims,
                 filter_dims,
                 padding,
-            } => side.hold(Conv2d::new(next(), dims, next(), filter_dims, 1, padding)?),
-            Self::PixelEntropy { dims, window } => {
-                side.hold(PixelEntropy::new(next(), dims, window)?)
+            } => {
+                let images = Tensor::new(values(), &dims)?;
+                let edges = Conv2d::new(Tensor::new(values(), &filter_dims)?, 1, padding)?;
+                side.hold(edges, vec![images])
             }
+            Self::PixelEntropy { dims, window } => side.hold(
+                PixelEntropy::new(window)?,
+                vec![Tensor::new(values(), &dims)?],
+            ),
             Self::ImageSegmentation { dims, threshold } => {
-                let four = Connectivity::Four;
-                side.hold(ImageSegmentation::new(next(), dims, threshold, four)?)
+                let segments = ImageSegmentation::new(threshold, Connectivity::Four)?;
+                side.hold(segments, vec![Tensor::new(values(), &dims)?])
             }
-            Self::ArForecast { dims, lags, steps } => {
-                side.hold(ArForecast::new(next(), dims, lags, steps)?)
-            }
+            Self::ArForecast { dims, lags, steps } => side.hold(
+                ArForecast::new(lags, steps)?,
+                vec![Tensor::new(values(), &dims)?],
+            ),
             Self::LstmCellForward {
                 dims: [batch, inputs, hidden],
             } => {
-                let (input, state, cell) = (next(), next(), next());
+                let state = [batch, hidden];
+                let steps = vec![
+                    Tensor::new(values(), &[batch, inputs])?,
+                    Tensor::new(values(), &state)?,
+                    Tensor::new(values(), &state)?,
+                ];
+                let [of_input, of_hidden] = [values(), values()];
+                let [bias, other] = [values(), values()];
                 let shape = [inputs, hidden];
-                let weights = LstmWeights::new(&next(), &next(), &next(), &next(), shape)?;
-                side.hold(LstmCell::new(input, state, cell, batch, weights)?)
+                let cell = LstmCell::new(&of_input, &of_hidden, &bias, &other, shape)?;
+                side.hold(cell, steps)
             }
             Self::DendriticIntegration { dims, mg, v_rest } => {
                 let rule = Nonlinearity::Nmda { mg, v_rest };
-                let [inputs, weights, conductances] = [next(), next(), next()];
-                side.hold(DendriticIntegration::new(
-                    inputs,
-                    weights,
-                    conductances,
-                    dims,
-                    rule,
-                )?)
+                let inputs = Tensor::new(values(), &dims)?;
+                let (weights, conductances) = (
+                    Tensor::new(values(), &dims[1..])?,
+                    Tensor::new(values(), &dims[1..3])?,
+                );
+                let neurons = DendriticIntegration::new(weights, conductances, rule)?;
+                side.hold(neurons, vec![inputs])
             }
         }
     }

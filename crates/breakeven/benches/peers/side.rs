@@ -3,15 +3,14 @@
 
 use std::error::Error;
 use std::hint::black_box;
-#[cfg(feature = "gpu")]
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 #[cfg(feature = "gpu")]
-use breakeven::gpu::{Buffers, Gpu};
+use breakeven::gpu::Gpu;
 #[cfg(feature = "gpu")]
 use breakeven::hardware::HardwareCapabilities;
-use breakeven::kernels::{Kernel, NAMES};
+use breakeven::kernels::NAMES;
+use breakeven::{Operator, Tensor, View};
 use serde::Serialize;
 
 #[cfg(feature = "gpu")]
@@ -26,7 +25,7 @@ pub(crate) type Outcome<T> = Result<T, Box<dyn Error>>;
 pub(crate) enum Side {
     Cpu,
     #[cfg(feature = "gpu")]
-    Gpu(Arc<Gpu>),
+    Gpu(Gpu),
 }
 
 /// Where problems are solved.
@@ -65,7 +64,7 @@ impl Side {
         {
             let hardware = HardwareCapabilities::detect();
             let info = gpu::device(&hardware)?;
-            Ok(Self::Gpu(Arc::new(Gpu::open(&info.id)?)))
+            Ok(Self::Gpu(Gpu::open(&info.id)?))
         }
         #[cfg(not(feature = "gpu"))]
         Err("built without GPUs: leave out --no-default-features".into())
@@ -95,68 +94,92 @@ impl Side {
     }
 
     /// A kernel with all that it needs on this side.
-    pub(crate) fn hold<K: Kernel + 'static>(&self, kernel: K) -> Outcome<Box<dyn Solve>> {
+    pub(crate) fn hold<O: Operator + 'static>(
+        &self,
+        operator: O,
+        inputs: Vec<Tensor<'static, O::In>>,
+    ) -> Outcome<Box<dyn Solve>> {
         Ok(match self {
             Self::Cpu => {
-                let output = kernel.cpu();
-                Box::new(OnCpu { kernel, output })
+                let output = operator.on_cpu(&inputs)?.into_vec()?;
+                Box::new(OnCpu {
+                    operator,
+                    inputs,
+                    output,
+                })
             }
             #[cfg(feature = "gpu")]
             Self::Gpu(gpu) => {
                 // What the last problem held.
                 gpu.release_memory();
+                let inputs = inputs.iter().map(|input| input.to(gpu));
                 Box::new(OnGpu {
-                    buffers: gpu.upload(&kernel)?,
-                    gpu: Arc::clone(gpu),
-                    kernel,
+                    inputs: inputs.collect::<Result<_, _>>()?,
+                    gpu: gpu.clone(),
+                    operator,
                 })
             }
         })
     }
 }
 
-/// A kernel and room for its output, whatever that is made of.
-struct OnCpu<K: Kernel> {
-    kernel: K,
-    output: Vec<K::Element>,
+/// A kernel, its inputs and room for its output, whatever that is made of.
+struct OnCpu<O: Operator> {
+    operator: O,
+    inputs: Vec<Tensor<'static, O::In>>,
+    output: Vec<O::Out>,
 }
 
-impl<K: Kernel> Solve for OnCpu<K> {
+impl<O: Operator> OnCpu<O> {
+    fn views<'i>(inputs: &'i [Tensor<'static, O::In>]) -> Outcome<Vec<View<'i, O::In>>> {
+        let mut views = Vec::new();
+        for input in inputs {
+            let (shape, values) = (input.shape(), input.host()?);
+            views.push(View { shape, values });
+        }
+        Ok(views)
+    }
+}
+
+impl<O: Operator> Solve for OnCpu<O> {
     fn output(&mut self) -> Outcome<Vec<u8>> {
-        self.kernel.cpu_into(&mut self.output);
+        let views = Self::views(&self.inputs)?;
+        self.operator.cpu(&views, &mut self.output)?;
         Ok(bytemuck::cast_slice(&self.output).to_vec())
     }
 
     fn lot(&mut self, calls: usize) -> Outcome<Duration> {
+        let views = Self::views(&self.inputs)?;
         let start = Instant::now();
         for _ in 0..calls {
-            self.kernel.cpu_into(black_box(&mut self.output));
+            self.operator.cpu(&views, black_box(&mut self.output))?;
             black_box(&self.output);
         }
         Ok(start.elapsed())
     }
 }
 
-/// A kernel with its inputs and its output on the device.
+/// A kernel with its inputs on the device.
 #[cfg(feature = "gpu")]
-struct OnGpu<K: Kernel> {
-    gpu: Arc<Gpu>,
-    kernel: K,
-    buffers: Buffers<K::Element>,
+struct OnGpu<O: Operator> {
+    gpu: Gpu,
+    operator: O,
+    inputs: Vec<Tensor<'static, O::In>>,
 }
 
 #[cfg(feature = "gpu")]
-impl<K: Kernel> Solve for OnGpu<K> {
+impl<O: Operator> Solve for OnGpu<O> {
     fn output(&mut self) -> Outcome<Vec<u8>> {
-        self.gpu.launch(&self.kernel, &self.buffers)?;
-        let output = self.gpu.download(&self.buffers)?;
-        Ok(bytemuck::cast_slice(&output).to_vec())
+        let output = self.gpu.run(&self.operator, &self.inputs)?;
+        Ok(bytemuck::cast_slice(output.host()?).to_vec())
     }
 
     fn lot(&mut self, calls: usize) -> Outcome<Duration> {
+        let call = self.gpu.prepare(&self.operator, &self.inputs)?;
+        self.gpu.synchronize()?;
         let start = Instant::now();
         for _ in 0..calls {
-            self.gpu.launch(&self.kernel, &self.buffers)?;
+            call.launch()?;
         }
         self.gpu.synchronize()?;
         Ok(start.elapsed())

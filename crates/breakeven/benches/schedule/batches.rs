@@ -61,12 +61,30 @@ impl Shape {
             .map(|task| match self {
                 Self::Uniform | Self::OneHuge => 1.0,
                 Self::Skewed => -(1.0 - random.random::<f64>()).ln(),
-                Self::CheapThenDear => if part(task) < 0.5 { 1.0 } else { 9.0 },
-                Self::DearThenCheap => if part(task) < 0.5 { 9.0 } else { 1.0 },
+                Self::CheapThenDear => {
+                    if part(task) < 0.5 {
+                        1.0
+                    } else {
+                        9.0
+                    }
+                }
+                Self::DearThenCheap => {
+                    if part(task) < 0.5 {
+                        9.0
+                    } else {
+                        1.0
+                    }
+                }
                 Self::Ascending => part(task),
                 Self::Descending => 1.0 - part(task),
                 Self::Sawtooth => 0.1 + (8.0 * part(task)).fract(),
-                Self::Block(from) => if (from..from + 0.05).contains(&part(task)) { 19.0 } else { 1.0 },
+                Self::Block(from) => {
+                    if (from..from + 0.05).contains(&part(task)) {
+                        19.0
+                    } else {
+                        1.0
+                    }
+                }
             })
             .collect();
         if self == Self::OneHuge {
@@ -86,7 +104,11 @@ pub(crate) fn split(costs: Vec<f64>, ratio: f64, tuning: Tuning) -> Scenario {
     let per_task = TASK_NS / WORKERS as f64;
     let task_ns = per_task / ratio;
     let total = scenario.tasks() as f64 / (1.0 / per_task + 1.0 / task_ns);
-    scenario.gpus = vec![ScenarioGpu { launch_ns: 0.01 * total, task_ns, ..ScenarioGpu::default() }];
+    scenario.gpus = vec![ScenarioGpu {
+        launch_ns: 0.01 * total,
+        task_ns,
+        ..ScenarioGpu::default()
+    }];
     scenario
 }
 

@@ -15,16 +15,24 @@ struct Points(BTreeMap<String, Vec<(f64, String)>>);
 
 impl Points {
     fn add(&mut self, group: String, what: &str, efficiency: f64) {
-        self.0.entry(group).or_default().push((efficiency, what.to_owned()));
+        self.0
+            .entry(group)
+            .or_default()
+            .push((efficiency, what.to_owned()));
     }
 
     fn print(&self) {
         for (group, points) in &self.0 {
-            let mean = points.iter().map(|(efficiency, _)| efficiency).sum::<f64>() / points.len() as f64;
+            let mean =
+                points.iter().map(|(efficiency, _)| efficiency).sum::<f64>() / points.len() as f64;
             let least = points.iter().min_by(|(a, _), (b, _)| a.total_cmp(b));
             metric(&format!("hybrid_efficiency_mean/{group}"), mean, "");
             if let Some((efficiency, what)) = least {
-                metric(&format!("hybrid_efficiency_least/{group}"), *efficiency, what);
+                metric(
+                    &format!("hybrid_efficiency_least/{group}"),
+                    *efficiency,
+                    what,
+                );
             }
         }
     }
@@ -42,7 +50,10 @@ pub(crate) fn print(tuning: Tuning) {
         for ratio in [1.0, 2.0, 5.0, 10.0, 20.0] {
             let steady = split(Shape::Uniform.costs(tasks, 1), ratio, tuning);
             let half = 0.5 * steady.ideal_ns();
-            let load = Some(Load { from_ns: half, times: 2.0 });
+            let load = Some(Load {
+                from_ns: half,
+                times: 2.0,
+            });
             for changes in ["steady", "cpu", "gpu"] {
                 let mut scenario = steady.clone();
                 match changes {
@@ -51,21 +62,45 @@ pub(crate) fn print(tuning: Tuning) {
                     _ => {}
                 }
                 let what = format!("{tasks}/{ratio}:1/{changes}");
-                points.add("uniform/warm".into(), &what, efficiency(&scenario, &learned(&steady)));
-                points.add("uniform/cold".into(), &what, efficiency(&scenario, &Costs::new()));
+                points.add(
+                    "uniform/warm".into(),
+                    &what,
+                    efficiency(&scenario, &learned(&steady)),
+                );
+                points.add(
+                    "uniform/cold".into(),
+                    &what,
+                    efficiency(&scenario, &Costs::new()),
+                );
             }
             for shape in Shape::ORDERS {
                 let tasks = tasks.max(2_000);
                 let scenario = split(shape.costs(tasks, 1), ratio, tuning);
                 let what = format!("{tasks}/{ratio}:1");
-                points.add(format!("{}/warm", shape.name()), &what, efficiency(&scenario, &learned(&scenario)));
-                points.add(format!("{}/cold", shape.name()), &what, efficiency(&scenario, &Costs::new()));
+                points.add(
+                    format!("{}/warm", shape.name()),
+                    &what,
+                    efficiency(&scenario, &learned(&scenario)),
+                );
+                points.add(
+                    format!("{}/cold", shape.name()),
+                    &what,
+                    efficiency(&scenario, &Costs::new()),
+                );
             }
             for gpus in 2..=4 {
                 let scenario = several(&steady, gpus);
                 let what = format!("{tasks}/{ratio}:1");
-                points.add(format!("{gpus}_gpus/warm"), &what, efficiency(&scenario, &learned(&scenario)));
-                points.add(format!("{gpus}_gpus/cold"), &what, efficiency(&scenario, &Costs::new()));
+                points.add(
+                    format!("{gpus}_gpus/warm"),
+                    &what,
+                    efficiency(&scenario, &learned(&scenario)),
+                );
+                points.add(
+                    format!("{gpus}_gpus/cold"),
+                    &what,
+                    efficiency(&scenario, &Costs::new()),
+                );
             }
         }
     }
@@ -78,9 +113,16 @@ fn several(steady: &Scenario, gpus: usize) -> Scenario {
     let mut scenario = steady.clone();
     let first = scenario.gpus[0];
     scenario.gpus = (0..gpus)
-        .map(|index| breakeven::testing::ScenarioGpu { task_ns: first.task_ns * f64::from(1 << index), launch_ns: 0.0, ..first })
+        .map(|index| breakeven::testing::ScenarioGpu {
+            task_ns: first.task_ns * f64::from(1 << index),
+            launch_ns: 0.0,
+            ..first
+        })
         .collect();
     let launch_ns = 0.01 * scenario.ideal_ns();
-    scenario.gpus.iter_mut().for_each(|gpu| gpu.launch_ns = launch_ns);
+    scenario
+        .gpus
+        .iter_mut()
+        .for_each(|gpu| gpu.launch_ns = launch_ns);
     scenario
 }

@@ -171,5 +171,8 @@ fn draws(quiet: &Scenario, shape: Shape, point: u64) -> Vec<foresight::Times> {
 /// The CPU is half as fast from half-way on.
 fn half_way(scenario: &Scenario) -> Option<Load> {
     let from_ns = 0.5 * scenario.ideal_ns();
-    Some(Load { from_ns, times: 2.0 })
+    Some(Load {
+        from_ns,
+        times: 2.0,
+    })
 }

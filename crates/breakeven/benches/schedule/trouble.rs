@@ -29,7 +29,11 @@ pub(crate) fn print(tuning: Tuning) {
 /// The GPUs or the first of them stall or turn slow in a batch: its time over that of the
 /// CPU alone.
 fn slow_devices(tuning: Tuning) {
-    for (how, times) in [("stalls", f64::INFINITY), ("10_times", 10.0), ("100_times", 100.0)] {
+    for (how, times) in [
+        ("stalls", f64::INFINITY),
+        ("10_times", 10.0),
+        ("100_times", 100.0),
+    ] {
         for is_warm in [false, true] {
             let (mut worst, mut at, mut sum, mut count) = (0.0, String::new(), 0.0, 0.0);
             for tasks in [200, 2_000, 20_000] {
@@ -37,23 +41,37 @@ fn slow_devices(tuning: Tuning) {
                     for gpus in [1, 2] {
                         let mut quiet = split(Shape::Uniform.costs(tasks, 1), ratio, tuning);
                         quiet.gpus = vec![quiet.gpus[0]; gpus];
-                        let alone = quiet.run_fixed(ExecutionStrategy::CpuOnly).expect("it runs");
+                        let alone = quiet
+                            .run_fixed(ExecutionStrategy::CpuOnly)
+                            .expect("it runs");
                         let ideal = quiet.ideal_ns();
                         for from in [0.0, 0.1, 0.3, 0.5, 0.8] {
                             let mut scenario = quiet.clone();
-                            scenario.gpus[0].load = Some(Load { from_ns: from * ideal, times });
-                            let costs = if is_warm { learned(&quiet) } else { Costs::new() };
+                            scenario.gpus[0].load = Some(Load {
+                                from_ns: from * ideal,
+                                times,
+                            });
+                            let costs = if is_warm {
+                                learned(&quiet)
+                            } else {
+                                Costs::new()
+                            };
                             let took = run(&scenario, ExecutionStrategy::Auto, &costs) / alone;
                             (sum, count) = (sum + took, count + 1.0);
                             if took > worst {
-                                (worst, at) = (took, format!("{tasks}/{ratio}:1/{gpus}_gpus/at_{from}"));
+                                (worst, at) =
+                                    (took, format!("{tasks}/{ratio}:1/{gpus}_gpus/at_{from}"));
                             }
                         }
                     }
                 }
             }
             let name = format!("{how}/{}", if is_warm { "warm" } else { "cold" });
-            metric(&format!("trouble_mean/{name}"), sum / count, "of_the_cpu_alone");
+            metric(
+                &format!("trouble_mean/{name}"),
+                sum / count,
+                "of_the_cpu_alone",
+            );
             metric(&format!("trouble_most/{name}"), worst, &at);
         }
     }
@@ -62,7 +80,11 @@ fn slow_devices(tuning: Tuning) {
 /// Batches until Auto is near the best choice again, and the worst batch from then on when
 /// it should be.
 fn ended_load(tuning: Tuning) {
-    for (how, cpu, gpu) in [("cpu", true, false), ("gpu", false, true), ("both", true, true)] {
+    for (how, cpu, gpu) in [
+        ("cpu", true, false),
+        ("gpu", false, true),
+        ("both", true, true),
+    ] {
         let (mut needed, mut at, mut worst, mut worst_at) = (0, String::new(), 0.0, String::new());
         for tasks in [1_000, 10_000] {
             for ratio in [0.2, 1.0, 5.0, 20.0] {
@@ -70,7 +92,10 @@ fn ended_load(tuning: Tuning) {
                     for times in [2.0, 10.0] {
                         let mut quiet = split(Shape::Uniform.costs(tasks, 1), ratio, tuning);
                         quiet.gpus[0].launch_ns = launch_ns;
-                        let load = Some(Load { from_ns: 0.0, times });
+                        let load = Some(Load {
+                            from_ns: 0.0,
+                            times,
+                        });
                         let mut loaded = quiet.clone();
                         loaded.cpu_load = load.filter(|_| cpu);
                         loaded.gpus[0].load = load.filter(|_| gpu);
@@ -106,7 +131,9 @@ fn after(scenario: &Scenario, costs: &Costs) -> Vec<f64> {
 
 /// The batch from which on three in a row are near the best.
 fn first_near(batches: &[f64]) -> usize {
-    let near = batches.windows(3).position(|three| three.iter().all(|took| *took <= NEAR));
+    let near = batches
+        .windows(3)
+        .position(|three| three.iter().all(|took| *took <= NEAR));
     near.unwrap_or(batches.len())
 }
 
@@ -117,7 +144,10 @@ fn probes(tuning: Tuning) {
     for tasks in [1_000, 10_000] {
         for launch_ns in [500e3, 2e6] {
             let mut scenario = split(Shape::Uniform.costs(tasks, 1), 20.0, tuning);
-            scenario.gpus = vec![ScenarioGpu { launch_ns, ..scenario.gpus[0] }];
+            scenario.gpus = vec![ScenarioGpu {
+                launch_ns,
+                ..scenario.gpus[0]
+            }];
             let costs = Costs::new();
             let few = scenario.with_task_costs([1.0; 2]);
             for _ in 0..3 {

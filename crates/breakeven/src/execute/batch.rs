@@ -1,51 +1,67 @@
 //! One batch, before it runs: what is asked for beside its tasks.
 
+use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
-use super::control::{CancelToken, Unchecked, Verify};
-use super::engine::{EachTask, FailFast, Watch};
+use super::check::Check;
+use super::control::{CancelToken, FallbackPolicy, Unchecked, Verify};
+use super::drive::caught;
+use super::engine::Watch;
 use super::executor::{CpuExecutor, GpuExecutor};
 use super::manager::StrategyManager;
+use super::operator::ordered_strategy;
 use super::result::{ExecuteError, ExecutionResult, TaskError};
-use super::run::{Asked, run};
+use super::run::Request;
+use super::slots::Slots;
+use super::start::Question;
+use super::work::{EachTask, FailFast, GpuLane, Keep, Lane, Tasks};
+use crate::error::{DeviceError, Error};
+use crate::plan::{Basis, Decision, ExecutionStrategy};
+use crate::schedule::MOST_TASKS;
 use crate::workload::WorkloadProfile;
+
+/// What is asked for of a batch, whatever its tasks are.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Options<'m> {
+    pub(super) operation: Option<&'m str>,
+    pub(super) workload: Option<WorkloadProfile>,
+    pub(super) strategy: Option<ExecutionStrategy>,
+    pub(super) policy: Option<FallbackPolicy>,
+    pub(super) timeout: Option<Option<Duration>>,
+    pub(super) cancel: Option<&'m CancelToken>,
+    /// The token of a future that may be dropped.
+    pub(super) dropped: Option<&'m CancelToken>,
+    pub(super) deadline: Option<Duration>,
+    pub(super) progress: Option<&'m (dyn Fn(usize, usize) + Sync)>,
+}
 
 /// A batch of an operation, from [`StrategyManager::operation`].
 #[must_use = "a batch runs when it is executed"]
 pub struct Batch<'m, C, G, V = Unchecked> {
-    manager: &'m StrategyManager<C, G>,
-    operation: Option<&'m str>,
-    workload: Option<WorkloadProfile>,
-    cancel: Option<&'m CancelToken>,
-    deadline: Option<Duration>,
-    progress: Option<&'m (dyn Fn(usize, usize) + Sync)>,
-    verify: V,
+    pub(super) manager: &'m StrategyManager<C, G>,
+    pub(super) options: Options<'m>,
+    pub(super) verify: V,
 }
 
 impl<'m, C, G> Batch<'m, C, G, Unchecked> {
     pub(super) fn new(manager: &'m StrategyManager<C, G>, operation: Option<&'m str>) -> Self {
+        let options = Options {
+            operation,
+            ..Options::default()
+        };
         Self {
             manager,
-            operation,
-            workload: None,
-            cancel: None,
-            deadline: None,
-            progress: None,
+            options,
             verify: Unchecked,
         }
     }
 
-    /// Holds outputs of the GPU against the CPU's function: by a
-    /// [`CrossCheck`](super::CrossCheck), or by a program's own
-    /// [`Verify`](super::Verify).
+    /// Holds outputs of GPUs against the CPU's function: by a
+    /// [`CrossCheck`](super::CrossCheck), or by a program's own [`Verify`].
     pub fn verify<W>(self, check: W) -> Batch<'m, C, G, W> {
         Batch {
             manager: self.manager,
-            operation: self.operation,
-            workload: self.workload,
-            cancel: self.cancel,
-            deadline: self.deadline,
-            progress: self.progress,
+            options: self.options,
             verify: check,
         }
     }
@@ -56,31 +72,50 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
     /// of tasks is replaced by that of the batch. Without it a task takes the
     /// memory of its type and is of complexity 100.
     pub fn workload(mut self, workload: WorkloadProfile) -> Self {
-        self.workload = Some(workload);
+        self.options.workload = Some(workload);
         self
     }
 
-    /// Stops when the token is used. Looked at before each span.
+    /// Runs by that strategy, whichever the manager has.
+    pub fn strategy(mut self, strategy: ExecutionStrategy) -> Self {
+        self.options.strategy = Some(strategy);
+        self
+    }
+
+    /// Treats tasks that a GPU fails at by that policy, whichever the manager has.
+    pub fn fallback(mut self, policy: FallbackPolicy) -> Self {
+        self.options.policy = Some(policy);
+        self
+    }
+
+    /// Gives a launch that much time, none for no limit, whatever the manager does.
+    pub fn timeout(mut self, timeout: Option<Duration>) -> Self {
+        self.options.timeout = Some(timeout);
+        self
+    }
+
+    /// Stops when the token is used: within a millisecond, or two tasks where they take
+    /// longer. A task that runs is not broken off.
     pub fn cancel(mut self, token: &'m CancelToken) -> Self {
-        self.cancel = Some(token);
+        self.options.cancel = Some(token);
         self
     }
 
-    /// Stops when that much time has passed. Looked at before each span: a task
-    /// that runs is not broken off.
+    /// Stops when that much time has passed, as exactly as [`cancel`](Self::cancel) does.
     pub fn deadline(mut self, time: Duration) -> Self {
-        self.deadline = Some(time);
+        self.options.deadline = Some(time);
         self
     }
 
-    /// Calls `told(done, tasks)` after each span, from the thread that did it.
+    /// Calls `told(done, tasks)` now and then, from the thread that did the last of them.
     pub fn progress(mut self, told: &'m (dyn Fn(usize, usize) + Sync)) -> Self {
-        self.progress = Some(told);
+        self.options.progress = Some(told);
         self
     }
 
-    /// Runs every task: on the CPU by `process_fn`, on the GPU by the executor's
-    /// own kernel. The outputs are in the order of the tasks. None of no tasks.
+    /// Runs every task: on the CPU by `process_fn`, on a GPU by the executor's
+    /// own kernel. The outputs are in the order of the tasks; a batch without tasks has
+    /// none.
     ///
     /// # Errors
     ///
@@ -101,8 +136,30 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
         G: GpuExecutor<I, T>,
         V: Verify<T>,
     {
-        let name = self.name::<F>();
-        run::<I, T, E, F, FailFast, C, G, V>(self.asked(name), tasks.as_ref(), &process_fn, None)
+        self.run::<I, T, E, F, FailFast>(tasks.as_ref(), &process_fn, false)
+    }
+
+    /// As [`execute`](Self::execute), for a function that cannot fail.
+    ///
+    /// # Errors
+    ///
+    /// As `execute`; a panic in a task is that task's error.
+    pub fn map<I, T, F>(
+        self,
+        tasks: impl AsRef<[I]>,
+        function: F,
+    ) -> Result<ExecutionResult<T>, ExecuteError<Infallible>>
+    where
+        I: Sync,
+        T: Send,
+        F: Fn(&I) -> T + Sync,
+        G: GpuExecutor<I, T>,
+        V: Verify<T>,
+    {
+        let operation = self.options.operation;
+        let mut batch = self;
+        batch.options.operation = operation.or(Some(std::any::type_name::<F>()));
+        batch.execute(tasks, |task| Ok(function(task)))
     }
 
     /// As [`execute`](Self::execute), but every task has a result of its own: one
@@ -124,45 +181,202 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
         G: GpuExecutor<I, T>,
         V: Verify<T>,
     {
-        let name = self.name::<F>();
-        run::<I, T, E, F, EachTask, C, G, V>(
-            self.asked(name),
-            tasks.as_ref(),
-            &process_fn,
-            Some(&|why| Err(TaskError::NotRun(why))),
-        )
+        self.run::<I, T, E, F, EachTask>(tasks.as_ref(), &process_fn, true)
     }
 
-    fn name<F>(&self) -> &'m str {
-        match self.operation {
-            Some(name) => name,
-            None => std::any::type_name::<F>(),
-        }
+    /// What [`execute`](Self::execute) would decide for these tasks now, with what is
+    /// known of the operation, of the devices' memory and of their quarantine.
+    ///
+    /// # Errors
+    ///
+    /// As [`decide_for`](crate::plan::decide_for), and for a wrong order of the
+    /// operator's ([`STRATEGY_VARIABLE`](super::STRATEGY_VARIABLE)).
+    pub fn decide<I, T>(&self, tasks: impl AsRef<[I]>) -> Result<Decision, Error>
+    where
+        I: Sync,
+        T: Send,
+        G: GpuExecutor<I, T>,
+    {
+        let tasks = tasks.as_ref();
+        let nothing = |_: &I| -> Result<T, Infallible> { unreachable!("nothing is run") };
+        let slots = Slots::new(0).ok_or_else(|| Error::too_large("no memory is left"))?;
+        let work = Tasks::<I, T, Infallible, _, FailFast>::new(tasks, &nothing, slots);
+        let lanes = self.lanes(&work, &Unchecked);
+        let lanes: Vec<&dyn Lane> = lanes.iter().map(|lane| lane as &dyn Lane).collect();
+        let profile = self.profile(tasks.len(), std::mem::size_of::<I>());
+        self.answer(profile, Some(&lanes))
     }
 
-    fn asked(self, operation: &'m str) -> Asked<'m, C, G, V> {
-        Asked {
-            manager: self.manager,
-            operation,
-            workload: self.workload,
-            watch: Watch {
-                cancel: self.cancel,
-                deadline: self
-                    .deadline
-                    .and_then(|time| Instant::now().checked_add(time)),
-                progress: self.progress,
+    /// The same without tasks.
+    pub(super) fn decide_for(&self, workload: &WorkloadProfile) -> Result<Decision, Error> {
+        self.answer(*workload, None)
+    }
+
+    fn answer(
+        &self,
+        workload: WorkloadProfile,
+        lanes: Option<&[&dyn Lane]>,
+    ) -> Result<Decision, Error> {
+        let slots: Vec<_> = self.manager.gpus.iter().map(|(_, slot)| &**slot).collect();
+        let (strategy, basis) = self.asked()?;
+        let question = Question {
+            config: &self.manager.config,
+            shared: &self.manager.shared,
+            slots: &slots,
+            lanes,
+            operation: self.options.operation.unwrap_or_default(),
+            workload,
+            strategy,
+            basis,
+            workers: self.manager.cpu.workers().max(1),
+            tries: false,
+        };
+        Ok(question.answer()?.decision)
+    }
+
+    /// The strategy for the batch: the operator's before Auto.
+    fn asked(&self) -> Result<(ExecutionStrategy, Basis), Error> {
+        let strategy = self
+            .options
+            .strategy
+            .unwrap_or_else(|| self.manager.strategy());
+        match strategy {
+            ExecutionStrategy::Auto => match ordered_strategy() {
+                Some(ordered) => Ok((ordered?, Basis::Operator)),
+                None => Ok((strategy, Basis::Asked)),
             },
-            verify: self.verify,
+            _ => Ok((strategy, Basis::Asked)),
         }
+    }
+
+    fn profile(&self, tasks: usize, task_bytes: usize) -> WorkloadProfile {
+        let usual = || WorkloadProfile::from_task_size(tasks, task_bytes, 100.0);
+        WorkloadProfile {
+            task_count: tasks,
+            ..self.options.workload.unwrap_or_else(usual)
+        }
+    }
+
+    fn lanes<'b, I, T, E, F, K: Keep<T, E>, W>(
+        &self,
+        work: &'b Tasks<'b, I, T, E, F, K>,
+        verify: &'b W,
+    ) -> Vec<GpuLane<'b, I, T, E, F, K, G, W>>
+    where
+        'm: 'b,
+    {
+        let gpus = self.manager.gpus.iter();
+        gpus.map(|(gpu, _)| GpuLane {
+            work,
+            gpu: &**gpu,
+            verify,
+        })
+        .collect()
+    }
+
+    fn run<I, T, E, F, K>(
+        &self,
+        tasks: &[I],
+        function: &F,
+        each: bool,
+    ) -> Result<ExecutionResult<K::Kept>, ExecuteError<E>>
+    where
+        I: Sync,
+        T: Send,
+        E: Send,
+        F: Fn(&I) -> Result<T, E> + Sync,
+        K: Keep<T, E>,
+        G: GpuExecutor<I, T>,
+        V: Verify<T>,
+    {
+        let Self {
+            manager,
+            options,
+            verify,
+        } = self;
+        let operation = options
+            .operation
+            .unwrap_or_else(|| std::any::type_name::<F>());
+        let policy = options.policy.unwrap_or(manager.config.policy);
+        policy.check()?;
+        if tasks.len() > MOST_TASKS {
+            return Err(Error::too_large(format!(
+                "{} tasks in one batch: {MOST_TASKS} is the most; split it",
+                tasks.len()
+            ))
+            .into());
+        }
+        let slots = Slots::new(tasks.len()).ok_or_else(|| {
+            Error::too_large(format!(
+                "the outputs of {} tasks, {} bytes each, do not fit memory",
+                tasks.len(),
+                std::mem::size_of::<K::Kept>()
+            ))
+        })?;
+        let (strategy, basis) = self.asked()?;
+        let check = self.check()?;
+        let work = Tasks::<I, T, E, F, K>::new(tasks, function, slots);
+        let lanes = self.lanes(&work, verify);
+        let lanes: Vec<&dyn Lane> = lanes.iter().map(|lane| lane as &dyn Lane).collect();
+        let slots: Vec<_> = manager.gpus.iter().map(|(_, slot)| &**slot).collect();
+        let deadline = options.deadline.filter(|_| !tasks.is_empty());
+        let request = Request {
+            question: Question {
+                config: &manager.config,
+                shared: &manager.shared,
+                slots: &slots,
+                lanes: Some(&lanes),
+                operation,
+                workload: self.profile(tasks.len(), std::mem::size_of::<I>()),
+                strategy,
+                basis,
+                workers: manager.cpu.workers().max(1),
+                tries: true,
+            },
+            cpu: &*manager.cpu,
+            lanes: &lanes,
+            work: &work,
+            watch: Watch {
+                cancel: [options.cancel, options.dropped],
+                deadline: deadline.and_then(|time| Instant::now().checked_add(time)),
+                progress: options.progress,
+            },
+            policy,
+            timeout: options.timeout.unwrap_or(manager.config.timeout),
+            check,
+            each,
+        };
+        let ended = request.run();
+        let (failed, outputs) = work.into_parts();
+        ended?.result(operation, failed, outputs)
+    }
+
+    /// How much is held against the CPU's function. Asked once: it is the user's code.
+    fn check<T>(&self) -> Result<Check, Error>
+    where
+        V: Verify<T>,
+    {
+        let asked = || {
+            Ok(Check {
+                fraction: self.verify.part(),
+                cost_cap: self.verify.cost_cap(),
+            })
+        };
+        caught(asked).map_err(|error: DeviceError| {
+            Error::invalid(format!(
+                "what is to be verified is not told: {}",
+                error.message
+            ))
+        })
     }
 }
 
 impl<C, G, V> std::fmt::Debug for Batch<'_, C, G, V> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Batch")
-            .field("operation", &self.operation)
-            .field("workload", &self.workload)
-            .field("deadline", &self.deadline)
+            .field("operation", &self.options.operation)
+            .field("workload", &self.options.workload)
+            .field("deadline", &self.options.deadline)
             .finish_non_exhaustive()
     }
 }

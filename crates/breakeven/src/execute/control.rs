@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::Error;
 
-/// Stops an execution from another thread; looked at before each span.
+/// Stops an execution from another thread: within a millisecond, or two tasks where they
+/// take longer.
 #[derive(Debug, Clone, Default)]
 pub struct CancelToken(Arc<AtomicBool>);
 
@@ -36,28 +37,30 @@ pub enum FallbackPolicy {
     Allow,
     /// The execution fails with the device's error.
     Deny,
-    /// The CPU does them as long as they are at most this part of the
+    /// The CPU does them as long as they are at most this fraction of the
     /// execution's tasks, 0 to 1; then it fails with the device's error.
     Budget(f64),
 }
 
 impl FallbackPolicy {
-    /// Fails for a budget that is no part.
+    /// Fails for a budget that is no fraction.
     pub(super) fn check(&self) -> Result<(), Error> {
         match self {
-            Self::Budget(part) if !(0.0..=1.0).contains(part) => Err(Error::invalid(format!(
-                "a fallback budget of {part}: give the part of the tasks that may fall back, 0 to 1"
-            ))),
+            Self::Budget(fraction) if !(0.0..=1.0).contains(fraction) => {
+                Err(Error::invalid(format!(
+                    "a fallback budget of {fraction}: give the fraction of the tasks that may fall back, 0 to 1"
+                )))
+            }
             _ => Ok(()),
         }
     }
 
-    /// True where `fallen` of `tasks` tasks may be the CPU's.
-    pub(super) fn allows(&self, fallen: usize, tasks: usize) -> bool {
+    /// Most of so many tasks that may be the CPU's in a GPU's place.
+    pub(super) fn most(&self, tasks: usize) -> usize {
         match *self {
-            Self::Allow => true,
-            Self::Deny => false,
-            Self::Budget(part) => fallen as f64 <= part * tasks as f64,
+            Self::Allow => usize::MAX,
+            Self::Deny => 0,
+            Self::Budget(fraction) => crate::schedule::whole(fraction * tasks as f64),
         }
     }
 }

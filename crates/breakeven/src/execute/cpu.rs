@@ -1,19 +1,13 @@
 //! The built-in workers: a rayon pool.
 
 use std::cell::Cell;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use rayon::ThreadPool;
 
 use super::executor::{CpuExecutor, Leaf};
 use super::portion::Portion;
-
-/// For how long a worker that waits for the driver sleeps between two looks for
-/// work of its pool.
-const SHORTEST_PAUSE: Duration = Duration::from_micros(50);
-const LONGEST_PAUSE: Duration = Duration::from_millis(1);
 
 /// The CPU as a rayon pool: the one the caller is in (the global one outside of
 /// pools), or one it was given.
@@ -33,14 +27,6 @@ impl RayonCpu {
         Self { pool: Some(pool) }
     }
 
-    /// True on a thread of the pool.
-    fn is_inside(&self) -> bool {
-        match &self.pool {
-            Some(pool) => pool.current_thread_index().is_some(),
-            None => rayon::current_thread_index().is_some(),
-        }
-    }
-
     /// Runs `body` with a scope of the pool, on the calling thread.
     fn scope<'s>(&self, body: impl FnOnce(&rayon::Scope<'s>)) {
         match &self.pool {
@@ -53,13 +39,7 @@ impl RayonCpu {
 thread_local! {
     /// True while a turn lets the pool's other work get in between.
     static IN_BETWEEN: Cell<bool> = const { Cell::new(false) };
-    /// Batches whose driver this worker waits for.
-    static WAITS: Cell<u32> = const { Cell::new(0) };
 }
-
-/// Batches on one worker's stack, each waiting for its driver, that the worker
-/// takes from its pool meanwhile; beyond, one does without its GPU.
-const MOST_WAITS: u32 = 8;
 
 /// The workers' turns at a batch: no more at once than there are workers.
 struct Turns<'l> {
@@ -69,16 +49,7 @@ struct Turns<'l> {
     wakes: AtomicUsize,
 }
 
-impl<'l> Turns<'l> {
-    fn new(leaf: &'l (dyn Fn() -> Leaf + Sync), workers: usize) -> Self {
-        Self {
-            leaf,
-            workers,
-            live: AtomicUsize::new(0),
-            wakes: AtomicUsize::new(0),
-        }
-    }
-
+impl Turns<'_> {
     /// Sets the workers to work.
     fn wake<'s>(&'s self, scope: &rayon::Scope<'s>) {
         self.wakes.fetch_add(1, Ordering::SeqCst);
@@ -100,7 +71,12 @@ impl<'l> Turns<'l> {
     fn take<'s>(&'s self, scope: &rayon::Scope<'s>) {
         loop {
             let wakes = self.wakes.load(Ordering::SeqCst);
-            while (self.leaf)() == Leaf::Busy {
+            loop {
+                match (self.leaf)() {
+                    Leaf::Idle => break,
+                    Leaf::Busy => {}
+                    Leaf::More => self.wake(scope),
+                }
                 if IN_BETWEEN.get() {
                     scope.spawn(move |scope| self.take(scope));
                     return;
@@ -126,51 +102,15 @@ impl CpuExecutor for RayonCpu {
         }
     }
 
-    fn run(&self, leaf: &(dyn Fn() -> Leaf + Sync), driver: &mut (dyn FnMut(&dyn Fn()) + Send)) {
-        let workers = self.workers();
-        let turns = Turns::new(leaf, workers);
+    fn run(&self, leaf: &(dyn Fn() -> Leaf + Sync), body: &mut dyn FnMut(&(dyn Fn() + Sync))) {
+        let turns = Turns {
+            leaf,
+            workers: self.workers(),
+            live: AtomicUsize::new(0),
+            wakes: AtomicUsize::new(0),
+        };
         let turns = &turns;
-        if !self.is_inside() {
-            self.scope(|scope| driver(&|| turns.wake(scope)));
-            return;
-        }
-        let waits = WAITS.get();
-        if waits >= MOST_WAITS {
-            self.scope(|scope| turns.wake(scope));
-            return;
-        }
-        // The caller is a worker itself: the driver gets a thread of its own, and
-        // the caller does the pool's work meanwhile. It must not sleep: what the
-        // driver asks of the pool may have nobody else.
-        let bell = Bell::default();
-        self.scope(|scope| {
-            let bell = &bell;
-            std::thread::scope(|threads| {
-                let thread = std::thread::Builder::new().name("breakeven-driver".to_owned());
-                let thread = thread.spawn_scoped(threads, move || {
-                    let _end = EndOnDrop(bell);
-                    driver(&|| {
-                        turns.wake(scope);
-                        bell.ring();
-                    });
-                });
-                if let Err(error) = thread {
-                    log::warn!("no thread for the GPU's driver: {error}");
-                    turns.wake(scope);
-                    return;
-                }
-                WAITS.set(waits + 1);
-                let mut pause = SHORTEST_PAUSE;
-                while !bell.is_over() {
-                    if rayon::yield_now() == Some(rayon::Yield::Executed) || bell.wait(pause) {
-                        pause = SHORTEST_PAUSE;
-                    } else {
-                        pause = (2 * pause).min(LONGEST_PAUSE);
-                    }
-                }
-                WAITS.set(waits);
-            });
-        });
+        self.scope(|scope| body(&|| turns.wake(scope)));
     }
 
     fn all(&self, portion: Portion<'_>) {
@@ -178,6 +118,22 @@ impl CpuExecutor for RayonCpu {
         match &self.pool {
             Some(pool) => pool.install(|| halves(portion, workers, false, workers)),
             None => halves(portion, workers, false, workers),
+        }
+    }
+
+    /// Of whatever rayon pool the thread is: a task may wait for that one as well.
+    fn is_worker(&self) -> bool {
+        rayon::current_thread_index().is_some()
+    }
+
+    fn help(&self) -> bool {
+        rayon::yield_now() == Some(rayon::Yield::Executed)
+    }
+
+    fn spawn(&self, job: Box<dyn FnOnce() + Send>) {
+        match &self.pool {
+            Some(pool) => pool.spawn(job),
+            None => rayon::spawn(job),
         }
     }
 }
@@ -202,54 +158,4 @@ fn halves(portion: Portion<'_>, splits: usize, was_stolen: bool, workers: usize)
             }
         },
     );
-}
-
-/// How the driver's thread calls the worker that started it.
-#[derive(Default)]
-struct Bell {
-    state: Mutex<BellState>,
-    rung: Condvar,
-}
-
-#[derive(Default)]
-struct BellState {
-    is_rung: bool,
-    is_over: bool,
-}
-
-impl Bell {
-    fn ring(&self) {
-        self.change(|state| state.is_rung = true);
-    }
-
-    fn change(&self, change: impl FnOnce(&mut BellState)) {
-        change(&mut self.lock());
-        self.rung.notify_one();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BellState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// True once the driver has ended.
-    fn is_over(&self) -> bool {
-        self.lock().is_over
-    }
-
-    /// Waits to be rung, or for the driver's end, for so long at most; true where
-    /// it was rung.
-    fn wait(&self, at_most: Duration) -> bool {
-        let nothing = |state: &mut BellState| !state.is_rung && !state.is_over;
-        let waited = self.rung.wait_timeout_while(self.lock(), at_most, nothing);
-        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut state.is_rung)
-    }
-}
-
-struct EndOnDrop<'b>(&'b Bell);
-
-impl Drop for EndOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.change(|state| state.is_over = true);
-    }
 }

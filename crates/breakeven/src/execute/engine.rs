@@ -1,139 +1,117 @@
-//! Runs one batch: threads around a schedule, a queue and slots.
+//! Runs one batch: threads around a schedule. No types of tasks in here (`work.rs` has
+//! them), so it is compiled once.
 
-use std::any::Any;
-use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use super::control::CancelToken;
 use super::executor::{CpuExecutor, Leaf};
 use super::portion::{Portion, RunSpan};
-use super::result::{Stop, TaskError};
-use super::schedule::{Ns, Schedule};
-use super::slots::Slots;
-use super::spans::Span;
+use super::record::SpanRecord;
+use super::result::Stop;
 use super::tally::Tally;
+use super::work::{Lane, Ran, Work, message};
 use crate::error::{DeviceError, Error};
+use crate::schedule::{Ns, Schedule, Span};
 
-/// What becomes of a task's result.
-pub(super) trait Keep<T, E>: Sync {
-    /// What is in a task's slot in the end.
-    type Kept: Send;
+/// How often a worker looks up from its span: whether the batch was stopped, and whether
+/// others have nothing to do.
+const LOOK: Duration = Duration::from_micros(100);
 
-    /// What to keep; an error ends the batch.
-    fn keep(result: Result<T, TaskError<E>>) -> Result<Self::Kept, TaskError<E>>;
-}
-
-/// The first error ends the batch.
-pub(super) struct FailFast;
-
-impl<T: Send, E> Keep<T, E> for FailFast {
-    type Kept = T;
-
-    fn keep(result: Result<T, TaskError<E>>) -> Result<T, TaskError<E>> {
-        result
-    }
-}
-
-/// Every task has a result of its own.
-pub(super) struct EachTask;
-
-impl<T: Send, E: Send> Keep<T, E> for EachTask {
-    type Kept = Result<T, TaskError<E>>;
-
-    fn keep(result: Result<T, TaskError<E>>) -> Result<Self::Kept, TaskError<E>> {
-        Ok(result)
-    }
-}
+/// How many times as many tasks as before a worker does at most until its next look.
+const GROWTH: usize = 8;
 
 /// When a batch is to end before it is done, and who wants to know how far it is.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Watch<'w> {
-    pub(super) cancel: Option<&'w CancelToken>,
+    /// Either cancels.
+    pub(super) cancel: [Option<&'w CancelToken>; 2],
     pub(super) deadline: Option<Instant>,
     pub(super) progress: Option<&'w (dyn Fn(usize, usize) + Sync)>,
 }
 
 impl Watch<'_> {
     pub(super) fn is_set(&self) -> bool {
-        self.cancel.is_some() || self.deadline.is_some() || self.progress.is_some()
+        self.cancel.iter().any(Option::is_some)
+            || self.deadline.is_some()
+            || self.progress.is_some()
     }
 }
 
 /// Why a batch ended before it was done.
 #[derive(Debug)]
-pub(super) enum Ending<E> {
+pub(super) enum Ending {
     /// A task failed.
-    Task(usize, TaskError<E>),
+    Task,
     /// Somebody stopped it.
     Stopped(Stop),
-    /// The device failed, and the CPU may not take over.
+    /// A device failed, and the CPU may not take over.
     Device(DeviceError),
     /// Something that cannot be, such as a progress function that panics.
     Invalid(Error),
 }
 
-/// How a batch ended.
-pub(super) struct Outcome<T, E> {
-    pub(super) outputs: Result<Vec<T>, Ending<E>>,
+/// What the threads of a batch share behind one lock.
+pub(super) struct Shared {
+    pub(super) schedule: Schedule,
     pub(super) tally: Tally,
-    /// Tasks that have their output.
-    pub(super) done: usize,
+    ending: Option<Ending>,
 }
 
 /// One batch while it runs.
-pub(super) struct Engine<'b, I, T, E, F, K: Keep<T, E>> {
-    pub(super) tasks: &'b [I],
-    pub(super) function: &'b F,
-    pub(super) schedule: Schedule,
-    pub(super) slots: Slots<K::Kept>,
+pub(super) struct Engine<'b> {
+    work: &'b dyn Work,
+    /// The GPUs that may be used, in the schedule's order.
+    pub(super) lanes: &'b [&'b dyn Lane],
+    pub(super) tasks: usize,
+    shared: Mutex<Shared>,
     pub(super) watch: Watch<'b>,
-    pub(super) tally: Tally,
+    pub(super) record: SpanRecord,
     pub(super) started: Instant,
     /// The batch has ended early: nobody takes anything any more.
-    is_over: AtomicBool,
-    ending: Mutex<Option<Ending<E>>>,
+    stop: AtomicBool,
+    /// A device found nothing to do while others have much.
+    hungry: AtomicBool,
     done: AtomicUsize,
-    /// When the device failed first, ns since the start; 0 where it did not.
-    pub(super) failed_at: AtomicU64,
-    /// The driver's thread, to be woken when nothing is left.
-    pub(super) driver: OnceLock<Thread>,
-    output: PhantomData<fn() -> T>,
+    /// The threads that drive the GPUs.
+    pub(super) threads: Vec<OnceLock<Thread>>,
 }
 
-impl<'b, I, T, E, F, K> Engine<'b, I, T, E, F, K>
-where
-    I: Sync,
-    E: Send,
-    F: Fn(&I) -> Result<T, E> + Sync,
-    K: Keep<T, E>,
-{
+impl<'b> Engine<'b> {
     pub(super) fn new(
-        tasks: &'b [I],
-        function: &'b F,
+        work: &'b dyn Work,
+        lanes: &'b [&'b dyn Lane],
+        tasks: usize,
         schedule: Schedule,
-        slots: Slots<K::Kept>,
         watch: Watch<'b>,
         started: Instant,
     ) -> Self {
-        Self {
-            tasks,
-            function,
+        let tally = Tally::of(lanes.len());
+        let shared = Shared {
             schedule,
-            slots,
+            tally,
+            ending: None,
+        };
+        Self {
+            work,
+            lanes,
+            tasks,
+            shared: Mutex::new(shared),
             watch,
-            tally: Tally::default(),
+            record: SpanRecord::default(),
             started,
-            is_over: AtomicBool::new(false),
-            ending: Mutex::new(None),
+            stop: AtomicBool::new(false),
+            hungry: AtomicBool::new(false),
             done: AtomicUsize::new(0),
-            failed_at: AtomicU64::new(0),
-            driver: OnceLock::new(),
-            output: PhantomData,
+            threads: lanes.iter().map(|_| OnceLock::new()).collect(),
         }
+    }
+
+    pub(super) fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Time since the batch began.
@@ -146,23 +124,36 @@ where
         self.done.load(Ordering::Relaxed)
     }
 
-    /// All of it on the workers, without a look at a clock or a queue between.
-    pub(super) fn run_straight(&self, cpu: &impl CpuExecutor) {
-        if let Some(all) = self.schedule.spans().take_back(|left| left.len()) {
+    /// All of it on the workers, without a look at a clock or a schedule between.
+    pub(super) fn run_straight(&self, cpu: &dyn CpuExecutor) {
+        let all = self.shared().schedule.take_any();
+        if let Some(all) = all {
             cpu.all(Portion::new(all, self));
+        }
+        self.finish(cpu);
+    }
+
+    /// All of it on the workers, with looks.
+    pub(super) fn run_watched(&self, cpu: &dyn CpuExecutor) {
+        if self.tasks > 0 {
+            cpu.run(&|| self.leaf(), &mut |wake| wake());
         }
         self.finish(cpu);
     }
 
     /// What is left when all have stopped: spans that were given back at the
     /// very end, or that an executor lost.
-    pub(super) fn finish(&self, cpu: &impl CpuExecutor) {
-        self.schedule.gpu_is_gone();
-        while !self.is_over() && !self.schedule.is_empty() {
+    pub(super) fn finish(&self, cpu: &dyn CpuExecutor) {
+        let is_left = || {
+            let mut shared = self.shared();
+            shared.schedule.leave_all_gpus();
+            !self.is_over() && !shared.schedule.is_empty()
+        };
+        while is_left() {
             let before = self.done();
             cpu.run(&|| self.leaf(), &mut |wake| wake());
             if self.done() == before {
-                while self.leaf() == Leaf::Busy {}
+                while self.leaf() != Leaf::Idle {}
             }
         }
     }
@@ -172,84 +163,114 @@ where
         if self.should_stop() {
             return Leaf::Idle;
         }
-        let Some(span) = self.schedule.take_cpu(self.now()) else {
-            // Nothing is left, or what is left is better done by the GPU.
-            self.wake_driver();
+        let mut shared = self.shared();
+        let Some(span) = shared.schedule.cpu_turn(self.now()) else {
+            // What others have may be shared; or it is better done by a GPU.
+            let hungry = shared.schedule.is_hungry();
+            drop(shared);
+            self.hungry.store(hungry, Ordering::Relaxed);
+            self.wake_drivers();
             return Leaf::Idle;
         };
-        let tasks = span.len();
-        if let Some(busy) = self.work_off(span) {
-            self.schedule.cpu_did(tasks, busy.as_nanos() as f64);
-        }
-        if self.schedule.is_empty() {
-            self.wake_driver();
-        }
-        Leaf::Busy
+        shared.tally.cpu_begins();
+        drop(shared);
+        self.work_off(span)
     }
 
-    /// Runs the tasks of a span on this thread; how long they took.
-    fn work_off(&self, span: Span) -> Option<Duration> {
-        let started = Instant::now();
-        let failed_at = self.failed_at.load(Ordering::Relaxed);
-        if failed_at > 0 {
-            let since_start = started.duration_since(self.started);
-            self.tally.fell_back_after(since_start, failed_at);
-        }
-        let tasks = span.len();
-        let recording = self.tally.record.cpu(tasks);
-        let outcome = self.fill(span);
-        drop(recording);
-        match outcome {
-            Ok(()) => {
-                let busy = started.elapsed();
-                self.tally.cpu_did(tasks, busy);
-                self.tell_progress(tasks);
-                Some(busy)
+    /// Does a span, chunk by chunk, with a look between them.
+    fn work_off(&self, span: Span) -> Leaf {
+        let start = span.range().start;
+        let recording = self.record.cpu();
+        let began = Instant::now();
+        let (mut left, mut chunk, mut done) = (Some(span), 1, 0);
+        let mut gives = false;
+        let mut took = Duration::ZERO;
+        while let Some(span) = left.take_if(|_| !gives) {
+            let (next, mut rest) = span.split(chunk);
+            let ran = self.run_chunk(next, &mut rest);
+            done += ran;
+            left = rest;
+            took = began.elapsed();
+            let each = took.as_nanos() / done.max(1) as u128;
+            let until_look = usize::try_from(LOOK.as_nanos() / each.max(1)).unwrap_or(usize::MAX);
+            chunk = until_look.clamp(1, chunk.saturating_mul(GROWTH));
+            if left.is_none() {
+                // The schedule first: who counts last may end the batch.
+                self.did(start, done, took, None);
+                if let Some(call) = &recording {
+                    call.items(done);
+                }
+                self.count(ran);
+                return Leaf::Busy;
             }
-            Err((index, error)) => {
-                self.end(Ending::Task(index, error));
-                None
+            self.count(ran);
+            gives = self.should_stop() || self.gives_tail(start, &left);
+        }
+        if let Some(call) = &recording {
+            call.items(done);
+        }
+        self.did(start, done, took, left);
+        self.wake_drivers();
+        Leaf::More
+    }
+
+    /// Does some tasks of a span; how many. Of a batch that ends meanwhile, what was not
+    /// done goes back into `rest`, or to the schedule.
+    fn run_chunk(&self, chunk: Span, rest: &mut Option<Span>) -> usize {
+        let count = chunk.len();
+        match self.work.run(chunk, &self.stop) {
+            Ran::Done => count,
+            Ran::Failed => {
+                self.end(Ending::Task);
+                0
+            }
+            Ran::Stopped(undone) => {
+                let undone_count = undone.as_ref().map_or(0, Span::len);
+                let mut shared = self.shared();
+                let spans = undone.into_iter().chain(rest.take());
+                spans.for_each(|span| shared.schedule.give_back(span));
+                count - undone_count
             }
         }
     }
 
-    /// Writes the outputs of a span; the first task that ends the batch, if one does.
-    fn fill(&self, span: Span) -> Result<(), (usize, TaskError<E>)> {
-        let range = span.range();
-        let mut writer = self.slots.writer(span);
-        loop {
-            let from = range.start + writer.written();
-            let outcome = catch_unwind(AssertUnwindSafe(|| {
-                for task in &self.tasks[from..range.end] {
-                    let result = (self.function)(task).map_err(TaskError::Failed);
-                    writer.push(K::keep(result)?);
-                }
-                Ok(())
-            }));
-            let index = range.start + writer.written();
-            match outcome {
-                Ok(Ok(())) => {
-                    writer.finish();
-                    return Ok(());
-                }
-                Ok(Err(error)) => return Err((index, error)),
-                Err(panic) => match K::keep(Err(TaskError::Panicked(message(&*panic)))) {
-                    Ok(kept) => writer.push(kept),
-                    Err(error) => return Err((index, error)),
-                },
-            }
+    /// A worker did the first tasks of its span, and gives the others back.
+    fn did(&self, start: usize, done: usize, took: Duration, left: Option<Span>) {
+        let mut shared = self.shared();
+        shared.tally.cpu.add(done, took);
+        shared
+            .schedule
+            .cpu_did(start..start + done, took.as_nanos() as f64);
+        if let Some(left) = left {
+            shared.schedule.give_back(left);
         }
+    }
+
+    /// True where the rest of a span is to be given to those who have nothing.
+    fn gives_tail(&self, start: usize, left: &Option<Span>) -> bool {
+        if !self.hungry.load(Ordering::Relaxed) {
+            return false;
+        }
+        let left = left.as_ref().map_or(0, Span::len);
+        let mut shared = self.shared();
+        let gives = shared.schedule.cpu_look(start, left, self.now()) > 0;
+        self.hungry
+            .store(shared.schedule.is_hungry(), Ordering::Relaxed);
+        gives
     }
 
     /// Counts tasks that have their outputs now, and tells whoever wants to know.
-    pub(super) fn tell_progress(&self, tasks: usize) {
+    pub(super) fn count(&self, tasks: usize) {
         let done = self.done.fetch_add(tasks, Ordering::Relaxed) + tasks;
+        if done >= self.tasks {
+            self.wake_drivers();
+        }
         let Some(progress) = self.watch.progress else {
             return;
         };
-        let told = catch_unwind(AssertUnwindSafe(|| progress(done, self.tasks.len())));
+        let told = catch_unwind(AssertUnwindSafe(|| progress(done, self.tasks)));
         if let Err(panic) = told {
-            let message = message(&*panic);
+            let message = message(panic);
             self.end(Ending::Invalid(Error::invalid(format!(
                 "the progress function panicked: {message}"
             ))));
@@ -258,7 +279,7 @@ where
 
     /// True where nobody is to take anything any more.
     pub(super) fn is_over(&self) -> bool {
-        self.is_over.load(Ordering::Relaxed)
+        self.stop.load(Ordering::Relaxed)
     }
 
     /// The same, after a look at the deadline and at the cancellation.
@@ -266,7 +287,13 @@ where
         if self.is_over() {
             return true;
         }
-        if self.watch.cancel.is_some_and(CancelToken::is_cancelled) {
+        if self
+            .watch
+            .cancel
+            .into_iter()
+            .flatten()
+            .any(CancelToken::is_cancelled)
+        {
             self.end(Ending::Stopped(Stop::Cancelled));
         } else if self.watch.deadline.is_some_and(|end| Instant::now() >= end) {
             self.end(Ending::Stopped(Stop::Deadline));
@@ -274,114 +301,66 @@ where
         self.is_over()
     }
 
-    /// Ends the batch early. Of tasks that failed, the first in the batch counts;
-    /// else the first ending.
-    pub(super) fn end(&self, ending: Ending<E>) {
-        let mut kept = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
-        let counts = match (&*kept, &ending) {
-            (None, _) => true,
-            (Some(Ending::Task(kept, _)), Ending::Task(index, _)) => index < kept,
-            _ => false,
+    /// Ends the batch early; the first ending counts.
+    pub(super) fn end(&self, ending: Ending) {
+        self.shared().ending.get_or_insert(ending);
+        self.stop.store(true, Ordering::Relaxed);
+        self.wake_drivers();
+    }
+
+    fn wake_drivers(&self) {
+        for thread in self.threads.iter().filter_map(OnceLock::get) {
+            thread.unpark();
+        }
+    }
+
+    /// Leaves out what was not run after a stop, so that what was done can be kept; why
+    /// it was stopped. None where it was not.
+    pub(super) fn leave_out_undone(&self) -> Option<Stop> {
+        let mut shared = self.shared();
+        let Some(Ending::Stopped(why)) = shared.ending else {
+            return None;
         };
-        if counts {
-            *kept = Some(ending);
+        shared.ending = None;
+        shared.schedule.forget_unrun();
+        while let Some(span) = shared.schedule.take_any() {
+            self.work.leave_out(span, why);
         }
-        self.is_over.store(true, Ordering::Relaxed);
-        self.wake_driver();
+        Some(why)
     }
 
-    fn wake_driver(&self) {
-        if let Some(driver) = self.driver.get() {
-            driver.unpark();
-        }
-    }
-
-    /// How it ended, and the outputs where it ended well.
-    pub(super) fn into_outcome(self) -> Outcome<K::Kept, E> {
-        let done = self.done();
-        let ending = self
-            .ending
+    /// How it ended, and what was counted.
+    pub(super) fn into_outcome(self) -> (Option<Ending>, Schedule, Tally) {
+        let shared = self
+            .shared
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
-        let outcome = match ending {
-            Some(ending) => Err(ending),
-            None => self
-                .slots
-                .into_outputs()
-                .ok_or_else(|| Ending::Invalid(Error::invalid("the executor left tasks undone"))),
-        };
-        Outcome {
-            outputs: outcome,
-            tally: self.tally,
-            done,
+        let Shared {
+            mut schedule,
+            tally,
+            ending,
+        } = shared;
+        if matches!(ending, Some(Ending::Stopped(_))) {
+            schedule.forget_unrun();
         }
-    }
-
-    /// Fills what was not run after a stop, so that what was done can be kept.
-    pub(super) fn fill_undone(&self, fill: impl Fn() -> K::Kept) {
-        let spans = self.schedule.spans();
-        loop {
-            let span = spans.take_returned(|all| all);
-            let Some(span) = span.or_else(|| spans.take_front(|left| left.len())) else {
-                return;
-            };
-            let tasks = span.len();
-            let mut writer = self.slots.writer(span);
-            (0..tasks).for_each(|_| writer.push(fill()));
-            writer.finish();
-        }
-    }
-
-    /// Forgets that it was stopped; why it was.
-    pub(super) fn take_stop(&self) -> Option<Stop> {
-        let mut ending = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
-        match *ending {
-            Some(Ending::Stopped(why)) => {
-                *ending = None;
-                Some(why)
-            }
-            _ => None,
-        }
-    }
-
-    /// Notes when the device failed first.
-    pub(super) fn device_failed(&self) {
-        let now = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let first = now.max(1);
-        let _ = self
-            .failed_at
-            .compare_exchange(0, first, Ordering::Relaxed, Ordering::Relaxed);
-    }
-
-    /// Time since the batch began.
-    pub(super) fn elapsed(&self) -> Duration {
-        self.started.elapsed()
+        (ending, schedule, tally)
     }
 }
 
-impl<I, T, E, F, K> RunSpan for Engine<'_, I, T, E, F, K>
-where
-    I: Sync,
-    E: Send,
-    F: Fn(&I) -> Result<T, E> + Sync,
-    K: Keep<T, E>,
-{
+impl RunSpan for Engine<'_> {
     fn run(&self, span: Span) {
-        if !self.is_over() {
-            self.work_off(span);
+        let recording = self.record.cpu();
+        let began = Instant::now();
+        let done = self.run_chunk(span, &mut None);
+        if let Some(call) = &recording {
+            call.items(done);
         }
+        drop(recording);
+        self.shared().tally.cpu.add(done, began.elapsed());
+        self.count(done);
     }
 
     fn give_back(&self, span: Span) {
-        self.schedule.spans().give_back(span);
+        self.shared().schedule.give_back(span);
     }
-}
-
-/// What a panic said.
-pub(super) fn message(panic: &(dyn Any + Send)) -> String {
-    panic
-        .downcast_ref::<String>()
-        .cloned()
-        .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
-        .unwrap_or_else(|| "no message".to_owned())
 }

@@ -1,14 +1,14 @@
 //! What runs tasks: the two traits that a program's own devices fit into.
 
-use std::task::Poll;
-use std::time::Duration;
+use std::future::{Future, Ready, ready};
+use std::sync::Arc;
 
 use super::portion::Portion;
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::hardware::Fact;
 use crate::plan::GpuSpec;
 
-/// Workers of the CPU. [`RayonCpu` is the built-in one.
+/// Workers of the CPU. [`RayonCpu`](super::RayonCpu) is the built-in one.
 pub trait CpuExecutor: Send + Sync {
     /// Workers that run at once.
     fn workers(&self) -> usize;
@@ -17,14 +17,30 @@ pub trait CpuExecutor: Send + Sync {
     /// it is done.
     fn all(&self, portion: Portion<'_>);
 
-    /// Runs `driver` on a thread that is none of the workers. Whenever `driver`
-    /// calls the function that it gets, every worker calls `leaf` again and
-    /// again until that returns [`Leaf::Idle`]. Returns when `driver` has and all
-    /// workers are idle.
+    /// Runs `body` on the calling thread. Whenever the function that `body` gets is
+    /// called, from any thread, every worker calls `leaf` again and again until that
+    /// returns [`Leaf::Idle`]. Returns when `body` has and all workers are idle.
     ///
     /// A call of `leaf` does one span. Between two calls a worker may do other
     /// work of its pool, so a task may itself wait for the pool.
-    fn run(&self, leaf: &(dyn Fn() -> Leaf + Sync), driver: &mut (dyn FnMut(&dyn Fn()) + Send));
+    fn run(&self, leaf: &(dyn Fn() -> Leaf + Sync), body: &mut dyn FnMut(&(dyn Fn() + Sync)));
+
+    /// True where the calling thread is a worker of a pool: while it waits for a device, it
+    /// is to [`help`](CpuExecutor::help) there.
+    fn is_worker(&self) -> bool {
+        false
+    }
+
+    /// Does a piece of other work of the pool that the calling thread is a worker of;
+    /// false where there is nothing to do.
+    fn help(&self) -> bool {
+        false
+    }
+
+    /// Runs `job` on some worker, some time.
+    fn spawn(&self, job: Box<dyn FnOnce() + Send>) {
+        rayon::spawn(job);
+    }
 }
 
 /// Whether a worker found something to do.
@@ -32,6 +48,8 @@ pub trait CpuExecutor: Send + Sync {
 pub enum Leaf {
     /// It did a span; there may be more.
     Busy,
+    /// It gave work to others: all workers are to look again.
+    More,
     /// There is nothing now.
     Idle,
 }
@@ -39,13 +57,14 @@ pub enum Leaf {
 /// A device that takes batches of `I` and gives a `T` for each.
 ///
 /// Two steps, so that transfers and kernels overlap and a device that does not
-/// answer can be given up: [`submit`](GpuExecutor::submit) copies the inputs and
-/// starts, [`poll`](GpuExecutor::poll) looks. A plain closure
-/// `Fn(&[I]) -> Result<Vec<T>, DeviceError>` is an executor too: it blocks in
-/// `submit`, so no timeout can end it.
+/// answer can be given up: [`start`](GpuExecutor::start) copies the inputs and
+/// launches, and what it returns is a future of the outputs, of no particular
+/// runtime. A plain closure `Fn(&[I]) -> Result<Vec<T>, DeviceError>` is an executor
+/// too: it blocks in `start`, so no timeout can end it.
 pub trait GpuExecutor<I, T>: Send + Sync {
-    /// A batch on the device. Dropping it gives it up; it holds nothing borrowed.
-    type InFlight;
+    /// A batch on the device: its outputs, one per task in their order. Dropping it
+    /// gives it up; it holds nothing borrowed of the tasks.
+    type Flight: Future<Output = Result<Vec<T>, DeviceError>>;
 
     /// Copies the inputs to the device and starts; returns without waiting for
     /// the results.
@@ -53,18 +72,7 @@ pub trait GpuExecutor<I, T>: Send + Sync {
     /// # Errors
     ///
     /// Whatever is known before the device has run.
-    fn submit(&self, tasks: &[I]) -> Result<Self::InFlight, DeviceError>;
-
-    /// The outputs, one per task in their order, once they are there. Never
-    /// blocks. Not called again after it was ready.
-    fn poll(&self, in_flight: &mut Self::InFlight) -> Poll<Result<Vec<T>, DeviceError>>;
-
-    /// Waits until `poll` may be ready, for `at_most` that long. Sleeping is
-    /// right; a device that can wake its host does better.
-    fn wait(&self, in_flight: &mut Self::InFlight, at_most: Duration) {
-        let _ = in_flight;
-        std::thread::sleep(at_most);
-    }
+    fn start(&self, tasks: &[I]) -> Result<Self::Flight, DeviceError>;
 
     /// The device; none where nothing is known of it.
     fn device(&self) -> Option<&GpuSpec> {
@@ -72,7 +80,7 @@ pub trait GpuExecutor<I, T>: Send + Sync {
     }
 
     /// Memory in use on the device, by whatever process, bytes. Asked at most
-    /// ten times a second.
+    /// ten times a second, and never for a batch that is the CPU's alone.
     fn memory_used(&self) -> Fact<u64> {
         Fact::Unknown
     }
@@ -84,7 +92,8 @@ pub trait GpuExecutor<I, T>: Send + Sync {
         None
     }
 
-    /// Batches that may be in flight at once: 2 lets a transfer overlap a kernel.
+    /// Batches that may be in flight at once: 2 lets a transfer overlap a kernel. At
+    /// most 16 are.
     fn depth(&self) -> usize {
         2
     }
@@ -94,14 +103,10 @@ impl<I, T, F> GpuExecutor<I, T> for F
 where
     F: Fn(&[I]) -> Result<Vec<T>, DeviceError> + Send + Sync,
 {
-    type InFlight = Option<Vec<T>>;
+    type Flight = Ready<Result<Vec<T>, DeviceError>>;
 
-    fn submit(&self, tasks: &[I]) -> Result<Self::InFlight, DeviceError> {
-        self(tasks).map(Some)
-    }
-
-    fn poll(&self, in_flight: &mut Self::InFlight) -> Poll<Result<Vec<T>, DeviceError>> {
-        Poll::Ready(Ok(in_flight.take().unwrap_or_default()))
+    fn start(&self, tasks: &[I]) -> Result<Self::Flight, DeviceError> {
+        self(tasks).map(|outputs| ready(Ok(outputs)))
     }
 
     fn depth(&self) -> usize {
@@ -113,30 +118,23 @@ where
 /// no name otherwise.
 #[derive(Debug, Clone)]
 pub struct OnDevice<G> {
-    device: GpuSpec,
+    device: Arc<GpuSpec>,
     executor: G,
 }
 
 impl<G> OnDevice<G> {
     /// That executor, on that device.
     pub fn new(device: GpuSpec, executor: G) -> Self {
+        let device = Arc::new(device);
         Self { device, executor }
     }
 }
 
 impl<I, T, G: GpuExecutor<I, T>> GpuExecutor<I, T> for OnDevice<G> {
-    type InFlight = G::InFlight;
+    type Flight = G::Flight;
 
-    fn submit(&self, tasks: &[I]) -> Result<Self::InFlight, DeviceError> {
-        self.executor.submit(tasks)
-    }
-
-    fn poll(&self, in_flight: &mut Self::InFlight) -> Poll<Result<Vec<T>, DeviceError>> {
-        self.executor.poll(in_flight)
-    }
-
-    fn wait(&self, in_flight: &mut Self::InFlight, at_most: Duration) {
-        self.executor.wait(in_flight, at_most);
+    fn start(&self, tasks: &[I]) -> Result<Self::Flight, DeviceError> {
+        self.executor.start(tasks)
     }
 
     fn device(&self) -> Option<&GpuSpec> {
@@ -161,16 +159,12 @@ impl<I, T, G: GpuExecutor<I, T>> GpuExecutor<I, T> for OnDevice<G> {
 pub struct NoGpu;
 
 impl<I, T> GpuExecutor<I, T> for NoGpu {
-    type InFlight = std::convert::Infallible;
+    type Flight = Ready<Result<Vec<T>, DeviceError>>;
 
-    fn submit(&self, _: &[I]) -> Result<Self::InFlight, DeviceError> {
+    fn start(&self, _: &[I]) -> Result<Self::Flight, DeviceError> {
         Err(DeviceError::new(
             DeviceErrorKind::Unavailable { until: None },
             "the manager was made without a GPU",
         ))
-    }
-
-    fn poll(&self, in_flight: &mut Self::InFlight) -> Poll<Result<Vec<T>, DeviceError>> {
-        match *in_flight {}
     }
 }

@@ -29,11 +29,9 @@ impl<'r, T> Explanation<'r, T> {
             unit::count(result.outputs.len() as f64),
             result.strategy_used
         )?;
-        let gpu = result.device.as_deref().unwrap_or("gpu");
-        for (name, share, pieces) in [
-            ("cpu", &result.cpu, "spans"),
-            (gpu, &result.gpu, "launches"),
-        ] {
+        let gpus = result.gpus.iter();
+        let gpus = gpus.map(|gpu| (gpu.device.as_str(), &gpu.share, "launches"));
+        for (name, share, pieces) in [("cpu", &result.cpu, "spans")].into_iter().chain(gpus) {
             if share.spans > 0 {
                 writeln!(f, "  {}", side(name, share, pieces))?;
             }
@@ -45,13 +43,16 @@ impl<'r, T> Explanation<'r, T> {
         let decision = &self.result.decision;
         write!(f, "why: {}", decision.basis.name())?;
         match decision.probe {
-            Probe::Both => writeln!(f, "; both devices began, the rates seen decided the rest")?,
+            Probe::All => writeln!(f, "; all devices began, the rates seen decided the rest")?,
             _ => writeln!(f)?,
         }
         decision
             .reasons()
             .iter()
-            .try_for_each(|reason| writeln!(f, "  {reason}"))
+            .try_for_each(|reason| writeln!(f, "  {reason}"))?;
+        let mut left_out = self.result.left_out.iter();
+        left_out
+            .try_for_each(|gpu| writeln!(f, "  {} was left out: {}", gpu.device, gpu.why.message))
     }
 
     fn predictions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,2 +1,49 @@
 //! Running a batch where it pays.
+
+mod batch;
+mod check;
+mod control;
+mod cpu;
+mod drive;
+mod ended;
+mod engine;
+mod executor;
+mod explain;
 pub(crate) mod given;
+mod manager;
+mod operator;
+mod portion;
+mod promise;
+mod quarantine;
+mod record;
+mod result;
+mod run;
+mod simulated;
+mod slot;
+mod slots;
+mod start;
+mod tally;
+mod teach;
+mod threads;
+mod work;
+
+#[cfg(test)]
+mod slots_tests;
+
+pub use batch::Batch;
+pub use control::{CancelToken, CrossCheck, FallbackPolicy, Unchecked, Verify};
+pub use cpu::RayonCpu;
+pub use executor::{CpuExecutor, GpuExecutor, Leaf, NoGpu, OnDevice};
+pub use explain::Explanation;
+pub use manager::{ManagerStats, StrategyManager};
+pub use operator::{STRATEGY_VARIABLE, ordered_strategy};
+pub use portion::Portion;
+pub use promise::Executing;
+pub use record::recorded_size;
+pub use result::{
+    DeviceShare, ExecuteError, ExecutionResult, Fallback, LeftOut, Share, Stop, TaskError,
+};
+pub use simulated::{
+    Fault, FaultKind, FaultScript, Onset, RandomFaults, SimulatedCounts, SimulatedGpu,
+    SimulatedInFlight, SimulatedSpec, Slowdown,
+};

@@ -1,6 +1,6 @@
 //! A part of a batch as a value, for workers that split a batch themselves.
 
-use super::spans::Span;
+use crate::schedule::Span;
 
 /// What runs the spans of a batch.
 pub(super) trait RunSpan: Sync {

@@ -3,7 +3,8 @@
 //! Per process and device: what one manager learned, all know. Each failure in a
 //! row doubles the time, from one second to five minutes. When it is over, one
 //! execution at a time tries the device with a single task; the others still do
-//! without it.
+//! without it. Launches that were under way when a device failed say nothing new:
+//! neither do they fail it once more, nor does one that ends well lift the quarantine.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
@@ -12,12 +13,16 @@ use std::time::{Duration, Instant};
 /// How long a device is left alone after its first failure.
 pub(super) const FIRST_BACK_OFF: Duration = Duration::from_secs(1);
 
-/// How long at most.
+/// How long at most; a failure that is over for longer is forgotten.
 const LONGEST_BACK_OFF: Duration = Duration::from_secs(300);
+
+/// Names from which on those are looked for that can be forgotten.
+const MANY: usize = 64;
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     failures: u32,
+    failed: Instant,
     until: Instant,
     /// An execution is trying the device.
     on_trial: bool,
@@ -26,12 +31,12 @@ struct Entry {
 static ENTRIES: LazyLock<Mutex<HashMap<String, Entry>>> = LazyLock::new(Mutex::default);
 
 /// Whether a device may be used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum Standing {
     /// Nothing is held against it.
     Good,
-    /// It may be tried with one task; whoever got this holds a [`Trial`].
-    OnProbation,
+    /// It may be tried with one task.
+    OnProbation(Trial),
     /// Not before then.
     Until(Instant),
 }
@@ -40,7 +45,14 @@ fn entries() -> MutexGuard<'static, HashMap<String, Entry>> {
     ENTRIES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How the device stands now. Asking is taking the trial, where there is one.
+/// Until when the device is left alone; none where it may be used or tried.
+pub(super) fn until(device: &str, now: Instant) -> Option<Instant> {
+    let entries = entries();
+    let entry = entries.get(device)?;
+    (entry.on_trial || now < entry.until).then_some(entry.until)
+}
+
+/// How the device stands now; where it is to be tried, the trial is the caller's.
 pub(super) fn standing(device: &str, now: Instant) -> Standing {
     let mut entries = entries();
     match entries.get_mut(device) {
@@ -48,29 +60,45 @@ pub(super) fn standing(device: &str, now: Instant) -> Standing {
         Some(entry) if entry.on_trial || now < entry.until => Standing::Until(entry.until),
         Some(entry) => {
             entry.on_trial = true;
-            Standing::OnProbation
+            Standing::OnProbation(Trial {
+                device: device.to_owned(),
+            })
         }
     }
 }
 
-/// The device failed: how long it is left alone.
-pub(super) fn failed(device: &str, first: Duration, now: Instant) -> Instant {
+/// A launch that began then failed. True where that is news.
+pub(super) fn failed(device: &str, first: Duration, began: Instant, now: Instant) -> bool {
     let mut entries = entries();
+    if entries.len() >= MANY {
+        entries.retain(|_, entry| entry.on_trial || now < entry.until + LONGEST_BACK_OFF);
+    }
     let entry = entries.entry(device.to_owned()).or_insert(Entry {
         failures: 0,
+        failed: began,
         until: now,
         on_trial: false,
     });
+    if entry.failures > 0 && began <= entry.failed {
+        return false;
+    }
     entry.failures += 1;
     entry.on_trial = false;
+    entry.failed = now;
     let doubled = 2_u32.saturating_pow(entry.failures - 1);
     entry.until = now + first.saturating_mul(doubled).min(LONGEST_BACK_OFF);
-    entry.until
+    true
 }
 
-/// The device works.
-pub(super) fn works(device: &str) {
-    entries().remove(device);
+/// A launch that began then was done.
+pub(super) fn works(device: &str, began: Instant) {
+    let mut entries = entries();
+    if entries
+        .get(device)
+        .is_some_and(|entry| began > entry.failed)
+    {
+        entries.remove(device);
+    }
 }
 
 /// One execution's trial of a device. When it is dropped, whatever came of it,
@@ -78,15 +106,6 @@ pub(super) fn works(device: &str) {
 #[derive(Debug)]
 pub(super) struct Trial {
     device: String,
-}
-
-impl Trial {
-    /// The trial that [`standing`] gave.
-    pub(super) fn of(device: &str) -> Self {
-        Self {
-            device: device.to_owned(),
-        }
-    }
 }
 
 impl Drop for Trial {
@@ -101,26 +120,64 @@ impl Drop for Trial {
 mod tests {
     use super::*;
 
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn is_good(device: &str, now: Instant) -> bool {
+        matches!(standing(device, now), Standing::Good)
+    }
+
     #[test]
     fn each_failure_doubles_the_time_and_one_at_a_time_tries() {
-        let (device, second) = ("quarantine test", Duration::from_secs(1));
+        let device = "quarantine test";
         let start = Instant::now();
-        assert_eq!(standing(device, start), Standing::Good);
-        assert_eq!(failed(device, second, start), start + second);
-        assert_eq!(standing(device, start), Standing::Until(start + second));
-        let later = start + second;
-        assert_eq!(standing(device, later), Standing::OnProbation);
-        assert_eq!(standing(device, later), Standing::Until(later));
-        assert_eq!(failed(device, second, later), later + 2 * second);
-        let later = later + 2 * second;
-        assert_eq!(standing(device, later), Standing::OnProbation);
-        drop(Trial::of(device));
-        assert_eq!(standing(device, later), Standing::OnProbation);
+        assert!(is_good(device, start));
+        assert!(failed(device, SECOND, start, start));
+        assert_eq!(until(device, start), Some(start + SECOND));
+        let later = start + SECOND;
+        let trial = standing(device, later);
+        assert!(matches!(trial, Standing::OnProbation(_)), "{trial:?}");
+        assert_eq!(until(device, later), Some(later));
+        assert!(failed(device, SECOND, later, later));
+        assert_eq!(until(device, later), Some(later + 2 * SECOND));
+        drop(trial);
+        let mut later = later;
         for _ in 0..40 {
-            failed(device, second, later);
+            later += SECOND;
+            failed(device, SECOND, later, later);
         }
-        assert_eq!(failed(device, second, later), later + LONGEST_BACK_OFF);
-        works(device);
-        assert_eq!(standing(device, later), Standing::Good);
+        assert_eq!(until(device, later), Some(later + LONGEST_BACK_OFF));
+        works(device, later + SECOND);
+        assert!(is_good(device, later));
+    }
+
+    #[test]
+    fn launches_from_before_a_failure_say_nothing_new() {
+        let device = "quarantine hiccup test";
+        let start = Instant::now();
+        let failure = start + SECOND;
+        assert!(failed(device, SECOND, start, failure));
+        for _ in 0..9 {
+            assert!(!failed(device, SECOND, start, failure + SECOND / 2));
+        }
+        assert_eq!(until(device, failure), Some(failure + SECOND));
+        works(device, start);
+        assert_eq!(until(device, failure), Some(failure + SECOND));
+        works(device, failure + SECOND);
+        assert!(is_good(device, failure));
+    }
+
+    #[test]
+    fn names_are_not_kept_for_ever() {
+        let start = Instant::now();
+        for index in 0..10 * MANY {
+            let name = format!("quarantine name test {index}");
+            let now = start + index as u32 * 2 * LONGEST_BACK_OFF;
+            assert!(failed(&name, SECOND, now, now));
+        }
+        let names = entries();
+        let kept = names
+            .keys()
+            .filter(|name| name.starts_with("quarantine name test"));
+        assert!(kept.count() <= MANY + 1);
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! | operation | device | a call is | size, items |
 //! |---|---|---|---|
-//! | `name` | `cpu`, the GPU, or `cpu+<gpu>` | one execution | its tasks |
-//! | `name:span` | `cpu` or the GPU | a span: a worker's piece or a launch | items: its tasks |
+//! | `name` | where it ran: `cpu`, a GPU, or several with `+` between them | one execution | its tasks |
+//! | `name:span` | `cpu` or a GPU | a span: a worker's piece or a launch | items: its tasks |
 //! | `name:fallback` | the GPU | an execution in which tasks fell back, from the first error to the CPU's first task | items: the tasks that did |
 //! | `name:incomplete` | as `name` | an execution that failed or was stopped | items: the tasks that were done |
 //!
@@ -17,7 +17,6 @@
 //! its items is the time of a task; the items of `name:fallback` over those of
 //! `name` are the part of the tasks that fell back.
 
-use std::borrow::Cow;
 use std::time::Duration;
 
 use breakeven_profile::recorder::{Guard, is_on};
@@ -35,32 +34,31 @@ pub(super) struct SpanRecord {
 #[derive(Debug)]
 struct Names {
     operation: String,
-    device: String,
+    devices: Vec<String>,
 }
 
 impl SpanRecord {
-    pub(super) fn of(operation: &str, device: Option<&str>) -> Self {
+    pub(super) fn of(operation: &str, devices: &[&str]) -> Self {
         Self {
             names: is_on().then(|| Names {
                 operation: [operation, ":span"].concat(),
-                device: device.unwrap_or("gpu").to_owned(),
+                devices: devices.iter().map(|name| (*name).to_owned()).collect(),
             }),
         }
     }
 
     /// A worker begins a span.
     #[inline]
-    pub(super) fn cpu(&self, tasks: usize) -> Option<Guard> {
+    pub(super) fn cpu(&self) -> Option<Guard> {
         let names = self.names.as_ref()?;
-        let call = Guard::enter_named(&names.operation, None, None);
-        call.items(tasks);
-        Some(call)
+        Some(Guard::enter_named(&names.operation, None, None))
     }
 
     /// A launch has ended.
-    pub(super) fn gpu(&self, tasks: usize, took: Duration) {
+    pub(super) fn gpu(&self, index: usize, tasks: usize, took: Duration) {
         if let Some(names) = &self.names {
-            let mut call = Guard::enter_named(&names.operation, Some(&names.device), None);
+            let device = names.devices[index].as_str();
+            let mut call = Guard::enter_named(&names.operation, Some(device), None);
             call.items(tasks);
             call.began_ago(took);
         }
@@ -70,12 +68,14 @@ impl SpanRecord {
 /// An execution that has ended.
 pub(super) struct ExecutionRecord<'e> {
     pub(super) operation: &'e str,
-    pub(super) device: Option<&'e str>,
+    /// Where its tasks ran.
+    pub(super) ran_on: &'e str,
+    /// The devices that tasks fell back from.
+    pub(super) gpus: &'e str,
     pub(super) tasks: usize,
     /// Of them, those that have their output.
     pub(super) done: usize,
     pub(super) took: Duration,
-    pub(super) used: ExecutionStrategy,
     pub(super) decision: &'e Decision,
     pub(super) fallback: &'e Fallback,
     pub(super) error: Option<&'e DeviceError>,
@@ -90,25 +90,18 @@ impl ExecutionRecord<'_> {
         if !is_on() {
             return;
         }
-        let device = ran_on(self.used, self.device);
+        let device = self.ran_on;
         let mut call = if self.is_whole {
-            Guard::enter_named(
-                self.operation,
-                Some(&device),
-                Some(recorded_size(self.tasks)),
-            )
+            let size = recorded_size(self.tasks);
+            Guard::enter_named(self.operation, Some(device), Some(size))
         } else {
             let name = [self.operation, ":incomplete"].concat();
-            Guard::enter_named(&name, Some(&device), None)
+            Guard::enter_named(&name, Some(device), None)
         };
         call.items(self.done);
         if self.decision.basis != Basis::Asked {
             call.attribute("decided", self.decision.basis.name());
-            if let Some(ns) = self
-                .decision
-                .chosen()
-                .and_then(|chosen| chosen.predicted_ns)
-            {
+            if let Some(ns) = self.decision.predicted_ns() {
                 call.attribute("predicted_ns", ns);
             }
         }
@@ -130,8 +123,7 @@ impl ExecutionRecord<'_> {
         drop(call);
         if self.fallback.tasks > 0 {
             let name = [self.operation, ":fallback"].concat();
-            let gpu = self.device.unwrap_or("gpu");
-            let mut call = Guard::enter_named(&name, Some(gpu), None);
+            let mut call = Guard::enter_named(&name, Some(self.gpus), None);
             call.items(self.fallback.tasks);
             call.began_ago(self.fallback.delay.unwrap_or_default());
         }
@@ -147,17 +139,6 @@ pub fn recorded_size(tasks: usize) -> u64 {
         return tasks;
     }
     tasks.checked_next_power_of_two().unwrap_or(tasks)
-}
-
-/// The device that a profile has an execution under: `cpu`, the GPU, or `cpu+`
-/// and the GPU, by where its tasks ran.
-pub(super) fn ran_on(used: ExecutionStrategy, gpu: Option<&str>) -> Cow<'_, str> {
-    let gpu = gpu.unwrap_or("gpu");
-    match used {
-        ExecutionStrategy::GpuOnly => Cow::Borrowed(gpu),
-        ExecutionStrategy::Hybrid { .. } => Cow::Owned(format!("cpu+{gpu}")),
-        ExecutionStrategy::CpuOnly | ExecutionStrategy::Auto => Cow::Borrowed("cpu"),
-    }
 }
 
 #[cfg(test)]

@@ -1,16 +1,16 @@
 //! What came of an execution.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
+use serde::Serialize;
+
 use super::explain::Explanation;
-use super::record::ran_on;
 use crate::error::{DeviceError, Error};
 use crate::plan::{Decision, ExecutionStrategy};
 
 /// All outputs of a batch, and how they came about.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ExecutionResult<T> {
     /// One per task, in the order of the tasks.
@@ -26,9 +26,13 @@ pub struct ExecutionResult<T> {
     pub errors: Vec<DeviceError>,
     /// What the CPU did.
     pub cpu: Share,
-    /// What the GPU did.
+    /// What the GPUs did together.
     pub gpu: Share,
-    /// What the GPU failed at.
+    /// What each GPU did; none of them where none was to take part.
+    pub gpus: Vec<DeviceShare>,
+    /// GPUs that could not be used, and why.
+    pub left_out: Vec<LeftOut>,
+    /// What the GPUs failed at.
     pub fallback: Fallback,
     /// Outputs of the GPU that were held against the CPU's function.
     pub checked: usize,
@@ -37,14 +41,30 @@ pub struct ExecutionResult<T> {
     pub recalled: usize,
     /// The operation's name.
     pub operation: String,
-    /// The GPU's name; none where there is none.
-    pub device: Option<String>,
     /// What was decided before, and why.
     pub decision: Decision,
 }
 
+/// What one GPU did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DeviceShare {
+    /// Its name.
+    pub device: String,
+    /// What it did.
+    pub share: Share,
+}
+
+/// A GPU that could not be used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Its name.
+    pub device: String,
+    /// Why: it is in quarantine, say, and until when.
+    pub why: DeviceError,
+}
+
 /// What one side did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Share {
     /// Tasks whose outputs are its.
     pub tasks: usize,
@@ -54,8 +74,16 @@ pub struct Share {
     pub busy: Duration,
 }
 
-/// What the GPU failed at and the CPU did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+impl Share {
+    pub(super) fn add(&mut self, tasks: usize, busy: Duration) {
+        self.tasks += tasks;
+        self.spans += 1;
+        self.busy += busy;
+    }
+}
+
+/// What the GPUs failed at and the CPU did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Fallback {
     /// Tasks that the CPU did in the GPU's place.
     pub tasks: usize,
@@ -73,10 +101,11 @@ impl<T> ExecutionResult<T> {
         Explanation::of(self)
     }
 
-    /// The device that a profile has this execution under: `cpu`, the GPU's name,
-    /// or `cpu+` and the GPU's name, by where its tasks ran.
-    pub fn ran_on(&self) -> Cow<'_, str> {
-        ran_on(self.strategy_used, self.device.as_deref())
+    /// Where a profile has this execution: `cpu`, a GPU's name, or several with `+`
+    /// between them, by where its tasks ran.
+    pub fn ran_on(&self) -> String {
+        let gpus = self.gpus.iter().filter(|gpu| gpu.share.tasks > 0);
+        ran_on(self.cpu.tasks > 0, gpus.map(|gpu| gpu.device.as_str()))
     }
 
     /// Part of the tasks that fell back, 0 to 1.
@@ -85,8 +114,18 @@ impl<T> ExecutionResult<T> {
     }
 }
 
+/// The devices that tasks ran on, in a word; `cpu` for none.
+pub(super) fn ran_on<'g>(on_cpu: bool, gpus: impl Iterator<Item = &'g str>) -> String {
+    let devices: Vec<&str> = on_cpu.then_some("cpu").into_iter().chain(gpus).collect();
+    match devices[..] {
+        [] => "cpu".to_owned(),
+        _ => devices.join("+"),
+    }
+}
+
 /// Why one task has no output.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TaskError<E> {
     /// Its function returned an error.
     Failed(E),
@@ -97,7 +136,8 @@ pub enum TaskError<E> {
 }
 
 /// Why an execution ended early.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Stop {
     /// Its [`CancelToken`](super::CancelToken) was used.
     Cancelled,
@@ -106,7 +146,8 @@ pub enum Stop {
 }
 
 /// Why a batch has no outputs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ExecuteError<E> {
     /// A task failed; of those that did, the first in the batch.
@@ -183,5 +224,22 @@ impl<E: fmt::Display> fmt::Display for ExecuteError<E> {
     }
 }
 
-impl<E: fmt::Debug + fmt::Display> std::error::Error for TaskError<E> {}
-impl<E: fmt::Debug + fmt::Display> std::error::Error for ExecuteError<E> {}
+impl<E: std::error::Error + 'static> std::error::Error for TaskError<E> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Failed(error) => Some(error),
+            Self::Panicked(_) | Self::NotRun(_) => None,
+        }
+    }
+}
+
+impl<E: std::error::Error + 'static> std::error::Error for ExecuteError<E> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Task { error, .. } => Some(error),
+            Self::Device { error, .. } => Some(error),
+            Self::Invalid(error) => Some(error),
+            Self::Stopped { .. } => None,
+        }
+    }
+}

@@ -1,238 +1,280 @@
-//! The way of a batch: decide, run, record, learn.
+//! The way of a batch: decide, run, learn, record. Without the types of its tasks.
 
-use std::time::Instant;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
-use super::control::Verify;
-use super::driver::{Driver, Verdict};
-use super::engine::{Ending, Engine, Keep, Outcome, Watch};
-use super::executor::{CpuExecutor, GpuExecutor};
-use super::manager::StrategyManager;
+use super::check::Check;
+use super::control::FallbackPolicy;
+use super::drive::Driver;
+use super::ended::Ended;
+use super::engine::{Ending, Engine, Watch};
+use super::executor::CpuExecutor;
+use super::given::Given;
 use super::quarantine;
 use super::record::SpanRecord;
-use super::result::{ExecuteError, ExecutionResult, Stop};
-use super::schedule::{Mode, Schedule};
-use super::seen::Seen;
-use super::slots::Slots;
-use super::spans::MOST_TASKS;
-use super::start::{Start, operation_key};
-use super::terms::Given;
+use super::slot::GpuSlot;
+use super::start::{Question, Start, no_gpu};
+use super::threads::Jobs;
+use super::work::{Lane, Work};
 use crate::error::{DeviceError, DeviceErrorKind, Error};
 use crate::plan::Probe;
-use crate::workload::WorkloadProfile;
+use crate::schedule::{GpuTurn, Mode, Schedule, Standing, Tuning};
 
-/// What is asked for of a batch.
-pub(super) struct Asked<'m, C, G, V> {
-    pub(super) manager: &'m StrategyManager<C, G>,
-    pub(super) operation: &'m str,
-    pub(super) workload: Option<WorkloadProfile>,
-    pub(super) watch: Watch<'m>,
-    pub(super) verify: V,
+/// For how long a worker that waits for a device sleeps between two looks for work of
+/// its pool.
+const SHORTEST_PAUSE: Duration = Duration::from_micros(50);
+const LONGEST_PAUSE: Duration = Duration::from_millis(1);
+
+/// Batches on one worker's stack, each waiting for its device, that the worker takes
+/// from its pool at once; beyond, it does so only where nothing happened for a while.
+const MANY_WAITS: u32 = 8;
+const PATIENCE: Duration = Duration::from_millis(20);
+
+thread_local! {
+    /// Batches that this thread waits for, one inside another.
+    static WAITS: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
 }
 
-/// Runs a batch. `undone` makes the output of a task that was not run, where a
-/// stop does not void the others.
-pub(super) fn run<I, T, E, F, K, C, G, V>(
-    asked: Asked<'_, C, G, V>,
-    tasks: &[I],
-    function: &F,
-    undone: Option<&dyn Fn(Stop) -> K::Kept>,
-) -> Result<ExecutionResult<K::Kept>, ExecuteError<E>>
-where
-    I: Sync,
-    E: Send,
-    F: Fn(&I) -> Result<T, E> + Sync,
-    K: Keep<T, E>,
-    C: CpuExecutor,
-    G: GpuExecutor<I, T>,
-    V: Verify<T>,
-{
-    if tasks.len() > MOST_TASKS {
-        return Err(Error::too_large(format!(
-            "{} tasks in one batch: {MOST_TASKS} is the most; split it",
-            tasks.len()
-        ))
-        .into());
-    }
-    let manager = asked.manager;
-    manager.policy.check()?;
-    let workload = WorkloadProfile {
-        task_count: tasks.len(),
-        ..asked.workload.unwrap_or_else(|| {
-            WorkloadProfile::from_task_size(tasks.len(), std::mem::size_of::<I>(), 100.0)
-        })
-    };
-    let costs = manager.learns().then(|| manager.costs());
-    let started = Instant::now();
-    let start = asked.start::<I, T>(&workload, tasks)?;
-    let given = Given {
-        tasks: tasks.len(),
-        workers: manager.cpu.workers(),
-        decision: &start.decision,
-        costs: &start.costs,
-        launch_ns: start.device.launch_ns,
-        fits: start.device.fits,
-        is_watched: asked.watch.is_set(),
-        on_probation: !start.trials.is_empty(),
-    };
-    let mut terms = given.terms();
-    if start.refused.is_some() {
-        terms.mode = Mode::Cpu;
-    }
-    let slots = Slots::new(tasks.len()).ok_or_else(|| {
-        Error::too_large(format!(
-            "the outputs of {} tasks, {} bytes each, do not fit memory",
-            tasks.len(),
-            std::mem::size_of::<K::Kept>()
-        ))
-    })?;
-    let mut engine: Engine<'_, I, T, E, F, K> = Engine::new(
-        tasks,
-        function,
-        Schedule::new(terms),
-        slots,
-        asked.watch,
-        started,
-    );
-    engine.tally.record = SpanRecord::of(asked.operation, start.device.name.as_deref());
-    if let Some(error) = &start.refused {
-        refuse(
-            &engine,
-            error,
-            start.decision.strategy.shares(tasks.len()).0,
-            &asked,
-        );
-    }
-    let gpu = manager.gpu.as_deref().filter(|_| terms.mode != Mode::Cpu);
-    match gpu {
-        None if !asked.watch.is_set() => engine.run_straight(&*manager.cpu),
-        None => manager.cpu.run(&|| engine.leaf(), &mut |wake| wake()),
-        Some(gpu) => drive(&engine, &asked, gpu, &start, terms.mode),
-    }
-    engine.finish(&*manager.cpu);
-    let stop = undone.and_then(|undone| {
-        let why = engine.take_stop()?;
-        engine.fill_undone(|| undone(why));
-        Some(why)
-    });
-    let took = started.elapsed();
-    let Outcome {
-        outputs: outcome,
-        tally,
-        done,
-    } = engine.into_outcome();
-    let seen = Seen::of(&tally, tasks.len(), took);
-    if let Some(costs) = costs
-        && stop.is_none()
-        && outcome.is_ok()
-    {
-        seen.teach(costs, &asked, &workload, &start, terms.mode);
-        manager.save_now_and_then();
-    }
-    seen.log(asked.operation);
-    let is_whole = outcome.is_ok() && stop.is_none();
-    seen.record(&asked, &start, done, is_whole);
-    match outcome {
-        Ok(outputs) => Ok(seen.result(outputs, &asked, start)),
-        Err(ending) => Err(match ending {
-            Ending::Task(index, error) => ExecuteError::Task { index, error },
-            Ending::Stopped(why) => ExecuteError::Stopped {
-                why,
-                done,
-                tasks: tasks.len(),
-            },
-            Ending::Device(error) => ExecuteError::Device {
-                error,
-                fallen: seen.driver.fallback.tasks,
-                tasks: tasks.len(),
-            },
-            Ending::Invalid(error) => ExecuteError::Invalid(error),
-        }),
-    }
+/// A batch to run.
+pub(super) struct Request<'r> {
+    pub(super) question: Question<'r>,
+    pub(super) cpu: &'r dyn CpuExecutor,
+    pub(super) lanes: &'r [&'r dyn Lane],
+    pub(super) work: &'r dyn Work,
+    pub(super) watch: Watch<'r>,
+    pub(super) policy: FallbackPolicy,
+    pub(super) timeout: Option<Duration>,
+    pub(super) check: Check,
+    /// Every task has a result of its own.
+    pub(super) each: bool,
 }
 
-/// Notes that the device may not be used, and that the CPU does what was its.
-fn refuse<I, T, E, F, K, C, G, V>(
-    engine: &Engine<'_, I, T, E, F, K>,
-    error: &DeviceError,
-    owed: usize,
-    asked: &Asked<'_, C, G, V>,
-) where
-    I: Sync,
-    E: Send,
-    F: Fn(&I) -> Result<T, E> + Sync,
-    K: Keep<T, E>,
-{
-    engine.device_failed();
-    let mut tally = engine.tally.driver();
-    tally.note(error);
-    tally.fallback.tasks += owed;
-    drop(tally);
-    if owed > 0 && !asked.manager.policy.allows(owed, engine.tasks.len()) {
-        engine.end(Ending::Device(error.clone()));
+impl Request<'_> {
+    pub(super) fn run(self) -> Result<Ended, Error> {
+        let Question {
+            shared,
+            slots,
+            operation,
+            workload,
+            ..
+        } = self.question;
+        let tasks = workload.task_count;
+        let started = Instant::now();
+        let start = self.question.answer()?;
+        let (schedule, is_denied) = self.schedule(&start);
+        let lanes: Vec<&dyn Lane> = start
+            .usable
+            .iter()
+            .map(|index| self.lanes[*index])
+            .collect();
+        let drives = start.mode != Mode::Cpu && !lanes.is_empty();
+        let lanes = if drives { &lanes[..] } else { &[] };
+        let mut engine = Engine::new(self.work, lanes, tasks, schedule, self.watch, started);
+        let names: Vec<&str> = start.names.iter().map(String::as_str).collect();
+        engine.record = SpanRecord::of(operation, &names);
+        let refused = self.refusal(&start);
+        if let Some(error) = &refused {
+            engine.shared().tally.note(error);
+        }
+        match refused.filter(|_| is_denied) {
+            Some(error) => engine.end(Ending::Device(error)),
+            None if drives => self.drive(&engine, &start),
+            None if self.watch.is_set() => engine.run_watched(self.cpu),
+            None => engine.run_straight(self.cpu),
+        }
+        engine.finish(self.cpu);
+        let stop = match self.each {
+            true => engine.leave_out_undone(),
+            false => None,
+        };
+        let (took, done) = (started.elapsed(), engine.done());
+        let (ending, schedule, mut tally) = engine.into_outcome();
+        tally.fallback.tasks = schedule.fallback();
+        tally.fallback.fits = (0..start.usable.len() * usize::from(drives))
+            .filter_map(|index| schedule.fits(index))
+            .min();
+        if tally.fallback.tasks == 0 {
+            tally.fallback.delay = None;
+        }
+        let Start {
+            decision,
+            names,
+            left_out,
+            mode,
+            usable,
+            ..
+        } = start;
+        let ended = Ended {
+            ending,
+            stop,
+            recalled: schedule.recalled(),
+            tally,
+            decision,
+            names,
+            left_out,
+            took,
+            tasks,
+            done,
+        };
+        let costs = shared.costs(slots.is_empty());
+        if let Some(costs) = costs.filter(|_| ended.is_whole()) {
+            let fits = (0..usable.len()).map(|place| schedule.fits(place).filter(|_| drives));
+            let fits: Vec<_> = fits.collect();
+            let taught = ended.taught(mode, self.cpu.workers(), &fits);
+            taught.teach(costs, operation, workload.memory_per_task);
+            shared.save_now_and_then();
+        }
+        ended.tell(operation);
+        shared.count(&ended.tally, &ended.names, ended.recalled);
+        Ok(ended)
     }
-}
 
-/// Runs the GPU's driver beside the workers.
-fn drive<I, T, E, F, K, C, G, V>(
-    engine: &Engine<'_, I, T, E, F, K>,
-    asked: &Asked<'_, C, G, V>,
-    gpu: &G,
-    start: &Start,
-    mode: Mode,
-) where
-    I: Sync,
-    E: Send,
-    F: Fn(&I) -> Result<T, E> + Sync,
-    K: Keep<T, E>,
-    C: CpuExecutor,
-    G: GpuExecutor<I, T>,
-    V: Verify<T>,
-{
-    let manager = asked.manager;
-    let device = &start.device;
-    let (owed, _) = start.decision.strategy.shares(engine.tasks.len());
-    let verdict = |verdict: Verdict<'_>| {
-        let now = Instant::now();
-        match verdict {
-            Verdict::Works => {
-                quarantine::works(&device.key);
-                quarantine::works(&operation_key(&device.key, asked.operation));
-            }
-            Verdict::LeaveOperation(error) => {
-                let key = operation_key(&device.key, asked.operation);
-                quarantine::failed(&key, manager.back_off, now);
-                log::warn!(
-                    "{} leaves {} alone for a while: {error}",
-                    asked.operation,
-                    device.key
+    /// The schedule, and whether the batch may not even begin.
+    fn schedule(&self, start: &Start) -> (Schedule, bool) {
+        let tasks = self.question.workload.task_count;
+        let given = Given {
+            tasks,
+            workers: self.question.workers,
+            decision: &start.decision,
+            costs: &start.costs,
+            is_watched: self.watch.is_set(),
+            may_fall_back: self.policy.most(tasks),
+            tuning: Tuning::USUAL,
+        };
+        let mut terms = given.terms(&start.given);
+        debug_assert_eq!((terms.mode, terms.corrects), (start.mode, start.corrects));
+        if start.usable.is_empty() {
+            terms.mode = Mode::Cpu;
+        }
+        let mut schedule = Schedule::new(terms);
+        let promised = start.decision.strategy.shares(tasks).0;
+        let refused = start.usable.is_empty() && start.mode != Mode::Cpu;
+        let is_denied = refused && !schedule.refuse_gpus(promised) && promised > 0;
+        (schedule, is_denied)
+    }
+
+    /// Why no GPU can be used where some were asked for.
+    fn refusal(&self, start: &Start) -> Option<DeviceError> {
+        if start.mode == Mode::Cpu || !start.usable.is_empty() {
+            return None;
+        }
+        let first = start.left_out.first();
+        Some(first.map_or_else(no_gpu, |left_out| left_out.why.clone()))
+    }
+
+    /// Runs the GPUs' drivers beside the workers. The first GPU is driven by the calling
+    /// thread, unless that is a worker of a pool: it would be missing there.
+    fn drive(&self, engine: &Engine<'_>, start: &Start) {
+        let standing =
+            |index: usize, standing: Standing, began: Instant, error: Option<&DeviceError>| {
+                self.note_standing(
+                    self.question.slots[start.usable[index]],
+                    standing,
+                    began,
+                    error,
                 );
-            }
-            Verdict::Quarantine(error) => {
-                quarantine::failed(&device.key, manager.back_off, now);
-                log::warn!("{} is left alone for a while: {error}", device.key);
+            };
+        // Before the workers begin: they leave the GPUs what those take first.
+        let mut firsts: Vec<Option<GpuTurn>> = {
+            let mut shared = engine.shared();
+            (0..engine.lanes.len())
+                .map(|index| Some(shared.schedule.gpu_turn(index, 0.0)))
+                .collect()
+        };
+        self.cpu.run(&|| engine.leaf(), &mut |wake| {
+            let driver = Driver {
+                check: self.check,
+                timeout: self.timeout,
+                standing: &standing,
+                wake,
+            };
+            let driver = &driver;
+            Jobs::scope(|jobs| {
+                let is_worker = self.cpu.is_worker();
+                let mut own = None;
+                for (index, first) in firsts.iter_mut().enumerate() {
+                    let Some(first) = first.take() else { continue };
+                    if index == 0 && !is_worker {
+                        own = Some(first);
+                        continue;
+                    }
+                    let drivers = &self.question.slots[start.usable[index]].drivers;
+                    let name = &start.names[index];
+                    let turn = OnceLock::from(first);
+                    let thread = std::thread::current();
+                    let job = move || {
+                        if let Some(first) = turn.into_inner() {
+                            driver.run(engine, index, first);
+                        }
+                        thread.unpark();
+                    };
+                    if jobs.start(drivers, name, job).is_none() {
+                        let error = "there is no thread to drive the device";
+                        let error = DeviceError::new(DeviceErrorKind::Other, error);
+                        engine.shared().tally.note(&error);
+                    }
+                }
+                if start.mode != Mode::Gpu || start.decision.probe == Probe::Cpu {
+                    wake();
+                }
+                if let Some(first) = own {
+                    driver.run(engine, 0, first);
+                }
+                if is_worker {
+                    self.help_while(|| jobs.is_open());
+                }
+            });
+        });
+    }
+
+    /// Does other work of the calling worker's pool meanwhile: it must not sleep, since
+    /// what a device asks of the pool may have nobody else.
+    fn help_while(&self, is_open: impl Fn() -> bool) {
+        let waits = WAITS.get();
+        WAITS.set(waits + 1);
+        let mut pause = SHORTEST_PAUSE;
+        let mut since = Instant::now();
+        while is_open() {
+            let helps = waits < MANY_WAITS || since.elapsed() >= PATIENCE;
+            if helps && self.cpu.help() {
+                pause = SHORTEST_PAUSE;
+                since = Instant::now();
+            } else {
+                std::thread::park_timeout(pause);
+                pause = (2 * pause).min(LONGEST_PAUSE);
             }
         }
-    };
-    let driver = Driver {
-        gpu,
-        verify: &asked.verify,
-        policy: manager.policy,
-        timeout: manager.timeout,
-        depth: device.depth,
-        verdict: &verdict,
-    };
-    let drive = |wake: &dyn Fn()| {
-        if mode != Mode::Gpu || start.decision.probe == Probe::Cpu {
-            wake();
+        WAITS.set(waits);
+    }
+
+    /// Tells others of a device that failed or works again.
+    fn note_standing(
+        &self,
+        slot: &GpuSlot,
+        standing: Standing,
+        began: Instant,
+        error: Option<&DeviceError>,
+    ) {
+        let Question {
+            operation,
+            shared,
+            config,
+            ..
+        } = self.question;
+        let [device, of_operation] = slot.keys(operation);
+        let key = match standing {
+            Standing::Works => {
+                quarantine::works(&device, began);
+                return quarantine::works(&of_operation, began);
+            }
+            Standing::LeaveOperation => of_operation,
+            Standing::Quarantine => device,
+        };
+        if quarantine::failed(&key, config.back_off, began, Instant::now()) {
+            shared.count_quarantine();
+            if let Some(error) = error {
+                log::warn!("{key} is left alone for a while: {error}");
+            }
         }
-        driver.run(engine, wake);
-    };
-    manager.cpu.run(&|| engine.leaf(), &mut |wake| drive(wake));
-    if engine.driver.get().is_none() {
-        let error = DeviceError::new(
-            DeviceErrorKind::Unavailable { until: None },
-            "there was no thread for the GPU's driver",
-        );
-        refuse(engine, &error, owed, asked);
     }
 }

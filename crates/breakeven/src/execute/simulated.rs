@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use super::GpuExecutor;
@@ -19,6 +18,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod timeline;
+mod timer;
 
 pub use batch::SimulatedInFlight;
 pub use faults::{Fault, FaultKind, FaultScript, RandomFaults};
@@ -27,10 +27,6 @@ pub use spec::{Onset, SimulatedSpec, Slowdown};
 use batch::{HeldMemory, Outcome};
 use state::{Admission, State};
 use timeline::{Stages, factor_of_task, ns};
-
-/// `wait` sleeps until this long before the batch is done and then spins: a
-/// thread of Linux wakes 50 µs late by default.
-const SPIN: Duration = Duration::from_micros(60);
 
 type TaskTime<I> = Box<dyn Fn(&I) -> Duration + Send + Sync>;
 type Change<T> = Box<dyn Fn(&mut T) + Send + Sync>;
@@ -48,11 +44,9 @@ type Change<T> = Box<dyn Fn(&mut T) + Send + Sync>;
 /// let gpu = SimulatedGpu::new(spec, |task: &u32| task * 2)
 ///     .with_faults(FaultScript::none().at(1, Fault::Lost { recovers_after: None }));
 ///
-/// let mut first = gpu.submit(&[1, 2, 3])?;
-/// while gpu.poll(&mut first).is_pending() {
-///     gpu.wait(&mut first, Duration::from_millis(1));
-/// }
-/// assert!(gpu.submit(&[4]).is_err());
+/// let first = gpu.start(&[1, 2, 3])?;
+/// assert_eq!(first.wait()?, [2, 4, 6]);
+/// assert!(gpu.start(&[4]).is_err());
 /// assert_eq!(gpu.counts().tasks, 3);
 /// # Ok::<(), breakeven::DeviceError>(())
 /// ```
@@ -61,7 +55,7 @@ type Change<T> = Box<dyn Fn(&mut T) + Send + Sync>;
 /// download engine; a task takes its time whatever runs beside it. It leaves out:
 /// batches too small to fill the device, kernels side by side, clocks and
 /// temperature, other processes' work, memory in pieces, and a hang that blocks
-/// later batches. The outputs are computed on the host within `submit`, by the
+/// later batches. The outputs are computed on the host within `start`, by the
 /// thread that calls it: the device's time begins with the call, so that
 /// computing costs nothing while it is shorter than the device's time, but it
 /// takes a core from the CPU's workers. Give it a function that is quick.
@@ -72,9 +66,9 @@ pub struct SimulatedGpu<I, T> {
     spec: SimulatedSpec,
     device: GpuSpec,
     script: FaultScript,
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
     /// Number of the device's present life; a batch of an earlier one is lost.
-    life: AtomicU64,
+    life: Arc<AtomicU64>,
     /// Bytes of the batches in flight.
     held: Arc<AtomicU64>,
 }
@@ -82,7 +76,7 @@ pub struct SimulatedGpu<I, T> {
 /// What a simulated GPU did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SimulatedCounts {
-    /// Calls of `submit`.
+    /// Calls of `start`.
     pub submits: u64,
     /// Of them, those that started a batch.
     pub launches: u64,
@@ -111,8 +105,8 @@ impl<I, T> SimulatedGpu<I, T> {
             device: spec.device(),
             spec,
             script: FaultScript::none(),
-            state: Mutex::default(),
-            life: AtomicU64::new(0),
+            state: Arc::default(),
+            life: Arc::default(),
             held: Arc::default(),
         }
     }
@@ -145,7 +139,7 @@ impl<I, T> SimulatedGpu<I, T> {
 
     /// What it did so far.
     pub fn counts(&self) -> SimulatedCounts {
-        self.lock().counts.clone()
+        self.device_state().counts.clone()
     }
 
     /// What it is like.
@@ -153,7 +147,7 @@ impl<I, T> SimulatedGpu<I, T> {
         &self.spec
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn device_state(&self) -> MutexGuard<'_, State> {
         // A panic of a user's function happens outside of the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -223,29 +217,33 @@ impl<I, T> SimulatedGpu<I, T> {
     }
 }
 
-impl<I, T> GpuExecutor<I, T> for SimulatedGpu<I, T> {
-    type InFlight = SimulatedInFlight<T>;
+impl<I, T: Unpin> GpuExecutor<I, T> for SimulatedGpu<I, T> {
+    type Flight = SimulatedInFlight<T>;
 
-    fn submit(&self, tasks: &[I]) -> Result<Self::InFlight, DeviceError> {
+    fn start(&self, tasks: &[I]) -> Result<Self::Flight, DeviceError> {
         let called = Instant::now();
         let admission = {
-            let mut state = self.lock();
+            let mut state = self.device_state();
             let admission = state.admit(&self.script, tasks.len());
             self.life.store(state.life, Ordering::Relaxed);
             admission
         };
         let batch = match admission {
             Admission::Refused(error) => return Err(error),
-            Admission::Panic(launch) => panic!("simulated panic in submit, launch {launch}"),
+            Admission::Panic(launch) => panic!("simulated panic in start, launch {launch}"),
             Admission::Batch(batch) => batch,
         };
         let memory = self.reserve(tasks.len())?;
-        let first = self.lock().start(called, tasks.len());
+        let first = self.device_state().start(called, tasks.len());
         let work_ns = self.work_ns(tasks, first, batch.factor);
         let outputs = self.outputs(tasks, &batch.faults);
         let stages = Stages::new(&self.spec, tasks.len(), work_ns);
-        let ready = self.lock().schedule(called, &stages, &self.spec.slowdowns);
+        let ready = self
+            .device_state()
+            .schedule(called, &stages, &self.spec.slowdowns);
         Ok(SimulatedInFlight {
+            device: Arc::clone(&self.state),
+            current_life: Arc::clone(&self.life),
             ready: ready.filter(|_| batch.outcome != Outcome::Hang),
             outcome: batch.outcome,
             launch: batch.launch,
@@ -253,49 +251,6 @@ impl<I, T> GpuExecutor<I, T> for SimulatedGpu<I, T> {
             outputs,
             memory: Some(memory),
         })
-    }
-
-    fn poll(&self, in_flight: &mut Self::InFlight) -> Poll<Result<Vec<T>, DeviceError>> {
-        let launch = in_flight.launch;
-        if in_flight.life != self.life.load(Ordering::Relaxed) {
-            self.lock().count(FaultKind::Lost);
-            in_flight.memory = None;
-            return Poll::Ready(Err(DeviceError::new(
-                DeviceErrorKind::DeviceLost,
-                format!("simulated, launch {launch} was in flight"),
-            )));
-        }
-        if in_flight.ready.is_none_or(|ready| Instant::now() < ready) {
-            return Poll::Pending;
-        }
-        in_flight.memory = None;
-        match in_flight.outcome {
-            Outcome::Error(kind) => Poll::Ready(Err(DeviceError::new(
-                kind,
-                format!("simulated, in the poll of launch {launch}"),
-            ))),
-            Outcome::Panic => panic!("simulated panic in poll, launch {launch}"),
-            Outcome::Outputs | Outcome::Hang => {
-                self.lock().counts.finished += 1;
-                Poll::Ready(Ok(std::mem::take(&mut in_flight.outputs)))
-            }
-        }
-    }
-
-    fn wait(&self, in_flight: &mut Self::InFlight, at_most: Duration) {
-        if in_flight.life != self.life.load(Ordering::Relaxed) {
-            return;
-        }
-        let now = Instant::now();
-        let Some(ready) = in_flight.ready else {
-            std::thread::sleep(at_most);
-            return;
-        };
-        let until = now.checked_add(at_most).map_or(ready, |end| end.min(ready));
-        std::thread::sleep(until.saturating_duration_since(now).saturating_sub(SPIN));
-        while Instant::now() < until {
-            std::hint::spin_loop();
-        }
     }
 
     fn device(&self) -> Option<&GpuSpec> {

@@ -3,7 +3,7 @@
 //!
 //! The only unsafe code of the executor. It rests on three things:
 //!
-//! 1. A span is unique (`spans.rs`): while somebody holds one, nobody else can
+//! 1. A span is unique (`schedule/span.rs`): while somebody holds one, nobody else can
 //!    reach its slots, for every way to a slot needs the span.
 //! 2. A slot counts as written only once its span is in the ledger, and a span
 //!    goes there by being consumed, after all its slots were written. What a
@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 
-use super::spans::Span;
+use crate::schedule::Span;
 
 /// The outputs of a batch that is being run.
 pub(super) struct Slots<T> {
@@ -118,9 +118,10 @@ pub(super) struct Writer<'s, T> {
 }
 
 impl<T> Writer<'_, T> {
-    /// Outputs written so far.
-    pub(super) fn written(&self) -> usize {
-        self.written
+    /// The index of the next task.
+    #[inline]
+    pub(super) fn next(&self) -> usize {
+        self.span.as_ref().map_or(0, |span| span.range().start) + self.written
     }
 
     /// Writes the output of the next task.
@@ -140,19 +141,16 @@ impl<T> Writer<'_, T> {
         self.written += 1;
     }
 
-    /// Notes that every task of the span has its output.
-    ///
-    /// # Panics
-    ///
-    /// When outputs are missing.
-    pub(super) fn finish(mut self) {
+    /// Notes that the tasks so far have their outputs; the span of the others, if there
+    /// are any.
+    pub(super) fn finish(mut self) -> Option<Span> {
         let span = self.span.take().expect("the span is here until the end");
-        if self.written < span.len() {
-            let (written, len) = (self.written, span.len());
-            self.span = Some(span);
-            panic!("{written} outputs of {len} tasks");
+        let written = std::mem::take(&mut self.written);
+        if written == 0 {
+            return Some(span);
         }
-        self.written = 0;
+        let (span, rest) = span.split(written);
+        let done = span.range();
         let mut ledger = self
             .slots
             .ledger
@@ -160,10 +158,11 @@ impl<T> Writer<'_, T> {
             .unwrap_or_else(PoisonError::into_inner);
         match ledger.last_mut() {
             // The usual case: neighbours, one after the other.
-            Some(last) if last.end == span.range().start => last.end = span.range().end,
-            Some(last) if last.start == span.range().end => last.start = span.range().start,
-            _ => ledger.push(span.range()),
+            Some(last) if last.end == done.start => last.end = done.end,
+            Some(last) if last.start == done.end => last.start = done.start,
+            _ => ledger.push(done),
         }
+        rest
     }
 
     fn forget_outputs(&mut self) {

@@ -1,174 +1,242 @@
-//! How a batch begins: what is decided, and whether its device may be used.
+//! How a batch begins: what is decided, and which devices may be used.
 
 use std::time::Instant;
 
-use super::driver::caught;
-use super::executor::{CpuExecutor, GpuExecutor};
+use super::drive::caught;
+use super::given::{GivenGpu, mode_of};
+use super::manager::{Config, Shared};
 use super::quarantine::{self, Standing, Trial};
-use super::run::Asked;
-use super::schedule::Mode;
-use super::terms::mode_of;
+use super::result::LeftOut;
+use super::slot::GpuSlot;
+use super::work::Lane;
 use crate::error::{DeviceError, DeviceErrorKind, Error};
-use crate::hardware::Fact;
-use crate::plan::{Decision, ExecutionStrategy, GpuSpec, Machine, OperationCosts, decide_for};
+use crate::hardware::{Fact, GpuKind};
+use crate::plan::{
+    Basis, Decision, ExecutionStrategy, GpuSpec, Machine, OperationCosts, decide_for,
+};
+use crate::schedule::Mode;
 use crate::workload::WorkloadProfile;
 
-/// The device of a batch.
-pub(super) struct Device {
-    /// Its name in profiles and in the cost model.
-    pub(super) name: Option<String>,
-    /// What it goes by in quarantine.
-    pub(super) key: String,
-    pub(super) launch_ns: Option<f64>,
-    /// Most tasks whose memory it has.
-    pub(super) fits: usize,
-    /// Launches that may be in flight at once.
-    pub(super) depth: usize,
+/// Launches of one batch that are in flight on a device at the most.
+const MOST_DEPTH: usize = 16;
+
+/// What a batch is decided by.
+pub(super) struct Question<'q> {
+    pub(super) config: &'q Config,
+    pub(super) shared: &'q Shared,
+    pub(super) slots: &'q [&'q GpuSlot],
+    /// The GPUs as this batch's types have them; none for a decision without tasks.
+    pub(super) lanes: Option<&'q [&'q dyn Lane]>,
+    pub(super) operation: &'q str,
+    pub(super) workload: WorkloadProfile,
+    pub(super) strategy: ExecutionStrategy,
+    pub(super) basis: Basis,
+    pub(super) workers: usize,
+    /// Devices whose quarantine is over may be tried.
+    pub(super) tries: bool,
 }
 
 /// How a batch begins.
 pub(super) struct Start {
     pub(super) decision: Decision,
     pub(super) costs: OperationCosts,
-    pub(super) device: Device,
-    /// What kept the device from being used.
-    pub(super) refused: Option<DeviceError>,
-    /// Trials of the device, until the batch has ended.
+    /// The GPUs that may be used, by their places in the manager's list, in the order
+    /// of the decision's machine.
+    pub(super) usable: Vec<usize>,
+    pub(super) names: Vec<String>,
+    pub(super) given: Vec<GivenGpu>,
+    pub(super) left_out: Vec<LeftOut>,
+    /// Trials of devices, until the batch has ended.
+    #[expect(dead_code, reason = "dropping them ends the trials")]
     pub(super) trials: Vec<Trial>,
+    pub(super) mode: Mode,
+    pub(super) corrects: bool,
 }
 
-/// What a device says of itself.
-struct Told<'g> {
-    spec: Option<&'g GpuSpec>,
-    memory_used: Fact<u64>,
+/// One GPU before it is known whether it has a part.
+struct Candidate {
+    index: usize,
+    spec: GpuSpec,
     depth: usize,
+    on_probation: bool,
 }
 
-impl<C: CpuExecutor, G, V> Asked<'_, C, G, V> {
-    /// Decides, and asks whether the device may be used.
-    pub(super) fn start<I, T>(
-        &self,
-        workload: &WorkloadProfile,
-        tasks: &[I],
-    ) -> Result<Start, Error>
-    where
-        G: GpuExecutor<I, T>,
-    {
-        let manager = self.manager;
-        let gpu = manager.gpu.as_deref();
-        let (strategy, basis) = manager.asked()?;
-        let mut refused = None;
-        let told = gpu.and_then(|gpu| {
-            let told = caught(|| {
-                Ok(Told {
-                    spec: gpu.device(),
-                    memory_used: manager.memory_used(gpu),
-                    depth: gpu.depth().max(1),
-                })
-            });
-            told.map_err(|error| refused = Some(error)).ok()
-        });
-        let spec = told.as_ref().and_then(|told| told.spec);
-        let memory_used = told.as_ref().map_or(Fact::Unknown, |told| told.memory_used);
-        let mut machine = manager.machine(spec, memory_used);
-        if let Some(spec) = spec {
-            manager.saw_device(spec);
-        }
-        if let Some(spec) = spec.or(manager.described()) {
-            manager.declare_driver(spec);
-        }
-        let name = gpu.map(|_| manager.device_name(spec).to_owned());
-        let costs = match manager.learns() {
-            false => OperationCosts::default(),
-            true => manager.costs().lookup(
-                self.operation,
-                workload.memory_per_task,
-                name.as_deref(),
-                manager.cpu.workers(),
-            ),
-        };
-        let decide = |machine: &Machine| {
-            let heuristics = &manager.heuristics;
-            decide_for(strategy, basis, workload, machine, heuristics, &costs)
-        };
-        let mut decision = decide(&machine)?;
-        let mut device = Device {
-            key: manager.quarantine_key(spec).to_owned(),
-            name,
-            launch_ns: None,
-            fits: usize::MAX,
-            depth: told.as_ref().map_or(1, |told| told.depth),
-        };
+impl Question<'_> {
+    pub(super) fn answer(&self) -> Result<Start, Error> {
         let mut trials = Vec::new();
-        let (mode, _) = mode_of(&decision, &costs, tasks.len());
-        match gpu.filter(|_| refused.is_none()) {
-            _ if mode == Mode::Cpu => {}
-            None => {
-                refused.get_or_insert_with(no_gpu);
+        let (candidates, left_out) = match self.strategy {
+            ExecutionStrategy::CpuOnly => (self.described(), Vec::new()),
+            _ => self.ask(&mut trials)?,
+        };
+        let names: Vec<String> = candidates.iter().map(|gpu| gpu.spec.name.clone()).collect();
+        let costs = {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let memory = self.workload.memory_per_task;
+            match self.shared.costs(self.slots.is_empty()) {
+                Some(costs) => costs.lookup(self.operation, memory, &names, self.workers),
+                None => OperationCosts::default(),
             }
-            Some(gpu) => {
-                let known = spec.or(manager.described());
-                device.launch_ns = known
-                    .and_then(|spec| spec.launch.get())
-                    .map(|time| time.as_nanos() as f64)
-                    .or(costs.launch_ns);
-                match caught(|| Ok(gpu.batch_bytes(tasks))) {
-                    Ok(bytes) => {
-                        let task = bytes.map_or(workload.memory_per_task as u64, |bytes| {
-                            bytes.div_ceil(tasks.len() as u64)
-                        });
-                        device.fits = fits(&machine, &device, task, costs.fits);
-                    }
-                    Err(error) => refused = Some(error),
-                }
-                let keys = [
-                    device.key.clone(),
-                    operation_key(&device.key, self.operation),
-                ];
-                let now = Instant::now();
-                for key in &keys {
-                    match quarantine::standing(key, now) {
-                        Standing::Good => {}
-                        Standing::OnProbation => trials.push(Trial::of(key)),
-                        Standing::Until(until) => refused = Some(left_alone(key, until, now)),
-                    }
-                }
-            }
+        };
+        let machine = Machine {
+            cores: self.workers,
+            memory_bytes: Fact::Unknown,
+            gpus: candidates.iter().map(|gpu| gpu.spec.clone()).collect(),
+        };
+        let heuristics = &self.config.heuristics;
+        let decision = decide_for(
+            self.strategy,
+            self.basis,
+            &self.workload,
+            &machine,
+            heuristics,
+            &costs,
+        )?;
+        let (mode, corrects) = mode_of(&decision, &costs, self.workload.task_count);
+        let mut given = Vec::with_capacity(candidates.len());
+        for (place, gpu) in candidates.iter().enumerate() {
+            let task_bytes = match mode {
+                Mode::Cpu => 0,
+                _ => self.task_bytes(gpu.index),
+            };
+            given.push(GivenGpu {
+                launch_ns: gpu.spec.launch.get().map(|time| time.as_nanos() as f64),
+                fits: fits(&gpu.spec, gpu.depth, task_bytes, costs.gpu(place).fits),
+                depth: gpu.depth,
+                on_probation: gpu.on_probation,
+                is_refused: false,
+            });
         }
-        if refused.is_some() {
+        if mode == Mode::Cpu {
             trials.clear();
-            if strategy == ExecutionStrategy::Auto {
-                machine.gpus.clear();
-                decision = decide(&machine)?;
-            }
         }
         Ok(Start {
             decision,
             costs,
-            device,
-            refused,
+            usable: candidates.into_iter().map(|gpu| gpu.index).collect(),
+            names,
+            given,
+            left_out,
             trials,
+            mode,
+            corrects,
+        })
+    }
+
+    /// The GPUs as they were described or seen before, without asking anything.
+    fn described(&self) -> Vec<Candidate> {
+        let slots = self.slots.iter().enumerate();
+        slots
+            .map(|(index, slot)| Candidate {
+                index,
+                spec: slot.known(),
+                depth: 1,
+                on_probation: false,
+            })
+            .filter(|gpu| self.allows(&gpu.spec))
+            .collect()
+    }
+
+    /// Whether a device may have a part: software only where somebody asks for it.
+    fn allows(&self, spec: &GpuSpec) -> bool {
+        let is_asked = self.strategy != ExecutionStrategy::Auto;
+        is_asked || spec.kind != GpuKind::Software || self.config.allows_software
+    }
+
+    /// The GPUs that may be used, and those that may not.
+    fn ask(&self, trials: &mut Vec<Trial>) -> Result<(Vec<Candidate>, Vec<LeftOut>), Error> {
+        let (mut found, mut left_out) = (Vec::new(), Vec::new());
+        for (index, slot) in self.slots.iter().enumerate() {
+            match self.candidate(index, slot, trials) {
+                Ok(gpu) if self.allows(&gpu.spec) => found.push(gpu),
+                Ok(_) => {}
+                Err(why) => left_out.push(LeftOut {
+                    device: slot.known().name,
+                    why,
+                }),
+            }
+        }
+        Ok((found, left_out))
+    }
+
+    /// A GPU, unless it is in quarantine or does not answer. The quarantine is looked at
+    /// first: who is in it may hang.
+    fn candidate(
+        &self,
+        index: usize,
+        slot: &GpuSlot,
+        trials: &mut Vec<Trial>,
+    ) -> Result<Candidate, DeviceError> {
+        let Some(lanes) = self.lanes else {
+            let now = Instant::now();
+            for key in slot.keys(self.operation) {
+                quarantine::until(&key, now)
+                    .map_or(Ok(()), |until| Err(left_alone(&key, until, now)))?;
+            }
+            return Ok(Candidate {
+                index,
+                spec: slot.known(),
+                depth: 1,
+                on_probation: false,
+            });
+        };
+        let lane = lanes[index];
+        if let Some(spec) = caught(|| Ok(lane.device()))? {
+            slot.saw(spec);
+        }
+        let mut own = Vec::new();
+        let now = Instant::now();
+        for key in slot.keys(self.operation) {
+            if !self.tries {
+                quarantine::until(&key, now)
+                    .map_or(Ok(()), |until| Err(left_alone(&key, until, now)))?;
+                continue;
+            }
+            match quarantine::standing(&key, now) {
+                Standing::Good => {}
+                Standing::OnProbation(trial) => own.push(trial),
+                Standing::Until(until) => return Err(left_alone(&key, until, now)),
+            }
+        }
+        let mut spec = slot.known();
+        if let (Some(costs), Some(driver)) = (self.shared.costs(false), spec.driver.known()) {
+            costs.declare_driver(&spec.name, driver);
+        }
+        let used = slot.memory_used(|| caught(|| Ok(lane.memory_used())))?;
+        spec.memory_used_bytes = used.or(spec.memory_used_bytes);
+        let depth = caught(|| Ok(lane.depth()))?.clamp(1, MOST_DEPTH);
+        let on_probation = !own.is_empty();
+        trials.append(&mut own);
+        Ok(Candidate {
+            index,
+            spec,
+            depth,
+            on_probation,
+        })
+    }
+
+    /// Memory that a task takes on a device.
+    fn task_bytes(&self, index: usize) -> u64 {
+        let lane = self.lanes.map(|lanes| lanes[index]);
+        let bytes = lane.and_then(|lane| caught(|| Ok(lane.batch_bytes())).ok().flatten());
+        bytes.map_or(self.workload.memory_per_task as u64, |bytes| {
+            bytes.div_ceil(self.workload.task_count.max(1) as u64)
         })
     }
 }
 
 /// Most tasks in a launch, each of so many bytes: as many as fit the free memory
 /// with all launches in flight, or as were seen to fit.
-fn fits(machine: &Machine, device: &Device, task_bytes: u64, seen: Option<u64>) -> usize {
-    let free = machine.gpu().and_then(|gpu| gpu.free_bytes());
-    let at_once = free.map(|free| free / device.depth as u64 / task_bytes.max(1));
+fn fits(spec: &GpuSpec, depth: usize, task_bytes: u64, seen: Option<u64>) -> usize {
+    let free = spec.free_bytes();
+    let at_once = free.map(|free| free / depth as u64 / task_bytes.max(1));
     let fits = [at_once, seen].into_iter().flatten().min();
     fits.map_or(usize::MAX, |fits| {
         usize::try_from(fits).unwrap_or(usize::MAX)
     })
 }
 
-/// What an operation on a device goes by in quarantine.
-pub(super) fn operation_key(device: &str, operation: &str) -> String {
-    format!("{device}: {operation}")
-}
-
-fn no_gpu() -> DeviceError {
+/// There is no GPU where one was asked for.
+pub(super) fn no_gpu() -> DeviceError {
     DeviceError::new(
         DeviceErrorKind::Unavailable { until: None },
         "there is no GPU: `StrategyManager::new` takes one",

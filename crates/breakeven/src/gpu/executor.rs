@@ -1,175 +1,112 @@
-//! A kernel as an executor: batches of tasks, each task's output apart.
+//! An operator as an executor: batches of tasks, each task's output apart.
 
 use std::sync::Arc;
-use std::task::Poll;
-use std::time::Duration;
 
-use super::Gpu;
-use super::pending::Flight;
-use crate::error::{DeviceError, DeviceErrorKind, Error, ErrorKind};
+use super::run::{Output, Plan, bytes_of, parameter_bytes};
+use super::{Flight, Gpu, flight};
+use crate::error::DeviceError;
 use crate::execute::GpuExecutor;
 use crate::hardware::{Fact, SystemLoad};
-use crate::kernels::{Element, Kernel};
+use crate::operator::Operator;
 use crate::plan::GpuSpec;
+use crate::tensor::{Inputs, Tensor};
 
-mod kernels;
-
-type Boxed<'t, E> = Box<dyn Kernel<Element = E> + 't>;
-type Build<I, E> = dyn for<'t> Fn(&'t [I]) -> Result<Boxed<'t, E>, Error> + Send + Sync;
-type Alike<I> = dyn Fn(&I, &I) -> bool + Send + Sync;
-type Cut<T, E> = dyn Fn(&[E]) -> T + Send + Sync;
-
-/// Runs tasks as a kernel's batches on an open GPU.
+/// Runs tasks as an operator's batches on an open GPU.
 ///
-/// The kernels of [`kernels`](crate::kernels) have constructors; any other
-/// [`Kernel`] goes in by [`new`](KernelExecutor::new). `E` is what its output is
-/// made of. Neighbouring tasks of one
-/// shape share a launch, so a folder of images of many sizes is a batch like any
-/// other; tasks sorted by size make fewer launches.
+/// A task is the operator's inputs for an item or a few: a tensor, or an array of
+/// tensors. Neighbouring tasks whose tensors have the same shapes share a launch, so a
+/// folder of images of many sizes is a batch like any other; tasks sorted by size
+/// make fewer launches. A task's result is its part of the output.
 ///
-/// A task that the kernel refuses (a length that is not its shape's) is a
-/// [`DeviceErrorKind::Refused`] of the batch that it is in, which is halved until
-/// the task is found. The CPU's function gets it, and says what is wrong.
+/// A task that the operator refuses is a
+/// [`DeviceErrorKind::Refused`](crate::DeviceErrorKind::Refused) of the batch that it
+/// is in, which is halved until the task is found. The CPU's function gets it, and
+/// says what is wrong.
 ///
-/// The CPU's side of the same work is the kernel's CPU form on one task. It may
+/// The CPU's side of the same work is the operator's CPU form on one task. It may
 /// use the pool that the task itself runs on:
 ///
 /// ```no_run
 /// use std::sync::Arc;
 ///
-/// use breakeven::execute::GpuExecutor;
-/// use breakeven::gpu::{Gpu, KernelExecutor};
+/// use breakeven::gpu::{Gpu, OperatorExecutor};
 /// use breakeven::hardware::HardwareCapabilities;
-/// use breakeven::kernels::{GreyImage, Kernel, PixelEntropy};
+/// use breakeven::kernels::PixelEntropy;
+/// use breakeven::{Operator, Tensor};
 ///
 /// let hardware = HardwareCapabilities::detect();
 /// let gpu = Gpu::open(&hardware.best_gpu().expect("a GPU").id)?;
-/// let executor = KernelExecutor::pixel_entropy(Arc::new(gpu), 16)?;
-/// let on_the_cpu = |image: &GreyImage| {
-///     let image = std::slice::from_ref(image);
-///     PixelEntropy::of(image, 16).map(|problem| problem.cpu())
-/// };
+/// let entropy = Arc::new(PixelEntropy::new(16)?);
+/// let executor = OperatorExecutor::new(&gpu, Arc::clone(&entropy));
+/// let on_the_cpu = |image: &Tensor<'static>| entropy.on_cpu(image);
 /// # let _ = (executor, on_the_cpu);
 /// # Ok::<(), breakeven::Error>(())
 /// ```
-pub struct KernelExecutor<I, T, E = f32> {
-    gpu: Arc<Gpu>,
-    device: GpuSpec,
-    build: Box<Build<I, E>>,
-    alike: Box<Alike<I>>,
-    cut: Box<Cut<T, E>>,
-}
-
-/// Launches on their way, and the tasks in each.
 #[derive(Debug)]
-pub struct KernelsInFlight<E> {
-    flight: Flight<E>,
-    tasks: Vec<usize>,
+pub struct OperatorExecutor<O: ?Sized> {
+    gpu: Gpu,
+    device: GpuSpec,
+    operator: Arc<O>,
 }
 
-impl<I, T, E> std::fmt::Debug for KernelExecutor<I, T, E> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("KernelExecutor")
-            .field("gpu", &self.gpu)
-            .finish_non_exhaustive()
-    }
-}
-
-impl<I, T, E: Element> KernelExecutor<I, T, E> {
-    /// An executor of a kernel: `build` makes one problem of tasks, `cut` one
-    /// task's result of its part of the output. The parts are equally long: the
-    /// problem's [`output_len`](Kernel::output_len) over its tasks.
-    ///
-    /// All tasks of a batch go into one problem, unless
-    /// [`grouped`](KernelExecutor::grouped) says which may.
-    pub fn new<B, C>(gpu: Arc<Gpu>, build: B, cut: C) -> Self
-    where
-        B: for<'t> Fn(&'t [I]) -> Result<Box<dyn Kernel<Element = E> + 't>, Error>
-            + Send
-            + Sync
-            + 'static,
-        C: Fn(&[E]) -> T + Send + Sync + 'static,
-    {
+impl<O: Operator + ?Sized> OperatorExecutor<O> {
+    /// An executor of that operator on that device.
+    pub fn new(gpu: &Gpu, operator: Arc<O>) -> Self {
         Self {
             device: GpuSpec::of(gpu.info(), None),
-            gpu,
-            build: Box::new(build),
-            alike: Box::new(|_, _| true),
-            cut: Box::new(cut),
+            gpu: gpu.clone(),
+            operator,
         }
-    }
-
-    /// The same; neighbouring tasks share a launch only where `alike` is true of
-    /// them: where they have one shape.
-    #[must_use]
-    pub fn grouped(mut self, alike: impl Fn(&I, &I) -> bool + Send + Sync + 'static) -> Self {
-        self.alike = Box::new(alike);
-        self
     }
 
     /// The device that it runs on.
     pub fn gpu(&self) -> &Gpu {
         &self.gpu
     }
-
-    /// The tasks in groups that share a launch.
-    fn groups<'t>(&self, tasks: &'t [I]) -> impl Iterator<Item = &'t [I]> {
-        tasks.chunk_by(|one, next| (self.alike)(one, next))
-    }
-
-    fn problem<'t>(&self, tasks: &'t [I]) -> Result<Boxed<'t, E>, DeviceError> {
-        let problem = (self.build)(tasks).map_err(|error| {
-            let kind = match error.kind() {
-                ErrorKind::TooLarge => DeviceErrorKind::NeverFits,
-                ErrorKind::Device(kind) => kind,
-                _ => DeviceErrorKind::Refused,
-            };
-            DeviceError::new(kind, error.to_string())
-        })?;
-        let (output, tasks) = (problem.output_len(), tasks.len());
-        if !output.is_multiple_of(tasks) {
-            return Err(DeviceError::new(
-                DeviceErrorKind::Unsupported,
-                format!(
-                    "an output of {output} elements has no equal part for each of {tasks} tasks"
-                ),
-            ));
-        }
-        Ok(problem)
-    }
 }
 
-impl<I, T, E: Element> GpuExecutor<I, T> for KernelExecutor<I, T, E> {
-    type InFlight = KernelsInFlight<E>;
+/// The tasks in groups that share a launch.
+fn groups<I: Inputs<E>, E: crate::Element>(tasks: &[I]) -> impl Iterator<Item = &[I]> {
+    tasks.chunk_by(|one, next| {
+        let (one, next) = (one.tensors(), next.tensors());
+        let mut pairs = one.iter().zip(&next);
+        one.len() == next.len() && pairs.all(|(one, next)| one.shape() == next.shape())
+    })
+}
 
-    fn submit(&self, tasks: &[I]) -> Result<KernelsInFlight<E>, DeviceError> {
-        let problems: Result<Vec<_>, _> = self
-            .groups(tasks)
-            .map(|group| self.problem(group))
-            .collect();
-        let problems = problems?;
-        let problems: Vec<&dyn Kernel<Element = E>> =
-            problems.iter().map(|problem| &**problem).collect();
-        Ok(KernelsInFlight {
-            flight: self.gpu.submit_all(&problems)?,
-            tasks: self.groups(tasks).map(<[I]>::len).collect(),
-        })
-    }
+/// The inputs of a group of tasks as one batch.
+fn joined<'t, I: Inputs<E>, E: crate::Element>(
+    tasks: &'t [I],
+) -> Result<Vec<Tensor<'t, E>>, DeviceError> {
+    let tasks: Vec<_> = tasks.iter().map(Inputs::tensors).collect();
+    let inputs = 0..tasks.first().map_or(0, Vec::len);
+    inputs
+        .map(|input| Tensor::joined(&tasks.iter().map(|task| task[input]).collect::<Vec<_>>()))
+        .collect()
+}
 
-    fn poll(&self, in_flight: &mut KernelsInFlight<E>) -> Poll<Result<Vec<T>, DeviceError>> {
-        let tasks = &in_flight.tasks;
-        self.gpu.poll_all(&mut in_flight.flight).map_ok(|outputs| {
-            let mut results = Vec::with_capacity(tasks.iter().sum());
-            for (output, tasks) in outputs.iter().zip(tasks) {
-                let each = output.len() / tasks;
-                results.extend((0..*tasks).map(|task| (self.cut)(&output[task * each..][..each])));
-            }
-            results
-        })
-    }
+impl<O, I> GpuExecutor<I, Tensor<'static, O::Out>> for OperatorExecutor<O>
+where
+    O: Operator + ?Sized,
+    I: Inputs<O::In>,
+{
+    type Flight = Flight<Vec<Tensor<'static, O::Out>>>;
 
-    fn wait(&self, in_flight: &mut KernelsInFlight<E>, at_most: Duration) {
-        self.gpu.wait_for_all(&in_flight.flight, at_most);
+    fn start(&self, tasks: &[I]) -> Result<Self::Flight, DeviceError> {
+        let counts: Vec<usize> = groups(tasks).map(<[I]>::len).collect();
+        let batches = groups(tasks).map(joined).collect::<Result<Vec<_>, _>>()?;
+        let plans = batches
+            .iter()
+            .map(|batch| Plan::new(&*self.operator, batch.iter().collect()))
+            .collect::<Result<Vec<_>, _>>()?;
+        let parts = move |outputs: Vec<Tensor<'static, O::Out>>| {
+            let parts = outputs.iter().zip(counts).flat_map(|(output, count)| {
+                let each = output.batch() / count;
+                (0..count).filter_map(move |task| output.items(task * each..(task + 1) * each).ok())
+            });
+            parts.collect()
+        };
+        flight::start(&self.gpu, &*self.operator, plans, Output::OnHost, parts)
     }
 
     fn device(&self) -> Option<&GpuSpec> {
@@ -181,12 +118,20 @@ impl<I, T, E: Element> GpuExecutor<I, T> for KernelExecutor<I, T, E> {
         SystemLoad::sample().gpu(self.gpu.info()).memory_used_bytes
     }
 
-    /// Inputs and outputs. None where the kernel refuses a task.
+    /// Inputs, outputs, scratch and parameters. None where the operator refuses a task.
     fn batch_bytes(&self, tasks: &[I]) -> Option<u64> {
-        // Building a problem of one task copies nothing.
-        self.groups(tasks).try_fold(0_u64, |sum, group| {
-            let one = (self.build)(&group[..1]).ok()?.memory_bytes();
-            Some(sum.saturating_add(one.saturating_mul(group.len() as u64)))
+        let parameters = parameter_bytes(&*self.operator);
+        groups(tasks).try_fold(parameters, |sum, group| {
+            let mut shapes: Vec<Vec<usize>> = group[0]
+                .tensors()
+                .iter()
+                .map(|tensor| tensor.shape().to_vec())
+                .collect();
+            for shape in &mut shapes {
+                shape[0] = shape[0].saturating_mul(group.len());
+            }
+            let shapes: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
+            Some(sum.saturating_add(bytes_of(&*self.operator, &shapes)?))
         })
     }
 }

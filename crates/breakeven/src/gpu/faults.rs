@@ -66,6 +66,13 @@ impl Faults {
         told.map_or(Ok(()), Err)
     }
 
+    /// The report, without telling it: who waits ends, and who made the call is told.
+    pub(super) fn pending(&self) -> Result<(), DeviceError> {
+        let state = self.state();
+        let told = state.first.clone().or_else(|| state.lost.clone());
+        told.map_or(Ok(()), Err)
+    }
+
     /// Now.
     pub(super) fn mark(&self) -> Mark {
         Mark(self.state().reports)
@@ -100,7 +107,11 @@ impl Faults {
                 wgpu::Error::Validation { .. } => DeviceErrorKind::Launch,
                 wgpu::Error::Internal { .. } => DeviceErrorKind::Other,
             };
-            reports.report(DeviceError::new(kind, error.to_string()));
+            // The first line says no more than the kind.
+            let text = error.to_string();
+            let lines = text.lines().map(str::trim);
+            let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+            reports.report(DeviceError::new(kind, lines.join(" ")));
         }));
         let reports = self.clone();
         device.set_device_lost_callback(move |reason, message| {

@@ -1,55 +1,76 @@
-//! The GPU path: one open device, memory on it, launches, and time taken by its
-//! own clock. One CubeCL source runs on CUDA, Vulkan, Metal and DX12.
+//! The GPU path: one open device, memory on it, operators started on it, and time
+//! taken by its own clock. One CubeCL source runs on CUDA, Vulkan, Metal and DX12.
 //!
 //! Every call that touches a device returns a [`DeviceError`]; a panic in the
 //! driver's library is caught, kept off the terminal and becomes one too.
 
-use std::marker::PhantomData;
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use cubecl::client::ComputeClient;
 use cubecl::cuda::CudaRuntime;
+use cubecl::prelude::*;
 use cubecl::wgpu::WgpuRuntime;
 
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::hardware::{DeviceId, GpuInfo};
-use crate::kernels::{Element, Kernel};
+use crate::tensor::Element;
 
 mod buffer;
 mod executor;
 mod faults;
+mod flight;
 mod open;
-mod pending;
+mod run;
 mod timing;
 mod wait;
+mod wgsl;
 
-pub use buffer::{Buffer, Buffers};
-pub use executor::{KernelExecutor, KernelsInFlight};
-pub use pending::Pending;
+pub use buffer::Buffer;
+/// The library that kernels are written in, in the version that this crate uses.
+pub use cubecl;
+pub use executor::OperatorExecutor;
+pub use flight::Flight;
+pub use run::{Call, DeviceForm, Launch, Output};
 pub use timing::KernelClock;
+pub use wgsl::WgslOperator;
 
 /// How long a device may take to answer before it counts as hung.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// An open GPU. Dropping it leaves the driver's context to the process.
+/// An open GPU; a clone is the same one. Dropping it leaves the driver's context to
+/// the process.
+#[derive(Clone)]
 pub struct Gpu {
+    shared: Arc<Shared>,
+    timeout: Duration,
+}
+
+struct Shared {
     id: DeviceId,
     info: GpuInfo,
     client: Client,
     faults: faults::Faults,
-    timeout: Duration,
-    lanes: pending::Lanes,
+    lanes: flight::Lanes,
+    uploaded: AtomicU64,
+    downloaded: AtomicU64,
 }
 
-/// The client of one of the runtimes; [`with_client!`] picks.
+/// The client of one of CubeCL's runtimes; [`with_client!`](crate::with_client) picks.
 #[derive(Clone)]
-pub(crate) enum Client {
+pub enum Client {
+    /// Vulkan, Metal or DX12.
     Wgpu(ComputeClient<WgpuRuntime>),
+    /// CUDA.
     Cuda(ComputeClient<CudaRuntime>),
 }
 
-/// Runs an expression with `$client: &ComputeClient<R>` for the device's runtime.
+/// Runs an expression with `$client: &ComputeClient<R>` for a [`Gpu`](crate::gpu::Gpu)'s
+/// runtime `R`: the way to launch a CubeCL kernel of one's own.
+#[macro_export]
 macro_rules! with_client {
     ($gpu:expr, $client:ident => $body:expr) => {
         match $gpu.client() {
@@ -58,32 +79,81 @@ macro_rules! with_client {
         }
     };
 }
-pub(crate) use with_client;
+pub(crate) use crate::with_client;
+
+/// What was copied between the host and a device since it was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transfers {
+    /// Host to device.
+    pub uploaded_bytes: u64,
+    /// Device to host.
+    pub downloaded_bytes: u64,
+}
 
 impl std::fmt::Debug for Gpu {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Gpu")
-            .field("id", &self.id)
+            .field("id", self.id())
             .finish_non_exhaustive()
     }
 }
 
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Wgpu(_) => "Wgpu",
+            Self::Cuda(_) => "Cuda",
+        })
+    }
+}
+
 impl Gpu {
+    /// Opens the device of that id.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceErrorKind::Unavailable`] where there is no such device or its
+    /// driver does not give one out.
+    pub fn open(id: &DeviceId) -> Result<Self, DeviceError> {
+        let faults = faults::Faults::default();
+        let (client, info) = caught(|| open::client(id, &faults))?;
+        let shared = Shared {
+            id: id.clone(),
+            info,
+            client,
+            faults,
+            lanes: flight::Lanes::default(),
+            uploaded: AtomicU64::new(0),
+            downloaded: AtomicU64::new(0),
+        };
+        Ok(Self {
+            shared: Arc::new(shared),
+            timeout: DEFAULT_TIMEOUT,
+        })
+    }
+
     /// Its id.
     pub fn id(&self) -> &DeviceId {
-        &self.id
+        &self.shared.id
     }
 
     /// What detection says of it.
     pub fn info(&self) -> &GpuInfo {
-        &self.info
+        &self.shared.info
     }
 
-    pub(crate) fn client(&self) -> &Client {
-        &self.client
+    /// CubeCL's client, for [`with_client!`](crate::with_client).
+    pub fn client(&self) -> &Client {
+        &self.shared.client
     }
 
-    /// How long a wait may last before it is a [`DeviceErrorKind::Timeout`].
+    /// True where both are one opening of the device, whose memory they share.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
+    /// How long a wait by way of this clone may last before it is a
+    /// [`DeviceErrorKind::Timeout`].
     pub fn set_timeout(&mut self, timeout: Duration) {
         self.timeout = timeout;
     }
@@ -98,8 +168,25 @@ impl Gpu {
         with_client!(self, client => client.properties().memory.max_page_size)
     }
 
+    /// At multiples of how many bytes a kernel's argument may begin in a buffer.
+    pub(crate) fn alignment(&self) -> u64 {
+        with_client!(self, client => client.properties().memory.alignment)
+    }
+
+    /// What was copied to and from the device since it was opened.
+    pub fn transfers(&self) -> Transfers {
+        Transfers {
+            uploaded_bytes: self.shared.uploaded.load(Ordering::Relaxed),
+            downloaded_bytes: self.shared.downloaded.load(Ordering::Relaxed),
+        }
+    }
+
     /// Fails where a grid has more cubes along a dimension than the device takes.
-    pub(crate) fn check_grid(&self, what: &str, count: (u32, u32, u32)) -> Result<(), DeviceError> {
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceErrorKind::NeverFits`].
+    pub fn check_grid(&self, what: &str, count: (u32, u32, u32)) -> Result<(), DeviceError> {
         let max = with_client!(self, client => client.properties().hardware.max_cube_count);
         if count.0 <= max.0 && count.1 <= max.1 && count.2 <= max.2 {
             return Ok(());
@@ -108,7 +195,7 @@ impl Gpu {
             DeviceErrorKind::NeverFits,
             format!(
                 "{what} needs a grid of {count:?} cubes, {} takes {max:?}; split the batch",
-                self.id
+                self.id()
             ),
         ))
     }
@@ -123,99 +210,83 @@ impl Gpu {
                 DeviceErrorKind::NeverFits,
                 format!(
                     "a buffer of {largest} bytes, {} takes at most {limit} in one",
-                    self.id
+                    self.id()
                 ),
             ));
         }
         let total = sizes
             .iter()
             .fold(0_u64, |sum, size| sum.saturating_add(*size));
-        match self.info.memory_bytes.get() {
+        match self.info().memory_bytes.get() {
             Some(memory) if total > memory => Err(DeviceError::new(
                 DeviceErrorKind::NeverFits,
-                format!("{total} bytes in all, {} has {memory}", self.id),
+                format!("{total} bytes in all, {} has {memory}", self.id()),
             )),
             _ => Ok(()),
         }
     }
 
-    /// Copies a problem's inputs to the device and makes room for its output.
+    /// Copies bytes into a new buffer on the device, and waits until they are there.
     ///
     /// # Errors
     ///
     /// [`DeviceErrorKind::NeverFits`] before anything is allocated; others where
     /// the device reports them.
-    pub fn upload<E: Element>(
-        &self,
-        problem: &dyn Kernel<Element = E>,
-    ) -> Result<Buffers<E>, DeviceError> {
-        self.check_fits(&buffer_sizes(problem))?;
-        self.guarded(|| Ok(self.send(problem)))
-    }
-
-    /// [`upload`](Gpu::upload) without the checks.
-    fn send<E: Element>(&self, problem: &dyn Kernel<Element = E>) -> Buffers<E> {
-        let inputs = problem.device_inputs();
-        with_client!(self, client => Buffers {
-            device: self.id.clone(),
-            inputs: inputs
-                .iter()
-                .map(|input| Buffer::from_bytes(client, input))
-                .collect(),
-            output: Buffer::empty(client, output_bytes(problem)),
-            element: PhantomData,
+    pub fn upload(&self, bytes: &[u8]) -> Result<Buffer, DeviceError> {
+        self.check_fits(&[bytes.len() as u64])?;
+        self.guarded(|| {
+            let buffer = self.send(bytes);
+            with_client!(self, client => self.wait(client.sync()))?;
+            Ok(buffer)
         })
     }
 
-    /// Starts a problem on buffers that [`upload`](Gpu::upload) made for it.
-    ///
-    /// # Errors
-    ///
-    /// [`DeviceErrorKind::Launch`] for buffers of another problem or device, and
-    /// what the kernel knows before the device runs.
-    pub fn launch<E: Element>(
-        &self,
-        problem: &dyn Kernel<Element = E>,
-        buffers: &Buffers<E>,
-    ) -> Result<(), DeviceError> {
-        buffers.check(&self.id, problem)?;
-        if problem.output_len() == 0 {
-            return Ok(());
-        }
-        self.guarded(|| problem.launch(self, &buffers.inputs, &buffers.output))
+    /// [`upload`](Gpu::upload) without checks and without the wait.
+    pub(crate) fn send(&self, bytes: &[u8]) -> Buffer {
+        let sent = bytes.len() as u64;
+        self.shared.uploaded.fetch_add(sent, Ordering::Relaxed);
+        with_client!(self, client => Buffer::from_bytes(client, bytes))
     }
 
-    /// Waits for all that was started and copies the output back.
-    ///
-    /// # Errors
-    ///
-    /// Whatever went wrong on the device since the last wait.
-    pub fn download<E: Element>(&self, buffers: &Buffers<E>) -> Result<Vec<E>, DeviceError> {
-        self.download_buffer(&buffers.output)
-    }
-
-    pub(crate) fn download_buffer<E: Element>(
-        &self,
-        buffer: &Buffer,
-    ) -> Result<Vec<E>, DeviceError> {
+    /// Waits for all that was started and copies a buffer to the host.
+    pub(crate) fn download<E: Element>(&self, buffer: &Buffer) -> Result<Vec<E>, DeviceError> {
         if buffer.bytes() == 0 {
             return Ok(Vec::new());
         }
-        let handle = buffer.handle();
         let bytes = self.guarded(|| {
             with_client!(self, client => {
                 // A read alone says nothing of a launch that failed before it.
                 client.flush()?;
-                self.wait(client.read_async(vec![handle]))
+                self.wait(client.read_async(vec![buffer.handle()]))
             })
         })?;
-        elements(bytes.first().map_or(&[], |bytes| bytes), buffer.bytes())
+        self.received(bytes.first().map_or(&[], |bytes| bytes), buffer)
     }
 
-    /// Copies bytes into a new buffer on the device.
-    pub(crate) fn upload_bytes(&self, bytes: &[u8]) -> Result<Buffer, DeviceError> {
-        self.check_fits(&[bytes.len() as u64])?;
-        self.guarded(|| Ok(with_client!(self, client => Buffer::from_bytes(client, bytes))))
+    /// What the device returned of a buffer, as elements.
+    fn received<E: Element>(&self, bytes: &[u8], of: &Buffer) -> Result<Vec<E>, DeviceError> {
+        if bytes.len() != of.bytes() {
+            return Err(DeviceError::new(
+                DeviceErrorKind::Other,
+                format!(
+                    "the device returned {} bytes of {}",
+                    bytes.len(),
+                    of.bytes()
+                ),
+            ));
+        }
+        let count = bytes.len() as u64;
+        self.shared.downloaded.fetch_add(count, Ordering::Relaxed);
+        Ok(bytemuck::pod_collect_to_vec(bytes))
+    }
+
+    /// A copy of `len` elements of a buffer, made by the device.
+    pub(crate) fn copy(&self, from: &Buffer, first: u32, len: usize) -> Buffer {
+        with_client!(self, client => {
+            let to = Buffer::empty(client, 4 * len);
+            copy::launch(client, grid(len, 256), CubeDim::new_1d(256), from.array(), to.array(), first);
+            to
+        })
     }
 
     /// Waits until all that was started is done.
@@ -225,20 +296,6 @@ impl Gpu {
     /// Whatever went wrong on the device since the last wait.
     pub fn synchronize(&self) -> Result<(), DeviceError> {
         self.guarded(|| with_client!(self, client => self.wait(client.sync())))
-    }
-
-    /// Uploads, runs and downloads: the whole way of a batch.
-    ///
-    /// # Errors
-    ///
-    /// Whatever any of the steps reports.
-    pub fn solve<E: Element>(
-        &self,
-        problem: &dyn Kernel<Element = E>,
-    ) -> Result<Vec<E>, DeviceError> {
-        let buffers = self.upload(problem)?;
-        self.launch(problem, &buffers)?;
-        self.download(&buffers)
     }
 
     /// Gives memory that CubeCL keeps for reuse back to the device.
@@ -252,45 +309,59 @@ impl Gpu {
     /// Runs device calls: what the device reported meanwhile, or a panic in its
     /// library, becomes an error.
     fn guarded<T>(&self, calls: impl FnOnce() -> Result<T, DeviceError>) -> Result<T, DeviceError> {
-        self.faults.check()?;
-        let outcome = faults::quietly(|| catch_unwind(AssertUnwindSafe(calls)));
+        self.shared.faults.check()?;
+        let outcome = caught(calls);
         // The device's own word goes before what it led to.
-        self.faults.check()?;
-        outcome.unwrap_or_else(|panic| Err(faults::from_panic(&*panic)))
+        self.shared.faults.check()?;
+        outcome
+    }
+
+    /// Waits for what the device does, for as long as its timeout is.
+    fn wait<T, E>(&self, future: impl Future<Output = Result<T, E>>) -> Result<T, DeviceError>
+    where
+        DeviceError: From<E>,
+    {
+        let start = Instant::now();
+        wait::until_ready(future, || {
+            // A lost device wakes nobody.
+            self.shared.faults.pending()?;
+            self.patience(start)
+        })
+    }
+
+    /// For how long to sleep before looking again at what was started then.
+    fn patience(&self, start: Instant) -> Result<Duration, DeviceError> {
+        let left = self.timeout.saturating_sub(start.elapsed());
+        if !left.is_zero() {
+            return Ok(left.min(wait::LOOK));
+        }
+        Err(DeviceError::new(
+            DeviceErrorKind::Timeout,
+            format!("{} did not answer within {:?}", self.id(), self.timeout),
+        ))
     }
 }
 
-/// Bytes of a problem's output on a device.
-fn output_bytes<E: Element>(problem: &dyn Kernel<Element = E>) -> usize {
-    std::mem::size_of::<E>() * problem.output_len()
+/// Runs device calls; a panic in the driver's library becomes an error.
+fn caught<T>(calls: impl FnOnce() -> Result<T, DeviceError>) -> Result<T, DeviceError> {
+    faults::quietly(|| catch_unwind(AssertUnwindSafe(calls)))
+        .unwrap_or_else(|panic| Err(faults::from_panic(&*panic)))
 }
 
-/// Bytes of each buffer that a problem takes on a device, the output's last.
-fn buffer_sizes<E: Element>(problem: &dyn Kernel<Element = E>) -> Vec<u64> {
-    let inputs = problem.device_inputs();
-    let mut sizes: Vec<u64> = inputs.iter().map(|input| input.len() as u64).collect();
-    sizes.push(output_bytes(problem) as u64);
-    sizes
-}
-
-/// What a device returned of a buffer of `size` bytes, as elements.
-fn elements<E: Element>(bytes: &[u8], size: usize) -> Result<Vec<E>, DeviceError> {
-    if bytes.len() != size {
-        return Err(DeviceError::new(
-            DeviceErrorKind::Other,
-            format!("the device returned {} bytes of {size}", bytes.len()),
-        ));
+#[cube(launch)]
+fn copy(from: &Array<u32>, to: &mut Array<u32>, first: u32) {
+    if ABSOLUTE_POS < to.len() {
+        to[ABSOLUTE_POS] = from[ABSOLUTE_POS + first as usize];
     }
-    Ok(bytemuck::pod_collect_to_vec(bytes))
 }
 
 /// A grid of one-dimensional cubes over `elements`; wide problems spread over
 /// the second dimension, where the device's limit of 65 535 allows 4·10^9 cubes.
-pub(crate) fn grid(elements: usize, units: u32) -> cubecl::CubeCount {
+pub fn grid(elements: usize, units: u32) -> CubeCount {
     let cubes = elements.div_ceil(units as usize).max(1);
     let rows = cubes.div_ceil(65_535);
     let row = cubes.div_ceil(rows);
-    cubecl::CubeCount::Static(saturating(row), saturating(rows), 1)
+    CubeCount::Static(saturating(row), saturating(rows), 1)
 }
 
 fn saturating(count: usize) -> u32 {

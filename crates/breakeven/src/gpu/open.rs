@@ -4,44 +4,20 @@ use cubecl::cuda::{CudaDevice, CudaRuntime};
 use cubecl::prelude::Runtime;
 use cubecl::wgpu::{RuntimeOptions, WgpuDevice, WgpuRuntime, WgpuSetup, init_device};
 
+use super::Client;
 use super::faults::{self, Faults};
-use super::pending::Lanes;
-use super::{Client, DEFAULT_TIMEOUT, Gpu};
 use crate::error::{DeviceError, DeviceErrorKind};
-use crate::hardware::DeviceId;
 use crate::hardware::open::{self, Handle, OpenError};
+use crate::hardware::{DeviceId, GpuInfo};
 
-impl Gpu {
-    /// Opens the device of that id.
-    ///
-    /// # Errors
-    ///
-    /// [`DeviceErrorKind::Unavailable`] where there is no such device or its
-    /// driver does not give one out.
-    pub fn open(id: &DeviceId) -> Result<Self, DeviceError> {
-        let faults = Faults::default();
-        let opened = faults::quietly(|| {
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                let (handle, info) = open::open(id)?;
-                let client = match handle {
-                    Handle::Wgpu { instance, adapter } => open_wgpu(instance, adapter, &faults)?,
-                    Handle::Cuda { ordinal } => {
-                        Client::Cuda(CudaRuntime::client(&CudaDevice::new(ordinal)))
-                    }
-                };
-                Ok((client, info))
-            }))
-        });
-        let (client, info) = opened.unwrap_or_else(|panic| Err(faults::from_panic(&*panic)))?;
-        Ok(Self {
-            id: id.clone(),
-            info,
-            client,
-            faults,
-            timeout: DEFAULT_TIMEOUT,
-            lanes: Lanes::default(),
-        })
-    }
+/// A client of the device of that id, and what detection says of it.
+pub(super) fn client(id: &DeviceId, faults: &Faults) -> Result<(Client, GpuInfo), DeviceError> {
+    let (handle, info) = open::open(id)?;
+    let client = match handle {
+        Handle::Wgpu { instance, adapter } => open_wgpu(instance, adapter, faults)?,
+        Handle::Cuda { ordinal } => Client::Cuda(CudaRuntime::client(&CudaDevice::new(ordinal))),
+    };
+    Ok((client, info))
 }
 
 impl From<OpenError> for DeviceError {

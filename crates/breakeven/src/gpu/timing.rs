@@ -1,12 +1,8 @@
-//! Time on the device: what its own time stamps say of a launch.
+//! Time of a kernel where the device has no clock.
 
 use std::time::Duration;
 
-use cubecl::profile::TimingMethod;
-
-use super::{Buffers, Gpu, with_client};
 use crate::error::DeviceError;
-use crate::kernels::{Element, Kernel};
 
 /// Where the time of a kernel comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,62 +31,9 @@ const LOT: Duration = Duration::from_millis(2);
 /// Most launches in a lot.
 const MOST: u32 = 1 << 12;
 
-impl Gpu {
-    /// Where [`kernel_time`](Gpu::kernel_time) comes from on this device.
-    pub fn kernel_clock(&self) -> KernelClock {
-        match with_client!(self, client => client.properties().timing_method) {
-            TimingMethod::Device => KernelClock::Device,
-            TimingMethod::System => KernelClock::Host,
-        }
-    }
-
-    /// Runs a problem on its buffers and tells how long the device is at it. Once by
-    /// the device's clock; by the host's in a row for at least 2 ms, and each run
-    /// counts as its share of that.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the launch or the wait reports.
-    pub fn kernel_time<E: Element>(
-        &self,
-        problem: &dyn Kernel<Element = E>,
-        buffers: &Buffers<E>,
-    ) -> Result<Duration, DeviceError> {
-        self.time_of(|| self.launch(problem, buffers))
-    }
-
-    /// The time of what `launches` starts, as [`kernel_time`](Gpu::kernel_time) has it.
-    pub(crate) fn time_of(
-        &self,
-        launches: impl Fn() -> Result<(), DeviceError> + Sync,
-    ) -> Result<Duration, DeviceError> {
-        match self.kernel_clock() {
-            KernelClock::Device => self.timed(&launches),
-            KernelClock::Host => {
-                share_of_lot(|calls| self.timed(|| (0..calls).try_for_each(|_| launches())))
-            }
-        }
-    }
-
-    /// The device's time for everything that `launches` starts.
-    pub(crate) fn timed(
-        &self,
-        launches: impl FnOnce() -> Result<(), DeviceError> + Send,
-    ) -> Result<Duration, DeviceError> {
-        self.guarded(|| {
-            with_client!(self, client => {
-                let (launched, duration) = client.profile(launches, "breakeven")?;
-                launched?;
-                let ticks = self.wait(async { Ok::<_, DeviceError>(duration.resolve().await) })?;
-                Ok(ticks.duration())
-            })
-        })
-    }
-}
-
 /// One call's share of a lot that lasts [`LOT`], of [`MOST`] calls at the most;
 /// `lot` makes so many calls and says how long they took.
-fn share_of_lot(
+pub(super) fn share_of_lot(
     mut lot: impl FnMut(u32) -> Result<Duration, DeviceError>,
 ) -> Result<Duration, DeviceError> {
     let mut calls = 1;

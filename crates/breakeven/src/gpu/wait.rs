@@ -6,11 +6,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::Gpu;
-use crate::error::{DeviceError, DeviceErrorKind};
-use crate::hardware::DeviceId;
+use crate::error::DeviceError;
 
 /// How often a wait looks whether the device is still there.
 pub(super) const LOOK: Duration = Duration::from_millis(50);
@@ -40,37 +38,5 @@ where
             return outcome.map_err(DeviceError::from);
         }
         std::thread::park_timeout(patience()?);
-    }
-}
-
-/// The device that did not answer within `timeout`.
-pub(super) fn timed_out(id: &DeviceId, timeout: Duration) -> DeviceError {
-    DeviceError::new(
-        DeviceErrorKind::Timeout,
-        format!("{id} did not answer within {timeout:?}"),
-    )
-}
-
-impl Gpu {
-    pub(super) fn wait<T, E>(
-        &self,
-        future: impl Future<Output = Result<T, E>>,
-    ) -> Result<T, DeviceError>
-    where
-        DeviceError: From<E>,
-    {
-        // None where the clock does not reach so far.
-        let deadline = Instant::now().checked_add(self.timeout);
-        until_ready(future, || {
-            // A lost device wakes nobody.
-            self.faults.check()?;
-            let left = deadline.map_or(LOOK, |deadline| {
-                deadline.saturating_duration_since(Instant::now())
-            });
-            if left.is_zero() {
-                return Err(timed_out(&self.id, self.timeout));
-            }
-            Ok(left.min(LOOK))
-        })
     }
 }

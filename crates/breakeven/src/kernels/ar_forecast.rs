@@ -29,10 +29,10 @@
 //! on a GPU its forecasts are unspecified. A forecast that leaves the range of
 //! f32 is infinite from there on.
 
-use std::borrow::Cow;
-
-use super::{Kernel, Work, batch, check_len, check_output, parallel, shape};
+use super::{dims, inputs, parallel};
 use crate::error::{Error, ErrorKind};
+use crate::operator::{Operator, View};
+use crate::tensor::{Tensor, shape};
 
 #[cfg(feature = "gpu")]
 mod device;
@@ -43,50 +43,35 @@ use fit::Fit;
 /// Products per piece of CPU work.
 const PRODUCTS: usize = 64 * 1024;
 
-/// A batch of series, the order of the model and how far to forecast.
+/// The order of a model and how far to forecast: batch × points in, batch × steps out.
 ///
 /// ```
-/// use breakeven::kernels::{ArForecast, Kernel};
+/// use breakeven::kernels::ArForecast;
+/// use breakeven::{Operator, Tensor};
 ///
 /// let series = [1.0, 2.0, 1.5, 1.75, 1.625, 1.6875, 1.65625];
-/// let problem = ArForecast::new(&series[..], [1, 7], 1, 2)?;
-/// let next = problem.checked(problem.cpu())?;
+/// let forecast = ArForecast::new(1, 2)?;
+/// let next = forecast.on_cpu(&Tensor::new(&series, &[1, 7])?)?;
+/// forecast.checked(&next)?;
+/// let next = next.host()?;
 /// assert!((next[0] - 1.671875).abs() < 1e-6 && (next[1] - 1.6640625).abs() < 1e-6);
 /// # Ok::<(), breakeven::Error>(())
 /// ```
-#[derive(Debug, Clone)]
-pub struct ArForecast<'a> {
-    series: Cow<'a, [f32]>,
-    batch: usize,
-    points: usize,
+#[derive(Debug, Clone, Copy)]
+pub struct ArForecast {
     lags: usize,
     steps: usize,
 }
 
-impl<'a> ArForecast<'a> {
-    /// `series` is batch × points, a model of `lags` lags is fitted to each, and
-    /// the output is batch × steps.
+impl ArForecast {
+    /// A model of that many lags is fitted to each series.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Shape`] for a length that is not its shape's, no lag, no step,
-    /// or fewer than 2·lags + 1 points: as many equations as unknowns;
-    /// [`ErrorKind::TooLarge`] for sizes past memory.
-    pub fn new(
-        series: impl Into<Cow<'a, [f32]>>,
-        [batch, points]: [usize; 2],
-        lags: usize,
-        steps: usize,
-    ) -> Result<Self, Error> {
-        let series = series.into();
-        let dims = [batch, points];
-        let all = shape::product("ar_forecast: the batch of series", &dims)?;
-        check_len(
-            "ar_forecast: the batch of series",
-            series.len(),
-            all,
-            &shape::text(&dims),
-        )?;
+    /// [`ErrorKind::Shape`] for no lag or no step, [`ErrorKind::TooLarge`] for more
+    /// lags than memory has room for. Series of fewer than 2·lags + 1 points (as many
+    /// equations as unknowns) are refused when they come.
+    pub fn new(lags: usize, steps: usize) -> Result<Self, Error> {
         if lags == 0 || steps == 0 {
             return Err(Error::shape(format!(
                 "ar_forecast: {lags} lags and {steps} steps; give at least one of each"
@@ -94,48 +79,18 @@ impl<'a> ArForecast<'a> {
         }
         let rows = lags.saturating_add(1);
         shape::product("ar_forecast: the normal equations", &[rows, rows])?;
-        let needed = 2 * lags + 1;
-        if batch > 0 && points < needed {
-            return Err(Error::shape(format!(
-                "ar_forecast: {points} points do not determine {lags} lags and an intercept; \
-                 give {needed} points or more, or fewer lags"
-            )));
-        }
-        shape::product("ar_forecast: the output", &[batch, steps])?;
-        Ok(Self {
-            series,
-            batch,
-            points,
-            lags,
-            steps,
-        })
+        Ok(Self { lags, steps })
     }
 
-    /// The same for series that stand alone, all of one length.
-    ///
-    /// # Errors
-    ///
-    /// As [`new`](ArForecast::new), and [`ErrorKind::Shape`] for series that
-    /// differ in length.
-    pub fn of(series: &'a [Vec<f32>], lags: usize, steps: usize) -> Result<Self, Error> {
-        let parts = series.iter().map(|points| (&points[..], [1, points.len()]));
-        let (points, [_, each]) = batch::joined("ar_forecast: series", parts)?;
-        Self::new(points, [series.len(), each], lags, steps)
-    }
-
-    /// The output of any of the forms, if every series had a unique fit.
+    /// Looks whether every series had a unique fit, in the output of any of the forms.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Singular`] that names the first series without one.
-    ///
-    /// # Panics
-    ///
-    /// If `output` is not [`output_len`](Kernel::output_len) long.
-    pub fn checked(&self, output: Vec<f32>) -> Result<Vec<f32>, Error> {
-        check_output(&output, self.output_len());
-        match output.iter().position(|value| value.is_nan()) {
-            None => Ok(output),
+    pub fn checked(&self, output: &Tensor<'_>) -> Result<(), Error> {
+        let is_nan = |value: &f32| value.is_nan();
+        match output.host()?.iter().position(is_nan) {
+            None => Ok(()),
             Some(position) => Err(Error::new(
                 ErrorKind::Singular,
                 format!(
@@ -149,64 +104,70 @@ impl<'a> ArForecast<'a> {
         }
     }
 
-    /// Multiply-adds that the sums of one series take.
-    fn products(&self) -> usize {
-        self.points.saturating_mul(self.lags + 1)
+    /// Batch and points.
+    fn dims(&self, shapes: &[&[usize]]) -> Result<[usize; 2], Error> {
+        let [series] = inputs("ar_forecast", shapes)?;
+        let [batch, points] = dims("ar_forecast", series, "batch × points")?;
+        let needed = 2 * self.lags + 1;
+        if batch > 0 && points < needed {
+            let lags = self.lags;
+            return Err(Error::shape(format!(
+                "ar_forecast: {points} points do not determine {lags} lags and an intercept; \
+                 give {needed} points or more, or fewer lags"
+            )));
+        }
+        Ok([batch, points])
     }
 }
 
-impl Kernel for ArForecast<'_> {
-    type Element = f32;
+impl Operator for ArForecast {
+    type In = f32;
+    type Out = f32;
 
-    fn output_len(&self) -> usize {
-        self.batch * self.steps
+    fn name(&self) -> &str {
+        "ar_forecast"
     }
 
-    fn work(&self) -> Work {
+    fn output_shape(&self, shapes: &[&[usize]]) -> Result<Vec<usize>, Error> {
+        let [batch, _] = self.dims(shapes)?;
+        Ok(vec![batch, self.steps])
+    }
+
+    /// The sums, a Cholesky factor with its two solves, the forecasts.
+    fn flops(&self, shapes: &[&[usize]]) -> u64 {
+        let [batch, points] = self.dims(shapes).unwrap_or_default().map(|dim| dim as u64);
         let (lags, steps) = (self.lags as u64, self.steps as u64);
-        // The sums, a Cholesky factor with its two solves, the forecasts.
-        let each = (2 * self.products() as u64)
+        let each = (2 * points.saturating_mul(lags + 1))
             .saturating_add(lags.saturating_pow(3) / 3 + 2 * lags * lags)
             .saturating_add(2 * lags.saturating_mul(steps));
-        Work {
-            items: self.batch as u64,
-            elements: self.output_len() as u64,
-            flops: each.saturating_mul(self.batch as u64),
-            bytes: self.memory_bytes(),
-        }
+        each.saturating_mul(batch)
     }
 
-    fn memory_bytes(&self) -> u64 {
-        4 * (self.series.len() + self.output_len()) as u64
+    /// Each thread has a series and its forecast in float64.
+    fn scratch_bytes(&self, shapes: &[&[usize]]) -> u64 {
+        let [batch, points] = self.dims(shapes).unwrap_or_default();
+        let threads = rayon::current_num_threads().min(batch) as u64;
+        let each = (points as u64).saturating_add(self.steps as u64);
+        each.saturating_mul(8 * threads)
     }
 
-    fn cpu_into(&self, out: &mut [f32]) {
-        check_output(out, self.output_len());
-        if out.is_empty() {
-            return;
-        }
-        let together = (PRODUCTS / self.products().max(1)).max(1);
+    fn cpu(&self, views: &[View<'_, f32>], out: &mut [f32]) -> Result<(), Error> {
+        let [series] = inputs(self.name(), views)?;
+        let [_, points] = self.dims(&[series.shape])?;
+        let products = points.saturating_mul(self.lags + 1);
+        let together = (PRODUCTS / products.max(1)).max(1);
         parallel::for_chunks(out, together.saturating_mul(self.steps), |start, out| {
-            let mut fit = Fit::new(self.points, self.lags, self.steps);
+            let mut fit = Fit::new(points, self.lags, self.steps);
             for (index, out) in out.chunks_mut(self.steps).enumerate() {
-                let first = (start / self.steps + index) * self.points;
-                fit.forecast(&self.series[first..first + self.points], out);
+                let first = (start / self.steps + index) * points;
+                fit.forecast(&series.values[first..first + points], out);
             }
         });
+        Ok(())
     }
 
     #[cfg(feature = "gpu")]
-    fn device_inputs(&self) -> Vec<&[u8]> {
-        vec![bytemuck::cast_slice(&self.series)]
-    }
-
-    #[cfg(feature = "gpu")]
-    fn launch(
-        &self,
-        gpu: &crate::gpu::Gpu,
-        inputs: &[crate::gpu::Buffer],
-        output: &crate::gpu::Buffer,
-    ) -> Result<(), crate::error::DeviceError> {
-        device::launch(self, gpu, &inputs[0], output)
+    fn device(&self) -> Option<&dyn crate::gpu::DeviceForm> {
+        Some(self)
     }
 }

@@ -7,10 +7,10 @@
 //! repeat them. NaN and infinity spread to the soma of the neuron whose input
 //! or weight they are; which of the two arrives is not promised.
 
-use std::borrow::Cow;
-
-use super::{Kernel, Work, batch, check_len, check_output, parallel, shape};
+use super::{dims, parallel};
 use crate::error::Error;
+use crate::operator::{Operator, Parameter, View};
+use crate::tensor::{Tensor, shape};
 
 #[cfg(feature = "gpu")]
 mod device;
@@ -22,33 +22,34 @@ pub use nonlinearity::Nonlinearity;
 /// Synapses per piece of CPU work.
 const SYNAPSES: usize = 64 * 1024;
 
-/// A batch of inputs to a set of neurons.
+/// A set of neurons: batch × neurons × dendrites × inputs in, the somas' potentials
+/// (batch × neurons) out. A nonlinearity that looks back takes the potentials one step
+/// before as a second input; without it they are zero.
 ///
 /// ```
-/// use breakeven::kernels::{DendriticIntegration, Kernel, Nonlinearity};
+/// use breakeven::kernels::{DendriticIntegration, Nonlinearity};
+/// use breakeven::{Operator, Tensor};
 ///
 /// // One neuron, two dendrites of two synapses; each dendrite multiplies.
-/// let (inputs, weights) = ([1.0, 1.0, 2.0, 0.0], [1.0, 2.0, 0.5, 9.0]);
-/// let dims = [1, 1, 2, 2];
+/// let weights = Tensor::new(vec![1.0, 2.0, 0.5, 9.0], &[1, 2, 2])?;
+/// let conductances = Tensor::new(vec![1.0, 0.5], &[1, 2])?;
 /// let rule = Nonlinearity::Multiplicative;
-/// let problem = DendriticIntegration::new(&inputs[..], &weights[..], &[1.0, 0.5][..], dims, rule)?;
-/// assert_eq!(problem.cpu(), [5.5]); // 1 · (2·3 − 1) + 0.5 · (2·1 − 1)
+/// let neurons = DendriticIntegration::new(weights, conductances, rule)?;
+/// let inputs = Tensor::new(vec![1.0, 1.0, 2.0, 0.0], &[1, 1, 2, 2])?;
+/// // 1 · (2·3 − 1) + 0.5 · (2·1 − 1)
+/// assert_eq!(neurons.on_cpu(&inputs)?.host()?, [5.5]);
 /// # Ok::<(), breakeven::Error>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct DendriticIntegration<'a> {
-    inputs: Cow<'a, [f32]>,
-    weights: Cow<'a, [f32]>,
-    conductances: Cow<'a, [f32]>,
-    /// Of the nonlinearity that looks at it only; zeros until it is given.
-    previous_soma: Option<Cow<'a, [f32]>>,
+pub struct DendriticIntegration {
+    weights: Tensor<'static>,
+    conductances: Tensor<'static>,
     dims: Dims,
     nonlinearity: Nonlinearity,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Dims {
-    batch: usize,
     neurons: usize,
     dendrites: usize,
     synapses: usize,
@@ -61,64 +62,39 @@ impl Dims {
     }
 }
 
-impl<'a> DendriticIntegration<'a> {
-    /// `inputs` is batch × neurons × dendrites × inputs (`dims`), `weights`
-    /// neurons × dendrites × inputs, `conductances` neurons × dendrites. The
-    /// output is the somas' potentials, batch × neurons.
+impl DendriticIntegration {
+    /// `weights` is neurons × dendrites × inputs, `conductances` neurons × dendrites.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for a length that is not its
-    /// shape's, and for no neuron, dendrite or input;
+    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for shapes that do not go together
+    /// and for no neuron, dendrite or input;
     /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for a parameter of the
-    /// nonlinearity that is no number, or a negative concentration;
-    /// [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge) for sizes past memory.
+    /// nonlinearity that is no number, or a negative concentration.
     pub fn new(
-        inputs: impl Into<Cow<'a, [f32]>>,
-        weights: impl Into<Cow<'a, [f32]>>,
-        conductances: impl Into<Cow<'a, [f32]>>,
-        [batch, neurons, dendrites, synapses]: [usize; 4],
+        weights: Tensor<'static>,
+        conductances: Tensor<'static>,
         nonlinearity: Nonlinearity,
     ) -> Result<Self, Error> {
-        let (inputs, weights) = (inputs.into(), weights.into());
-        let conductances = conductances.into();
-        if neurons == 0 || dendrites == 0 || synapses == 0 {
+        let what = "dendritic_integration: the weights";
+        let [neurons, dendrites, synapses] =
+            dims(what, weights.shape(), "neurons × dendrites × inputs")?;
+        if weights.is_empty() {
             return Err(Error::shape(format!(
                 "dendritic_integration: {neurons} neurons × {dendrites} dendrites × {synapses} \
                  inputs; give at least one of each"
             )));
         }
-        for (what, values, dims) in [
-            (
-                "dendritic_integration: the inputs",
-                &inputs,
-                &[batch, neurons, dendrites, synapses][..],
-            ),
-            (
-                "dendritic_integration: the weights",
-                &weights,
-                &[neurons, dendrites, synapses],
-            ),
-            (
-                "dendritic_integration: the conductances",
-                &conductances,
-                &[neurons, dendrites],
-            ),
-        ] {
-            let expected = shape::product(what, dims)?;
-            check_len(what, values.len(), expected, &shape::text(dims))?;
-        }
+        expect_shape(
+            "the conductances",
+            conductances.shape(),
+            &[neurons, dendrites],
+        )?;
         nonlinearity.check()?;
-        let previous_soma = nonlinearity
-            .looks_back()
-            .then(|| Cow::Owned(vec![0.0; batch * neurons]));
         Ok(Self {
-            inputs,
             weights,
             conductances,
-            previous_soma,
             dims: Dims {
-                batch,
                 neurons,
                 dendrites,
                 synapses,
@@ -126,103 +102,87 @@ impl<'a> DendriticIntegration<'a> {
             nonlinearity,
         })
     }
-
-    /// The same for inputs that stand alone, each neurons × dendrites × inputs (`dims`).
-    ///
-    /// # Errors
-    ///
-    /// As [`new`](DendriticIntegration::new).
-    pub fn of(
-        inputs: &'a [Vec<f32>],
-        weights: impl Into<Cow<'a, [f32]>>,
-        conductances: impl Into<Cow<'a, [f32]>>,
-        [neurons, dendrites, synapses]: [usize; 3],
-        nonlinearity: Nonlinearity,
-    ) -> Result<Self, Error> {
-        let parts = inputs.iter().map(|values| (&values[..], [1, values.len()]));
-        let (all, _) = batch::joined("dendritic_integration: input", parts)?;
-        let dims = [inputs.len(), neurons, dendrites, synapses];
-        Self::new(all, weights, conductances, dims, nonlinearity)
-    }
-
-    /// The somas' potentials one step before, batch × neurons, for a nonlinearity
-    /// that looks at them; without this call they are zero.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for another length,
-    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) where the nonlinearity
-    /// does not look back.
-    pub fn with_previous_soma(self, soma: impl Into<Cow<'a, [f32]>>) -> Result<Self, Error> {
-        let soma = soma.into();
-        if !self.nonlinearity.looks_back() {
-            return Err(Error::invalid(format!(
-                "dendritic_integration: {:?} does not look at the previous soma; leave it out",
-                self.nonlinearity
-            )));
-        }
-        let dims = [self.dims.batch, self.dims.neurons];
-        check_len(
-            "dendritic_integration: the previous soma",
-            soma.len(),
-            dims[0] * dims[1],
-            &shape::text(&dims),
-        )?;
-        Ok(Self {
-            previous_soma: Some(soma),
-            ..self
-        })
-    }
 }
 
-impl Kernel for DendriticIntegration<'_> {
-    type Element = f32;
+fn expect_shape(what: &str, found: &[usize], expected: &[usize]) -> Result<(), Error> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Error::shape(format!(
+        "dendritic_integration: {what} is {}; it must be {}",
+        shape::text(found),
+        shape::text(expected)
+    )))
+}
 
-    fn output_len(&self) -> usize {
-        self.dims.batch * self.dims.neurons
+impl Operator for DendriticIntegration {
+    type In = f32;
+    type Out = f32;
+
+    fn name(&self) -> &str {
+        "dendritic_integration"
     }
 
-    fn work(&self) -> Work {
-        let somas = self.output_len() as u64;
-        let dendrites = somas.saturating_mul(self.dims.dendrites as u64);
-        Work {
-            items: self.dims.batch as u64,
-            elements: somas,
-            // A multiply-add for each synapse and each dendrite; nonlinearities
-            // are not counted.
-            flops: 2 * (self.inputs.len() as u64 + dendrites),
-            bytes: self.memory_bytes(),
+    fn output_shape(&self, shapes: &[&[usize]]) -> Result<Vec<usize>, Error> {
+        let (inputs, previous) = match shapes {
+            [inputs] => (inputs, None),
+            [inputs, previous] => (inputs, Some(previous)),
+            _ => {
+                return Err(Error::shape(format!(
+                    "dendritic_integration: {} inputs; it takes the synapses' and, if it looks \
+                     back, the previous soma",
+                    shapes.len()
+                )));
+            }
+        };
+        let Dims {
+            neurons,
+            dendrites,
+            synapses,
+        } = self.dims;
+        let batch = inputs.first().copied().unwrap_or(0);
+        expect_shape("the input", inputs, &[batch, neurons, dendrites, synapses])?;
+        if let Some(previous) = previous {
+            if !self.nonlinearity.looks_back() {
+                return Err(Error::invalid(format!(
+                    "dendritic_integration: {:?} does not look at the previous soma; leave it out",
+                    self.nonlinearity
+                )));
+            }
+            expect_shape("the previous soma", previous, &[batch, neurons])?;
         }
+        Ok(vec![batch, neurons])
     }
 
-    fn memory_bytes(&self) -> u64 {
-        let previous = self.previous_soma.as_ref().map_or(0, |soma| soma.len());
-        let inputs = self.inputs.len() + self.weights.len() + self.conductances.len();
-        4 * (inputs + previous + self.output_len()) as u64
+    /// A multiply-add for each synapse and each dendrite; nonlinearities are not counted.
+    fn flops(&self, shapes: &[&[usize]]) -> u64 {
+        let dendrites = shape::elements(&shapes[0][..3]);
+        let terms = shape::elements(shapes[0]).saturating_add(dendrites);
+        terms.saturating_mul(2)
     }
 
-    fn cpu_into(&self, out: &mut [f32]) {
-        check_output(out, self.output_len());
+    fn parameters(&self) -> Vec<&dyn Parameter> {
+        vec![&self.weights, &self.conductances]
+    }
+
+    fn cpu(&self, views: &[View<'_, f32>], out: &mut [f32]) -> Result<(), Error> {
+        let neurons = host::Neurons {
+            inputs: views[0].values,
+            previous_soma: views.get(1).map(|view| view.values),
+            weights: self.weights.host()?,
+            conductances: self.conductances.host()?,
+            dims: self.dims,
+            nonlinearity: self.nonlinearity,
+        };
         let together = (SYNAPSES / self.dims.of_neuron()).max(1);
-        parallel::for_chunks(out, together, |start, out| host::somas(self, start, out));
+        parallel::for_chunks(out, together, |start, out| {
+            host::somas(&neurons, start, out)
+        });
+        Ok(())
     }
 
     #[cfg(feature = "gpu")]
-    fn device_inputs(&self) -> Vec<&[u8]> {
-        [&self.inputs, &self.weights, &self.conductances]
-            .into_iter()
-            .chain(&self.previous_soma)
-            .map(|values| bytemuck::cast_slice(values))
-            .collect()
-    }
-
-    #[cfg(feature = "gpu")]
-    fn launch(
-        &self,
-        gpu: &crate::gpu::Gpu,
-        inputs: &[crate::gpu::Buffer],
-        output: &crate::gpu::Buffer,
-    ) -> Result<(), crate::error::DeviceError> {
-        device::launch(self, gpu, inputs, output)
+    fn device(&self) -> Option<&dyn crate::gpu::DeviceForm> {
+        Some(self)
     }
 }

@@ -7,12 +7,13 @@
 //! infinity among the products reaches the sum; which of the two arrives is not
 //! promised across devices.
 
-use std::borrow::Cow;
-
 use pulp::{Arch, Simd, WithSimd};
 
-use super::{Kernel, Work, batch, check_output, parallel, shape};
+use super::vector_add::same_shape;
+use super::{inputs, parallel};
 use crate::error::Error;
+use crate::operator::{Operator, View};
+use crate::tensor::shape;
 
 /// Vectors of SIMD that are summed in f32: 32 for each accumulator.
 const BLOCK: usize = 32 * ACCUMULATORS;
@@ -24,54 +25,10 @@ const ACCUMULATORS: usize = 8;
 /// smaller piece takes.
 const CHUNK: usize = 128 * 1024;
 
-/// The dot products of two batches of vectors.
-#[derive(Debug, Clone)]
-pub struct DotProduct<'a> {
-    a: Cow<'a, [f32]>,
-    b: Cow<'a, [f32]>,
-    batch: usize,
-}
-
-impl<'a> DotProduct<'a> {
-    /// `a` and `b`, each `batch` vectors of the same length one after the other.
-    /// The output has one element a pair; that of vectors without elements is 0.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) where `a` and `b` differ in
-    /// length or the batch does not divide it.
-    pub fn new(
-        a: impl Into<Cow<'a, [f32]>>,
-        b: impl Into<Cow<'a, [f32]>>,
-        batch: usize,
-    ) -> Result<Self, Error> {
-        let (a, b) = (a.into(), b.into());
-        batch::check_pairs("dot_product", &a, &b, batch)?;
-        shape::product("dot_product: the output", &[batch])?;
-        Ok(Self { a, b, batch })
-    }
-
-    /// The same for pairs of vectors that stand alone, all of one length.
-    ///
-    /// # Errors
-    ///
-    /// As [`new`](DotProduct::new), and
-    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for pairs that differ in length.
-    pub fn of(pairs: &'a [(Vec<f32>, Vec<f32>)]) -> Result<Self, Error> {
-        let [a, b] = batch::joined_pairs("dot_product", pairs)?;
-        Self::new(a, b, pairs.len())
-    }
-
-    /// Elements of one vector.
-    fn len(&self) -> usize {
-        self.a.len().checked_div(self.batch).unwrap_or(0)
-    }
-
-    fn pair(&self, item: usize) -> (&[f32], &[f32]) {
-        let at = item * self.len()..(item + 1) * self.len();
-        (&self.a[at.clone()], &self.b[at])
-    }
-}
+/// The dot products of two batches of vectors: two inputs of one shape. The output has
+/// one element a pair; that of vectors without elements is 0.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DotProduct;
 
 /// The sum of one piece, for the widest SIMD that this CPU has.
 struct Sum<'v> {
@@ -114,40 +71,42 @@ pub(super) fn sum((a, b): (&[f32], &[f32])) -> f64 {
     Arch::new().dispatch(Sum { a, b })
 }
 
-impl Kernel for DotProduct<'_> {
-    type Element = f32;
+impl Operator for DotProduct {
+    type In = f32;
+    type Out = f32;
 
-    fn output_len(&self) -> usize {
-        self.batch
+    fn name(&self) -> &str {
+        "dot_product"
     }
 
-    fn work(&self) -> Work {
-        Work {
-            items: self.batch as u64,
-            elements: self.batch as u64,
-            flops: 2 * self.a.len() as u64,
-            bytes: self.memory_bytes(),
-        }
+    fn output_shape(&self, shapes: &[&[usize]]) -> Result<Vec<usize>, Error> {
+        let [a, b] = inputs(self.name(), shapes)?;
+        same_shape(self.name(), a, b)?;
+        Ok(vec![a[0]])
     }
 
-    fn memory_bytes(&self) -> u64 {
-        4 * (2 * self.a.len() + self.batch) as u64
+    fn flops(&self, shapes: &[&[usize]]) -> u64 {
+        shape::elements(shapes[0]).saturating_mul(2)
     }
 
-    fn cpu_into(&self, out: &mut [f32]) {
-        check_output(out, self.batch);
-        let len = self.len();
+    fn cpu(&self, views: &[View<'_, f32>], out: &mut [f32]) -> Result<(), Error> {
+        let [a, b] = inputs(self.name(), views)?.map(|view| view.values);
+        let len = a.len() / out.len().max(1);
+        let pair = |item: usize| {
+            let at = item * len..(item + 1) * len;
+            (&a[at.clone()], &b[at])
+        };
         if len <= CHUNK {
             parallel::for_pieces(out, CHUNK / len.max(1), |first, out| {
                 for (item, out) in (first..).zip(out) {
-                    *out = sum(self.pair(item)) as f32;
+                    *out = sum(pair(item)) as f32;
                 }
             });
-            return;
+            return Ok(());
         }
         let mut pieces = vec![0.0; len.div_ceil(CHUNK)];
         for (item, out) in out.iter_mut().enumerate() {
-            let (a, b) = self.pair(item);
+            let (a, b) = pair(item);
             parallel::for_pieces(&mut pieces, 1, |index, sums| {
                 let piece = index * CHUNK..len.min((index + 1) * CHUNK);
                 sums[0] = sum((&a[piece.clone()], &b[piece]));
@@ -155,27 +114,12 @@ impl Kernel for DotProduct<'_> {
             // In their order: the sum does not depend on who was done first.
             *out = pieces.iter().fold(0.0, |all, piece| all + piece) as f32;
         }
+        Ok(())
     }
 
     #[cfg(feature = "gpu")]
-    fn device_inputs(&self) -> Vec<&[u8]> {
-        vec![bytemuck::cast_slice(&self.a), bytemuck::cast_slice(&self.b)]
-    }
-
-    #[cfg(feature = "gpu")]
-    fn launch(
-        &self,
-        gpu: &crate::gpu::Gpu,
-        inputs: &[crate::gpu::Buffer],
-        output: &crate::gpu::Buffer,
-    ) -> Result<(), crate::error::DeviceError> {
-        device::launch(
-            gpu,
-            &inputs[0],
-            &inputs[1],
-            output,
-            [self.batch, self.len()],
-        )
+    fn device(&self) -> Option<&dyn crate::gpu::DeviceForm> {
+        Some(self)
     }
 }
 

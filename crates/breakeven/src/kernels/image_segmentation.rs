@@ -16,10 +16,10 @@
 //! done side by side and joined at their seams. The GPU form is a union-find of
 //! pixels by atomic minima, its roots then numbered by a prefix sum.
 
-use std::borrow::Cow;
-
-use super::{GreyImage, Kernel, Work, batch, check_len, check_output, parallel, shape};
+use super::{images, inputs, parallel};
 use crate::error::Error;
+use crate::operator::{Operator, View};
+use crate::tensor::shape;
 
 mod runs;
 
@@ -37,92 +37,41 @@ pub enum Connectivity {
     Eight,
 }
 
-/// A batch of grey images, a threshold, and which pixels touch.
-#[derive(Debug, Clone)]
-pub struct ImageSegmentation<'a> {
-    images: Cow<'a, [f32]>,
-    batch: usize,
-    height: usize,
-    width: usize,
+/// A threshold, and which pixels touch: batch × height × width in, a label a pixel out.
+#[derive(Debug, Clone, Copy)]
+pub struct ImageSegmentation {
     threshold: f32,
     connectivity: Connectivity,
 }
 
-impl<'a> ImageSegmentation<'a> {
-    /// `images` is batch × height × width. The output has a label a pixel.
+impl ImageSegmentation {
+    /// Components of the pixels above that threshold.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for a length that is not its
-    /// shape's, [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for a threshold
-    /// that is no number, [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge) for
-    /// sizes past memory and for an image of more pixels than 32 bits can number.
-    pub fn new(
-        images: impl Into<Cow<'a, [f32]>>,
-        [batch, height, width]: [usize; 3],
-        threshold: f32,
-        connectivity: Connectivity,
-    ) -> Result<Self, Error> {
-        let images = images.into();
-        let dims = [batch, height, width];
-        let what = "image_segmentation: the batch of images";
-        let pixels = shape::product(what, &dims)?;
-        check_len(what, images.len(), pixels, &shape::text(&dims))?;
+    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for a threshold that is no
+    /// number. An image of more pixels than 32 bits can number is refused when it comes.
+    pub fn new(threshold: f32, connectivity: Connectivity) -> Result<Self, Error> {
         if threshold.is_nan() {
             return Err(Error::invalid(
                 "image_segmentation: the threshold is NaN, and nothing is above that; give a number",
             ));
         }
-        let one = shape::product("image_segmentation: an image", &[height, width])?;
-        // A column past the last one is numbered too.
-        if one >= u32::MAX as usize {
-            return Err(Error::too_large(format!(
-                "image_segmentation: an image of {height}×{width} has more pixels than there are \
-                 labels of 32 bits; cut it up"
-            )));
-        }
         Ok(Self {
-            images,
-            batch,
-            height,
-            width,
             threshold,
             connectivity,
         })
     }
 
-    /// The same for images that stand alone, all of one shape.
-    ///
-    /// # Errors
-    ///
-    /// As [`new`](ImageSegmentation::new), and
-    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for images that differ in shape.
-    pub fn of(
-        images: &'a [GreyImage],
-        threshold: f32,
-        connectivity: Connectivity,
-    ) -> Result<Self, Error> {
-        let parts = images.iter().map(GreyImage::part);
-        let (pixels, [height, width]) = batch::joined("image_segmentation: image", parts)?;
-        let dims = [images.len(), height, width];
-        Self::new(pixels, dims, threshold, connectivity)
-    }
-
     /// The labels of one image.
-    fn label(&self, pixels: &[f32], out: &mut [u32]) {
-        let band = (CHUNK / self.width).max(1) * self.width;
-        let scan = |pixels: &[f32]| {
-            Band::scan(
-                pixels,
-                self.width,
-                self.threshold,
-                self.connectivity.reach(),
-            )
-        };
+    fn label(&self, pixels: &[f32], width: usize, out: &mut [u32]) {
+        let band = (CHUNK / width).max(1) * width;
+        let scan =
+            |pixels: &[f32]| Band::scan(pixels, width, self.threshold, self.connectivity.reach());
         if pixels.len() <= band {
             let mut band = scan(pixels);
             runs::number(&mut band.parents);
-            return band.write(&band.parents, self.width, out);
+            return band.write(&band.parents, width, out);
         }
         let mut bands: Vec<Option<Band>> = Vec::new();
         bands.resize_with(pixels.len().div_ceil(band), || None);
@@ -134,7 +83,7 @@ impl<'a> ImageSegmentation<'a> {
         let (labels, firsts) = runs::join(&bands, self.connectivity.reach());
         parallel::for_pieces(out, band, |start, out| {
             let index = start / band;
-            bands[index].write(&labels[firsts[index]..], self.width, out);
+            bands[index].write(&labels[firsts[index]..], width, out);
         });
     }
 }
@@ -149,57 +98,56 @@ impl Connectivity {
     }
 }
 
-impl Kernel for ImageSegmentation<'_> {
-    type Element = u32;
+impl Operator for ImageSegmentation {
+    type In = f32;
+    type Out = u32;
 
-    fn output_len(&self) -> usize {
-        self.images.len()
+    fn name(&self) -> &str {
+        "image_segmentation"
     }
 
-    fn work(&self) -> Work {
-        let elements = self.images.len() as u64;
-        Work {
-            items: self.batch as u64,
-            elements,
-            // Comparisons and integer work.
-            flops: 0,
-            bytes: 8 * elements,
+    fn output_shape(&self, shapes: &[&[usize]]) -> Result<Vec<usize>, Error> {
+        let [batch, height, width] = images(self.name(), shapes)?;
+        let one = shape::product("image_segmentation: an image", &[height, width])?;
+        // A column past the last one is numbered too.
+        if one >= u32::MAX as usize {
+            return Err(Error::too_large(format!(
+                "image_segmentation: an image of {height}×{width} has more pixels than there are \
+                 labels of 32 bits; cut it up"
+            )));
         }
+        Ok(vec![batch, height, width])
     }
 
-    fn memory_bytes(&self) -> u64 {
-        8 * self.images.len() as u64
+    /// Comparisons and integer work.
+    fn flops(&self, _: &[&[usize]]) -> u64 {
+        0
     }
 
-    fn cpu_into(&self, out: &mut [u32]) {
-        check_output(out, self.output_len());
-        let each = self.height * self.width;
-        if out.is_empty() {
-            return;
-        }
+    /// At worst every second pixel is a run of its own: where it is, its index, and
+    /// that of its root in its band and in its image.
+    fn scratch_bytes(&self, shapes: &[&[usize]]) -> u64 {
+        shape::elements(shapes[0]).saturating_mul(10)
+    }
+
+    fn cpu(&self, views: &[View<'_, f32>], out: &mut [u32]) -> Result<(), Error> {
+        let [view] = inputs(self.name(), views)?;
+        let [_, height, width] = images(self.name(), &[view.shape])?;
+        let each = height * width;
         // Small images in lots, large ones alone; those in bands of their own.
         let lot = (CHUNK / each).max(1) * each;
         parallel::for_pieces(out, lot, |start, out| {
-            let pixels = &self.images[start..start + out.len()];
+            let pixels = &view.values[start..start + out.len()];
             for (pixels, out) in pixels.chunks(each).zip(out.chunks_mut(each)) {
-                self.label(pixels, out);
+                self.label(pixels, width, out);
             }
         });
+        Ok(())
     }
 
     #[cfg(feature = "gpu")]
-    fn device_inputs(&self) -> Vec<&[u8]> {
-        vec![bytemuck::cast_slice(&self.images)]
-    }
-
-    #[cfg(feature = "gpu")]
-    fn launch(
-        &self,
-        gpu: &crate::gpu::Gpu,
-        inputs: &[crate::gpu::Buffer],
-        output: &crate::gpu::Buffer,
-    ) -> Result<(), crate::error::DeviceError> {
-        device::launch(self, gpu, &inputs[0], output)
+    fn device(&self) -> Option<&dyn crate::gpu::DeviceForm> {
+        Some(self)
     }
 }
 

@@ -8,146 +8,177 @@
 //! below some hundreds. A NaN in an item's input or state makes that item's
 //! output NaN on the CPU; what NaN and infinity give on a GPU is not promised.
 //!
-//! A cell runs for many steps with one set of weights, so [`LstmWeights`] are a
-//! value of their own: making them brings the weights into the order in which
-//! both forms read them, once.
+//! A cell runs for many steps with one set of weights: making it brings them into the
+//! order in which both forms read them, once.
 
-use std::borrow::Cow;
-use std::sync::Arc;
+use pulp::{Arch, Simd, WithSimd};
 
-use super::{Kernel, Work, batch, check_len, check_output, shape};
+use super::{dims, inputs};
 use crate::error::Error;
+use crate::operator::{Operator, Parameter, View};
+use crate::tensor::{Tensor, shape};
 
 #[cfg(feature = "gpu")]
 mod device;
 mod host;
-mod weights;
 
-pub use weights::LstmWeights;
+/// Gates of a hidden unit, in PyTorch's order: i, f, g, o.
+const GATES: usize = 4;
 
-/// The input and the state of one cell, for [`LstmCell::of`].
-#[derive(Debug, Clone, PartialEq)]
-pub struct LstmStep {
-    /// x: as many values as the weights have inputs.
-    pub input: Vec<f32>,
-    /// h: the output of the step before, zeros at the first.
-    pub hidden: Vec<f32>,
-    /// c: the cell's state after the step before, zeros at the first.
-    pub cell: Vec<f32>,
-}
-
-/// One step of a batch of cells that share their weights.
+/// A cell with its weights. Its inputs are x (batch × inputs), h and c (both
+/// batch × hidden units), the output and the state of the step before, zeros at the
+/// first. The output is batch × 2 × hidden units: of each item h', then c'.
+///
+/// The weights are kept as blocks of as many hidden units as a vector of this CPU has
+/// lanes; a block holds for each input, then for each hidden unit, its four
+/// gates' weights side by side. So the products run through memory once, and
+/// all four gates of a unit come out together.
 #[derive(Debug, Clone)]
-pub struct LstmCell<'a> {
-    input: Cow<'a, [f32]>,
-    hidden: Cow<'a, [f32]>,
-    cell: Cow<'a, [f32]>,
-    batch: usize,
-    weights: Arc<LstmWeights>,
+pub struct LstmCell {
+    inputs: usize,
+    hidden: usize,
+    /// Hidden units of a block; the last one is filled up with zeros.
+    lanes: usize,
+    /// blocks × (inputs + hidden) × 4 × lanes.
+    weights: Tensor<'static>,
+    /// blocks × 4 × lanes: the sum of both biases.
+    biases: Tensor<'static>,
 }
 
-impl<'a> LstmCell<'a> {
-    /// `input` is batch × inputs, `hidden` and `cell` are batch × hidden units.
-    /// The output is batch × (2 · hidden units): of each item h', then c'.
+impl LstmCell {
+    /// `weight_ih` is (4 · hidden) × inputs, `weight_hh` (4 · hidden) × hidden,
+    /// both row-major with the rows of gate i first, then f, g and o; `bias_ih`
+    /// and `bias_hh` are 4 · hidden. `dims` is `[inputs, hidden]`.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for a length that is not its
-    /// shape's, [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge) for sizes past
-    /// memory.
+    /// shape's, no input or no hidden unit;
+    /// [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge) for sizes past memory.
     pub fn new(
-        input: impl Into<Cow<'a, [f32]>>,
-        hidden: impl Into<Cow<'a, [f32]>>,
-        cell: impl Into<Cow<'a, [f32]>>,
-        batch: usize,
-        weights: impl Into<Arc<LstmWeights>>,
+        weight_ih: &[f32],
+        weight_hh: &[f32],
+        bias_ih: &[f32],
+        bias_hh: &[f32],
+        [inputs, hidden]: [usize; 2],
     ) -> Result<Self, Error> {
-        let (input, hidden, cell) = (input.into(), hidden.into(), cell.into());
-        let weights = weights.into();
-        let state = [batch, weights.hidden()];
-        for (what, values, dims) in [
-            ("lstm_cell: the input", &input, [batch, weights.inputs()]),
-            ("lstm_cell: the hidden state", &hidden, state),
-            ("lstm_cell: the cell state", &cell, state),
-        ] {
-            let expected = shape::product(what, &dims)?;
-            check_len(what, values.len(), expected, &shape::text(&dims))?;
+        if inputs == 0 || hidden == 0 {
+            return Err(Error::shape(format!(
+                "lstm_cell: {inputs} inputs and {hidden} hidden units; give at least one of each"
+            )));
         }
-        shape::product("lstm_cell: the output", &[batch, 2, weights.hidden()])?;
+        for (what, values, columns) in [
+            ("lstm_cell: weight_ih", weight_ih, inputs),
+            ("lstm_cell: weight_hh", weight_hh, hidden),
+            ("lstm_cell: bias_ih", bias_ih, 1),
+            ("lstm_cell: bias_hh", bias_hh, 1),
+        ] {
+            shape::check_len(what, values.len(), &[GATES, hidden, columns])?;
+        }
+        let lanes = Arch::new().dispatch(Lanes);
+        let blocks = hidden.div_ceil(lanes);
+        let rows = inputs + hidden;
+        let all = shape::product("lstm_cell: the weights", &[blocks, lanes, GATES, rows])?;
+        let mut weights = vec![0.0; all];
+        let mut biases = vec![0.0; blocks * GATES * lanes];
+        for unit in 0..hidden {
+            let (block, lane) = (unit / lanes, unit % lanes);
+            for gate in 0..GATES {
+                let from = gate * hidden + unit;
+                let to = (block * rows * GATES + gate) * lanes + lane;
+                let of_inputs = &weight_ih[from * inputs..][..inputs];
+                let of_hidden = &weight_hh[from * hidden..][..hidden];
+                for (row, weight) in of_inputs.iter().chain(of_hidden).enumerate() {
+                    weights[to + row * GATES * lanes] = *weight;
+                }
+                biases[(block * GATES + gate) * lanes + lane] = bias_ih[from] + bias_hh[from];
+            }
+        }
         Ok(Self {
-            input,
+            inputs,
             hidden,
-            cell,
-            batch,
-            weights,
+            lanes,
+            weights: Tensor::new(weights, &[blocks, rows, GATES, lanes])?,
+            biases: Tensor::new(biases, &[blocks, GATES, lanes])?,
         })
     }
 
-    /// The same for cells that stand alone.
-    ///
-    /// # Errors
-    ///
-    /// As [`new`](LstmCell::new), and
-    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for cells that differ in shape.
-    pub fn of(steps: &'a [LstmStep], weights: impl Into<Arc<LstmWeights>>) -> Result<Self, Error> {
-        let joined = |what, values: fn(&LstmStep) -> &[f32]| {
-            let parts = steps
-                .iter()
-                .map(|step| (values(step), [1, values(step).len()]));
-            batch::joined(what, parts).map(|(all, _)| all)
-        };
-        let input = joined("lstm_cell: input", |step| &step.input)?;
-        let hidden = joined("lstm_cell: hidden state", |step| &step.hidden)?;
-        let cell = joined("lstm_cell: cell state", |step| &step.cell)?;
-        Self::new(input, hidden, cell, steps.len(), weights)
+    /// Items in the batch.
+    fn batch(&self, shapes: &[&[usize]]) -> Result<usize, Error> {
+        let shapes: [&[usize]; 3] = inputs("lstm_cell", shapes)?;
+        for (what, found, columns) in [
+            ("lstm_cell: the input", shapes[0], self.inputs),
+            ("lstm_cell: the hidden state", shapes[1], self.hidden),
+            ("lstm_cell: the cell state", shapes[2], self.hidden),
+        ] {
+            let [_, found] = dims(what, found, "batch × values")?;
+            if found != columns {
+                return Err(Error::shape(format!(
+                    "{what} has {found} values an item; the weights are for {columns}"
+                )));
+            }
+        }
+        Ok(shapes[0][0])
     }
 }
 
-impl Kernel for LstmCell<'_> {
-    type Element = f32;
+impl Operator for LstmCell {
+    type In = f32;
+    type Out = f32;
 
-    fn output_len(&self) -> usize {
-        self.batch * 2 * self.weights.hidden()
+    fn name(&self) -> &str {
+        "lstm_cell_forward"
     }
 
-    fn work(&self) -> Work {
-        let units = (self.batch * self.weights.hidden()) as u64;
-        let terms = (self.weights.inputs() + self.weights.hidden()) as u64;
-        Work {
-            items: self.batch as u64,
-            elements: 2 * units,
-            // Four gates, and the step from gates to state without its
-            // exponentials: three products and a sum.
-            flops: units.saturating_mul(8 * terms + 4),
-            bytes: self.memory_bytes(),
-        }
+    fn output_shape(&self, shapes: &[&[usize]]) -> Result<Vec<usize>, Error> {
+        Ok(vec![self.batch(shapes)?, 2, self.hidden])
     }
 
-    fn memory_bytes(&self) -> u64 {
-        let values = self.input.len() + self.hidden.len() + self.cell.len() + self.output_len();
-        4 * values as u64 + self.weights.memory_bytes()
+    /// Four gates, and the step from gates to state without its exponentials: three
+    /// products and a sum.
+    fn flops(&self, shapes: &[&[usize]]) -> u64 {
+        let units = shape::elements(shapes[1]);
+        let terms = (self.inputs + self.hidden) as u64;
+        units.saturating_mul(8 * terms + 4)
     }
 
-    fn cpu_into(&self, out: &mut [f32]) {
-        check_output(out, self.output_len());
-        host::run(self, out);
+    fn parameters(&self) -> Vec<&dyn Parameter> {
+        vec![&self.weights, &self.biases]
+    }
+
+    fn cpu(&self, views: &[View<'_, f32>], out: &mut [f32]) -> Result<(), Error> {
+        let views: [View<'_, f32>; 3] = inputs(self.name(), views)?;
+        let [input, hidden, cell] = views.map(|view| view.values);
+        host::run(
+            &host::Step {
+                inputs: self.inputs,
+                hidden: self.hidden,
+                lanes: self.lanes,
+                weights: self.weights.host()?,
+                biases: self.biases.host()?,
+                input,
+                state: hidden,
+                cell,
+            },
+            out,
+        );
+        Ok(())
     }
 
     #[cfg(feature = "gpu")]
-    fn device_inputs(&self) -> Vec<&[u8]> {
-        let [weights, biases] = self.weights.packed();
-        [&self.input[..], &self.hidden, &self.cell, weights, biases]
-            .map(bytemuck::cast_slice)
-            .to_vec()
+    fn device(&self) -> Option<&dyn crate::gpu::DeviceForm> {
+        Some(self)
     }
+}
 
-    #[cfg(feature = "gpu")]
-    fn launch(
-        &self,
-        gpu: &crate::gpu::Gpu,
-        inputs: &[crate::gpu::Buffer],
-        output: &crate::gpu::Buffer,
-    ) -> Result<(), crate::error::DeviceError> {
-        device::launch(self, gpu, inputs, output)
+/// The f32 lanes of this CPU's vectors.
+struct Lanes;
+
+impl WithSimd for Lanes {
+    type Output = usize;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> usize {
+        S::F32_LANES
     }
 }

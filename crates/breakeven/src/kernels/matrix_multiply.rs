@@ -3,23 +3,17 @@
 //! The CPU form is ours, the GPU form `cubek`'s product on plain (not tensor)
 //! cores, which keeps f32 accuracy.
 
-use std::borrow::Cow;
-
-use super::{Kernel, Matrix, Work, batch, check_len, check_output, parallel, shape};
+use super::{dims, inputs, parallel};
 use crate::error::Error;
+use crate::operator::{Operator, View};
 
 mod host;
 mod thin;
 
-/// The products of a batch of matrix pairs.
-#[derive(Debug, Clone)]
-pub struct MatrixMultiply<'a> {
-    a: Cow<'a, [f32]>,
-    b: Cow<'a, [f32]>,
-    batch: usize,
-    m: usize,
-    k: usize,
-    n: usize,
+/// The products of a batch of matrix pairs: batch × m × k and batch × k × n in,
+/// batch × m × n out.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct MatrixMultiply {
     #[cfg_attr(
         not(feature = "gpu"),
         expect(dead_code, reason = "only the GPU form is cut up")
@@ -54,144 +48,81 @@ impl Tiling {
     ];
 }
 
-impl<'a> MatrixMultiply<'a> {
-    /// `a` is batch × m × k, `b` is batch × k × n, both row-major; `dims` is `[batch, m, k, n]`.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) where a slice's length is not
-    /// its shape's, [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge) where a shape
-    /// has more elements than memory has addresses.
-    pub fn new(
-        a: impl Into<Cow<'a, [f32]>>,
-        b: impl Into<Cow<'a, [f32]>>,
-        [batch, m, k, n]: [usize; 4],
-    ) -> Result<Self, Error> {
-        let (a, b) = (a.into(), b.into());
-        let checked = |what: &str, found: Option<usize>, dims: [usize; 3]| {
-            let expected = shape::product(what, &dims)?;
-            check_len(
-                what,
-                found.unwrap_or(expected),
-                expected,
-                &shape::text(&dims),
-            )
-        };
-        checked("matrix_multiply: a", Some(a.len()), [batch, m, k])?;
-        checked("matrix_multiply: b", Some(b.len()), [batch, k, n])?;
-        checked("matrix_multiply: the output", None, [batch, m, n])?;
-        if k == 0 {
-            return Err(Error::shape(
-                "matrix_multiply: the inner dimension k is zero, so there is nothing to sum",
-            ));
-        }
-        Ok(Self {
-            a,
-            b,
-            batch,
-            m,
-            k,
-            n,
-            tiling: Tiling::default(),
-        })
-    }
-
-    /// The same with another way to cut it up on a GPU.
+impl MatrixMultiply {
+    /// The products, cut up on a GPU in that way.
     #[must_use]
-    pub fn with_tiling(self, tiling: Tiling) -> Self {
-        Self { tiling, ..self }
-    }
-
-    /// The same for pairs of matrices that stand alone, all pairs of one shape.
-    ///
-    /// # Errors
-    ///
-    /// As [`new`](MatrixMultiply::new), and
-    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for pairs that differ in shape
-    /// or whose inner dimensions do.
-    pub fn of(pairs: &'a [(Matrix, Matrix)]) -> Result<Self, Error> {
-        let firsts = pairs.iter().map(|(a, _)| a.part());
-        let seconds = pairs.iter().map(|(_, b)| b.part());
-        let (a, [m, k]) = batch::joined("matrix_multiply: a", firsts)?;
-        let (b, [rows, n]) = batch::joined("matrix_multiply: b", seconds)?;
-        if pairs.is_empty() {
-            return Self::new(a, b, [0, 1, 1, 1]);
-        }
-        if rows != k {
-            return Err(Error::shape(format!(
-                "matrix_multiply: a has {k} columns and b {rows} rows; they must be as many"
-            )));
-        }
-        Self::new(a, b, [pairs.len(), m, k, n])
-    }
-
-    fn one(&self, item: usize, out: &mut [f32], on_pool: bool) {
-        let (m, k, n) = (self.m, self.k, self.n);
-        let a = &self.a[item * m * k..][..m * k];
-        let b = &self.b[item * k * n..][..k * n];
-        host::multiply(host::Product { a, b, k, n }, out, on_pool);
+    pub fn with_tiling(tiling: Tiling) -> Self {
+        Self { tiling }
     }
 }
 
-impl Kernel for MatrixMultiply<'_> {
-    type Element = f32;
+/// Batch, m, k and n.
+fn sizes(shapes: &[&[usize]]) -> Result<[usize; 4], Error> {
+    let [a, b] = inputs("matrix_multiply", shapes)?;
+    let [batch, m, k] = dims("matrix_multiply: a", a, "batch × m × k")?;
+    let [_, rows, n] = dims("matrix_multiply: b", b, "batch × k × n")?;
+    if rows != k {
+        return Err(Error::shape(format!(
+            "matrix_multiply: a has {k} columns and b {rows} rows; they must be as many"
+        )));
+    }
+    if k == 0 {
+        return Err(Error::shape(
+            "matrix_multiply: the inner dimension k is zero, so there is nothing to sum",
+        ));
+    }
+    Ok([batch, m, k, n])
+}
 
-    fn output_len(&self) -> usize {
-        self.batch * self.m * self.n
+impl Operator for MatrixMultiply {
+    type In = f32;
+    type Out = f32;
+
+    fn name(&self) -> &str {
+        "matrix_multiply"
     }
 
-    fn work(&self) -> Work {
-        let products = (self.batch * self.m * self.n) as u64;
-        Work {
-            items: self.batch as u64,
-            elements: products,
-            flops: products.saturating_mul(2 * self.k as u64),
-            bytes: self.memory_bytes(),
-        }
+    fn output_shape(&self, shapes: &[&[usize]]) -> Result<Vec<usize>, Error> {
+        let [batch, m, _, n] = sizes(shapes)?;
+        Ok(vec![batch, m, n])
     }
 
-    fn memory_bytes(&self) -> u64 {
-        4 * (self.a.len() + self.b.len() + self.output_len()) as u64
+    fn flops(&self, shapes: &[&[usize]]) -> u64 {
+        let dims = sizes(shapes).unwrap_or_default().into_iter();
+        dims.fold(2, |all: u64, dim| all.saturating_mul(dim as u64))
     }
 
-    fn cpu_into(&self, out: &mut [f32]) {
-        check_output(out, self.output_len());
-        let each = self.m * self.n;
-        if each == 0 {
-            return;
-        }
+    fn cpu(&self, views: &[View<'_, f32>], out: &mut [f32]) -> Result<(), Error> {
+        let [a, b] = inputs(self.name(), views)?;
+        let [batch, m, k, n] = sizes(&[a.shape, b.shape])?;
+        let one = |item: usize, out: &mut [f32], on_pool: bool| {
+            let a = &a.values[item * m * k..][..m * k];
+            let b = &b.values[item * k * n..][..k * n];
+            host::multiply(host::Product { a, b, k, n }, out, on_pool);
+        };
+        let each = m * n;
         // All workers on one product after the other where each is worth it and there
         // are fewer than workers; otherwise whole products side by side, of small
         // ones several to a piece.
-        let multiply_adds = each.saturating_mul(self.k);
-        if host::is_worth_waking(multiply_adds) && self.batch < rayon::current_num_threads() {
+        let multiply_adds = each.saturating_mul(k);
+        if host::is_worth_waking(multiply_adds) && batch < rayon::current_num_threads() {
             for (item, out) in out.chunks_mut(each).enumerate() {
-                self.one(item, out, true);
+                one(item, out, true);
             }
         } else {
             let piece = each.saturating_mul(host::products_per_piece(multiply_adds));
             parallel::for_pieces(out, piece, |start, out| {
                 for (item, out) in (start / each..).zip(out.chunks_mut(each)) {
-                    self.one(item, out, false);
+                    one(item, out, false);
                 }
             });
         }
+        Ok(())
     }
 
     #[cfg(feature = "gpu")]
-    fn device_inputs(&self) -> Vec<&[u8]> {
-        vec![bytemuck::cast_slice(&self.a), bytemuck::cast_slice(&self.b)]
-    }
-
-    #[cfg(feature = "gpu")]
-    fn launch(
-        &self,
-        gpu: &crate::gpu::Gpu,
-        inputs: &[crate::gpu::Buffer],
-        output: &crate::gpu::Buffer,
-    ) -> Result<(), crate::error::DeviceError> {
-        let dims = [self.batch, self.m, self.k, self.n];
-        device::launch(gpu, &inputs[0], &inputs[1], output, dims, self.tiling)
+    fn device(&self) -> Option<&dyn crate::gpu::DeviceForm> {
+        Some(self)
     }
 }
 

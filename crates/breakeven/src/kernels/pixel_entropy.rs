@@ -19,10 +19,10 @@
 //! histogram and one enters it, and the sum moves by whole differences of a
 //! fixed-point table of c·log2 c, so that it is exact however long it slides.
 
-use std::borrow::Cow;
-
-use super::{GreyImage, Kernel, Work, batch, check_len, check_output, parallel, shape};
+use super::{images, inputs, parallel};
 use crate::error::Error;
+use crate::operator::{Operator, Parameter, View};
+use crate::tensor::{Tensor, shape};
 
 /// The largest window: counts fit 16 bits, which is how the GPU packs them.
 const MAX_WINDOW: usize = 255;
@@ -32,29 +32,29 @@ const CHUNK: usize = 4 * 1024;
 
 const BINS: usize = 256;
 
-/// A batch of grey images and the window's width.
+/// The window's width: batch × height × width in, a value a pixel out.
 #[derive(Debug, Clone)]
-pub struct PixelEntropy<'a> {
-    images: Cow<'a, [f32]>,
-    batch: usize,
-    height: usize,
-    width: usize,
+pub struct PixelEntropy {
     window: usize,
-    table: Table,
-}
-
-/// c·log2 c for every count that a window can hold, in fixed point.
-#[derive(Debug, Clone)]
-struct Table {
-    /// Rounded multiples of 1 / `scale`.
-    values: Vec<u32>,
+    /// c·log2 c for every count that a window can hold, in multiples of 1 / `scale`.
+    table: Tensor<'static, u32>,
     scale: f32,
     /// log2 c in floating point, for the window's N.
     log2: Vec<f32>,
 }
 
-impl Table {
-    fn new(window: usize) -> Self {
+impl PixelEntropy {
+    /// Entropies in windows of that width, 1 to 255.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for a window out of range.
+    pub fn new(window: usize) -> Result<Self, Error> {
+        if !(1..=MAX_WINDOW).contains(&window) {
+            return Err(Error::shape(format!(
+                "pixel_entropy: a window of {window} is out of range; give 1 to {MAX_WINDOW}"
+            )));
+        }
         let counts = window * window;
         let weight = |count: usize| match count {
             0 => 0.0,
@@ -65,66 +65,18 @@ impl Table {
             .log2()
             .floor();
         let scale = scale.exp2();
-        Self {
-            #[expect(clippy::cast_sign_loss, reason = "c·log2 c is never negative")]
-            values: (0..=counts)
-                .map(|count| (weight(count) * scale).round() as u32)
-                .collect(),
+        #[expect(clippy::cast_sign_loss, reason = "c·log2 c is never negative")]
+        let table: Vec<u32> = (0..=counts)
+            .map(|count| (weight(count) * scale).round() as u32)
+            .collect();
+        Ok(Self {
+            window,
+            table: Tensor::new(table, &[counts + 1])?,
             scale: scale as f32,
             log2: (0..=counts)
                 .map(|count| (count.max(1) as f32).log2())
                 .collect(),
-        }
-    }
-}
-
-impl<'a> PixelEntropy<'a> {
-    /// `images` is batch × height × width; `window` is 1 to 255.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for a length that is not its
-    /// shape's or a window out of range,
-    /// [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge) for sizes past memory.
-    pub fn new(
-        images: impl Into<Cow<'a, [f32]>>,
-        [batch, height, width]: [usize; 3],
-        window: usize,
-    ) -> Result<Self, Error> {
-        let images = images.into();
-        let dims = [batch, height, width];
-        let pixels = shape::product("pixel_entropy: the batch of images", &dims)?;
-        check_len(
-            "pixel_entropy: the batch of images",
-            images.len(),
-            pixels,
-            &shape::text(&dims),
-        )?;
-        if !(1..=MAX_WINDOW).contains(&window) {
-            return Err(Error::shape(format!(
-                "pixel_entropy: a window of {window} is out of range; give 1 to {MAX_WINDOW}"
-            )));
-        }
-        Ok(Self {
-            images,
-            batch,
-            height,
-            width,
-            window,
-            table: Table::new(window),
         })
-    }
-
-    /// The same for images that stand alone, all of one shape.
-    ///
-    /// # Errors
-    ///
-    /// As [`new`](PixelEntropy::new), and
-    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for images that differ in shape.
-    pub fn of(images: &'a [GreyImage], window: usize) -> Result<Self, Error> {
-        let parts = images.iter().map(GreyImage::part);
-        let (pixels, [height, width]) = batch::joined("pixel_entropy: image", parts)?;
-        Self::new(pixels, [images.len(), height, width], window)
     }
 
     /// Rows or columns of the window around `center`, clipped to `size`.
@@ -135,16 +87,14 @@ impl<'a> PixelEntropy<'a> {
     }
 
     /// One row of one image's bins: the window slides from left to right.
-    fn row(&self, bins: &[u8], y: usize, out: &mut [f32]) {
-        let rows = self.reach(y, self.height);
-        let mut histogram = Histogram::new(&self.table.values);
-        let column = |x: usize| {
-            rows.clone()
-                .map(move |y| usize::from(bins[y * self.width + x]))
-        };
+    fn row(&self, table: &[u32], bins: &[u8], y: usize, out: &mut [f32]) {
+        let width = out.len();
+        let rows = self.reach(y, bins.len() / width);
+        let mut histogram = Histogram::new(table);
+        let column = |x: usize| rows.clone().map(move |y| usize::from(bins[y * width + x]));
         let mut inside = 0..0;
         for (x, out) in out.iter_mut().enumerate() {
-            let next = self.reach(x, self.width);
+            let next = self.reach(x, width);
             for x in inside.start..next.start {
                 column(x).for_each(|bin| histogram.remove(bin));
             }
@@ -153,8 +103,8 @@ impl<'a> PixelEntropy<'a> {
             }
             inside = next;
             let count = rows.len() * inside.len();
-            let sum = histogram.sum as f32 / self.table.scale;
-            *out = (self.table.log2[count] - sum / count as f32).max(0.0);
+            let sum = histogram.sum as f32 / self.scale;
+            *out = (self.log2[count] - sum / count as f32).max(0.0);
         }
     }
 }
@@ -200,38 +150,40 @@ fn bin(value: f32) -> u8 {
     (value * BINS as f32) as u8
 }
 
-impl Kernel for PixelEntropy<'_> {
-    type Element = f32;
+impl Operator for PixelEntropy {
+    type In = f32;
+    type Out = f32;
 
-    fn output_len(&self) -> usize {
-        self.images.len()
+    fn name(&self) -> &str {
+        "pixel_entropy"
     }
 
-    fn work(&self) -> Work {
-        let elements = self.images.len() as u64;
-        Work {
-            items: self.batch as u64,
-            elements,
-            // Histogram updates are integer work; the entropy itself is four
-            // operations a pixel, too few to be a figure.
-            flops: 0,
-            bytes: 8 * elements,
-        }
+    fn output_shape(&self, shapes: &[&[usize]]) -> Result<Vec<usize>, Error> {
+        Ok(images(self.name(), shapes)?.to_vec())
     }
 
-    fn memory_bytes(&self) -> u64 {
-        9 * self.images.len() as u64
+    /// Histogram updates are integer work; the entropy itself is four operations a
+    /// pixel, too few to be a figure.
+    fn flops(&self, _: &[&[usize]]) -> u64 {
+        0
     }
 
-    fn cpu_into(&self, out: &mut [f32]) {
-        check_output(out, self.output_len());
-        let (height, width) = (self.height, self.width);
-        if out.is_empty() {
-            return;
-        }
-        let mut bins = vec![0_u8; self.images.len()];
+    fn parameters(&self) -> Vec<&dyn Parameter> {
+        vec![&self.table]
+    }
+
+    /// Every pixel's bin.
+    fn scratch_bytes(&self, shapes: &[&[usize]]) -> u64 {
+        shape::elements(shapes[0])
+    }
+
+    fn cpu(&self, views: &[View<'_, f32>], out: &mut [f32]) -> Result<(), Error> {
+        let [view] = inputs(self.name(), views)?;
+        let [_, height, width] = images(self.name(), &[view.shape])?;
+        let table = self.table.host()?;
+        let mut bins = vec![0_u8; out.len()];
         parallel::for_chunks(&mut bins, 16 * CHUNK, |start, bins| {
-            for (bin_of, value) in bins.iter_mut().zip(&self.images[start..]) {
+            for (bin_of, value) in bins.iter_mut().zip(&view.values[start..]) {
                 *bin_of = bin(*value);
             }
         });
@@ -240,27 +192,15 @@ impl Kernel for PixelEntropy<'_> {
             for (index, out) in out.chunks_mut(width).enumerate() {
                 let row = start / width + index;
                 let image = &bins[row / height * height * width..][..height * width];
-                self.row(image, row % height, out);
+                self.row(table, image, row % height, out);
             }
         });
+        Ok(())
     }
 
     #[cfg(feature = "gpu")]
-    fn device_inputs(&self) -> Vec<&[u8]> {
-        vec![
-            bytemuck::cast_slice(&self.images),
-            bytemuck::cast_slice(&self.table.values),
-        ]
-    }
-
-    #[cfg(feature = "gpu")]
-    fn launch(
-        &self,
-        gpu: &crate::gpu::Gpu,
-        inputs: &[crate::gpu::Buffer],
-        output: &crate::gpu::Buffer,
-    ) -> Result<(), crate::error::DeviceError> {
-        device::launch(self, gpu, &inputs[0], &inputs[1], output)
+    fn device(&self) -> Option<&dyn crate::gpu::DeviceForm> {
+        Some(self)
     }
 }
 

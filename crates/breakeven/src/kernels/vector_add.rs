@@ -2,106 +2,73 @@
 //!
 //! One rounding per element, so every device gives the exact same result.
 
-use std::borrow::Cow;
-
-use super::{Kernel, Work, batch, check_output, parallel, shape};
+use super::{inputs, parallel};
 use crate::error::Error;
+use crate::operator::{Operator, View};
+use crate::tensor::shape;
 
 /// Elements per piece of CPU work.
 const CHUNK: usize = 128 * 1024;
 
-/// The sum of two batches of vectors.
-#[derive(Debug, Clone)]
-pub struct VectorAdd<'a> {
-    a: Cow<'a, [f32]>,
-    b: Cow<'a, [f32]>,
-    batch: usize,
-}
+/// The sum of two batches of vectors: two inputs of one shape, which is the output's.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct VectorAdd;
 
-impl<'a> VectorAdd<'a> {
-    /// `a` and `b`, each `batch` vectors of the same length one after the other.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) where `a` and `b` differ in
-    /// length or the batch does not divide it.
-    pub fn new(
-        a: impl Into<Cow<'a, [f32]>>,
-        b: impl Into<Cow<'a, [f32]>>,
-        batch: usize,
-    ) -> Result<Self, Error> {
-        let (a, b) = (a.into(), b.into());
-        batch::check_pairs("vector_add", &a, &b, batch)?;
-        shape::product("vector_add: the output", &[a.len()])?;
-        Ok(Self { a, b, batch })
+impl Operator for VectorAdd {
+    type In = f32;
+    type Out = f32;
+
+    fn name(&self) -> &str {
+        "vector_add"
     }
 
-    /// The same for pairs of vectors that stand alone, all of one length.
-    ///
-    /// # Errors
-    ///
-    /// As [`new`](VectorAdd::new), and
-    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for pairs that differ in length.
-    pub fn of(pairs: &'a [(Vec<f32>, Vec<f32>)]) -> Result<Self, Error> {
-        let [a, b] = batch::joined_pairs("vector_add", pairs)?;
-        Self::new(a, b, pairs.len())
-    }
-}
-
-impl Kernel for VectorAdd<'_> {
-    type Element = f32;
-
-    fn output_len(&self) -> usize {
-        self.a.len()
+    fn output_shape(&self, shapes: &[&[usize]]) -> Result<Vec<usize>, Error> {
+        let [a, b] = inputs(self.name(), shapes)?;
+        same_shape(self.name(), a, b)?;
+        Ok(a.to_vec())
     }
 
-    fn work(&self) -> Work {
-        let elements = self.a.len() as u64;
-        Work {
-            items: self.batch as u64,
-            elements,
-            flops: elements,
-            bytes: 12 * elements,
-        }
+    fn flops(&self, shapes: &[&[usize]]) -> u64 {
+        shape::elements(shapes[0])
     }
 
-    fn memory_bytes(&self) -> u64 {
-        12 * self.a.len() as u64
-    }
-
-    fn cpu_into(&self, out: &mut [f32]) {
-        check_output(out, self.a.len());
+    fn cpu(&self, views: &[View<'_, f32>], out: &mut [f32]) -> Result<(), Error> {
+        let [a, b] = inputs(self.name(), views)?.map(|view| view.values);
         parallel::for_chunks(out, CHUNK, |start, out| {
-            let a = &self.a[start..start + out.len()];
-            let b = &self.b[start..start + out.len()];
+            let a = &a[start..start + out.len()];
+            let b = &b[start..start + out.len()];
             for ((c, a), b) in out.iter_mut().zip(a).zip(b) {
                 *c = a + b;
             }
         });
+        Ok(())
     }
 
     #[cfg(feature = "gpu")]
-    fn device_inputs(&self) -> Vec<&[u8]> {
-        vec![bytemuck::cast_slice(&self.a), bytemuck::cast_slice(&self.b)]
+    fn device(&self) -> Option<&dyn crate::gpu::DeviceForm> {
+        Some(self)
     }
+}
 
-    #[cfg(feature = "gpu")]
-    fn launch(
-        &self,
-        gpu: &crate::gpu::Gpu,
-        inputs: &[crate::gpu::Buffer],
-        output: &crate::gpu::Buffer,
-    ) -> Result<(), crate::error::DeviceError> {
-        device::launch(gpu, &inputs[0], &inputs[1], output, self.a.len())
+/// Fails where two inputs that go together element by element differ in shape.
+pub(super) fn same_shape(kernel: &str, a: &[usize], b: &[usize]) -> Result<(), Error> {
+    if a == b {
+        return Ok(());
     }
+    Err(Error::shape(format!(
+        "{kernel}: a is {} and b {}; give both one shape",
+        shape::text(a),
+        shape::text(b)
+    )))
 }
 
 #[cfg(feature = "gpu")]
 mod device {
     use cubecl::prelude::*;
 
+    use super::VectorAdd;
     use crate::error::DeviceError;
-    use crate::gpu::{Buffer, Gpu, grid, with_client};
+    use crate::gpu::{DeviceForm, Launch, grid, with_client};
 
     /// Units per cube.
     const UNITS: u32 = 256;
@@ -117,32 +84,28 @@ mod device {
         }
     }
 
-    pub(super) fn launch(
-        gpu: &Gpu,
-        a: &Buffer,
-        b: &Buffer,
-        out: &Buffer,
-        len: usize,
-    ) -> Result<(), DeviceError> {
-        // 128-bit loads where the length allows.
-        let lanes = if len.is_multiple_of(4) { 4 } else { 1 };
-        let count = grid(len / lanes, UNITS);
-        with_client!(gpu, client => {
-            // SAFETY: each buffer holds `len` elements (the kernel's constructor
-            // checked the inputs, `Gpu` sized the output), and the kernel looks at
-            // no position past its output's length.
-            unsafe {
-                add::launch_unchecked(
-                    client,
-                    count,
-                    CubeDim::new_1d(UNITS),
-                    lanes,
-                    a.array(len),
-                    b.array(len),
-                    out.array(len),
-                );
-            }
-        });
-        Ok(())
+    impl DeviceForm for VectorAdd {
+        fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
+            let len = launch.output.bytes() / 4;
+            // 128-bit loads where the length allows.
+            let lanes = if len.is_multiple_of(4) { 4 } else { 1 };
+            let count = grid(len / lanes, UNITS);
+            with_client!(launch.gpu, client => {
+                // SAFETY: the inputs have the output's shape, and the kernel looks at
+                // no position past its output's length.
+                unsafe {
+                    add::launch_unchecked(
+                        client,
+                        count,
+                        CubeDim::new_1d(UNITS),
+                        lanes,
+                        launch.inputs[0].array(),
+                        launch.inputs[1].array(),
+                        launch.output.array(),
+                    );
+                }
+            });
+            Ok(())
+        }
     }
 }

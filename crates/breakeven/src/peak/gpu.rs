@@ -60,13 +60,6 @@ fn multiply_adds(out: &mut Array<f32>, factor: f32, addend: f32, #[comptime] rou
     }
 }
 
-#[cube(launch_unchecked)]
-fn nothing(out: &mut Array<f32>) {
-    if ABSOLUTE_POS >= out.len() {
-        out[0] = 0.0f32;
-    }
-}
-
 /// Measures everything on an open GPU; takes a second or two.
 ///
 /// # Errors
@@ -107,15 +100,15 @@ pub fn measure_gpu(gpu: &Gpu) -> Result<Peak, DeviceError> {
 /// Bytes read and written per second by a copy within the device's memory.
 fn copy_rate(gpu: &Gpu, working_set: u64) -> Result<f64, DeviceError> {
     let len = usize::try_from(working_set / 8).unwrap_or(usize::MAX) / 4 * 4;
-    let from = gpu.filled(len)?;
-    let to = gpu.filled(len)?;
+    let from = filled(gpu, len)?;
+    let to = filled(gpu, len)?;
     let launch = || {
         let count = grid(len / 4, UNITS);
         with_client!(gpu, client => {
             // SAFETY: both buffers hold `len` elements, a multiple of the four
             // lanes, and the kernel stops at the output's length.
             unsafe {
-                copy::launch_unchecked(client, count, CubeDim::new_1d(UNITS), 4, from.array(len), to.array(len));
+                copy::launch_unchecked(client, count, CubeDim::new_1d(UNITS), 4, from.array(), to.array());
             }
         });
         Ok(())
@@ -127,14 +120,14 @@ fn arithmetic_rate(gpu: &Gpu) -> Result<f64, DeviceError> {
     // Enough units to fill a large device; grown until a launch takes a millisecond.
     let mut len = 1 << 10;
     loop {
-        let out = gpu.filled(len)?;
+        let out = filled(gpu, len)?;
         let launch = || {
             let count = grid(len, UNITS);
             with_client!(gpu, client => {
                 // SAFETY: the buffer holds `len` elements and the kernel stops at its length.
                 unsafe {
                     multiply_adds::launch_unchecked(
-                        client, count, CubeDim::new_1d(UNITS), out.array(len), 0.999_9, 1e-4, ROUNDS,
+                        client, count, CubeDim::new_1d(UNITS), out.array(), 0.999_9, 1e-4, ROUNDS,
                     );
                 }
             });
@@ -167,38 +160,23 @@ fn best(
     Ok(rate)
 }
 
-impl Gpu {
-    /// A buffer of `len` elements that are not zero.
-    fn filled(&self, len: usize) -> Result<Buffer, DeviceError> {
-        self.upload_bytes(bytemuck::cast_slice(&vec![1.5_f32; len]))
-    }
-
-    /// From starting an empty kernel until the host knows that it is done, ns.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the device reports.
-    pub fn empty_launch(&self, scratch: &Buffer, clock: &Clock) -> Result<u64, DeviceError> {
-        let start = clock.now();
-        with_client!(self, client => {
-            // SAFETY: the kernel touches at most the buffer's first element.
-            unsafe {
-                nothing::launch_unchecked(client, CubeCount::Static(1, 1, 1), CubeDim::new_1d(1), scratch.array(1));
-            }
-        });
-        self.synchronize()?;
-        Ok(clock.ns_since(start))
-    }
+/// A buffer of `len` elements that are not zero.
+fn filled(gpu: &Gpu, len: usize) -> Result<Buffer, DeviceError> {
+    gpu.upload(bytemuck::cast_slice(&vec![1.5_f32; len]))
 }
 
 fn launch_latency(gpu: &Gpu, clock: &Clock) -> Result<f64, DeviceError> {
-    let scratch = gpu.filled(1)?;
+    let scratch = filled(gpu, 1)?;
     for _ in 0..5 {
-        gpu.empty_launch(&scratch, clock)?;
+        gpu.empty_launch(&scratch)?;
     }
-    let times = (0..LAUNCHES)
-        .map(|_| gpu.empty_launch(&scratch, clock).map(|ns| ns as f64))
-        .collect::<Result<Vec<f64>, _>>()?;
+    let launch = |_| {
+        let start = clock.now();
+        gpu.empty_launch(&scratch)?;
+        Ok(clock.ns_since(start) as f64)
+    };
+    let times = (0..LAUNCHES).map(launch);
+    let times = times.collect::<Result<Vec<f64>, DeviceError>>()?;
     Ok(stats::median(&times).unwrap_or(f64::NAN))
 }
 
@@ -211,11 +189,10 @@ fn transfer_rates(gpu: &Gpu, clock: &Clock) -> Result<(f64, f64), DeviceError> {
     let (mut up, mut down) = (0.0_f64, 0.0_f64);
     for _ in 0..=REPEATS {
         let start = clock.now();
-        let buffer = gpu.upload_bytes(bytemuck::cast_slice(&host))?;
-        gpu.synchronize()?;
+        let buffer = gpu.upload(bytemuck::cast_slice(&host))?;
         up = up.max(bytes as f64 / clock.ns_since(start).max(1) as f64 * 1e9);
         let start = clock.now();
-        std::hint::black_box(gpu.download_buffer::<f32>(&buffer)?);
+        std::hint::black_box(gpu.download::<f32>(&buffer)?);
         down = down.max(bytes as f64 / clock.ns_since(start).max(1) as f64 * 1e9);
     }
     Ok((up, down))

@@ -62,7 +62,10 @@ pub fn decide(
     workload.check()?;
     heuristics.check()?;
     let ruling = rule(workload, machine, heuristics);
-    let Forecast { candidates, ceiling } = Forecast::of(workload, costs);
+    let Forecast {
+        candidates,
+        ceiling,
+    } = Forecast::of(workload, costs);
     let is_final = matches!(ruling.stage, Stage::NoGpu | Stage::Sequential);
     let mut decision = Decision {
         strategy: ruling.strategy,
@@ -184,8 +187,12 @@ fn choose(decision: &mut Decision) {
 /// less than the budget that the time without it has earned, or little is known
 /// of it and the try makes the run longer by half at the most.
 fn explore(decision: &mut Decision, cpu: &Cost, costs: &OperationCosts, tasks: usize) {
-    let Some(chosen) = decision.chosen() else { return };
-    let Some(run_ns) = chosen.predicted_ns else { return };
+    let Some(chosen) = decision.chosen() else {
+        return;
+    };
+    let Some(run_ns) = chosen.predicted_ns else {
+        return;
+    };
     if chosen.evidence == super::Evidence::Heuristic {
         // Made from rates, of this machine or another: there is no run to spend.
         return;
@@ -210,7 +217,9 @@ fn explore(decision: &mut Decision, cpu: &Cost, costs: &OperationCosts, tasks: u
     };
     for (index, gpu) in costs.gpus.iter().enumerate() {
         let is_used = uses_gpus && chosen.gpu_parts.get(index).is_some_and(|part| *part > 0.0);
-        let Some(cost) = gpu.cost.filter(|_| !is_used || gpu.since_ns > 0.0 && decision.strategy != ExecutionStrategy::GpuOnly) else {
+        let Some(cost) = gpu.cost.filter(|_| {
+            !is_used || gpu.since_ns > 0.0 && decision.strategy != ExecutionStrategy::GpuOnly
+        }) else {
             continue;
         };
         let tells = tells_sizes(&cost, tasks as u64);
@@ -230,7 +239,15 @@ fn explore(decision: &mut Decision, cpu: &Cost, costs: &OperationCosts, tasks: u
     let try_ns = cpu.predict_ns(1);
     let excess = (try_ns - run_ns).max(0.0);
     let is_known = cpu.observations >= FEW_OBSERVATIONS;
-    if !uses_cpu && is_due(excess, try_ns, is_known, costs.since_cpu_ns, costs.cpu_tries) {
+    if !uses_cpu
+        && is_due(
+            excess,
+            try_ns,
+            is_known,
+            costs.since_cpu_ns,
+            costs.cpu_tries,
+        )
+    {
         decision.probe = Probe::Cpu;
         decision.basis = Basis::Exploration;
     }

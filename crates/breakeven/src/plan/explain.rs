@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(decision.evidence(), Evidence::Heuristic);
         assert_eq!(decision.reason(), decision.reasons()[0]);
         insta::assert_snapshot!(reasons(&decision), @r"
-        hybrid:56/44 should take 27.8 ms (heuristic), 44.4 % less than gpu-only, 50.0 ms
+        hybrid:55/45 should take 28.0 ms (heuristic), 44.0 % less than gpu-only, 50.0 ms
         a perfect split could be 1.80 times as fast as the better device alone
         without costs stage 6 would say gpu-only
         ");
@@ -162,7 +162,7 @@ mod tests {
         insta::assert_snapshot!(reasons(&decision), @r"
         gpu-only should take 20.0 ms (heuristic); hybrid:98/2 19.6 ms
         a perfect split could be 1.02 times as fast as the better device alone
-        a split would gain 2.0 %, under 3.0 %: declined
+        a split would gain 1.9 %, under 3.0 %: declined
         without costs stage 6 would say gpu-only
         ");
     }

@@ -8,9 +8,7 @@
 //! Costs that follow from the rates of a machine know how much of the work is parallel.
 //! Its sequential part is one device's as a whole, so a split cannot end before that.
 
-use super::{
-    Candidate, Cost, Evidence, ExecutionStrategy, OperationCosts,
-};
+use super::{Candidate, Cost, Evidence, ExecutionStrategy, OperationCosts};
 use crate::workload::WorkloadProfile;
 
 /// What a task takes at the least, ns: rates stay finite.
@@ -45,7 +43,9 @@ impl Forecast {
             0 => with_sequential_part(workload, cpu, &gpus),
             _ => poured(tasks, Some(cpu), &gpus),
         });
-        let part = split.as_ref().map_or(0.5, |split| split.gpu_parts.iter().sum());
+        let part = split
+            .as_ref()
+            .map_or(0.5, |split| split.gpu_parts.iter().sum());
         let both = Candidate {
             strategy: hybrid(part),
             predicted_ns: split.as_ref().map(|split| split.ns),
@@ -107,11 +107,21 @@ fn poured(tasks: usize, cpu: Option<Cost>, gpus: &[Option<Cost>]) -> Option<Spli
             let end = level(&mut vessels, all)?;
             // As many waves as end in that time, or one more.
             let wave = cpu.per_task_ns * slower(&cpu) * cpu.at_once as f64;
-            let waves = ((end - cpu.fixed_ns) / wave.max(f64::MIN_POSITIVE)).floor().max(0.0);
+            let waves = ((end - cpu.fixed_ns) / wave.max(f64::MIN_POSITIVE))
+                .floor()
+                .max(0.0);
             let with = |waves: f64| {
                 let done = (waves * cpu.at_once as f64).min(all);
-                let cpu_ns = if done > 0.0 { cpu.fixed_ns + waves * wave } else { 0.0 };
-                let gpu_ns = if done < all { on_gpus(all - done)? } else { 0.0 };
+                let cpu_ns = if done > 0.0 {
+                    cpu.fixed_ns + waves * wave
+                } else {
+                    0.0
+                };
+                let gpu_ns = if done < all {
+                    on_gpus(all - done)?
+                } else {
+                    0.0
+                };
                 Some((f64::max(cpu_ns, gpu_ns), done))
             };
             let (less, more) = (with(waves)?, with(waves + 1.0)?);
@@ -133,7 +143,11 @@ fn poured(tasks: usize, cpu: Option<Cost>, gpus: &[Option<Cost>]) -> Option<Spli
 /// The same for costs that follow from a task's time on one worker, where only a part
 /// of the work is parallel: one device has the sequential part as a whole, and begins
 /// with its share of the rest when that is done.
-fn with_sequential_part(workload: &WorkloadProfile, cpu: Cost, gpus: &[Option<Cost>]) -> Option<Split> {
+fn with_sequential_part(
+    workload: &WorkloadProfile,
+    cpu: Cost,
+    gpus: &[Option<Cost>],
+) -> Option<Split> {
     let (tasks, parallel) = (workload.task_count, workload.parallelization);
     let workers = cpu.at_once.max(1) as f64;
     let alone = cpu.per_task_ns / ((1.0 - parallel) + parallel / workers);
@@ -151,11 +165,18 @@ fn with_sequential_part(workload: &WorkloadProfile, cpu: Cost, gpus: &[Option<Co
     };
     let hosts = std::iter::once(None).chain((0..gpus.len()).map(Some));
     let splits = hosts.filter_map(|host| {
-        let gpus = gpus.iter().enumerate();
-        let gpus: Vec<_> = gpus
+        let each = gpus.iter().enumerate();
+        let rest: Vec<_> = each
             .map(|(index, cost)| cost.map(|cost| without(cost, host == Some(index))))
             .collect();
-        poured(tasks, Some(without(cpu, host.is_none())), &gpus)
+        let split = poured(tasks, Some(without(cpu, host.is_none())), &rest)?;
+        // The host has the sequential part, whoever does the rest.
+        let of_host = host.map_or(Some(cpu), |index| gpus[index])?;
+        let first = without(of_host, true).fixed_ns;
+        Some(Split {
+            ns: split.ns.max(first),
+            ..split
+        })
     });
     splits.min_by(|a, b| a.ns.total_cmp(&b.ns))
 }
@@ -169,7 +190,10 @@ pub(super) fn asked_split(
     let (on_gpus, on_cpu) = strategy.shares(tasks);
     let known: Vec<Option<Cost>> = costs.gpus.iter().map(|gpu| gpu.cost).collect();
     let gpu = match on_gpus {
-        0 => Some(Split { ns: 0.0, gpu_parts: vec![0.0; known.len()] }),
+        0 => Some(Split {
+            ns: 0.0,
+            gpu_parts: vec![0.0; known.len()],
+        }),
         tasks => poured(tasks, None, &known),
     };
     let cpu = match on_cpu {
@@ -177,13 +201,20 @@ pub(super) fn asked_split(
         tasks => costs.cpu.map(|cost| cost.predict_ns(tasks as u64)),
     };
     let is_measured = |cost: &Cost| cost.observations > 0;
-    let is_known = costs.cpu.as_ref().is_some_and(is_measured) && known.iter().flatten().any(is_measured);
+    let is_known =
+        costs.cpu.as_ref().is_some_and(is_measured) && known.iter().flatten().any(is_measured);
     let part = on_gpus as f64 / tasks.max(1) as f64;
     Candidate {
         strategy,
         predicted_ns: cpu.zip(gpu.as_ref()).map(|(cpu, gpu)| cpu.max(gpu.ns)),
-        gpu_parts: gpu.map_or(Vec::new(), |gpu| gpu.gpu_parts.iter().map(|each| each * part).collect()),
-        evidence: if is_known { Evidence::Fitted } else { Evidence::Heuristic },
+        gpu_parts: gpu.map_or(Vec::new(), |gpu| {
+            gpu.gpu_parts.iter().map(|each| each * part).collect()
+        }),
+        evidence: if is_known {
+            Evidence::Fitted
+        } else {
+            Evidence::Heuristic
+        },
     }
 }
 

@@ -15,12 +15,11 @@ mod rule;
 mod strategy;
 mod toml_file;
 
-pub(crate) use choose::LEAST_GAIN;
-pub(crate) use forecast::level;
 pub use choose::{decide, decide_for};
 pub(crate) use costs::PLACES;
 pub use costs::{Cost, Costs, GpuCosts, Observation, OperationCosts, RanOn, Shape};
 pub use decision::{Basis, Candidate, Decision, Declined, Evidence, Probe, Stage};
+pub(crate) use forecast::level;
 pub use heuristics::ProfilingHeuristics;
 pub use machine::{GpuSpec, Machine};
 pub use rates::costs_from_rates;

@@ -61,7 +61,10 @@ pub fn costs_from_rates(
         let launch = gpu.launch.get().unwrap_or_default();
         Some(estimate(launch.as_nanos() as f64, per_task, transfer, 1))
     });
-    let gpus = gpus.map(|cost| GpuCosts { cost, ..GpuCosts::default() });
+    let gpus = gpus.map(|cost| GpuCosts {
+        cost,
+        ..GpuCosts::default()
+    });
     Ok(OperationCosts {
         cpu: Some(cpu),
         gpus: gpus.collect(),
@@ -102,7 +105,10 @@ mod tests {
         let workload = WorkloadProfile::from_task_count(1_000).with_parallelization(p);
         let costs = costs_from_rates(1e6, &workload, &machine(gpu)).expect("costs");
         let cpu = costs.cpu.expect("there is a CPU");
-        (cpu.per_task_ns, costs.gpu(0).cost.map(|cost| cost.per_task_ns))
+        (
+            cpu.per_task_ns,
+            costs.gpu(0).cost.map(|cost| cost.per_task_ns),
+        )
     }
 
     #[test]

@@ -61,7 +61,9 @@ impl Schedule {
         if self.terms.mode != Mode::Both || !self.samples() {
             return;
         }
-        let alone = self.alone(self.density.work(0..tasks)).unwrap_or(Ns::INFINITY);
+        let alone = self
+            .alone(self.density.work(0..tasks))
+            .unwrap_or(Ns::INFINITY);
         let marks = match self.end_of(self.free_work(0..tasks), 0.0, None) {
             Some(end) if end < alone => {
                 let launches = self.gpus.iter().filter_map(|gpu| gpu.rate.fixed());
@@ -75,7 +77,10 @@ impl Schedule {
             None => BLIND_MARKS.min(tuning.marks),
         };
         let marks = marks.min(tasks / 8);
-        self.cpu.marks = (1..=marks).rev().map(|mark| mark * tasks / (marks + 1)).collect();
+        self.cpu.marks = (1..=marks)
+            .rev()
+            .map(|mark| mark * tasks / (marks + 1))
+            .collect();
     }
 
     /// True where samples of the tasks tell something: there are enough, and it is not
@@ -91,7 +96,11 @@ impl Schedule {
             Some(span) => {
                 let range = span.range();
                 let work = self.density.work(range.clone());
-                self.cpu.held.push(Held { start: range.start, began: now, work });
+                self.cpu.held.push(Held {
+                    start: range.start,
+                    began: now,
+                    work,
+                });
             }
             None => self.cpu.hungry += 1,
         }
@@ -107,7 +116,11 @@ impl Schedule {
             return Some(span);
         }
         let start = self.cpu_start();
-        let last = self.free.ranges().next_back().filter(|range| range.end > start);
+        let last = self
+            .free
+            .ranges()
+            .next_back()
+            .filter(|range| range.end > start);
         let Some(range) = last else {
             return self.probe();
         };
@@ -139,7 +152,11 @@ impl Schedule {
         if !self.samples() {
             return None;
         }
-        let mut ends = self.gpus.iter().filter(|gpu| !gpu.is_gone).filter_map(super::gpu::Gpu::frontier);
+        let mut ends = self
+            .gpus
+            .iter()
+            .filter(|gpu| !gpu.is_gone)
+            .filter_map(super::gpu::Gpu::frontier);
         let behind = ends.find_map(|end| {
             self.free.ranges().find(|range| range.start == end)?;
             (self.density.seen_part(end..end + 1) <= 0.0).then(|| end..end + 1)
@@ -172,7 +189,9 @@ impl Schedule {
         if !self.density.is_known() {
             return false;
         }
-        let Some(last) = self.free.ranges().next_back() else { return false };
+        let Some(last) = self.free.ranges().next_back() else {
+            return false;
+        };
         let task = self.density.work(last.end - 1..last.end) * self.cpu.recent;
         let end = self.gpus_alone(self.free_work(0..self.gpu_end()), now);
         end.is_some_and(|end| end < task)
@@ -197,7 +216,9 @@ impl Schedule {
 
     /// Time of that much work on the workers alone.
     pub(super) fn alone(&self, work: f64) -> Option<Ns> {
-        self.density.is_known().then(|| work / self.terms.workers.max(1) as f64)
+        self.density
+            .is_known()
+            .then(|| work / self.terms.workers.max(1) as f64)
     }
 
     /// Tasks of a worker's span, the last ones of a range, where all is done in
@@ -212,9 +233,12 @@ impl Schedule {
             _ => self.density.count().max(1.0),
         };
         let target = (horizon * tuning.worker_part).max(tuning.least_span_ns);
-        let size = self.density.tasks_of_end(range.clone(), target / (1.0 + tuning.caution / seen.sqrt()));
+        let size = self
+            .density
+            .tasks_of_end(range.clone(), target / (1.0 + tuning.caution / seen.sqrt()));
         // Nobody takes what others could share.
-        size.min(range.len().div_ceil(self.terms.workers.max(1))).max(1)
+        size.min(range.len().div_ceil(self.terms.workers.max(1)))
+            .max(1)
     }
 
     /// A worker that has `left` tasks of its span to begin: how many of them it is to
@@ -237,7 +261,11 @@ impl Schedule {
 
     /// A worker did the tasks of a span, which began at `start`, in `ns`.
     pub(crate) fn cpu_did(&mut self, done: Range<usize>, ns: Ns) {
-        let held = self.cpu.held.iter().position(|held| held.start == done.start);
+        let held = self
+            .cpu
+            .held
+            .iter()
+            .position(|held| held.start == done.start);
         if let Some(index) = held {
             self.cpu.held.swap_remove(index);
         }

@@ -51,9 +51,19 @@ impl Density {
         let mean = prior.unwrap_or(1.0).max(LEAST);
         let places = shape.places.map(|value| {
             let shape = f64::from(value).max(0.01);
-            Place { shape, per_task: shape * mean, ..Place::default() }
+            Place {
+                shape,
+                per_task: shape * mean,
+                ..Place::default()
+            }
         });
-        Self { tasks: tasks.max(1), tuning, places, prior: prior.map(|_| mean), count: 0.0 }
+        Self {
+            tasks: tasks.max(1),
+            tuning,
+            places,
+            prior: prior.map(|_| mean),
+            count: 0.0,
+        }
     }
 
     /// True where the unit is a worker's nanosecond.
@@ -95,14 +105,18 @@ impl Density {
     /// Work of these tasks.
     pub(super) fn work(&self, range: Range<usize>) -> f64 {
         let parts = self.parts(range);
-        parts.map(|(place, tasks)| self.places[place].per_task * tasks as f64).sum()
+        parts
+            .map(|(place, tasks)| self.places[place].per_task * tasks as f64)
+            .sum()
     }
 
     /// How many tasks of the mean these were taken for before the batch.
     pub(super) fn expected(&self, range: Range<usize>) -> f64 {
         let mean = self.places.iter().map(|place| place.shape).sum::<f64>() / PLACES as f64;
         let parts = self.parts(range);
-        parts.map(|(place, tasks)| self.places[place].shape / mean * tasks as f64).sum()
+        parts
+            .map(|(place, tasks)| self.places[place].shape / mean * tasks as f64)
+            .sum()
     }
 
     /// How many of these tasks, from the first on, make up that much work: at least
@@ -151,26 +165,43 @@ impl Density {
     /// GPUs took is no part of it.
     pub(super) fn mean_sampled(&self) -> f64 {
         let sampled = self.places.iter().filter(|place| place.is_sampled);
-        let (count, sum) = sampled.fold((0.0, 0.0), |(count, sum), place| (count + 1.0, sum + place.per_task));
-        if count > 0.0 { sum / count } else { self.mean() }
+        let (count, sum) = sampled.fold((0.0, 0.0), |(count, sum), place| {
+            (count + 1.0, sum + place.per_task)
+        });
+        if count > 0.0 {
+            sum / count
+        } else {
+            self.mean()
+        }
     }
 
     /// The same over the tasks that were done.
     pub(super) fn mean_done(&self) -> f64 {
         let done = self.places.iter().map(|place| place.done);
         let (tasks, work) = done.fold((0.0, 0.0), |sum, done| (sum.0 + done.0, sum.1 + done.1));
-        if tasks > 0.0 && work > 0.0 { work / tasks } else { self.mean() }
+        if tasks > 0.0 && work > 0.0 {
+            work / tasks
+        } else {
+            self.mean()
+        }
     }
 
     /// The work of a task over the mean, at places where some were done.
     pub(super) fn shape(&self) -> [Option<f32>; PLACES] {
         let mean = self.mean_done();
-        self.places.map(|Place { done: (tasks, work), .. }| (tasks > 0.0).then_some((work / tasks / mean) as f32))
+        self.places.map(
+            |Place {
+                 done: (tasks, work),
+                 ..
+             }| (tasks > 0.0).then_some((work / tasks / mean) as f32),
+        )
     }
 
     /// True where workers did tasks at all places of these.
     pub(super) fn is_sampled(&self, range: Range<usize>) -> bool {
-        self.places[self.places(&range)].iter().all(|place| place.is_sampled)
+        self.places[self.places(&range)]
+            .iter()
+            .all(|place| place.is_sampled)
     }
 
     /// Part of these tasks' places of which something was seen.
@@ -222,7 +253,12 @@ impl Density {
 
     fn refresh(&mut self) {
         let (mut tasks, mut ns) = self.prior.map_or((0.0, 0.0), |mean| (1.0, mean));
-        for Place { seen: (seen, took), shape, .. } in self.places.iter().filter(|place| place.seen.0 > 0.0) {
+        for Place {
+            seen: (seen, took),
+            shape,
+            ..
+        } in self.places.iter().filter(|place| place.seen.0 > 0.0)
+        {
             let counts = seen.min(MOST_COUNTS);
             tasks += counts;
             ns += took / seen / shape * counts;
@@ -232,7 +268,11 @@ impl Density {
         let mut times = [mean; PLACES];
         let mut last: Option<usize> = None;
         for place in 0..PLACES {
-            let Place { seen: (seen, took), shape, .. } = self.places[place];
+            let Place {
+                seen: (seen, took),
+                shape,
+                ..
+            } = self.places[place];
             if seen <= 0.0 {
                 continue;
             }
@@ -281,7 +321,11 @@ mod tests {
         let _ = density.observe(0..5, 50.0);
         density.correct(0..160, 16_000.0);
         assert!((density.work(0..5) - 50.0).abs() < 20.0);
-        assert!((density.work(100..101) - 100.0).abs() < 20.0, "{}", density.work(100..101));
+        assert!(
+            (density.work(100..101) - 100.0).abs() < 20.0,
+            "{}",
+            density.work(100..101)
+        );
         let even = Density::new(2, None, Shape::default(), Tuning::USUAL);
         assert_eq!((even.work(0..2), even.expected(0..1)), (2.0, 1.0));
     }

@@ -10,7 +10,7 @@
 //!
 //! Where there are other GPUs, what a device has not begun is theirs too.
 
-use super::{Mode, Ns, Schedule, Span};
+use super::{Ns, Schedule, Span};
 use crate::error::DeviceErrorKind;
 
 /// Failures in a row after which a device gets nothing more.
@@ -87,13 +87,21 @@ impl Schedule {
     }
 
     /// A launch of this span failed.
-    pub(crate) fn gpu_failed(&mut self, index: usize, span: Span, kind: DeviceErrorKind, now: Ns) -> After {
+    pub(crate) fn gpu_failed(
+        &mut self,
+        index: usize,
+        span: Span,
+        kind: DeviceErrorKind,
+        now: Ns,
+    ) -> After {
         self.flight_ended(index, span.range().start, now);
         let tasks = span.len();
         let gpu = &mut self.gpus[index];
         let record = &mut gpu.faults;
         match kind {
-            DeviceErrorKind::OutOfMemory | DeviceErrorKind::NeverFits if tasks > 1 && !gpu.is_gone => {
+            DeviceErrorKind::OutOfMemory | DeviceErrorKind::NeverFits
+                if tasks > 1 && !gpu.is_gone =>
+            {
                 let half = tasks.div_ceil(2);
                 let before = gpu.fits;
                 gpu.fits = before.min(half);
@@ -104,7 +112,9 @@ impl Schedule {
             DeviceErrorKind::Refused if tasks > 1 && !gpu.is_gone => {
                 self.halve(index, span, tasks.div_ceil(2))
             }
-            DeviceErrorKind::OutOfMemory | DeviceErrorKind::NeverFits | DeviceErrorKind::Refused => {
+            DeviceErrorKind::OutOfMemory
+            | DeviceErrorKind::NeverFits
+            | DeviceErrorKind::Refused => {
                 // It was this task that was too large, not those beside it.
                 if let Some((limit, known)) = record.fitted_before
                     && kind != DeviceErrorKind::Refused
@@ -115,7 +125,11 @@ impl Schedule {
                 record.misfits_in_a_row += 1;
                 // Of a device that does others, a task may be what is wrong.
                 let is_the_tasks = record.works && kind != DeviceErrorKind::OutOfMemory;
-                let most = if is_the_tasks { MOST_MISFITS } else { MOST_FAILURES };
+                let most = if is_the_tasks {
+                    MOST_MISFITS
+                } else {
+                    MOST_FAILURES
+                };
                 let leaves = record.misfits_in_a_row >= most;
                 self.fall_back(span);
                 if leaves {
@@ -193,13 +207,7 @@ impl Schedule {
             return;
         }
         // What was promised to GPUs and is free is the CPU's now.
-        let promised = match self.terms.mode {
-            Mode::Gpu => self.terms.tasks,
-            Mode::Split { gpu } => gpu,
-            Mode::Cpu | Mode::Both => 0,
-        };
-        let part = |range: std::ops::Range<usize>| range.end.min(promised).saturating_sub(range.start);
-        self.fallback += self.free.ranges().map(part).sum::<usize>();
+        self.fallback += self.free_of_promised();
     }
 
     /// No GPU may be used: what was promised to them is the CPU's from the start. False

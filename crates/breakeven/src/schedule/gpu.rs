@@ -114,7 +114,10 @@ impl Gpu {
 
     /// Time of the launch that was made last, as it was predicted.
     pub(super) fn last_predicted(&self) -> Ns {
-        let last = self.flights.back().and_then(|last| self.rate.predict(last.work));
+        let last = self
+            .flights
+            .back()
+            .and_then(|last| self.rate.predict(last.work));
         last.unwrap_or(0.0)
     }
 
@@ -134,7 +137,10 @@ impl Gpu {
     }
 
     fn set_busy(&mut self, now: Ns) {
-        let left = self.flights.iter().filter_map(|flight| self.rate.predict(flight.work));
+        let left = self
+            .flights
+            .iter()
+            .filter_map(|flight| self.rate.predict(flight.work));
         self.busy_until = now + left.sum::<f64>();
     }
 }
@@ -143,7 +149,9 @@ impl Schedule {
     /// The next step of a GPU.
     pub(crate) fn gpu_turn(&mut self, index: usize, now: Ns) -> GpuTurn {
         let in_flight = self.gpus[index].in_flight();
-        if in_flight > 0 && let Some(turn) = self.recall(index, now) {
+        if in_flight > 0
+            && let Some(turn) = self.recall(index, now)
+        {
             return turn;
         }
         let is_shared = self.is_shared();
@@ -152,7 +160,11 @@ impl Schedule {
             return GpuTurn::Done;
         }
         // Of a batch that is shared the next launch's size follows from this one's time.
-        let most = if is_shared || gpu.on_trial() { 1 } else { gpu.terms.depth };
+        let most = if is_shared || gpu.on_trial() {
+            1
+        } else {
+            gpu.terms.depth
+        };
         if in_flight >= most {
             return self.wait(index, now);
         }
@@ -224,9 +236,18 @@ impl Schedule {
         let gpu = &mut self.gpus[index];
         gpu.launches += 1;
         gpu.last_tasks = span.len();
-        let begins = if gpu.flights.is_empty() { now } else { now.max(gpu.busy_until) };
+        let begins = if gpu.flights.is_empty() {
+            now
+        } else {
+            now.max(gpu.busy_until)
+        };
         gpu.busy_until = begins + gpu.rate.predict(work).unwrap_or(0.0);
-        gpu.flights.push_back(Flight { start: span.range().start, tasks: span.len(), work, began: now });
+        gpu.flights.push_back(Flight {
+            start: span.range().start,
+            tasks: span.len(),
+            work,
+            began: now,
+        });
     }
 
     /// A launch of the tasks from `start` on ended.
@@ -239,7 +260,13 @@ impl Schedule {
 
     /// Notes that a launch was done in `ns`, if that is known. True where the CPU should
     /// look again whether there is work for it.
-    pub(super) fn gpu_did(&mut self, index: usize, range: Range<usize>, ns: Option<Ns>, now: Ns) -> bool {
+    pub(super) fn gpu_did(
+        &mut self,
+        index: usize,
+        range: Range<usize>,
+        ns: Option<Ns>,
+        now: Ns,
+    ) -> bool {
         let knows_shape = self.knows_shape();
         let work = self.density.work(range.clone());
         let gpu = &mut self.gpus[index];
@@ -249,8 +276,13 @@ impl Schedule {
             let was_told = gpu.rate.tells_fixed();
             if was_told {
                 // What differs is the rate's where it is known how much work there was.
-                let sure = if knows_shape { 1.0 } else { self.density.seen_part(range.clone()) };
-                gpu.rate.observe(work, ns, sure * self.terms.tuning.rate_step);
+                let sure = if knows_shape {
+                    1.0
+                } else {
+                    self.density.seen_part(range.clone())
+                };
+                gpu.rate
+                    .observe(work, ns, sure * self.terms.tuning.rate_step);
             } else {
                 // How much work the earlier ones had is known better by now.
                 gpu.first.1.push((range.clone(), ns));
@@ -268,9 +300,9 @@ impl Schedule {
                 }
             }
         }
-        let failed = ns.zip(predicted).is_some_and(|(ns, predicted)| {
-            ns > self.terms.tuning.failed_prediction * predicted
-        });
+        let failed = ns
+            .zip(predicted)
+            .is_some_and(|(ns, predicted)| ns > self.terms.tuning.failed_prediction * predicted);
         if failed && self.terms.corrects && self.terms.mode == Mode::Gpu {
             self.joined = true;
         }

@@ -166,7 +166,8 @@ impl Schedule {
     /// a launch of them is to count as when its time is learned. None where nobody can
     /// say.
     pub(crate) fn weigh(&self, range: std::ops::Range<usize>) -> Option<u64> {
-        let tells = range.len() * PLACES >= self.terms.tasks || self.density.is_sampled(range.clone());
+        let tells =
+            range.len() * PLACES >= self.terms.tasks || self.density.is_sampled(range.clone());
         let tasks = match self.knows_shape() {
             true => self.density.expected(range),
             false if tells => self.density.work(range) / self.density.mean_done(),
@@ -177,7 +178,9 @@ impl Schedule {
 
     /// True where nobody will ever take a span unless one is given back.
     pub(crate) fn is_empty(&self) -> bool {
-        self.free.tasks() == 0 && self.fallen.is_empty() && self.gpus.iter().all(|gpu| gpu.retry.is_empty())
+        self.free.tasks() == 0
+            && self.fallen.is_empty()
+            && self.gpus.iter().all(|gpu| gpu.retry.is_empty())
     }
 
     /// Takes a span back that nobody did: the batch was stopped, or an executor of
@@ -194,6 +197,28 @@ impl Schedule {
         }
         let range = self.free.ranges().next()?;
         self.free.take(range)
+    }
+
+    /// The batch was stopped: what fell back and nobody did, did not fall back.
+    pub(crate) fn forget_unrun(&mut self) {
+        let fallen: usize = self.fallen.iter().map(Span::len).sum();
+        let promised = match self.has_gpus() {
+            true => 0,
+            false => self.free_of_promised(),
+        };
+        self.fallback = self.fallback.saturating_sub(fallen + promised);
+    }
+
+    /// Free tasks that were promised to GPUs.
+    fn free_of_promised(&self) -> usize {
+        let promised = match self.terms.mode {
+            Mode::Gpu => self.terms.tasks,
+            Mode::Split { gpu } => gpu,
+            Mode::Cpu | Mode::Both => 0,
+        };
+        let part =
+            |range: std::ops::Range<usize>| range.end.min(promised).saturating_sub(range.start);
+        self.free.ranges().map(part).sum()
     }
 
     /// Tasks that the CPU does in the place of GPUs that failed at them.

@@ -136,7 +136,10 @@ mod tests {
         assert!(!rate.tells_fixed());
         rate.rescale(2.0);
         rate.observe(128.0, 1000.0 + 640.0, 1.0);
-        assert!(near(rate.fixed(), 1000.0) && near(rate.per_work(), 5.0), "{rate:?}");
+        assert!(
+            near(rate.fixed(), 1000.0) && near(rate.per_work(), 5.0),
+            "{rate:?}"
+        );
     }
 
     #[test]

@@ -23,7 +23,11 @@ impl Schedule {
         }
         let gpu = &self.gpus[index];
         let (oldest, newest) = gpu.oldest_and_newest()?;
-        let predicted = gpu.rate.predict(oldest.work).or(gpu.rate.fixed()).unwrap_or(0.0);
+        let predicted = gpu
+            .rate
+            .predict(oldest.work)
+            .or(gpu.rate.fixed())
+            .unwrap_or(0.0);
         let overdue = gpu.began() + tuning.failed_prediction * predicted;
         if !self.is_shared() {
             if self.terms.mode != Mode::Gpu || predicted <= 0.0 {
@@ -46,12 +50,20 @@ impl Schedule {
                     false => 0.0,
                 };
                 let latest = tuning.most_delay * all - waves * task.max(mean);
-                if predicted < A_TRY * all { latest.max(overdue) } else { latest }
+                if predicted < A_TRY * all {
+                    latest.max(overdue)
+                } else {
+                    latest
+                }
             }
             // Nothing says how long the CPU would take.
             None => overdue,
         };
-        Some(if now < at { GpuTurn::Wait(at) } else { GpuTurn::Recall })
+        Some(if now < at {
+            GpuTurn::Wait(at)
+        } else {
+            GpuTurn::Recall
+        })
     }
 
     /// The launch that was made last was given up, and this is its span.

@@ -30,7 +30,11 @@ impl Schedule {
         let waves = ((end - busy) * speed / wave).max(0.0).floor();
         let with = |waves: f64| {
             let done = (waves * wave).min(work);
-            let cpu = if done > 0.0 { busy + waves * wave / speed } else { 0.0 };
+            let cpu = if done > 0.0 {
+                busy + waves * wave / speed
+            } else {
+                0.0
+            };
             match done < work {
                 true => level(&mut gpus.clone(), work - done).map_or(cpu, |gpus| cpu.max(gpus)),
                 false => cpu,
@@ -41,7 +45,10 @@ impl Schedule {
 
     /// When the GPUs that know what a launch costs would have done that much, ns from now.
     pub(super) fn gpus_alone(&self, work: f64, now: Ns) -> Option<Ns> {
-        level(&mut self.vessels(now, |index| self.gpus[index].rate.tells_fixed()), work)
+        level(
+            &mut self.vessels(now, |index| self.gpus[index].rate.tells_fixed()),
+            work,
+        )
     }
 
     /// GPUs of which something is known: from when on each would do more work, ns from now,
@@ -51,7 +58,10 @@ impl Schedule {
         let gpus = gpus.filter(|(index, gpu)| !gpu.is_gone && wanted(*index));
         let vessel = |(_, gpu): (usize, &super::gpu::Gpu)| {
             let per_work = gpu.rate.per_work()?;
-            Some((gpu.busy(now) + gpu.rate.fixed().unwrap_or(0.0), per_work.recip()))
+            Some((
+                gpu.busy(now) + gpu.rate.fixed().unwrap_or(0.0),
+                per_work.recip(),
+            ))
         };
         gpus.filter_map(vessel).collect()
     }
@@ -59,7 +69,8 @@ impl Schedule {
     /// Tasks to launch now of a range, on a GPU.
     pub(super) fn gpu_size(&self, index: usize, range: Range<usize>, now: Ns) -> usize {
         let tuning = &self.terms.tuning;
-        let is_alone = !self.is_shared() && self.gpus.iter().filter(|gpu| !gpu.is_gone).count() == 1;
+        let is_alone =
+            !self.is_shared() && self.gpus.iter().filter(|gpu| !gpu.is_gone).count() == 1;
         if is_alone {
             if !self.terms.corrects && !self.terms.is_watched {
                 return range.len();
@@ -75,7 +86,11 @@ impl Schedule {
         }
         let tasks = self.density.tasks_of(range.clone(), work);
         // No launch is worth what little would be left before a sample.
-        let is_last = self.free.ranges().next_back().is_none_or(|last| last.end <= range.end);
+        let is_last = self
+            .free
+            .ranges()
+            .next_back()
+            .is_none_or(|last| last.end <= range.end);
         match !is_last && tasks as f64 * tuning.rest >= range.len() as f64 {
             true => range.len(),
             false => tasks,
@@ -92,7 +107,11 @@ impl Schedule {
         let probe = task * gpu.terms.probe_tasks.max(1) as f64;
         let Some(per_work) = gpu.rate.per_work() else {
             // One probe at a time.
-            return if is_idle && self.could_pay(index, left, now) { probe } else { 0.0 };
+            return if is_idle && self.could_pay(index, left, now) {
+                probe
+            } else {
+                0.0
+            };
         };
         if self.is_shared() && self.cpu_speed(now).is_none() {
             return if is_idle { probe } else { 0.0 };
@@ -124,7 +143,11 @@ impl Schedule {
         if !gpu.rate.tells_fixed() && is_idle {
             return self.growth(index, without).min(left);
         }
-        if gpu.terms.probes && gpu.is_new() { probe } else { 0.0 }
+        if gpu.terms.probes && gpu.is_new() {
+            probe
+        } else {
+            0.0
+        }
     }
 
     /// What of its share a GPU takes at once.
@@ -170,6 +193,10 @@ impl Schedule {
         let part = if gpu.is_new() { 1.0 } else { 0.5 };
         let times = (part * without / ns).min(self.terms.tuning.growth);
         let end = (range.start + whole(times * gpu.last_tasks as f64)).min(self.terms.tasks);
-        if times >= 2.0 { self.density.work(range.start..end.max(range.start)) } else { 0.0 }
+        if times >= 2.0 {
+            self.density.work(range.start..end.max(range.start))
+        } else {
+            0.0
+        }
     }
 }

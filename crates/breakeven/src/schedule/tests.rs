@@ -14,7 +14,11 @@ use crate::error::DeviceErrorKind;
 use crate::plan::{PLACES, Shape};
 
 /// Walks of one run; unoptimised ones take long.
-const WALKS: u64 = if cfg!(debug_assertions) { 20_000 } else { 200_000 };
+const WALKS: u64 = if cfg!(debug_assertions) {
+    20_000
+} else {
+    200_000
+};
 
 /// Steps in a row in which no task is done.
 const PATIENCE: usize = 2_000;
@@ -47,7 +51,11 @@ fn any_gpu(random: &mut Random, tasks: usize) -> GpuTerms {
         probes: random.random_bool(0.3),
         probe_tasks: random.random_range(1..=40),
         on_probation: random.random_bool(0.1),
-        fits: if random.random_bool(0.3) { random.random_range(1..=tasks) } else { usize::MAX },
+        fits: if random.random_bool(0.3) {
+            random.random_range(1..=tasks)
+        } else {
+            usize::MAX
+        },
         depth: random.random_range(1..=3),
         is_refused: random.random_bool(0.05),
     }
@@ -58,10 +66,14 @@ fn any_terms(random: &mut Random) -> Terms {
     let tasks = random.random_range(1..=most);
     let mode = match random.random_range(0..6) {
         0 => Mode::Gpu,
-        1 => Mode::Split { gpu: random.random_range(0..=tasks) },
+        1 => Mode::Split {
+            gpu: random.random_range(0..=tasks),
+        },
         _ => Mode::Both,
     };
-    let gpus = (0..random.random_range(1..=4)).map(|_| any_gpu(random, tasks)).collect();
+    let gpus = (0..random.random_range(1..=4))
+        .map(|_| any_gpu(random, tasks))
+        .collect();
     Terms {
         tasks,
         workers: random.random_range(1..=4),
@@ -69,7 +81,9 @@ fn any_terms(random: &mut Random) -> Terms {
         corrects: random.random(),
         probes_cpu: random.random_bool(0.3),
         is_watched: random.random_bool(0.2),
-        cpu: random.random_bool(0.5).then(|| (any_time(random), random.random())),
+        cpu: random
+            .random_bool(0.5)
+            .then(|| (any_time(random), random.random())),
         gpus,
         shape: any_shape(random),
         may_fall_back: usize::MAX,
@@ -170,7 +184,11 @@ impl Walk {
             Some(span) => {
                 self.idle -= 1;
                 let until = self.until(self.task_ns * span.len() as f64);
-                self.busy.push(Held { span, since: self.now, until });
+                self.busy.push(Held {
+                    span,
+                    since: self.now,
+                    until,
+                });
             }
             None => self.wake_drivers(),
         }
@@ -200,7 +218,8 @@ impl Walk {
         let (done, tail) = span.split(end - start - gives);
         self.schedule.cpu_did(done.range(), self.now - since);
         self.is_done(done.range());
-        tail.into_iter().for_each(|tail| self.schedule.give_back(tail));
+        tail.into_iter()
+            .for_each(|tail| self.schedule.give_back(tail));
         self.idle += 1;
         self.wake_workers();
         self.wake_drivers();
@@ -218,8 +237,15 @@ impl Walk {
                     true => Ns::INFINITY,
                     false => self.until(launch + each * span.len() as f64),
                 };
-                let last = self.devices[gpu].flights.back().map_or(0.0, |last| last.until);
-                self.devices[gpu].flights.push_back(Held { span, since: self.now, until: until.max(last) });
+                let last = self.devices[gpu]
+                    .flights
+                    .back()
+                    .map_or(0.0, |last| last.until);
+                self.devices[gpu].flights.push_back(Held {
+                    span,
+                    since: self.now,
+                    until: until.max(last),
+                });
             }
             GpuTurn::Recall => {
                 let recalled = self.devices[gpu].flights.pop_back().expect("it flies");
@@ -232,7 +258,9 @@ impl Walk {
     }
 
     fn launch_ends(&mut self, gpu: usize) {
-        let Some(Held { span, since, .. }) = self.devices[gpu].flights.pop_front() else { return };
+        let Some(Held { span, since, .. }) = self.devices[gpu].flights.pop_front() else {
+            return;
+        };
         let after = match self.devices[gpu].fails && self.random.random_bool(0.3) {
             true => {
                 const KINDS: [DeviceErrorKind; 6] = [
@@ -249,7 +277,8 @@ impl Walk {
             false => {
                 self.is_done(span.range());
                 let ns = self.random.random_bool(0.9).then_some(self.now - since);
-                self.schedule.gpu_succeeded(gpu, span.range().start, span.len(), ns, self.now)
+                self.schedule
+                    .gpu_succeeded(gpu, span.range().start, span.len(), ns, self.now)
             }
         };
         self.devices[gpu].driver = Driver::Looks;
@@ -271,16 +300,32 @@ impl Walk {
     /// A step of anybody who can take one; false where nobody is left.
     fn step(&mut self) -> bool {
         let now = self.now;
-        let due: Vec<usize> = (0..self.busy.len()).filter(|&index| self.busy[index].until <= now).collect();
-        let ends = |device: &Device| device.flights.front().is_some_and(|flight| flight.until <= now);
+        let due: Vec<usize> = (0..self.busy.len())
+            .filter(|&index| self.busy[index].until <= now)
+            .collect();
+        let ends = |device: &Device| {
+            device
+                .flights
+                .front()
+                .is_some_and(|flight| flight.until <= now)
+        };
         let looks = |device: &Device| match device.driver {
             Driver::Looks => true,
             Driver::Sleeps(until) => until <= now,
             Driver::HasEnded => false,
         };
-        let ending: Vec<usize> = (0..self.devices.len()).filter(|&gpu| ends(&self.devices[gpu])).collect();
-        let looking: Vec<usize> = (0..self.devices.len()).filter(|&gpu| looks(&self.devices[gpu])).collect();
-        let can = [self.turns > 0, !due.is_empty(), !ending.is_empty(), !looking.is_empty()];
+        let ending: Vec<usize> = (0..self.devices.len())
+            .filter(|&gpu| ends(&self.devices[gpu]))
+            .collect();
+        let looking: Vec<usize> = (0..self.devices.len())
+            .filter(|&gpu| looks(&self.devices[gpu]))
+            .collect();
+        let can = [
+            self.turns > 0,
+            !due.is_empty(),
+            !ending.is_empty(),
+            !looking.is_empty(),
+        ];
         if !can.contains(&true) {
             return self.waits();
         }
@@ -313,9 +358,17 @@ impl Walk {
                 Driver::Sleeps(until) => Some(until),
                 Driver::Looks | Driver::HasEnded => None,
             };
-            device.flights.front().map(|flight| flight.until).into_iter().chain(sleeps)
+            device
+                .flights
+                .front()
+                .map(|flight| flight.until)
+                .into_iter()
+                .chain(sleeps)
         });
-        let next = workers.chain(devices).filter(|at| at.is_finite()).min_by(f64::total_cmp);
+        let next = workers
+            .chain(devices)
+            .filter(|at| at.is_finite())
+            .min_by(f64::total_cmp);
         self.now = next.map_or(self.now, |next| next + 1.0);
         next.is_some()
     }
@@ -355,7 +408,10 @@ fn launches_count_by_their_work() {
         tasks: 640,
         mode: Mode::Both,
         cpu: Some((1_000.0, true)),
-        shape: Shape { places, spread: 0.0 },
+        shape: Shape {
+            places,
+            spread: 0.0,
+        },
         ..any_terms(&mut random)
     };
     let schedule = Schedule::new(terms);

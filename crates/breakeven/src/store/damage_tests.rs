@@ -28,14 +28,14 @@ fn is_sound(costs: &Costs) -> bool {
     };
     costs.operations().iter().all(|operation| {
         (0..usize::BITS).all(|bit| {
-            let known = costs.lookup(operation, 1 << bit, Some(GPU), 3);
-            [known.cpu, known.gpu, known.both]
+            let known = costs.lookup(operation, 1 << bit, &[GPU], 3);
+            [known.cpu, known.gpu(0).cost]
                 .into_iter()
                 .flatten()
                 .all(sound)
                 && known.since_cpu_ns >= 0.0
-                && known.since_gpu_ns >= 0.0
-                && known.fits.is_none_or(|fits| fits > 0)
+                && known.gpu(0).since_ns >= 0.0
+                && known.gpu(0).fits.is_none_or(|fits| fits > 0)
         })
     })
 }

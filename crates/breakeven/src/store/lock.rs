@@ -1,7 +1,7 @@
 //! One writer at a time, across processes.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::ErrorKind as IoErrorKind;
+use std::io::{self, ErrorKind as IoErrorKind};
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,6 +16,11 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(16);
 /// process ends, however it ends. The file at `path` stays: one that is removed
 /// could be locked by two, each its own.
 pub(super) fn hold(path: &Path, patience: Duration) -> Result<File, Error> {
+    // Opening a pipe would wait for its other end.
+    if path.metadata().is_ok_and(|found| !found.is_file()) {
+        let reason = io::Error::other("it is not a regular file");
+        return Err(Error::file(path, "cannot be locked", &reason));
+    }
     let opened = OpenOptions::new()
         .create(true)
         .truncate(false)

@@ -16,6 +16,7 @@ mod lock;
 mod place;
 #[cfg(test)]
 mod process_tests;
+pub(crate) mod saver;
 #[cfg(test)]
 mod tests;
 mod warning;
@@ -25,7 +26,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use breakeven_profile::file::replace;
+use breakeven_profile::file::{TEMPORARY_PREFIX, replace};
 
 use crate::error::Error;
 use crate::hardware::HardwareCapabilities;
@@ -34,6 +35,9 @@ use document::Document;
 use place::Place;
 
 pub use warning::{CostsWarning, CostsWarningKind};
+
+/// A temporary file that is older was left by a saver that was killed.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(60 * 60);
 
 /// How long a save waits for others: many times what one takes.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -103,6 +107,7 @@ impl Costs {
         }
         let _held = lock::hold(&beside(path, ".lock"), PATIENCE)?;
         let now = SystemTime::now();
+        sweep(path, now);
         let mut document = match document::read(path, now) {
             Ok(document) => document,
             Err(warning) if warning.kind == CostsWarningKind::Damaged => {
@@ -117,6 +122,25 @@ impl Costs {
         replace(path, |file| document.write(file))?;
         self.written(&snapshot);
         Ok(())
+    }
+}
+
+/// Removes what savers that were killed left beside the file.
+fn sweep(path: &Path, now: SystemTime) {
+    let entries = path
+        .parent()
+        .and_then(|directory| fs::read_dir(directory).ok());
+    for entry in entries.into_iter().flatten().flatten() {
+        let is_ours = entry
+            .file_name()
+            .to_string_lossy()
+            .starts_with(TEMPORARY_PREFIX);
+        let modified = entry.metadata().and_then(|found| found.modified());
+        let is_old =
+            modified.is_ok_and(|at| now.duration_since(at).unwrap_or_default() > FORGOTTEN_AFTER);
+        if is_ours && is_old {
+            let _ = fs::remove_file(entry.path());
+        }
     }
 }
 

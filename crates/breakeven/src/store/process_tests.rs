@@ -57,10 +57,11 @@ fn observe(costs: &Costs, operation: &str, tasks: u64) {
         tasks,
         ns: 1_000 * tasks,
         transfer_ns: None,
+        shared: false,
         workers: 1,
     };
     costs.observe(operation, 4096, RanOn::Cpu, &seen);
-    costs.note_run(operation, 4096, 1, true, None);
+    costs.note_run(operation, 4096, 1, true, &[]);
 }
 
 /// Tasks of the observations of an operation that are in the file, in order.
@@ -130,9 +131,9 @@ fn processes_that_write_at_once_lose_nothing() {
     for number in 0..PROCESSES {
         let own = format!("own {number}");
         assert_eq!(tasks(&path, &own), newest);
-        let known = load(&path).lookup(&own, 4096, Some("none"), 1);
+        let known = load(&path).lookup(&own, 4096, &["none"], 1);
         assert_eq!(known.cpu.expect("it was observed").observations, SAVES);
-        assert_eq!(known.since_gpu_ns, SAVES as f64);
+        assert_eq!(known.gpu(0).since_ns, SAVES as f64);
     }
     let left: Vec<_> = fs::read_dir(directory.path())
         .expect("a directory")
@@ -190,7 +191,7 @@ fn save_too_much() {
     let error = costs.save().expect_err("there is no room");
     assert_eq!(error.kind(), crate::ErrorKind::File);
     assert!(error.to_string().contains("costs"), "{error}");
-    assert!(costs.lookup("operation 199", 4096, None, 1).cpu.is_some());
+    assert!(costs.lookup("operation 199", 4096, &[], 1).cpu.is_some());
 }
 
 #[cfg(unix)]

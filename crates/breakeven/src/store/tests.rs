@@ -41,16 +41,17 @@ pub(super) fn observe(costs: &Costs, operation: &str, on: RanOn<'_>, tasks: u64,
         ns,
         transfer_ns: None,
         workers: 8,
+        shared: false,
     };
     costs.observe(operation, 4096, on, &seen);
 }
 
 fn cpu(costs: &Costs, operation: &str) -> Option<Cost> {
-    costs.lookup(operation, 4096, Some(GPU), 8).cpu
+    costs.lookup(operation, 4096, &[GPU], 8).cpu
 }
 
 fn gpu(costs: &Costs, operation: &str) -> Option<Cost> {
-    costs.lookup(operation, 4096, Some(GPU), 8).gpu
+    costs.lookup(operation, 4096, &[GPU], 8).gpu(0).cost
 }
 
 fn file_with_one(path: &Path) {
@@ -72,15 +73,14 @@ fn what_was_saved_is_loaded() {
     for tasks in [10, 20, 40] {
         observe(&costs, "blur", RanOn::Cpu, tasks, 1_000 * tasks);
         observe(&costs, "blur", RanOn::Gpu(GPU), tasks, 5_000 + 30 * tasks);
-        observe(&costs, "blur", RanOn::Both(GPU), tasks, 5_000 + 29 * tasks);
     }
     costs.remember_fit("blur", 4096, GPU, 20, SystemTime::now());
-    costs.note_run("blur", 4096, 777, true, None);
-    let known = costs.lookup("blur", 4096, Some(GPU), 8);
+    costs.note_run("blur", 4096, 777, true, &[]);
+    let known = costs.lookup("blur", 4096, &[GPU], 8);
     costs.save().expect("a file");
-    assert_eq!(costs.lookup("blur", 4096, Some(GPU), 8), known);
+    assert_eq!(costs.lookup("blur", 4096, &[GPU], 8), known);
     let loaded = load(&path);
-    assert_eq!(loaded.lookup("blur", 4096, Some(GPU), 8), known);
+    assert_eq!(loaded.lookup("blur", 4096, &[GPU], 8), known);
     // Nothing new: not even a look at the file.
     fs::remove_file(&path).expect("a file");
     costs.save().expect("nothing to do");
@@ -99,15 +99,16 @@ fn the_file_reads_like_this() {
         ns: 2_500_000,
         transfer_ns: Some(500_000),
         workers: 8,
+        shared: false,
     };
     costs.observe("blur", 4096, RanOn::Gpu(GPU), &seen);
-    costs.note_run("blur", 4096, 2_500_000, false, Some(GPU));
+    costs.note_run("blur", 4096, 2_500_000, false, &[GPU]);
     costs.save().expect("a file");
     let mut json: serde_json::Value = serde_json::from_str(&read(&path)).expect("JSON");
     let own = &mut json["machines"][0];
     own["saved_at_us"] = 0.into();
     own["operations"][0]["gpus"][0]["alone"]["observations"][0]["writer"] = 7.into();
-    insta::assert_snapshot!(json, @r#"{"format":"breakeven-costs","machines":[{"cores":8,"cpu":"EPYC","forgotten":[],"operations":[{"cpu":{"observations":[],"observed":0},"gpus":[{"alone":{"observations":[{"at_us":1700000000500000,"ns":2500000,"number":0,"tasks":1000,"transfer_ns":500000,"workers":8,"writer":7}],"observed":1},"both":{"observations":[],"observed":0},"device":"cuda:h100","driver":"570.1","since_ns":0}],"operation":"blur","since_cpu_ns":2500000,"size_class":13,"spent_ns":2500000}],"saved_at_us":0}],"version":1}"#);
+    insta::assert_snapshot!(json, @r#"{"format":"breakeven-costs","machines":[{"cores":8,"cpu":"EPYC","forgotten":[],"operations":[{"cpu":{"observations":[],"observed":0},"gpus":[{"alone":{"observations":[{"at_us":1700000000500000,"ns":2500000,"number":0,"tasks":1000,"transfer_ns":500000,"workers":8,"writer":7}],"observed":1},"device":"cuda:h100","driver":"570.1","since_ns":0}],"operation":"blur","since_cpu_ns":2500000,"size_class":13,"spent_ns":2500000}],"saved_at_us":0}],"version":1}"#);
 }
 
 #[test]
@@ -148,12 +149,12 @@ fn saving_twice_counts_once() {
     let (mine, other) = (load(&path), load(&path));
     for costs in [&mine, &other, &mine, &other, &mine] {
         observe(costs, "blur", RanOn::Cpu, 100, 1_000_000);
-        costs.note_run("blur", 4096, 1_000_000, true, None);
+        costs.note_run("blur", 4096, 1_000_000, true, &[]);
         costs.save().expect("a file");
     }
-    let known = load(&path).lookup("blur", 4096, Some(GPU), 8);
+    let known = load(&path).lookup("blur", 4096, &[GPU], 8);
     assert_eq!(known.cpu.expect("it was observed").observations, 5);
-    assert_eq!(known.since_gpu_ns, 5e6);
+    assert_eq!(known.gpu(0).since_ns, 5e6);
     assert_eq!(
         read(&path).matches("at_us").count(),
         6,
@@ -166,16 +167,16 @@ fn a_chance_that_another_process_gave_counts() {
     let directory = directory();
     let path = directory.path().join("costs.json");
     let (mine, other) = (load(&path), load(&path));
-    mine.note_run("blur", 4096, 1_000, true, None);
+    mine.note_run("blur", 4096, 1_000, true, &[]);
     mine.save().expect("a file");
-    other.note_run("blur", 4096, 50, false, Some(GPU));
-    other.note_run("blur", 4096, 30, true, None);
+    other.note_run("blur", 4096, 50, false, &[GPU]);
+    other.note_run("blur", 4096, 30, true, &[]);
     other.save().expect("a file");
-    mine.note_run("blur", 4096, 7, true, None);
+    mine.note_run("blur", 4096, 7, true, &[]);
     mine.save().expect("a file");
     for costs in [&mine, &load(&path)] {
-        let known = costs.lookup("blur", 4096, Some(GPU), 8);
-        assert_eq!((known.since_cpu_ns, known.since_gpu_ns), (0.0, 37.0));
+        let known = costs.lookup("blur", 4096, &[GPU], 8);
+        assert_eq!((known.since_cpu_ns, known.gpu(0).since_ns), (0.0, 37.0));
     }
 }
 
@@ -323,6 +324,7 @@ fn stamps_of_the_future_are_not_believed() {
         ns: 10,
         transfer_ns: None,
         workers: 8,
+        shared: false,
     };
     costs.observe("blur", 4096, RanOn::Cpu, &seen);
     costs.forget("sharpen", later);
@@ -332,4 +334,45 @@ fn stamps_of_the_future_are_not_believed() {
     observe(&costs, "sharpen", RanOn::Cpu, 10, 10);
     costs.save().expect("a file");
     assert!(cpu(&load(&path), "sharpen").is_some());
+}
+
+#[test]
+fn what_is_learned_after_a_forget_by_a_clock_that_was_ahead_is_kept() {
+    let directory = directory();
+    let path = directory.path().join("costs.json");
+    let ahead = SystemTime::now() + Duration::from_secs(20 * 60 * 60);
+    let costs = load(&path);
+    costs.forget("blur", ahead);
+    costs.save().expect("a file");
+    let costs = load(&path);
+    observe(&costs, "blur", RanOn::Cpu, 10, 10);
+    costs.save().expect("a file");
+    assert!(cpu(&load(&path), "blur").is_some());
+}
+
+#[test]
+fn what_a_killed_saver_left_is_swept_up() {
+    let directory = directory();
+    let path = directory.path().join("costs.json");
+    let [old, new] = [".breakeven-old", ".breakeven-new"].map(|name| directory.path().join(name));
+    fs::write(&new, "").expect("a file");
+    let file = fs::File::create(&old).expect("a file");
+    let long_ago = SystemTime::now() - Duration::from_secs(2 * 60 * 60);
+    file.set_modified(long_ago).expect("a time");
+    file_with_one(&path);
+    assert!(!old.exists() && new.exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_place_of_the_lock_is_an_error() {
+    let directory = directory();
+    let path = directory.path().join("costs.json");
+    let lock = directory.path().join("costs.json.lock");
+    let made = std::process::Command::new("mkfifo").arg(&lock).status();
+    assert!(made.expect("mkfifo is there").success());
+    let costs = load(&path);
+    observe(&costs, "blur", RanOn::Cpu, 10, 10);
+    let error = costs.save().expect_err("no lock");
+    assert!(error.to_string().contains("not a regular file"), "{error}");
 }

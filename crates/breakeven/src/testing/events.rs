@@ -94,11 +94,20 @@ impl<'s> Run<'s> {
         loop {
             steps += 1;
             if steps > 2_000_000 {
-                panic!("nobody goes on: {:?} {:?} {:?} {:?}", self.schedule, self.events, self.workers, self.devices);
+                panic!(
+                    "nobody goes on: {:?} {:?} {:?} {:?}",
+                    self.schedule, self.events, self.workers, self.devices
+                );
             }
             let Some((now, event)) = self.next_event() else {
                 if self.schedule.is_empty() {
-                    let done: usize = self.launches.iter().map(|(_, range, _)| range).chain(&self.cpu_did).map(|range| range.len()).sum();
+                    let done: usize = self
+                        .launches
+                        .iter()
+                        .map(|(_, range, _)| range)
+                        .chain(&self.cpu_did)
+                        .map(|range| range.len())
+                        .sum();
                     if done < self.scenario.tasks() {
                         self.makespan = Ns::INFINITY;
                     }
@@ -134,10 +143,15 @@ impl<'s> Run<'s> {
 
     /// Gives idle workers spans, as far as there are some.
     fn wake_workers(&mut self, now: Ns) {
-        let mut idle = (0..self.workers.len()).filter(|&index| self.workers[index].is_none()).collect::<Vec<_>>().into_iter();
+        let mut idle = (0..self.workers.len())
+            .filter(|&index| self.workers[index].is_none())
+            .collect::<Vec<_>>()
+            .into_iter();
         let mut woken = Vec::new();
         let is_in_vain = loop {
-            let Some(index) = idle.next() else { break false };
+            let Some(index) = idle.next() else {
+                break false;
+            };
             match self.schedule.cpu_turn(now) {
                 Some(span) => woken.push((index, span)),
                 None => break true,
@@ -171,7 +185,12 @@ impl<'s> Run<'s> {
         let turn = self.number();
         let end = ends(now, self.cost(&span) * unit, self.scenario.cpu_load);
         self.events.push((end, Event::Worker { index, turn }));
-        self.workers[index] = Some(Busy { span, began: now, unit, turn });
+        self.workers[index] = Some(Busy {
+            span,
+            began: now,
+            unit,
+            turn,
+        });
     }
 
     fn cost(&self, span: &Span) -> f64 {
@@ -182,7 +201,9 @@ impl<'s> Run<'s> {
     fn look_up(&mut self, now: Ns) {
         let load = self.scenario.cpu_load;
         for index in 0..self.workers.len() {
-            let Some(busy) = &self.workers[index] else { continue };
+            let Some(busy) = &self.workers[index] else {
+                continue;
+            };
             // The next end of a task after a look.
             let looks = now.max(busy.began + LOOK_NS);
             let range = busy.span.range();
@@ -191,13 +212,19 @@ impl<'s> Run<'s> {
             while low < high {
                 let middle = (low + high) / 2;
                 let end = ends(busy.began, costs.of(range.start..middle) * busy.unit, load);
-                if end < looks { low = middle + 1 } else { high = middle }
+                if end < looks {
+                    low = middle + 1
+                } else {
+                    high = middle
+                }
             }
             let gives = self.schedule.cpu_look(range.start, range.end - low, looks);
             if gives == 0 {
                 continue;
             }
-            let Some(busy) = self.workers[index].take() else { continue };
+            let Some(busy) = self.workers[index].take() else {
+                continue;
+            };
             let keeps = range.len() - gives;
             let (span, tail) = busy.span.split(keeps);
             let end = ends(busy.began, costs.of(span.range()) * busy.unit, load);
@@ -238,13 +265,18 @@ impl<'s> Run<'s> {
 
     fn launch_ended(&mut self, gpu: usize, number: u64, now: Ns) {
         let device = &mut self.devices[gpu];
-        let Some(flight) = device.flights.pop_front_if(|flight| flight.number == number) else {
+        let Some(flight) = device
+            .flights
+            .pop_front_if(|flight| flight.number == number)
+        else {
             return;
         };
         self.makespan = self.makespan.max(now);
         let (range, took) = (flight.span.range(), now - flight.began);
         self.launches.push((gpu, range.clone(), took));
-        let after = self.schedule.gpu_succeeded(gpu, range.start, range.len(), Some(took), now);
+        let after = self
+            .schedule
+            .gpu_succeeded(gpu, range.start, range.len(), Some(took), now);
         self.drive(gpu, now);
         if after.wakes {
             self.wake_workers(now);
@@ -267,18 +299,32 @@ impl<'s> Run<'s> {
                     let began = now.max(device.free);
                     let end = ends(began + what.launch_ns, cost, what.load);
                     device.free = end;
-                    device.flights.push_back(Flight { span, began, number });
-                    self.events.push((end, Event::Launch { gpu, flight: number }));
+                    device.flights.push_back(Flight {
+                        span,
+                        began,
+                        number,
+                    });
+                    self.events.push((
+                        end,
+                        Event::Launch {
+                            gpu,
+                            flight: number,
+                        },
+                    ));
                 }
                 GpuTurn::Recall => {
-                    let Some(flight) = self.devices[gpu].flights.pop_back() else { return };
-                    self.recalled.push((gpu, flight.span.range(), now - flight.began));
+                    let Some(flight) = self.devices[gpu].flights.pop_back() else {
+                        return;
+                    };
+                    self.recalled
+                        .push((gpu, flight.span.range(), now - flight.began));
                     self.schedule.gpu_recalled(gpu, flight.span, now);
                     self.wake_workers(now);
                 }
                 GpuTurn::Wait(until) => {
                     self.devices[gpu].waits = true;
-                    self.events.push((until.max(now + 1.0), Event::Look { gpu }));
+                    self.events
+                        .push((until.max(now + 1.0), Event::Look { gpu }));
                     return;
                 }
                 GpuTurn::Done => return,
@@ -320,11 +366,22 @@ impl<'s> Run<'s> {
             }
         }
         for (gpu, range, ns) in &self.recalled {
-            tell(RanOn::Gpu(&name(*gpu)), range.len() as u64, RECALLED_TIMES * *ns, shared);
+            tell(
+                RanOn::Gpu(&name(*gpu)),
+                range.len() as u64,
+                RECALLED_TIMES * *ns,
+                shared,
+            );
         }
         let names: Vec<String> = tried.into_iter().map(name).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        costs.note_run("simulated", memory, ns_of(self.makespan), self.cpu_spans > 0, &names);
+        costs.note_run(
+            "simulated",
+            memory,
+            ns_of(self.makespan),
+            self.cpu_spans > 0,
+            &names,
+        );
     }
 }
 

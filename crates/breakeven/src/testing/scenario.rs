@@ -10,8 +10,7 @@ use crate::error::Error;
 use crate::execute::given::{Given, GivenGpu};
 use crate::hardware::Fact;
 use crate::plan::{
-    Basis, Costs, Decision, ExecutionStrategy, GpuSpec, Machine, ProfilingHeuristics,
-    decide_for,
+    Basis, Costs, Decision, ExecutionStrategy, GpuSpec, Machine, ProfilingHeuristics, decide_for,
 };
 use crate::schedule::{Ns, Schedule, Tuning};
 use crate::workload::WorkloadProfile;
@@ -163,7 +162,10 @@ impl Scenario {
         let machine = Machine {
             cores: self.workers,
             memory_bytes: Fact::Unknown,
-            gpus: names.iter().map(|name| GpuSpec::named(name.as_str())).collect(),
+            gpus: names
+                .iter()
+                .map(|name| GpuSpec::named(name.as_str()))
+                .collect(),
         };
         let memory = workload.memory_per_task;
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -226,10 +228,16 @@ impl Scenario {
             let gpus = self.gpus.iter().map(|gpu| {
                 worked((time - gpu.launch_ns).max(0.0), gpu.load) / self.lane_task_ns(gpu)
             });
-            let (gpu, fastest) = gpus.fold((0.0, 0.0), |(sum, most), gpu| (sum + gpu, f64::max(most, gpu)));
+            let (gpu, fastest) = gpus.fold((0.0, 0.0), |(sum, most), gpu| {
+                (sum + gpu, f64::max(most, gpu))
+            });
             // One task is on one device as a whole.
             let fits_cpu = worked(time, self.cpu_load) / self.shared_task_ns(1) >= largest;
-            if fits_cpu || fastest >= largest { cpu + gpu } else { 0.0 }
+            if fits_cpu || fastest >= largest {
+                cpu + gpu
+            } else {
+                0.0
+            }
         };
         let (mut low, mut high) = (0.0, 1.0);
         while done(high) < all {

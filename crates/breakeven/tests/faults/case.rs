@@ -54,17 +54,32 @@ pub(super) struct Case {
     pub(super) pool: usize,
     /// Called from a thread of the pool.
     pub(super) inside: bool,
-    /// What a launch takes on the device.
-    pub(super) launch: Duration,
+    /// One to four GPUs.
+    pub(super) gpus: Vec<Device>,
     /// What a task takes on the CPU, in turns of a loop.
     pub(super) turns: u32,
-    /// Tasks that the device has memory for; none for no limit.
-    pub(super) memory_for: Option<u64>,
     /// A task whose function fails on the CPU.
     pub(super) bad: Option<(usize, Bad)>,
     pub(super) deadline: Option<Duration>,
+    /// When it is cancelled.
+    pub(super) cancel: Option<Duration>,
     /// `execute_each` in place of `execute`.
     pub(super) each: bool,
+    /// Executes at once.
+    pub(super) together: usize,
+    /// Some tasks execute a batch of their own.
+    pub(super) nested: bool,
+}
+
+/// A GPU of a case.
+#[derive(Debug, Clone)]
+pub(super) struct Device {
+    /// What a launch takes.
+    pub(super) launch: Duration,
+    /// What a task takes.
+    pub(super) task: Duration,
+    /// Tasks that it has memory for; none for no limit.
+    pub(super) memory_for: Option<u64>,
     pub(super) script: FaultScript,
 }
 
@@ -99,19 +114,20 @@ impl Case {
         if check == Check::All {
             kinds.push(FaultKind::Wrong);
         }
-        let bounds = RandomFaults {
-            launches: rng.random_range(1..=12),
-            most: 6,
-            tasks: tasks.max(1),
-            kinds: &kinds,
+        let gpus = if rng.random_bool(0.5) {
+            1
+        } else {
+            rng.random_range(1..=4)
         };
-        let mut script = FaultScript::random(rng.random(), &bounds);
-        if check != Check::All {
-            no_even_trade(&mut script);
-        }
-        let mut micros = |part, range| rng.random_bool(part).then(|| rng.random_range(range));
-        let launch = micros(0.3, 5..100).unwrap_or(0);
-        let deadline = micros(0.1, 1..500).map(Duration::from_micros);
+        let gpus = (0..gpus)
+            .map(|_| Device::new(tasks, check, &kinds, &mut rng))
+            .collect();
+        let mut micros = |part, range| {
+            let micros: Option<u64> = rng.random_bool(part).then(|| rng.random_range(range));
+            micros.map(Duration::from_micros)
+        };
+        let deadline = micros(0.1, 1..500);
+        let cancel = micros(0.05, 1..500);
         let timeout = Duration::from_micros(rng.random_range(1_000..2_000));
         let bad = [Bad::Error, Bad::Panic][rng.random_range(0..2)];
         Self {
@@ -123,18 +139,45 @@ impl Case {
             timeout,
             pool: rng.random_range(0..pools),
             inside: rng.random_bool(0.2),
-            launch: Duration::from_micros(launch),
+            gpus,
             turns: if rng.random_bool(0.3) {
                 rng.random_range(0..300)
             } else {
                 0
             },
+            bad: (tasks > 0 && rng.random_bool(0.1)).then(|| (rng.random_range(0..tasks), bad)),
+            deadline,
+            cancel,
+            each: rng.random_bool(0.3),
+            together: if rng.random_bool(0.1) { 3 } else { 1 },
+            nested: rng.random_bool(0.05),
+        }
+    }
+}
+
+impl Device {
+    fn new(tasks: usize, check: Check, kinds: &[FaultKind], rng: &mut Xoshiro256PlusPlus) -> Self {
+        let bounds = RandomFaults {
+            launches: rng.random_range(1..=12),
+            most: 6,
+            tasks: tasks.max(1),
+            kinds,
+        };
+        let mut script = FaultScript::random(rng.random(), &bounds);
+        if check != Check::All {
+            no_even_trade(&mut script);
+        }
+        let launch = rng.random_bool(0.3).then(|| rng.random_range(5..100));
+        Self {
+            launch: Duration::from_micros(launch.unwrap_or(0)),
+            task: Duration::from_nanos(if rng.random_bool(0.3) {
+                rng.random_range(0..2_000)
+            } else {
+                0
+            }),
             memory_for: rng
                 .random_bool(0.1)
                 .then(|| rng.random_range(0..=tasks as u64)),
-            bad: (tasks > 0 && rng.random_bool(0.1)).then(|| (rng.random_range(0..tasks), bad)),
-            deadline,
-            each: rng.random_bool(0.3),
             script,
         }
     }

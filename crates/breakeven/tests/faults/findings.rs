@@ -87,6 +87,8 @@ impl End {
 pub(super) struct Findings<'c> {
     pub(super) case: &'c Case,
     pub(super) counts: &'c SimulatedCounts,
+    /// The machine was too busy for a launch, which is no fault of the script's.
+    pub(super) has_timed_out: bool,
     /// How often the CPU's function ran for each task.
     pub(super) calls: &'c [AtomicU32],
     /// Most tasks that were told to be done.
@@ -134,7 +136,7 @@ impl Findings<'_> {
                 seen.failed_tasks = 1;
             }
             Err(ExecuteError::Stopped { why, done, tasks }) => {
-                let set = self.case.deadline.is_some() && *why == Stop::Deadline;
+                let set = self.may_stop(*why);
                 ensure(set && !self.case.each, || format!("stopped: {why}"))?;
                 ensure(done <= tasks && *tasks == self.case.tasks, || {
                     format!("stopped after {done} of {tasks} tasks")
@@ -162,13 +164,25 @@ impl Findings<'_> {
             match output {
                 Ok(output) if output.value == value_of(index as u64) => {}
                 Ok(_) => return Err(format!("the output of task {index} is wrong")),
-                Err(TaskError::NotRun(Stop::Deadline)) if self.case.deadline.is_some() => {}
+                Err(TaskError::NotRun(why)) if self.may_stop(*why) => {}
                 Err(error) => self.is_scripted(index, error)?,
             }
         }
         let told = self.most_told;
         let all = self.case.deadline.is_none() || result.not_run() > 0;
         ensure(all || told == found, || format!("{told} tasks were told"))
+    }
+
+    /// True of a stop that the case has in it.
+    fn may_stop(&self, why: Stop) -> bool {
+        match why {
+            Stop::Deadline => self.case.deadline.is_some(),
+            Stop::Cancelled => self.case.cancel.is_some(),
+        }
+    }
+
+    fn has_memory_limit(&self) -> bool {
+        self.case.gpus.iter().any(|gpu| gpu.memory_for.is_some())
     }
 
     /// A task fails where the case says so, and as it says.
@@ -291,15 +305,16 @@ impl Findings<'_> {
             }
             DeviceErrorKind::DeviceLost => scripted || happened(&[FaultKind::Lost]),
             DeviceErrorKind::OutOfMemory | DeviceErrorKind::NeverFits
-                if self.case.memory_for.is_some() =>
+                if self.has_memory_limit() =>
             {
                 true
             }
             // What an earlier execution met.
             DeviceErrorKind::Unavailable { .. } => {
                 self.case.bad.is_some()
+                    || self.has_timed_out
                     || self.counts.faults.values().sum::<u64>() > 0
-                    || self.case.memory_for.is_some()
+                    || self.has_memory_limit()
             }
             DeviceErrorKind::OutOfMemory => scripted || happened(&[FaultKind::OutOfMemoryAbove]),
             _ => scripted,

@@ -70,7 +70,7 @@ fn threads() -> BTreeSet<String> {
     let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten();
     let ours = tasks.flatten().filter(|task| {
         let name = std::fs::read_to_string(task.path().join("comm"));
-        name.is_ok_and(|name| name.starts_with(THREAD) || name.starts_with("breakeven"))
+        name.is_ok_and(|name| name.starts_with(THREAD) || name.starts_with("drive"))
     });
     ours.map(|task| task.file_name().to_string_lossy().into_owned())
         .collect()

@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use breakeven::execute::{
-    Batch, CrossCheck, ExecuteError, RayonCpu, SimulatedGpu, SimulatedSpec, StrategyManager, Verify,
+    Batch, CancelToken, CrossCheck, ExecuteError, RayonCpu, SimulatedCounts, SimulatedGpu,
+    SimulatedSpec, StrategyManager, Verify,
 };
-use breakeven::plan::Costs;
+use breakeven::plan::{Costs, ExecutionStrategy};
 use rayon::ThreadPool;
 
 use super::case::{Bad, Case, Check};
@@ -64,31 +65,65 @@ pub(super) fn run(case: &Case, pool: &Arc<ThreadPool>) -> Result<Seen, String> {
     };
     // A device of its own: quarantine is the process's.
     let run = RUNS.fetch_add(1, Ordering::Relaxed);
-    let spec = SimulatedSpec {
-        name: format!("faults {run}"),
-        ..SimulatedSpec::new(case.launch, Duration::ZERO)
-    };
-    let spec = match case.memory_for {
-        Some(tasks) => spec
-            .with_transfer(f64::INFINITY, 8, 0)
-            .with_memory(8 * tasks, 0),
-        None => spec,
-    };
-    let mark = Arc::clone(&alive);
-    let gpu = SimulatedGpu::new(spec, move |&task: &u64| output(task, &mark))
-        .with_wrong(|output| output.value ^= 1)
-        .with_faults(case.script.clone());
-    let gpu = Arc::new(gpu);
+    let gpus = case.gpus.iter().enumerate().map(|(index, device)| {
+        let spec = SimulatedSpec {
+            name: format!("faults {run}.{index}"),
+            ..SimulatedSpec::new(device.launch, device.task)
+        };
+        let spec = match device.memory_for {
+            Some(tasks) => spec
+                .with_transfer(f64::INFINITY, 8, 0)
+                .with_memory(8 * tasks, 0),
+            None => spec,
+        };
+        let mark = Arc::clone(&alive);
+        let gpu = SimulatedGpu::new(spec, move |&task: &u64| output(task, &mark))
+            .with_wrong(|output| output.value ^= 1)
+            .with_faults(device.script.clone());
+        Arc::new(gpu)
+    });
+    let gpus: Vec<_> = gpus.collect();
     let cpu = Arc::new(RayonCpu::with_pool(Arc::clone(pool)));
-    let manager = StrategyManager::new(cpu, Arc::clone(&gpu))
+    let mut manager = StrategyManager::new(cpu, Arc::clone(&gpus[0]))
         .with_costs(Arc::new(Costs::new()))
         .with_strategy(case.strategy)
         .with_fallback(case.policy)
         .with_timeout(Some(case.timeout))
         .with_back_off(Duration::from_micros(1));
+    for gpu in &gpus[1..] {
+        manager = manager.with_gpu(Arc::clone(gpu));
+    }
     let tasks: Vec<u64> = (0..case.tasks as u64).collect();
     let mut seen = Seen::default();
     for _ in 0..EXECUTIONS {
+        seen = seen.and(execute_once(case, &manager, &gpus, pool, &tasks, &alive)?);
+    }
+    drop((manager, gpus));
+    // A job that ended may still be letting go.
+    for _ in 0..1_000 {
+        if Arc::strong_count(&alive) == 1 {
+            return Ok(seen);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Err(format!(
+        "{} outputs were never dropped",
+        Arc::strong_count(&alive) - 1
+    ))
+}
+
+type Gpu = SimulatedGpu<u64, Output>;
+
+/// Executes the case's batch, as often at once as it says, and judges each.
+fn execute_once(
+    case: &Case,
+    manager: &StrategyManager<RayonCpu, Gpu>,
+    gpus: &[Arc<Gpu>],
+    pool: &ThreadPool,
+    tasks: &[u64],
+    alive: &Arc<()>,
+) -> Result<Seen, String> {
+    let one = || -> (Result<End, ExecuteError<String>>, Vec<AtomicU32>, usize) {
         let calls: Vec<AtomicU32> = tasks.iter().map(|_| AtomicU32::new(0)).collect();
         let most_told = AtomicUsize::new(0);
         let function = |&task: &u64| {
@@ -97,10 +132,23 @@ pub(super) fn run(case: &Case, pool: &Arc<ThreadPool>) -> Result<Seen, String> {
             (0..case.turns).for_each(|turn| {
                 black_box(turn);
             });
+            if case.nested && index % 512 == 7 {
+                let inner = manager
+                    .operation("inner")
+                    .strategy(ExecutionStrategy::CpuOnly);
+                let inner = inner.map([1_u64, 2, 3], |task| Output {
+                    value: *task,
+                    alive: Arc::clone(alive),
+                });
+                assert_eq!(inner.expect("nothing fails").outputs.len(), 3);
+            }
             match case.bad {
                 Some((bad, Bad::Error)) if bad == index => Err(SCRIPTED.to_owned()),
                 Some((bad, Bad::Panic)) if bad == index => panic!("{SCRIPTED}"),
-                _ => Ok(output(task, &alive)),
+                _ => Ok(Output {
+                    value: value_of(task),
+                    alive: Arc::clone(alive),
+                }),
             }
         };
         let run = || {
@@ -108,40 +156,72 @@ pub(super) fn run(case: &Case, pool: &Arc<ThreadPool>) -> Result<Seen, String> {
                 assert!(done <= tasks, "{done} of {tasks} tasks");
                 most_told.fetch_max(done, Ordering::Relaxed);
             };
+            let token = CancelToken::new();
             let mut batch = manager.operation("faults");
             if let Some(deadline) = case.deadline {
                 batch = batch.deadline(deadline).progress(&told);
             }
-            let sample = |part| CrossCheck::sample(part, agree).with_cost_cap(f64::INFINITY);
-            match case.check {
-                Check::None => execute(batch, case.each, &tasks, function),
-                Check::Sample(part) => {
-                    execute(batch.verify(sample(part)), case.each, &tasks, function)
-                }
-                Check::All => execute(
-                    batch.verify(CrossCheck::all(agree)),
-                    case.each,
-                    &tasks,
-                    function,
-                ),
+            if case.cancel.is_some() {
+                batch = batch.cancel(&token);
             }
+            let sample = |part| CrossCheck::sample(part, agree).with_cost_cap(f64::INFINITY);
+            std::thread::scope(|scope| {
+                if let Some(after) = case.cancel {
+                    let token = &token;
+                    scope.spawn(move || {
+                        std::thread::sleep(after);
+                        token.cancel();
+                    });
+                }
+                match case.check {
+                    Check::None => execute(batch, case.each, tasks, function),
+                    Check::Sample(part) => {
+                        execute(batch.verify(sample(part)), case.each, tasks, function)
+                    }
+                    Check::All => {
+                        let all = CrossCheck::all(agree);
+                        execute(batch.verify(all), case.each, tasks, function)
+                    }
+                }
+            })
         };
         let outcome = if case.inside {
             pool.install(run)
         } else {
             run()
         };
+        (outcome, calls, most_told.into_inner())
+    };
+    let ends = match case.together {
+        1 => vec![one()],
+        several => std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..several).map(|_| scope.spawn(one)).collect();
+            let ends = threads
+                .into_iter()
+                .map(|thread| thread.join().expect("nothing panics"));
+            ends.collect()
+        }),
+    };
+    let counts =
+        gpus.iter()
+            .map(|gpu| gpu.counts())
+            .fold(SimulatedCounts::default(), |mut sum, counts| {
+                sum.submits += counts.submits;
+                for (kind, count) in counts.faults {
+                    *sum.faults.entry(kind).or_default() += count;
+                }
+                sum
+            });
+    let mut seen = Seen::default();
+    for (outcome, calls, most_told) in &ends {
         let findings = Findings {
             case,
-            counts: &gpu.counts(),
-            calls: &calls,
-            most_told: most_told.into_inner(),
+            counts: &counts,
+            has_timed_out: manager.stats().device_errors.contains_key("timeout"),
+            calls,
+            most_told: *most_told,
         };
-        seen = seen.and(findings.judge(&outcome)?);
+        seen = seen.and(findings.judge(outcome)?);
     }
-    drop((manager, gpu));
-    match Arc::strong_count(&alive) - 1 {
-        0 => Ok(seen),
-        left => Err(format!("{left} outputs were never dropped")),
-    }
+    Ok(seen)
 }

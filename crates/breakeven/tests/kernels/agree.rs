@@ -1,23 +1,25 @@
 //! Property: the CPU form, the GPU form and the float64 form agree on random
 //! finite input of random shapes, odd sizes, one element and an empty batch included.
 
-use breakeven::kernels::{
-    Connectivity, Conv2d, DotProduct, Element, ImageSegmentation, Kernel, MatrixMultiply,
-    PixelEntropy, VectorAdd,
-};
+use breakeven::Operator;
+use breakeven::kernels::Connectivity;
 use proptest::prelude::*;
 
 use super::float64;
+use super::problem::{
+    Problem, conv2d, dot_product, image_segmentation, matrix_multiply, pixel_entropy, vector_add,
+};
 
 /// The forms that this build and machine have, by name.
-pub(super) fn forms<E: Element>(problem: &dyn Kernel<Element = E>) -> Vec<(&'static str, Vec<E>)> {
+pub(super) fn forms<O: Operator>(problem: &Problem<'_, O>) -> Vec<(&'static str, Vec<O::Out>)> {
     #[allow(unused_mut, reason = "without the GPU feature there is one form")]
     let mut forms = vec![("cpu", problem.cpu())];
     #[cfg(feature = "gpu")]
     GPU.with(|gpu| {
         if let Some(gpu) = gpu {
-            let output = gpu.solve(problem).unwrap_or_else(|error| panic!("{error}"));
-            forms.push(("gpu", output));
+            let output = gpu.run(&problem.operator, &problem.inputs);
+            let output = output.unwrap_or_else(|error| panic!("{error}"));
+            forms.push(("gpu", output.into_vec().unwrap()));
         }
     });
     forms
@@ -29,8 +31,8 @@ thread_local! {
 }
 
 /// Every form within `tolerance` × scale of the expected values (scale 1 where none is given).
-pub(super) fn check(
-    problem: &dyn Kernel<Element = f32>,
+pub(super) fn check<O: Operator<Out = f32>>(
+    problem: &Problem<'_, O>,
     expected: &[f64],
     scale: Option<&[f64]>,
     tolerance: f64,
@@ -60,7 +62,7 @@ pub(super) fn check_form(
 }
 
 /// Every form exactly as expected.
-pub(super) fn check_equal(problem: &dyn Kernel<Element = u32>, expected: &[u32]) {
+pub(super) fn check_equal<O: Operator<Out = u32>>(problem: &Problem<'_, O>, expected: &[u32]) {
     for (form, output) in forms(problem) {
         assert_eq!(output.len(), expected.len(), "{form}: length");
         let differs = output.iter().zip(expected).position(|(a, b)| a != b);
@@ -101,7 +103,7 @@ proptest! {
                 values(batch * k * n, 100.0),
             ))
     ) {
-        let problem = MatrixMultiply::new(&a[..], &b[..], dims).unwrap();
+        let problem = matrix_multiply(&a[..], &b[..], dims).unwrap();
         let (expected, scale) = float64::matrix_multiply(&a, &b, dims);
         check(&problem, &expected, Some(&scale), 1e-5);
     }
@@ -119,7 +121,7 @@ proptest! {
                 values(batch * len, 1e30),
             ))
     ) {
-        let problem = VectorAdd::new(&a[..], &b[..], batch).unwrap();
+        let problem = vector_add(&a[..], &b[..], batch).unwrap();
         check(&problem, &float64::vector_add(&a, &b), None, 0.0);
     }
 
@@ -140,8 +142,8 @@ proptest! {
                 values(fh * fw, 10.0),
             ))
     ) {
-        let problem = Conv2d::new(
-            &images[..], conv.dims, &filter[..], conv.filter_dims, conv.stride, conv.padding,
+        let problem = conv2d(
+            &images[..], conv.dims, &filter, conv.filter_dims, conv.stride, conv.padding,
         ).unwrap();
         let (expected, scale) = float64::conv2d(&images, &filter, &conv);
         check(&problem, &expected, Some(&scale), 1e-5);
@@ -160,7 +162,7 @@ proptest! {
                 ],
             ))
     ) {
-        let problem = PixelEntropy::new(&images[..], dims, window).unwrap();
+        let problem = pixel_entropy(&images[..], dims, window).unwrap();
         check(&problem, &float64::pixel_entropy(&images, dims, window), None, 1e-4);
     }
 }
@@ -177,7 +179,7 @@ proptest! {
                 values(batch * len, 100.0),
             ))
     ) {
-        let problem = DotProduct::new(&a[..], &b[..], batch).unwrap();
+        let problem = dot_product(&a[..], &b[..], batch).unwrap();
         let (expected, scale) = float64::dot_product(&a, &b, batch);
         check(&problem, &expected, Some(&scale), 4e-6);
     }
@@ -197,7 +199,7 @@ proptest! {
             ))
     ) {
         let connectivity = if corners { Connectivity::Eight } else { Connectivity::Four };
-        let problem = ImageSegmentation::new(&images[..], dims, threshold, connectivity).unwrap();
+        let problem = image_segmentation(&images[..], dims, threshold, connectivity).unwrap();
         check_equal(&problem, &float64::image_segmentation(&images, dims, threshold, corners));
     }
 }
@@ -232,7 +234,7 @@ fn components_join_over_seams() {
         for (corners, connectivity) in [(false, Connectivity::Four), (true, Connectivity::Eight)] {
             let dims = [1, height, width];
             let expected = float64::image_segmentation(&images, dims, 0.5, corners);
-            let problem = ImageSegmentation::new(&images[..], dims, 0.5, connectivity).unwrap();
+            let problem = image_segmentation(&images[..], dims, 0.5, connectivity).unwrap();
             for (form, labels) in forms(&problem) {
                 assert!(
                     labels == expected,
@@ -248,7 +250,7 @@ fn nan_is_background_and_infinity_is_not() {
     let images = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1.0];
     let label = |threshold| {
         let dims = [1, 1, 4];
-        ImageSegmentation::new(&images[..], dims, threshold, Connectivity::Four)
+        image_segmentation(&images[..], dims, threshold, Connectivity::Four)
             .unwrap()
             .cpu()
     };
@@ -265,7 +267,7 @@ fn long_dot_products_and_many() {
         let a: Vec<f32> = (0..batch * len).map(value).collect();
         let b: Vec<f32> = (0..batch * len).map(|at| value(at * 31 + 5)).collect();
         let (expected, scale) = float64::dot_product(&a, &b, batch);
-        let problem = DotProduct::new(&a[..], &b[..], batch).unwrap();
+        let problem = dot_product(&a[..], &b[..], batch).unwrap();
         check(&problem, &expected, Some(&scale), 4e-6);
     }
 }
@@ -275,7 +277,7 @@ fn a_large_window_and_a_large_batch() {
     let images: Vec<f32> = (0..300 * 3)
         .map(|i| ((i * 37) % 256) as f32 / 256.0)
         .collect();
-    let problem = PixelEntropy::new(&images[..], [1, 300, 3], 255).unwrap();
+    let problem = pixel_entropy(&images[..], [1, 300, 3], 255).unwrap();
     check(
         &problem,
         &float64::pixel_entropy(&images, [1, 300, 3], 255),
@@ -283,7 +285,7 @@ fn a_large_window_and_a_large_batch() {
         1e-3,
     );
     let a: Vec<f32> = (0..400 * 6).map(|i| (i % 17) as f32 - 8.0).collect();
-    let problem = MatrixMultiply::new(&a[..], &a[..], [400, 2, 3, 2]).unwrap();
+    let problem = matrix_multiply(&a[..], &a[..], [400, 2, 3, 2]).unwrap();
     let (expected, scale) = float64::matrix_multiply(&a, &a, [400, 2, 3, 2]);
     check(&problem, &expected, Some(&scale), 1e-5);
 }

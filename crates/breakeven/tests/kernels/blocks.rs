@@ -1,11 +1,11 @@
 //! The CPU forms at the sizes where they change their ways: at the ends of
 //! vectors, panels, strips, blocks and tiles.
 
-use breakeven::kernels::{Conv2d, Kernel, MatrixMultiply};
 use proptest::prelude::*;
 
 use super::agree::{cases, check_form};
 use super::float64;
+use super::problem::{conv2d, matrix_multiply};
 
 /// Values without a pattern that a block's size could share.
 fn noise(len: usize, seed: u64) -> Vec<f32> {
@@ -22,7 +22,7 @@ fn noise(len: usize, seed: u64) -> Vec<f32> {
 fn check_product(dims: [usize; 4]) {
     let [batch, m, k, n] = dims;
     let (a, b) = (noise(batch * m * k, 3), noise(batch * k * n, 5));
-    let problem = MatrixMultiply::new(&a[..], &b[..], dims).unwrap();
+    let problem = matrix_multiply(&a[..], &b[..], dims).unwrap();
     let (expected, scale) = float64::matrix_multiply(&a, &b, dims);
     let name = format!("{dims:?}");
     check_form(&name, &problem.cpu(), &expected, Some(&scale), 1e-5);
@@ -54,7 +54,7 @@ proptest! {
         let (images, filter) = (noise(batch * h * w, 7), noise(fh * fw, 9));
         let conv = float64::Conv { dims, filter_dims: [fh, fw], stride, padding };
         let problem =
-            Conv2d::new(&images[..], dims, &filter[..], [fh, fw], stride, padding).unwrap();
+            conv2d(&images[..], dims, &filter, [fh, fw], stride, padding).unwrap();
         let (expected, scale) = float64::conv2d(&images, &filter, &conv);
         check_form(&format!("{conv:?}"), &problem.cpu(), &expected, Some(&scale), 1e-5);
     }
@@ -81,7 +81,7 @@ fn products_over_the_ends_of_blocks() {
 /// One product after the other, each on its own.
 fn one_by_one(a: &[f32], b: &[f32], [_, m, k, n]: [usize; 4]) -> Vec<f32> {
     let pairs = a.chunks(m * k).zip(b.chunks(k * n));
-    let products = pairs.map(|(a, b)| MatrixMultiply::new(a, b, [1, m, k, n]).unwrap());
+    let products = pairs.map(|(a, b)| matrix_multiply(a, b, [1, m, k, n]).unwrap());
     products.flat_map(|product| product.cpu()).collect()
 }
 
@@ -113,7 +113,7 @@ fn a_batch_is_its_products_however_they_are_shared_out() {
         let [batch, m, k, n] = dims;
         let (a, b) = (noise(batch * m * k, 17), noise(batch * k * n, 19));
         let expected = alone.install(|| one_by_one(&a, &b, dims));
-        let problem = MatrixMultiply::new(&a[..], &b[..], dims).unwrap();
+        let problem = matrix_multiply(&a[..], &b[..], dims).unwrap();
         for pool in [&alone, &four] {
             let found = pool.install(|| problem.cpu());
             let threads = pool.current_num_threads();
@@ -128,9 +128,7 @@ fn what_is_no_number_stays_in_its_row_and_column() {
         let (mut a, mut b) = (noise(m * k, 11), noise(k * n, 13));
         a[0] = f32::NAN;
         b[n - 1] = f32::INFINITY;
-        let output = MatrixMultiply::new(&a[..], &b[..], [1, m, k, n])
-            .unwrap()
-            .cpu();
+        let output = matrix_multiply(&a[..], &b[..], [1, m, k, n]).unwrap().cpu();
         for (at, value) in output.iter().enumerate() {
             let (row, column) = (at / n, at % n);
             assert_eq!(value.is_nan(), row == 0, "{m}x{k}x{n}: {row}, {column}");

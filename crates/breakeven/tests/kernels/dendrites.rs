@@ -1,12 +1,14 @@
 //! `dendritic_integration` against its formulas in float64.
 
-use breakeven::ErrorKind;
-use breakeven::kernels::{DendriticIntegration, Kernel, Nonlinearity};
+use breakeven::Tensor;
+use breakeven::kernels::{DendriticIntegration, Nonlinearity};
+use breakeven::{Error, ErrorKind};
 use proptest::prelude::*;
 use serde::Deserialize;
 
 use super::agree::{cases, check, values};
 use super::float64;
+use super::problem::{Problem, dendritic_integration};
 use super::shapes::refused;
 
 #[derive(Deserialize)]
@@ -41,19 +43,30 @@ fn rule(name: &str, parameters: &[f32]) -> Nonlinearity {
 
 fn problem<'a>(
     inputs: &'a [f32],
-    weights: &'a [f32],
-    conductances: &'a [f32],
+    weights: &[f32],
+    conductances: &[f32],
     previous: &'a [f32],
     dims: [usize; 4],
     rule: Nonlinearity,
-) -> DendriticIntegration<'a> {
-    let problem = DendriticIntegration::new(inputs, weights, conductances, dims, rule).unwrap();
+) -> Problem<'a, DendriticIntegration> {
+    let problem = dendritic_integration(inputs, weights, conductances, dims, rule).unwrap();
     match rule {
         Nonlinearity::BackpropagatingActionPotential { .. } => {
-            problem.with_previous_soma(previous).unwrap()
+            after(problem, previous, &[dims[0], dims[1]]).unwrap()
         }
         _ => problem,
     }
+}
+
+/// The same with the somas' potentials one step before.
+fn after<'a>(
+    problem: Problem<'a, DendriticIntegration>,
+    previous: &'a [f32],
+    shape: &[usize],
+) -> Result<Problem<'a, DendriticIntegration>, Error> {
+    let mut inputs = problem.inputs;
+    inputs.push(Tensor::new(previous, shape)?);
+    Problem::new(problem.operator, inputs)
 }
 
 #[test]
@@ -172,10 +185,10 @@ fn many_synapses_and_a_large_batch() {
 #[test]
 fn weak_synapses_multiply_without_losing_their_digits() {
     let inputs = [1e-7_f32; 5];
-    let problem = DendriticIntegration::new(
+    let problem = dendritic_integration(
         &inputs[..],
-        &[1.0; 5][..],
-        &[1.0][..],
+        &[1.0; 5],
+        &[1.0],
         [1, 1, 1, 5],
         Nonlinearity::Multiplicative,
     )
@@ -186,19 +199,17 @@ fn weak_synapses_multiply_without_losing_their_digits() {
 #[test]
 fn without_a_previous_soma_there_is_nothing_to_amplify() {
     let rule = Nonlinearity::BackpropagatingActionPotential { beta: 3.0 };
-    let new = |rule| {
-        DendriticIntegration::new(&[2.0][..], &[4.0][..], &[0.5][..], [1, 1, 1, 1], rule).unwrap()
-    };
+    let new = |rule| dendritic_integration(&[2.0][..], &[4.0], &[0.5], [1, 1, 1, 1], rule).unwrap();
     check(&new(rule), &[4.0], None, 1e-6);
-    let after = new(rule).with_previous_soma(&[0.5][..]).unwrap();
-    check(&after, &[10.0], None, 1e-6);
+    let amplified = after(new(rule), &[0.5], &[1, 1]).unwrap();
+    check(&amplified, &[10.0], None, 1e-6);
     refused(
-        new(rule).with_previous_soma(&[][..]),
+        after(new(rule), &[], &[1, 0]),
         ErrorKind::Shape,
-        "dendritic_integration: the previous soma has 0 elements, but its shape 1×1 holds 1",
+        "dendritic_integration: the previous soma is 1×0; it must be 1×1",
     );
     refused(
-        new(Nonlinearity::Multiplicative).with_previous_soma(&[0.5][..]),
+        after(new(Nonlinearity::Multiplicative), &[0.5], &[1, 1]),
         ErrorKind::Invalid,
         "dendritic_integration: Multiplicative does not look at the previous soma; leave it out",
     );
@@ -208,10 +219,10 @@ fn without_a_previous_soma_there_is_nothing_to_amplify() {
 fn infinity_and_nan_reach_their_own_soma_only() {
     for bad in [f32::INFINITY, f32::NAN] {
         let inputs = [1.0, bad];
-        let problem = DendriticIntegration::new(
+        let problem = dendritic_integration(
             &inputs[..],
-            &[1.0; 2][..],
-            &[1.0; 2][..],
+            &[1.0; 2],
+            &[1.0; 2],
             [1, 2, 1, 1],
             Nonlinearity::Multiplicative,
         )
@@ -225,10 +236,10 @@ fn infinity_and_nan_reach_their_own_soma_only() {
 fn wrong_shapes_and_parameters_are_typed_errors() {
     let new = |inputs: usize, dims: [usize; 4], rule| {
         let [_, neurons, dendrites, synapses] = dims;
-        DendriticIntegration::new(
+        dendritic_integration(
             vec![0.0; inputs],
-            vec![0.0; neurons * dendrites * synapses],
-            vec![0.0; neurons * dendrites],
+            &vec![0.0; neurons * dendrites * synapses],
+            &vec![0.0; neurons * dendrites],
             dims,
             rule,
         )
@@ -241,7 +252,7 @@ fn wrong_shapes_and_parameters_are_typed_errors() {
     refused(
         new(7, [1, 2, 2, 2], Nonlinearity::Multiplicative),
         ErrorKind::Shape,
-        "dendritic_integration: the inputs has 7 elements, but its shape 1×2×2×2 holds 8",
+        "the tensor has 7 elements, but its shape 1×2×2×2 holds 8",
     );
     refused(
         new(
@@ -267,12 +278,6 @@ fn wrong_shapes_and_parameters_are_typed_errors() {
         ErrorKind::Invalid,
         "dendritic_integration: a concentration of -1 mM; give 0 or more",
     );
-    let of = DendriticIntegration::of(
-        &[],
-        vec![0.0; 4],
-        vec![0.0; 2],
-        [1, 2, 2],
-        Nonlinearity::Multiplicative,
-    );
-    assert!(of.unwrap().cpu().is_empty());
+    let none = new(0, [0, 1, 2, 2], Nonlinearity::Multiplicative);
+    assert!(none.unwrap().cpu().is_empty());
 }

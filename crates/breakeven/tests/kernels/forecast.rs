@@ -3,13 +3,14 @@
 
 use std::sync::LazyLock;
 
-use breakeven::ErrorKind;
-use breakeven::kernels::{ArForecast, Kernel};
+use breakeven::kernels::ArForecast;
+use breakeven::{ErrorKind, Tensor};
 use proptest::prelude::*;
 use serde::Deserialize;
 
 use super::agree::{cases, check, forms};
 use super::float64;
+use super::problem::ar_forecast;
 use super::shapes::refused;
 
 #[derive(Deserialize)]
@@ -37,7 +38,7 @@ fn it_is_that_of_statsmodels() {
     assert!(!CASES.is_empty());
     for case in CASES.iter() {
         let series: Vec<f32> = case.series.iter().map(|v| *v as f32 * case.unit).collect();
-        let problem = ArForecast::new(&series[..], case.dims, case.lags, case.steps).unwrap();
+        let problem = ar_forecast(&series[..], case.dims, case.lags, case.steps).unwrap();
         let scale: Vec<f64> = case.expected.iter().map(|value| value.abs()).collect();
         // Near zero, what is relative is the series' own spread.
         let spread = spread(&series);
@@ -80,7 +81,7 @@ proptest! {
                 (Just([batch, points]), Just(lags), Just(steps), series(batch, points))
             })
     ) {
-        let problem = ArForecast::new(&series[..], dims, lags, steps).unwrap();
+        let problem = ar_forecast(&series[..], dims, lags, steps).unwrap();
         let expected = float64::ar_forecast(&series, dims, lags, steps);
         let scale = vec![expected.iter().fold(1.0, |most: f64, v| most.max(v.abs())); expected.len()];
         check(&problem, &expected, Some(&scale), 1e-3);
@@ -95,7 +96,7 @@ fn a_long_series_and_a_large_batch() {
         for t in 1..series.len() {
             series[t] += 0.7 * series[t - 1];
         }
-        let problem = ArForecast::new(&series[..], dims, 3, 5).unwrap();
+        let problem = ar_forecast(&series[..], dims, 3, 5).unwrap();
         check(
             &problem,
             &float64::ar_forecast(&series, dims, 3, 5),
@@ -103,6 +104,11 @@ fn a_long_series_and_a_large_batch() {
             1e-3,
         );
     }
+}
+
+fn told(output: Vec<f32>) -> Tensor<'static> {
+    let len = output.len();
+    Tensor::new(output, &[len]).unwrap()
 }
 
 #[test]
@@ -118,11 +124,8 @@ fn series_without_a_unique_fit_are_named_and_spoil_no_other() {
         ("sine", &wave),
         ("one value repeated", &|t| if t == 39 { 5.0 } else { 2.0 }),
     ] {
-        let tasks = [
-            (0..40).map(sound).collect(),
-            (0..40).map(bad).collect::<Vec<f32>>(),
-        ];
-        let problem = ArForecast::of(&tasks, 4, 3).unwrap();
+        let series: Vec<f32> = (0..40).map(sound).chain((0..40).map(bad)).collect();
+        let problem = ar_forecast(&series, [2, 40], 4, 3).unwrap();
         for (form, output) in forms(&problem) {
             assert!(output[..3].iter().all(|v| v.is_finite()), "{kind}, {form}");
             assert!(
@@ -130,14 +133,14 @@ fn series_without_a_unique_fit_are_named_and_spoil_no_other() {
                 "{kind}, {form}: {output:?}"
             );
             refused(
-                problem.checked(output),
+                problem.operator.checked(&told(output)),
                 ErrorKind::Singular,
                 "ar_forecast: series 1 of the batch has no unique fit with 4 lags: it is constant, \
                  or its lags depend linearly on each other; give fewer lags or another series",
             );
         }
-        let alone = ArForecast::of(&tasks[..1], 4, 3).unwrap();
-        assert!(alone.checked(alone.cpu()).is_ok());
+        let alone = ar_forecast(&series[..40], [1, 40], 4, 3).unwrap();
+        assert!(alone.operator.checked(&told(alone.cpu())).is_ok());
     }
 }
 
@@ -146,8 +149,8 @@ fn nan_and_infinity_make_a_series_singular_on_the_cpu() {
     for bad in [f32::NAN, f32::INFINITY] {
         let mut series: Vec<f32> = (0..40).map(|t| ((t * 37) % 23) as f32).collect();
         series[11] = bad;
-        let problem = ArForecast::new(&series[..], [1, 40], 2, 2).unwrap();
-        assert!(problem.checked(problem.cpu()).is_err());
+        let problem = ar_forecast(&series[..], [1, 40], 2, 2).unwrap();
+        assert!(problem.operator.checked(&told(problem.cpu())).is_err());
     }
 }
 
@@ -157,9 +160,9 @@ fn a_forecast_past_f32_is_infinite_and_not_nan() {
     let series: Vec<f32> = (0..30)
         .map(|t| -(3.0_f32.powi(t) + ((t * 7) % 5) as f32))
         .collect();
-    let problem = ArForecast::new(&series[..], [1, 30], 1, 80).unwrap();
+    let problem = ar_forecast(&series[..], [1, 30], 1, 80).unwrap();
     for (form, output) in forms(&problem) {
-        let output = problem.checked(output).unwrap();
+        assert!(problem.operator.checked(&told(output.clone())).is_ok());
         assert!(output[0].is_finite(), "{form}");
         assert_eq!(output[79], f32::NEG_INFINITY, "{form}");
     }
@@ -168,36 +171,31 @@ fn a_forecast_past_f32_is_infinite_and_not_nan() {
 #[test]
 fn wrong_shapes_are_typed_errors() {
     refused(
-        ArForecast::new(&[1.0, 2.0][..], [1, 2], 1, 1),
+        ar_forecast(&[1.0, 2.0][..], [1, 2], 1, 1),
         ErrorKind::Shape,
         "ar_forecast: 2 points do not determine 1 lags and an intercept; give 3 points or more, \
          or fewer lags",
     );
     refused(
-        ArForecast::new(&[1.0][..], [1, 1], 1, 1),
+        ar_forecast(&[1.0][..], [1, 1], 1, 1),
         ErrorKind::Shape,
         "ar_forecast: 1 points do not determine 1 lags and an intercept; give 3 points or more, \
          or fewer lags",
     );
     refused(
-        ArForecast::new(&[1.0; 9][..], [1, 9], 0, 1),
+        ar_forecast(&[1.0; 9][..], [1, 9], 0, 1),
         ErrorKind::Shape,
         "ar_forecast: 0 lags and 1 steps; give at least one of each",
     );
     refused(
-        ArForecast::new(&[1.0; 9][..], [2, 9], 1, 1),
+        ar_forecast(&[1.0; 9][..], [2, 9], 1, 1),
         ErrorKind::Shape,
-        "ar_forecast: the batch of series has 9 elements, but its shape 2×9 holds 18",
+        "the tensor has 9 elements, but its shape 2×9 holds 18",
     );
-    refused(
-        ArForecast::of(&[vec![1.0; 9], vec![1.0; 8]], 1, 1),
-        ErrorKind::Shape,
-        "ar_forecast: series 1 of the batch is 1×8, the first one 1×9; a batch has one shape",
-    );
-    let huge = ArForecast::new(&[][..], [0, 9], usize::MAX, 1);
+    let huge = ArForecast::new(usize::MAX, 1);
     assert_eq!(
         huge.err().map(|error| error.kind()),
         Some(ErrorKind::TooLarge)
     );
-    assert!(ArForecast::of(&[], 3, 2).unwrap().cpu().is_empty());
+    assert!(ar_forecast(&[][..], [0, 0], 3, 2).unwrap().cpu().is_empty());
 }

@@ -1,12 +1,13 @@
 //! `lstm_cell_forward` against PyTorch's formulas in float64.
 
 use breakeven::ErrorKind;
-use breakeven::kernels::{Kernel, LstmCell, LstmStep, LstmWeights};
+use breakeven::kernels::LstmCell;
 use proptest::prelude::*;
 use serde::Deserialize;
 
 use super::agree::{cases, check, values};
 use super::float64;
+use super::problem::lstm_cell;
 use super::shapes::refused;
 
 #[derive(Deserialize)]
@@ -39,8 +40,8 @@ fn it_is_that_of_pytorch() {
                 .map(|number| *number as f32 * case.unit)
                 .collect()
         };
-        let [batch, inputs, hidden] = case.dims;
-        let weights = LstmWeights::new(
+        let [_, inputs, hidden] = case.dims;
+        let weights = LstmCell::new(
             &values(&case.weight_ih),
             &values(&case.weight_hh),
             &values(&case.bias_ih),
@@ -49,7 +50,7 @@ fn it_is_that_of_pytorch() {
         )
         .unwrap();
         let [input, state, cell] = [&case.input, &case.hidden, &case.cell].map(|n| values(n));
-        let problem = LstmCell::new(input, state, cell, batch, weights).unwrap();
+        let problem = lstm_cell(input, state, cell, case.dims, weights).unwrap();
         check(&problem, &case.expected, None, 1e-4);
     }
 }
@@ -68,15 +69,15 @@ proptest! {
                 values(4 * hidden * (inputs + hidden + 2), 1.0),
             ))
     ) {
-        let [batch, inputs, units] = dims;
+        let [_, inputs, units] = dims;
         let (weight_ih, rest) = weights.split_at(4 * units * inputs);
         let (weight_hh, rest) = rest.split_at(4 * units * units);
         let (bias_ih, bias_hh) = rest.split_at(4 * units);
         let expected = float64::lstm_cell(
             [&input, &hidden, &cell], [weight_ih, weight_hh, bias_ih, bias_hh], dims,
         );
-        let weights = LstmWeights::new(weight_ih, weight_hh, bias_ih, bias_hh, [inputs, units]);
-        let problem = LstmCell::new(&input[..], &hidden[..], &cell[..], batch, weights.unwrap());
+        let weights = LstmCell::new(weight_ih, weight_hh, bias_ih, bias_hh, [inputs, units]);
+        let problem = lstm_cell(&input[..], &hidden[..], &cell[..], dims, weights.unwrap());
         check(&problem.unwrap(), &expected, None, 1e-4);
     }
 }
@@ -97,8 +98,8 @@ fn a_large_batch() {
     let biases = numbers(4 * units, 19);
     let parts = [&weight_ih[..], &weight_hh, &biases, &biases];
     let expected = float64::lstm_cell([&input, &hidden, &cell], parts, dims);
-    let weights = LstmWeights::new(&weight_ih, &weight_hh, &biases, &biases, [inputs, units]);
-    let problem = LstmCell::new(input, hidden, cell, batch, weights.unwrap()).unwrap();
+    let weights = LstmCell::new(&weight_ih, &weight_hh, &biases, &biases, [inputs, units]);
+    let problem = lstm_cell(input, hidden, cell, dims, weights.unwrap()).unwrap();
     check(&problem, &expected, None, 1e-4);
 }
 
@@ -111,21 +112,21 @@ fn gates_that_are_shut_or_wide_open_give_their_limits() {
         ([1e6, 1e6, -1e6, 1e6], [2.0_f64.tanh(), 2.0]),
         ([1e6, 1e6, 1e6, -1e6], [0.0, 4.0]),
     ] {
-        let weights = LstmWeights::new(&[0.0; 4], &[0.0; 4], &biases, &[0.0; 4], [1, 1]).unwrap();
-        let problem = LstmCell::new(&[1.0][..], &[1.0][..], &[3.0][..], 1, weights).unwrap();
+        let weights = LstmCell::new(&[0.0; 4], &[0.0; 4], &biases, &[0.0; 4], [1, 1]).unwrap();
+        let problem = lstm_cell(&[1.0][..], &[1.0][..], &[3.0][..], [1, 1, 1], weights).unwrap();
         check(&problem, &expected, None, 1e-5);
     }
 }
 
 #[test]
 fn nan_stays_in_its_item_on_the_cpu() {
-    let weights = LstmWeights::new(&[0.5; 12], &[0.5; 36], &[0.0; 12], &[0.0; 12], [1, 3]);
+    let weights = LstmCell::new(&[0.5; 12], &[0.5; 36], &[0.0; 12], &[0.0; 12], [1, 3]);
     let input = [1.0, f32::NAN, 1.0];
-    let problem = LstmCell::new(
+    let problem = lstm_cell(
         &input[..],
         &[0.0; 9][..],
         &[0.0; 9][..],
-        3,
+        [3, 1, 3],
         weights.unwrap(),
     );
     let output = problem.unwrap().cpu();
@@ -137,49 +138,25 @@ fn nan_stays_in_its_item_on_the_cpu() {
     }
 }
 
-fn weights() -> LstmWeights {
-    LstmWeights::new(&[0.1; 24], &[0.1; 36], &[0.0; 12], &[0.0; 12], [2, 3]).unwrap()
-}
-
-#[test]
-fn cells_that_stand_alone_share_their_weights() {
-    let step = |value: f32| LstmStep {
-        input: vec![value; 2],
-        hidden: vec![value; 3],
-        cell: vec![value; 3],
-    };
-    let weights = std::sync::Arc::new(weights());
-    let steps = [step(0.25), step(-0.5)];
-    let both = LstmCell::of(&steps, weights.clone()).unwrap().cpu();
-    let each: Vec<f32> = steps
-        .iter()
-        .flat_map(|step| {
-            let one = std::slice::from_ref(step);
-            LstmCell::of(one, weights.clone()).unwrap().cpu()
-        })
-        .collect();
-    assert_eq!(both, each);
-    assert!(LstmCell::of(&[], weights).unwrap().cpu().is_empty());
-}
-
 #[test]
 fn wrong_shapes_are_typed_errors() {
     refused(
-        LstmWeights::new(&[], &[], &[], &[], [0, 3]),
+        LstmCell::new(&[], &[], &[], &[], [0, 3]),
         ErrorKind::Shape,
         "lstm_cell: 0 inputs and 3 hidden units; give at least one of each",
     );
     refused(
-        LstmWeights::new(&[0.0; 24], &[0.0; 35], &[0.0; 12], &[0.0; 12], [2, 3]),
+        LstmCell::new(&[0.0; 24], &[0.0; 35], &[0.0; 12], &[0.0; 12], [2, 3]),
         ErrorKind::Shape,
         "lstm_cell: weight_hh has 35 elements, but its shape 4×3×3 holds 36",
     );
+    let cell = LstmCell::new(&[0.1; 24], &[0.1; 36], &[0.0; 12], &[0.0; 12], [2, 3]).unwrap();
     refused(
-        LstmCell::new(&[0.0; 4][..], &[0.0; 6][..], &[0.0; 5][..], 2, weights()),
+        lstm_cell(&[0.0; 4][..], &[0.0; 4][..], &[0.0; 4][..], [2, 2, 2], cell),
         ErrorKind::Shape,
-        "lstm_cell: the cell state has 5 elements, but its shape 2×3 holds 6",
+        "lstm_cell: the hidden state has 2 values an item; the weights are for 3",
     );
-    let huge = LstmWeights::new(&[], &[], &[], &[], [usize::MAX / 2, 3]);
+    let huge = LstmCell::new(&[], &[], &[], &[], [usize::MAX / 2, 3]);
     assert_eq!(
         huge.err().map(|error| error.kind()),
         Some(ErrorKind::TooLarge)

@@ -9,5 +9,9 @@ mod forecast;
 #[cfg(feature = "gpu")]
 mod large;
 mod lstm;
+mod problem;
 mod shapes;
 mod vectors;
+
+#[cfg(feature = "gpu")]
+pub(crate) use shapes::refused;

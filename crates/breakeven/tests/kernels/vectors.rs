@@ -3,14 +3,14 @@
 
 use std::sync::LazyLock;
 
-use breakeven::kernels::{
-    Connectivity, Conv2d, DotProduct, ImageSegmentation, Kernel, MatrixMultiply, PixelEntropy,
-    VectorAdd,
-};
+use breakeven::kernels::Connectivity;
 use serde::Deserialize;
 
 use super::agree::{check, check_equal};
 use super::float64;
+use super::problem::{
+    conv2d, dot_product, image_segmentation, matrix_multiply, pixel_entropy, vector_add,
+};
 
 static VECTORS: LazyLock<Vectors> =
     LazyLock::new(|| serde_json::from_str(include_str!("../data/kernels.json")).unwrap());
@@ -98,7 +98,7 @@ fn vector_add_is_that_of_numpy() {
     for case in &VECTORS.vector_add {
         let (a, b) = (values(&case.a, case.a_unit), values(&case.b, case.b_unit));
         let expected: Vec<f64> = case.expected.iter().copied().map(f64::from).collect();
-        let problem = VectorAdd::new(&a[..], &b[..], case.batch).unwrap();
+        let problem = vector_add(&a[..], &b[..], case.batch).unwrap();
         check(&problem, &expected, None, 0.0);
     }
 }
@@ -109,7 +109,7 @@ fn matrix_multiply_is_that_of_numpy() {
     for case in &VECTORS.matrix_multiply {
         let (a, b) = (values(&case.a, case.unit), values(&case.b, case.unit));
         let (_, scale) = float64::matrix_multiply(&a, &b, case.dims);
-        let problem = MatrixMultiply::new(&a[..], &b[..], case.dims).unwrap();
+        let problem = matrix_multiply(&a[..], &b[..], case.dims).unwrap();
         check(&problem, &case.expected, Some(&scale), 1e-4);
     }
 }
@@ -120,10 +120,10 @@ fn conv2d_is_that_of_scipy() {
     for case in &VECTORS.conv2d {
         let images = values(&case.images, case.unit);
         let filter = values(&case.filter, case.unit);
-        let problem = Conv2d::new(
+        let problem = conv2d(
             &images[..],
             case.dims,
-            &filter[..],
+            &filter,
             case.filter_dims,
             case.stride,
             case.padding,
@@ -139,7 +139,7 @@ fn pixel_entropy_is_that_of_scikit_image() {
     assert!(VECTORS.pixel_entropy.iter().any(|case| same(&case)));
     for case in VECTORS.pixel_entropy.iter().filter(same) {
         let images = values(&case.images, case.unit);
-        let problem = PixelEntropy::new(&images[..], case.dims, case.window).unwrap();
+        let problem = pixel_entropy(&images[..], case.dims, case.window).unwrap();
         check(&problem, &case.expected, None, 1e-3);
     }
 }
@@ -152,7 +152,7 @@ fn pixel_entropy_centres_an_even_window_as_scikit_image_unshifted() {
     let case = case.expect("a case with the centre shifted");
     assert_eq!((case.dims[0], case.window % 2), (1, 0));
     let mut images = values(&case.images, case.unit);
-    let ours = PixelEntropy::new(images.clone(), case.dims, case.window)
+    let ours = pixel_entropy(images.clone(), case.dims, case.window)
         .unwrap()
         .cpu();
     let mut pairs = ours.iter().zip(&case.expected);
@@ -161,7 +161,7 @@ fn pixel_entropy_centres_an_even_window_as_scikit_image_unshifted() {
     images.reverse();
     let mut expected = case.expected.clone();
     expected.reverse();
-    let turned = PixelEntropy::new(&images[..], case.dims, case.window).unwrap();
+    let turned = pixel_entropy(&images[..], case.dims, case.window).unwrap();
     check(&turned, &expected, None, 1e-3);
 }
 
@@ -175,8 +175,7 @@ fn image_segmentation_is_that_of_scipy() {
             4 => Connectivity::Four,
             _ => Connectivity::Eight,
         };
-        let problem =
-            ImageSegmentation::new(&images[..], case.dims, threshold, connectivity).unwrap();
+        let problem = image_segmentation(&images[..], case.dims, threshold, connectivity).unwrap();
         check_equal(&problem, &case.expected);
     }
 }
@@ -187,7 +186,7 @@ fn dot_product_is_that_of_numpy() {
     for case in &VECTORS.dot_product {
         let (a, b) = (values(&case.a, case.unit), values(&case.b, case.unit));
         let (_, scale) = float64::dot_product(&a, &b, case.batch);
-        let problem = DotProduct::new(&a[..], &b[..], case.batch).unwrap();
+        let problem = dot_product(&a[..], &b[..], case.batch).unwrap();
         check(&problem, &case.expected, Some(&scale), 4e-6);
     }
 }

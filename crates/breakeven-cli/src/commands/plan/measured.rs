@@ -50,16 +50,15 @@ impl Measured {
 
     /// What is known on this machine.
     pub(super) fn lookup(&self, workload: &WorkloadProfile, machine: &Machine) -> OperationCosts {
-        let gpu = machine.gpu();
-        if let Some((gpu, driver)) = gpu.and_then(|gpu| Some((gpu, gpu.driver.known()?))) {
-            self.costs.declare_driver(&gpu.name, driver);
+        for gpu in &machine.gpus {
+            if let Some(driver) = gpu.driver.known() {
+                self.costs.declare_driver(&gpu.name, driver);
+            }
         }
-        self.costs.lookup(
-            &self.operation,
-            workload.memory_per_task,
-            gpu.map(|gpu| gpu.name.as_str()),
-            machine.cores,
-        )
+        let gpus: Vec<&str> = machine.gpus.iter().map(|gpu| gpu.name.as_str()).collect();
+        let memory = workload.memory_per_task;
+        self.costs
+            .lookup(&self.operation, memory, &gpus, machine.cores)
     }
 
     /// That nothing is known, and of which sizes something is.
@@ -78,12 +77,23 @@ impl Measured {
         )
     }
 
-    /// That another machine's times are not this one's.
-    pub(super) fn not_there(&self) -> String {
-        format!(
-            "what was measured of {:?} on this machine says nothing of a described one",
-            self.operation
-        )
+    /// Time of a task on one worker of this machine, ns, by which a described machine is
+    /// judged; and what is to be said of that.
+    pub(super) fn task_time(&self, workload: &WorkloadProfile) -> (Option<f64>, String) {
+        let known = self
+            .costs
+            .lookup(&self.operation, workload.memory_per_task, &[], 1);
+        match known.cpu.map(|cpu| cpu.per_task_ns).filter(|ns| *ns > 0.0) {
+            Some(ns) => (
+                Some(ns),
+                format!(
+                    "a task of {:?} takes {} on a core of this machine, and is taken to do so there",
+                    self.operation,
+                    unit::time(ns)
+                ),
+            ),
+            None => (None, self.nothing_known(workload)),
+        }
     }
 }
 

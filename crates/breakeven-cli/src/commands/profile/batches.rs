@@ -1,10 +1,10 @@
 //! `breakeven profile --strategy`: which batches are executed, and on which GPU.
 
+use crate::suite::BatchWorkload;
 use anyhow::{Result, bail};
 use breakeven::execute::ordered_strategy;
 use breakeven::hardware::{GpuInfo, GpuKind, HardwareCapabilities};
 use breakeven::plan::ExecutionStrategy;
-use breakeven::suite::BatchWorkload;
 
 use super::{Work, check_memory, devices, kernels, memory};
 use crate::args::ProfileArgs;
@@ -143,11 +143,16 @@ pub(super) fn remarks(
         });
     }
     match session.learned {
-        Some(true) => remarks.push(
-            "the cost model has learned from these executions: the next --strategy auto decides \
-             by it, and `breakeven plan --operation NAME` shows it"
-                .to_owned(),
-        ),
+        Some(true) => {
+            let device = match asked.as_str() {
+                "all" | "cpu" => String::new(),
+                device => format!(" --device {device}"),
+            };
+            remarks.push(format!(
+                "the cost model has learned from these executions: the next --strategy auto \
+                 decides by it, and `breakeven plan --tasks N --operation NAME{device}` shows it"
+            ));
+        }
         Some(false) => remarks.push(
             "the cost model was in memory only: the next --strategy auto begins anew".to_owned(),
         ),

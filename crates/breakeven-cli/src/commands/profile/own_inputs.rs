@@ -1,8 +1,8 @@
 //! `breakeven profile --image` and `--series`: kernels on what is the user's own.
 
+use crate::suite::{Workload, forecast};
 use anyhow::{Result, bail};
-use breakeven::kernels::GreyImage;
-use breakeven::suite::{Workload, forecast};
+use breakeven::Tensor;
 
 use crate::args::ProfileArgs;
 use crate::output::forecast::Forecast;
@@ -11,7 +11,7 @@ use crate::protocol::Input;
 /// What the user gave.
 #[derive(Debug, Default)]
 pub(super) struct OwnInputs {
-    image: Option<GreyImage>,
+    image: Option<Tensor<'static>>,
     pub(super) series: Option<Vec<f32>>,
     /// What comes after the series.
     pub(super) forecast: Option<Forecast>,
@@ -36,7 +36,8 @@ impl OwnInputs {
 
     /// The workloads of a kernel that are on it.
     pub(super) fn workloads(&self, kernel: &str) -> impl Iterator<Item = (Input, Workload)> {
-        let of_image = |image: &GreyImage| Some((Input::Image, Workload::on_image(kernel, image)?));
+        let of_image =
+            |image: &Tensor<'static>| Some((Input::Image, Workload::on_image(kernel, image)?));
         let of_series =
             |series: &[f32]| Some((Input::Series, Workload::on_series(kernel, series)?));
         let on_image = self.image.as_ref().and_then(of_image);

@@ -12,7 +12,7 @@ use crate::protocol::SWEEP_VALUE;
 /// All that a sweep found.
 pub(crate) struct Found {
     pub(crate) kernel: &'static str,
-    pub(crate) over: breakeven::suite::Over,
+    pub(crate) over: crate::suite::Over,
     /// In the order of their values.
     pub(crate) points: Vec<Point>,
     /// The GPUs, each held against the CPU.

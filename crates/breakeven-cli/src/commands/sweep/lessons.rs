@@ -3,7 +3,7 @@
 //! `plan` and Auto would have them, by one device after the other, where the sweep
 //! has shown what takes how long.
 
-use breakeven::suite::Over;
+use crate::suite::Over;
 
 use super::{Axis, Found, whole};
 use crate::protocol::{BatchCell, BatchGpu, Cell};

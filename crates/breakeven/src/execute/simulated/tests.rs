@@ -1,6 +1,8 @@
 //! Times are held from below only: a busy machine makes them longer.
 
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::{Context, Poll};
 
 use super::*;
 
@@ -19,20 +21,12 @@ fn faulty(script: FaultScript) -> SimulatedGpu<u64, u64> {
     doubling(SimulatedSpec::default()).with_faults(script)
 }
 
-fn outputs(
-    gpu: &SimulatedGpu<u64, u64>,
-    mut batch: SimulatedInFlight<u64>,
-) -> Result<Vec<u64>, DeviceErrorKind> {
-    loop {
-        gpu.wait(&mut batch, MS);
-        if let Poll::Ready(result) = gpu.poll(&mut batch) {
-            return result.map_err(|error| error.kind);
-        }
-    }
+fn outputs(batch: SimulatedInFlight<u64>) -> Result<Vec<u64>, DeviceErrorKind> {
+    batch.wait().map_err(|error| error.kind)
 }
 
 fn run(gpu: &SimulatedGpu<u64, u64>, tasks: &[u64]) -> Result<Vec<u64>, DeviceErrorKind> {
-    outputs(gpu, gpu.submit(tasks).map_err(|error| error.kind)?)
+    outputs(gpu.start(tasks).map_err(|error| error.kind)?)
 }
 
 #[test]
@@ -40,10 +34,10 @@ fn outputs_are_the_functions_and_take_the_devices_time() {
     let spec = SimulatedSpec::new(MS * 3, MS).with_transfer(1_000.0, 1, 1);
     let gpu = doubling(spec);
     let start = Instant::now();
-    let mut batch = gpu.submit(&[1, 2, 3]).expect("nothing is scripted");
-    assert!(gpu.poll(&mut batch).is_pending());
+    let mut batch = gpu.start(&[1, 2, 3]).expect("nothing is scripted");
+    assert!(batch.look().is_none());
     // Upload 3, launch 3, tasks 3, download 3.
-    assert_eq!(outputs(&gpu, batch), Ok(vec![2, 4, 6]));
+    assert_eq!(outputs(batch), Ok(vec![2, 4, 6]));
     assert!(start.elapsed() >= MS * 12);
     assert_eq!(run(&gpu, &[]), Ok(vec![]));
     let expected = SimulatedCounts {
@@ -60,24 +54,39 @@ fn outputs_are_the_functions_and_take_the_devices_time() {
 fn batches_run_one_after_another() {
     let gpu = doubling(SimulatedSpec::new(MS * 5, Duration::ZERO));
     let start = Instant::now();
-    let batches: Vec<_> = (0..3).map(|task| gpu.submit(&[task])).collect();
+    let batches: Vec<_> = (0..3).map(|task| gpu.start(&[task])).collect();
     for batch in batches {
-        outputs(&gpu, batch.expect("nothing is scripted")).expect("nothing is scripted");
+        outputs(batch.expect("nothing is scripted")).expect("nothing is scripted");
     }
     assert!(start.elapsed() >= MS * 15);
 }
 
 #[test]
-fn waiting_ends_at_its_limit_and_never_before_the_device() {
-    let gpu = doubling(SimulatedSpec::new(MS * 50, Duration::ZERO));
+fn a_future_is_woken_when_the_device_is_done_and_not_before() {
+    let gpu = doubling(SimulatedSpec::new(MS * 20, Duration::ZERO));
     let start = Instant::now();
-    let mut batch = gpu.submit(&[1]).expect("nothing is scripted");
-    gpu.wait(&mut batch, MS);
-    assert!(start.elapsed() >= MS);
-    assert!(gpu.poll(&mut batch).is_pending());
-    gpu.wait(&mut batch, Duration::MAX);
-    assert!(start.elapsed() >= MS * 50);
-    assert!(gpu.poll(&mut batch).is_ready());
+    let batch = gpu.start(&[1]).expect("nothing is scripted");
+    assert_eq!(block_on(batch), Ok(vec![2]));
+    assert!(start.elapsed() >= MS * 20);
+}
+
+/// Waits for a future as a small runtime does.
+fn block_on<F: Future>(future: F) -> F::Output {
+    struct Unpark(std::thread::Thread);
+    impl std::task::Wake for Unpark {
+        fn wake(self: std::sync::Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = std::sync::Arc::new(Unpark(std::thread::current())).into();
+    let mut context = Context::from_waker(&waker);
+    let mut future = std::pin::pin!(future);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => std::thread::park(),
+        }
+    }
 }
 
 #[test]
@@ -103,14 +112,14 @@ fn memory_is_held_until_the_outputs_are_taken_or_the_batch_is_dropped() {
         .with_transfer(f64::INFINITY, 6, 4)
         .with_memory(100, 30);
     let gpu = doubling(spec);
-    let kind = |tasks: usize| gpu.submit(&vec![0; tasks]).err().map(|error| error.kind);
+    let kind = |tasks: usize| gpu.start(&vec![0; tasks]).err().map(|error| error.kind);
     assert_eq!(kind(11), Some(DeviceErrorKind::NeverFits));
     assert_eq!(kind(8), Some(DeviceErrorKind::OutOfMemory));
     assert_eq!(kind(7), None);
-    let five = gpu.submit(&[0; 5]).expect("it fits");
+    let five = gpu.start(&[0; 5]).expect("it fits");
     assert_eq!(gpu.memory_used(), Fact::Known(80));
     assert_eq!(kind(3), Some(DeviceErrorKind::OutOfMemory));
-    outputs(&gpu, five).expect("nothing is scripted");
+    outputs(five).expect("nothing is scripted");
     assert_eq!(gpu.memory_used(), Fact::Known(30));
     assert_eq!(gpu.batch_bytes(&[0; 7]), Some(70));
     assert_eq!(gpu.counts().launches, 2);
@@ -151,7 +160,7 @@ fn panics_leave_the_device_usable() {
     assert_eq!(gpu.counts().faults.values().sum::<u64>(), 2);
 
     let gpu = SimulatedGpu::new(SimulatedSpec::default(), |task: &u64| 6 / task);
-    assert!(catch_unwind(AssertUnwindSafe(|| gpu.submit(&[0]))).is_err());
+    assert!(catch_unwind(AssertUnwindSafe(|| gpu.start(&[0]))).is_err());
     assert_eq!(run(&gpu, &[3]), Ok(vec![2]));
     assert_eq!(gpu.memory_used(), Fact::Known(0));
 }
@@ -159,12 +168,10 @@ fn panics_leave_the_device_usable() {
 #[test]
 fn a_batch_that_hangs_is_never_ready_and_others_are() {
     let gpu = faulty(FaultScript::none().at(0, Fault::Hang));
-    let mut stuck = gpu.submit(&[1]).expect("the submission is good");
+    let mut stuck = gpu.start(&[1]).expect("the submission is good");
     assert_eq!(run(&gpu, &[1]), Ok(vec![2]));
-    let start = Instant::now();
-    gpu.wait(&mut stuck, MS * 2);
-    assert!(start.elapsed() >= MS * 2);
-    assert!(gpu.poll(&mut stuck).is_pending());
+    std::thread::sleep(MS * 2);
+    assert!(stuck.look().is_none());
     assert_eq!(gpu.counts().faults_of(FaultKind::Hang), 1);
 }
 
@@ -200,10 +207,10 @@ fn a_lost_device_loses_what_is_in_flight_until_it_is_back() {
         recovers_after: Some(1),
     };
     let gpu = faulty(FaultScript::none().at(1, lost));
-    let before = gpu.submit(&[1]).expect("the device is there");
+    let before = gpu.start(&[1]).expect("the device is there");
     let gone = Err(DeviceErrorKind::DeviceLost);
     assert_eq!(run(&gpu, &[2]), gone);
-    assert_eq!(outputs(&gpu, before), gone);
+    assert_eq!(outputs(before), gone);
     assert_eq!(run(&gpu, &[3]), gone);
     assert_eq!(run(&gpu, &[4]), Ok(vec![8]));
     assert_eq!(gpu.counts().faults_of(FaultKind::Lost), 3);

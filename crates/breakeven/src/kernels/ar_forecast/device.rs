@@ -10,7 +10,7 @@ use cubecl::prelude::*;
 
 use super::ArForecast;
 use crate::error::{DeviceError, DeviceErrorKind};
-use crate::gpu::{Buffer, Gpu, as_u32, grid, with_client};
+use crate::gpu::{DeviceForm, Launch, as_u32, grid, with_client};
 
 /// Below this share of a lag's variance, a pivot in f32 is mostly rounding.
 const SINGULAR: f32 = 1e-5;
@@ -329,57 +329,46 @@ fn forecast(
     }
 }
 
-pub(super) fn launch(
-    problem: &ArForecast<'_>,
-    gpu: &Gpu,
-    series: &Buffer,
-    out: &Buffer,
-) -> Result<(), DeviceError> {
-    let values = problem.series.len();
-    let forecasts = problem.batch * problem.steps;
-    // The kernel counts positions in 32 bits.
-    as_u32("ar_forecast: the series", values)?;
-    as_u32("ar_forecast: the output", forecasts)?;
-    let [batch, points] = [
-        as_u32("batch", problem.batch)?,
-        as_u32("points", problem.points)?,
-    ];
-    let [lags, steps] = [
-        as_u32("lags", problem.lags)?,
-        as_u32("steps", problem.steps)?,
-    ];
-    let rows = problem.lags + 1;
-    let words = gpu.shared_memory_bytes() / 4;
-    let fits = |units: &u32| *units as usize * (rows + 1) + rows * rows + 4 * rows <= words;
-    let Some(units) = [128, 64, 32].into_iter().find(fits) else {
-        return Err(DeviceError::new(
-            DeviceErrorKind::Unsupported,
-            format!(
-                "ar_forecast: the normal equations of {lags} lags do not fit the device's shared \
-                 memory; run it on the CPU"
-            ),
-        ));
-    };
-    let count = grid(problem.batch, 1);
-    with_client!(gpu, client => {
-        // SAFETY: the buffers hold `batch · points` and `batch · steps` elements
-        // (the constructor checked the input, `Gpu` sized the output), cubes
-        // beyond the batch do nothing, and with at least 2·lags + 1 points every
-        // lag of every position that is looked at lies in the series.
-        unsafe {
-            forecast::launch_unchecked(
-                client,
-                count,
-                CubeDim::new_1d(units),
-                series.array(values),
-                out.array(forecasts),
-                batch,
-                points,
-                steps,
-                lags,
-                units,
-            );
-        }
-    });
-    Ok(())
+impl DeviceForm for ArForecast {
+    fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
+        let [items, length] = self.dims(launch.shapes)?;
+        // The kernel counts positions in 32 bits.
+        as_u32("ar_forecast: the series", items * length)?;
+        as_u32("ar_forecast: the output", items * self.steps)?;
+        let [batch, points] = [as_u32("batch", items)?, as_u32("points", length)?];
+        let [lags, steps] = [as_u32("lags", self.lags)?, as_u32("steps", self.steps)?];
+        let rows = self.lags + 1;
+        let words = launch.gpu.shared_memory_bytes() / 4;
+        let fits = |units: &u32| *units as usize * (rows + 1) + rows * rows + 4 * rows <= words;
+        let Some(units) = [128, 64, 32].into_iter().find(fits) else {
+            return Err(DeviceError::new(
+                DeviceErrorKind::Unsupported,
+                format!(
+                    "ar_forecast: the normal equations of {lags} lags do not fit the device's shared \
+                     memory; run it on the CPU"
+                ),
+            ));
+        };
+        let count = grid(items, 1);
+        with_client!(launch.gpu, client => {
+            // SAFETY: the buffers hold `batch · points` and `batch · steps` elements, cubes
+            // beyond the batch do nothing, and with at least 2·lags + 1 points every
+            // lag of every position that is looked at lies in the series.
+            unsafe {
+                forecast::launch_unchecked(
+                    client,
+                    count,
+                    CubeDim::new_1d(units),
+                    launch.inputs[0].array(),
+                    launch.output.array(),
+                    batch,
+                    points,
+                    steps,
+                    lags,
+                    units,
+                );
+            }
+        });
+        Ok(())
+    }
 }

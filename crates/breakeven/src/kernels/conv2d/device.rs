@@ -3,9 +3,9 @@
 
 use cubecl::prelude::*;
 
-use super::Geometry;
+use super::Conv2d;
 use crate::error::DeviceError;
-use crate::gpu::{Buffer, Gpu, as_u32, grid, with_client};
+use crate::gpu::{DeviceForm, Launch, as_u32, grid, with_client};
 
 const UNITS: u32 = 256;
 
@@ -69,59 +69,54 @@ fn correlate(
     }
 }
 
-pub(super) fn launch(
-    gpu: &Gpu,
-    images: &Buffer,
-    filter: &Buffer,
-    out: &Buffer,
-    g: &Geometry,
-) -> Result<(), DeviceError> {
-    let pixels = g.batch * g.height * g.width;
-    let outputs = g.batch * g.out_height * g.out_width;
-    let taps = g.filter_height * g.filter_width;
-    // The kernel counts positions in 32 bits.
-    as_u32("conv2d: the images", pixels)?;
-    as_u32("conv2d: the output", outputs)?;
-    let [height, width] = [as_u32("height", g.height)?, as_u32("width", g.width)?];
-    let [out_height, out_width] = [
-        as_u32("output height", g.out_height)?,
-        as_u32("output width", g.out_width)?,
-    ];
-    let [filter_height, filter_width] = [
-        as_u32("filter height", g.filter_height)?,
-        as_u32("filter width", g.filter_width)?,
-    ];
-    let stride = as_u32("stride", g.stride)?;
-    let padding = as_u32("padding", g.padding)?;
-    let batch = as_u32("batch", g.batch)?;
-    let rows = if outputs >= FULL { ROWS } else { 1 };
-    let columns = g.batch * g.out_height.div_ceil(rows as usize) * g.out_width;
-    let count = grid(columns, UNITS);
-    with_client!(gpu, client => {
-        // SAFETY: the buffers hold as many elements as are named here (the
-        // constructor checked the inputs, `Gpu` sized the output), and the
-        // kernel compares every coordinate with the image before it reads, and the
-        // item and the row with the output's before it writes.
-        unsafe {
-            correlate::launch_unchecked(
-                client,
-                count,
-                CubeDim::new_1d(UNITS),
-                images.array(pixels),
-                filter.array(taps),
-                out.array(outputs),
-                batch,
-                height,
-                width,
-                out_height,
-                out_width,
-                stride,
-                padding,
-                filter_height,
-                filter_width,
-                rows,
-            );
-        }
-    });
-    Ok(())
+impl DeviceForm for Conv2d {
+    fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
+        let g = self.geometry(launch.shapes)?;
+        let pixels = g.batch * g.height * g.width;
+        let outputs = g.batch * g.out_height * g.out_width;
+        // The kernel counts positions in 32 bits.
+        as_u32("conv2d: the images", pixels)?;
+        as_u32("conv2d: the output", outputs)?;
+        let [height, width] = [as_u32("height", g.height)?, as_u32("width", g.width)?];
+        let [out_height, out_width] = [
+            as_u32("output height", g.out_height)?,
+            as_u32("output width", g.out_width)?,
+        ];
+        let [filter_height, filter_width] = [
+            as_u32("filter height", g.filter_height)?,
+            as_u32("filter width", g.filter_width)?,
+        ];
+        let stride = as_u32("stride", g.stride)?;
+        let padding = as_u32("padding", g.padding)?;
+        let batch = as_u32("batch", g.batch)?;
+        let rows = if outputs >= FULL { ROWS } else { 1 };
+        let columns = g.batch * g.out_height.div_ceil(rows as usize) * g.out_width;
+        let count = grid(columns, UNITS);
+        with_client!(launch.gpu, client => {
+            // SAFETY: the buffers are of the geometry's sizes, and the kernel compares
+            // every coordinate with the image before it reads, and the item and the row
+            // with the output's before it writes.
+            unsafe {
+                correlate::launch_unchecked(
+                    client,
+                    count,
+                    CubeDim::new_1d(UNITS),
+                    launch.inputs[0].array(),
+                    launch.parameters[0].array(),
+                    launch.output.array(),
+                    batch,
+                    height,
+                    width,
+                    out_height,
+                    out_width,
+                    stride,
+                    padding,
+                    filter_height,
+                    filter_width,
+                    rows,
+                );
+            }
+        });
+        Ok(())
+    }
 }

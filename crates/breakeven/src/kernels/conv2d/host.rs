@@ -5,7 +5,7 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::{Conv2d, Geometry};
+use super::Geometry;
 
 /// Output rows and columns of a tile: with a small filter, what it sees stays in
 /// the first cache.
@@ -16,7 +16,9 @@ const VECTORS: usize = 4;
 
 /// Consecutive output rows, counted over all images, and their part of the output.
 pub(super) struct Rows<'c, 'o> {
-    pub(super) conv: &'c Conv2d<'c>,
+    pub(super) images: &'c [f32],
+    pub(super) filter: &'c [f32],
+    pub(super) geometry: &'c Geometry,
     pub(super) first: usize,
     pub(super) out: &'o mut [f32],
 }
@@ -26,7 +28,7 @@ impl WithSimd for Rows<'_, '_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let g = &self.conv.geometry;
+        let g = self.geometry;
         if g.stride != 1 || g.out_width < S::F32_LANES {
             return self.by_pixel();
         }
@@ -41,9 +43,9 @@ impl WithSimd for Rows<'_, '_> {
 
 impl Rows<'_, '_> {
     fn by_pixel(self) {
-        let (g, filter) = (&self.conv.geometry, &self.conv.filter);
+        let (g, filter) = (self.geometry, self.filter);
         for (row, out) in (self.first..).zip(self.out.chunks_mut(g.out_width)) {
-            let image = image(self.conv, row);
+            let image = image(g, self.images, row);
             let top = row % g.out_height * g.stride;
             for (x, out) in out.iter_mut().enumerate() {
                 *out = pixel(g, image, filter, [top, x * g.stride]);
@@ -53,14 +55,14 @@ impl Rows<'_, '_> {
 
     #[inline(always)]
     fn by_tile<S: Simd>(self, simd: S, [filter_height, filter_width]: [usize; 2]) {
-        let g = &self.conv.geometry;
-        let taps = &self.conv.filter[..filter_height * filter_width];
+        let g = self.geometry;
+        let taps = &self.filter[..filter_height * filter_width];
         let columns = TILE[1].min(g.out_width);
         let width = columns + filter_width - 1;
         let mut seen = vec![0.0; (TILE[0] + filter_height - 1) * width];
         let (mut first, mut out) = (self.first, self.out);
         while !out.is_empty() {
-            let (image, y) = (image(self.conv, first), first % g.out_height);
+            let (image, y) = (image(g, self.images, first), first % g.out_height);
             let rows = TILE[0].min(g.out_height - y).min(out.len() / g.out_width);
             let (here, after) = out.split_at_mut(rows * g.out_width);
             for index in 0..g.out_width.div_ceil(columns) {
@@ -88,9 +90,9 @@ impl Rows<'_, '_> {
 }
 
 /// The image that an output row, counted over all images, belongs to.
-fn image<'c>(conv: &'c Conv2d<'_>, row: usize) -> &'c [f32] {
-    let pixels = conv.geometry.height * conv.geometry.width;
-    &conv.images[row / conv.geometry.out_height * pixels..][..pixels]
+fn image<'c>(g: &Geometry, images: &'c [f32], row: usize) -> &'c [f32] {
+    let pixels = g.height * g.width;
+    &images[row / g.out_height * pixels..][..pixels]
 }
 
 /// Sums one pixel, with the taps that are over the image. `corner` is the window's,

@@ -5,7 +5,7 @@ use cubecl::prelude::*;
 
 use super::{DendriticIntegration, Nonlinearity};
 use crate::error::DeviceError;
-use crate::gpu::{Buffer, Gpu, as_u32, grid, with_client};
+use crate::gpu::{DeviceForm, Launch, as_u32, grid, with_client};
 use crate::kernels::activation::device::logistic;
 
 /// Units per cube.
@@ -21,6 +21,8 @@ enum Rule {
     Nmda,
     Amplify,
     Multiply,
+    /// Nothing to amplify by: the sum itself.
+    Sum,
 }
 
 /// Joins two sums, or two products less 1.
@@ -141,64 +143,63 @@ fn integrate_somas<N: Size>(
     }
 }
 
-pub(super) fn launch(
-    problem: &DendriticIntegration<'_>,
-    gpu: &Gpu,
-    buffers: &[Buffer],
-    out: &Buffer,
-) -> Result<(), DeviceError> {
-    let dims = problem.dims;
-    let somas = dims.batch * dims.neurons;
-    // The kernel counts positions in 32 bits.
-    as_u32("dendritic_integration: the inputs", problem.inputs.len())?;
-    let neurons = as_u32("neurons", dims.neurons)?;
-    let dendrites = as_u32("dendrites", dims.dendrites)?;
-    let synapses = as_u32("inputs of a dendrite", dims.synapses)?;
-    let (rule, first, second) = match problem.nonlinearity {
-        Nonlinearity::Sigmoid { k, theta } => (Rule::Sigmoid, k, theta),
-        // Without magnesium the shift is −∞, which a shader need not know.
-        Nonlinearity::Nmda { mg, v_rest } => (
-            Rule::Nmda,
-            Nonlinearity::mg_shift(mg).max(f32::MIN / 2.0),
-            v_rest,
-        ),
-        Nonlinearity::BackpropagatingActionPotential { beta } => (Rule::Amplify, beta, 0.0),
-        Nonlinearity::Multiplicative => (Rule::Multiply, 0.0, 0.0),
-    };
-    let together = (UNITS / dendrites).max(1);
-    let count = grid(somas.div_ceil(together as usize), 1);
-    // 128-bit loads where every dendrite begins at such a place.
-    let lanes = if synapses.is_multiple_of(4) { 4 } else { 1 };
-    // Where nothing is looked back at, any buffer stands in: it is not read.
-    let (previous, previous_len) = match &problem.previous_soma {
-        Some(soma) => (&buffers[3], soma.len()),
-        None => (&buffers[2], problem.conductances.len()),
-    };
-    with_client!(gpu, client => {
-        // SAFETY: the buffers hold as many elements as are named here, which are
-        // those of the problem's shapes (the constructor checked them, `Gpu`
-        // sized the output); units without a soma or a dendrite read and write
-        // nothing but their own word of shared memory.
-        unsafe {
-            integrate_somas::launch_unchecked(
-                client,
-                count,
-                CubeDim::new_1d(UNITS),
-                lanes as usize,
-                buffers[0].array(problem.inputs.len()),
-                buffers[1].array(problem.weights.len()),
-                buffers[2].array(problem.conductances.len()),
-                previous.array(previous_len),
-                out.array(somas),
-                neurons,
-                dendrites,
-                synapses / lanes,
-                first,
-                second,
-                rule,
-                together,
-            );
-        }
-    });
-    Ok(())
+impl DeviceForm for DendriticIntegration {
+    fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
+        let dims = self.dims;
+        let somas = launch.output.bytes() / 4;
+        // The kernel counts positions in 32 bits.
+        as_u32(
+            "dendritic_integration: the inputs",
+            launch.inputs[0].bytes() / 4,
+        )?;
+        let neurons = as_u32("neurons", dims.neurons)?;
+        let dendrites = as_u32("dendrites", dims.dendrites)?;
+        let synapses = as_u32("inputs of a dendrite", dims.synapses)?;
+        let (rule, first, second) = match self.nonlinearity {
+            Nonlinearity::Sigmoid { k, theta } => (Rule::Sigmoid, k, theta),
+            // Without magnesium the shift is −∞, which a shader need not know.
+            Nonlinearity::Nmda { mg, v_rest } => (
+                Rule::Nmda,
+                Nonlinearity::mg_shift(mg).max(f32::MIN / 2.0),
+                v_rest,
+            ),
+            Nonlinearity::BackpropagatingActionPotential { beta } => match launch.inputs.len() {
+                2 => (Rule::Amplify, beta, 0.0),
+                _ => (Rule::Sum, 0.0, 0.0),
+            },
+            Nonlinearity::Multiplicative => (Rule::Multiply, 0.0, 0.0),
+        };
+        let together = (UNITS / dendrites).max(1);
+        let count = grid(somas.div_ceil(together as usize), 1);
+        // 128-bit loads where every dendrite begins at such a place.
+        let lanes = if synapses.is_multiple_of(4) { 4 } else { 1 };
+        // Where nothing is looked back at, any buffer stands in: it is not read.
+        let conductances = &launch.parameters[1];
+        let previous = launch.inputs.get(1).unwrap_or(conductances);
+        with_client!(launch.gpu, client => {
+            // SAFETY: the buffers hold the elements of their shapes; units without a soma
+            // or a dendrite read and write nothing but their own word of shared memory.
+            unsafe {
+                integrate_somas::launch_unchecked(
+                    client,
+                    count,
+                    CubeDim::new_1d(UNITS),
+                    lanes as usize,
+                    launch.inputs[0].array(),
+                    launch.parameters[0].array(),
+                    conductances.array(),
+                    previous.array(),
+                    launch.output.array(),
+                    neurons,
+                    dendrites,
+                    synapses / lanes,
+                    first,
+                    second,
+                    rule,
+                    together,
+                );
+            }
+        });
+        Ok(())
+    }
 }

@@ -2,7 +2,7 @@
 //! them at once, then the somas.
 
 use super::super::activation::logistic;
-use super::{DendriticIntegration, Nonlinearity};
+use super::{Dims, Nonlinearity};
 
 /// Synapses that are summed in f32, in as many running sums as there are lanes;
 /// more are added up in f64.
@@ -10,17 +10,28 @@ const BLOCK: usize = 1024;
 
 const LANES: usize = 8;
 
+/// Neurons with what arrives at them.
+pub(super) struct Neurons<'n> {
+    pub(super) inputs: &'n [f32],
+    /// Zeros where there is none.
+    pub(super) previous_soma: Option<&'n [f32]>,
+    pub(super) weights: &'n [f32],
+    pub(super) conductances: &'n [f32],
+    pub(super) dims: Dims,
+    pub(super) nonlinearity: Nonlinearity,
+}
+
 /// The somas from `first` of batch × neurons on.
 #[inline(always)]
-pub(super) fn somas(problem: &DendriticIntegration<'_>, first: usize, out: &mut [f32]) {
-    let dims = problem.dims;
+pub(super) fn somas(neurons: &Neurons<'_>, first: usize, out: &mut [f32]) {
+    let dims = neurons.dims;
     let mut potentials = vec![0.0; out.len() * dims.dendrites];
     let of_somas = potentials.chunks_exact_mut(dims.dendrites);
-    let inputs = problem.inputs[first * dims.of_neuron()..].chunks_exact(dims.of_neuron());
-    let multiply = problem.nonlinearity == Nonlinearity::Multiplicative;
+    let inputs = neurons.inputs[first * dims.of_neuron()..].chunks_exact(dims.of_neuron());
+    let multiply = neurons.nonlinearity == Nonlinearity::Multiplicative;
     for (index, (potentials, inputs)) in of_somas.zip(inputs).enumerate() {
         let neuron = (first + index) % dims.neurons;
-        let weights = &problem.weights[neuron * dims.of_neuron()..][..dims.of_neuron()];
+        let weights = &neurons.weights[neuron * dims.of_neuron()..][..dims.of_neuron()];
         let synapses = weights
             .chunks_exact(dims.synapses)
             .zip(inputs.chunks_exact(dims.synapses));
@@ -32,11 +43,11 @@ pub(super) fn somas(problem: &DendriticIntegration<'_>, first: usize, out: &mut 
             };
         }
     }
-    bend(problem, first, &mut potentials);
+    bend(neurons, first, &mut potentials);
     let potentials = potentials.chunks_exact(dims.dendrites);
     for (index, (soma, potentials)) in out.iter_mut().zip(potentials).enumerate() {
         let neuron = (first + index) % dims.neurons;
-        let conductances = &problem.conductances[neuron * dims.dendrites..][..dims.dendrites];
+        let conductances = &neurons.conductances[neuron * dims.dendrites..][..dims.dendrites];
         let arrived = conductances.iter().zip(potentials);
         *soma = arrived.fold(0.0, |sum, (g, f)| sum + f64::from(*g) * f64::from(*f)) as f32;
     }
@@ -44,8 +55,8 @@ pub(super) fn somas(problem: &DendriticIntegration<'_>, first: usize, out: &mut 
 
 /// Passes the sums through the nonlinearity.
 #[inline(always)]
-fn bend(problem: &DendriticIntegration<'_>, first: usize, potentials: &mut [f32]) {
-    match problem.nonlinearity {
+fn bend(neurons: &Neurons<'_>, first: usize, potentials: &mut [f32]) {
+    match neurons.nonlinearity {
         Nonlinearity::Sigmoid { k, theta } => {
             for s in potentials {
                 *s = logistic(k * (*s - theta));
@@ -58,8 +69,10 @@ fn bend(problem: &DendriticIntegration<'_>, first: usize, potentials: &mut [f32]
             }
         }
         Nonlinearity::BackpropagatingActionPotential { beta } => {
-            let previous = problem.previous_soma.as_deref().unwrap_or_default();
-            let potentials = potentials.chunks_exact_mut(problem.dims.dendrites);
+            let Some(previous) = neurons.previous_soma else {
+                return;
+            };
+            let potentials = potentials.chunks_exact_mut(neurons.dims.dendrites);
             for (potentials, previous) in potentials.zip(&previous[first..]) {
                 let gain = 1.0 + beta * previous;
                 potentials.iter_mut().for_each(|s| *s *= gain);

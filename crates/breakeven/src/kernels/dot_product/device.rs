@@ -4,8 +4,9 @@
 
 use cubecl::prelude::*;
 
+use super::DotProduct;
 use crate::error::DeviceError;
-use crate::gpu::{Buffer, Gpu, as_u32, grid, with_client};
+use crate::gpu::{DeviceForm, Launch, as_u32, grid, with_client};
 
 /// Units per cube, a power of two: the tree halves it.
 const UNITS: u32 = 256;
@@ -87,52 +88,60 @@ fn pairs(partial: &Array<f32>, out: &mut Array<f32>, per_pair: u32, #[comptime] 
     }
 }
 
-pub(super) fn launch(
-    gpu: &Gpu,
-    a: &Buffer,
-    b: &Buffer,
-    out: &Buffer,
-    [batch, len]: [usize; 2],
-) -> Result<(), DeviceError> {
-    let elements = batch * len;
-    as_u32("dot_product: the vectors", elements)?;
-    let length = as_u32("dot_product: a vector", len)?;
-    let per_pair = length.div_ceil(UNITS * EACH).max(1);
-    let partials = batch * per_pair as usize;
-    // 128-bit loads where every pair begins at such a place.
-    let lanes = if len.is_multiple_of(4) { 4_u32 } else { 1 };
-    as_u32("dot_product: the blocks", partials)?;
-    with_client!(gpu, client => {
-        let partial = Buffer::empty(client, 4 * partials);
-        // SAFETY: the buffers hold as many elements as are named here (the
-        // constructor checked the inputs, `Gpu` sized the output). A cube's pair
-        // is below the batch where its number is below that of the blocks, an
-        // element's place below the length; cubes past them touch only shared
-        // memory, which has a place for every unit.
-        unsafe {
-            blocks::launch_unchecked(
-                client,
-                grid(partials, 1),
-                CubeDim::new_1d(UNITS),
-                lanes as usize,
-                a.array(elements),
-                b.array(elements),
-                partial.array(partials),
-                length / lanes,
-                per_pair,
-                UNITS,
-                EACH / lanes,
-            );
-            pairs::launch_unchecked(
-                client,
-                grid(batch, 1),
-                CubeDim::new_1d(UNITS),
-                partial.array(partials),
-                out.array(batch),
-                per_pair,
-                UNITS,
-            );
-        }
-    });
-    Ok(())
+/// Blocks of each pair of vectors that long.
+fn blocks_of(len: usize) -> usize {
+    len.div_ceil((UNITS * EACH) as usize).max(1)
+}
+
+impl DeviceForm for DotProduct {
+    /// The sums of all blocks.
+    fn scratch(&self, inputs: &[&[usize]]) -> Vec<u64> {
+        let len = inputs[0][1..].iter().product();
+        vec![(4 * blocks_of(len) as u64).saturating_mul(inputs[0][0] as u64)]
+    }
+
+    fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
+        let batch = launch.output_shape[0];
+        let len = launch.shapes[0][1..].iter().product::<usize>();
+        as_u32("dot_product: the vectors", batch * len)?;
+        let length = as_u32("dot_product: a vector", len)?;
+        let per_pair = blocks_of(len);
+        let partials = batch * per_pair;
+        // 128-bit loads where every pair begins at such a place.
+        let lanes = if len.is_multiple_of(4) { 4_u32 } else { 1 };
+        as_u32("dot_product: the blocks", partials)?;
+        let per_pair = as_u32("dot_product: the blocks of a pair", per_pair)?;
+        let partial = &launch.scratch[0];
+        with_client!(launch.gpu, client => {
+            // SAFETY: both inputs have the batch's vectors, the scratch a place for
+            // each block. A cube's pair is below the batch where its number is below
+            // that of the blocks, an element's place below the length; cubes past them
+            // touch only shared memory, which has a place for every unit.
+            unsafe {
+                blocks::launch_unchecked(
+                    client,
+                    grid(partials, 1),
+                    CubeDim::new_1d(UNITS),
+                    lanes as usize,
+                    launch.inputs[0].array(),
+                    launch.inputs[1].array(),
+                    partial.array(),
+                    length / lanes,
+                    per_pair,
+                    UNITS,
+                    EACH / lanes,
+                );
+                pairs::launch_unchecked(
+                    client,
+                    grid(batch, 1),
+                    CubeDim::new_1d(UNITS),
+                    partial.array(),
+                    launch.output.array(),
+                    per_pair,
+                    UNITS,
+                );
+            }
+        });
+        Ok(())
+    }
 }

@@ -16,9 +16,10 @@
 use cubecl::features::AtomicUsage;
 use cubecl::prelude::*;
 
-use super::{Connectivity, ImageSegmentation};
+use super::{Connectivity, ImageSegmentation, images};
 use crate::error::{DeviceError, DeviceErrorKind};
-use crate::gpu::{Buffer, Gpu, as_u32, grid, with_client};
+use crate::gpu::{DeviceForm, Launch, as_u32, grid, with_client};
+use crate::tensor::shape;
 
 /// Units per cube.
 const UNITS: u32 = 256;
@@ -285,68 +286,73 @@ fn spread(parents: &Array<u32>, out: &mut Array<u32>) {
     }
 }
 
-pub(super) fn launch(
-    problem: &ImageSegmentation<'_>,
-    gpu: &Gpu,
-    images: &Buffer,
-    out: &Buffer,
-) -> Result<(), DeviceError> {
-    let all = problem.images.len();
-    // One more than the last pixel is what background points to.
-    as_u32("image_segmentation: the images", all + 1)?;
-    let [height, width] = [
-        as_u32("height", problem.height)?,
-        as_u32("width", problem.width)?,
-    ];
-    let pixels = height * width;
-    let per_image = pixels.div_ceil(UNITS * EACH);
-    let blocks = problem.batch * per_image as usize;
-    let corners = problem.connectivity == Connectivity::Eight;
-    let threshold = problem.threshold;
-    let cube = CubeDim::new_1d(UNITS);
-    with_client!(gpu, client => {
-        let element = u32::as_type_native_unchecked().elem_type();
-        let atomic = Type::new(StorageType::Atomic(element));
-        let usage = client.properties().atomic_type_usage(atomic);
-        if !usage.contains(AtomicUsage::LoadStore) {
-            return Err(DeviceError::new(
-                DeviceErrorKind::Unsupported,
-                "image_segmentation needs atomics of 32 bits, and the device has none",
-            ));
-        }
-        let parents = Buffer::empty(client, 4 * all);
-        let counts = Buffer::empty(client, 4 * blocks);
-        // SAFETY: `images`, `parents` and `out` have a place for each of `all`
-        // pixels, `counts` one for each of `blocks`. Pixels and blocks past those
-        // are compared away, a neighbour is looked at only where the image has it,
-        // and what a foreground pixel points to is itself or one before it; `NOTHING`,
-        // which background has, is followed by nobody.
-        unsafe {
-            link::launch_unchecked(
-                client, grid(all, UNITS), cube,
-                images.array(all), parents.array(all), height, width, threshold, corners,
-            );
-            join::launch_unchecked(
-                client, grid(all, UNITS), cube,
-                images.array(all), parents.array(all), height, width, threshold, corners,
-            );
-            settle::launch_unchecked(
-                client, grid(blocks, 1), cube,
-                images.array(all), parents.array(all), counts.array(blocks),
-                threshold, pixels, per_image, UNITS, EACH,
-            );
-            offsets::launch_unchecked(
-                client, grid(problem.batch, 1), cube, counts.array(blocks), per_image, UNITS,
-            );
-            number::launch_unchecked(
-                client, grid(blocks, 1), cube,
-                parents.array(all), counts.array(blocks), out.array(all),
-                pixels, per_image, UNITS, EACH,
-            );
-            spread::launch_unchecked(
-                client, grid(all, UNITS), cube, parents.array(all), out.array(all),
-            );
-        }
-    });
-    Ok(())
+/// Pixels of a block.
+const BLOCK: u32 = UNITS * EACH;
+
+impl DeviceForm for ImageSegmentation {
+    /// What each pixel points to, and the roots of each block.
+    fn scratch(&self, inputs: &[&[usize]]) -> Vec<u64> {
+        let per_image = shape::elements(&inputs[0][1..]).div_ceil(BLOCK.into());
+        let blocks = per_image.saturating_mul(inputs[0][0] as u64);
+        vec![shape::bytes(inputs[0]), blocks.saturating_mul(4)]
+    }
+
+    fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
+        let [batch, height, width] = images("image_segmentation", launch.shapes)?;
+        let (images, out) = (&launch.inputs[0], launch.output);
+        let (parents, counts) = (&launch.scratch[0], &launch.scratch[1]);
+        let all = batch * height * width;
+        // One more than the last pixel is what background points to.
+        as_u32("image_segmentation: the images", all + 1)?;
+        let [height, width] = [as_u32("height", height)?, as_u32("width", width)?];
+        let pixels = height * width;
+        let per_image = pixels.div_ceil(BLOCK);
+        let blocks = batch * per_image as usize;
+        let corners = self.connectivity == Connectivity::Eight;
+        let threshold = self.threshold;
+        let cube = CubeDim::new_1d(UNITS);
+        with_client!(launch.gpu, client => {
+            let element = u32::as_type_native_unchecked().elem_type();
+            let atomic = Type::new(StorageType::Atomic(element));
+            let usage = client.properties().atomic_type_usage(atomic);
+            if !usage.contains(AtomicUsage::LoadStore) {
+                return Err(DeviceError::new(
+                    DeviceErrorKind::Unsupported,
+                    "image_segmentation needs atomics of 32 bits, and the device has none",
+                ));
+            }
+            // SAFETY: `images`, `parents` and `out` have a place for each of `all`
+            // pixels, `counts` one for each of `blocks`. Pixels and blocks past those
+            // are compared away, a neighbour is looked at only where the image has it,
+            // and what a foreground pixel points to is itself or one before it; `NOTHING`,
+            // which background has, is followed by nobody.
+            unsafe {
+                link::launch_unchecked(
+                    client, grid(all, UNITS), cube,
+                    images.array(), parents.array(), height, width, threshold, corners,
+                );
+                join::launch_unchecked(
+                    client, grid(all, UNITS), cube,
+                    images.array(), parents.array(), height, width, threshold, corners,
+                );
+                settle::launch_unchecked(
+                    client, grid(blocks, 1), cube,
+                    images.array(), parents.array(), counts.array(),
+                    threshold, pixels, per_image, UNITS, EACH,
+                );
+                offsets::launch_unchecked(
+                    client, grid(batch, 1), cube, counts.array(), per_image, UNITS,
+                );
+                number::launch_unchecked(
+                    client, grid(blocks, 1), cube,
+                    parents.array(), counts.array(), out.array(),
+                    pixels, per_image, UNITS, EACH,
+                );
+                spread::launch_unchecked(
+                    client, grid(all, UNITS), cube, parents.array(), out.array(),
+                );
+            }
+        });
+        Ok(())
+    }
 }

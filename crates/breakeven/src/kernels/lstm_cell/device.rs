@@ -4,10 +4,9 @@
 
 use cubecl::prelude::*;
 
-use super::LstmCell;
-use super::weights::GATES;
+use super::{GATES, LstmCell};
 use crate::error::DeviceError;
-use crate::gpu::{Buffer, Gpu, as_u32, grid, with_client};
+use crate::gpu::{DeviceForm, Launch, as_u32, grid, with_client};
 use crate::kernels::activation::device::{hyperbolic_tangent, logistic};
 
 /// Units per cube.
@@ -124,56 +123,51 @@ fn step<I: Size, H: Size>(
     }
 }
 
-pub(super) fn launch(
-    problem: &LstmCell<'_>,
-    gpu: &Gpu,
-    buffers: &[Buffer],
-    out: &Buffer,
-) -> Result<(), DeviceError> {
-    let [packed_weights, packed_biases] = problem.weights.packed();
-    let outputs = problem.batch * 2 * problem.weights.hidden();
-    // The kernel counts positions in 32 bits.
-    as_u32("lstm_cell: the input", problem.input.len())?;
-    as_u32("lstm_cell: the weights", packed_weights.len())?;
-    as_u32("lstm_cell: the output", outputs)?;
-    let batch = as_u32("batch", problem.batch)?;
-    let inputs = as_u32("inputs", problem.weights.inputs())?;
-    let hidden = as_u32("hidden units", problem.weights.hidden())?;
-    let lanes = as_u32("lanes", problem.weights.lanes())?;
-    let items = if problem.hidden.len() >= FULL {
-        ITEMS
-    } else {
-        1
-    };
-    // 128-bit loads where every item begins at such a place.
-    let vector = |len: usize| if len.is_multiple_of(4) { 4 } else { 1 };
-    let groups = problem.batch.div_ceil(items as usize);
-    let count = grid(groups * problem.weights.hidden(), UNITS);
-    with_client!(gpu, client => {
-        // SAFETY: the buffers hold as many elements as are named here, which are
-        // those of the problem's shapes (the constructors checked them, `Gpu`
-        // sized the output); units past the last hidden unit of the last item do
-        // nothing, and items past the batch are neither read nor written.
-        unsafe {
-            step::launch_unchecked(
-                client,
-                count,
-                CubeDim::new_1d(UNITS),
-                vector(problem.weights.inputs()),
-                vector(problem.weights.hidden()),
-                buffers[0].array(problem.input.len()),
-                buffers[1].array(problem.hidden.len()),
-                buffers[2].array(problem.cell.len()),
-                buffers[3].array(packed_weights.len()),
-                buffers[4].array(packed_biases.len()),
-                out.array(outputs),
-                batch,
-                inputs,
-                hidden,
-                lanes,
-                items,
-            );
-        }
-    });
-    Ok(())
+impl DeviceForm for LstmCell {
+    fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
+        let items = self.batch(launch.shapes)?;
+        // The kernel counts positions in 32 bits.
+        as_u32("lstm_cell: the input", items * self.inputs)?;
+        as_u32("lstm_cell: the weights", self.weights.len())?;
+        as_u32("lstm_cell: the output", items * 2 * self.hidden)?;
+        let batch = as_u32("batch", items)?;
+        let inputs = as_u32("inputs", self.inputs)?;
+        let hidden = as_u32("hidden units", self.hidden)?;
+        let lanes = as_u32("lanes", self.lanes)?;
+        let together = if items * self.hidden >= FULL {
+            ITEMS
+        } else {
+            1
+        };
+        // 128-bit loads where every item begins at such a place.
+        let vector = |len: usize| if len.is_multiple_of(4) { 4 } else { 1 };
+        let groups = items.div_ceil(together as usize);
+        let count = grid(groups * self.hidden, UNITS);
+        with_client!(launch.gpu, client => {
+            // SAFETY: the buffers hold the elements of their shapes; units past the last
+            // hidden unit of the last item do nothing, and items past the batch are
+            // neither read nor written.
+            unsafe {
+                step::launch_unchecked(
+                    client,
+                    count,
+                    CubeDim::new_1d(UNITS),
+                    vector(self.inputs),
+                    vector(self.hidden),
+                    launch.inputs[0].array(),
+                    launch.inputs[1].array(),
+                    launch.inputs[2].array(),
+                    launch.parameters[0].array(),
+                    launch.parameters[1].array(),
+                    launch.output.array(),
+                    batch,
+                    inputs,
+                    hidden,
+                    lanes,
+                    together,
+                );
+            }
+        });
+        Ok(())
+    }
 }

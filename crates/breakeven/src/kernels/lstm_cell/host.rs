@@ -5,8 +5,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::super::activation::{logistic, tanh};
 use super::super::parallel;
-use super::LstmCell;
-use super::weights::GATES;
+use super::GATES;
 
 /// Multiply-adds of a piece at least.
 const PIECE: usize = 1024 * 1024;
@@ -17,19 +16,32 @@ const MOST_ITEMS: usize = 48;
 /// The most lanes that a vector of any CPU has.
 const MOST_LANES: usize = 16;
 
-pub(super) fn run(cell: &LstmCell<'_>, out: &mut [f32]) {
-    let row = 2 * cell.weights.hidden();
-    let products = (cell.weights.inputs() + cell.weights.hidden()) * GATES * cell.weights.hidden();
+/// One step of a batch of cells: the weights as [`LstmCell`](super::LstmCell) has them,
+/// and what the cells have.
+pub(super) struct Step<'s> {
+    pub(super) inputs: usize,
+    pub(super) hidden: usize,
+    pub(super) lanes: usize,
+    pub(super) weights: &'s [f32],
+    pub(super) biases: &'s [f32],
+    pub(super) input: &'s [f32],
+    pub(super) state: &'s [f32],
+    pub(super) cell: &'s [f32],
+}
+
+pub(super) fn run(step: &Step<'_>, out: &mut [f32]) {
+    let row = 2 * step.hidden;
+    let products = (step.inputs + step.hidden) * GATES * step.hidden;
     let arch = Arch::new();
-    let items = cell
-        .batch
+    let batch = out.len() / row;
+    let items = batch
         .div_ceil(rayon::current_num_threads())
         .min(MOST_ITEMS)
         .max(PIECE.div_ceil(products));
     let items = items.next_multiple_of(arch.dispatch(Tile));
     parallel::for_pieces(out, items * row, |start, out| {
         let first = start / row;
-        arch.dispatch(Items { cell, first, out });
+        arch.dispatch(Items { step, first, out });
     });
 }
 
@@ -47,7 +59,7 @@ impl WithSimd for Tile {
 
 /// Consecutive items of the batch and their part of the output.
 struct Items<'c, 'o> {
-    cell: &'c LstmCell<'c>,
+    step: &'c Step<'c>,
     first: usize,
     out: &'o mut [f32],
 }
@@ -67,8 +79,12 @@ impl WithSimd for Items<'_, '_> {
 impl Items<'_, '_> {
     #[inline(always)]
     fn tiles<S: Simd, const TILE: usize>(self, simd: S) {
-        let Self { cell, first, out } = self;
-        let (inputs, hidden) = (cell.weights.inputs(), cell.weights.hidden());
+        let Self {
+            step: all,
+            first,
+            out,
+        } = self;
+        let (inputs, hidden) = (all.inputs, all.hidden);
         let terms = inputs + hidden;
         let count = out.len() / (2 * hidden);
         // Inputs and states of each tile side by side, term by term; the last
@@ -77,17 +93,16 @@ impl Items<'_, '_> {
         for item in 0..count {
             let from = first + item;
             let to = (item / TILE) * terms * TILE + item % TILE;
-            let input = &cell.input[from * inputs..][..inputs];
-            let state = &cell.hidden[from * hidden..][..hidden];
+            let input = &all.input[from * inputs..][..inputs];
+            let state = &all.state[from * hidden..][..hidden];
             let side = sides[to..].iter_mut().step_by(TILE);
             for (to, value) in side.zip(input.iter().chain(state)) {
                 *to = *value;
             }
         }
-        assert_eq!(cell.weights.lanes(), S::F32_LANES, "one CPU, one width");
-        let [weights, biases] = cell.weights.packed();
-        let (weights, _) = S::as_simd_f32s(weights);
-        let (biases, _) = S::as_simd_f32s(biases);
+        assert_eq!(all.lanes, S::F32_LANES, "one CPU, one width");
+        let (weights, _) = S::as_simd_f32s(all.weights);
+        let (biases, _) = S::as_simd_f32s(all.biases);
         let blocks = weights.chunks_exact(terms * GATES);
         for (block, (weights, biases)) in blocks.zip(biases.as_chunks::<GATES>().0).enumerate() {
             let unit = block * S::F32_LANES;
@@ -96,7 +111,7 @@ impl Items<'_, '_> {
                 let gates = gates::<S, TILE>(simd, weights, biases, side);
                 let items = tile * TILE..count.min((tile + 1) * TILE);
                 for (item, gates) in items.zip(&gates) {
-                    let cells = &cell.cell[(first + item) * hidden + unit..][..lanes];
+                    let cells = &all.cell[(first + item) * hidden + unit..][..lanes];
                     let (h, c) = out[item * 2 * hidden..][..2 * hidden].split_at_mut(hidden);
                     let (h, c) = (&mut h[unit..][..lanes], &mut c[unit..][..lanes]);
                     step::<S>(gates, cells, h, c);

@@ -9,9 +9,9 @@ use cubek::matmul::routines::double_unit::DoubleUnitSelectionArgs;
 use cubek::matmul::routines::simple_unit::SimpleUnitSelectionArgs;
 use cubek::std::InputBinding;
 
-use super::Tiling;
+use super::{MatrixMultiply, Tiling, sizes};
 use crate::error::{DeviceError, DeviceErrorKind};
-use crate::gpu::{Buffer, Gpu, with_client};
+use crate::gpu::{DeviceForm, Launch, with_client};
 
 impl Tiling {
     fn strategy(self) -> Strategy {
@@ -30,25 +30,22 @@ impl Tiling {
     }
 }
 
-pub(super) fn launch(
-    gpu: &Gpu,
-    a: &Buffer,
-    b: &Buffer,
-    out: &Buffer,
-    [batch, m, k, n]: [usize; 4],
-    tiling: Tiling,
-) -> Result<(), DeviceError> {
-    let f32_type = f32::as_type_native_unchecked();
-    let mut elems = MatmulElems::from_single_dtype(f32_type);
-    with_client!(gpu, client => {
-        launch_ref(
-            &tiling.strategy(),
-            client,
-            InputBinding::new(a.tensor([batch, m, k]), f32_type.storage_type()),
-            InputBinding::new(b.tensor([batch, k, n]), f32_type.storage_type()),
-            out.tensor([batch, m, n]),
-            &mut elems,
-        )
-    })
-    .map_err(|error| DeviceError::new(DeviceErrorKind::Launch, format!("{error:?}")))
+impl DeviceForm for MatrixMultiply {
+    fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
+        let [batch, m, k, n] = sizes(launch.shapes)?;
+        let f32_type = f32::as_type_native_unchecked();
+        let mut elems = MatmulElems::from_single_dtype(f32_type);
+        let [a, b] = [&launch.inputs[0], &launch.inputs[1]];
+        with_client!(launch.gpu, client => {
+            launch_ref(
+                &self.tiling.strategy(),
+                client,
+                InputBinding::new(a.tensor([batch, m, k]), f32_type.storage_type()),
+                InputBinding::new(b.tensor([batch, k, n]), f32_type.storage_type()),
+                launch.output.tensor([batch, m, n]),
+                &mut elems,
+            )
+        })
+        .map_err(|error| DeviceError::new(DeviceErrorKind::Launch, format!("{error:?}")))
+    }
 }

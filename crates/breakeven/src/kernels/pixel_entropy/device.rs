@@ -3,9 +3,9 @@
 
 use cubecl::prelude::*;
 
-use super::{BINS, PixelEntropy};
+use super::{BINS, PixelEntropy, images};
 use crate::error::{DeviceError, DeviceErrorKind};
-use crate::gpu::{Buffer, Gpu, as_u32, with_client};
+use crate::gpu::{DeviceForm, Launch, as_u32, with_client};
 
 /// 256 bins of 16 bits, two to a word.
 const WORDS: usize = BINS / 2;
@@ -104,65 +104,62 @@ fn slide(
     }
 }
 
-pub(super) fn launch(
-    problem: &PixelEntropy<'_>,
-    gpu: &Gpu,
-    images: &Buffer,
-    table: &Buffer,
-    out: &Buffer,
-) -> Result<(), DeviceError> {
-    let pixels = problem.images.len();
-    as_u32("pixel_entropy: the images", pixels)?;
-    let [height, width] = [
-        as_u32("height", problem.height)?,
-        as_u32("width", problem.width)?,
-    ];
-    let batch = as_u32("batch", problem.batch)?;
-    let [back, ahead] = [
-        as_u32("window", problem.window / 2)?,
-        as_u32("window", (problem.window - 1) / 2)?,
-    ];
-    let words = gpu.shared_memory_bytes() / (4 * WORDS);
-    let units = as_u32("units", words.min(64))?;
-    if units == 0 {
-        return Err(DeviceError::new(
-            DeviceErrorKind::Unsupported,
-            "pixel_entropy needs 512 bytes of shared memory per unit, and the device has fewer",
-        ));
-    }
-    // The third dimension holds at most 65 535 images a launch; larger batches
-    // are the caller's to split.
-    let grid = |segment| (width.div_ceil(units), height.div_ceil(segment), batch);
-    // The second holds as many segments: of a tall and narrow image's short ones
-    // there may be more.
-    let is_short = pixels < FULL && gpu.check_grid("pixel_entropy", grid(SHORT_SEGMENT)).is_ok();
-    let segment = if is_short { SHORT_SEGMENT } else { SEGMENT };
-    let count = grid(segment);
-    gpu.check_grid("pixel_entropy", count)?;
-    let scale = problem.table.scale;
-    let entries = problem.table.values.len();
-    with_client!(gpu, client => {
-        // SAFETY: `images` and `out` hold `pixels` elements and `table` one for
-        // every count up to the window's area; columns and rows are clipped to
-        // the image, counts never exceed the area, and each unit touches only
-        // its own words of shared memory.
-        unsafe {
-            slide::launch_unchecked(
-                client,
-                CubeCount::Static(count.0, count.1, count.2),
-                CubeDim::new_1d(units),
-                images.array(pixels),
-                table.array(entries),
-                out.array(pixels),
-                height,
-                width,
-                back,
-                ahead,
-                scale,
-                units,
-                segment,
-            );
+impl DeviceForm for PixelEntropy {
+    fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
+        let [batch, height, width] = images("pixel_entropy", launch.shapes)?;
+        let pixels = batch * height * width;
+        as_u32("pixel_entropy: the images", pixels)?;
+        let [height, width] = [as_u32("height", height)?, as_u32("width", width)?];
+        let batch = as_u32("batch", batch)?;
+        let [back, ahead] = [
+            as_u32("window", self.window / 2)?,
+            as_u32("window", (self.window - 1) / 2)?,
+        ];
+        let words = launch.gpu.shared_memory_bytes() / (4 * WORDS);
+        let units = as_u32("units", words.min(64))?;
+        if units == 0 {
+            return Err(DeviceError::new(
+                DeviceErrorKind::Unsupported,
+                "pixel_entropy needs 512 bytes of shared memory per unit, and the device has fewer",
+            ));
         }
-    });
-    Ok(())
+        // The third dimension holds at most 65 535 images a launch; larger batches
+        // are the caller's to split.
+        let grid = |segment| (width.div_ceil(units), height.div_ceil(segment), batch);
+        // The second holds as many segments: of a tall and narrow image's short ones
+        // there may be more.
+        let is_short = pixels < FULL
+            && launch
+                .gpu
+                .check_grid("pixel_entropy", grid(SHORT_SEGMENT))
+                .is_ok();
+        let segment = if is_short { SHORT_SEGMENT } else { SEGMENT };
+        let count = grid(segment);
+        launch.gpu.check_grid("pixel_entropy", count)?;
+        let scale = self.scale;
+        with_client!(launch.gpu, client => {
+            // SAFETY: `images` and `out` hold `pixels` elements and `table` one for
+            // every count up to the window's area; columns and rows are clipped to
+            // the image, counts never exceed the area, and each unit touches only
+            // its own words of shared memory.
+            unsafe {
+                slide::launch_unchecked(
+                    client,
+                    CubeCount::Static(count.0, count.1, count.2),
+                    CubeDim::new_1d(units),
+                    launch.inputs[0].array(),
+                    launch.parameters[0].array(),
+                    launch.output.array(),
+                    height,
+                    width,
+                    back,
+                    ahead,
+                    scale,
+                    units,
+                    segment,
+                );
+            }
+        });
+        Ok(())
+    }
 }

@@ -7,7 +7,7 @@ use proptest::prelude::{Just, Strategy as _, any};
 use proptest::{prop_assert_eq, proptest};
 
 use super::model::{MOST_GROUPS, MOST_NAME};
-use super::{Costs, Observation, OperationCosts, OperationRecord, RanOn};
+use super::{Costs, GpuCosts, Observation, OperationCosts, OperationRecord, RanOn};
 use crate::plan::Evidence;
 
 pub(super) const GPU: &str = "cuda:h100";
@@ -23,11 +23,20 @@ pub(super) fn seen(second: u64, tasks: u64, ns: u64) -> Observation {
         ns,
         transfer_ns: None,
         workers: 4,
+        shared: false,
     }
 }
 
 pub(super) fn look(costs: &Costs) -> OperationCosts {
-    costs.lookup("blur", 4096, Some(GPU), 4)
+    costs.lookup("blur", 4096, &[GPU], 4)
+}
+
+/// What is known of an operation that never ran, on one GPU.
+fn unknown() -> OperationCosts {
+    OperationCosts {
+        gpus: vec![GpuCosts::default()],
+        ..OperationCosts::default()
+    }
 }
 
 /// A model of `count` runs on the GPU of 100 tasks each, 1 ms long.
@@ -42,7 +51,7 @@ fn with_runs(count: u64) -> Costs {
 #[test]
 fn each_device_has_its_own_cost() {
     let costs = Costs::new();
-    assert_eq!(look(&costs), OperationCosts::default());
+    assert_eq!(look(&costs), unknown());
     for tasks in [100, 200, 400, 800] {
         costs.observe("blur", 4096, RanOn::Cpu, &seen(tasks, tasks, 1_000 * tasks));
         costs.observe(
@@ -51,22 +60,12 @@ fn each_device_has_its_own_cost() {
             RanOn::Gpu(GPU),
             &seen(tasks, tasks, 50_000 + 10 * tasks),
         );
-        costs.observe(
-            "blur",
-            4096,
-            RanOn::Both(GPU),
-            &seen(tasks, tasks, 50_000 + 9 * tasks),
-        );
         costs.observe("blur", 4096, RanOn::Gpu("other"), &seen(tasks, tasks, 7));
         costs.observe("blur", 8192, RanOn::Cpu, &seen(tasks, tasks, 7));
         costs.observe("sharpen", 4096, RanOn::Cpu, &seen(tasks, tasks, 7));
     }
     let known = look(&costs);
-    for (cost, expected) in [
-        (known.cpu, 300_000.0),
-        (known.gpu, 53_000.0),
-        (known.both, 52_700.0),
-    ] {
+    for (cost, expected) in [(known.cpu, 300_000.0), (known.gpu(0).cost, 53_000.0)] {
         let cost = cost.expect("it was observed");
         assert!(
             (cost.predict_ns(300) / expected - 1.0).abs() < 1e-3,
@@ -75,15 +74,15 @@ fn each_device_has_its_own_cost() {
         assert_eq!((cost.fewest, cost.most, cost.observations), (100, 800, 4));
     }
     // 4096 to 8191 bytes are one size.
-    assert_eq!(costs.lookup("blur", 8191, Some(GPU), 4), known);
-    assert_eq!(costs.lookup("blur", 4095, Some(GPU), 4).cpu, None);
-    assert_eq!(costs.lookup("blur", 4096, None, 4).gpu, None);
+    assert_eq!(costs.lookup("blur", 8191, &[GPU], 4), known);
+    assert_eq!(costs.lookup("blur", 4095, &[GPU], 4).cpu, None);
+    assert_eq!(costs.lookup("blur", 4096, &[], 4).gpus, []);
     assert_eq!(costs.operations(), ["blur", "sharpen"]);
 }
 
 #[test]
 fn evidence_is_measured_within_a_factor_of_two() {
-    let gpu = look(&with_runs(1)).gpu.expect("it was observed");
+    let gpu = look(&with_runs(1)).gpu(0).cost.expect("it was observed");
     for (tasks, evidence) in [
         (49, Evidence::Fitted),
         (50, Evidence::Measured),
@@ -99,10 +98,11 @@ fn a_pool_of_half_the_workers_takes_twice_as_long() {
     let costs = Costs::new();
     costs.observe("blur", 4096, RanOn::Cpu, &seen(1, 100, 1_000_000));
     let with = |workers| {
-        let cpu = costs.lookup("blur", 4096, None, workers).cpu;
+        let cpu = costs.lookup("blur", 4096, &[], workers).cpu;
         cpu.expect("it was observed").predict_ns(100).round()
     };
-    assert_eq!((with(4), with(2), with(8)), (1e6, 2e6, 5e5));
+    // A hundred tasks on eight workers are thirteen waves.
+    assert_eq!((with(4), with(2), with(8)), (1e6, 2e6, 5.2e5));
     // Once it was observed at that size, that counts.
     for second in 2..40 {
         let small = Observation {
@@ -129,7 +129,14 @@ fn transfers_are_known_apart_where_they_were_told() {
         };
         costs.observe("blur", 4096, RanOn::Gpu(GPU), &run);
     }
-    assert_eq!(look(&costs).gpu.expect("it was observed").transfer_ns, 22.0);
+    assert_eq!(
+        look(&costs)
+            .gpu(0)
+            .cost
+            .expect("it was observed")
+            .transfer_ns,
+        22.0
+    );
 }
 
 #[test]
@@ -150,31 +157,31 @@ fn a_clock_that_was_set_back_does_not_stop_learning() {
     for _ in 0..16 {
         costs.observe("blur", 4096, RanOn::Gpu(GPU), &seen(1, 100, 4_000_000));
     }
-    let gpu = look(&costs).gpu.expect("it was observed");
+    let gpu = look(&costs).gpu(0).cost.expect("it was observed");
     assert_eq!(gpu.predict_ns(100).round(), 4e6);
 }
 
 #[test]
 fn time_without_a_part_is_counted() {
     let costs = Costs::new();
-    costs.note_run("blur", 4096, 1_000, true, None);
-    costs.note_run("blur", 4096, 500, true, None);
+    costs.note_run("blur", 4096, 1_000, true, &[]);
+    costs.note_run("blur", 4096, 500, true, &[]);
     assert_eq!(
-        (look(&costs).since_cpu_ns, look(&costs).since_gpu_ns),
+        (look(&costs).since_cpu_ns, look(&costs).gpu(0).since_ns),
         (0.0, 1_500.0)
     );
-    costs.note_run("blur", 4096, 200, false, Some(GPU));
+    costs.note_run("blur", 4096, 200, false, &[GPU]);
     assert_eq!(
-        (look(&costs).since_cpu_ns, look(&costs).since_gpu_ns),
+        (look(&costs).since_cpu_ns, look(&costs).gpu(0).since_ns),
         (200.0, 0.0)
     );
-    costs.note_run("blur", 4096, 300, true, Some(GPU));
+    costs.note_run("blur", 4096, 300, true, &[GPU]);
     assert_eq!(
-        (look(&costs).since_cpu_ns, look(&costs).since_gpu_ns),
+        (look(&costs).since_cpu_ns, look(&costs).gpu(0).since_ns),
         (0.0, 0.0)
     );
-    let other = costs.lookup("blur", 4096, Some("other"), 4);
-    assert_eq!(other.since_gpu_ns, 2_000.0);
+    let other = costs.lookup("blur", 4096, &["other"], 4);
+    assert_eq!(other.gpu(0).since_ns, 2_000.0);
 }
 
 #[test]
@@ -186,12 +193,12 @@ fn what_fits_grows_again_with_runs_that_went_well() {
             // A run of several launches is one run.
             costs.observe("blur", 4096, RanOn::Gpu(GPU), &seen(second, 100, 10));
             costs.observe("blur", 4096, RanOn::Gpu(GPU), &seen(second, 100, 10));
-            costs.note_run("blur", 4096, 10, false, Some(GPU));
+            costs.note_run("blur", 4096, 10, false, &[GPU]);
         }
-        assert_eq!(look(&costs).fits, Some(fits));
+        assert_eq!(look(&costs).gpu(0).fits, Some(fits));
     }
     costs.remember_fit("blur", 4096, GPU, 32, at(2));
-    assert_eq!(look(&costs).fits, Some(32));
+    assert_eq!(look(&costs).gpu(0).fits, Some(32));
 }
 
 #[test]
@@ -201,26 +208,26 @@ fn another_driver_makes_what_was_measured_void() {
     costs.observe("blur", 4096, RanOn::Gpu(GPU), &seen(1, 100, 10));
     costs.observe("blur", 4096, RanOn::Cpu, &seen(1, 100, 10));
     costs.declare_driver(GPU, "570.1");
-    assert!(look(&costs).gpu.is_some());
+    assert!(look(&costs).gpu(0).cost.is_some());
     costs.declare_driver(GPU, "580.2");
-    assert!(look(&costs).gpu.is_none() && look(&costs).cpu.is_some());
+    assert!(look(&costs).gpu(0).cost.is_none() && look(&costs).cpu.is_some());
 
     // What was measured while nobody had said which driver, is that driver's.
     let costs = with_runs(3);
     costs.declare_driver(GPU, "580.2");
-    assert!(look(&costs).gpu.is_some());
+    assert!(look(&costs).gpu(0).cost.is_some());
 }
 
 #[test]
 fn what_is_forgotten_stays_so_whoever_still_knows_it() {
     let (mine, other) = (with_runs(5), with_runs(5));
     mine.forget("blur", at(6));
-    assert_eq!(look(&mine), OperationCosts::default());
+    assert_eq!(look(&mine), unknown());
     mine.join(other.join(vec![], vec![]).operations, vec![]);
-    assert_eq!(look(&mine), OperationCosts::default());
+    assert_eq!(look(&mine), unknown());
     let told = mine.join(vec![], vec![]).forgotten;
     other.join(vec![], told);
-    assert_eq!(look(&other), OperationCosts::default());
+    assert_eq!(look(&other), unknown());
     // What comes later is learned.
     mine.observe("blur", 4096, RanOn::Cpu, &seen(7, 100, 10));
     mine.join(vec![], vec![]);
@@ -231,7 +238,7 @@ fn what_is_forgotten_stays_so_whoever_still_knows_it() {
 fn the_least_recently_observed_goes() {
     let costs = Costs::new();
     let name = |index: usize| format!("operation {index}");
-    let known = |index: usize| costs.lookup(&name(index), 1, None, 1).cpu.is_some();
+    let known = |index: usize| costs.lookup(&name(index), 1, &[], 1).cpu.is_some();
     for index in 0..MOST_GROUPS {
         costs.observe(&name(index), 1, RanOn::Cpu, &seen(index as u64, 1, 1));
     }
@@ -249,8 +256,9 @@ fn the_least_recently_observed_goes() {
     }
     let known = |second| {
         costs
-            .lookup("blur", 1, Some(&format!("gpu {second}")), 1)
-            .gpu
+            .lookup("blur", 1, &[&format!("gpu {second}")], 1)
+            .gpu(0)
+            .cost
             .is_some()
     };
     assert!((0..24).all(|second| !known(second)) && (24..40).all(known));
@@ -262,7 +270,7 @@ fn long_names_are_cut_between_characters() {
     let long = "µ".repeat(MOST_NAME);
     costs.observe(&long, 1, RanOn::Gpu(&long), &seen(1, 1, 1));
     costs.declare_driver(&long, &long);
-    assert!(costs.lookup(&long, 1, Some(&long), 1).gpu.is_some());
+    assert!(costs.lookup(&long, 1, &[&long], 1).gpu(0).cost.is_some());
     assert_eq!(costs.operations(), ["µ".repeat(MOST_NAME / 2)]);
 }
 
@@ -272,7 +280,7 @@ fn records(writer: u32, times: &[u64]) -> Vec<OperationRecord> {
     for &ns in times {
         // Stamps of two processes may be the same, also of different times.
         costs.observe("blur", 4096, RanOn::Cpu, &seen(ns % 40, 1 + ns % 7, ns));
-        costs.note_run("blur", 4096, ns, true, None);
+        costs.note_run("blur", 4096, ns, true, &[]);
     }
     costs.join(vec![], vec![]).operations
 }
@@ -322,62 +330,27 @@ proptest! {
     }
 }
 
-/// Not a test: prints what the two calls of every execute take.
 #[test]
-#[ignore = "prints times; run it in a release build, alone"]
-#[expect(clippy::print_stdout, reason = "the times are what it is for")]
-fn ticks() {
-    use std::hint::black_box;
-    use std::time::Instant;
+fn what_devices_cost_each_other_is_a_factor() {
     let costs = Costs::new();
-    let operation = "breakeven::kernels::pixel_entropy::PixelEntropy";
-    for index in 0..500 {
-        costs.observe(
-            &format!("operation {index}"),
-            4096,
-            RanOn::Cpu,
-            &seen(index, 10, 10),
-        );
-    }
-    let least = |call: &mut dyn FnMut(u64)| {
-        let rounds = (0..50_u64).map(|round| {
-            let start = Instant::now();
-            for index in 0..2_000 {
-                call(round * 2_000 + index);
-            }
-            start.elapsed().as_nanos() as f64 / 2_000.0
-        });
-        let mut rounds: Vec<_> = rounds.collect();
-        rounds.sort_by(f64::total_cmp);
-        (rounds[0], rounds[25])
-    };
-    let one_size = least(&mut |index| {
-        costs.observe(
-            operation,
-            4096,
-            RanOn::Cpu,
-            &seen(index, 1000, 1_000_000 + index % 97),
-        );
-    });
-    let many_sizes = least(&mut |index| {
-        let tasks = 100 + 1_000 * (index % 11);
-        costs.observe(
-            operation,
-            4096,
-            RanOn::Gpu(GPU),
-            &seen(index, tasks, 5_000 + 10 * tasks),
-        );
-    });
-    let note = least(&mut |_| costs.note_run(operation, 4096, 1_000, true, Some(GPU)));
-    let lookup = least(&mut |_| {
-        black_box(costs.lookup(black_box(operation), 4096, Some(GPU), 8));
-    });
-    for (name, (least, median)) in [
-        ("observe, one size", one_size),
-        ("observe, many sizes", many_sizes),
-        ("note_run", note),
-        ("lookup", lookup),
+    for (second, shared) in [
+        (1, false),
+        (2, true),
+        (3, false),
+        (4, true),
+        (5, false),
+        (6, true),
     ] {
-        println!("{name}: {least:.0} ns at best, {median:.0} ns median");
+        let slower = if shared { 15 } else { 10 };
+        let run = Observation {
+            shared,
+            ..seen(second, 100, slower * 100_000)
+        };
+        costs.observe("blur", 4096, RanOn::Gpu(GPU), &run);
     }
+    let gpu = look(&costs).gpu(0).cost.expect("it was observed");
+    assert!(
+        (gpu.beside - 1.5).abs() < 0.01 && (gpu.predict_ns(100) / 1e6 - 1.0).abs() < 0.02,
+        "{gpu:?}"
+    );
 }

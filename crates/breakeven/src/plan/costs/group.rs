@@ -1,10 +1,10 @@
 //! What is known of one operation at one size of task.
 
-use super::{GpuCosts, OperationCosts};
 use super::counter::Counter;
-use super::record::{FitRecord, ObservationRecord, GpuRecord, OperationRecord};
+use super::record::{FitRecord, GpuRecord, ObservationRecord, OperationRecord};
 use super::shape::Remembered;
 use super::window::{Kind, Window};
+use super::{GpuCosts, OperationCosts};
 
 /// Runs on a GPU after which a launch may be twice as large again as what
 /// fitted once: memory that others held may be free. If it is not, that costs
@@ -69,7 +69,11 @@ impl Group {
         self.cpu.is_empty() && self.gpus.iter().all(Gpu::is_empty)
     }
 
-    pub(super) fn costs<'g>(&self, gpus: impl Iterator<Item = &'g str>, workers: usize) -> OperationCosts {
+    pub(super) fn costs<'g>(
+        &self,
+        gpus: impl Iterator<Item = &'g str>,
+        workers: usize,
+    ) -> OperationCosts {
         let spent = self.spent.value();
         let since = |part: u64| spent.saturating_sub(part) as f64;
         let known = |name: &str| {
@@ -120,7 +124,12 @@ impl Group {
         self.cpu.push(record, was_left_out);
     }
 
-    pub(super) fn observe_gpu(&mut self, name: &str, driver: Option<&str>, record: ObservationRecord) {
+    pub(super) fn observe_gpu(
+        &mut self,
+        name: &str,
+        driver: Option<&str>,
+        record: ObservationRecord,
+    ) {
         let spent = self.spent.value();
         let gpu = self.gpu(name, driver);
         gpu.launches.push(record, gpu.part < spent);
@@ -137,7 +146,13 @@ impl Group {
         self.spent.add(ns);
         let spent = self.spent.value();
         // Who was left out before was tried now.
-        let tries = |part: u64, tries: u32| if part < before { tries.saturating_add(1) } else { 0 };
+        let tries = |part: u64, tries: u32| {
+            if part < before {
+                tries.saturating_add(1)
+            } else {
+                0
+            }
+        };
         if cpu {
             self.cpu_tries = tries(self.cpu_part, self.cpu_tries);
             self.cpu_part = spent;
@@ -291,7 +306,12 @@ impl Gpu {
         let driver = record.driver.as_deref();
         if driver.is_some_and(|driver| !self.is_of_driver(driver)) {
             // Both cannot be true of the machine; the newer one is.
-            let filed = record.launches.observations.iter().map(|seen| seen.at_us).max();
+            let filed = record
+                .launches
+                .observations
+                .iter()
+                .map(|seen| seen.at_us)
+                .max();
             if filed.unwrap_or(0) <= self.newest() {
                 return;
             }

@@ -6,7 +6,7 @@ use super::{Costs, RanOn};
 #[test]
 fn what_a_launch_costs_is_known_from_other_operations() {
     let costs = Costs::new();
-    let sharpen = || costs.lookup("sharpen", 64, Some(GPU), 4).launch_ns;
+    let sharpen = || costs.lookup("sharpen", 64, &[GPU], 4).gpu(0).launch_ns;
     for (second, tasks) in [(1, 10), (2, 10), (3, 10)] {
         // 20 µs a launch, 1 µs a task: of one size, nothing is told.
         costs.observe(
@@ -28,9 +28,12 @@ fn what_a_launch_costs_is_known_from_other_operations() {
     let launch = sharpen().expect("two sizes tell it");
     assert!((launch / 20_000.0 - 1.0).abs() < 0.01, "{launch}");
     assert_eq!(
-        costs.lookup("sharpen", 64, Some("another"), 4).launch_ns,
+        costs
+            .lookup("sharpen", 64, &["another"], 4)
+            .gpu(0)
+            .launch_ns,
         None
     );
     // Who was measured itself knows better.
-    assert_eq!(look(&costs).launch_ns, None);
+    assert_eq!(look(&costs).gpu(0).launch_ns, None);
 }

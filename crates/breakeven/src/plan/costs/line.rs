@@ -73,7 +73,10 @@ pub(super) struct Point {
 }
 
 impl Point {
-    pub(super) const NONE: Self = Self { size: 1.0, time: 1.0 };
+    pub(super) const NONE: Self = Self {
+        size: 1.0,
+        time: 1.0,
+    };
 }
 
 /// time = fixed + slope × size.

@@ -35,9 +35,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use model::{Model, size_class};
 
 pub use cost::{Cost, GpuCosts, OperationCosts};
-pub use shape::Shape;
-pub(crate) use shape::PLACES;
 pub(crate) use record::OperationRecord;
+pub(crate) use shape::PLACES;
+pub use shape::Shape;
 
 /// What a batch, or a part of it, took on a device.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -203,8 +203,14 @@ impl Costs {
     }
 
     /// Learns where in a batch its work lay ([`OperationCosts::shape`]). In memory only.
-    pub(crate) fn note_shape(&self, operation: &str, memory_per_task: usize, seen: &[Option<f32>; PLACES]) {
-        self.write().note_shape(operation, size_class(memory_per_task), seen);
+    pub(crate) fn note_shape(
+        &self,
+        operation: &str,
+        memory_per_task: usize,
+        seen: &[Option<f32>; PLACES],
+    ) {
+        self.write()
+            .note_shape(operation, size_class(memory_per_task), seen);
     }
 
     /// The GPU's memory refused a launch and took one of so many tasks

@@ -116,8 +116,11 @@ impl Model {
         on: RanOn<'_>,
         seen: &Observation,
     ) {
+        // The clock may have been set back since the operation was forgotten.
+        let forgotten = self.forgotten.get(clipped(operation));
+        let earliest = forgotten.map_or(0, |at_us| at_us.saturating_add(1));
         let record = ObservationRecord {
-            at_us: micros(seen.at),
+            at_us: micros(seen.at).max(earliest),
             writer: self.writer,
             number: self.next_number,
             tasks: seen.tasks,
@@ -153,7 +156,12 @@ impl Model {
         });
     }
 
-    pub(super) fn note_shape(&mut self, operation: &str, size_class: u8, seen: &[Option<f32>; PLACES]) {
+    pub(super) fn note_shape(
+        &mut self,
+        operation: &str,
+        size_class: u8,
+        seen: &[Option<f32>; PLACES],
+    ) {
         self.with_group(operation, size_class, |group, _| group.shape.note(seen));
     }
 

@@ -17,7 +17,10 @@ pub struct Shape {
 
 impl Default for Shape {
     fn default() -> Self {
-        Self { places: [1.0; PLACES], spread: f32::INFINITY }
+        Self {
+            places: [1.0; PLACES],
+            spread: f32::INFINITY,
+        }
     }
 }
 
@@ -35,8 +38,14 @@ pub(super) struct Remembered {
 impl Remembered {
     /// What is to be expected of the next batch.
     pub(super) fn expected(&self) -> Shape {
-        let places = self.shape.places.map(|value| 1.0 + self.agreement * (value - 1.0));
-        Shape { places, ..self.shape }
+        let places = self
+            .shape
+            .places
+            .map(|value| 1.0 + self.agreement * (value - 1.0));
+        Shape {
+            places,
+            ..self.shape
+        }
     }
 
     /// Takes in what was seen of a batch; places of which nothing was seen are none.
@@ -49,10 +58,20 @@ impl Remembered {
         if self.batches > 0 {
             let off = pairs(self.expected()).map(|(new, old)| (new - old).abs());
             let spread = off.sum::<f32>() / pairs(self.shape).count().max(1) as f32;
-            let old = if self.batches > 1 { self.shape.spread } else { spread };
+            let old = if self.batches > 1 {
+                self.shape.spread
+            } else {
+                spread
+            };
             self.shape.spread = old + NEWEST * (spread - old);
-            let sums = pairs(self.shape).fold((0.0, 0.0), |(both, sum), (new, old)| (both + new * old, sum + old * old));
-            let slope = if sums.1 > 0.0 { (sums.0 / sums.1).clamp(0.0, 1.0) } else { 0.0 };
+            let sums = pairs(self.shape).fold((0.0, 0.0), |(both, sum), (new, old)| {
+                (both + new * old, sum + old * old)
+            });
+            let slope = if sums.1 > 0.0 {
+                (sums.0 / sums.1).clamp(0.0, 1.0)
+            } else {
+                0.0
+            };
             self.agreement += part(1) * (slope - self.agreement);
         }
         for (value, new) in self.shape.places.iter_mut().zip(seen) {
@@ -68,7 +87,15 @@ mod tests {
 
     #[test]
     fn only_what_repeats_is_expected() {
-        let half = |front: f32| std::array::from_fn(|place| Some(if place < PLACES / 2 { front } else { 2.0 - front }));
+        let half = |front: f32| {
+            std::array::from_fn(|place| {
+                Some(if place < PLACES / 2 {
+                    front
+                } else {
+                    2.0 - front
+                })
+            })
+        };
         let mut same = Remembered::default();
         let mut other = Remembered::default();
         for batch in 0..6 {

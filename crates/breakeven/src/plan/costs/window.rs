@@ -97,7 +97,8 @@ impl Window {
         let workers = record.workers.max(1) as usize;
         let known = self.cost(workers).map(|cost| cost.predict_ns(record.tasks));
         if was_left_out && known.is_some_and(|known| (record.ns as f64) < FAR_FASTER * known) {
-            self.records.drain(..self.records.len().saturating_sub(OF_ANOTHER_TIME));
+            self.records
+                .drain(..self.records.len().saturating_sub(OF_ANOTHER_TIME));
         }
         // A clock that was set back must not make it older than what is here.
         if let Some(last) = self.records.last() {

@@ -1,0 +1,209 @@
+//! The kernels as batches of tasks: what an executor splits over the devices.
+//!
+//! A task is an item of a kernel's inputs: a pair of vectors, an image, a series.
+//! [`BatchWorkload`] says how many of which size make the default batch of a
+//! kernel, and what that takes, before anything is allocated.
+
+use breakeven::{Error, Tensor, WorkloadProfile};
+
+use super::sweep::Over;
+use super::table::{self, Made, Row, Shape};
+
+/// The inputs of one task.
+pub(crate) type Task = Vec<Tensor<'static>>;
+
+/// A kernel's default workload as a batch of tasks.
+///
+/// | kernel | a task | tasks |
+/// |---|---|---|
+/// | `vector_add` | two vectors of 1 000 elements | 100 |
+/// | `vector_add_batch` | two vectors of 100 000 elements | 32 |
+/// | `dot_product` | two vectors of 1 000 elements | 100 |
+/// | `matrix_multiply` | two matrices of 256×256 | 64 |
+/// | `conv2d` | an image of 256×256 | 64 |
+/// | `pixel_entropy` | an image of 512×512 | 64 |
+/// | `image_segmentation` | an image of 256×256 | 64 |
+/// | `ar_forecast` | a series of 1 000 points | 1 024 |
+/// | `lstm_cell_forward` | a step of a cell, 64 inputs and 128 hidden units | 1 024 |
+/// | `dendritic_integration` | inputs to 10 neurons of 8 × 16 synapses | 1 024 |
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BatchWorkload {
+    row: &'static Row,
+    /// The tasks' own, the batch being their number.
+    shape: Shape,
+}
+
+impl BatchWorkload {
+    /// A kernel's default batch with `scale` times as many tasks.
+    ///
+    /// # Errors
+    ///
+    /// As [`Workload::new`](super::Workload::new).
+    pub(crate) fn new(kernel: &str, scale: usize) -> Result<Self, Error> {
+        let row = table::row(kernel, scale)?;
+        let tasks = row.tasks.batch.checked_mul(scale).ok_or_else(|| {
+            Error::too_large(format!(
+                "{kernel} at scale {scale} has more tasks than can be counted"
+            ))
+        })?;
+        Ok(Self {
+            row,
+            shape: row.tasks,
+        }
+        .with_tasks(tasks))
+    }
+
+    /// The items of a sweep's workload as tasks.
+    ///
+    /// # Errors
+    ///
+    /// As [`Workload::at`](super::Workload::at), and
+    /// [`ErrorKind::Invalid`](breakeven::ErrorKind::Invalid) where another value is another
+    /// operation than the one whose tasks these are.
+    pub(crate) fn at(kernel: &str, over: Over, value: usize) -> Result<Self, Error> {
+        let row = table::row(kernel, 1)?;
+        let shape = over.checked(row, value)?;
+        match over {
+            Over::Size | Over::Batch => Ok(Self { row, shape }),
+            Over::Window | Over::Hidden => Err(Error::invalid(format!(
+                "tasks of {kernel} have one {over}; a sweep of batches is over size or batch"
+            ))),
+        }
+    }
+
+    /// The same with that many tasks.
+    #[must_use]
+    pub(crate) fn with_tasks(mut self, tasks: usize) -> Self {
+        self.shape.batch = tasks;
+        self
+    }
+
+    /// The kernel's name, which is the operation's.
+    pub(crate) fn name(&self) -> &'static str {
+        self.row.name
+    }
+
+    /// Tasks in the batch.
+    pub(crate) fn tasks(&self) -> usize {
+        self.shape.batch
+    }
+
+    /// The batch in words.
+    pub(crate) fn text(&self) -> String {
+        let tasks = match self.tasks() {
+            1 => "1 task".to_owned(),
+            tasks => format!("{tasks} tasks"),
+        };
+        format!("{tasks} of {}", (self.row.item)(self.shape))
+    }
+
+    /// Host memory that executing takes, bytes: inputs, outputs, and with a GPU the
+    /// copies that a transfer makes on its way. Computed, not allocated.
+    pub(crate) fn memory_bytes(&self, on_gpu: bool) -> u64 {
+        let copies = if on_gpu { 4 } else { 1 };
+        self.row.memory_bytes(self.shape).saturating_mul(copies)
+    }
+
+    /// What an executor is told of the tasks.
+    pub(crate) fn profile(&self) -> WorkloadProfile {
+        self.row.profile(self.shape)
+    }
+
+    /// Makes the operator and the tasks: views of the whole batch's inputs.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the kernel says of the shape.
+    pub(crate) fn build(&self) -> Result<(Made, Vec<Task>), Error> {
+        let inputs = (self.row.inputs)(self.shape)?;
+        let task = |item: usize| {
+            inputs
+                .iter()
+                .map(|input| input.items(item..item + 1))
+                .collect()
+        };
+        let tasks: Result<_, Error> = (0..self.tasks()).map(task).collect();
+        Ok(((self.row.operator)(self.shape)?, tasks?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::table::with_operator;
+    use breakeven::ErrorKind;
+    use breakeven::kernels::NAMES;
+
+    /// Elements of all tasks' outputs on the CPU.
+    fn outputs(batch: BatchWorkload) -> Result<Vec<usize>, Error> {
+        let (operator, tasks) = batch.build()?;
+        with_operator!(&operator, operator => {
+            let outputs = tasks.iter().map(|task| operator.on_cpu(task));
+            outputs.map(|output| Ok(output?.len())).collect()
+        })
+    }
+
+    #[test]
+    fn every_kernel_has_a_batch_whose_tasks_run() {
+        for name in NAMES {
+            let batch = BatchWorkload::new(name, 1).expect("a known kernel");
+            let three = batch.with_tasks(3);
+            let outputs = outputs(three).expect("the shapes fit");
+            let each = match name {
+                "vector_add" => 1_000,
+                "vector_add_batch" => 100_000,
+                "dot_product" => 1,
+                "ar_forecast" | "dendritic_integration" => 10,
+                "lstm_cell_forward" => 256,
+                "pixel_entropy" => 512 * 512,
+                _ => 256 * 256,
+            };
+            assert_eq!(outputs, [each; 3], "{name}");
+            let twice = BatchWorkload::new(name, 2).expect("a known kernel");
+            assert_eq!(twice.tasks(), 2 * batch.tasks(), "{name}");
+        }
+    }
+
+    #[test]
+    fn items_of_a_sweep_are_tasks_of_their_size() {
+        let elements = |kernel, over, value| {
+            let batch = BatchWorkload::at(kernel, over, value).expect("it is swept over");
+            outputs(batch.with_tasks(2)).expect("the shapes fit")
+        };
+        assert_eq!(elements("conv2d", Over::Size, 17), [17 * 17; 2]);
+        assert_eq!(elements("matrix_multiply", Over::Size, 9), [81; 2]);
+        assert_eq!(elements("vector_add", Over::Batch, 5), [100_000; 2]);
+        let window = BatchWorkload::at("pixel_entropy", Over::Window, 8);
+        assert_eq!(
+            window.err().map(|error| error.kind()),
+            Some(ErrorKind::Invalid)
+        );
+    }
+
+    #[test]
+    fn weights_are_no_memory_of_a_task() {
+        let batch = BatchWorkload::new("lstm_cell_forward", 1).expect("a known kernel");
+        // 64 inputs, two states before and two after.
+        assert_eq!(batch.profile().memory_per_task, 4 * (64 + 4 * 128));
+        let weights = 4 * 4 * 128 * (64 + 128 + 1);
+        let one = batch.with_tasks(1).memory_bytes(false);
+        assert_eq!(one, 4 * (64 + 4 * 128) + weights);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_before_anything_is_allocated() {
+        let kind = |name, scale| {
+            let batch = BatchWorkload::new(name, scale);
+            batch.err().map(|error| error.kind())
+        };
+        assert_eq!(kind("conv3d", 1), Some(ErrorKind::UnknownName));
+        assert_eq!(kind("conv2d", 0), Some(ErrorKind::Shape));
+        assert_eq!(kind("conv2d", usize::MAX), Some(ErrorKind::TooLarge));
+        let large = BatchWorkload::new("conv2d", 1).map(|batch| batch.with_tasks(usize::MAX));
+        assert_eq!(
+            large.map(|batch| batch.memory_bytes(true)),
+            Ok(u64::MAX),
+            "counted, not allocated"
+        );
+    }
+}

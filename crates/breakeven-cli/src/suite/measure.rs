@@ -1,0 +1,195 @@
+//! The measuring loops: the same way of a call on every device, from inputs in
+//! host memory to the output in host memory.
+
+use std::hint::black_box;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+#[cfg(feature = "gpu")]
+use breakeven::gpu::Gpu;
+#[cfg(feature = "gpu")]
+use breakeven::{DeviceError, Inputs, Operator};
+use breakeven::{Error, Tensor, View, Work};
+use breakeven_profile::recorder::Clock;
+use bytemuck::Zeroable;
+
+use super::event::Event;
+#[cfg(feature = "gpu")]
+use super::event::Phase;
+use super::table::{Made, with_operator};
+
+/// How often a workload is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Iterations {
+    /// Calls before measuring; the first of them is reported apart.
+    pub(crate) warmup: u32,
+    /// Measured calls.
+    pub(crate) measured: u32,
+    /// Time after which no further call is begun, if that is limited; one is made
+    /// whatever it takes.
+    pub(crate) at_most: Option<Duration>,
+}
+
+impl Iterations {
+    /// True where there is time for another measured call after `done` of them.
+    fn more(&self, done: u32, began: Instant) -> bool {
+        let is_late = self.at_most.is_some_and(|limit| began.elapsed() > limit);
+        done < self.measured && (done == 0 || !is_late)
+    }
+}
+
+/// What a time is handed over to as it is taken; it may break off.
+pub(crate) type Report<'r> = dyn FnMut(Event) -> ControlFlow<()> + 'r;
+
+/// A kernel on its inputs.
+pub(crate) struct Problem {
+    operator: Made,
+    inputs: Vec<Tensor<'static>>,
+}
+
+impl Problem {
+    /// Fails where the operator does not take the inputs.
+    pub(super) fn new(operator: Made, inputs: Vec<Tensor<'static>>) -> Result<Self, Error> {
+        let problem = Self { operator, inputs };
+        with_operator!(&problem.operator, operator => operator.output_shape(&problem.shapes()))?;
+        Ok(problem)
+    }
+
+    fn shapes(&self) -> Vec<&[usize]> {
+        self.inputs.iter().map(Tensor::shape).collect()
+    }
+
+    /// What one call does.
+    pub(crate) fn work(&self) -> Work {
+        with_operator!(&self.operator, operator => operator.work(&self.shapes()))
+    }
+
+    /// Bytes that a call takes in memory: inputs, parameters, output and scratch.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        let shapes = self.shapes();
+        let scratch = with_operator!(&self.operator, operator => operator.scratch_bytes(&shapes));
+        self.work().bytes.saturating_add(scratch)
+    }
+
+    /// Measures the CPU form on the current rayon pool.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the operator says.
+    pub(crate) fn measure_cpu(
+        &self,
+        iterations: Iterations,
+        clock: &Clock,
+        report: &mut Report<'_>,
+    ) -> Result<(), Error> {
+        with_operator!(&self.operator, operator => {
+            let elements = usize::try_from(self.work().elements).unwrap_or(usize::MAX);
+            let mut out = vec![Zeroable::zeroed(); elements];
+            let mut views = Vec::new();
+            for input in &self.inputs {
+                views.push(View { shape: input.shape(), values: input.host()? });
+            }
+            let mut call = || {
+                let start = clock.now();
+                operator.cpu(&views, black_box(&mut out))?;
+                let ns = clock.ns_since(start);
+                black_box(&out);
+                Ok(ns)
+            };
+            measured(iterations, report, &mut call, &mut |_| Ok(ControlFlow::Continue(())))
+        })
+    }
+
+    /// Measures the GPU form: whole calls (upload, kernel, download), and after
+    /// each one the parts of a call with a wait after every part.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the device reports; what was measured before has been reported.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn measure_gpu(
+        &self,
+        gpu: &Gpu,
+        iterations: Iterations,
+        clock: &Clock,
+        report: &mut Report<'_>,
+    ) -> Result<(), DeviceError> {
+        with_operator!(&self.operator, operator => {
+            let mut call = || {
+                let start = clock.now();
+                let output = gpu.run(&**operator, black_box(&self.inputs))?;
+                let ns = clock.ns_since(start);
+                black_box(&output);
+                Ok(ns)
+            };
+            measured(iterations, report, &mut call, &mut |report| {
+                parts(gpu, &**operator, &self.inputs, clock, report)
+            })
+        })
+    }
+}
+
+/// Measures calls, and after each one what `parts` reports; its first report is no
+/// figure, and nobody gets it.
+fn measured<E>(
+    iterations: Iterations,
+    report: &mut Report<'_>,
+    call: &mut dyn FnMut() -> Result<u64, E>,
+    parts: &mut dyn FnMut(&mut Report<'_>) -> Result<ControlFlow<()>, E>,
+) -> Result<(), E> {
+    for index in 0..iterations.warmup {
+        if report(warm_up(index, call()?)).is_break() {
+            return Ok(());
+        }
+    }
+    if iterations.warmup > 0 {
+        let _ = parts(&mut |_| ControlFlow::Continue(()))?;
+    }
+    let (began, mut done) = (Instant::now(), 0);
+    while iterations.more(done, began) {
+        done += 1;
+        if report(Event::Sample(call()?)).is_break() || parts(report)?.is_break() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn warm_up(index: u32, ns: u64) -> Event {
+    match index {
+        0 => Event::FirstCall(ns),
+        _ => Event::WarmUp(ns),
+    }
+}
+
+/// One call in its parts, each reported as soon as it is done.
+#[cfg(feature = "gpu")]
+fn parts<O: Operator + ?Sized>(
+    gpu: &Gpu,
+    operator: &O,
+    inputs: &dyn Inputs<O::In>,
+    clock: &Clock,
+    report: &mut Report<'_>,
+) -> Result<ControlFlow<()>, DeviceError> {
+    let scratch = gpu.upload(&[0; 4])?;
+    let start = clock.now();
+    let call = gpu.prepare(operator, black_box(inputs))?;
+    gpu.synchronize()?;
+    let mut flow = report(Event::Phase(Phase::Upload, clock.ns_since(start)));
+    if flow.is_continue() {
+        let start = clock.now();
+        gpu.empty_launch(&scratch)?;
+        flow = report(Event::Phase(Phase::Launch, clock.ns_since(start)));
+    }
+    if flow.is_continue() {
+        let kernel = call.kernel_time()?.as_nanos();
+        let kernel = u64::try_from(kernel).unwrap_or(u64::MAX);
+        flow = report(Event::Phase(Phase::Kernel, kernel));
+    }
+    if flow.is_continue() {
+        let start = clock.now();
+        black_box(call.download()?);
+        flow = report(Event::Phase(Phase::Download, clock.ns_since(start)));
+    }
+    Ok(flow)
+}

@@ -1,0 +1,235 @@
+//! What each kernel of the suite is run on.
+
+use breakeven::{Error, Tensor};
+use breakeven_profile::profile::Operation;
+
+use super::measure::Problem;
+use super::rows::ROWS;
+use super::sweep::Over;
+use super::table::{self, Row, Scales, Shape, Takes};
+
+/// A kernel and the size that it is run at; inputs are made by [`build`](Workload::build).
+#[derive(Debug, Clone)]
+pub(crate) struct Workload {
+    row: &'static Row,
+    name: String,
+    shape: Shape,
+    /// What the user gave; else the suite makes its own.
+    given: Option<Tensor<'static>>,
+}
+
+impl Workload {
+    /// A kernel's default workload, `scale` times as large: the vectors of
+    /// `vector_add` and `dot_product` are `scale` times as long, every other
+    /// kernel's batch has `scale` times as many items.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::UnknownName`](breakeven::ErrorKind::UnknownName) for a kernel that
+    /// is not in [`NAMES`](breakeven::kernels::NAMES),
+    /// [`ErrorKind::Shape`](breakeven::ErrorKind::Shape) for a scale of zero,
+    /// [`ErrorKind::TooLarge`](breakeven::ErrorKind::TooLarge) for one past what can be
+    /// counted.
+    pub(crate) fn new(kernel: &str, scale: usize) -> Result<Self, Error> {
+        let row = table::row(kernel, scale)?;
+        let mut shape = row.workload;
+        let scaled = match row.scales {
+            Scales::Batch => &mut shape.batch,
+            Scales::Length => &mut shape.columns,
+        };
+        *scaled = scaled.checked_mul(scale).ok_or_else(|| {
+            Error::too_large(format!(
+                "{kernel} at scale {scale} is larger than can be counted"
+            ))
+        })?;
+        Ok(Self {
+            row,
+            name: kernel.to_owned(),
+            shape,
+            given: None,
+        })
+    }
+
+    /// A kernel's default workload with another value of what a sweep is over.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Workload::new), and [`ErrorKind::Invalid`](breakeven::ErrorKind::Invalid)
+    /// where the kernel has no such dimension.
+    pub(crate) fn at(kernel: &str, over: Over, value: usize) -> Result<Self, Error> {
+        let row = table::row(kernel, 1)?;
+        let name = match over {
+            Over::Size | Over::Batch => kernel.to_owned(),
+            // The elements do not tell one from another.
+            Over::Window | Over::Hidden => format!("{kernel}:{over}{value}"),
+        };
+        Ok(Self {
+            row,
+            name,
+            shape: over.checked(row, value)?,
+            given: None,
+        })
+    }
+
+    /// A pixel kernel on an image of the user's (1 × height × width); `None` for other
+    /// kernels.
+    pub(crate) fn on_image(kernel: &str, image: &Tensor<'static>) -> Option<Self> {
+        let row = taking(Takes::Image).find(|row| row.name == kernel)?;
+        let [rows, columns] = image.item_shape().try_into().ok()?;
+        let shape = Shape {
+            rows,
+            columns,
+            ..row.workload
+        };
+        Some(Self::given(row, shape, image, "image"))
+    }
+
+    /// A forecast of a series of the user's; `None` for other kernels.
+    pub(crate) fn on_series(kernel: &str, series: &[f32]) -> Option<Self> {
+        let row = taking(Takes::Series).find(|row| row.name == kernel)?;
+        let shape = Shape::new([1, 1, series.len()]);
+        let series = Tensor::new(series.to_vec(), &[1, series.len()]).ok()?;
+        Some(Self::given(row, shape, &series, "series"))
+    }
+
+    fn given(row: &'static Row, shape: Shape, given: &Tensor<'static>, what: &str) -> Self {
+        Self {
+            row,
+            name: format!("{}:{what}", row.name),
+            shape,
+            given: Some(given.clone()),
+        }
+    }
+
+    /// The kernels that take an image of the user's.
+    pub(crate) fn pixel_kernels() -> impl Iterator<Item = &'static str> {
+        taking(Takes::Image).map(|row| row.name)
+    }
+
+    /// The kernels that take a series of the user's.
+    pub(crate) fn series_kernels() -> impl Iterator<Item = &'static str> {
+        taking(Takes::Series).map(|row| row.name)
+    }
+
+    /// The operation's name: the kernel's, with `:image` on a user's image and
+    /// `:series` on a user's series.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Elements of the output, or of one input where the output is a value for
+    /// each item of the batch.
+    pub(crate) fn size(&self) -> u64 {
+        self.shape.elements()
+    }
+
+    /// The workload in words.
+    pub(crate) fn text(&self) -> String {
+        self.row.text(self.shape)
+    }
+
+    /// Host memory that measuring takes, bytes: inputs, output and scratch, and
+    /// with a GPU the copies that a transfer makes on its way. Computed, not allocated.
+    pub(crate) fn memory_bytes(&self, on_gpu: bool) -> u64 {
+        // CubeCL copies an upload twice, a software GPU's memory is the host's,
+        // and a download has its own copy.
+        let copies = if on_gpu { 4 } else { 1 };
+        (self.row.memory_bytes(self.shape))
+            .saturating_mul(copies)
+            .saturating_add((self.row.scratch_bytes)(self.shape))
+    }
+
+    /// Makes the inputs.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the kernel says of the shape.
+    pub(crate) fn build(&self) -> Result<Problem, Error> {
+        let inputs = match &self.given {
+            Some(given) => vec![given.clone()],
+            None => (self.row.inputs)(self.shape)?,
+        };
+        Problem::new((self.row.operator)(self.shape)?, inputs)
+    }
+
+    /// The operation that measuring this workload on `device` fills.
+    pub(crate) fn operation(&self, device: &str, problem: &Problem) -> Operation {
+        let work = problem.work();
+        Operation {
+            size: Some(self.size()),
+            workload: Some(self.text()),
+            items: Some(work.items),
+            bytes: Some(work.bytes),
+            flops: (work.flops > 0).then_some(work.flops),
+            memory_bytes: Some(problem.memory_bytes()),
+            ..Operation::new(&self.name, device)
+        }
+    }
+}
+
+/// The rows of kernels that can be given something by the user.
+fn taking(what: Takes) -> impl Iterator<Item = &'static Row> {
+    ROWS.iter().filter(move |row| row.takes == what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use breakeven::ErrorKind;
+    use breakeven::kernels::NAMES;
+
+    #[test]
+    fn every_kernel_has_a_workload_that_builds() {
+        for name in NAMES {
+            let workload = Workload::new(name, 2).expect("a known kernel");
+            let problem = workload.build().expect("the default shape fits");
+            assert!(workload.size() >= problem.work().elements, "{name}");
+            assert!(
+                problem.memory_bytes() <= workload.memory_bytes(false),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn scale_is_the_amount_of_work() {
+        for name in NAMES {
+            let one = Workload::new(name, 1).expect("a known kernel");
+            let three = Workload::new(name, 3).expect("a known kernel");
+            assert_eq!(three.size(), 3 * one.size(), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_before_anything_is_allocated() {
+        let kind = |outcome: Result<Workload, Error>| outcome.err().map(|error| error.kind());
+        assert_eq!(
+            kind(Workload::new("conv3d", 1)),
+            Some(ErrorKind::UnknownName)
+        );
+        assert_eq!(kind(Workload::new("conv2d", 0)), Some(ErrorKind::Shape));
+        assert_eq!(
+            kind(Workload::new("vector_add", usize::MAX / 2)),
+            Some(ErrorKind::TooLarge)
+        );
+        let large = Workload::new("conv2d", usize::MAX).expect("counted, not allocated");
+        assert_eq!(large.memory_bytes(true), u64::MAX);
+    }
+
+    #[test]
+    fn an_image_of_the_users_is_for_the_pixel_kernels() {
+        let image = Tensor::new(vec![0.5; 15], &[1, 3, 5]).expect("15 pixels");
+        for name in NAMES {
+            let workload = Workload::on_image(name, &image);
+            let is_pixel_kernel = Workload::pixel_kernels().any(|kernel| kernel == name);
+            assert_eq!(workload.is_some(), is_pixel_kernel, "{name}");
+            let Some(workload) = workload else { continue };
+            let problem = workload.build().expect("the image has its shape");
+            assert_eq!(problem.work().elements, 15, "{name}");
+            assert_eq!(
+                (workload.name(), workload.size()),
+                (&*format!("{name}:image"), 15)
+            );
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The kernels on inputs of their default sizes, whatever their output is made of.
+
+use std::error::Error;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use breakeven::gpu::Gpu;
+use breakeven::kernels::{
+    ArForecast, Connectivity, Conv2d, DendriticIntegration, DotProduct, ImageSegmentation,
+    LstmCell, MatrixMultiply, Nonlinearity, PixelEntropy, SOBEL_X, VectorAdd,
+};
+use breakeven::{Operator, Tensor, View, Work};
+use bytemuck::Zeroable;
+
+pub(crate) type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// A kernel on its inputs.
+pub(crate) trait Subject {
+    fn work(&self) -> Work;
+
+    /// Elements of the first input and the output, whichever has more.
+    fn size(&self) -> u64;
+
+    /// The shapes of the inputs in words.
+    fn text(&self) -> String;
+
+    /// One call of the CPU form.
+    fn on_cpu(&mut self) -> Outcome<Duration>;
+
+    /// One call from host memory to host memory.
+    fn on_gpu(&self, gpu: &Gpu) -> Outcome<Duration>;
+
+    /// The kernel alone.
+    fn kernel_alone(&self, gpu: &Gpu) -> Outcome<Duration>;
+}
+
+struct Case<O: Operator> {
+    operator: O,
+    inputs: Vec<Tensor<'static, O::In>>,
+    out: Vec<O::Out>,
+}
+
+impl<O: Operator> Case<O> {
+    fn shapes(&self) -> Vec<&[usize]> {
+        self.inputs.iter().map(Tensor::shape).collect()
+    }
+}
+
+impl<O: Operator> Subject for Case<O> {
+    fn work(&self) -> Work {
+        self.operator.work(&self.shapes())
+    }
+
+    fn size(&self) -> u64 {
+        self.work().elements.max(self.inputs[0].len() as u64)
+    }
+
+    fn text(&self) -> String {
+        format!("inputs of {:?}", self.shapes())
+    }
+
+    fn on_cpu(&mut self) -> Outcome<Duration> {
+        let view = |input| -> Outcome<View<'_, O::In>> {
+            let input: &Tensor<'_, O::In> = input;
+            Ok(View {
+                shape: input.shape(),
+                values: input.host()?,
+            })
+        };
+        let views = self.inputs.iter().map(view).collect::<Outcome<Vec<_>>>()?;
+        let start = Instant::now();
+        self.operator.cpu(&views, black_box(&mut self.out))?;
+        Ok(start.elapsed())
+    }
+
+    fn on_gpu(&self, gpu: &Gpu) -> Outcome<Duration> {
+        let start = Instant::now();
+        black_box(gpu.run(&self.operator, &self.inputs)?);
+        Ok(start.elapsed())
+    }
+
+    fn kernel_alone(&self, gpu: &Gpu) -> Outcome<Duration> {
+        Ok(gpu.prepare(&self.operator, &self.inputs)?.kernel_time()?)
+    }
+}
+
+fn case<O: Operator + 'static>(
+    operator: O,
+    inputs: Vec<Tensor<'static, O::In>>,
+) -> Outcome<Box<dyn Subject>> {
+    let shapes: Vec<_> = inputs.iter().map(Tensor::shape).collect();
+    let shape = operator.output_shape(&shapes)?;
+    let out = vec![O::Out::zeroed(); shape.iter().product()];
+    Ok(Box::new(Case {
+        operator,
+        inputs,
+        out,
+    }))
+}
+
+/// Values in [0, 1) that differ from each other.
+pub(crate) fn values(shape: &[usize], seed: usize) -> Outcome<Tensor<'static>> {
+    let value = |at: usize| ((at * 37 + at / 251 + seed * 101) % 256) as f32 / 256.0;
+    let len = shape.iter().product();
+    Ok(Tensor::new(
+        (0..len).map(value).collect::<Vec<f32>>(),
+        shape,
+    )?)
+}
+
+/// A kernel at `scale` times its default size.
+pub(crate) fn subject(kernel: &str, scale: usize) -> Outcome<Box<dyn Subject>> {
+    let one = |shape: &[usize]| Ok::<_, Box<dyn Error>>(vec![values(shape, 1)?]);
+    let pair =
+        |shape: &[usize]| Ok::<_, Box<dyn Error>>(vec![values(shape, 1)?, values(shape, 2)?]);
+    match kernel {
+        "vector_add" => case(VectorAdd, pair(&[1, 100_000 * scale])?),
+        "vector_add_batch" => case(VectorAdd, pair(&[32 * scale, 100_000])?),
+        "dot_product" => case(DotProduct, pair(&[1, 100_000 * scale])?),
+        "matrix_multiply" => product(scale, 256),
+        "conv2d" => {
+            let filter = Tensor::new(&SOBEL_X, &[3, 3])?;
+            case(Conv2d::new(filter, 1, 1)?, one(&[scale, 256, 256])?)
+        }
+        "pixel_entropy" => case(PixelEntropy::new(16)?, one(&[scale, 512, 512])?),
+        "image_segmentation" => {
+            let segments = ImageSegmentation::new(100.0 / 256.0, Connectivity::Four)?;
+            case(segments, one(&[scale, 256, 256])?)
+        }
+        "ar_forecast" => case(ArForecast::new(5, 10)?, one(&[scale, 1_000])?),
+        "lstm_cell_forward" => {
+            let weights = |len| {
+                values(&[len], 3)?
+                    .into_vec()
+                    .map_err(Box::<dyn Error>::from)
+            };
+            let (input, hidden) = (weights(4 * 128 * 64)?, weights(4 * 128 * 128)?);
+            let bias = weights(4 * 128)?;
+            let cell = LstmCell::new(&input, &hidden, &bias, &bias, [64, 128])?;
+            let state = || values(&[32 * scale, 128], 4);
+            case(
+                cell,
+                vec![values(&[32 * scale, 64], 1)?, state()?, state()?],
+            )
+        }
+        "dendritic_integration" => {
+            let (weights, conductances) = (values(&[10, 8, 16], 5)?, values(&[10, 8], 6)?);
+            let rule = Nonlinearity::Sigmoid { k: 2.0, theta: 4.0 };
+            let neurons = DendriticIntegration::new(weights, conductances, rule)?;
+            case(neurons, one(&[scale, 10, 8, 16])?)
+        }
+        _ => Err(format!("no inputs for {kernel}: give it some here").into()),
+    }
+}
+
+/// Products of square matrices of that order.
+pub(crate) fn product(batch: usize, order: usize) -> Outcome<Box<dyn Subject>> {
+    let matrices = |seed| values(&[batch, order, order], seed);
+    case(MatrixMultiply::default(), vec![matrices(1)?, matrices(2)?])
+}

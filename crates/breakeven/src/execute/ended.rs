@@ -1,0 +1,138 @@
+//! A batch that has ended: who is told of it.
+
+use std::time::Duration;
+
+use super::engine::Ending;
+use super::record::ExecutionRecord;
+use super::result::{
+    DeviceShare, ExecuteError, ExecutionResult, LeftOut, Share, Stop, TaskError, ran_on,
+};
+use super::tally::Tally;
+use super::teach::Taught;
+use crate::error::Error;
+use crate::plan::Decision;
+use crate::schedule::Mode;
+
+/// How a batch ended.
+pub(super) struct Ended {
+    pub(super) ending: Option<Ending>,
+    pub(super) stop: Option<Stop>,
+    pub(super) tally: Tally,
+    pub(super) decision: Decision,
+    pub(super) names: Vec<String>,
+    pub(super) left_out: Vec<LeftOut>,
+    pub(super) recalled: usize,
+    pub(super) took: Duration,
+    pub(super) tasks: usize,
+    pub(super) done: usize,
+}
+
+impl Ended {
+    /// True where it neither failed nor was it stopped.
+    pub(super) fn is_whole(&self) -> bool {
+        self.ending.is_none() && self.stop.is_none()
+    }
+
+    /// What the cost model is to learn of it.
+    pub(super) fn taught<'e>(
+        &'e self,
+        mode: Mode,
+        workers: usize,
+        fits: &'e [Option<usize>],
+    ) -> Taught<'e> {
+        Taught {
+            tally: &self.tally,
+            names: &self.names,
+            took: self.took,
+            was_cpus: mode == Mode::Cpu,
+            workers,
+            fits,
+        }
+    }
+
+    /// Tells the log and the recorder.
+    pub(super) fn tell(&self, operation: &str) {
+        let (fallen, tasks) = (self.tally.fallback.tasks, self.tasks);
+        let error = self.tally.errors.first();
+        if let Some(error) = error.filter(|_| fallen > 0) {
+            log::warn!(
+                "{operation}: the CPU does {fallen} of {tasks} tasks in the GPU's place: {error}"
+            );
+        }
+        let gpus = self.tally.gpus.iter().zip(&self.names);
+        let used = gpus
+            .filter(|(gpu, _)| gpu.share.tasks > 0)
+            .map(|(_, name)| name.as_str());
+        ExecutionRecord {
+            operation,
+            ran_on: &ran_on(self.tally.cpu.tasks > 0, used),
+            gpus: &match self.names.is_empty() {
+                true => "gpu".to_owned(),
+                false => self.names.join("+"),
+            },
+            tasks,
+            took: self.took,
+            decision: &self.decision,
+            fallback: &self.tally.fallback,
+            error,
+            recalled: self.recalled,
+            done: self.done,
+            is_whole: self.is_whole(),
+        }
+        .tell();
+    }
+
+    /// The result, with the outputs or the task that failed.
+    pub(super) fn result<T, E>(
+        self,
+        operation: &str,
+        failed: Option<(usize, TaskError<E>)>,
+        outputs: Option<Vec<T>>,
+    ) -> Result<ExecutionResult<T>, ExecuteError<E>> {
+        let (done, tasks) = (self.done, self.tasks);
+        match self.ending {
+            Some(Ending::Stopped(why)) => return Err(ExecuteError::Stopped { why, done, tasks }),
+            Some(Ending::Invalid(error)) => return Err(error.into()),
+            Some(Ending::Device(error)) => {
+                let fallen = self.tally.fallback.tasks;
+                return Err(ExecuteError::Device {
+                    error,
+                    fallen,
+                    tasks,
+                });
+            }
+            Some(Ending::Task) | None => {}
+        }
+        if let Some((index, error)) = failed {
+            return Err(ExecuteError::Task { index, error });
+        }
+        let Some(outputs) = outputs else {
+            return Err(Error::invalid("the executor left tasks undone").into());
+        };
+        let shares = self.tally.gpus.iter().map(|gpu| gpu.share);
+        let gpu = shares.clone().fold(Share::default(), |sum, share| Share {
+            tasks: sum.tasks + share.tasks,
+            spans: sum.spans + share.spans,
+            busy: sum.busy + share.busy,
+        });
+        let gpus = self.names.into_iter().zip(shares);
+        Ok(ExecutionResult {
+            strategy_used: super::explain::amounted_to(self.tally.cpu.tasks, gpu.tasks),
+            outputs,
+            execution_time: self.took,
+            fallback_occurred: self.tally.fallback.tasks > 0,
+            cpu: self.tally.cpu,
+            gpus: gpus
+                .map(|(device, share)| DeviceShare { device, share })
+                .collect(),
+            gpu,
+            left_out: self.left_out,
+            fallback: self.tally.fallback,
+            checked: self.tally.checked,
+            errors: self.tally.errors,
+            recalled: self.recalled,
+            operation: operation.to_owned(),
+            decision: self.decision,
+        })
+    }
+}

@@ -1,0 +1,172 @@
+//! A batch on its way, as a future of no particular runtime.
+
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use super::batch::{Batch, Options};
+use super::control::{CancelToken, Verify};
+use super::executor::{CpuExecutor, GpuExecutor};
+use super::result::{ExecuteError, ExecutionResult};
+use super::work::message;
+use crate::error::Error;
+
+type Outcome<T, E> = Result<ExecutionResult<T>, ExecuteError<E>>;
+
+/// A batch that was given to the workers: a future of its result. Dropping it cancels
+/// the batch; what is under way ends within a millisecond, or two tasks where they take
+/// longer.
+#[must_use = "a batch that nobody waits for is cancelled"]
+pub struct Executing<T, E> {
+    state: Arc<Mutex<State<T, E>>>,
+    cancel: CancelToken,
+}
+
+struct State<T, E> {
+    outcome: Option<Outcome<T, E>>,
+    waker: Option<Waker>,
+}
+
+fn locked<T, E>(state: &Mutex<State<T, E>>) -> MutexGuard<'_, State<T, E>> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<T: Send + 'static, E: Send + 'static> Executing<T, E> {
+    /// Has a worker run the batch, which is to look at the token.
+    pub(super) fn start(
+        cpu: &dyn CpuExecutor,
+        batch: impl FnOnce(&CancelToken) -> Outcome<T, E> + Send + 'static,
+    ) -> Self {
+        let cancel = CancelToken::new();
+        let state = Arc::new(Mutex::new(State {
+            outcome: None,
+            waker: None,
+        }));
+        let (token, promised) = (cancel.clone(), Arc::clone(&state));
+        cpu.spawn(Box::new(move || {
+            let outcome = catch_unwind(AssertUnwindSafe(|| batch(&token)));
+            let outcome = outcome.unwrap_or_else(|panic| {
+                let message = format!("the batch panicked: {}", message(panic));
+                Err(Error::invalid(message).into())
+            });
+            let mut state = locked(&promised);
+            state.outcome = Some(outcome);
+            let waker = state.waker.take();
+            drop(state);
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        }));
+        Self { state, cancel }
+    }
+}
+
+impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
+    /// As [`execute`](Batch::execute), without waiting: the batch is the workers', and what
+    /// is returned is a future of its result. What it works on is its own then.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use breakeven::execute::{RayonCpu, StrategyManager};
+    /// # async fn in_a_runtime_of_yours() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let manager = StrategyManager::cpu_only(Arc::new(RayonCpu::current()));
+    /// let squares = manager.operation("square").execute_async(vec![1_u64, 2, 3], |task| {
+    ///     task.checked_mul(*task).ok_or(std::fmt::Error)
+    /// });
+    /// assert_eq!(squares.await?.outputs, [1, 4, 9]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As `execute`; [`ExecuteError::Invalid`] where [`progress`](Batch::progress) was asked
+    /// for, which borrows.
+    pub fn execute_async<A, I, T, E, F>(self, tasks: A, process_fn: F) -> Executing<T, E>
+    where
+        A: AsRef<[I]> + Send + 'static,
+        I: Sync,
+        T: Send + 'static,
+        E: Send + 'static,
+        F: Fn(&I) -> Result<T, E> + Send + Sync + 'static,
+        C: 'static,
+        G: GpuExecutor<I, T> + 'static,
+        V: Verify<T> + Send + 'static,
+    {
+        let Self {
+            manager,
+            options,
+            verify,
+        } = self;
+        let name = options
+            .operation
+            .unwrap_or_else(|| std::any::type_name::<F>())
+            .to_owned();
+        let cancel = options.cancel.cloned();
+        let has_progress = options.progress.is_some();
+        let Options {
+            workload,
+            strategy,
+            policy,
+            timeout,
+            deadline,
+            ..
+        } = options;
+        let manager = manager.clone();
+        let cpu = Arc::clone(&manager.cpu);
+        Executing::start(&*cpu, move |dropped| {
+            if has_progress {
+                let error = "progress borrows, and a future does not: wait with `execute`";
+                return Err(Error::invalid(error).into());
+            }
+            let batch = Batch {
+                manager: &manager,
+                options: Options {
+                    operation: Some(&name),
+                    workload,
+                    strategy,
+                    policy,
+                    timeout,
+                    deadline,
+                    cancel: cancel.as_ref(),
+                    dropped: Some(dropped),
+                    progress: None,
+                },
+                verify,
+            };
+            batch.execute(tasks, process_fn)
+        })
+    }
+}
+
+impl<T, E> Future for Executing<T, E> {
+    type Output = Outcome<T, E>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut state = locked(&self.state);
+        match state.outcome.take() {
+            Some(outcome) => Poll::Ready(outcome),
+            None => {
+                state.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl<T, E> Drop for Executing<T, E> {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+    }
+}
+
+impl<T, E> std::fmt::Debug for Executing<T, E> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let is_done = locked(&self.state).outcome.is_some();
+        f.debug_struct("Executing")
+            .field("is_done", &is_done)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,295 @@
+//! A way through the device that does not wait: [`Gpu::start`] sends and starts, and
+//! the [`Flight`] has the output once it is there.
+//!
+//! CubeCL's read of a buffer blocks: on CUDA the first poll of its future waits
+//! for the copy, and on every backend starting it waits until CubeCL's own thread
+//! has compiled and submitted all that is before it. So a batch in flight has a
+//! *lane*: a stream of CubeCL's, and a thread that owns the handles and waits.
+//! A lane is one batch's at a time, so that an error on its stream is that
+//! batch's; then it is used again.
+//!
+//! How far two batches overlap is up to the backend. CUDA has two streams for
+//! them. wgpu 29 holds a lock while it waits for the device that a further
+//! submission needs: the second batch is copied meanwhile, and its kernel starts
+//! once the first one's output is there.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use cubecl::stream_id::StreamId;
+
+use super::faults::Mark;
+use super::run::{Output, Plan, parameter_bytes};
+use super::wait::until_ready;
+use super::{Buffer, Gpu, caught, with_client};
+use crate::error::{DeviceError, DeviceErrorKind};
+use crate::operator::Operator;
+use crate::tensor::{Element, Tensor};
+
+/// Work on its way through a device: a future of its output, for any runtime.
+/// Dropping it gives it up: what the device still does for it is thrown away.
+///
+/// It fails with whatever went wrong on the device since it was started, by it or by
+/// another one that was on the device at the same time: after a fault no output is
+/// trusted. [`DeviceErrorKind::Timeout`] once the device's
+/// [timeout](Gpu::set_timeout) is over.
+#[must_use = "a flight that is dropped is given up"]
+pub struct Flight<T> {
+    gpu: Gpu,
+    reply: Arc<Reply<T>>,
+    /// None where there is nothing to compute.
+    lane: Option<Lane>,
+    /// Faults after it are this flight's, or may be.
+    mark: Mark,
+    started: Instant,
+}
+
+/// Where a lane's thread leaves what came of a flight.
+struct Reply<T> {
+    state: Mutex<State<T>>,
+    arrived: Condvar,
+}
+
+struct State<T> {
+    outcome: Option<Result<T, DeviceError>>,
+    waker: Option<Waker>,
+}
+
+impl<T> Reply<T> {
+    fn state(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, outcome: Result<T, DeviceError>) {
+        let mut state = self.state();
+        state.outcome = Some(outcome);
+        self.arrived.notify_all();
+        if let Some(waker) = state.waker.take() {
+            waker.wake();
+        }
+    }
+}
+
+/// What a lane's thread is to do for a flight: wait for its outputs and leave them in
+/// its reply.
+type Job = Box<dyn FnOnce() + Send>;
+
+/// A stream, and the thread that waits for it; the thread ends with the lane.
+struct Lane {
+    stream: StreamId,
+    jobs: Sender<Job>,
+}
+
+/// The lanes that no flight uses now.
+#[derive(Default)]
+pub(super) struct Lanes(Mutex<Vec<Lane>>);
+
+impl Lanes {
+    fn idle(&self) -> MutexGuard<'_, Vec<Lane>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Lane {
+    /// A lane with a stream of its own. CubeCL numbers the streams of threads
+    /// from 0; these go down from the other end.
+    fn open(gpu: &Gpu) -> Result<Self, DeviceError> {
+        static OPENED: AtomicU64 = AtomicU64::new(0);
+        let stream = StreamId {
+            value: u64::MAX - OPENED.fetch_add(1, Ordering::Relaxed),
+        };
+        let (jobs, queue) = mpsc::channel::<Job>();
+        std::thread::Builder::new()
+            .name("breakeven-read".to_owned())
+            .spawn(move || stream.executes(|| queue.iter().for_each(|job| job())))
+            .map_err(|error| {
+                DeviceError::new(
+                    DeviceErrorKind::Other,
+                    format!("no thread to wait for {}: {error}", gpu.id()),
+                )
+            })?;
+        Ok(Self { stream, jobs })
+    }
+}
+
+/// Starts calls of an operator that go through the device together; `finish` makes of
+/// their outputs what the flight is for.
+pub(super) fn start<O: Operator + ?Sized, T: Send + 'static>(
+    gpu: &Gpu,
+    operator: &O,
+    plans: Vec<Plan<'_, '_, O>>,
+    output: Output,
+    finish: impl FnOnce(Vec<Tensor<'static, O::Out>>) -> T + Send + 'static,
+) -> Result<Flight<T>, DeviceError> {
+    let shared = &gpu.shared;
+    let mark = shared.faults.mark();
+    shared.faults.lost()?;
+    let mut flight = Flight {
+        gpu: gpu.clone(),
+        reply: Arc::new(Reply {
+            state: Mutex::new(State {
+                outcome: None,
+                waker: None,
+            }),
+            arrived: Condvar::new(),
+        }),
+        lane: None,
+        mark,
+        started: Instant::now(),
+    };
+    let is_empty = |plan: &Plan<'_, '_, O>| plan.output_shape().contains(&0);
+    if plans.iter().all(is_empty) {
+        let none = |plan: &Plan<'_, '_, O>| Tensor::new(Vec::new(), plan.output_shape());
+        let outputs = plans.iter().map(none).collect::<Result<_, _>>()?;
+        flight.reply.set(Ok(finish(outputs)));
+        return Ok(flight);
+    }
+    let mut sizes: Vec<u64> = plans.iter().flat_map(Plan::sizes).collect();
+    sizes.push(parameter_bytes(operator));
+    gpu.check_fits(&sizes)?;
+    let parameters = gpu.parameters(operator)?;
+    let idle = shared.lanes.idle().pop();
+    let lane = idle.map_or_else(|| Lane::open(gpu), Ok)?;
+    let mut has_returned = false;
+    let started = caught(|| {
+        let started = lane.stream.executes(|| {
+            let start = |plan: Plan<'_, '_, O>| {
+                let call = plan.send(gpu, parameters.clone())?;
+                call.start()?;
+                Ok(call.output())
+            };
+            plans.into_iter().map(start).collect::<Result<Vec<_>, _>>()
+        });
+        has_returned = true;
+        started
+    });
+    let outputs = match shared.faults.since(mark).and(started) {
+        Ok(outputs) => outputs,
+        Err(error) => {
+            // After a panic the stream's state is anyone's guess: the lane goes too.
+            shared.lanes.idle().extend(has_returned.then_some(lane));
+            return Err(error);
+        }
+    };
+    let (reply, gpu) = (Arc::clone(&flight.reply), gpu.clone());
+    let started = flight.started;
+    let job = Box::new(move || {
+        let outcome = caught(|| land(&gpu, outputs, output, started, &reply));
+        reply.set(outcome.map(finish));
+    });
+    lane.jobs.send(job).map_err(|_| {
+        DeviceError::new(
+            DeviceErrorKind::Other,
+            format!("the thread that waits for {} is gone", flight.gpu.id()),
+        )
+    })?;
+    flight.lane = Some(lane);
+    Ok(flight)
+}
+
+/// Waits for the outputs, unless nobody does any more.
+fn land<E: Element, T>(
+    gpu: &Gpu,
+    outputs: Vec<(Buffer, Vec<usize>)>,
+    to: Output,
+    started: Instant,
+    reply: &Arc<Reply<T>>,
+) -> Result<Vec<Tensor<'static, E>>, DeviceError> {
+    let patience = || {
+        gpu.shared.faults.lost()?;
+        match Arc::strong_count(reply) {
+            1 => Err(DeviceError::new(DeviceErrorKind::Other, "given up")),
+            _ => gpu.patience(started),
+        }
+    };
+    let outputs = outputs.into_iter();
+    if to == Output::OnDevice {
+        with_client!(gpu, client => {
+            client.flush()?;
+            until_ready(client.sync(), patience)?;
+        });
+        let tensors = outputs.map(|(buffer, shape)| Tensor::on_device(gpu, buffer, &shape));
+        return Ok(tensors.collect());
+    }
+    let outputs: Vec<_> = outputs.collect();
+    let handles = outputs.iter().map(|(buffer, _)| buffer.handle()).collect();
+    let bytes = with_client!(gpu, client => {
+        client.flush()?;
+        until_ready(client.read_async(handles), patience)?
+    });
+    let bytes = bytes.iter().map(|bytes| &bytes[..]);
+    outputs
+        .iter()
+        .zip(bytes.chain(std::iter::repeat(&[][..])))
+        .map(|((buffer, shape), bytes)| Ok(Tensor::new(gpu.received(bytes, buffer)?, shape)?))
+        .collect()
+}
+
+impl<T> Flight<T> {
+    /// Waits for the output.
+    ///
+    /// # Errors
+    ///
+    /// As awaiting it.
+    pub fn wait(mut self) -> Result<T, DeviceError> {
+        loop {
+            if let Poll::Ready(outcome) = self.look() {
+                return outcome;
+            }
+            self.sleep(Duration::MAX);
+        }
+    }
+
+    /// The output, if it is there; never blocks. Not to be called again after it was.
+    pub(super) fn look(&mut self) -> Poll<Result<T, DeviceError>> {
+        let faults = &self.gpu.shared.faults;
+        let outcome = self.reply.state().outcome.take();
+        let Some(outcome) = outcome else {
+            // A lost device may never answer, nor a hung one.
+            faults.lost()?;
+            self.gpu.patience(self.started)?;
+            return Poll::Pending;
+        };
+        // Its thread has nothing to do any more: on to the next one.
+        self.gpu.shared.lanes.idle().extend(self.lane.take());
+        // The device's own word goes before what it led to.
+        Poll::Ready(faults.since(self.mark).and(outcome))
+    }
+
+    /// Sleeps until [`look`](Flight::look) may have something to say, `at_most` so long.
+    pub(super) fn sleep(&self, at_most: Duration) {
+        let state = self.reply.state();
+        if state.outcome.is_none()
+            && let Ok(patience) = self.gpu.patience(self.started)
+        {
+            // Woken early or late: the caller looks.
+            let _ = self
+                .reply
+                .arrived
+                .wait_timeout(state, at_most.min(patience));
+        }
+    }
+}
+
+impl<T> Future for Flight<T> {
+    type Output = Result<T, DeviceError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        // Before looking: what arrives in between wakes.
+        self.reply.state().waker = Some(context.waker().clone());
+        self.look()
+    }
+}
+
+impl<T> std::fmt::Debug for Flight<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Flight")
+            .field("gpu", &self.gpu)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,181 @@
+//! What is done to tensors: an [`Operator`] holds its parameters, never data, and
+//! knows neither where it runs nor on which items of a batch.
+
+use bytemuck::Zeroable;
+
+#[cfg(feature = "gpu")]
+use crate::error::DeviceError;
+use crate::error::Error;
+#[cfg(feature = "gpu")]
+use crate::gpu::{Buffer, DeviceForm, Gpu};
+use crate::tensor::{Element, Inputs, Tensor, shape};
+
+/// The work of one call: what a roofline is drawn from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Work {
+    /// Independent items in the batch.
+    pub items: u64,
+    /// Elements of the output.
+    pub elements: u64,
+    /// Floating-point operations; a multiply-add is two. Zero where the arithmetic
+    /// is on integers.
+    pub flops: u64,
+    /// Compulsory traffic: inputs and parameters read once, the output written once.
+    pub bytes: u64,
+}
+
+/// Some items of an input, in host memory.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'v, E> {
+    /// The length of each dimension, that of the items first.
+    pub shape: &'v [usize],
+    /// Its values, row-major.
+    pub values: &'v [E],
+}
+
+/// A tensor that an operator holds, whatever it is made of: it is sent to a device
+/// once and stays there as long as the operator lives.
+pub trait Parameter: Send + Sync {
+    /// Its size.
+    fn bytes(&self) -> u64;
+
+    /// It on that device.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tensor::to`].
+    #[cfg(feature = "gpu")]
+    fn on(&self, gpu: &Gpu) -> Result<Buffer, DeviceError>;
+}
+
+impl<E: Element> Parameter for Tensor<'_, E> {
+    fn bytes(&self) -> u64 {
+        shape::bytes(self.shape())
+    }
+
+    #[cfg(feature = "gpu")]
+    fn on(&self, gpu: &Gpu) -> Result<Buffer, DeviceError> {
+        self.to(gpu)?.buffer(gpu)
+    }
+}
+
+/// Work on a batch of items that do not depend on each other. Its value is made
+/// once, with its parameters, and used for any inputs on any device.
+///
+/// Every shape has the batch first, and all inputs and the output have one batch
+/// size; a batch of none gives an empty output.
+pub trait Operator: Send + Sync {
+    /// What the inputs are made of.
+    type In: Element;
+    /// What the output is made of.
+    type Out: Element;
+
+    /// What profiles and the cost model call it.
+    fn name(&self) -> &str;
+
+    /// The output's shape for inputs of these shapes. It is asked before anything is
+    /// allocated; every other method may take for granted that it said yes.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the shapes, which one, and what it should be.
+    fn output_shape(&self, inputs: &[&[usize]]) -> Result<Vec<usize>, Error>;
+
+    /// Floating-point operations of a call; a multiply-add is two.
+    fn flops(&self, inputs: &[&[usize]]) -> u64;
+
+    /// The tensors that it holds, in the order in which a device form gets them.
+    fn parameters(&self) -> Vec<&dyn Parameter> {
+        Vec::new()
+    }
+
+    /// Memory that the CPU form takes beside inputs, parameters and output.
+    fn scratch_bytes(&self, inputs: &[&[usize]]) -> u64 {
+        let _ = inputs;
+        0
+    }
+
+    /// Computes some items on the calling thread and the current rayon pool. `out`
+    /// has the elements of the output's shape, at least one.
+    ///
+    /// # Errors
+    ///
+    /// What only the values can tell.
+    fn cpu(&self, inputs: &[View<'_, Self::In>], out: &mut [Self::Out]) -> Result<(), Error>;
+
+    /// The form for devices, where there is one.
+    #[cfg(feature = "gpu")]
+    fn device(&self) -> Option<&dyn DeviceForm> {
+        None
+    }
+
+    /// What one call does.
+    fn work(&self, inputs: &[&[usize]]) -> Work {
+        let output = self.output_shape(inputs).unwrap_or_default();
+        let parameters = self.parameters().into_iter().map(Parameter::bytes);
+        let tensors = inputs.iter().copied().chain([&output[..]]);
+        Work {
+            items: output.first().map_or(0, |batch| *batch as u64),
+            elements: shape::elements(&output),
+            flops: self.flops(inputs),
+            bytes: parameters
+                .chain(tensors.map(shape::bytes))
+                .fold(0, u64::saturating_add),
+        }
+    }
+
+    /// Computes a whole batch on the current rayon pool: `&image` for one input,
+    /// `&[&a, &b]` for two.
+    ///
+    /// # Errors
+    ///
+    /// As [`output_shape`](Operator::output_shape) and [`cpu`](Operator::cpu), and
+    /// where an input has to be brought from a device that does not give it.
+    fn on_cpu(&self, inputs: &dyn Inputs<Self::In>) -> Result<Tensor<'static, Self::Out>, Error> {
+        let inputs = inputs.tensors();
+        let shapes: Vec<_> = inputs.iter().map(|input| input.shape()).collect();
+        let shape = checked_shape(self, &shapes)?;
+        let len = shape::product(self.name(), &shape)?;
+        let mut views = Vec::with_capacity(inputs.len());
+        for (input, shape) in inputs.iter().zip(shapes) {
+            let values = input.host()?;
+            views.push(View { shape, values });
+        }
+        let mut out = vec![Self::Out::zeroed(); len];
+        if len > 0 {
+            self.cpu(&views, &mut out)?;
+        }
+        Tensor::new(out, &shape)
+    }
+}
+
+/// The output's shape after what holds for every operator was checked as well: one
+/// batch size, and an output that memory could hold.
+pub(crate) fn checked_shape<O: Operator + ?Sized>(
+    operator: &O,
+    inputs: &[&[usize]],
+) -> Result<Vec<usize>, Error> {
+    let name = operator.name();
+    let batches = || inputs.iter().map(|shape| shape[0]);
+    if let Some(first) = batches().next()
+        && let Some(other) = batches().find(|batch| *batch != first)
+    {
+        return Err(Error::shape(format!(
+            "{name}: inputs of {first} and of {other} items; give as many of each"
+        )));
+    }
+    let output = operator.output_shape(inputs)?;
+    if batches()
+        .next()
+        .is_some_and(|batch| output.first() != Some(&batch))
+    {
+        return Err(Error::shape(format!(
+            "{name}: an output of shape {} for inputs of shape {}; its first dimension must be \
+             the batch",
+            shape::text(&output),
+            shape::text(inputs[0])
+        )));
+    }
+    shape::product(&format!("{name}: the output"), &output)?;
+    Ok(output)
+}

@@ -1,0 +1,73 @@
+//! Your own CubeCL kernel as an operator: one source for CUDA, Vulkan, Metal and DX12.
+//!
+//! Run it with `cargo run --example 11b_cubecl`.
+#![allow(clippy::print_stdout, reason = "an example shows its result")]
+
+use breakeven::gpu::cubecl::{self, prelude::*};
+use breakeven::gpu::{DeviceForm, Gpu, Launch, grid};
+use breakeven::hardware::HardwareCapabilities;
+use breakeven::{DeviceError, Error, Operator, Tensor, View, with_client};
+
+#[cube(launch)]
+fn scale(x: &Array<f32>, out: &mut Array<f32>, factor: f32) {
+    if ABSOLUTE_POS < out.len() {
+        out[ABSOLUTE_POS] = factor * x[ABSOLUTE_POS];
+    }
+}
+
+/// Every value times a factor.
+struct Scale(f32);
+
+impl Operator for Scale {
+    type In = f32;
+    type Out = f32;
+
+    fn name(&self) -> &str {
+        "scale"
+    }
+
+    fn output_shape(&self, inputs: &[&[usize]]) -> Result<Vec<usize>, Error> {
+        match inputs {
+            [x] => Ok(x.to_vec()),
+            _ => Err(Error::shape("scale: give it one tensor")),
+        }
+    }
+
+    fn flops(&self, inputs: &[&[usize]]) -> u64 {
+        inputs[0].iter().product::<usize>() as u64
+    }
+
+    fn cpu(&self, inputs: &[View<'_, f32>], out: &mut [f32]) -> Result<(), Error> {
+        let values = inputs[0].values.iter();
+        out.iter_mut()
+            .zip(values)
+            .for_each(|(out, x)| *out = self.0 * x);
+        Ok(())
+    }
+
+    fn device(&self) -> Option<&dyn DeviceForm> {
+        Some(self)
+    }
+}
+
+impl DeviceForm for Scale {
+    fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
+        let (x, out) = (&launch.inputs[0], launch.output);
+        let (count, units) = (grid(out.bytes() / 4, 64), CubeDim::new_1d(64));
+        with_client!(launch.gpu, client => {
+            scale::launch(client, count, units, x.array(), out.array(), self.0);
+        });
+        Ok(())
+    }
+}
+
+fn main() -> Result<(), Error> {
+    let x = Tensor::new(vec![1.0, 2.0, 3.0], &[3])?;
+    assert_eq!(Scale(2.0).on_cpu(&x)?.host()?, [2.0, 4.0, 6.0]);
+    for gpu in HardwareCapabilities::detect().gpus {
+        let doubled = Gpu::open(&gpu.id)?.run(&Scale(2.0), &x)?;
+        assert_eq!(doubled.host()?, [2.0, 4.0, 6.0], "{}", gpu.id);
+        println!("{}: {:?}", gpu.id, doubled.host()?);
+    }
+    Ok(())
+}
