@@ -38,7 +38,8 @@ impl Schedule {
             }
             (self.joined, self.wakes) = (true, true);
         }
-        if !self.is_empty() || !self.cpu.is_idle() {
+        // Smaller spans to try again are this device's, and it does not come to them.
+        if self.free.tasks() > 0 || !self.fallen.is_empty() || !self.cpu.is_idle() {
             return None;
         }
         let mean = self.density.mean_sampled();
@@ -70,7 +71,9 @@ impl Schedule {
     pub(crate) fn gpu_recalled(&mut self, index: usize, span: Span, now: Ns) {
         self.recalled += span.len();
         self.flight_ended(index, span.range().start, now);
-        self.gpus[index].is_gone = true;
+        let gpu = &mut self.gpus[index];
+        gpu.is_gone = true;
+        self.fallen.append(&mut gpu.retry);
         self.fallen.push(span);
     }
 }
