@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use breakeven::plan::{Costs, ExecutionStrategy};
 use breakeven::schedule::Tuning;
 use breakeven::testing::{Load, Scenario, ScenarioGpu};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::batches::{Shape, TASK_NS, WORKERS, run};
 use crate::foresight::{self, Alike, best_on_average, least, times};
@@ -51,96 +53,150 @@ const WARM_RUNS: usize = 5;
 /// Other batches of the same kind that a choice without foresight is made by.
 const OTHER_DRAWS: u64 = 2;
 
-/// Regret over an oracle that tries every strategy.
-pub(crate) fn print(tuning: Tuning) {
-    let quick = is_quick();
-    let tasks: &[usize] = match quick {
+/// How far stated rates may be off, either way.
+const MOST_OFF: f64 = 3.0;
+
+/// A point of the grid: a batch without load, and what it has in common with others.
+struct Point {
+    number: u32,
+    quiet: Scenario,
+    shape: Shape,
+    is_loaded: bool,
+    /// What is known of it before it has run, without and with what a launch costs.
+    looks: [String; 2],
+    slices: [String; 3],
+}
+
+fn grid(tuning: Tuning) -> Vec<Point> {
+    let tasks: &[usize] = match is_quick() {
         true => &[5, 100, 1_000, 10_000],
         false => &[5, 20, 100, 1_000, 10_000, 100_000],
     };
-    let mut points: u32 = 0;
-    let [mut cold, mut told, mut warm, mut rule, mut fixed] = [(); 5].map(|()| Regrets::default());
-    let [mut unknown, mut launch_known] = [(); 2].map(|()| Alike::default());
-    let mut known = Regrets::default();
+    let mut points = Vec::new();
     for &tasks in tasks {
         for ratio in [0.02, 0.1, 0.5, 1.0, 2.0, 10.0, 50.0] {
             for launch_ns in [5e3, 50e3, 500e3, 10e6] {
                 for shape in Shape::GRID {
-                    for parallelization in [0.0, 0.5, 0.95, 1.0] {
-                        for loaded in [false, true] {
+                    for parallel in [0.0, 0.5, 0.95, 1.0] {
+                        for is_loaded in [false, true] {
+                            let number = u32::try_from(points.len()).expect("some thousands");
                             // Each point has a huge task elsewhere.
-                            let costs = shape.costs(tasks, points.into());
-                            let mut scenario = Scenario::new(costs, WORKERS);
-                            scenario.cpu_task_ns = TASK_NS;
-                            scenario.tuning = tuning;
-                            scenario.gpus = vec![ScenarioGpu {
+                            let costs = shape.costs(tasks, number.into());
+                            let mut quiet = Scenario::new(costs, WORKERS);
+                            quiet.cpu_task_ns = TASK_NS;
+                            quiet.tuning = tuning;
+                            quiet.parallelization = parallel;
+                            quiet.gpus = vec![ScenarioGpu {
                                 task_ns: TASK_NS / WORKERS as f64 / ratio,
                                 launch_ns,
                                 ..ScenarioGpu::default()
                             }];
-                            scenario.parallelization = parallelization;
-                            let quiet = scenario.clone();
-                            if loaded {
-                                scenario.cpu_load = half_way(&scenario);
-                            }
-                            points += 1;
-                            let all = times(&scenario);
-                            let oracle = least(&all);
-                            let slices = [
-                                format!("{tasks}_tasks"),
-                                shape.name(),
-                                format!("parallel_{parallelization}"),
-                            ];
-                            let looks = format!("{tasks} {parallelization}");
-                            let with_launch = format!("{looks} {launch_ns}");
-                            unknown.add(looks, all.clone(), &slices);
-                            launch_known.add(with_launch, all.clone(), &slices);
-                            let draws = draws(&quiet, shape, points.into());
-                            known.add(all[best_on_average(&draws)], oracle, &slices);
-                            let first = run(&scenario, ExecutionStrategy::Auto, &Costs::new());
-                            cold.add(first, oracle, &slices);
-                            scenario.gpus[0].tells_launch = true;
-                            let first = run(&scenario, ExecutionStrategy::Auto, &Costs::new());
-                            told.add(first, oracle, &slices);
-                            scenario.gpus[0].tells_launch = false;
-                            let costs = Costs::new();
-                            for _ in 0..20 {
-                                let _ = run(&quiet, ExecutionStrategy::Auto, &costs);
-                            }
-                            // Not one run, which may be one that tries another device.
-                            for _ in 0..WARM_RUNS {
-                                let later = run(&scenario, ExecutionStrategy::Auto, &costs);
-                                warm.add(later, oracle, &slices);
-                                for _ in 0..3 {
-                                    let _ = run(&quiet, ExecutionStrategy::Auto, &costs);
-                                }
-                            }
-                            rule.add(run_rule(&scenario), oracle, &[]);
-                            fixed.add(
-                                scenario
-                                    .run_fixed(ExecutionStrategy::hybrid(70).expect("70 %"))
-                                    .expect("a strategy"),
-                                oracle,
-                                &[],
-                            );
+                            let looks = format!("{tasks} {parallel}");
+                            points.push(Point {
+                                number,
+                                quiet,
+                                shape,
+                                is_loaded,
+                                looks: [looks.clone(), format!("{looks} {launch_ns}")],
+                                slices: [
+                                    format!("{tasks}_tasks"),
+                                    shape.name(),
+                                    format!("parallel_{parallel}"),
+                                ],
+                            });
                         }
                     }
                 }
             }
         }
     }
-    metric("regret_points", f64::from(points), "");
-    warm.print("warm");
-    cold.print("cold");
-    told.print("cold_launch_told");
-    known.print("without_foresight/warm");
-    for (alike, name) in [(unknown, "cold"), (launch_known, "cold_launch_told")] {
+    points
+}
+
+/// Regret over an oracle that tries every strategy.
+pub(crate) fn print(tuning: Tuning) {
+    let points = grid(tuning);
+    let mut regrets: BTreeMap<&str, Regrets> = BTreeMap::new();
+    let mut alike = [(); 2].map(|()| Alike::default());
+    for point in &points {
+        let Point { quiet, slices, .. } = point;
+        let mut scenario = quiet.clone();
+        if point.is_loaded {
+            scenario.cpu_load = half_way(&scenario);
+        }
+        let all = times(&scenario);
+        let oracle = least(&all);
+        for (alike, looks) in alike.iter_mut().zip(&point.looks) {
+            alike.add(looks.clone(), all.clone(), slices);
+        }
+        let mut add = |name, took, oracle| regrets.entry(name).or_default().add(took, oracle, slices);
+        let draws = draws(quiet, point.shape, point.number.into());
+        add("without_foresight/warm", all[best_on_average(&draws)], oracle);
+        let auto = |scenario: &Scenario, costs: &Costs| run(scenario, ExecutionStrategy::Auto, costs);
+        add("cold", auto(&scenario, &Costs::new()), oracle);
+        let mut told = scenario.clone();
+        told.gpus[0].tells_launch = true;
+        add("cold_launch_told", auto(&told, &Costs::new()), oracle);
+        add("cold_operators", run_stated(&scenario, point.number), oracle);
+        let costs = Costs::new();
+        for _ in 0..20 {
+            let _ = auto(quiet, &costs);
+        }
+        if !point.is_loaded {
+            let other = another_size(point);
+            add("second_size", auto(&other, &costs), least(&times(&other)));
+        }
+        // Not one run, which may be one that tries another device.
+        for _ in 0..WARM_RUNS {
+            add("warm", auto(&scenario, &costs), oracle);
+            for _ in 0..3 {
+                let _ = auto(quiet, &costs);
+            }
+        }
+        add("rule", run_rule(&scenario), oracle);
+        let fixed = scenario.run_fixed(ExecutionStrategy::hybrid(70).expect("70 %"));
+        add("hybrid_70_30", fixed.expect("a strategy"), oracle);
+    }
+    metric("regret_points", points.len() as f64, "");
+    for (name, mut regrets) in regrets {
+        regrets.print(name);
+    }
+    for (alike, name) in alike.into_iter().zip(["cold", "cold_launch_told"]) {
         let mut best = Regrets::default();
         alike.each(|took, oracle, slices| best.add(took, oracle, slices));
         best.print(&format!("without_foresight/{name}"));
     }
-    rule.print("rule");
-    fixed.print("hybrid_70_30");
+}
+
+/// A first run by costs that an operator states: the true ones, each off by a factor
+/// that is even in its logarithm.
+fn run_stated(scenario: &Scenario, point: u32) -> f64 {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(u64::from(point) + 7_000_000);
+    let mut off = || MOST_OFF.powf(random.random_range(-1.0..1.0));
+    let mut costs = scenario.stated_costs();
+    let gpus = costs.gpus.iter_mut().filter_map(|gpu| gpu.cost.as_mut());
+    for cost in costs.cpu.iter_mut().chain(gpus) {
+        cost.fixed_ns *= off();
+        cost.per_task_ns *= off();
+    }
+    let run = scenario.run_known(ExecutionStrategy::Auto, &costs);
+    run.expect("the strategy is one").makespan_ns
+}
+
+/// Batches of another size: of eight times as many tasks, or an eighth, or of tasks of
+/// eight times the memory and time.
+fn another_size(point: &Point) -> Scenario {
+    let tasks = point.quiet.tasks();
+    let seed = u64::from(point.number) + 3_000_000;
+    if point.number / 2 % 2 == 0 {
+        let mut larger = point.quiet.with_task_costs(point.shape.costs(tasks, seed));
+        larger.memory_per_task *= 8;
+        larger.cpu_task_ns *= 8.0;
+        larger.gpus[0].task_ns *= 8.0;
+        return larger;
+    }
+    let tasks = if tasks < 1_000 { 8 * tasks } else { tasks / 8 };
+    point.quiet.with_task_costs(point.shape.costs(tasks, seed))
 }
 
 /// What the rule alone says, kept to the end.

@@ -1,6 +1,6 @@
 //! From a decision to the terms of a schedule.
 
-use crate::plan::{Basis, Cost, Decision, ExecutionStrategy, OperationCosts, Probe};
+use crate::plan::{Basis, Cost, Decision, Evidence, ExecutionStrategy, OperationCosts, Probe};
 use crate::schedule::{GpuTerms, Mode, Rate, Terms, Tuning};
 
 /// Batches shorter than this are not worth watching for a rate that changes, ns.
@@ -11,6 +11,9 @@ const TRUSTED_FROM: u64 = 3;
 
 /// Part of a batch's time on the CPU that is at least its tasks'.
 const LEAST_TASK_PART: f64 = 0.01;
+
+/// How far the ratio of two predictions that nobody measured may be off.
+const MOST_OFF: f64 = 9.0;
 
 /// What a device says of itself for one batch.
 #[derive(Debug, Clone, Copy)]
@@ -75,6 +78,7 @@ impl Given<'_> {
                 .enumerate()
                 .map(|(index, gpu)| GpuTerms {
                     rate: self.rate(index, gpu.launch_ns, beside),
+                    is_stated: self.costs.gpu(index).cost.is_some_and(|cost| cost.observations == 0),
                     probes: decision.probe == Probe::Gpu(index),
                     probe_tasks: decision.probe_tasks,
                     on_probation: gpu.on_probation,
@@ -119,6 +123,7 @@ pub(crate) fn mode_of(decision: &Decision, costs: &OperationCosts, tasks: usize)
         ExecutionStrategy::GpuOnly if decision.probe == Probe::Cpu => Mode::Gpu,
         _ if decision.probe != Probe::None => Mode::Both,
         ExecutionStrategy::CpuOnly if by_model && could_be_wrong(decision, costs) => Mode::Both,
+        ExecutionStrategy::GpuOnly if by_model && cpu_could_help(decision) => Mode::Both,
         ExecutionStrategy::Auto | ExecutionStrategy::CpuOnly => Mode::Cpu,
         ExecutionStrategy::GpuOnly => Mode::Gpu,
         ExecutionStrategy::Hybrid { .. } if by_rates => Mode::Both,
@@ -126,6 +131,14 @@ pub(crate) fn mode_of(decision: &Decision, costs: &OperationCosts, tasks: usize)
         ExecutionStrategy::Hybrid { .. } => Mode::Split { gpu },
     };
     (mode, by_rates)
+}
+
+/// True where the CPU could help if a prediction that nobody measured were off.
+fn cpu_could_help(decision: &Decision) -> bool {
+    let [cpu, gpu, _] = &decision.candidates;
+    let is_stated = cpu.evidence.min(gpu.evidence) == Evidence::Heuristic;
+    let times = cpu.predicted_ns.zip(gpu.predicted_ns);
+    is_stated && times.is_some_and(|(cpu, gpu)| cpu <= MOST_OFF * gpu)
 }
 
 /// True where the GPU could help if the CPU were slower than predicted.

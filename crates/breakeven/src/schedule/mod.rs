@@ -87,6 +87,8 @@ pub(crate) struct Terms {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct GpuTerms {
     pub(crate) rate: Rate,
+    /// The rate is nobody's measurement.
+    pub(crate) is_stated: bool,
     /// It gets a first small span whatever the rates promise.
     pub(crate) probes: bool,
     /// Tasks of such a span.

@@ -137,7 +137,7 @@ impl Schedule {
             if gpu.rate.tells_fixed() {
                 return self.part(index, share, left);
             }
-            let part = (share * self.part_of(share, left)).max(task);
+            let part = (share * self.part_of(index, share, left)).max(task);
             return part.max(self.growth(index, without)).min(share.max(task));
         }
         if !gpu.rate.tells_fixed() && is_idle {
@@ -154,7 +154,7 @@ impl Schedule {
     fn part(&self, index: usize, share: f64, left: f64) -> f64 {
         let rate = &self.gpus[index].rate;
         let (fixed, per_work) = (rate.fixed().unwrap_or(0.0), rate.per_work().unwrap_or(0.0));
-        let part = self.part_of(share, left);
+        let part = self.part_of(index, share, left);
         match per_work * share * (1.0 - part) <= self.terms.tuning.worth_launches * fixed {
             true => share,
             false => share * part,
@@ -163,10 +163,13 @@ impl Schedule {
 
     /// Where it is not known where the work lies, a GPU takes the less the more the others
     /// would have to do while it is held up.
-    fn part_of(&self, share: f64, left: f64) -> f64 {
+    fn part_of(&self, index: usize, share: f64, left: f64) -> f64 {
+        let tuning = &self.terms.tuning;
+        let gpu = &self.gpus[index];
         match self.knows_shape() {
-            true => self.terms.tuning.sure_part,
-            false => self.terms.tuning.guessed_part * share / left.max(f64::MIN_POSITIVE),
+            _ if gpu.terms.is_stated && gpu.is_new() => tuning.stated_part,
+            true => tuning.sure_part,
+            false => tuning.guessed_part * share / left.max(f64::MIN_POSITIVE),
         }
     }
 

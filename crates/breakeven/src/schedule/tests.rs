@@ -48,6 +48,7 @@ fn any_gpu(random: &mut Random, tasks: usize) -> GpuTerms {
     };
     GpuTerms {
         rate,
+        is_stated: random.random(),
         probes: random.random_bool(0.3),
         probe_tasks: random.random_range(1..=40),
         on_probation: random.random_bool(0.1),

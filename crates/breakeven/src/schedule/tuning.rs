@@ -16,6 +16,8 @@ pub struct Tuning {
     pub sure_part: f64,
     /// … and where it is not, times its share of all that is left.
     pub guessed_part: f64,
+    /// The same of a first launch where all that is known of a GPU was stated.
+    pub stated_part: f64,
     /// Launches' cost that another launch is worth: where the rest of its share takes less,
     /// a GPU takes the whole.
     pub worth_launches: f64,
@@ -58,6 +60,7 @@ impl Tuning {
         caution: 2.0,
         sure_part: 0.8,
         guessed_part: 0.6,
+        stated_part: 0.1,
         worth_launches: 5.0,
         rest: 1.2,
         growth: 4.0,

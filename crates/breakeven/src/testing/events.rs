@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
-use super::scenario::{Load, Scenario, name};
-use crate::plan::{Costs, Observation, RanOn};
+use super::scenario::{Load, Scenario, Simulated, name};
+use crate::plan::{Costs, Decision, Observation, RanOn};
 use crate::schedule::{GpuTurn, Ns, Schedule, Span};
 
 /// How often a worker looks up from its span, ns: the executor's own.
@@ -58,13 +58,13 @@ pub(super) struct Run<'s> {
     devices: Vec<Device>,
     numbers: u64,
     /// GPU, tasks and time.
-    pub(super) launches: Vec<(usize, std::ops::Range<usize>, Ns)>,
+    launches: Vec<(usize, std::ops::Range<usize>, Ns)>,
     /// Launches that were taken back, and when.
     recalled: Vec<(usize, std::ops::Range<usize>, Ns)>,
     cpu_did: Vec<std::ops::Range<usize>>,
-    pub(super) cpu_spans: usize,
+    cpu_spans: usize,
     cpu_busy: f64,
-    pub(super) makespan: Ns,
+    makespan: Ns,
 }
 
 impl<'s> Run<'s> {
@@ -329,6 +329,16 @@ impl<'s> Run<'s> {
                 }
                 GpuTurn::Done => return,
             }
+        }
+    }
+
+    pub(super) fn result(&self, decision: Decision) -> Simulated {
+        Simulated {
+            makespan_ns: self.makespan,
+            gpu_tasks: self.launches.iter().map(|(_, range, _)| range.len()).sum(),
+            launches: self.launches.len(),
+            cpu_spans: self.cpu_spans,
+            decision,
         }
     }
 

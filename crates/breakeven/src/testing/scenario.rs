@@ -10,7 +10,8 @@ use crate::error::Error;
 use crate::execute::given::{Given, GivenGpu};
 use crate::hardware::Fact;
 use crate::plan::{
-    Basis, Costs, Decision, ExecutionStrategy, GpuSpec, Machine, ProfilingHeuristics, decide_for,
+    Basis, Cost, Costs, Decision, ExecutionStrategy, GpuCosts, GpuSpec, Machine, OperationCosts,
+    ProfilingHeuristics, decide_for,
 };
 use crate::schedule::{Ns, Schedule, Tuning};
 use crate::workload::WorkloadProfile;
@@ -33,6 +34,8 @@ pub struct Scenario {
     pub cpu_load: Option<Load>,
     /// The GPUs.
     pub gpus: Vec<ScenarioGpu>,
+    /// Memory of a task, bytes: tasks of like memory are one size to the cost model.
+    pub memory_per_task: usize,
     /// What the schedule is tuned by.
     pub tuning: Tuning,
 }
@@ -118,6 +121,7 @@ impl Scenario {
             parallelization: 1.0,
             cpu_load: None,
             gpus: vec![ScenarioGpu::default()],
+            memory_per_task: WorkloadProfile::from_task_count(1).memory_per_task,
             tuning: Tuning::USUAL,
         }
     }
@@ -156,34 +160,51 @@ impl Scenario {
     ///
     /// As [`decide`](crate::plan::decide).
     pub fn run(&self, strategy: ExecutionStrategy, costs: &Costs) -> Result<Simulated, Error> {
-        let workload = WorkloadProfile::from_task_count(self.tasks())
-            .with_parallelization(self.parallelization);
         let names: Vec<String> = (0..self.gpus.len()).map(name).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let known = costs.lookup("simulated", self.memory_per_task, &names, self.workers);
+        let (run, decision) = self.run_by(strategy, &known)?;
+        run.teach(costs, self.memory_per_task);
+        Ok(run.result(decision))
+    }
+
+    /// Runs the batch by costs that are stated, and teaches nobody.
+    ///
+    /// # Errors
+    ///
+    /// As [`decide`](crate::plan::decide).
+    pub fn run_known(
+        &self,
+        strategy: ExecutionStrategy,
+        known: &OperationCosts,
+    ) -> Result<Simulated, Error> {
+        let (run, decision) = self.run_by(strategy, known)?;
+        Ok(run.result(decision))
+    }
+
+    fn run_by(
+        &self,
+        strategy: ExecutionStrategy,
+        known: &OperationCosts,
+    ) -> Result<(Run<'_>, Decision), Error> {
+        let workload = WorkloadProfile::from_task_count(self.tasks())
+            .with_memory_per_task(self.memory_per_task)
+            .with_parallelization(self.parallelization);
         let machine = Machine {
             cores: self.workers,
             memory_bytes: Fact::Unknown,
-            gpus: names
-                .iter()
-                .map(|name| GpuSpec::named(name.as_str()))
+            gpus: (0..self.gpus.len())
+                .map(|index| GpuSpec::named(name(index)))
                 .collect(),
         };
-        let memory = workload.memory_per_task;
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let known = costs.lookup("simulated", memory, &names, self.workers);
         let heuristics = ProfilingHeuristics::default();
-        let decision = decide_for(
-            strategy,
-            Basis::Asked,
-            &workload,
-            &machine,
-            &heuristics,
-            &known,
-        )?;
+        let asked = Basis::Asked;
+        let decision = decide_for(strategy, asked, &workload, &machine, &heuristics, known)?;
         let given = Given {
             tasks: self.tasks(),
             workers: self.workers,
             decision: &decision,
-            costs: &known,
+            costs: known,
             is_watched: false,
             may_fall_back: usize::MAX,
             tuning: self.tuning,
@@ -195,14 +216,7 @@ impl Scenario {
         let gpus: Vec<_> = gpus.collect();
         let mut run = Run::new(self, Schedule::new(given.terms(&gpus)));
         run.run();
-        run.teach(costs, memory);
-        Ok(Simulated {
-            makespan_ns: run.makespan,
-            gpu_tasks: run.launches.iter().map(|(_, range, _)| range.len()).sum(),
-            launches: run.launches.len(),
-            cpu_spans: run.cpu_spans,
-            decision,
-        })
+        Ok((run, decision))
     }
 
     /// Runs the batch by a decision that the cost model has no part in: the
@@ -213,6 +227,31 @@ impl Scenario {
     /// As [`run`](Self::run).
     pub fn run_fixed(&self, strategy: ExecutionStrategy) -> Result<f64, Error> {
         Ok(self.run(strategy, &Costs::new())?.makespan_ns)
+    }
+
+    /// What the batch costs in truth, as somebody states it who has not measured it:
+    /// [`Evidence::Heuristic`](crate::plan::Evidence).
+    pub fn stated_costs(&self) -> OperationCosts {
+        let stated = |fixed_ns: f64, per_task_ns: f64, at_once: usize| Cost {
+            fixed_ns,
+            per_task_ns,
+            at_once,
+            beside: 1.0,
+            transfer_ns: 0.0,
+            fewest: 0,
+            most: 0,
+            observations: 0,
+        };
+        let each = self.shared_task_ns(self.workers) / self.workers as f64;
+        let gpus = self.gpus.iter().map(|gpu| GpuCosts {
+            cost: Some(stated(gpu.launch_ns, self.lane_task_ns(gpu), 1)),
+            ..GpuCosts::default()
+        });
+        OperationCosts {
+            cpu: Some(stated(0.0, each, self.workers)),
+            gpus: gpus.collect(),
+            ..OperationCosts::default()
+        }
     }
 
     /// The least time that any split could take, ns: with one launch on each GPU, the

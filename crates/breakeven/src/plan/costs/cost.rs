@@ -91,6 +91,30 @@ pub struct GpuCosts {
 }
 
 impl OperationCosts {
+    /// What is to be expected of tasks of so many times the memory: what grows with the
+    /// tasks grows with it, and what a launch costs does not.
+    pub(super) fn of_another_size(self, times: f64) -> Self {
+        let scaled = |cost: Cost| Cost {
+            per_task_ns: cost.per_task_ns * times,
+            transfer_ns: cost.transfer_ns * times,
+            // Nothing was measured at this size.
+            fewest: 0,
+            most: 0,
+            observations: 1,
+            ..cost
+        };
+        let gpus = self.gpus.iter().map(|gpu| GpuCosts {
+            cost: gpu.cost.map(scaled),
+            fits: gpu.fits.map(|fits| (fits as f64 / times).max(1.0) as u64),
+            ..*gpu
+        });
+        Self {
+            cpu: self.cpu.map(scaled),
+            gpus: gpus.collect(),
+            ..self
+        }
+    }
+
     /// What is known of the GPU at that place of the list.
     pub fn gpu(&self, index: usize) -> GpuCosts {
         self.gpus.get(index).copied().unwrap_or_default()

@@ -75,11 +75,16 @@ impl Model {
         workers: usize,
     ) -> OperationCosts {
         let groups = self.operations.get(clipped(operation));
-        let mut groups = groups.into_iter().flatten();
+        let groups = groups.into_iter().flatten();
         let names = gpus.iter().map(|gpu| clipped(gpu));
-        let found = groups.find(|group| group.size_class == size_class);
-        let mut costs = match found {
-            Some(group) => group.costs(names, workers.max(1)),
+        // A size of which nothing is known is like the nearest one.
+        let nearest = groups.min_by_key(|group| group.size_class.abs_diff(size_class));
+        let mut costs = match nearest {
+            Some(group) => {
+                let costs = group.costs(names, workers.max(1));
+                let doublings = i32::from(size_class) - i32::from(group.size_class);
+                if doublings == 0 { costs } else { costs.of_another_size(2_f64.powi(doublings)) }
+            }
             None => OperationCosts {
                 gpus: vec![GpuCosts::default(); gpus.len()],
                 ..OperationCosts::default()
