@@ -1,7 +1,7 @@
 //! How well batches are scheduled: efficiency of a split, what trouble costs, and
 //! regret of Auto, in virtual time on the executor's own schedule.
 //!
-//!     cargo bench -p breakeven --no-default-features --bench schedule [-- --quick]
+//!     cargo bench -p breakeven --no-default-features --bench schedule [-- --quick | --ablate]
 #![allow(
     clippy::print_stdout,
     missing_docs,
@@ -12,6 +12,8 @@
 #[allow(dead_code, reason = "virtual times are for no gate")]
 mod metric;
 
+#[path = "schedule/ablate.rs"]
+mod ablate;
 #[path = "schedule/batches.rs"]
 mod batches;
 #[path = "schedule/efficiency.rs"]
@@ -36,6 +38,10 @@ fn main() {
     let tuning = Tuning::USUAL;
     if wanted("one") && !only.is_empty() {
         one::print(tuning, &only[1..]);
+        return;
+    }
+    if std::env::args().any(|argument| argument == "--ablate") {
+        ablate::print();
         return;
     }
     if wanted("efficiency") {

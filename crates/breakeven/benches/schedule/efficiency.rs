@@ -11,7 +11,7 @@ use crate::metric::metric;
 
 /// Efficiencies by what the points have in common.
 #[derive(Default)]
-struct Points(BTreeMap<String, Vec<(f64, String)>>);
+pub(crate) struct Points(BTreeMap<String, Vec<(f64, String)>>);
 
 impl Points {
     fn add(&mut self, group: String, what: &str, efficiency: f64) {
@@ -19,6 +19,13 @@ impl Points {
             .entry(group)
             .or_default()
             .push((efficiency, what.to_owned()));
+    }
+
+    /// The least efficiency of each group.
+    pub(crate) fn least(self) -> impl Iterator<Item = (String, f64)> {
+        let least = |points: Vec<(f64, String)>| points.into_iter().map(|(efficiency, _)| efficiency);
+        let groups = self.0.into_iter();
+        groups.map(move |(group, points)| (group, least(points).fold(1.0, f64::min)))
     }
 
     fn print(&self) {
@@ -44,7 +51,7 @@ fn efficiency(scenario: &Scenario, costs: &Costs) -> f64 {
 
 /// Uniform tasks steady and with a rate that halves half-way, costs in any order, and
 /// several GPUs.
-pub(crate) fn print(tuning: Tuning) {
+pub(crate) fn points(tuning: Tuning) -> Points {
     let mut points = Points::default();
     for tasks in [1_000, 10_000, 100_000] {
         for ratio in [1.0, 2.0, 5.0, 10.0, 20.0] {
@@ -104,7 +111,11 @@ pub(crate) fn print(tuning: Tuning) {
             }
         }
     }
-    points.print();
+    points
+}
+
+pub(crate) fn print(tuning: Tuning) {
+    points(tuning).print();
 }
 
 /// The same with several GPUs, each half as fast as the one before; a launch on each

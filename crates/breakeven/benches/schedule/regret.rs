@@ -67,11 +67,7 @@ struct Point {
     slices: [String; 3],
 }
 
-fn grid(tuning: Tuning) -> Vec<Point> {
-    let tasks: &[usize] = match is_quick() {
-        true => &[5, 100, 1_000, 10_000],
-        false => &[5, 20, 100, 1_000, 10_000, 100_000],
-    };
+fn grid(tuning: Tuning, tasks: &[usize]) -> Vec<Point> {
     let mut points = Vec::new();
     for &tasks in tasks {
         for ratio in [0.02, 0.1, 0.5, 1.0, 2.0, 10.0, 50.0] {
@@ -115,7 +111,11 @@ fn grid(tuning: Tuning) -> Vec<Point> {
 
 /// Regret over an oracle that tries every strategy.
 pub(crate) fn print(tuning: Tuning) {
-    let points = grid(tuning);
+    let tasks: &[usize] = match is_quick() {
+        true => &[5, 100, 1_000, 10_000],
+        false => &[5, 20, 100, 1_000, 10_000, 100_000],
+    };
+    let points = grid(tuning, tasks);
     let mut regrets: BTreeMap<&str, Regrets> = BTreeMap::new();
     let mut alike = [(); 2].map(|()| Alike::default());
     for point in &points {
@@ -166,6 +166,37 @@ pub(crate) fn print(tuning: Tuning) {
         alike.each(|took, oracle, slices| best.add(took, oracle, slices));
         best.print(&format!("without_foresight/{name}"));
     }
+}
+
+/// Mean regrets of warm batches, of first ones, and of first ones whose rates were stated or
+/// whose launch's cost is known.
+pub(crate) fn means(tuning: Tuning, tasks: &[usize]) -> [(&'static str, f64); 4] {
+    let mut sums = [("warm", 0.0), ("cold", 0.0), ("cold_operators", 0.0), ("cold_launch_told", 0.0)];
+    let points = grid(tuning, tasks);
+    for point in &points {
+        let mut scenario = point.quiet.clone();
+        if point.is_loaded {
+            scenario.cpu_load = half_way(&scenario);
+        }
+        let oracle = least(&times(&scenario));
+        let mut told = scenario.clone();
+        told.gpus[0].tells_launch = true;
+        let auto = |scenario: &Scenario, costs: &Costs| run(scenario, ExecutionStrategy::Auto, costs);
+        let costs = Costs::new();
+        for _ in 0..10 {
+            let _ = auto(&point.quiet, &costs);
+        }
+        let took = [
+            auto(&scenario, &costs),
+            auto(&scenario, &Costs::new()),
+            run_stated(&scenario, point.number),
+            auto(&told, &Costs::new()),
+        ];
+        for ((_, sum), took) in sums.iter_mut().zip(took) {
+            *sum += (took / oracle - 1.0).max(0.0) / points.len() as f64;
+        }
+    }
+    sums
 }
 
 /// A first run by costs that an operator states: the true ones, each off by a factor

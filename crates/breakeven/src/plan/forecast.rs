@@ -29,7 +29,7 @@ impl Forecast {
         let cpu = Candidate {
             strategy: ExecutionStrategy::CpuOnly,
             gpu_parts: none.clone(),
-            predicted_ns: costs.cpu.map(|cost| cost.predict_ns(tasks as u64)),
+            predicted_ns: costs.cpu.map(|cost| on_cpu(workload, cost)),
             evidence: evidence(costs.cpu.iter(), tasks),
         };
         let on_gpus = poured(tasks, None, &gpus);
@@ -149,20 +149,11 @@ fn with_sequential_part(
     gpus: &[Option<Cost>],
 ) -> Option<Split> {
     let (tasks, parallel) = (workload.task_count, workload.parallelization);
-    let workers = cpu.at_once.max(1) as f64;
-    let alone = cpu.per_task_ns / ((1.0 - parallel) + parallel / workers);
-    let sequential = alone * (1.0 - parallel);
+    let sequential = sequential_ns(parallel, cpu);
     if sequential <= 0.0 {
         return poured(tasks, Some(cpu), gpus);
     }
-    let without = |cost: Cost, has_it: bool| {
-        let own = sequential.min(cost.per_task_ns);
-        Cost {
-            per_task_ns: cost.per_task_ns - own,
-            fixed_ns: cost.fixed_ns + if has_it { own * tasks as f64 } else { 0.0 },
-            ..cost
-        }
-    };
+    let without = |cost: Cost, has_it: bool| apart(cost, sequential, tasks, has_it);
     let hosts = std::iter::once(None).chain((0..gpus.len()).map(Some));
     let splits = hosts.filter_map(|host| {
         let each = gpus.iter().enumerate();
@@ -179,6 +170,36 @@ fn with_sequential_part(
         })
     });
     splits.min_by(|a, b| a.ns.total_cmp(&b.ns))
+}
+
+/// The sequential part of a task, ns, where costs follow from its time on one worker.
+fn sequential_ns(parallel: f64, cpu: Cost) -> f64 {
+    let workers = cpu.at_once.max(1) as f64;
+    let alone = cpu.per_task_ns / ((1.0 - parallel) + parallel / workers);
+    alone * (1.0 - parallel)
+}
+
+/// A cost without the sequential part of its tasks, or with all of that before them.
+fn apart(cost: Cost, sequential: f64, tasks: usize, has_it: bool) -> Cost {
+    let own = sequential.min(cost.per_task_ns);
+    Cost {
+        per_task_ns: cost.per_task_ns - own,
+        fixed_ns: cost.fixed_ns + if has_it { own * tasks as f64 } else { 0.0 },
+        ..cost
+    }
+}
+
+/// Time of a batch on the CPU alone, ns. Only what is parallel of a task is done several
+/// times at once.
+fn on_cpu(workload: &WorkloadProfile, cpu: Cost) -> f64 {
+    let tasks = workload.task_count;
+    match cpu.observations {
+        0 => {
+            let sequential = sequential_ns(workload.parallelization, cpu);
+            apart(cpu, sequential, tasks, true).predict_ns(tasks as u64)
+        }
+        _ => cpu.predict_ns(tasks as u64),
+    }
 }
 
 /// A split that was asked for: it ends when the side that is slower with its part does.
@@ -256,5 +277,40 @@ mod tests {
         // Until 10 one vessel alone is open.
         assert_eq!(level(&mut [(10.0, 1.0), (0.0, 1.0)], 8.0), Some(8.0));
         assert_eq!(level(&mut [(10.0, 1.0), (0.0, 1.0)], 14.0), Some(12.0));
+    }
+
+    fn of(tasks: usize, parallel: f64) -> [Option<f64>; 3] {
+        let machine = "cores = 16\n[[gpu]]\nspeedup = 20";
+        let machine = crate::plan::Machine::from_toml(machine).expect("a machine");
+        let workload = WorkloadProfile::from_task_count(tasks).with_parallelization(parallel);
+        let costs = crate::plan::costs_from_rates(1e9, &workload, &machine).expect("costs");
+        Forecast::of(&workload, &costs)
+            .candidates
+            .map(|candidate| candidate.predicted_ns)
+    }
+
+    fn near(found: Option<f64>, expected: f64) -> bool {
+        found.is_some_and(|found| (found / expected - 1.0).abs() < 1e-3)
+    }
+
+    #[test]
+    fn a_task_is_indivisible() {
+        // One task of 1 s: 15 of 16 cores have nothing to do.
+        let [cpu, gpu, both] = of(1, 1.0);
+        assert!(near(cpu, 1e9) && near(gpu, 5e7) && near(both, 5e7), "{cpu:?} {gpu:?} {both:?}");
+        // 17 tasks are two waves.
+        assert!(near(of(17, 1.0)[0], 2e9));
+    }
+
+    #[test]
+    fn hardly_parallel_tasks_take_what_sequential_ones_do() {
+        for tasks in [1, 10, 1_000] {
+            let times = of(tasks, 0.0).into_iter().zip(of(tasks, 1e-6));
+            for (sequential, hardly) in times {
+                let sequential = sequential.expect("the rates are known");
+                assert!(near(hardly, sequential), "{tasks} {sequential} {hardly:?}");
+                assert!(near(hardly, tasks as f64 * 1e9), "{tasks} {hardly:?}");
+            }
+        }
     }
 }

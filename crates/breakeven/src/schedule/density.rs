@@ -36,7 +36,7 @@ struct Place {
     shape: f64,
     /// Work of a task.
     per_task: f64,
-    /// What was seen: tasks, newer ones, and their work.
+    /// What was seen: tasks and their work.
     seen: (f64, f64),
     /// Workers did tasks here.
     is_sampled: bool,
@@ -218,8 +218,7 @@ impl Density {
         self.add_done(range.clone(), ns);
         let middle = self.place((range.start + range.end) / 2);
         let place = &mut self.places[middle];
-        let keep = (1.0 - tasks / self.tuning.remembered_tasks).max(0.0);
-        place.seen = (place.seen.0 * keep + tasks, place.seen.1 * keep + ns);
+        place.seen = (place.seen.0 + tasks, place.seen.1 + ns);
         place.is_sampled = true;
         self.count += tasks;
         self.refresh();
@@ -230,11 +229,12 @@ impl Density {
     /// which nothing was seen.
     pub(super) fn correct(&mut self, range: Range<usize>, work: f64) {
         let times = (work / self.work(range.clone()).max(f64::MIN_POSITIVE)).clamp(0.01, 100.0);
-        for index in self.places(&range) {
-            let place = &mut self.places[index];
+        let parts: Vec<_> = self.parts(range).collect();
+        for (place, tasks) in parts {
+            let place = &mut self.places[place];
             if place.seen.0 <= 0.0 {
-                let count = self.tuning.remembered_tasks;
-                place.seen = (count, count * (place.per_task * times).max(LEAST));
+                let tasks = tasks as f64;
+                place.seen = (tasks, tasks * (place.per_task * times).max(LEAST));
             }
         }
         self.refresh();

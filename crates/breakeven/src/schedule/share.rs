@@ -131,9 +131,7 @@ impl Schedule {
         };
         let without = self.end_of(left, now, Some(index)).unwrap_or(Ns::INFINITY);
         let share = ((end - ready) / per_work).min(left);
-        let gain = without - (ready + share * per_work).min(without);
-        let is_worth_it = !self.is_shared() || gain >= tuning.least_gain * (now + without);
-        if is_worth_it && share >= 0.5 * task.min(left) {
+        if share >= 0.5 * task.min(left) {
             if gpu.rate.tells_fixed() {
                 return self.part(index, share, left);
             }

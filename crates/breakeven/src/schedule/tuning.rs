@@ -32,8 +32,6 @@ pub struct Tuning {
     pub patience: f64,
     /// Times the predicted time from which a launch's prediction has failed.
     pub failed_prediction: f64,
-    /// Gain below which a device is left out, as part of the batch's time without it.
-    pub least_gain: f64,
     /// Most places in the middle of a batch that workers look at first.
     pub marks: usize,
     /// Part of the batch's time that the launches which they cost may take.
@@ -43,8 +41,6 @@ pub struct Tuning {
     /// Tasks that the mean of all counts as at each place: times of few tasks tell of those
     /// tasks more than of the place.
     pub mean_counts: f64,
-    /// Tasks of a place that are remembered: newer times count more.
-    pub remembered_tasks: f64,
     /// How far a GPU's rate moves towards what was seen.
     pub rate_step: f64,
     /// Time of all work on the CPU, as a multiple, that a batch may take before the CPU
@@ -66,12 +62,10 @@ impl Tuning {
         growth: 4.0,
         patience: 0.1,
         failed_prediction: 2.0,
-        least_gain: 0.003,
         marks: 12,
         marks_cost: 0.03,
         most_spread: 0.3,
         mean_counts: 0.3,
-        remembered_tasks: 24.0,
         rate_step: 0.8,
         most_delay: 1.25,
     };

@@ -1,0 +1,57 @@
+//! What each constant of the schedule is worth: it is set to a value that switches its
+//! mechanism off, and regret and the least efficiency are compared with the usual ones.
+
+use breakeven::schedule::Tuning;
+
+use crate::metric::metric;
+use crate::{efficiency, regret};
+
+/// A constant's name, and how its mechanism is switched off.
+const OFF: &[(&str, fn(&mut Tuning))] = &[
+    ("worker_part", |tuning| tuning.worker_part = 0.25),
+    ("caution", |tuning| tuning.caution = 0.0),
+    ("sure_part", |tuning| tuning.sure_part = 1.0),
+    ("guessed_part", |tuning| tuning.guessed_part = 1.0),
+    ("stated_part", |tuning| tuning.stated_part = 1.0),
+    ("worth_launches", |tuning| tuning.worth_launches = 0.0),
+    ("rest", |tuning| tuning.rest = 1.0),
+    ("growth", |tuning| tuning.growth = 2.0),
+    ("patience", |tuning| tuning.patience = 0.0),
+    ("marks", |tuning| tuning.marks = 0),
+    ("marks_cost", |tuning| tuning.marks_cost = 0.0),
+    ("most_spread", |tuning| tuning.most_spread = -1.0),
+    ("mean_counts", |tuning| tuning.mean_counts = 0.0),
+    ("rate_step", |tuning| tuning.rate_step = 0.0),
+    ("failed_prediction", |tuning| tuning.failed_prediction = 1e9),
+    ("most_delay", |tuning| tuning.most_delay = 1e9),
+];
+
+/// Tasks of the batches whose regrets are compared.
+const TASKS: [usize; 2] = [20, 1_000];
+
+pub(crate) fn print() {
+    let usual = figures(Tuning::USUAL);
+    for (name, value) in &usual {
+        metric(&format!("usual/{name}"), *value, "%");
+    }
+    for (constant, off) in OFF {
+        let mut tuning = Tuning::USUAL;
+        off(&mut tuning);
+        for ((name, value), (_, usual)) in figures(tuning).iter().zip(&usual) {
+            // What is lost: a higher regret, a lower efficiency.
+            let lost = if name.contains("regret") { value - usual } else { usual - value };
+            if lost.abs() >= 0.1 {
+                metric(&format!("ablate/{constant}/{name}"), lost, "points_lost");
+            }
+        }
+    }
+}
+
+/// The figures that are compared, %.
+fn figures(tuning: Tuning) -> Vec<(String, f64)> {
+    let least = efficiency::points(tuning).least();
+    let efficiencies = least.map(|(group, efficiency)| (format!("least/{group}"), 100.0 * efficiency));
+    let regrets = regret::means(tuning, &TASKS).into_iter();
+    let regrets = regrets.map(|(name, regret)| (format!("regret/{name}"), 100.0 * regret));
+    efficiencies.chain(regrets).collect()
+}
