@@ -14,8 +14,6 @@ use breakeven::plan::{Costs, ExecutionStrategy, GpuSpec};
 use breakeven::{DeviceError, DeviceErrorKind};
 use rayon::prelude::*;
 
-use crate::wait::block_on;
-
 pub(crate) const MS: Duration = Duration::from_millis(1);
 
 pub(crate) fn cpu() -> Arc<RayonCpu> {
