@@ -39,7 +39,11 @@ pub(crate) fn print() {
         off(&mut tuning);
         for ((name, value), (_, usual)) in figures(tuning).iter().zip(&usual) {
             // What is lost: a higher regret, a lower efficiency.
-            let lost = if name.contains("regret") { value - usual } else { usual - value };
+            let lost = if name.contains("regret") {
+                value - usual
+            } else {
+                usual - value
+            };
             if lost.abs() >= 0.1 {
                 metric(&format!("ablate/{constant}/{name}"), lost, "points_lost");
             }
@@ -50,7 +54,8 @@ pub(crate) fn print() {
 /// The figures that are compared, %.
 fn figures(tuning: Tuning) -> Vec<(String, f64)> {
     let least = efficiency::points(tuning).least();
-    let efficiencies = least.map(|(group, efficiency)| (format!("least/{group}"), 100.0 * efficiency));
+    let efficiencies =
+        least.map(|(group, efficiency)| (format!("least/{group}"), 100.0 * efficiency));
     let regrets = regret::means(tuning, &TASKS).into_iter();
     let regrets = regrets.map(|(name, regret)| (format!("regret/{name}"), 100.0 * regret));
     efficiencies.chain(regrets).collect()

@@ -23,7 +23,8 @@ impl Points {
 
     /// The least efficiency of each group.
     pub(crate) fn least(self) -> impl Iterator<Item = (String, f64)> {
-        let least = |points: Vec<(f64, String)>| points.into_iter().map(|(efficiency, _)| efficiency);
+        let least =
+            |points: Vec<(f64, String)>| points.into_iter().map(|(efficiency, _)| efficiency);
         let groups = self.0.into_iter();
         groups.map(move |(group, points)| (group, least(points).fold(1.0, f64::min)))
     }

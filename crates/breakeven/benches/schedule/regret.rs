@@ -129,15 +129,25 @@ pub(crate) fn print(tuning: Tuning) {
         for (alike, looks) in alike.iter_mut().zip(&point.looks) {
             alike.add(looks.clone(), all.clone(), slices);
         }
-        let mut add = |name, took, oracle| regrets.entry(name).or_default().add(took, oracle, slices);
+        let mut add =
+            |name, took, oracle| regrets.entry(name).or_default().add(took, oracle, slices);
         let draws = draws(quiet, point.shape, point.number.into());
-        add("without_foresight/warm", all[best_on_average(&draws)], oracle);
-        let auto = |scenario: &Scenario, costs: &Costs| run(scenario, ExecutionStrategy::Auto, costs);
+        add(
+            "without_foresight/warm",
+            all[best_on_average(&draws)],
+            oracle,
+        );
+        let auto =
+            |scenario: &Scenario, costs: &Costs| run(scenario, ExecutionStrategy::Auto, costs);
         add("cold", auto(&scenario, &Costs::new()), oracle);
         let mut told = scenario.clone();
         told.gpus[0].tells_launch = true;
         add("cold_launch_told", auto(&told, &Costs::new()), oracle);
-        add("cold_operators", run_stated(&scenario, point.number), oracle);
+        add(
+            "cold_operators",
+            run_stated(&scenario, point.number),
+            oracle,
+        );
         let costs = Costs::new();
         for _ in 0..20 {
             let _ = auto(quiet, &costs);
@@ -171,7 +181,12 @@ pub(crate) fn print(tuning: Tuning) {
 /// Mean regrets of warm batches, of first ones, and of first ones whose rates were stated or
 /// whose launch's cost is known.
 pub(crate) fn means(tuning: Tuning, tasks: &[usize]) -> [(&'static str, f64); 4] {
-    let mut sums = [("warm", 0.0), ("cold", 0.0), ("cold_operators", 0.0), ("cold_launch_told", 0.0)];
+    let mut sums = [
+        ("warm", 0.0),
+        ("cold", 0.0),
+        ("cold_operators", 0.0),
+        ("cold_launch_told", 0.0),
+    ];
     let points = grid(tuning, tasks);
     for point in &points {
         let mut scenario = point.quiet.clone();
@@ -181,7 +196,8 @@ pub(crate) fn means(tuning: Tuning, tasks: &[usize]) -> [(&'static str, f64); 4]
         let oracle = least(&times(&scenario));
         let mut told = scenario.clone();
         told.gpus[0].tells_launch = true;
-        let auto = |scenario: &Scenario, costs: &Costs| run(scenario, ExecutionStrategy::Auto, costs);
+        let auto =
+            |scenario: &Scenario, costs: &Costs| run(scenario, ExecutionStrategy::Auto, costs);
         let costs = Costs::new();
         for _ in 0..10 {
             let _ = auto(&point.quiet, &costs);

@@ -78,7 +78,11 @@ impl Given<'_> {
                 .enumerate()
                 .map(|(index, gpu)| GpuTerms {
                     rate: self.rate(index, gpu.launch_ns, beside),
-                    is_stated: self.costs.gpu(index).cost.is_some_and(|cost| cost.observations == 0),
+                    is_stated: self
+                        .costs
+                        .gpu(index)
+                        .cost
+                        .is_some_and(|cost| cost.observations == 0),
                     probes: decision.probe == Probe::Gpu(index),
                     probe_tasks: decision.probe_tasks,
                     on_probation: gpu.on_probation,

@@ -13,7 +13,8 @@ pub(super) struct Workers {
     held: Vec<Held>,
     /// What the last spans took over what was expected of them.
     recent: f64,
-    /// What all spans took, ns, and how many tasks of the mean they were taken for.
+    /// What spans took where the work is even, ns, and how many tasks of the mean they
+    /// were taken for.
     pub(super) took: f64,
     pub(super) weight: f64,
     /// Tasks in the middle of the batch that are looked at first, the next one last.
@@ -272,8 +273,10 @@ impl Schedule {
         if done.is_empty() {
             return;
         }
-        self.cpu.took += ns;
-        self.cpu.weight += self.density.expected(done.clone());
+        if self.density.is_even(&done) {
+            self.cpu.took += ns;
+            self.cpu.weight += self.density.expected(done.clone());
+        }
         if self.density.is_known() {
             let ratio = ns / self.density.work(done.clone()).max(f64::MIN_POSITIVE);
             self.cpu.recent = (self.cpu.recent * ratio.clamp(0.1, 10.0)).sqrt();

@@ -15,6 +15,9 @@ use crate::plan::{PLACES, Shape};
 /// of the other places.
 const MOST_COUNTS: f64 = 4.0;
 
+/// How much denser one place may be than another that is like it.
+const EVEN: f64 = 1.5;
+
 /// The least work of a task: a picosecond.
 const LEAST: f64 = 1e-3;
 
@@ -202,6 +205,14 @@ impl Density {
         self.places[self.places(&range)]
             .iter()
             .all(|place| place.is_sampled)
+    }
+
+    /// True where earlier batches had no place around these much denser than another.
+    pub(super) fn is_even(&self, range: &Range<usize>) -> bool {
+        let Range { start, end } = self.places(range);
+        let around = &self.places[start.saturating_sub(1)..(end + 1).min(PLACES)];
+        let shapes = || around.iter().map(|place| place.shape);
+        shapes().fold(0.0, f64::max) < EVEN * shapes().fold(f64::INFINITY, f64::min)
     }
 
     /// Part of these tasks' places of which something was seen.

@@ -168,12 +168,13 @@ impl Schedule {
     /// a launch of them is to count as when its time is learned. None where nobody can
     /// say.
     pub(crate) fn weigh(&self, range: std::ops::Range<usize>) -> Option<u64> {
-        let tells =
-            range.len() * PLACES >= self.terms.tasks || self.density.is_sampled(range.clone());
+        let is_wide = range.len() * PLACES >= self.terms.tasks;
         let tasks = match self.knows_shape() {
-            true => self.density.expected(range),
-            false if tells => self.density.work(range) / self.density.mean_done(),
-            false => return None,
+            true if is_wide || self.density.is_even(&range) => self.density.expected(range),
+            false if is_wide || self.density.is_sampled(range.clone()) => {
+                self.density.work(range) / self.density.mean_done()
+            }
+            _ => return None,
         };
         Some(whole(tasks.round()).max(1) as u64)
     }

@@ -7,6 +7,9 @@ use super::{Mode, Ns, Schedule, Span};
 /// not waited for.
 const A_TRY: f64 = 3.0;
 
+/// How far a CPU's time may be off that nobody measured.
+const MOST_OFF: f64 = 3.0;
+
 impl Schedule {
     /// What is to be done about a launch that lasts too long.
     ///
@@ -43,7 +46,10 @@ impl Schedule {
             return None;
         }
         let mean = self.density.mean_sampled();
-        let at = match self.alone(mean * self.terms.tasks as f64) {
+        // A time that nobody measured may be far too short.
+        let is_stated = gpu.terms.is_stated && self.density.count() <= 0.0;
+        let times = if is_stated { MOST_OFF } else { 1.0 };
+        let at = match self.alone(times * mean * self.terms.tasks as f64) {
             Some(all) => {
                 let waves = newest.tasks.div_ceil(self.terms.workers.max(1)) as f64;
                 let task = match self.knows_shape() {
