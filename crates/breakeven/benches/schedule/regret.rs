@@ -57,17 +57,17 @@ const OTHER_DRAWS: u64 = 2;
 const MOST_OFF: f64 = 3.0;
 
 /// A point of the grid: a batch without load, and what it has in common with others.
-struct Point {
-    number: u32,
-    quiet: Scenario,
-    shape: Shape,
-    is_loaded: bool,
+pub(crate) struct Point {
+    pub(crate) number: u32,
+    pub(crate) quiet: Scenario,
+    pub(crate) shape: Shape,
+    pub(crate) is_loaded: bool,
     /// What is known of it before it has run, without and with what a launch costs.
-    looks: [String; 2],
-    slices: [String; 3],
+    pub(crate) looks: [String; 2],
+    pub(crate) slices: [String; 3],
 }
 
-fn grid(tuning: Tuning, tasks: &[usize]) -> Vec<Point> {
+pub(crate) fn grid(tuning: Tuning, tasks: &[usize]) -> Vec<Point> {
     let mut points = Vec::new();
     for &tasks in tasks {
         for ratio in [0.02, 0.1, 0.5, 1.0, 2.0, 10.0, 50.0] {
@@ -272,7 +272,7 @@ fn draws(quiet: &Scenario, shape: Shape, point: u64) -> Vec<foresight::Times> {
 }
 
 /// The CPU is half as fast from half-way on.
-fn half_way(scenario: &Scenario) -> Option<Load> {
+pub(crate) fn half_way(scenario: &Scenario) -> Option<Load> {
     let from_ns = 0.5 * scenario.ideal_ns();
     Some(Load {
         from_ns,

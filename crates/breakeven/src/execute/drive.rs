@@ -216,7 +216,7 @@ impl Drive<'_, '_, '_> {
         }
         let ns = is_known.then_some(took.as_nanos() as f64);
         let mut shared = engine.shared();
-        shared.tally.gpu_did(self.index, tasks, took, is_known);
+        shared.tally.gpus[self.index].add(tasks, took);
         let now = engine.now();
         let after = shared
             .schedule
@@ -269,16 +269,10 @@ impl Drive<'_, '_, '_> {
             return;
         };
         let engine = self.engine;
-        let began = self
-            .last_end
-            .map_or(launch.submitted, |last| last.max(launch.submitted));
-        let mut shared = engine.shared();
-        let recalled = (launch.span.len(), began.elapsed());
-        shared.tally.gpus[self.index].recalled.push(recalled);
-        shared
+        engine
+            .shared()
             .schedule
             .gpu_recalled(self.index, launch.span, engine.now());
-        drop(shared);
         (self.driver.wake)();
         quietly_dropped(launch.flight);
     }

@@ -8,10 +8,8 @@ use super::result::{
     DeviceShare, ExecuteError, ExecutionResult, LeftOut, Share, Stop, TaskError, ran_on,
 };
 use super::tally::Tally;
-use super::teach::Taught;
 use crate::error::Error;
 use crate::plan::Decision;
-use crate::schedule::Mode;
 
 /// How a batch ended.
 pub(super) struct Ended {
@@ -33,23 +31,6 @@ impl Ended {
         self.ending.is_none() && self.stop.is_none()
     }
 
-    /// What the cost model is to learn of it.
-    pub(super) fn taught<'e>(
-        &'e self,
-        mode: Mode,
-        workers: usize,
-        fits: &'e [Option<usize>],
-    ) -> Taught<'e> {
-        Taught {
-            tally: &self.tally,
-            names: &self.names,
-            took: self.took,
-            was_cpus: mode == Mode::Cpu,
-            workers,
-            fits,
-        }
-    }
-
     /// Tells the log and the recorder.
     pub(super) fn tell(&self, operation: &str) {
         let (fallen, tasks) = (self.tally.fallback.tasks, self.tasks);
@@ -61,7 +42,7 @@ impl Ended {
         }
         let gpus = self.tally.gpus.iter().zip(&self.names);
         let used = gpus
-            .filter(|(gpu, _)| gpu.share.tasks > 0)
+            .filter(|(gpu, _)| gpu.tasks > 0)
             .map(|(_, name)| name.as_str());
         ExecutionRecord {
             operation,
@@ -109,7 +90,7 @@ impl Ended {
         let Some(outputs) = outputs else {
             return Err(Error::invalid("the executor left tasks undone").into());
         };
-        let shares = self.tally.gpus.iter().map(|gpu| gpu.share);
+        let shares = self.tally.gpus.iter().copied();
         let gpu = shares.clone().fold(Share::default(), |sum, share| Share {
             tasks: sum.tasks + share.tasks,
             spans: sum.spans + share.spans,

@@ -339,7 +339,7 @@ impl Shared {
                 .or_default() += 1;
         }
         let gpus = tally.gpus.iter().zip(names);
-        let gpus = gpus.map(|(gpu, name)| (name.as_str(), gpu.share.tasks));
+        let gpus = gpus.map(|(gpu, name)| (name.as_str(), gpu.tasks));
         for (name, tasks) in gpus
             .chain([("cpu", tally.cpu.tasks)])
             .filter(|(_, tasks)| *tasks > 0)

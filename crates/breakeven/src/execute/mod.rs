@@ -23,7 +23,6 @@ mod slot;
 mod slots;
 mod start;
 mod tally;
-mod teach;
 mod threads;
 mod work;
 

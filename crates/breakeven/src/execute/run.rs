@@ -96,6 +96,7 @@ impl Request<'_> {
         if tally.fallback.tasks == 0 {
             tally.fallback.delay = None;
         }
+        let predicted = start.decision.predicted_split(&start.costs);
         let Start {
             decision,
             names,
@@ -118,10 +119,10 @@ impl Request<'_> {
         };
         let costs = shared.costs(slots.is_empty());
         if let Some(costs) = costs.filter(|_| ended.is_whole()) {
-            let fits = (0..usable.len()).map(|place| schedule.fits(place).filter(|_| drives));
-            let fits: Vec<_> = fits.collect();
-            let taught = ended.taught(mode, self.cpu.workers(), &fits);
-            taught.teach(costs, operation, workload.memory_per_task);
+            let names: Vec<&str> = ended.names.iter().map(String::as_str).collect();
+            let of = (operation, workload.memory_per_task);
+            let took = (ended.took.as_nanos() as f64, predicted);
+            schedule.teach(costs, of, &names, ended.tally.cpu.tasks, took);
             shared.save_now_and_then();
         }
         ended.tell(operation);

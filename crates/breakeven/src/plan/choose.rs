@@ -21,6 +21,12 @@ const EXPLORATION_BUDGET: f64 = 0.06;
 /// Runs' time without a device after which it is tried again.
 const RUNS_BETWEEN_TRIES: f64 = 4.0;
 
+/// Tries of a device of which little is known that need not wait so long.
+const EARLY_TRIES: u32 = 2;
+
+/// Part of a run that a try may cost as if it were nothing.
+const FREE: f64 = 0.01;
+
 /// How often that is doubled at the most.
 const MOST_DOUBLINGS: u32 = 5;
 
@@ -203,10 +209,15 @@ fn explore(decision: &mut Decision, cpu: &Cost, costs: &OperationCosts, tasks: u
             true => excess,
             false => excess.min(try_ns / FIRST_RUN_EXCESS),
         };
-        // Each try that changed nothing makes the next one wait longer.
-        let runs = RUNS_BETWEEN_TRIES * f64::from(1_u32 << tries.min(MOST_DOUBLINGS));
+        // Each try that cost something and changed nothing makes the next one wait longer.
+        let doublings = match doubted <= FREE * run_ns {
+            true => 0,
+            false => tries.min(MOST_DOUBLINGS),
+        };
+        let runs = RUNS_BETWEEN_TRIES * f64::from(1_u32 << doublings);
         let is_cheap = since_ns >= runs * run_ns && doubted <= EXPLORATION_BUDGET * since_ns;
-        is_cheap || (!is_known && since_ns > 0.0 && excess <= 0.5 * run_ns)
+        let is_new = !is_known && tries < EARLY_TRIES;
+        is_cheap || (is_new && since_ns > 0.0 && excess <= 0.5 * run_ns)
     };
     // A device that has a part of the choice was not left out, unless that part came to
     // nothing in the end.

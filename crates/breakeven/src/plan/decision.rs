@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::ExecutionStrategy;
+use super::{ExecutionStrategy, OperationCosts};
 use super::rule::Ruling;
 
 /// A stage of the rule for when nothing was measured.
@@ -155,5 +155,12 @@ impl Decision {
     pub fn chosen(&self) -> Option<&Candidate> {
         let mut candidates = self.candidates.iter();
         candidates.find(|candidate| candidate.strategy == self.strategy)
+    }
+
+    /// What the costs of its devices say of a split that the model chose, ns.
+    pub(crate) fn predicted_split(&self, costs: &OperationCosts) -> Option<f64> {
+        let is_split = matches!(self.strategy, ExecutionStrategy::Hybrid { .. });
+        let chosen = self.chosen().filter(|_| is_split && self.basis == Basis::Model);
+        Some(chosen?.predicted_ns? / costs.split_excess.max(1.0))
     }
 }

@@ -46,9 +46,10 @@ impl Forecast {
         let part = split
             .as_ref()
             .map_or(0.5, |split| split.gpu_parts.iter().sum());
+        let excess = costs.split_excess.max(1.0);
         let both = Candidate {
             strategy: hybrid(part),
-            predicted_ns: split.as_ref().map(|split| split.ns),
+            predicted_ns: split.as_ref().map(|split| split.ns * excess),
             gpu_parts: split.map_or(none, |split| split.gpu_parts),
             evidence: Evidence::Fitted.min(cpu.evidence).min(gpu.evidence),
         };

@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use super::Tuning;
-use crate::plan::{PLACES, Shape};
+use crate::plan::{PLACES, Seen, Shape};
 
 /// Most tasks that a place counts as in the mean of all: where much was done says no more
 /// of the other places.
@@ -45,6 +45,8 @@ struct Place {
     is_sampled: bool,
     /// What was done: tasks and their work.
     done: (f64, f64),
+    /// Tasks of these that workers did.
+    by_workers: f64,
 }
 
 impl Density {
@@ -189,15 +191,16 @@ impl Density {
         }
     }
 
-    /// The work of a task over the mean, at places where some were done.
-    pub(super) fn shape(&self) -> [Option<f32>; PLACES] {
+    /// What is to be remembered of the places where tasks were done.
+    pub(super) fn seen(&self) -> [Option<Seen>; PLACES] {
         let mean = self.mean_done();
-        self.places.map(
-            |Place {
-                 done: (tasks, work),
-                 ..
-             }| (tasks > 0.0).then_some((work / tasks / mean) as f32),
-        )
+        self.places.map(|place| {
+            let (tasks, work) = place.done;
+            (tasks > 0.0).then(|| Seen {
+                work: (work / tasks / mean) as f32,
+                is_gpus: place.by_workers < 0.5 * tasks,
+            })
+        })
     }
 
     /// True where workers did tasks at all places of these.
@@ -227,6 +230,10 @@ impl Density {
         let was_known = self.is_known();
         let tasks = range.len() as f64;
         self.add_done(range.clone(), ns);
+        let parts: Vec<_> = self.parts(range.clone()).collect();
+        for (place, tasks) in parts {
+            self.places[place].by_workers += tasks as f64;
+        }
         let middle = self.place((range.start + range.end) / 2);
         let place = &mut self.places[middle];
         place.seen = (place.seen.0 + tasks, place.seen.1 + ns);

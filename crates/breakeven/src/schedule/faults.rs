@@ -56,10 +56,17 @@ pub(super) struct Record {
     fits: Option<usize>,
 }
 
+impl Record {
+    /// Tasks that fitted one launch, after memory had not sufficed for more.
+    pub(super) fn fits(&self) -> Option<usize> {
+        self.fits.filter(|fits| *fits > 0)
+    }
+}
+
 impl Schedule {
     /// Tasks that fitted a launch of that GPU, after memory had not sufficed for more.
     pub(crate) fn fits(&self, index: usize) -> Option<usize> {
-        self.gpus[index].faults.fits.filter(|fits| *fits > 0)
+        self.gpus[index].faults.fits()
     }
 
     /// A launch ended well, in `ns` if that is known.

@@ -36,7 +36,7 @@ pub(super) struct Gpu {
     /// When the last launch ended.
     last_end: Ns,
     launches: u64,
-    successes: u64,
+    pub(super) successes: u64,
     /// What was known before the batch, and the launches since then that do not tell yet
     /// what is fixed.
     first: (Rate, Vec<(Range<usize>, Ns)>),
@@ -45,6 +45,7 @@ pub(super) struct Gpu {
     /// Most tasks in a launch.
     pub(super) fits: usize,
     pub(super) faults: super::faults::Record,
+    pub(super) told: super::teach::Told,
 }
 
 /// A launch that has not ended.
@@ -77,6 +78,7 @@ impl Gpu {
             last_tasks: terms.rate.one_size().map_or(0, |(tasks, _)| whole(tasks)),
             fits: terms.fits.max(1),
             faults: super::faults::Record::default(),
+            told: super::teach::Told::default(),
             terms: *terms,
         }
     }
@@ -121,6 +123,11 @@ impl Gpu {
         last.unwrap_or(0.0)
     }
 
+    /// True after a first launch, whatever became of it.
+    pub(super) fn was_used(&self) -> bool {
+        self.launches > 0
+    }
+
     /// True before its first launch of this batch.
     pub(super) fn is_new(&self) -> bool {
         self.launches == 0
@@ -134,6 +141,12 @@ impl Gpu {
     pub(super) fn began(&self) -> Ns {
         let first = self.flights.front().map_or(0.0, |flight| flight.began);
         first.max(self.last_end)
+    }
+
+    /// The same of the newest launch.
+    pub(super) fn began_newest(&self) -> Ns {
+        let last = self.flights.back().map_or(0.0, |flight| flight.began);
+        last.max(self.last_end)
     }
 
     fn set_busy(&mut self, now: Ns) {
@@ -273,6 +286,7 @@ impl Schedule {
         gpu.successes += 1;
         let predicted = gpu.rate.predict(work);
         if let Some(ns) = ns {
+            gpu.told.done(range.clone(), ns);
             let was_told = gpu.rate.tells_fixed();
             if was_told {
                 // What differs is the rate's where it is known how much work there was.

@@ -27,6 +27,7 @@ mod rate;
 mod recall;
 mod share;
 mod span;
+mod teach;
 #[cfg(test)]
 mod tests;
 mod tuning;
@@ -146,37 +147,6 @@ impl Schedule {
         };
         schedule.mark();
         schedule
-    }
-
-    /// Where in the batch the work lay, relative to its mean, place by place; none where
-    /// nothing was seen.
-    pub(crate) fn shape(&self) -> [Option<f32>; PLACES] {
-        self.density.shape()
-    }
-
-    /// What a task of the batch took, or would have taken, one worker on average, ns: what
-    /// is to be learned of the CPU.
-    pub(crate) fn cpu_task_ns(&self) -> f64 {
-        match self.knows_shape() && self.cpu.weight > 0.0 {
-            // Where the work lies is known: what differs is the workers' pace.
-            true => self.cpu.took / self.cpu.weight,
-            false => self.density.mean_done(),
-        }
-    }
-
-    /// How many tasks of the batch's mean have the work of these, as far as was seen: what
-    /// a launch of them is to count as when its time is learned. None where nobody can
-    /// say.
-    pub(crate) fn weigh(&self, range: std::ops::Range<usize>) -> Option<u64> {
-        let is_wide = range.len() * PLACES >= self.terms.tasks;
-        let tasks = match self.knows_shape() {
-            true if is_wide || self.density.is_even(&range) => self.density.expected(range),
-            false if is_wide || self.density.is_sampled(range.clone()) => {
-                self.density.work(range) / self.density.mean_done()
-            }
-            _ => return None,
-        };
-        Some(whole(tasks.round()).max(1) as u64)
     }
 
     /// True where nobody will ever take a span unless one is given back.

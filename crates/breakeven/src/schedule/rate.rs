@@ -4,6 +4,9 @@
 /// Part of a first launch's time that is at least its tasks'.
 const LEAST_TASK_PART: f64 = 0.02;
 
+/// How far the times of two launches may differ by chance.
+const UNSURE: f64 = 0.1;
+
 /// What a unit of work takes at the least, ns.
 const LEAST: f64 = 1e-9;
 
@@ -102,14 +105,11 @@ impl Rate {
             return;
         }
         match self.first {
-            // Of times that hardly differ the larger launch says the most.
-            Some((before, took)) if work >= 2.0 * before && ns < 1.1 * took => {
-                self.first = Some((work, ns));
-                self.per_work = Some((ns / work).max(LEAST));
-            }
             Some((before, took)) if work >= 2.0 * before || before >= 2.0 * work => {
-                let slope = (ns - took) / (work - before);
-                let per_work = slope.max(least).min(ns / work);
+                let (more, longer) = (work - before, ns - took);
+                // Of times that hardly differ only the most is told that a task can take.
+                let least = least.max(UNSURE * took.min(ns) / more.abs());
+                let per_work = (longer / more).max(least).min(ns / work);
                 self.per_work = Some(per_work.max(LEAST));
                 self.fixed = Some((ns - per_work * work).max(0.0));
             }

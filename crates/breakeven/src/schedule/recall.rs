@@ -76,6 +76,9 @@ impl Schedule {
     /// The launch that was made last was given up, and this is its span.
     pub(crate) fn gpu_recalled(&mut self, index: usize, span: Span, now: Ns) {
         self.recalled += span.len();
+        let gpu = &mut self.gpus[index];
+        let began = gpu.began_newest();
+        gpu.told.recalled(span.len(), now - began);
         self.flight_ended(index, span.range().start, now);
         let gpu = &mut self.gpus[index];
         gpu.is_gone = true;

@@ -99,7 +99,6 @@ impl Schedule {
 
     /// Work to launch now so that all devices end together.
     fn gpu_work(&self, index: usize, now: Ns) -> f64 {
-        let tuning = &self.terms.tuning;
         let gpu = &self.gpus[index];
         let is_idle = gpu.in_flight() == 0;
         let task = self.density.mean();

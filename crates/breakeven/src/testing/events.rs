@@ -1,18 +1,13 @@
 //! The events of a simulated batch.
 
 use std::collections::VecDeque;
-use std::time::SystemTime;
 
 use super::scenario::{Load, Scenario, Simulated, name};
-use crate::plan::{Costs, Decision, Observation, RanOn};
+use crate::plan::{Costs, Decision};
 use crate::schedule::{GpuTurn, Ns, Schedule, Span};
 
 /// How often a worker looks up from its span, ns: the executor's own.
 const LOOK_NS: f64 = 100_000.0;
-
-/// How many times as long as it was waited for a launch would have taken that was taken
-/// back, as far as anybody knows.
-const RECALLED_TIMES: f64 = 3.0;
 
 /// What happens at a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -273,6 +268,7 @@ impl<'s> Run<'s> {
         };
         self.makespan = self.makespan.max(now);
         let (range, took) = (flight.span.range(), now - flight.began);
+        if std::env::var_os("TRACE").is_some() { eprintln!("  launch {range:?} began {:.2}ms took {:.2}ms rate {:?}", (now-took)/1e6, took/1e6, self.schedule); }
         self.launches.push((gpu, range.clone(), took));
         let after = self
             .schedule
@@ -342,56 +338,13 @@ impl<'s> Run<'s> {
         }
     }
 
-    pub(super) fn teach(&self, costs: &Costs, memory: usize) {
-        let workers = self.scenario.workers;
-        let gpus = self.launches.iter().chain(&self.recalled);
-        let mut tried: Vec<usize> = gpus.clone().map(|(gpu, ..)| *gpu).collect();
-        tried.sort_unstable();
-        tried.dedup();
-        let tell = |on: RanOn<'_>, tasks: u64, ns: f64, shared: bool| {
-            let seen = Observation {
-                at: SystemTime::now(),
-                tasks,
-                ns: ns_of(ns),
-                transfer_ns: None,
-                workers,
-                shared,
-            };
-            costs.observe("simulated", memory, on, &seen);
-        };
-        if self.cpu_spans > 0 {
-            let tasks = self.scenario.tasks();
-            let waves = tasks.div_ceil(workers) as f64;
-            let ns = match tried.is_empty() {
-                true => self.makespan,
-                false => self.schedule.cpu_task_ns() * waves,
-            };
-            tell(RanOn::Cpu, tasks as u64, ns, !tried.is_empty());
-        }
-        costs.note_shape("simulated", memory, &self.schedule.shape());
-        let shared = self.cpu_spans > 0 || tried.len() > 1;
-        for (gpu, range, ns) in self.launches.iter().take(8) {
-            if let Some(tasks) = self.schedule.weigh(range.clone()) {
-                tell(RanOn::Gpu(&name(*gpu)), tasks, *ns, shared);
-            }
-        }
-        for (gpu, range, ns) in &self.recalled {
-            tell(
-                RanOn::Gpu(&name(*gpu)),
-                range.len() as u64,
-                RECALLED_TIMES * *ns,
-                shared,
-            );
-        }
-        let names: Vec<String> = tried.into_iter().map(name).collect();
+    pub(super) fn teach(&self, costs: &Costs, predicted: Option<Ns>) {
+        let names: Vec<String> = (0..self.devices.len()).map(name).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        costs.note_run(
-            "simulated",
-            memory,
-            ns_of(self.makespan),
-            self.cpu_spans > 0,
-            &names,
-        );
+        let cpu_tasks = self.cpu_did.iter().map(ExactSizeIterator::len).sum();
+        let of = ("simulated", self.scenario.memory_per_task);
+        let took = (self.makespan, predicted);
+        self.schedule.teach(costs, of, &names, cpu_tasks, took);
     }
 }
 
@@ -409,9 +362,4 @@ fn ends(start: Ns, work: f64, load: Option<Load>) -> Ns {
     } else {
         from_ns + (work - before) * times
     }
-}
-
-#[expect(clippy::cast_sign_loss, reason = "a time is not negative")]
-fn ns_of(ns: f64) -> u64 {
-    ns.round() as u64
 }

@@ -164,7 +164,7 @@ impl Scenario {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let known = costs.lookup("simulated", self.memory_per_task, &names, self.workers);
         let (run, decision) = self.run_by(strategy, &known)?;
-        run.teach(costs, self.memory_per_task);
+        run.teach(costs, decision.predicted_split(&known));
         Ok(run.result(decision))
     }
 

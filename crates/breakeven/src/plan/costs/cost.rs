@@ -72,6 +72,8 @@ pub struct OperationCosts {
     pub cpu_tries: u32,
     /// Where in a batch the work is to be expected.
     pub shape: Shape,
+    /// How many times as long as its devices' costs say a split took.
+    pub split_excess: f64,
 }
 
 /// What is known of one operation at one size of task on one GPU.

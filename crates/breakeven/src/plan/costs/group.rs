@@ -1,5 +1,7 @@
 //! What is known of one operation at one size of task.
 
+use std::collections::VecDeque;
+
 use super::counter::Counter;
 use super::record::{FitRecord, GpuRecord, ObservationRecord, OperationRecord};
 use super::shape::Remembered;
@@ -14,12 +16,21 @@ const RUNS_BEFORE_LARGER: u64 = 32;
 /// GPUs that are kept of an operation.
 const MOST_GPUS: usize = 16;
 
+/// Splits in a row that must have lasted longer than their devices' costs say …
+const SPLITS: usize = 6;
+
+/// … and other batches after which one of them is forgotten, so that it is tried again.
+const OTHERS: u32 = 8;
+
 /// One operation at one size of task.
 #[derive(Debug, Clone)]
 pub(super) struct Group {
     pub(super) size_class: u8,
     pub(super) cpu: Window,
     pub(super) shape: Remembered,
+    /// Times of the last splits over what was predicted of them, and the batches since then.
+    excess: VecDeque<f64>,
+    since_split: u32,
     gpus: Vec<Gpu>,
     /// Time that was ever spent running it, ns.
     spent: Counter,
@@ -52,6 +63,8 @@ impl Group {
             size_class,
             cpu: Window::new(Kind::CPU),
             shape: Remembered::default(),
+            excess: VecDeque::new(),
+            since_split: 0,
             gpus: Vec::new(),
             spent: Counter::default(),
             cpu_part: 0,
@@ -93,6 +106,7 @@ impl Group {
             since_cpu_ns: since(self.cpu_part),
             cpu_tries: self.cpu_tries,
             shape: self.shape.expected(),
+            split_excess: self.split_excess(),
         }
     }
 
@@ -162,6 +176,31 @@ impl Group {
             gpu.tries = tries(gpu.part, gpu.tries);
             gpu.part = spent;
             gpu.count_run();
+        }
+    }
+
+    /// How many times as long as its devices' costs say a split lasts at the least.
+    fn split_excess(&self) -> f64 {
+        match self.excess.len() < SPLITS {
+            true => 1.0,
+            false => self.excess.iter().copied().fold(f64::INFINITY, f64::min).max(1.0),
+        }
+    }
+
+    /// A split took so many times what was predicted; none where the batch was no split.
+    pub(super) fn note_excess(&mut self, times: Option<f64>) {
+        match times {
+            Some(times) => {
+                self.since_split = 0;
+                self.excess.truncate(SPLITS - 1);
+                self.excess.push_front(times);
+            }
+            None => {
+                self.since_split += 1;
+                if self.since_split % OTHERS == 0 {
+                    self.excess.pop_back();
+                }
+            }
         }
     }
 

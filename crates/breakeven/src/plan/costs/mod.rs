@@ -36,7 +36,7 @@ use model::{Model, size_class};
 
 pub use cost::{Cost, GpuCosts, OperationCosts};
 pub(crate) use record::OperationRecord;
-pub(crate) use shape::PLACES;
+pub(crate) use shape::{PLACES, Seen};
 pub use shape::Shape;
 
 /// What a batch, or a part of it, took on a device.
@@ -202,15 +202,17 @@ impl Costs {
         model.note_run(operation, size_class(memory_per_task), ns, cpu, gpus);
     }
 
-    /// Learns where in a batch its work lay ([`OperationCosts::shape`]). In memory only.
+    /// Learns where in a batch its work lay ([`OperationCosts::shape`]), and how many times
+    /// as long as predicted a split took, where it was one. In memory only.
     pub(crate) fn note_shape(
         &self,
         operation: &str,
         memory_per_task: usize,
-        seen: &[Option<f32>; PLACES],
+        seen: &[Option<Seen>; PLACES],
+        excess: Option<f64>,
     ) {
         self.write()
-            .note_shape(operation, size_class(memory_per_task), seen);
+            .note_shape(operation, size_class(memory_per_task), seen, excess);
     }
 
     /// The GPU's memory refused a launch and took one of so many tasks

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::group::Group;
 use super::record::{ObservationRecord, OperationRecord};
-use super::shape::PLACES;
+use super::shape::{PLACES, Seen};
 use super::{GpuCosts, Observation, OperationCosts, RanOn, micros};
 
 /// Operations times sizes that are asked what a launch costs: a few tell it, and
@@ -165,9 +165,13 @@ impl Model {
         &mut self,
         operation: &str,
         size_class: u8,
-        seen: &[Option<f32>; PLACES],
+        seen: &[Option<Seen>; PLACES],
+        excess: Option<f64>,
     ) {
-        self.with_group(operation, size_class, |group, _| group.shape.note(seen));
+        self.with_group(operation, size_class, |group, _| {
+            group.shape.note(seen);
+            group.note_excess(excess);
+        });
     }
 
     pub(super) fn remember_fit(

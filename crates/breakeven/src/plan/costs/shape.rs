@@ -6,6 +6,9 @@ pub(crate) const PLACES: usize = 32;
 /// Part that the newest batch has in what is remembered.
 const NEWEST: f32 = 0.5;
 
+/// How far batches of one shape are off it, on average.
+const STEADY: f32 = 0.3;
+
 /// Where in a batch the work is to be expected.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shape {
@@ -13,6 +16,15 @@ pub struct Shape {
     pub(crate) places: [f32; PLACES],
     /// How far a batch is off that at a place, on average.
     pub(crate) spread: f32,
+}
+
+/// What was seen of a batch at a place.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seen {
+    /// The work of a task, relative to the batch's mean.
+    pub(crate) work: f32,
+    /// GPUs did most of its tasks.
+    pub(crate) is_gpus: bool,
 }
 
 impl Default for Shape {
@@ -49,22 +61,24 @@ impl Remembered {
     }
 
     /// Takes in what was seen of a batch; places of which nothing was seen are none.
-    pub(super) fn note(&mut self, seen: &[Option<f32>; PLACES]) {
-        let pairs = |shape: Shape| {
-            let pairs = seen.iter().zip(shape.places);
-            pairs.filter_map(|(new, old)| Some((new.as_ref()? - 1.0, old - 1.0)))
-        };
+    pub(super) fn note(&mut self, seen: &[Option<Seen>; PLACES]) {
+        if seen.iter().all(Option::is_none) {
+            return;
+        }
+        let mut values = seen.map(|seen| seen.map(|seen| seen.work));
         let part = |first: u32| if self.batches > first { NEWEST } else { 1.0 };
         if self.batches > 0 {
-            let off = pairs(self.expected()).map(|(new, old)| (new - old).abs());
-            let spread = off.sum::<f32>() / pairs(self.shape).count().max(1) as f32;
+            let expected = self.expected();
+            let off = pairs(&values, &expected).map(|(new, old)| (new - old).abs());
+            let spread = off.sum::<f32>() / pairs(&values, &expected).count() as f32;
             let old = if self.batches > 1 {
                 self.shape.spread
             } else {
                 spread
             };
             self.shape.spread = old + NEWEST * (spread - old);
-            let sums = pairs(self.shape).fold((0.0, 0.0), |(both, sum), (new, old)| {
+            let sums = pairs(&values, &self.shape).fold((0.0, 0.0), |(both, sum), (new, old)| {
+                let (new, old) = (new - 1.0, old - 1.0);
                 (both + new * old, sum + old * old)
             });
             let slope = if sums.1 > 0.0 {
@@ -73,12 +87,39 @@ impl Remembered {
                 0.0
             };
             self.agreement += part(1) * (slope - self.agreement);
+            if self.shape.spread <= STEADY {
+                self.keep_levels(seen, &mut values);
+            }
         }
-        for (value, new) in self.shape.places.iter_mut().zip(seen) {
+        for (value, new) in self.shape.places.iter_mut().zip(values) {
             *value += part(0) * (new.unwrap_or(1.0) - *value);
         }
         self.batches = self.batches.saturating_add(1);
     }
+
+    /// Of tasks that always run on the same device nobody can tell whether they are dear or
+    /// the device is slow: between those of workers and those of GPUs the ratio stays what
+    /// it was, or it would drift.
+    fn keep_levels(&self, seen: &[Option<Seen>; PLACES], values: &mut [Option<f32>; PLACES]) {
+        for of_gpus in [false, true] {
+            let is_one = |seen: &Option<Seen>| seen.is_some_and(|seen| seen.is_gpus == of_gpus);
+            let of_group = seen.iter().zip(values.iter().zip(self.shape.places));
+            let of_group = of_group.filter(|(seen, _)| is_one(seen));
+            let (new, old) = of_group.fold((0.0, 0.0), |(new, old), (_, (value, known))| {
+                (new + value.unwrap_or(0.0), old + known)
+            });
+            if new > 0.0 && old > 0.0 {
+                let group = values.iter_mut().zip(seen).filter(|(_, seen)| is_one(seen));
+                group.for_each(|(value, _)| *value = value.map(|value| value * old / new));
+            }
+        }
+    }
+}
+
+/// What was seen and what was known at each place where something was seen.
+fn pairs(seen: &[Option<f32>; PLACES], known: &Shape) -> impl Iterator<Item = (f32, f32)> {
+    let pairs = seen.iter().zip(known.places);
+    pairs.filter_map(|(new, old)| Some(((*new)?, old)))
 }
 
 #[cfg(test)]
@@ -89,11 +130,8 @@ mod tests {
     fn only_what_repeats_is_expected() {
         let half = |front: f32| {
             std::array::from_fn(|place| {
-                Some(if place < PLACES / 2 {
-                    front
-                } else {
-                    2.0 - front
-                })
+                let work = if place < PLACES / 2 { front } else { 2.0 - front };
+                Some(Seen { work, is_gpus: false })
             })
         };
         let mut same = Remembered::default();

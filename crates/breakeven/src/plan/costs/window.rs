@@ -22,6 +22,9 @@ const TELLING: usize = 3;
 /// Part of the predicted time below which a device has become another …
 const FAR_FASTER: f64 = 0.5;
 
+/// … or how many of them in a row are, whether it was left out or not …
+const FASTER_IN_A_ROW: usize = 3;
+
 /// … and how many observations of before are kept then.
 const OF_ANOTHER_TIME: usize = 1;
 
@@ -51,6 +54,8 @@ pub(super) struct Window {
     kind: Kind,
     records: Vec<ObservationRecord>,
     observed: Counter,
+    /// Observations in a row that were far faster than those before.
+    faster: usize,
     /// Their cost on one worker where the kind scales.
     cost: Option<Cost>,
 }
@@ -61,6 +66,7 @@ impl Window {
             kind,
             records: Vec::new(),
             observed: Counter::default(),
+            faster: 0,
             cost: None,
         }
     }
@@ -96,9 +102,12 @@ impl Window {
     pub(super) fn push(&mut self, mut record: ObservationRecord, was_left_out: bool) {
         let workers = record.workers.max(1) as usize;
         let known = self.cost(workers).map(|cost| cost.predict_ns(record.tasks));
-        if was_left_out && known.is_some_and(|known| (record.ns as f64) < FAR_FASTER * known) {
+        let is_faster = known.is_some_and(|known| (record.ns as f64) < FAR_FASTER * known);
+        self.faster = if is_faster { self.faster + 1 } else { 0 };
+        if is_faster && (was_left_out || self.faster >= FASTER_IN_A_ROW) {
+            let kept = if was_left_out { OF_ANOTHER_TIME } else { self.faster - 1 };
             self.records
-                .drain(..self.records.len().saturating_sub(OF_ANOTHER_TIME));
+                .drain(..self.records.len().saturating_sub(kept));
         }
         // A clock that was set back must not make it older than what is here.
         if let Some(last) = self.records.last() {

@@ -1,0 +1,129 @@
+//! What the cost model learns of a batch.
+
+use std::ops::Range;
+use std::time::SystemTime;
+
+use super::gpu::Gpu;
+use super::{Ns, PLACES, Schedule, whole};
+use crate::plan::{Costs, Observation, RanOn};
+
+/// Launches of each device whose times are learned.
+const MOST_LAUNCHES: usize = 8;
+
+/// How many times as long as it was waited for a launch would have taken that was taken
+/// back, as far as anybody knows.
+const RECALLED_TIMES: f64 = 3.0;
+
+/// What became of launches on a GPU.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    /// Those that were done, and their times.
+    done: Vec<(Range<usize>, Ns)>,
+    /// Tasks that were taken back, and for how long they had run.
+    recalled: Vec<(usize, Ns)>,
+}
+
+impl Told {
+    pub(super) fn done(&mut self, range: Range<usize>, ns: Ns) {
+        // The first, and the largest of the others: they tell the most.
+        if self.done.len() == MOST_LAUNCHES {
+            let others = self.done.iter().enumerate().skip(1);
+            let least = others.min_by_key(|(_, (range, _))| range.len());
+            match least.map(|(index, (least, _))| (index, least.len())) {
+                Some((index, least)) if least < range.len() => _ = self.done.remove(index),
+                _ => return,
+            }
+        }
+        self.done.push((range, ns));
+    }
+
+    pub(super) fn recalled(&mut self, tasks: usize, ns: Ns) {
+        self.recalled.push((tasks, ns));
+    }
+}
+
+impl Schedule {
+    /// Tells the cost model what the batch took: `took` ns, where a split was `predicted` to
+    /// take so many, with `cpu_tasks` on the CPU and others on GPUs of these names.
+    pub(crate) fn teach(
+        &self,
+        costs: &Costs,
+        (operation, memory_per_task): (&str, usize),
+        names: &[&str],
+        cpu_tasks: usize,
+        (took, predicted): (Ns, Option<Ns>),
+    ) {
+        let at = SystemTime::now();
+        let workers = self.terms.workers.max(1);
+        let gpus = || self.gpus.iter().zip(names);
+        let was_tried = |gpu: &Gpu| gpu.successes > 0 || !gpu.told.recalled.is_empty();
+        let tried = gpus().filter(|(gpu, _)| was_tried(gpu));
+        let tried: Vec<&str> = tried.map(|(_, name)| *name).collect();
+        let tell = |on: RanOn<'_>, tasks: usize, ns: Ns, shared: bool| {
+            let seen = Observation {
+                at,
+                tasks: tasks as u64,
+                ns: whole(ns.round()) as u64,
+                transfer_ns: None,
+                workers,
+                shared,
+            };
+            costs.observe(operation, memory_per_task, on, &seen);
+        };
+        if cpu_tasks > 0 {
+            // Of a batch of its own it counts how evenly the workers shared it.
+            let (tasks, ns) = match self.gpus.iter().any(Gpu::was_used) {
+                false => (cpu_tasks, took),
+                true => {
+                    let tasks = self.terms.tasks;
+                    (tasks, self.cpu_task_ns() * tasks.div_ceil(workers) as f64)
+                }
+            };
+            tell(RanOn::Cpu, tasks, ns, !tried.is_empty());
+        }
+        let shared = cpu_tasks > 0 || tried.len() > 1;
+        // Of few tasks a dear one decides, wherever it runs.
+        let tells = cpu_tasks > 0 && !tried.is_empty() && self.terms.tasks >= PLACES;
+        let excess = predicted.filter(|_| tells);
+        let excess = excess.map(|predicted| took / predicted.max(1.0));
+        costs.note_shape(operation, memory_per_task, &self.density.seen(), excess);
+        for (gpu, name) in gpus() {
+            for (range, ns) in &gpu.told.done {
+                if let Some(tasks) = self.weigh(range.clone()) {
+                    tell(RanOn::Gpu(name), tasks, *ns, shared);
+                }
+            }
+            for (tasks, ns) in &gpu.told.recalled {
+                tell(RanOn::Gpu(name), *tasks, RECALLED_TIMES * ns, shared);
+            }
+            if let Some(fits) = gpu.faults.fits() {
+                costs.remember_fit(operation, memory_per_task, name, fits as u64, at);
+            }
+        }
+        let took = whole(took.round()) as u64;
+        costs.note_run(operation, memory_per_task, took, cpu_tasks > 0, &tried);
+    }
+
+    /// What a task of the batch took, or would have taken, one worker on average, ns.
+    fn cpu_task_ns(&self) -> Ns {
+        match self.knows_shape() && self.cpu.weight > 0.0 {
+            // Where the work lies is known: what differs is the workers' pace.
+            true => self.cpu.took / self.cpu.weight,
+            false => self.density.mean_done(),
+        }
+    }
+
+    /// How many tasks of the batch's mean have the work of these, as far as was seen: what
+    /// a launch of them counts as. None where nobody can say.
+    fn weigh(&self, range: Range<usize>) -> Option<usize> {
+        let is_wide = range.len() * PLACES >= self.terms.tasks;
+        let tasks = match self.knows_shape() {
+            true if is_wide || self.density.is_even(&range) => self.density.expected(range),
+            false if is_wide || self.density.is_sampled(range.clone()) => {
+                self.density.work(range) / self.density.mean_done()
+            }
+            _ => return None,
+        };
+        Some(whole(tasks.round()).max(1))
+    }
+}
