@@ -29,6 +29,20 @@ pub(crate) fn print(tuning: Tuning, tasks: &[usize]) {
             }
         }
         let last = last.unwrap();
+        let other = crate::regret::another_size(&point);
+        let costs2 = Costs::new();
+        for _ in 0..20 {
+            let _ = run(&point.quiet, ExecutionStrategy::Auto, &costs2);
+        }
+        let second = other.run(ExecutionStrategy::Auto, &costs2).unwrap();
+        let o2 = least(&times(&other));
+        let stated = crate::regret::run_stated(&scenario, point.number);
+        println!("SECOND {:?} launch {} par {} loaded {} tasks {}->{} mem {} regret {:.1} {} {:?} {:?} gpu {} {} cpu {} pred {:?} oracle {:?} | cpu {} gpu {} | stated {:.1}",
+            point.quiet.gpus[0].task_ns, point.quiet.gpus[0].launch_ns, point.quiet.parallelization, point.is_loaded, point.quiet.tasks(), other.tasks(), other.memory_per_task,
+            100.0 * (second.makespan_ns / o2 - 1.0).max(0.0), second.decision.strategy, second.decision.basis, second.decision.probe, second.gpu_tasks, second.launches, second.cpu_spans,
+            second.decision.candidates.iter().map(|c| c.predicted_ns.unwrap_or(0.0).round()).collect::<Vec<_>>(), o2,
+            other.run_fixed(ExecutionStrategy::CpuOnly).unwrap(), other.run_fixed(ExecutionStrategy::GpuOnly).unwrap(),
+            100.0 * (stated / oracle - 1.0).max(0.0));
         println!(
             "POINT {:?} ratio {:?} launch {} par {} loaded {} tasks {} warm {:.1} cold {:.1} last {:?}/{:?} gpu {} launches {} spans {} | cold gpu {} launches {} spans {}",
             point.shape, point.quiet.gpus[0].task_ns, point.quiet.gpus[0].launch_ns, point.quiet.parallelization, point.is_loaded, point.quiet.tasks(),

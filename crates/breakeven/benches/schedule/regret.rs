@@ -217,7 +217,7 @@ pub(crate) fn means(tuning: Tuning, tasks: &[usize]) -> [(&'static str, f64); 4]
 
 /// A first run by costs that an operator states: the true ones, each off by a factor
 /// that is even in its logarithm.
-fn run_stated(scenario: &Scenario, point: u32) -> f64 {
+pub(crate) fn run_stated(scenario: &Scenario, point: u32) -> f64 {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(u64::from(point) + 7_000_000);
     let mut off = || MOST_OFF.powf(random.random_range(-1.0..1.0));
     let mut costs = scenario.stated_costs();
@@ -232,7 +232,7 @@ fn run_stated(scenario: &Scenario, point: u32) -> f64 {
 
 /// Batches of another size: of eight times as many tasks, or an eighth, or of tasks of
 /// eight times the memory and time.
-fn another_size(point: &Point) -> Scenario {
+pub(crate) fn another_size(point: &Point) -> Scenario {
     let tasks = point.quiet.tasks();
     let seed = u64::from(point.number) + 3_000_000;
     if point.number / 2 % 2 == 0 {

@@ -78,7 +78,8 @@ impl Schedule {
         self.recalled += span.len();
         let gpu = &mut self.gpus[index];
         let began = gpu.began_newest();
-        gpu.told.recalled(span.len(), now - began);
+        let predicted = gpu.last_predicted();
+        gpu.told.recalled(span.len(), now - began, predicted);
         self.flight_ended(index, span.range().start, now);
         let gpu = &mut self.gpus[index];
         gpu.is_gone = true;

@@ -19,8 +19,9 @@ const RECALLED_TIMES: f64 = 3.0;
 pub(super) struct Told {
     /// Those that were done, and their times.
     done: Vec<(Range<usize>, Ns)>,
-    /// Tasks that were taken back, and for how long they had run.
+    /// Tasks that were taken back, and what they would have taken.
     recalled: Vec<(usize, Ns)>,
+    was_recalled: bool,
 }
 
 impl Told {
@@ -37,8 +38,14 @@ impl Told {
         self.done.push((range, ns));
     }
 
-    pub(super) fn recalled(&mut self, tasks: usize, ns: Ns) {
-        self.recalled.push((tasks, ns));
+    /// A launch was taken back after so many ns. That tells something only where it should
+    /// have ended by then.
+    pub(super) fn recalled(&mut self, tasks: usize, ns: Ns, predicted: Ns) {
+        self.was_recalled = true;
+        let at_least = RECALLED_TIMES * ns;
+        if predicted < at_least {
+            self.recalled.push((tasks, at_least));
+        }
     }
 }
 
@@ -56,7 +63,7 @@ impl Schedule {
         let at = SystemTime::now();
         let workers = self.terms.workers.max(1);
         let gpus = || self.gpus.iter().zip(names);
-        let was_tried = |gpu: &Gpu| gpu.successes > 0 || !gpu.told.recalled.is_empty();
+        let was_tried = |gpu: &Gpu| gpu.successes > 0 || gpu.told.was_recalled;
         let tried = gpus().filter(|(gpu, _)| was_tried(gpu));
         let tried: Vec<&str> = tried.map(|(_, name)| *name).collect();
         let tell = |on: RanOn<'_>, tasks: usize, ns: Ns, shared: bool| {
@@ -94,7 +101,7 @@ impl Schedule {
                 }
             }
             for (tasks, ns) in &gpu.told.recalled {
-                tell(RanOn::Gpu(name), *tasks, RECALLED_TIMES * ns, shared);
+                tell(RanOn::Gpu(name), *tasks, *ns, shared);
             }
             if let Some(fits) = gpu.faults.fits() {
                 costs.remember_fit(operation, memory_per_task, name, fits as u64, at);
