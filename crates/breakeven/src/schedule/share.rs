@@ -75,9 +75,13 @@ impl Schedule {
             if !self.terms.corrects && !self.terms.is_watched {
                 return range.len();
             }
-            if !self.gpus[index].rate.tells_fixed() {
-                // Nothing is known, and nothing is to lose: it all runs here anyway.
-                return (range.len() / 4).max(self.gpus[index].terms.probe_tasks);
+            let gpu = &self.gpus[index];
+            if !gpu.rate.tells_fixed() {
+                // It all runs here anyway; a part first, to see what it takes.
+                return match gpu.is_new() || self.terms.is_watched {
+                    true => (range.len() / 4).max(gpu.terms.probe_tasks).max(gpu.last_tasks),
+                    false => range.len(),
+                };
             }
         }
         let work = self.gpu_work(index, now);
