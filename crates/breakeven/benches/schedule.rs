@@ -20,10 +20,6 @@ mod batches;
 mod efficiency;
 #[path = "schedule/foresight.rs"]
 mod foresight;
-#[path = "schedule/one.rs"]
-mod one;
-#[path = "schedule/points.rs"]
-mod points;
 #[path = "schedule/regret.rs"]
 mod regret;
 #[path = "schedule/trouble.rs"]
@@ -37,39 +33,7 @@ fn main() {
         .filter(|name| !name.starts_with("--"))
         .collect();
     let wanted = |name: &str| only.is_empty() || only.iter().any(|only| only == name);
-    let mut tuning = Tuning::USUAL;
-    for pair in std::env::var("TUNE").unwrap_or_default().split(',').filter(|p| !p.is_empty()) {
-        let (name, value) = pair.split_once('=').unwrap();
-        let v: f64 = value.parse().unwrap();
-        match name {
-            "worker_part" => tuning.worker_part = v,
-            "caution" => tuning.caution = v,
-            "sure_part" => tuning.sure_part = v,
-            "guessed_part" => tuning.guessed_part = v,
-            "stated_part" => tuning.stated_part = v,
-            "worth_launches" => tuning.worth_launches = v,
-            "rest" => tuning.rest = v,
-            "growth" => tuning.growth = v,
-            "patience" => tuning.patience = v,
-            "marks" => tuning.marks = v as usize,
-            "marks_cost" => tuning.marks_cost = v,
-            "most_spread" => tuning.most_spread = v as f32,
-            "mean_counts" => tuning.mean_counts = v,
-            "rate_step" => tuning.rate_step = v,
-            "failed_prediction" => tuning.failed_prediction = v,
-            "most_delay" => tuning.most_delay = v,
-            _ => panic!(),
-        }
-    }
-    if wanted("points") && !only.is_empty() {
-        let tasks: Vec<usize> = only[1..].iter().map(|t| t.parse().unwrap()).collect();
-        points::print(tuning, &tasks);
-        return;
-    }
-    if wanted("one") && !only.is_empty() {
-        one::print(tuning, &only[1..]);
-        return;
-    }
+    let tuning = Tuning::USUAL;
     if std::env::args().any(|argument| argument == "--ablate") {
         ablate::print();
         return;

@@ -31,7 +31,6 @@ impl Points {
 
     fn print(&self) {
         for (group, points) in &self.0 {
-            if std::env::var_os("LOW").is_some() { for (e, w) in points { if *e < 0.92 { println!("LOW {group} {w} {e:.3}"); } } }
             let mean =
                 points.iter().map(|(efficiency, _)| efficiency).sum::<f64>() / points.len() as f64;
             let least = points.iter().min_by(|(a, _), (b, _)| a.total_cmp(b));

@@ -57,17 +57,17 @@ const OTHER_DRAWS: u64 = 2;
 const MOST_OFF: f64 = 3.0;
 
 /// A point of the grid: a batch without load, and what it has in common with others.
-pub(crate) struct Point {
-    pub(crate) number: u32,
-    pub(crate) quiet: Scenario,
-    pub(crate) shape: Shape,
-    pub(crate) is_loaded: bool,
+struct Point {
+    number: u32,
+    quiet: Scenario,
+    shape: Shape,
+    is_loaded: bool,
     /// What is known of it before it has run, without and with what a launch costs.
-    pub(crate) looks: [String; 2],
-    pub(crate) slices: [String; 3],
+    looks: [String; 2],
+    slices: [String; 3],
 }
 
-pub(crate) fn grid(tuning: Tuning, tasks: &[usize]) -> Vec<Point> {
+fn grid(tuning: Tuning, tasks: &[usize]) -> Vec<Point> {
     let mut points = Vec::new();
     for &tasks in tasks {
         for ratio in [0.02, 0.1, 0.5, 1.0, 2.0, 10.0, 50.0] {
@@ -217,7 +217,7 @@ pub(crate) fn means(tuning: Tuning, tasks: &[usize]) -> [(&'static str, f64); 4]
 
 /// A first run by costs that an operator states: the true ones, each off by a factor
 /// that is even in its logarithm.
-pub(crate) fn run_stated(scenario: &Scenario, point: u32) -> f64 {
+fn run_stated(scenario: &Scenario, point: u32) -> f64 {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(u64::from(point) + 7_000_000);
     let mut off = || MOST_OFF.powf(random.random_range(-1.0..1.0));
     let mut costs = scenario.stated_costs();
@@ -232,7 +232,7 @@ pub(crate) fn run_stated(scenario: &Scenario, point: u32) -> f64 {
 
 /// Batches of another size: of eight times as many tasks, or an eighth, or of tasks of
 /// eight times the memory and time.
-pub(crate) fn another_size(point: &Point) -> Scenario {
+fn another_size(point: &Point) -> Scenario {
     let tasks = point.quiet.tasks();
     let seed = u64::from(point.number) + 3_000_000;
     if point.number / 2 % 2 == 0 {
@@ -272,7 +272,7 @@ fn draws(quiet: &Scenario, shape: Shape, point: u64) -> Vec<foresight::Times> {
 }
 
 /// The CPU is half as fast from half-way on.
-pub(crate) fn half_way(scenario: &Scenario) -> Option<Load> {
+fn half_way(scenario: &Scenario) -> Option<Load> {
     let from_ns = 0.5 * scenario.ideal_ns();
     Some(Load {
         from_ns,

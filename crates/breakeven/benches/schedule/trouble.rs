@@ -99,7 +99,6 @@ fn ended_load(tuning: Tuning) {
                         let mut loaded = quiet.clone();
                         loaded.cpu_load = load.filter(|_| cpu);
                         loaded.gpus[0].load = load.filter(|_| gpu);
-                        if std::env::var_os("AFTER").is_some() { println!("AFTER == {how} {tasks} {ratio} {launch_ns} {times}"); }
                         let costs = learned(&quiet);
                         for _ in 0..LOADED {
                             let _ = run(&loaded, ExecutionStrategy::Auto, &costs);
@@ -126,10 +125,7 @@ fn ended_load(tuning: Tuning) {
 /// Times of the batches that follow, over the best choice's.
 fn after(scenario: &Scenario, costs: &Costs) -> Vec<f64> {
     let best = least(&times(scenario));
-    let batches = (0..AFTER).map(|_| {
-        let r = scenario.run(ExecutionStrategy::Auto, costs).unwrap();
-        if std::env::var_os("AFTER").is_some() { println!("AFTER {} {:.3} {} {:?} gpu {} {} cpu {} {:?}", scenario.tasks(), r.makespan_ns/best, r.decision.strategy, r.decision.basis, r.gpu_tasks, r.launches, r.cpu_spans, r.decision.candidates.iter().map(|c| c.predicted_ns.unwrap_or(0.0).round()).collect::<Vec<_>>()); }
-        r.makespan_ns / best });
+    let batches = (0..AFTER).map(|_| run(scenario, ExecutionStrategy::Auto, costs) / best);
     batches.collect()
 }
 

@@ -101,8 +101,6 @@ impl Request<'_> {
             decision,
             names,
             left_out,
-            mode,
-            usable,
             ..
         } = start;
         let ended = Ended {

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::{ExecutionStrategy, OperationCosts};
 use super::rule::Ruling;
+use super::{ExecutionStrategy, OperationCosts};
 
 /// A stage of the rule for when nothing was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -160,7 +160,9 @@ impl Decision {
     /// What the costs of its devices say of a split that the model chose, ns.
     pub(crate) fn predicted_split(&self, costs: &OperationCosts) -> Option<f64> {
         let is_split = matches!(self.strategy, ExecutionStrategy::Hybrid { .. });
-        let chosen = self.chosen().filter(|_| is_split && self.basis == Basis::Model);
+        let chosen = self
+            .chosen()
+            .filter(|_| is_split && self.basis == Basis::Model);
         Some(chosen?.predicted_ns? / costs.split_excess.max(1.0))
     }
 }

@@ -298,7 +298,10 @@ mod tests {
     fn a_task_is_indivisible() {
         // One task of 1 s: 15 of 16 cores have nothing to do.
         let [cpu, gpu, both] = of(1, 1.0);
-        assert!(near(cpu, 1e9) && near(gpu, 5e7) && near(both, 5e7), "{cpu:?} {gpu:?} {both:?}");
+        assert!(
+            near(cpu, 1e9) && near(gpu, 5e7) && near(both, 5e7),
+            "{cpu:?} {gpu:?} {both:?}"
+        );
         // 17 tasks are two waves.
         assert!(near(of(17, 1.0)[0], 2e9));
     }

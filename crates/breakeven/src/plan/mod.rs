@@ -16,8 +16,8 @@ mod strategy;
 mod toml_file;
 
 pub use choose::{decide, decide_for};
-pub(crate) use costs::{PLACES, Seen};
 pub use costs::{Cost, Costs, GpuCosts, Observation, OperationCosts, RanOn, Shape};
+pub(crate) use costs::{PLACES, STEADY, Seen};
 pub use decision::{Basis, Candidate, Decision, Declined, Evidence, Probe, Stage};
 pub(crate) use forecast::level;
 pub use heuristics::ProfilingHeuristics;

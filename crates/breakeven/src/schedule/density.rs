@@ -298,9 +298,10 @@ impl Density {
             let value = ((took / shape + counts * mean) / (seen + counts)).max(LEAST);
             let from = last.map_or(0, |last| last + 1);
             let before = last.map_or(value, |last| times[last]);
-            for between in from..place {
-                let part = (between + 1 - from) as f64 / (place + 1 - from) as f64;
-                times[between] = before + (value - before) * part;
+            let unseen = times[from..place].iter_mut().zip(1..);
+            for (between, number) in unseen {
+                let part = f64::from(number) / (place + 1 - from) as f64;
+                *between = before + (value - before) * part;
             }
             times[place..].fill(value);
             last = Some(place);

@@ -79,7 +79,9 @@ impl Schedule {
             if !gpu.rate.tells_fixed() {
                 // It all runs here anyway; a part first, to see what it takes.
                 return match gpu.is_new() || self.terms.is_watched {
-                    true => (range.len() / 4).max(gpu.terms.probe_tasks).max(gpu.last_tasks),
+                    true => (range.len() / 4)
+                        .max(gpu.terms.probe_tasks)
+                        .max(gpu.last_tasks),
                     false => range.len(),
                 };
             }

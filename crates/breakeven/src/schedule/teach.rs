@@ -122,7 +122,7 @@ impl Schedule {
 
     /// How many tasks of the batch's mean have the work of these, as far as was seen: what
     /// a launch of them counts as. None where nobody can say.
-    fn weigh(&self, range: Range<usize>) -> Option<usize> {
+    pub(super) fn weigh(&self, range: Range<usize>) -> Option<usize> {
         let is_wide = range.len() * PLACES >= self.terms.tasks;
         let tasks = match self.knows_shape() {
             true if is_wide || self.density.is_even(&range) => self.density.expected(range),

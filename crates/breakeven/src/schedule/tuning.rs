@@ -1,5 +1,7 @@
 //! The constants of the schedule, in one place.
 
+use crate::plan::STEADY;
+
 /// What the schedule is tuned by. The bench `schedule --ablate` sets each in turn to
 /// a value that switches it off and prints what is lost.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -64,7 +66,7 @@ impl Tuning {
         failed_prediction: 2.0,
         marks: 12,
         marks_cost: 0.03,
-        most_spread: 0.3,
+        most_spread: STEADY,
         mean_counts: 0.3,
         rate_step: 0.8,
         most_delay: 1.25,

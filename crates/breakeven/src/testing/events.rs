@@ -268,7 +268,6 @@ impl<'s> Run<'s> {
         };
         self.makespan = self.makespan.max(now);
         let (range, took) = (flight.span.range(), now - flight.began);
-        if std::env::var_os("TRACE").is_some() { eprintln!("  launch {range:?} began {:.2}ms took {:.2}ms rate {:?}", (now-took)/1e6, took/1e6, self.schedule); }
         self.launches.push((gpu, range.clone(), took));
         let after = self
             .schedule

@@ -2,6 +2,7 @@
 
 use super::Shape;
 use crate::plan::Evidence;
+use crate::schedule::whole;
 
 /// How far beside the remembered sizes a prediction still counts as measured.
 const MEASURED_WITHIN: u64 = 2;
@@ -107,7 +108,7 @@ impl OperationCosts {
         };
         let gpus = self.gpus.iter().map(|gpu| GpuCosts {
             cost: gpu.cost.map(scaled),
-            fits: gpu.fits.map(|fits| (fits as f64 / times).max(1.0) as u64),
+            fits: gpu.fits.map(|fits| whole(fits as f64 / times).max(1) as u64),
             ..*gpu
         });
         Self {

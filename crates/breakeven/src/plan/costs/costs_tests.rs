@@ -76,8 +76,14 @@ fn each_device_has_its_own_cost() {
     // 4096 to 8191 bytes are one size.
     assert_eq!(costs.lookup("blur", 8191, &[GPU], 4), known);
     // Smaller tasks are like these, but smaller: nobody measured them.
-    let smaller = costs.lookup("blur", 4095, &[GPU], 4).cpu.expect("it is fitted");
-    assert!((smaller.predict_ns(300) / 150_000.0 - 1.0).abs() < 1e-3, "{smaller:?}");
+    let smaller = costs
+        .lookup("blur", 4095, &[GPU], 4)
+        .cpu
+        .expect("it is fitted");
+    assert!(
+        (smaller.predict_ns(300) / 150_000.0 - 1.0).abs() < 1e-3,
+        "{smaller:?}"
+    );
     assert_eq!(smaller.evidence(300), Evidence::Fitted);
     assert_eq!(costs.lookup("blur", 4096, &[], 4).gpus, []);
     assert_eq!(costs.operations(), ["blur", "sharpen"]);

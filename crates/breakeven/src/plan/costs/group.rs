@@ -183,7 +183,12 @@ impl Group {
     fn split_excess(&self) -> f64 {
         match self.excess.len() < SPLITS {
             true => 1.0,
-            false => self.excess.iter().copied().fold(f64::INFINITY, f64::min).max(1.0),
+            false => self
+                .excess
+                .iter()
+                .copied()
+                .fold(f64::INFINITY, f64::min)
+                .max(1.0),
         }
     }
 
@@ -197,7 +202,7 @@ impl Group {
             }
             None => {
                 self.since_split += 1;
-                if self.since_split % OTHERS == 0 {
+                if self.since_split.is_multiple_of(OTHERS) {
                     self.excess.pop_back();
                 }
             }

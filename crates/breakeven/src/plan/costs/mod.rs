@@ -36,8 +36,8 @@ use model::{Model, size_class};
 
 pub use cost::{Cost, GpuCosts, OperationCosts};
 pub(crate) use record::OperationRecord;
-pub(crate) use shape::{PLACES, Seen};
 pub use shape::Shape;
+pub(crate) use shape::{PLACES, STEADY, Seen};
 
 /// What a batch, or a part of it, took on a device.
 #[derive(Debug, Clone, Copy, PartialEq)]

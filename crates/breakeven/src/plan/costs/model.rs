@@ -83,7 +83,11 @@ impl Model {
             Some(group) => {
                 let costs = group.costs(names, workers.max(1));
                 let doublings = i32::from(size_class) - i32::from(group.size_class);
-                if doublings == 0 { costs } else { costs.of_another_size(2_f64.powi(doublings)) }
+                if doublings == 0 {
+                    costs
+                } else {
+                    costs.of_another_size(2_f64.powi(doublings))
+                }
             }
             None => OperationCosts {
                 gpus: vec![GpuCosts::default(); gpus.len()],

@@ -7,7 +7,7 @@ pub(crate) const PLACES: usize = 32;
 const NEWEST: f32 = 0.5;
 
 /// How far batches of one shape are off it, on average.
-const STEADY: f32 = 0.3;
+pub(crate) const STEADY: f32 = 0.3;
 
 /// Where in a batch the work is to be expected.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -130,8 +130,15 @@ mod tests {
     fn only_what_repeats_is_expected() {
         let half = |front: f32| {
             std::array::from_fn(|place| {
-                let work = if place < PLACES / 2 { front } else { 2.0 - front };
-                Some(Seen { work, is_gpus: false })
+                let work = if place < PLACES / 2 {
+                    front
+                } else {
+                    2.0 - front
+                };
+                Some(Seen {
+                    work,
+                    is_gpus: false,
+                })
             })
         };
         let mut same = Remembered::default();

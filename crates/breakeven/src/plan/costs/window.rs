@@ -105,7 +105,11 @@ impl Window {
         let is_faster = known.is_some_and(|known| (record.ns as f64) < FAR_FASTER * known);
         self.faster = if is_faster { self.faster + 1 } else { 0 };
         if is_faster && (was_left_out || self.faster >= FASTER_IN_A_ROW) {
-            let kept = if was_left_out { OF_ANOTHER_TIME } else { self.faster - 1 };
+            let kept = if was_left_out {
+                OF_ANOTHER_TIME
+            } else {
+                self.faster - 1
+            };
             self.records
                 .drain(..self.records.len().saturating_sub(kept));
         }
