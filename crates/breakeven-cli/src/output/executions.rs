@@ -22,7 +22,7 @@ const WIDTHS: [usize; 4] = [13, 13, 9, 17];
 const HEADS: [&str; 4] = ["GPU tasks", "CPU tasks", "median", "predicted"];
 
 /// What decides, in the order in which it comes about.
-const ORDER: [&str; 5] = ["asked", "operator", "rule", "model", "exploration"];
+const ORDER: [&str; 6] = ["asked", "operator", "resident", "rule", "model", "exploration"];
 
 /// The executions of one operation on one device.
 pub(super) struct Executions<'r> {
@@ -238,6 +238,7 @@ fn in_words(decided_by: &str) -> &str {
     match decided_by {
         "asked" => "as asked",
         "operator" => "by BREAKEVEN_STRATEGY",
+        "resident" => "where the inputs are",
         "rule" => "by the rule",
         "model" => "by the cost model",
         "exploration" => "to try the other device",

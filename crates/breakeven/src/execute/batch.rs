@@ -12,9 +12,10 @@ use super::manager::StrategyManager;
 use super::operator::ordered_strategy;
 use super::result::{ExecuteError, ExecutionResult, TaskError};
 use super::run::Request;
+use super::slot::GpuSlot;
 use super::slots::Slots;
 use super::start::Question;
-use super::work::{EachTask, FailFast, GpuLane, Keep, Lane, Tasks};
+use super::work::{EachTask, FailFast, GpuLane, Keep, Lane, Tasks, Work};
 use crate::error::{DeviceError, Error};
 use crate::plan::{Basis, Decision, ExecutionStrategy};
 use crate::schedule::MOST_TASKS;
@@ -33,6 +34,16 @@ pub(super) struct Options<'m> {
     pub(super) dropped: Option<&'m CancelToken>,
     pub(super) deadline: Option<Duration>,
     pub(super) progress: Option<&'m (dyn Fn(usize, usize) + Sync)>,
+}
+
+/// What is to be run, whatever its types are.
+pub(super) struct Kind<'k> {
+    pub(super) operation: &'k str,
+    pub(super) workload: WorkloadProfile,
+    pub(super) asked: (ExecutionStrategy, Basis),
+    pub(super) check: Check,
+    /// Every task has a result of its own.
+    pub(super) each: bool,
 }
 
 /// A batch of an operation, from [`StrategyManager::operation`].
@@ -136,7 +147,7 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
         G: GpuExecutor<I, T>,
         V: Verify<T>,
     {
-        self.run::<I, T, E, F, FailFast>(tasks.as_ref(), &process_fn, false)
+        self.run_tasks::<I, T, E, F, FailFast>(tasks.as_ref(), &process_fn, false)
     }
 
     /// As [`execute`](Self::execute), for a function that cannot fail.
@@ -181,7 +192,7 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
         G: GpuExecutor<I, T>,
         V: Verify<T>,
     {
-        self.run::<I, T, E, F, EachTask>(tasks.as_ref(), &process_fn, true)
+        self.run_tasks::<I, T, E, F, EachTask>(tasks.as_ref(), &process_fn, true)
     }
 
     /// What [`execute`](Self::execute) would decide for these tasks now, with what is
@@ -235,7 +246,7 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
     }
 
     /// The strategy for the batch: the operator's before Auto.
-    fn asked(&self) -> Result<(ExecutionStrategy, Basis), Error> {
+    pub(super) fn asked(&self) -> Result<(ExecutionStrategy, Basis), Error> {
         let strategy = self
             .options
             .strategy
@@ -274,7 +285,7 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
         .collect()
     }
 
-    fn run<I, T, E, F, K>(
+    fn run_tasks<I, T, E, F, K>(
         &self,
         tasks: &[I],
         function: &F,
@@ -289,23 +300,8 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
         G: GpuExecutor<I, T>,
         V: Verify<T>,
     {
-        let Self {
-            manager,
-            options,
-            verify,
-        } = self;
-        let operation = options
-            .operation
-            .unwrap_or_else(|| std::any::type_name::<F>());
-        let policy = options.policy.unwrap_or(manager.config.policy);
-        policy.check()?;
-        if tasks.len() > MOST_TASKS {
-            return Err(Error::too_large(format!(
-                "{} tasks in one batch: {MOST_TASKS} is the most; split it",
-                tasks.len()
-            ))
-            .into());
-        }
+        let operation = self.options.operation;
+        let operation = operation.unwrap_or_else(|| std::any::type_name::<F>());
         let slots = Slots::new(tasks.len()).ok_or_else(|| {
             Error::too_large(format!(
                 "the outputs of {} tasks, {} bytes each, do not fit memory",
@@ -313,29 +309,54 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
                 std::mem::size_of::<K::Kept>()
             ))
         })?;
-        let (strategy, basis) = self.asked()?;
+        let asked = self.asked()?;
         let check = self.check()?;
         let work = Tasks::<I, T, E, F, K>::new(tasks, function, slots);
-        let lanes = self.lanes(&work, verify);
+        let lanes = self.lanes(&work, &self.verify);
         let lanes: Vec<&dyn Lane> = lanes.iter().map(|lane| lane as &dyn Lane).collect();
-        let slots: Vec<_> = manager.gpus.iter().map(|(_, slot)| &**slot).collect();
-        let deadline = options.deadline.filter(|_| !tasks.is_empty());
-        let request = Request {
+        let slots: Vec<_> = self.manager.gpus.iter().map(|(_, slot)| &**slot).collect();
+        let workload = self.profile(tasks.len(), std::mem::size_of::<I>());
+        let kind = Kind { operation, workload, asked, check, each };
+        let ended = self.request(kind, &slots, &lanes, &work)?.run();
+        let (failed, outputs) = work.into_parts();
+        ended?.result(operation, failed, outputs)
+    }
+
+    /// The batch without the types of its tasks.
+    pub(super) fn request<'r>(
+        &'r self,
+        kind: Kind<'r>,
+        slots: &'r [&'r GpuSlot],
+        lanes: &'r [&'r dyn Lane],
+        work: &'r dyn Work,
+    ) -> Result<Request<'r>, Error> {
+        let (manager, options) = (self.manager, &self.options);
+        let tasks = kind.workload.task_count;
+        let policy = options.policy.unwrap_or(manager.config.policy);
+        policy.check()?;
+        if tasks > MOST_TASKS {
+            return Err(Error::too_large(format!(
+                "{tasks} tasks in one batch: {MOST_TASKS} is the most; split it"
+            )));
+        }
+        let deadline = options.deadline.filter(|_| tasks > 0);
+        let (strategy, basis) = kind.asked;
+        Ok(Request {
             question: Question {
                 config: &manager.config,
                 shared: &manager.shared,
-                slots: &slots,
-                lanes: Some(&lanes),
-                operation,
-                workload: self.profile(tasks.len(), std::mem::size_of::<I>()),
+                slots,
+                lanes: Some(lanes),
+                operation: kind.operation,
+                workload: kind.workload,
                 strategy,
                 basis,
                 workers: manager.cpu.workers().max(1),
                 tries: true,
             },
             cpu: &*manager.cpu,
-            lanes: &lanes,
-            work: &work,
+            lanes,
+            work,
             watch: Watch {
                 cancel: [options.cancel, options.dropped],
                 deadline: deadline.and_then(|time| Instant::now().checked_add(time)),
@@ -343,16 +364,13 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
             },
             policy,
             timeout: options.timeout.unwrap_or(manager.config.timeout),
-            check,
-            each,
-        };
-        let ended = request.run();
-        let (failed, outputs) = work.into_parts();
-        ended?.result(operation, failed, outputs)
+            check: kind.check,
+            each: kind.each,
+        })
     }
 
     /// How much is held against the CPU's function. Asked once: it is the user's code.
-    fn check<T>(&self) -> Result<Check, Error>
+    pub(super) fn check<T>(&self) -> Result<Check, Error>
     where
         V: Verify<T>,
     {

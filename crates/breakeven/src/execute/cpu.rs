@@ -130,6 +130,13 @@ impl CpuExecutor for RayonCpu {
         rayon::yield_now() == Some(rayon::Yield::Executed)
     }
 
+    fn install(&self, job: &mut (dyn FnMut() + Send)) {
+        match &self.pool {
+            Some(pool) => pool.install(job),
+            None => job(),
+        }
+    }
+
     fn spawn(&self, job: Box<dyn FnOnce() + Send>) {
         match &self.pool {
             Some(pool) => pool.spawn(job),

@@ -127,8 +127,13 @@ impl<'b> Engine<'b> {
     /// All of it on the workers, without a look at a clock or a schedule between.
     pub(super) fn run_straight(&self, cpu: &dyn CpuExecutor) {
         let all = self.shared().schedule.take_any();
-        if let Some(all) = all {
-            cpu.all(Portion::new(all, self));
+        match all {
+            Some(all) if self.work.is_whole() => {
+                let mut all = Some(all);
+                cpu.install(&mut || all.take().into_iter().for_each(|all| self.run(all)));
+            }
+            Some(all) => cpu.all(Portion::new(all, self)),
+            None => {}
         }
         self.finish(cpu);
     }

@@ -37,6 +37,12 @@ pub trait CpuExecutor: Send + Sync {
         false
     }
 
+    /// Runs `job`, which is shared out inside, on the calling thread or on a worker, and
+    /// returns when it is done.
+    fn install(&self, job: &mut (dyn FnMut() + Send)) {
+        job();
+    }
+
     /// Runs `job` on some worker, some time.
     fn spawn(&self, job: Box<dyn FnOnce() + Send>) {
         rayon::spawn(job);
@@ -158,13 +164,17 @@ impl<I, T, G: GpuExecutor<I, T>> GpuExecutor<I, T> for OnDevice<G> {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoGpu;
 
+impl NoGpu {
+    pub(super) fn none() -> DeviceError {
+        let what = "the manager was made without a GPU";
+        DeviceError::new(DeviceErrorKind::Unavailable { until: None }, what)
+    }
+}
+
 impl<I, T> GpuExecutor<I, T> for NoGpu {
     type Flight = Ready<Result<Vec<T>, DeviceError>>;
 
     fn start(&self, _: &[I]) -> Result<Self::Flight, DeviceError> {
-        Err(DeviceError::new(
-            DeviceErrorKind::Unavailable { until: None },
-            "the manager was made without a GPU",
-        ))
+        Err(Self::none())
     }
 }

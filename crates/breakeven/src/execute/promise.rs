@@ -95,15 +95,29 @@ impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
         G: GpuExecutor<I, T> + 'static,
         V: Verify<T> + Send + 'static,
     {
+        let name = self.options.operation;
+        let name = name.unwrap_or_else(|| std::any::type_name::<F>());
+        self.spawned(name.to_owned(), move |batch| batch.execute(tasks, process_fn))
+    }
+
+    /// Has a worker run the same batch, of that name.
+    pub(super) fn spawned<T, E>(
+        self,
+        name: String,
+        run: impl FnOnce(Batch<'_, C, G, V>) -> Outcome<T, E> + Send + 'static,
+    ) -> Executing<T, E>
+    where
+        T: Send + 'static,
+        E: Send + 'static,
+        C: 'static,
+        G: Send + Sync + 'static,
+        V: Send + 'static,
+    {
         let Self {
             manager,
             options,
             verify,
         } = self;
-        let name = options
-            .operation
-            .unwrap_or_else(|| std::any::type_name::<F>())
-            .to_owned();
         let cancel = options.cancel.cloned();
         let has_progress = options.progress.is_some();
         let Options {
@@ -118,10 +132,10 @@ impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
         let cpu = Arc::clone(&manager.cpu);
         Executing::start(&*cpu, move |dropped| {
             if has_progress {
-                let error = "progress borrows, and a future does not: wait with `execute`";
+                let error = "progress borrows, and a future does not: wait for the batch";
                 return Err(Error::invalid(error).into());
             }
-            let batch = Batch {
+            run(Batch {
                 manager: &manager,
                 options: Options {
                     operation: Some(&name),
@@ -135,8 +149,7 @@ impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
                     progress: None,
                 },
                 verify,
-            };
-            batch.execute(tasks, process_fn)
+            })
         })
     }
 }

@@ -1,5 +1,5 @@
-//! Where outputs go: one slot per task, written in any order by whoever holds
-//! the task's span, without a lock.
+//! Where outputs go: one slot per task, or a row of them, written in any order by whoever
+//! holds the task's span, without a lock.
 //!
 //! The only unsafe code of the executor. It rests on three things:
 //!
@@ -17,13 +17,17 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 
+use bytemuck::Pod;
+
 use crate::schedule::Span;
 
 /// The outputs of a batch that is being run.
 pub(super) struct Slots<T> {
-    /// Start of an allocation of `tasks` slots, made and freed as a `Vec`.
+    /// Start of an allocation of `tasks · width` slots, made and freed as a `Vec`.
     first: NonNull<MaybeUninit<T>>,
     tasks: usize,
+    /// Slots of a task.
+    width: usize,
     capacity: usize,
     /// Spans whose slots are all written.
     ledger: Mutex<Vec<Range<usize>>>,
@@ -39,15 +43,21 @@ unsafe impl<T: Send> Sync for Slots<T> {}
 impl<T> Slots<T> {
     /// Room for the outputs of `tasks` tasks; none where memory does not suffice.
     pub(super) fn new(tasks: usize) -> Option<Self> {
-        let mut slots: Vec<MaybeUninit<T>> = Vec::new();
+        let mut slots: Vec<T> = Vec::new();
         slots.try_reserve_exact(tasks).ok()?;
+        Some(Self::of(slots, tasks, 1))
+    }
+
+    fn of(slots: Vec<T>, tasks: usize, width: usize) -> Self {
         let mut slots = ManuallyDrop::new(slots);
-        Some(Self {
-            first: NonNull::new(slots.as_mut_ptr()).expect("a vector's pointer is never null"),
+        let first = NonNull::new(slots.as_mut_ptr()).expect("a vector's pointer is never null");
+        Self {
+            first: first.cast(),
             tasks,
+            width,
             capacity: slots.capacity(),
             ledger: Mutex::new(Vec::new()),
-        })
+        }
     }
 
     /// Begins to write the outputs of a span.
@@ -85,7 +95,15 @@ impl<T> Slots<T> {
         // SAFETY: the allocation came from a vector of this capacity whose
         // elements have the same layout; the ledger says that the first `tasks`
         // slots are written; `this` is not dropped, so nothing is owned twice.
-        Some(unsafe { Vec::from_raw_parts(first, this.tasks, this.capacity) })
+        Some(unsafe { Vec::from_raw_parts(first, this.tasks * this.width, this.capacity) })
+    }
+}
+
+impl<T: Pod> Slots<T> {
+    /// Room for `tasks` rows of `width` zeros each.
+    pub(super) fn rows(tasks: usize, width: usize) -> Option<Self> {
+        let zeros = bytemuck::try_zeroed_slice_box(tasks.checked_mul(width)?).ok()?;
+        Some(Self::of(zeros.into_vec(), tasks, width))
     }
 }
 
@@ -100,7 +118,7 @@ impl<T> Drop for Slots<T> {
         let mut slots = unsafe { Vec::from_raw_parts(self.first.as_ptr(), 0, self.capacity) };
         let room = slots.spare_capacity_mut();
         for span in std::mem::take(ledger) {
-            for slot in &mut room[span] {
+            for slot in &mut room[self.width * span.start..self.width * span.end] {
                 // SAFETY: the ledger says that the slot is written, and spans in
                 // it do not overlap, so each is dropped once.
                 unsafe { slot.assume_init_mut().assume_init_drop() };
@@ -115,6 +133,19 @@ pub(super) struct Writer<'s, T> {
     /// None only once `finish` took it out.
     span: Option<Span>,
     written: usize,
+}
+
+impl<T: Pod> Writer<'_, T> {
+    /// The rows of all tasks of the span, which count as written from now on.
+    pub(super) fn rows(&mut self) -> &mut [T] {
+        let span = self.span.as_ref().expect("the span is here until the end");
+        let (tasks, width) = (span.len(), self.slots.width);
+        self.written = tasks;
+        let first = self.slots.first.as_ptr().cast::<T>();
+        // SAFETY: the span is inside the slots (checked in `writer`) and unique, so nobody
+        // else touches these; they were made as zeros, and any bits are a `Pod`.
+        unsafe { std::slice::from_raw_parts_mut(first.add(span.range().start * width), tasks * width) }
+    }
 }
 
 impl<T> Writer<'_, T> {
@@ -132,7 +163,7 @@ impl<T> Writer<'_, T> {
     #[inline]
     pub(super) fn push(&mut self, output: T) {
         let span = self.span.as_ref().expect("the span is here until the end");
-        assert!(self.written < span.len(), "more outputs than tasks");
+        assert!(self.written < span.len() && self.slots.width == 1, "more outputs than tasks");
         let index = span.range().start + self.written;
         // SAFETY: `index` is inside the span and the span inside the slots
         // (checked above and in `writer`), so the pointer is in the allocation;
@@ -168,7 +199,8 @@ impl<T> Writer<'_, T> {
     fn forget_outputs(&mut self) {
         let Some(span) = &self.span else { return };
         let start = span.range().start;
-        for index in start..start + std::mem::take(&mut self.written) {
+        let written = std::mem::take(&mut self.written);
+        for index in start * self.slots.width..(start + written) * self.slots.width {
             // SAFETY: this writer wrote the slot (`push` counts), and counts it
             // no more, so that it is dropped once; nobody else can reach it.
             unsafe { (*self.slots.first.add(index).as_ptr()).assume_init_drop() };

@@ -36,6 +36,11 @@ pub(super) trait Work: Sync {
 
     /// Notes that the tasks of a span were not run, where each has a result of its own.
     fn leave_out(&self, span: Span, why: Stop);
+
+    /// True where all of a batch is best run as one span, which is shared out inside.
+    fn is_whole(&self) -> bool {
+        false
+    }
 }
 
 /// What is done on a GPU.
@@ -130,14 +135,20 @@ impl<'b, I, T, E, F, K: Keep<T, E>> Tasks<'b, I, T, E, F, K> {
         }
     }
 
-    fn fail(&self, index: usize, error: TaskError<E>) {
-        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*failed {
-            Some((before, _)) if *before <= index => quietly_dropped(error),
-            _ => {
-                if let Some(later) = failed.replace((index, error)) {
-                    quietly_dropped(later);
-                }
+}
+
+/// Keeps the error of the first task of the batch, among those seen, that failed.
+pub(super) fn first_of<E>(
+    failed: &Mutex<Option<(usize, TaskError<E>)>>,
+    index: usize,
+    error: TaskError<E>,
+) {
+    let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*failed {
+        Some((before, _)) if *before <= index => quietly_dropped(error),
+        _ => {
+            if let Some(later) = failed.replace((index, error)) {
+                quietly_dropped(later);
             }
         }
     }
@@ -180,7 +191,7 @@ where
                     Err(error) => error,
                 },
             };
-            self.fail(writer.next(), error);
+            first_of(&self.failed, writer.next(), error);
             let _ = catch_unwind(AssertUnwindSafe(|| drop(writer)));
             return Ran::Failed;
         }
@@ -275,37 +286,12 @@ where
 
     fn check(&self, first: usize, task: usize) -> Result<(), DeviceError> {
         let work = self.lane.work;
-        let expected = catch_unwind(AssertUnwindSafe(|| (work.function)(&work.tasks[task])));
-        let expected = match expected {
-            Ok(Ok(expected)) => expected,
-            Ok(Err(error)) => {
-                quietly_dropped(error);
-                return Err(wrong(format!(
-                    "an output of task {task}, which fails on the CPU"
-                )));
-            }
-            Err(panic) => {
-                message(panic);
-                return Err(wrong(format!(
-                    "an output of task {task}, which fails on the CPU"
-                )));
-            }
-        };
-        let agrees = || {
-            let agrees = self
-                .lane
-                .verify
-                .agree(&self.outputs[task - first], &expected);
+        agreed(task, || {
+            let expected = (work.function)(&work.tasks[task])?;
+            let agrees = self.lane.verify.agree(&self.outputs[task - first], &expected);
             drop(expected);
-            agrees
-        };
-        match catch_unwind(AssertUnwindSafe(agrees)) {
-            Ok(true) => Ok(()),
-            outcome => {
-                let _ = outcome.map_err(message);
-                Err(wrong(format!("the output of task {task} is not the CPU's")))
-            }
-        }
+            Ok::<_, E>(agrees)
+        })
     }
 
     fn keep(self: Box<Self>, span: Span) {
@@ -320,7 +306,25 @@ where
     }
 }
 
-fn wrong(message: String) -> DeviceError {
+/// Whether an output of a GPU is as good as the CPU's; what is asked may fail or panic.
+pub(super) fn agreed<E>(
+    task: usize,
+    agrees: impl FnOnce() -> Result<bool, E>,
+) -> Result<(), DeviceError> {
+    match catch_unwind(AssertUnwindSafe(agrees)) {
+        Ok(Ok(true)) => Ok(()),
+        Ok(Ok(false)) => Err(wrong(format!("the output of task {task} is not the CPU's"))),
+        failed => {
+            match failed {
+                Ok(error) => quietly_dropped(error),
+                Err(panic) => _ = message(panic),
+            }
+            Err(wrong(format!("an output of task {task}, which fails on the CPU")))
+        }
+    }
+}
+
+pub(super) fn wrong(message: String) -> DeviceError {
     DeviceError::new(DeviceErrorKind::WrongResult, message)
 }
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use super::run::{Output, Plan, bytes_of, parameter_bytes};
 use super::{Flight, Gpu, flight};
 use crate::error::DeviceError;
-use crate::execute::GpuExecutor;
+use crate::execute::{GpuExecutor, TensorDevice, TensorFlight};
 use crate::hardware::{Fact, SystemLoad};
 use crate::operator::Operator;
 use crate::plan::GpuSpec;
-use crate::tensor::{Inputs, Tensor};
+use crate::tensor::{Element, Inputs, Tensor};
 
 /// Runs tasks as an operator's batches on an open GPU.
 ///
@@ -45,7 +45,6 @@ use crate::tensor::{Inputs, Tensor};
 #[derive(Debug)]
 pub struct OperatorExecutor<O: ?Sized> {
     gpu: Gpu,
-    device: GpuSpec,
     operator: Arc<O>,
 }
 
@@ -53,7 +52,6 @@ impl<O: Operator + ?Sized> OperatorExecutor<O> {
     /// An executor of that operator on that device.
     pub fn new(gpu: &Gpu, operator: Arc<O>) -> Self {
         Self {
-            device: GpuSpec::of(gpu.info(), None),
             gpu: gpu.clone(),
             operator,
         }
@@ -62,6 +60,35 @@ impl<O: Operator + ?Sized> OperatorExecutor<O> {
     /// The device that it runs on.
     pub fn gpu(&self) -> &Gpu {
         &self.gpu
+    }
+}
+
+impl TensorDevice for Gpu {
+    fn spec(&self) -> Option<&GpuSpec> {
+        Some(&self.shared.spec)
+    }
+
+    /// From NVML, where the device's driver has it.
+    fn used_memory(&self) -> Fact<u64> {
+        SystemLoad::sample().gpu(self.info()).memory_used_bytes
+    }
+
+    fn call_bytes<O: Operator + ?Sized>(&self, operator: &O, inputs: &[&[usize]]) -> Option<u64> {
+        Some(bytes_of(operator, inputs)?.saturating_add(parameter_bytes(operator)))
+    }
+
+    fn has<E: Element>(&self, tensor: &Tensor<'_, E>) -> bool {
+        tensor.is_on(self)
+    }
+
+    fn start_call<O: Operator + ?Sized>(
+        &self,
+        operator: &O,
+        inputs: &[Tensor<'_, O::In>],
+        stays: bool,
+    ) -> Result<TensorFlight<O::Out>, DeviceError> {
+        let output = if stays { Output::OnDevice } else { Output::OnHost };
+        Ok(Box::pin(self.start(operator, &inputs, output)?))
     }
 }
 
@@ -110,12 +137,11 @@ where
     }
 
     fn device(&self) -> Option<&GpuSpec> {
-        Some(&self.device)
+        self.gpu.spec()
     }
 
-    /// From NVML, where the device's driver has it.
     fn memory_used(&self) -> Fact<u64> {
-        SystemLoad::sample().gpu(self.gpu.info()).memory_used_bytes
+        self.gpu.used_memory()
     }
 
     /// Inputs, outputs, scratch and parameters. None where the operator refuses a task.

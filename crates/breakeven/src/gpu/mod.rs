@@ -17,6 +17,7 @@ use cubecl::wgpu::WgpuRuntime;
 
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::hardware::{DeviceId, GpuInfo};
+use crate::plan::GpuSpec;
 use crate::tensor::Element;
 
 mod buffer;
@@ -52,6 +53,7 @@ pub struct Gpu {
 struct Shared {
     id: DeviceId,
     info: GpuInfo,
+    spec: GpuSpec,
     client: Client,
     faults: faults::Faults,
     lanes: flight::Lanes,
@@ -119,6 +121,7 @@ impl Gpu {
         let (client, info) = caught(|| open::client(id, &faults))?;
         let shared = Shared {
             id: id.clone(),
+            spec: GpuSpec::of(&info, None),
             info,
             client,
             faults,

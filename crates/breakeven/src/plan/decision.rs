@@ -54,6 +54,8 @@ pub enum Basis {
     Asked,
     /// The operator did, by `BREAKEVEN_STRATEGY`.
     Operator,
+    /// Auto stays on the GPU that the inputs are on.
+    Resident,
     /// A stage of the rule: nothing was measured.
     Rule(Stage),
     /// The cost model.
@@ -63,11 +65,13 @@ pub enum Basis {
 }
 
 impl Basis {
-    /// Its word in profiles: `asked`, `operator`, `rule`, `model` or `exploration`.
+    /// Its word in profiles: `asked`, `operator`, `resident`, `rule`, `model` or
+    /// `exploration`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Asked => "asked",
             Self::Operator => "operator",
+            Self::Resident => "resident",
             Self::Rule(_) => "rule",
             Self::Model => "model",
             Self::Exploration => "exploration",

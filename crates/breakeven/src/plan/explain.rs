@@ -18,6 +18,7 @@ impl Decision {
             Basis::Model | Basis::Exploration => self.by_model(),
             Basis::Asked => vec![format!("{} was asked for", self.strategy)],
             Basis::Operator => vec![format!("BREAKEVEN_STRATEGY asks for {}", self.strategy)],
+            Basis::Resident => vec!["the inputs are on the GPU already".to_owned()],
         }
     }
 

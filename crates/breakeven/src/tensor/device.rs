@@ -72,6 +72,11 @@ impl<E: Element> Tensor<'_, E> {
         whole.map(|replica| replica.gpu.id().clone()).collect()
     }
 
+    /// True where the device has a copy of all of it.
+    pub(crate) fn is_on(&self, gpu: &Gpu) -> bool {
+        self.find(&self.replicas(), gpu).is_some()
+    }
+
     /// It on the device: from its copy there, else sent for this once.
     pub(crate) fn buffer(&self, gpu: &Gpu) -> Result<Buffer, DeviceError> {
         let found = self.find(&self.replicas(), gpu);

@@ -105,6 +105,7 @@ fn document(plan: &Plan) -> Document<'_> {
         Basis::Exploration => ("exploration", None),
         Basis::Asked => ("asked", None),
         Basis::Operator => ("operator", None),
+        Basis::Resident => ("resident", None),
     };
     let entry = |evidence: Evidence| evidence.to_string();
     Document {

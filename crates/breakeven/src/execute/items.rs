@@ -1,0 +1,439 @@
+//! A batch of an operator's items: one tensor in, one tensor out.
+
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+
+use super::batch::{Batch, Kind};
+use super::control::Verify;
+use super::executor::{CpuExecutor, NoGpu};
+use super::manager::{StrategyManager, locked};
+use super::promise::Executing;
+use super::result::{ExecuteError, ExecutionResult, Stop, TaskError};
+use super::slots::Slots;
+use super::work::{Flight, Lane, Ran, Work, agreed, first_of, message};
+use crate::error::{DeviceError, Error};
+use crate::hardware::Fact;
+use crate::operator::{Operator, View, checked_shape};
+use crate::plan::{Basis, ExecutionStrategy, GpuSpec};
+use crate::schedule::Span;
+use crate::tensor::{Element, Inputs, Tensor, shape};
+use crate::workload::WorkloadProfile;
+
+/// A tensor on its way through a device.
+pub type TensorFlight<E> =
+    Pin<Box<dyn Future<Output = Result<Tensor<'static, E>, DeviceError>> + Send>>;
+
+/// A device that operators run on: a `Gpu`, or none.
+pub trait TensorDevice: Send + Sync {
+    /// What is known of it.
+    fn spec(&self) -> Option<&GpuSpec>;
+
+    /// Memory in use on it, bytes.
+    fn used_memory(&self) -> Fact<u64>;
+
+    /// Memory that a call on inputs of these shapes takes; none where the operator has no
+    /// form for devices.
+    fn call_bytes<O: Operator + ?Sized>(&self, operator: &O, inputs: &[&[usize]]) -> Option<u64>;
+
+    /// True where the device has a copy of it.
+    fn has<E: Element>(&self, tensor: &Tensor<'_, E>) -> bool;
+
+    /// Sends what is not there and starts; the output stays on the device, or is brought
+    /// to the host.
+    ///
+    /// # Errors
+    ///
+    /// Whatever is known before the device has run.
+    fn start_call<O: Operator + ?Sized>(
+        &self,
+        operator: &O,
+        inputs: &[Tensor<'_, O::In>],
+        stays: bool,
+    ) -> Result<TensorFlight<O::Out>, DeviceError>;
+}
+
+impl TensorDevice for NoGpu {
+    fn spec(&self) -> Option<&GpuSpec> {
+        None
+    }
+
+    fn used_memory(&self) -> Fact<u64> {
+        Fact::Unknown
+    }
+
+    fn call_bytes<O: Operator + ?Sized>(&self, _: &O, _: &[&[usize]]) -> Option<u64> {
+        None
+    }
+
+    fn has<E: Element>(&self, _: &Tensor<'_, E>) -> bool {
+        false
+    }
+
+    fn start_call<O: Operator + ?Sized>(
+        &self,
+        _: &O,
+        _: &[Tensor<'_, O::In>],
+        _: bool,
+    ) -> Result<TensorFlight<O::Out>, DeviceError> {
+        Err(Self::none())
+    }
+}
+
+impl<C: CpuExecutor, G: TensorDevice> StrategyManager<C, G> {
+    /// Runs an operator on a batch of items, `&image` for one input and `&[&a, &b]` for
+    /// two: see [`Batch::run`]. The operation's name is the operator's.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use breakeven::Tensor;
+    /// use breakeven::execute::{RayonCpu, StrategyManager};
+    /// use breakeven::kernels::VectorAdd;
+    ///
+    /// let manager = StrategyManager::cpu_only(Arc::new(RayonCpu::current()));
+    /// let ones = Tensor::new(vec![1.0; 6], &[3, 2])?;
+    /// let twos = manager.run(&VectorAdd, &[&ones, &ones])?.into_output();
+    /// assert_eq!((twos.shape(), twos.host()?), (&[3, 2][..], &[2.0; 6][..]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Batch::run`].
+    pub fn run<O: Operator + ?Sized>(
+        &self,
+        operator: &O,
+        inputs: &dyn Inputs<O::In>,
+    ) -> Result<ExecutionResult<Tensor<'static, O::Out>>, ExecuteError<Error>> {
+        Batch::new(self, None).run(operator, inputs)
+    }
+
+    /// As [`run`](Self::run), without waiting: see [`Batch::run_async`].
+    pub fn run_async<O, I>(
+        &self,
+        operator: Arc<O>,
+        inputs: I,
+    ) -> Executing<Tensor<'static, O::Out>, Error>
+    where
+        O: Operator + ?Sized + 'static,
+        I: Inputs<O::In> + Send + 'static,
+        C: 'static,
+        G: 'static,
+    {
+        Batch::new(self, None).run_async(operator, inputs)
+    }
+}
+
+impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
+    /// Runs an operator on a batch of items: on the CPU, on GPUs, or on both, a part of the
+    /// items each. The result has one output, a tensor
+    /// ([`into_output`](ExecutionResult::into_output)).
+    ///
+    /// Where all inputs were brought [to](Tensor::to) a GPU of the manager, Auto stays
+    /// there, and so does the output: a chain of calls moves nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`ExecuteError::Invalid`] for inputs that the operator does not take;
+    /// [`ExecuteError::Task`] where it fails, with the first item of the part that it
+    /// failed at; others as [`execute`](Self::execute).
+    pub fn run<O: Operator + ?Sized>(
+        self,
+        operator: &O,
+        inputs: &dyn Inputs<O::In>,
+    ) -> Result<ExecutionResult<Tensor<'static, O::Out>>, ExecuteError<Error>>
+    where
+        V: Verify<Tensor<'static, O::Out>>,
+    {
+        let inputs = inputs.tensors();
+        let shapes: Vec<&[usize]> = inputs.iter().map(|input| input.shape()).collect();
+        let output_shape = checked_shape(operator, &shapes)?;
+        let name = self.options.operation.unwrap_or_else(|| operator.name());
+        let items = Items::new(operator, &inputs, output_shape)?;
+        // Where the inputs are already.
+        let gpus = &self.manager.gpus;
+        let has_all = |gpu: &G| !inputs.is_empty() && inputs.iter().all(|input| gpu.has(input));
+        let home = gpus.iter().position(|(gpu, _)| has_all(gpu));
+        let (mut strategy, mut basis) = self.asked()?;
+        let home = home.filter(|_| strategy == ExecutionStrategy::Auto);
+        if home.is_some() {
+            (strategy, basis) = (ExecutionStrategy::GpuOnly, Basis::Resident);
+        }
+        let used = match home {
+            Some(home) => &gpus[home..=home],
+            None => &gpus[..],
+        };
+        let lanes = used.iter().map(|(gpu, _)| ItemsLane {
+            items: &items,
+            gpu: &**gpu,
+            verify: &self.verify,
+        });
+        let lanes: Vec<_> = lanes.collect();
+        let lanes: Vec<&dyn Lane> = lanes.iter().map(|lane| lane as &dyn Lane).collect();
+        let work = operator.work(&shapes);
+        let each = |all: u64| all / work.items.max(1);
+        let bytes = usize::try_from(each(work.bytes)).unwrap_or(usize::MAX);
+        let usual = || {
+            let complexity = each(work.flops) as f64;
+            WorkloadProfile::from_task_size(items.batch(), bytes, complexity.max(1.0))
+        };
+        let workload = WorkloadProfile {
+            task_count: items.batch(),
+            ..self.options.workload.unwrap_or_else(usual)
+        };
+        let slots: Vec<_> = used.iter().map(|(_, slot)| &**slot).collect();
+        let kind = Kind {
+            operation: name,
+            workload,
+            asked: (strategy, basis),
+            check: self.check()?,
+            each: false,
+        };
+        let ended = self.request(kind, &slots, &lanes, &items)?.run();
+        let (failed, output) = items.into_parts();
+        ended?.result(name, failed, output.map(|output| vec![output]))
+    }
+
+    /// As [`run`](Self::run), without waiting: what it works on is its own then. A clone of
+    /// a tensor shares its memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`execute_async`](Self::execute_async).
+    pub fn run_async<O, I>(
+        self,
+        operator: Arc<O>,
+        inputs: I,
+    ) -> Executing<Tensor<'static, O::Out>, Error>
+    where
+        O: Operator + ?Sized + 'static,
+        I: Inputs<O::In> + Send + 'static,
+        C: 'static,
+        G: 'static,
+        V: Verify<Tensor<'static, O::Out>> + Send + 'static,
+    {
+        let name = self.options.operation;
+        let name = name.unwrap_or_else(|| operator.name()).to_owned();
+        self.spawned(name, move |batch| batch.run(&*operator, &inputs))
+    }
+}
+
+impl<E: Element> ExecutionResult<Tensor<'static, E>> {
+    /// The output of an operator; of several, the first.
+    ///
+    /// # Panics
+    ///
+    /// On the result of a list of tasks that was empty.
+    pub fn into_output(self) -> Tensor<'static, E> {
+        let mut outputs = self.outputs.into_iter();
+        outputs.next().expect("an operator has one output")
+    }
+}
+
+/// An operator's items, and where its output goes.
+struct Items<'b, O: Operator + ?Sized> {
+    operator: &'b O,
+    inputs: Vec<&'b Tensor<'b, O::In>>,
+    shape: Vec<usize>,
+    rows: Slots<O::Out>,
+    /// The output, where one launch made all of it.
+    whole: Mutex<Option<Tensor<'static, O::Out>>>,
+    failed: Mutex<Option<(usize, TaskError<Error>)>>,
+}
+
+impl<'b, O: Operator + ?Sized> Items<'b, O> {
+    fn new(
+        operator: &'b O,
+        inputs: &[&'b Tensor<'b, O::In>],
+        shape: Vec<usize>,
+    ) -> Result<Self, Error> {
+        let width = shape[1..].iter().product();
+        let rows = Slots::rows(shape[0], width).ok_or_else(|| {
+            Error::too_large(format!(
+                "the output of {}, {}, does not fit memory",
+                operator.name(),
+                shape::text(&shape)
+            ))
+        })?;
+        Ok(Self {
+            operator,
+            inputs: inputs.to_vec(),
+            shape,
+            rows,
+            whole: Mutex::default(),
+            failed: Mutex::default(),
+        })
+    }
+
+    fn batch(&self) -> usize {
+        self.shape[0]
+    }
+
+    /// Computes some items on this thread and the current pool.
+    fn compute(&self, range: &Range<usize>, out: &mut [O::Out]) -> Result<(), Error> {
+        let mut shapes = Vec::with_capacity(self.inputs.len());
+        for input in &self.inputs {
+            let mut shape = input.shape().to_vec();
+            shape[0] = range.len();
+            shapes.push(shape);
+        }
+        let mut views = Vec::with_capacity(shapes.len());
+        for (input, shape) in self.inputs.iter().zip(&shapes) {
+            let each = input.item_len();
+            let values = &input.host()?[range.start * each..range.end * each];
+            views.push(View { shape, values });
+        }
+        match out.is_empty() {
+            true => Ok(()),
+            false => self.operator.cpu(&views, out),
+        }
+    }
+
+    /// The item that failed, or the output.
+    #[expect(clippy::type_complexity, reason = "both at once, for who ends the batch")]
+    fn into_parts(
+        self,
+    ) -> (
+        Option<(usize, TaskError<Error>)>,
+        Option<Tensor<'static, O::Out>>,
+    ) {
+        let failed = locked(&self.failed).take();
+        if failed.is_some() {
+            return (failed, None);
+        }
+        let whole = locked(&self.whole).take();
+        let rows = || Tensor::new(self.rows.into_outputs()?, &self.shape).ok();
+        (None, whole.or_else(rows))
+    }
+}
+
+impl<O: Operator + ?Sized> Work for Items<'_, O> {
+    fn run(&self, span: Span, _: &AtomicBool) -> Ran {
+        let range = span.range();
+        let mut writer = self.rows.writer(span);
+        let compute = || self.compute(&range, writer.rows());
+        let error = match catch_unwind(AssertUnwindSafe(compute)) {
+            Ok(Ok(())) => {
+                writer.finish();
+                return Ran::Done;
+            }
+            Ok(Err(error)) => TaskError::Failed(error),
+            Err(panic) => TaskError::Panicked(message(panic)),
+        };
+        first_of(&self.failed, range.start, error);
+        Ran::Failed
+    }
+
+    /// A stop ends the batch: there is no half of a tensor.
+    fn leave_out(&self, _: Span, _: Stop) {}
+
+    /// An operator's own form knows best how to share out all of a batch.
+    fn is_whole(&self) -> bool {
+        true
+    }
+}
+
+/// A GPU and the items that it may be given.
+struct ItemsLane<'b, O: Operator + ?Sized, G, V> {
+    items: &'b Items<'b, O>,
+    gpu: &'b G,
+    verify: &'b V,
+}
+
+impl<O, G, V> Lane for ItemsLane<'_, O, G, V>
+where
+    O: Operator + ?Sized,
+    G: TensorDevice,
+    V: Verify<Tensor<'static, O::Out>>,
+{
+    fn device(&self) -> Option<&GpuSpec> {
+        self.gpu.spec()
+    }
+
+    fn memory_used(&self) -> Fact<u64> {
+        self.gpu.used_memory()
+    }
+
+    fn batch_bytes(&self) -> Option<u64> {
+        let inputs = self.items.inputs.iter();
+        let shapes: Vec<&[usize]> = inputs.map(|input| input.shape()).collect();
+        self.gpu.call_bytes(self.items.operator, &shapes)
+    }
+
+    fn depth(&self) -> usize {
+        2
+    }
+
+    fn start<'l>(&'l self, range: Range<usize>) -> Result<Box<dyn Flight + 'l>, DeviceError> {
+        let items = self.items;
+        let is_whole = range == (0..items.batch());
+        let stays = is_whole && items.inputs.iter().all(|input| self.gpu.has(input));
+        let parts = items.inputs.iter().map(|input| input.items(range.clone()));
+        let parts = parts.collect::<Result<Vec<_>, _>>()?;
+        Ok(Box::new(ItemsFlight {
+            lane: self,
+            is_whole,
+            future: Some(self.gpu.start_call(items.operator, &parts, stays)?),
+            output: None,
+        }))
+    }
+}
+
+struct ItemsFlight<'l, 'b, O: Operator + ?Sized, G, V> {
+    lane: &'l ItemsLane<'b, O, G, V>,
+    is_whole: bool,
+    /// None once the output is there.
+    future: Option<TensorFlight<O::Out>>,
+    output: Option<Tensor<'static, O::Out>>,
+}
+
+impl<O, G, V> Flight for ItemsFlight<'_, '_, O, G, V>
+where
+    O: Operator + ?Sized,
+    G: TensorDevice,
+    V: Verify<Tensor<'static, O::Out>>,
+{
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<(), DeviceError>> {
+        if let Some(future) = &mut self.future {
+            let outcome = std::task::ready!(future.as_mut().poll(context));
+            self.future = None;
+            self.output = Some(outcome?);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn check(&self, first: usize, task: usize) -> Result<(), DeviceError> {
+        let items = self.lane.items;
+        agreed(task, || {
+            let mut shape = items.shape.clone();
+            shape[0] = 1;
+            let mut values = bytemuck::zeroed_vec(shape::product("an output", &shape)?);
+            items.compute(&(task..task + 1), &mut values)?;
+            let expected = Tensor::new(values, &shape)?;
+            let output = self.output.as_ref();
+            let output = output.ok_or_else(|| Error::invalid("no output"))?;
+            let place = task - first;
+            Ok(self.lane.verify.agree(&output.items(place..place + 1)?, &expected))
+        })
+    }
+
+    fn keep(self: Box<Self>, span: Span) {
+        let items = self.lane.items;
+        let Some(output) = self.output else { return };
+        if self.is_whole {
+            *locked(&items.whole) = Some(output);
+            return;
+        }
+        let mut writer = items.rows.writer(span);
+        // It was brought to the host by the device's own thread.
+        if let Ok(values) = output.host()
+            && values.len() == writer.rows().len()
+        {
+            writer.rows().copy_from_slice(values);
+            writer.finish();
+        }
+    }
+}
