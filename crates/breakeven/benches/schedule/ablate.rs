@@ -7,7 +7,9 @@ use crate::metric::metric;
 use crate::{efficiency, regret};
 
 /// A constant's name, and how its mechanism is switched off.
-const OFF: &[(&str, fn(&mut Tuning))] = &[
+type Off = (&'static str, fn(&mut Tuning));
+
+const OFF: &[Off] = &[
     ("worker_part", |tuning| tuning.worker_part = 0.25),
     ("caution", |tuning| tuning.caution = 0.0),
     ("sure_part", |tuning| tuning.sure_part = 1.0),

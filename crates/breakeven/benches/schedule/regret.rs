@@ -235,7 +235,7 @@ fn run_stated(scenario: &Scenario, point: u32) -> f64 {
 fn another_size(point: &Point) -> Scenario {
     let tasks = point.quiet.tasks();
     let seed = u64::from(point.number) + 3_000_000;
-    if point.number / 2 % 2 == 0 {
+    if (point.number / 2).is_multiple_of(2) {
         let mut larger = point.quiet.with_task_costs(point.shape.costs(tasks, seed));
         larger.memory_per_task *= 8;
         larger.cpu_task_ns *= 8.0;

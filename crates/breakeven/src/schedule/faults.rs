@@ -199,6 +199,7 @@ impl Schedule {
     /// The CPU does this span in a GPU's place.
     fn fall_back(&mut self, span: Span) {
         self.fallback += span.len();
+        self.fell.push(span.range());
         self.fallen.push(span);
     }
 

@@ -111,6 +111,8 @@ pub(crate) struct Schedule {
     free: Free,
     /// Spans that GPUs failed at, for the CPU.
     fallen: Vec<Span>,
+    /// All tasks that ever fell back.
+    fell: Vec<std::ops::Range<usize>>,
     density: Density,
     cpu: cpu::Workers,
     gpus: Vec<gpu::Gpu>,
@@ -134,6 +136,7 @@ impl Schedule {
         let mut schedule = Self {
             free: Free::all(terms.tasks),
             fallen: Vec::new(),
+            fell: Vec::new(),
             density: Density::new(terms.tasks, prior, terms.shape, terms.tuning),
             cpu: cpu::Workers::new(&terms),
             gpus: gpus
@@ -159,7 +162,13 @@ impl Schedule {
     /// Takes a span back that nobody did: the batch was stopped, or an executor of
     /// somebody else's lost it.
     pub(crate) fn give_back(&mut self, span: Span) {
-        self.free.give_back(span);
+        let range = span.range();
+        let mut fell = self.fell.iter();
+        // What fell back stays the CPU's, and is counted once.
+        match fell.any(|fell| fell.start <= range.start && range.end <= fell.end) {
+            true => self.fallen.push(span),
+            false => self.free.give_back(span),
+        }
     }
 
     /// Any span that is left, after the batch was stopped.

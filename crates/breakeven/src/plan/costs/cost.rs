@@ -108,7 +108,9 @@ impl OperationCosts {
         };
         let gpus = self.gpus.iter().map(|gpu| GpuCosts {
             cost: gpu.cost.map(scaled),
-            fits: gpu.fits.map(|fits| whole(fits as f64 / times).max(1) as u64),
+            fits: gpu
+                .fits
+                .map(|fits| whole(fits as f64 / times).max(1) as u64),
             ..*gpu
         });
         Self {

@@ -7,6 +7,9 @@ use super::record::{ObservationRecord, OperationRecord};
 use super::shape::{PLACES, Seen};
 use super::{GpuCosts, Observation, OperationCosts, RanOn, micros};
 
+/// Doublings of its memory within which a task is like another.
+const LIKE: u8 = 4;
+
 /// Operations times sizes that are asked what a launch costs: a few tell it, and
 /// a look-up is to be quick.
 const MOST_ASKED: usize = 64;
@@ -78,7 +81,8 @@ impl Model {
         let groups = groups.into_iter().flatten();
         let names = gpus.iter().map(|gpu| clipped(gpu));
         // A size of which nothing is known is like the nearest one.
-        let nearest = groups.min_by_key(|group| group.size_class.abs_diff(size_class));
+        let far = |group: &&Group| group.size_class.abs_diff(size_class);
+        let nearest = groups.min_by_key(far).filter(|group| far(group) <= LIKE);
         let mut costs = match nearest {
             Some(group) => {
                 let costs = group.costs(names, workers.max(1));
