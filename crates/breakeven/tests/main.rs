@@ -7,6 +7,7 @@ mod execute;
 mod execute_async;
 mod execute_broken;
 mod execute_edges;
+mod execute_items;
 #[cfg(feature = "gpu")]
 mod execute_kernels;
 mod execute_recall;

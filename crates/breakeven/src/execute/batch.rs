@@ -11,7 +11,7 @@ use super::executor::{CpuExecutor, GpuExecutor};
 use super::manager::StrategyManager;
 use super::operator::ordered_strategy;
 use super::result::{ExecuteError, ExecutionResult, TaskError};
-use super::run::Request;
+use super::run::{Kind, Request};
 use super::slot::GpuSlot;
 use super::slots::Slots;
 use super::start::Question;
@@ -34,16 +34,6 @@ pub(super) struct Options<'m> {
     pub(super) dropped: Option<&'m CancelToken>,
     pub(super) deadline: Option<Duration>,
     pub(super) progress: Option<&'m (dyn Fn(usize, usize) + Sync)>,
-}
-
-/// What is to be run, whatever its types are.
-pub(super) struct Kind<'k> {
-    pub(super) operation: &'k str,
-    pub(super) workload: WorkloadProfile,
-    pub(super) asked: (ExecutionStrategy, Basis),
-    pub(super) check: Check,
-    /// Every task has a result of its own.
-    pub(super) each: bool,
 }
 
 /// A batch of an operation, from [`StrategyManager::operation`].
@@ -316,7 +306,13 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
         let lanes: Vec<&dyn Lane> = lanes.iter().map(|lane| lane as &dyn Lane).collect();
         let slots: Vec<_> = self.manager.gpus.iter().map(|(_, slot)| &**slot).collect();
         let workload = self.profile(tasks.len(), std::mem::size_of::<I>());
-        let kind = Kind { operation, workload, asked, check, each };
+        let kind = Kind {
+            operation,
+            workload,
+            asked,
+            check,
+            each,
+        };
         let ended = self.request(kind, &slots, &lanes, &work)?.run();
         let (failed, outputs) = work.into_parts();
         ended?.result(operation, failed, outputs)

@@ -2,18 +2,19 @@
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
-use super::batch::{Batch, Kind};
+use super::batch::Batch;
 use super::control::Verify;
-use super::executor::{CpuExecutor, NoGpu};
+use super::executor::CpuExecutor;
 use super::manager::{StrategyManager, locked};
 use super::promise::Executing;
 use super::result::{ExecuteError, ExecutionResult, Stop, TaskError};
+use super::run::Kind;
 use super::slots::Slots;
+use super::tensor_device::{TensorDevice, TensorFlight};
 use super::work::{Flight, Lane, Ran, Work, agreed, first_of, message};
 use crate::error::{DeviceError, Error};
 use crate::hardware::Fact;
@@ -22,66 +23,6 @@ use crate::plan::{Basis, ExecutionStrategy, GpuSpec};
 use crate::schedule::Span;
 use crate::tensor::{Element, Inputs, Tensor, shape};
 use crate::workload::WorkloadProfile;
-
-/// A tensor on its way through a device.
-pub type TensorFlight<E> =
-    Pin<Box<dyn Future<Output = Result<Tensor<'static, E>, DeviceError>> + Send>>;
-
-/// A device that operators run on: a `Gpu`, or none.
-pub trait TensorDevice: Send + Sync {
-    /// What is known of it.
-    fn spec(&self) -> Option<&GpuSpec>;
-
-    /// Memory in use on it, bytes.
-    fn used_memory(&self) -> Fact<u64>;
-
-    /// Memory that a call on inputs of these shapes takes; none where the operator has no
-    /// form for devices.
-    fn call_bytes<O: Operator + ?Sized>(&self, operator: &O, inputs: &[&[usize]]) -> Option<u64>;
-
-    /// True where the device has a copy of it.
-    fn has<E: Element>(&self, tensor: &Tensor<'_, E>) -> bool;
-
-    /// Sends what is not there and starts; the output stays on the device, or is brought
-    /// to the host.
-    ///
-    /// # Errors
-    ///
-    /// Whatever is known before the device has run.
-    fn start_call<O: Operator + ?Sized>(
-        &self,
-        operator: &O,
-        inputs: &[Tensor<'_, O::In>],
-        stays: bool,
-    ) -> Result<TensorFlight<O::Out>, DeviceError>;
-}
-
-impl TensorDevice for NoGpu {
-    fn spec(&self) -> Option<&GpuSpec> {
-        None
-    }
-
-    fn used_memory(&self) -> Fact<u64> {
-        Fact::Unknown
-    }
-
-    fn call_bytes<O: Operator + ?Sized>(&self, _: &O, _: &[&[usize]]) -> Option<u64> {
-        None
-    }
-
-    fn has<E: Element>(&self, _: &Tensor<'_, E>) -> bool {
-        false
-    }
-
-    fn start_call<O: Operator + ?Sized>(
-        &self,
-        _: &O,
-        _: &[Tensor<'_, O::In>],
-        _: bool,
-    ) -> Result<TensorFlight<O::Out>, DeviceError> {
-        Err(Self::none())
-    }
-}
 
 impl<C: CpuExecutor, G: TensorDevice> StrategyManager<C, G> {
     /// Runs an operator on a batch of items, `&image` for one input and `&[&a, &b]` for
@@ -293,7 +234,10 @@ impl<'b, O: Operator + ?Sized> Items<'b, O> {
     }
 
     /// The item that failed, or the output.
-    #[expect(clippy::type_complexity, reason = "both at once, for who ends the batch")]
+    #[expect(
+        clippy::type_complexity,
+        reason = "both at once, for who ends the batch"
+    )]
     fn into_parts(
         self,
     ) -> (
@@ -416,7 +360,8 @@ where
             let output = self.output.as_ref();
             let output = output.ok_or_else(|| Error::invalid("no output"))?;
             let place = task - first;
-            Ok(self.lane.verify.agree(&output.items(place..place + 1)?, &expected))
+            let output = output.items(place..place + 1)?;
+            Ok::<_, Error>(self.lane.verify.agree(&output, &expected))
         })
     }
 

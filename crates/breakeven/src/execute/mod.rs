@@ -24,6 +24,7 @@ mod slot;
 mod slots;
 mod start;
 mod tally;
+mod tensor_device;
 mod threads;
 mod work;
 
@@ -35,7 +36,6 @@ pub use control::{CancelToken, CrossCheck, FallbackPolicy, Unchecked, Verify};
 pub use cpu::RayonCpu;
 pub use executor::{CpuExecutor, GpuExecutor, Leaf, NoGpu, OnDevice};
 pub use explain::Explanation;
-pub use items::{TensorDevice, TensorFlight};
 pub use manager::{ManagerStats, StrategyManager};
 pub use operator::{STRATEGY_VARIABLE, ordered_strategy};
 pub use portion::Portion;
@@ -48,3 +48,4 @@ pub use simulated::{
     Fault, FaultKind, FaultScript, Onset, RandomFaults, SimulatedCounts, SimulatedGpu,
     SimulatedInFlight, SimulatedSpec, Slowdown,
 };
+pub use tensor_device::{TensorDevice, TensorFlight};

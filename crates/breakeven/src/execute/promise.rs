@@ -97,7 +97,9 @@ impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
     {
         let name = self.options.operation;
         let name = name.unwrap_or_else(|| std::any::type_name::<F>());
-        self.spawned(name.to_owned(), move |batch| batch.execute(tasks, process_fn))
+        self.spawned(name.to_owned(), move |batch| {
+            batch.execute(tasks, process_fn)
+        })
     }
 
     /// Has a worker run the same batch, of that name.

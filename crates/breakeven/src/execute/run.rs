@@ -17,8 +17,9 @@ use super::start::{Question, Start, no_gpu};
 use super::threads::Jobs;
 use super::work::{Lane, Work};
 use crate::error::{DeviceError, DeviceErrorKind, Error};
-use crate::plan::Probe;
+use crate::plan::{Basis, ExecutionStrategy, Probe};
 use crate::schedule::{GpuTurn, Mode, Schedule, Standing, Tuning};
+use crate::workload::WorkloadProfile;
 
 /// For how long a worker that waits for a device sleeps between two looks for work of
 /// its pool.
@@ -33,6 +34,16 @@ const PATIENCE: Duration = Duration::from_millis(20);
 thread_local! {
     /// Batches that this thread waits for, one inside another.
     static WAITS: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
+}
+
+/// What is to be run, whatever its types are.
+pub(super) struct Kind<'k> {
+    pub(super) operation: &'k str,
+    pub(super) workload: WorkloadProfile,
+    pub(super) asked: (ExecutionStrategy, Basis),
+    pub(super) check: Check,
+    /// Every task has a result of its own.
+    pub(super) each: bool,
 }
 
 /// A batch to run.

@@ -144,7 +144,9 @@ impl<T: Pod> Writer<'_, T> {
         let first = self.slots.first.as_ptr().cast::<T>();
         // SAFETY: the span is inside the slots (checked in `writer`) and unique, so nobody
         // else touches these; they were made as zeros, and any bits are a `Pod`.
-        unsafe { std::slice::from_raw_parts_mut(first.add(span.range().start * width), tasks * width) }
+        unsafe {
+            std::slice::from_raw_parts_mut(first.add(span.range().start * width), tasks * width)
+        }
     }
 }
 
@@ -163,7 +165,10 @@ impl<T> Writer<'_, T> {
     #[inline]
     pub(super) fn push(&mut self, output: T) {
         let span = self.span.as_ref().expect("the span is here until the end");
-        assert!(self.written < span.len() && self.slots.width == 1, "more outputs than tasks");
+        assert!(
+            self.written < span.len() && self.slots.width == 1,
+            "more outputs than tasks"
+        );
         let index = span.range().start + self.written;
         // SAFETY: `index` is inside the span and the span inside the slots
         // (checked above and in `writer`), so the pointer is in the allocation;

@@ -134,7 +134,6 @@ impl<'b, I, T, E, F, K: Keep<T, E>> Tasks<'b, I, T, E, F, K> {
             }
         }
     }
-
 }
 
 /// Keeps the error of the first task of the batch, among those seen, that failed.
@@ -288,7 +287,10 @@ where
         let work = self.lane.work;
         agreed(task, || {
             let expected = (work.function)(&work.tasks[task])?;
-            let agrees = self.lane.verify.agree(&self.outputs[task - first], &expected);
+            let agrees = self
+                .lane
+                .verify
+                .agree(&self.outputs[task - first], &expected);
             drop(expected);
             Ok::<_, E>(agrees)
         })
@@ -319,7 +321,9 @@ pub(super) fn agreed<E>(
                 Ok(error) => quietly_dropped(error),
                 Err(panic) => _ = message(panic),
             }
-            Err(wrong(format!("an output of task {task}, which fails on the CPU")))
+            Err(wrong(format!(
+                "an output of task {task}, which fails on the CPU"
+            )))
         }
     }
 }

@@ -87,7 +87,11 @@ impl TensorDevice for Gpu {
         inputs: &[Tensor<'_, O::In>],
         stays: bool,
     ) -> Result<TensorFlight<O::Out>, DeviceError> {
-        let output = if stays { Output::OnDevice } else { Output::OnHost };
+        let output = if stays {
+            Output::OnDevice
+        } else {
+            Output::OnHost
+        };
         Ok(Box::pin(self.start(operator, &inputs, output)?))
     }
 }

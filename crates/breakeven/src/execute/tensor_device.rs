@@ -1,0 +1,70 @@
+//! What operators run on beside the CPU.
+
+use std::pin::Pin;
+
+use super::executor::NoGpu;
+use crate::error::DeviceError;
+use crate::hardware::Fact;
+use crate::operator::Operator;
+use crate::plan::GpuSpec;
+use crate::tensor::{Element, Tensor};
+
+/// A tensor on its way through a device.
+pub type TensorFlight<E> =
+    Pin<Box<dyn Future<Output = Result<Tensor<'static, E>, DeviceError>> + Send>>;
+
+/// A device that operators run on: a `Gpu`, or none.
+pub trait TensorDevice: Send + Sync {
+    /// What is known of it.
+    fn spec(&self) -> Option<&GpuSpec>;
+
+    /// Memory in use on it, bytes.
+    fn used_memory(&self) -> Fact<u64>;
+
+    /// Memory that a call on inputs of these shapes takes; none where the operator has no
+    /// form for devices.
+    fn call_bytes<O: Operator + ?Sized>(&self, operator: &O, inputs: &[&[usize]]) -> Option<u64>;
+
+    /// True where the device has a copy of it.
+    fn has<E: Element>(&self, tensor: &Tensor<'_, E>) -> bool;
+
+    /// Sends what is not there and starts; the output stays on the device, or is brought
+    /// to the host.
+    ///
+    /// # Errors
+    ///
+    /// Whatever is known before the device has run.
+    fn start_call<O: Operator + ?Sized>(
+        &self,
+        operator: &O,
+        inputs: &[Tensor<'_, O::In>],
+        stays: bool,
+    ) -> Result<TensorFlight<O::Out>, DeviceError>;
+}
+
+impl TensorDevice for NoGpu {
+    fn spec(&self) -> Option<&GpuSpec> {
+        None
+    }
+
+    fn used_memory(&self) -> Fact<u64> {
+        Fact::Unknown
+    }
+
+    fn call_bytes<O: Operator + ?Sized>(&self, _: &O, _: &[&[usize]]) -> Option<u64> {
+        None
+    }
+
+    fn has<E: Element>(&self, _: &Tensor<'_, E>) -> bool {
+        false
+    }
+
+    fn start_call<O: Operator + ?Sized>(
+        &self,
+        _: &O,
+        _: &[Tensor<'_, O::In>],
+        _: bool,
+    ) -> Result<TensorFlight<O::Out>, DeviceError> {
+        Err(Self::none())
+    }
+}
