@@ -24,7 +24,8 @@ fn is_sound(costs: &Costs) -> bool {
             && cost.transfer_ns <= cost.per_task_ns
             // At most three months on 65 536 workers.
             && cost.predict_ns(cost.most) < 1e21
-            && (1..=cost.most).contains(&cost.fewest)
+            // None where it follows from another size's.
+            && ((1..=cost.most).contains(&cost.fewest) || cost.most == 0)
     };
     costs.operations().iter().all(|operation| {
         (0..usize::BITS).all(|bit| {
