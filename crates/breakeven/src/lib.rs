@@ -35,6 +35,7 @@ pub mod execute;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod hardware;
+mod kernel_times;
 pub mod kernels;
 mod operator;
 pub mod peak;
@@ -50,6 +51,7 @@ mod workload;
 pub use breakeven_profile as profile;
 
 pub use error::{DeviceError, DeviceErrorKind, Error, ErrorKind};
+pub use kernel_times::{KernelTimes, profile_kernel};
 pub use operator::{Operator, Parameter, View, Work};
 pub use recommend::{StrategyRecommendation, WorkloadProfiler, WorkloadReport};
 pub use store::{CostsWarning, CostsWarningKind};
@@ -65,3 +67,8 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide.md")]
 struct Guide;
+
+/// The calls of the earlier designs, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/porting.md")]
+struct Porting;

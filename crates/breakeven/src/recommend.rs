@@ -78,9 +78,14 @@ impl WorkloadProfiler {
         }
     }
 
+    /// For this machine as it is now, with those heuristics.
+    pub fn with_heuristics(heuristics: ProfilingHeuristics) -> Self {
+        Self::new().by(heuristics)
+    }
+
     /// The same with those heuristics.
     #[must_use]
-    pub fn with_heuristics(mut self, heuristics: ProfilingHeuristics) -> Self {
+    pub fn by(mut self, heuristics: ProfilingHeuristics) -> Self {
         self.heuristics = heuristics;
         self
     }
@@ -117,12 +122,27 @@ impl WorkloadProfiler {
         self.heuristics.batch_size(strategy, workload.task_count)
     }
 
+    /// What is recommended on hardware that was looked at, as busy as it is now.
+    ///
+    /// # Errors
+    ///
+    /// As [`recommend_strategy`](Self::recommend_strategy).
+    pub fn create_report(
+        &self,
+        workload: &WorkloadProfile,
+        hardware: &HardwareCapabilities,
+    ) -> Result<StrategyRecommendation, Error> {
+        let machine = Machine::of(hardware, Some(&SystemLoad::sample()));
+        let there = Self::for_machine(machine).by(self.heuristics);
+        there.recommend_strategy(workload)
+    }
+
     /// The recommendation, with what it was made from.
     ///
     /// # Errors
     ///
     /// As [`recommend_strategy`](Self::recommend_strategy).
-    pub fn create_report(&self, workload: &WorkloadProfile) -> Result<WorkloadReport, Error> {
+    pub fn report(&self, workload: &WorkloadProfile) -> Result<WorkloadReport, Error> {
         Ok(WorkloadReport {
             workload: *workload,
             machine: self.machine.clone(),
@@ -138,24 +158,18 @@ impl Default for WorkloadProfiler {
 }
 
 impl StrategyRecommendation {
-    /// Writes what [`Display`](fmt::Display) shows, and ends the line.
-    ///
-    /// # Errors
-    ///
-    /// The writer's.
-    pub fn print_report(&self, out: &mut impl Write) -> io::Result<()> {
-        writeln!(out, "{self}")
+    /// Prints what [`Display`](fmt::Display) shows to standard output. Where that is closed,
+    /// nobody wants to know.
+    pub fn print_report(&self) {
+        let _ = writeln!(io::stdout(), "{self}");
     }
 }
 
 impl WorkloadReport {
-    /// Writes what [`Display`](fmt::Display) shows, and ends the line.
-    ///
-    /// # Errors
-    ///
-    /// The writer's.
-    pub fn print_report(&self, out: &mut impl Write) -> io::Result<()> {
-        writeln!(out, "{self}")
+    /// Prints what [`Display`](fmt::Display) shows to standard output. Where that is closed,
+    /// nobody wants to know.
+    pub fn print_report(&self) {
+        let _ = writeln!(io::stdout(), "{self}");
     }
 }
 
@@ -201,10 +215,8 @@ mod tests {
     #[test]
     fn a_report_says_what_it_was_made_from() {
         let workload = WorkloadProfile::from_task_count(1_000);
-        let report = profiler().create_report(&workload).expect("a report");
-        let mut printed = Vec::new();
-        report.print_report(&mut printed).expect("memory takes it");
-        insta::assert_snapshot!(String::from_utf8_lossy(&printed), @r"
+        let report = profiler().report(&workload).expect("a report");
+        insta::assert_snapshot!(report, @r"
         workload: 1 000 tasks of 10 KiB, complexity 100, 100.0 % parallel
         machine: 16 cores, 64 GiB; V100: discrete, 32 GiB, 28 GiB in use
         recommended: hybrid:60/40, 166 tasks per batch: 600 tasks for the GPU, 400 for the CPU
@@ -213,12 +225,6 @@ mod tests {
           stage 3: 100 % of the work is parallel
           stage 4: 87.5 % of the GPU's memory is in use, above 80 %: hybrid:60/40
         ");
-        let mut printed = Vec::new();
-        let recommended = &report.recommendation;
-        recommended
-            .print_report(&mut printed)
-            .expect("memory takes it");
-        assert_eq!(printed, format!("{recommended}\n").into_bytes());
     }
 
     #[test]
@@ -232,7 +238,7 @@ mod tests {
         let other = ProfilingHeuristics::default()
             .with_memory_threshold(0.9)
             .with_gpu_batch_size(64);
-        let profiler = profiler.with_heuristics(other);
+        let profiler = profiler.by(other);
         let recommended = profiler.recommend_strategy(&workload);
         let recommended = recommended.expect("a recommendation");
         assert_eq!(recommended.strategy, ExecutionStrategy::GpuOnly);
@@ -263,11 +269,11 @@ mod tests {
             workload.with_parallelization(-0.5),
             workload.with_parallelization(f64::NAN),
         ] {
-            let error = profiler.create_report(&wrong).expect_err("it is wrong");
+            let error = profiler.report(&wrong).expect_err("it is wrong");
             assert_eq!(error.kind(), ErrorKind::Invalid);
         }
         let wrong = ProfilingHeuristics::default().with_memory_threshold(80.0);
-        let profiler = profiler.with_heuristics(wrong);
+        let profiler = profiler.by(wrong);
         assert!(profiler.recommend_strategy(&workload).is_err());
     }
 

@@ -22,7 +22,14 @@ const WIDTHS: [usize; 4] = [13, 13, 9, 17];
 const HEADS: [&str; 4] = ["GPU tasks", "CPU tasks", "median", "predicted"];
 
 /// What decides, in the order in which it comes about.
-const ORDER: [&str; 6] = ["asked", "operator", "resident", "rule", "model", "exploration"];
+const ORDER: [&str; 6] = [
+    "asked",
+    "operator",
+    "resident",
+    "rule",
+    "model",
+    "exploration",
+];
 
 /// The executions of one operation on one device.
 pub(super) struct Executions<'r> {

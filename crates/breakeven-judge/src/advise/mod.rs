@@ -193,6 +193,16 @@ impl ProfilerOptimizer {
         print::suggestions(&self.advice, self.get_suggestions(top_n), out)
     }
 
+    /// Prints those of them that each save a quarter of the whole time and more.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn print_critical_suggestions(&self, out: impl Write) -> io::Result<()> {
+        let critical = self.get_critical_suggestions().into_iter().cloned();
+        print::suggestions(&self.advice, &critical.collect::<Vec<_>>(), out)
+    }
+
     /// Prints in a few lines what was looked at and what all suggestions save.
     ///
     /// # Errors

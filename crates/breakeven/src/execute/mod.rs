@@ -1,6 +1,7 @@
 //! Running a batch where it pays.
 
 mod batch;
+mod bridge;
 mod check;
 mod control;
 mod cpu;
@@ -32,6 +33,7 @@ mod work;
 mod slots_tests;
 
 pub use batch::Batch;
+pub use bridge::{ExecuteBatch, PoolOf};
 pub use control::{CancelToken, CrossCheck, FallbackPolicy, Unchecked, Verify};
 pub use cpu::RayonCpu;
 pub use executor::{CpuExecutor, GpuExecutor, Leaf, NoGpu, OnDevice};

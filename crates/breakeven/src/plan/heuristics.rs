@@ -59,6 +59,11 @@ impl Default for ProfilingHeuristics {
 }
 
 impl ProfilingHeuristics {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
     /// The preset that splits 70/30 when no stage decides, and has no stage 7.
     pub fn hybrid_first() -> Self {
         Self::default()

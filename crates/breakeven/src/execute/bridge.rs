@@ -1,0 +1,129 @@
+//! Workers that take a list and a function: a program's own pool.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex};
+
+use super::executor::{CpuExecutor, Leaf};
+use super::manager::locked;
+use super::portion::Portion;
+
+/// A pool that calls a function for every element of a list, on as many workers as it has,
+/// and returns when that is done: what many programs have already.
+pub trait ExecuteBatch: Send + Sync {
+    /// Workers that run at once.
+    fn workers(&self) -> usize;
+
+    /// Calls `process_fn` for each of `tasks`, each on some worker.
+    fn execute_batch<I: Sync, F: Fn(&I) + Sync>(&self, tasks: &[I], process_fn: &F);
+}
+
+/// Such a pool as the CPU of a manager.
+///
+/// ```
+/// use std::sync::Arc;
+/// use breakeven::execute::{ExecuteBatch, PoolOf, StrategyManager};
+///
+/// /// A pool that makes threads for every batch.
+/// struct Threads(usize);
+///
+/// impl ExecuteBatch for Threads {
+///     fn workers(&self) -> usize {
+///         self.0
+///     }
+///
+///     fn execute_batch<I: Sync, F: Fn(&I) + Sync>(&self, tasks: &[I], process_fn: &F) {
+///         std::thread::scope(|scope| {
+///             for part in tasks.chunks(tasks.len().div_ceil(self.0).max(1)) {
+///                 scope.spawn(move || part.iter().for_each(process_fn));
+///             }
+///         });
+///     }
+/// }
+///
+/// let manager = StrategyManager::cpu_only(Arc::new(PoolOf(Threads(2))));
+/// let result = manager.operation("square").map(&[1, 2, 3], |task| task * task)?;
+/// assert_eq!(result.outputs, [1, 4, 9]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PoolOf<P>(pub P);
+
+/// Parts of a batch that each worker is given, so that fast ones take more.
+const PARTS: usize = 4;
+
+impl<P: ExecuteBatch> CpuExecutor for PoolOf<P> {
+    fn workers(&self) -> usize {
+        self.0.workers().max(1)
+    }
+
+    fn all(&self, portion: Portion<'_>) {
+        let mut parts = vec![portion];
+        let mut before = 0;
+        while parts.len() > before && parts.len() < PARTS * self.workers() {
+            before = parts.len();
+            let halves = parts.into_iter().map(Portion::halve);
+            parts = halves
+                .flat_map(|(first, rest)| [Some(first), rest])
+                .flatten()
+                .collect();
+        }
+        let parts: Vec<_> = parts
+            .into_iter()
+            .map(|part| Mutex::new(Some(part)))
+            .collect();
+        let run = |part: &Mutex<Option<Portion<'_>>>| {
+            if let Some(part) = locked(part).take() {
+                part.run();
+            }
+        };
+        self.0.execute_batch(&parts, &run);
+    }
+
+    fn run(&self, leaf: &(dyn Fn() -> Leaf + Sync), body: &mut dyn FnMut(&(dyn Fn() + Sync))) {
+        let (wakes, woken) = (AtomicUsize::new(0), (Mutex::new(()), Condvar::new()));
+        let is_over = AtomicBool::new(false);
+        let wake = || {
+            let guard = locked(&woken.0);
+            wakes.fetch_add(1, Ordering::SeqCst);
+            drop(guard);
+            woken.1.notify_all();
+        };
+        let workers = vec![(); self.workers()];
+        let turn = |(): &()| while leaf() != Leaf::Idle {};
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut seen = 0;
+                loop {
+                    let mut guard = locked(&woken.0);
+                    while wakes.load(Ordering::SeqCst) == seen && !is_over.load(Ordering::SeqCst) {
+                        guard = woken
+                            .1
+                            .wait(guard)
+                            .unwrap_or_else(std::sync::PoisonError::into_inner);
+                    }
+                    drop(guard);
+                    match wakes.load(Ordering::SeqCst) {
+                        now if now != seen => seen = now,
+                        _ => return,
+                    }
+                    self.0.execute_batch(&workers, &turn);
+                }
+            });
+            // Also where the body panics, or this would wait for ever.
+            let _ends = Ends(|| {
+                is_over.store(true, Ordering::SeqCst);
+                drop(locked(&woken.0));
+                woken.1.notify_all();
+            });
+            body(&wake);
+        });
+    }
+}
+
+struct Ends<F: Fn()>(F);
+
+impl<F: Fn()> Drop for Ends<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
