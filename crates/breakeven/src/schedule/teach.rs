@@ -77,7 +77,9 @@ impl Schedule {
             };
             costs.observe(operation, memory_per_task, on, &seen);
         };
-        if cpu_tasks > 0 {
+        // Of fewer tasks than workers, some say nothing of the others.
+        let are_few = self.terms.tasks < workers && 2 * cpu_tasks < self.terms.tasks;
+        if cpu_tasks > 0 && (tried.is_empty() || !are_few) {
             // Of a batch of its own it counts how evenly the workers shared it.
             let (tasks, ns) = match self.gpus.iter().any(Gpu::was_used) {
                 false => (cpu_tasks, took),
