@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use breakeven::execute::{CancelToken, ExecuteError, RayonCpu, Stop, StrategyManager, TaskError};
-use breakeven::plan::{Costs, ExecutionStrategy};
+use breakeven::plan::Costs;
 use breakeven::{Error, ErrorKind, Operator, Tensor, View};
 
 use crate::wait::block_on;
@@ -39,7 +39,7 @@ impl Operator for SumAndProduct {
                 first if first < 0.0 => return Err(Error::invalid("a negative number")),
                 _ => {}
             }
-            std::thread::sleep(Duration::from_micros(u64::from(item[1] as u32)));
+            std::thread::sleep(Duration::from_secs_f32(item[1] / 1e6));
             (out[0], out[1]) = (item.iter().sum(), item.iter().product());
         }
         Ok(())
@@ -147,7 +147,7 @@ mod on_a_gpu {
     use breakeven::execute::CrossCheck;
     use breakeven::gpu::Gpu;
     use breakeven::kernels::{Conv2d, MatrixMultiply, SOBEL_X, VectorAdd};
-    use breakeven::plan::Basis;
+    use breakeven::plan::{Basis, ExecutionStrategy};
 
     use super::*;
     use crate::device::first_gpu;

@@ -17,12 +17,12 @@ use crate::protocol::{Cell, Message, PointCell, Request};
 use crate::session::{Machine, Session, detect};
 use crate::supervisor::{self, Ended};
 
+mod executions;
 mod found;
-mod lessons;
 
 pub(crate) use found::{Found, Point, Rival};
 
-use lessons::lessons;
+use executions::executions;
 
 /// Time after which a point gets no further call in a round, or a batch no further
 /// execution.
@@ -97,7 +97,7 @@ fn teach(
         .extend(warning.map(|warning| warning.to_string()));
     let workers = whole(machine.hardware.usable_cores.cores.ceil().max(1.0));
     let cells = match costs.is_kept() {
-        true => lessons(axis, found, workers, memory(machine)),
+        true => executions(axis, found, workers, memory(machine)),
         false => Vec::new(),
     };
     if cells.is_empty() {
@@ -108,7 +108,7 @@ fn teach(
     let request = Request {
         cells,
         warmup: 1,
-        iterations: lessons::EXECUTIONS,
+        iterations: executions::EXECUTIONS,
         ..request(args)
     };
     let ended = supervisor::run(&request, &mut |index, message| {

@@ -55,31 +55,31 @@ const ALLOWED: [(&str, &str); 22] = [
         "reads the driver's memory properties",
     ),
     (
-        "crates/breakeven/src/kernels/ar_forecast/device.rs",
+        "crates/breakeven/src/kernels/ar_forecast/ar_kernels.rs",
         "kernel launch",
     ),
     (
-        "crates/breakeven/src/kernels/conv2d/device.rs",
+        "crates/breakeven/src/kernels/conv2d/conv2d_kernels.rs",
         "kernel launch",
     ),
     (
-        "crates/breakeven/src/kernels/dendritic_integration/device.rs",
+        "crates/breakeven/src/kernels/dendritic_integration/dendrite_kernels.rs",
         "kernel launch",
     ),
     (
-        "crates/breakeven/src/kernels/lstm_cell/device.rs",
+        "crates/breakeven/src/kernels/lstm_cell/lstm_kernels.rs",
         "kernel launch",
     ),
     (
-        "crates/breakeven/src/kernels/dot_product/device.rs",
+        "crates/breakeven/src/kernels/dot_product/dot_kernels.rs",
         "kernel launch",
     ),
     (
-        "crates/breakeven/src/kernels/image_segmentation/device.rs",
+        "crates/breakeven/src/kernels/image_segmentation/segmentation_kernels.rs",
         "kernel launch",
     ),
     (
-        "crates/breakeven/src/kernels/pixel_entropy/device.rs",
+        "crates/breakeven/src/kernels/pixel_entropy/entropy_kernels.rs",
         "kernel launch",
     ),
     (

@@ -74,7 +74,7 @@ where
         let name = attributes.metadata().name();
         let site = local::site_named(name, key.device.as_deref(), key.size);
         let mut parts = Parts::new(site);
-        attributes.record(&mut Told(&mut parts));
+        attributes.record(&mut FieldVisitor(&mut parts));
         if let Some(span) = context.span(id) {
             // Another layer of this kind may be there: it is the same call.
             let mut extensions = span.extensions_mut();
@@ -85,7 +85,9 @@ where
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
-        change(id, &context, |parts| values.record(&mut Told(parts)));
+        change(id, &context, |parts| {
+            values.record(&mut FieldVisitor(parts))
+        });
     }
 
     fn on_enter(&self, id: &Id, context: Context<'_, S>) {
@@ -162,9 +164,9 @@ impl Visit for Key {
 }
 
 /// All other fields.
-struct Told<'a>(&'a mut Parts);
+struct FieldVisitor<'a>(&'a mut Parts);
 
-impl Told<'_> {
+impl FieldVisitor<'_> {
     fn attribute(&mut self, field: &Field, value: Value<'_>) {
         if !["device", "size"].contains(&field.name()) {
             self.0.tell_attribute(field.name(), value);
@@ -172,7 +174,7 @@ impl Told<'_> {
     }
 }
 
-impl Visit for Told<'_> {
+impl Visit for FieldVisitor<'_> {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.attribute(field, format!("{value:?}").into());
     }

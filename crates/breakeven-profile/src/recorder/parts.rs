@@ -15,7 +15,7 @@ use super::site::Site;
 pub(super) struct Parts {
     /// `None` where the call is not recorded.
     site: Option<&'static Site>,
-    told: Vec<Told>,
+    told: Vec<Detail>,
     first: Option<First>,
     last: Option<Instant>,
     /// Where the last part was recorded: the buffer and the node.
@@ -33,14 +33,14 @@ struct First {
 
 /// Something that is known of a call before there is a place to tell it.
 #[derive(Debug)]
-enum Told {
+enum Detail {
     Figure(Figure, u64),
     Memory(u64),
     GpuUse(f64),
     Attribute(&'static str, Value<'static>),
 }
 
-impl Told {
+impl Detail {
     /// True where both tell the same field.
     fn is_of(&self, other: &Self) -> bool {
         match (self, other) {
@@ -61,7 +61,7 @@ pub(super) struct Whole<'a> {
     pub(super) generation: u32,
     /// Where its last part was recorded.
     pub(super) place: Option<(&'static Buffer, &'static Node)>,
-    told: &'a [Told],
+    told: &'a [Detail],
 }
 
 impl Whole<'_> {
@@ -69,10 +69,10 @@ impl Whole<'_> {
     pub(super) fn tell(&self, node: &Node) {
         for told in self.told {
             match told {
-                Told::Figure(figure, value) => node.tell(*figure, *value),
-                Told::Memory(bytes) => node.tell_memory(*bytes),
-                Told::GpuUse(part) => node.tell_gpu_use(*part),
-                Told::Attribute(name, value) => node.tell_attribute(name, value.clone()),
+                Detail::Figure(figure, value) => node.tell(*figure, *value),
+                Detail::Memory(bytes) => node.tell_memory(*bytes),
+                Detail::GpuUse(part) => node.tell_gpu_use(*part),
+                Detail::Attribute(name, value) => node.tell_attribute(name, value.clone()),
             }
         }
     }
@@ -141,25 +141,25 @@ impl Parts {
     }
 
     pub(super) fn tell(&mut self, figure: Figure, value: impl Count) {
-        self.push(Told::Figure(figure, value.count()));
+        self.push(Detail::Figure(figure, value.count()));
     }
 
     pub(super) fn tell_memory(&mut self, bytes: impl Count) {
-        self.push(Told::Memory(bytes.count()));
+        self.push(Detail::Memory(bytes.count()));
     }
 
     /// As [`Guard::gpu_use`](super::Guard::gpu_use).
     pub(super) fn tell_gpu_use(&mut self, part: f64) {
         if !part.is_nan() {
-            self.push(Told::GpuUse(part.clamp(0.0, 1.0)));
+            self.push(Detail::GpuUse(part.clamp(0.0, 1.0)));
         }
     }
 
     pub(super) fn tell_attribute(&mut self, name: &'static str, value: Value<'_>) {
-        self.push(Told::Attribute(name, value.into_owned()));
+        self.push(Detail::Attribute(name, value.into_owned()));
     }
 
-    fn push(&mut self, told: Told) {
+    fn push(&mut self, told: Detail) {
         // A span may be told something any number of times.
         const MOST: usize = 64;
         if !self.is_recorded() {

@@ -23,7 +23,8 @@ const SPIN: Duration = Duration::from_micros(30);
 
 /// Called with a GPU's number, what it was seen to be worth, when the launch began that
 /// showed it, and the error that did.
-pub(super) type Told<'d> = dyn Fn(usize, Standing, Instant, Option<&DeviceError>) + Sync + 'd;
+pub(super) type NoteStanding<'d> =
+    dyn Fn(usize, Standing, Instant, Option<&DeviceError>) + Sync + 'd;
 
 /// What a driver needs beside the engine.
 pub(super) struct Driver<'d> {
@@ -31,7 +32,7 @@ pub(super) struct Driver<'d> {
     pub(super) check: Check,
     pub(super) timeout: Option<Duration>,
     /// Tells others what a device was seen to be worth, by a launch that began then.
-    pub(super) standing: &'d Told<'d>,
+    pub(super) standing: &'d NoteStanding<'d>,
     /// Sets the workers to work.
     pub(super) wake: &'d (dyn Fn() + Sync),
 }
@@ -216,7 +217,7 @@ impl Drive<'_, '_, '_> {
         }
         let ns = is_known.then_some(took.as_nanos() as f64);
         let mut shared = engine.shared();
-        shared.tally.gpus[self.index].add(tasks, took);
+        shared.counts.gpus[self.index].add(tasks, took);
         let now = engine.now();
         let after = shared
             .schedule
@@ -229,7 +230,7 @@ impl Drive<'_, '_, '_> {
     fn failed(&mut self, span: Span, submitted: Instant, error: &DeviceError) {
         let engine = self.engine;
         let mut shared = engine.shared();
-        shared.tally.gpu_failed(error);
+        shared.counts.gpu_failed(error);
         let now = engine.now();
         let after = shared
             .schedule
@@ -242,7 +243,7 @@ impl Drive<'_, '_, '_> {
         for launch in std::mem::take(&mut self.launches) {
             quietly_dropped(launch.flight);
             let mut shared = engine.shared();
-            shared.tally.fallback.failed_spans += 1;
+            shared.counts.fallback.failed_spans += 1;
             let after = shared
                 .schedule
                 .gpu_dropped(self.index, launch.span, engine.now());
@@ -316,7 +317,7 @@ impl Drive<'_, '_, '_> {
         let checked = flight.check(first, task);
         self.checks.time += begun.elapsed();
         self.checks.outputs += 1;
-        self.engine.shared().tally.checked += 1;
+        self.engine.shared().counts.checked += 1;
         checked
     }
 }

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use super::counts::Counts;
 use super::engine::Ending;
 use super::record::ExecutionRecord;
 use super::result::{
     DeviceShare, ExecuteError, ExecutionResult, LeftOut, Share, Stop, TaskError, ran_on,
 };
-use super::tally::Tally;
 use crate::error::Error;
 use crate::plan::Decision;
 
@@ -15,7 +15,7 @@ use crate::plan::Decision;
 pub(super) struct Ended {
     pub(super) ending: Option<Ending>,
     pub(super) stop: Option<Stop>,
-    pub(super) tally: Tally,
+    pub(super) counts: Counts,
     pub(super) decision: Decision,
     pub(super) names: Vec<String>,
     pub(super) left_out: Vec<LeftOut>,
@@ -33,20 +33,20 @@ impl Ended {
 
     /// Tells the log and the recorder.
     pub(super) fn tell(&self, operation: &str) {
-        let (fallen, tasks) = (self.tally.fallback.tasks, self.tasks);
-        let error = self.tally.errors.first();
+        let (fallen, tasks) = (self.counts.fallback.tasks, self.tasks);
+        let error = self.counts.errors.first();
         if let Some(error) = error.filter(|_| fallen > 0) {
             log::warn!(
                 "{operation}: the CPU does {fallen} of {tasks} tasks in the GPU's place: {error}"
             );
         }
-        let gpus = self.tally.gpus.iter().zip(&self.names);
+        let gpus = self.counts.gpus.iter().zip(&self.names);
         let used = gpus
             .filter(|(gpu, _)| gpu.tasks > 0)
             .map(|(_, name)| name.as_str());
         ExecutionRecord {
             operation,
-            ran_on: &ran_on(self.tally.cpu.tasks > 0, used),
+            ran_on: &ran_on(self.counts.cpu.tasks > 0, used),
             gpus: &match self.names.is_empty() {
                 true => "gpu".to_owned(),
                 false => self.names.join("+"),
@@ -54,7 +54,7 @@ impl Ended {
             tasks,
             took: self.took,
             decision: &self.decision,
-            fallback: &self.tally.fallback,
+            fallback: &self.counts.fallback,
             error,
             recalled: self.recalled,
             done: self.done,
@@ -75,7 +75,7 @@ impl Ended {
             Some(Ending::Stopped(why)) => return Err(ExecuteError::Stopped { why, done, tasks }),
             Some(Ending::Invalid(error)) => return Err(error.into()),
             Some(Ending::Device(error)) => {
-                let fallen = self.tally.fallback.tasks;
+                let fallen = self.counts.fallback.tasks;
                 return Err(ExecuteError::Device {
                     error,
                     fallen,
@@ -90,7 +90,7 @@ impl Ended {
         let Some(outputs) = outputs else {
             return Err(Error::invalid("the executor left tasks undone").into());
         };
-        let shares = self.tally.gpus.iter().copied();
+        let shares = self.counts.gpus.iter().copied();
         let gpu = shares.clone().fold(Share::default(), |sum, share| Share {
             tasks: sum.tasks + share.tasks,
             spans: sum.spans + share.spans,
@@ -98,19 +98,19 @@ impl Ended {
         });
         let gpus = self.names.into_iter().zip(shares);
         Ok(ExecutionResult {
-            strategy_used: super::explain::amounted_to(self.tally.cpu.tasks, gpu.tasks),
+            strategy_used: super::explain::amounted_to(self.counts.cpu.tasks, gpu.tasks),
             outputs,
             execution_time: self.took,
-            fallback_occurred: self.tally.fallback.tasks > 0,
-            cpu: self.tally.cpu,
+            fallback_occurred: self.counts.fallback.tasks > 0,
+            cpu: self.counts.cpu,
             gpus: gpus
                 .map(|(device, share)| DeviceShare { device, share })
                 .collect(),
             gpu,
             left_out: self.left_out,
-            fallback: self.tally.fallback,
-            checked: self.tally.checked,
-            errors: self.tally.errors,
+            fallback: self.counts.fallback,
+            checked: self.counts.checked,
+            errors: self.counts.errors,
             recalled: self.recalled,
             operation: operation.to_owned(),
             decision: self.decision,

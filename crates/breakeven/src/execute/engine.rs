@@ -8,11 +8,11 @@ use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use super::control::CancelToken;
+use super::counts::Counts;
 use super::executor::{CpuExecutor, Leaf};
 use super::portion::{Portion, RunSpan};
 use super::record::SpanRecord;
 use super::result::Stop;
-use super::tally::Tally;
 use super::work::{Lane, Ran, Work, message};
 use crate::error::{DeviceError, Error};
 use crate::schedule::{Ns, Schedule, Span};
@@ -57,7 +57,7 @@ pub(super) enum Ending {
 /// What the threads of a batch share behind one lock.
 pub(super) struct Shared {
     pub(super) schedule: Schedule,
-    pub(super) tally: Tally,
+    pub(super) counts: Counts,
     ending: Option<Ending>,
 }
 
@@ -89,10 +89,10 @@ impl<'b> Engine<'b> {
         watch: Watch<'b>,
         started: Instant,
     ) -> Self {
-        let tally = Tally::of(lanes.len());
+        let counts = Counts::of(lanes.len());
         let shared = Shared {
             schedule,
-            tally,
+            counts,
             ending: None,
         };
         Self {
@@ -177,7 +177,7 @@ impl<'b> Engine<'b> {
             self.wake_drivers();
             return Leaf::Idle;
         };
-        shared.tally.cpu_begins();
+        shared.counts.cpu_begins();
         drop(shared);
         self.work_off(span)
     }
@@ -242,7 +242,7 @@ impl<'b> Engine<'b> {
     /// A worker did the first tasks of its span, and gives the others back.
     fn did(&self, start: usize, done: usize, took: Duration, left: Option<Span>) {
         let mut shared = self.shared();
-        shared.tally.cpu.add(done, took);
+        shared.counts.cpu.add(done, took);
         shared
             .schedule
             .cpu_did(start..start + done, took.as_nanos() as f64);
@@ -335,20 +335,20 @@ impl<'b> Engine<'b> {
     }
 
     /// How it ended, and what was counted.
-    pub(super) fn into_outcome(self) -> (Option<Ending>, Schedule, Tally) {
+    pub(super) fn into_outcome(self) -> (Option<Ending>, Schedule, Counts) {
         let shared = self
             .shared
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
         let Shared {
             mut schedule,
-            tally,
+            counts,
             ending,
         } = shared;
         if matches!(ending, Some(Ending::Stopped(_))) {
             schedule.forget_unrun();
         }
-        (ending, schedule, tally)
+        (ending, schedule, counts)
     }
 }
 
@@ -361,7 +361,7 @@ impl RunSpan for Engine<'_> {
             call.items(done);
         }
         drop(recording);
-        self.shared().tally.cpu.add(done, began.elapsed());
+        self.shared().counts.cpu.add(done, began.elapsed());
         self.count(done);
     }
 

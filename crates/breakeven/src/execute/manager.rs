@@ -10,11 +10,11 @@ use serde::Serialize;
 
 use super::batch::Batch;
 use super::control::{FallbackPolicy, Unchecked};
+use super::counts::Counts;
 use super::executor::{CpuExecutor, GpuExecutor, NoGpu};
 use super::quarantine::FIRST_BACK_OFF;
 use super::result::{ExecuteError, ExecutionResult};
 use super::slot::GpuSlot;
-use super::tally::Tally;
 use crate::error::Error;
 use crate::hardware::HardwareCapabilities;
 use crate::plan::{Costs, Decision, ExecutionStrategy, GpuSpec, ProfilingHeuristics};
@@ -327,21 +327,21 @@ impl Shared {
         }
     }
 
-    pub(super) fn count(&self, tally: &Tally, names: &[String], recalled: usize) {
+    pub(super) fn count(&self, counts: &Counts, names: &[String], recalled: usize) {
         let mut stats = locked(&self.stats);
         stats.batches += 1;
         stats.recalled_tasks += recalled as u64;
-        stats.fallback_tasks += tally.fallback.tasks as u64;
-        for error in &tally.errors {
+        stats.fallback_tasks += counts.fallback.tasks as u64;
+        for error in &counts.errors {
             *stats
                 .device_errors
                 .entry(error.kind.to_string())
                 .or_default() += 1;
         }
-        let gpus = tally.gpus.iter().zip(names);
+        let gpus = counts.gpus.iter().zip(names);
         let gpus = gpus.map(|(gpu, name)| (name.as_str(), gpu.tasks));
         for (name, tasks) in gpus
-            .chain([("cpu", tally.cpu.tasks)])
+            .chain([("cpu", counts.cpu.tasks)])
             .filter(|(_, tasks)| *tasks > 0)
         {
             match stats.tasks.get_mut(name) {

@@ -9,9 +9,9 @@ use super::drive::Driver;
 use super::ended::Ended;
 use super::engine::{Ending, Engine, Watch};
 use super::executor::CpuExecutor;
-use super::given::Given;
 use super::quarantine;
 use super::record::SpanRecord;
+use super::setup::Decided;
 use super::slot::GpuSlot;
 use super::start::{Question, Start, no_gpu};
 use super::threads::Jobs;
@@ -85,7 +85,7 @@ impl Request<'_> {
         engine.record = SpanRecord::of(operation, &names);
         let refused = self.refusal(&start);
         if let Some(error) = &refused {
-            engine.shared().tally.note(error);
+            engine.shared().counts.note(error);
         }
         match refused.filter(|_| is_denied) {
             Some(error) => engine.end(Ending::Device(error)),
@@ -99,13 +99,13 @@ impl Request<'_> {
             false => None,
         };
         let (took, done) = (started.elapsed(), engine.done());
-        let (ending, schedule, mut tally) = engine.into_outcome();
-        tally.fallback.tasks = schedule.fallback();
-        tally.fallback.fits = (0..start.usable.len() * usize::from(drives))
+        let (ending, schedule, mut counts) = engine.into_outcome();
+        counts.fallback.tasks = schedule.fallback();
+        counts.fallback.fits = (0..start.usable.len() * usize::from(drives))
             .filter_map(|index| schedule.fits(index))
             .min();
-        if tally.fallback.tasks == 0 {
-            tally.fallback.delay = None;
+        if counts.fallback.tasks == 0 {
+            counts.fallback.delay = None;
         }
         let predicted = start.decision.predicted_split(&start.costs);
         let Start {
@@ -118,7 +118,7 @@ impl Request<'_> {
             ending,
             stop,
             recalled: schedule.recalled(),
-            tally,
+            counts,
             decision,
             names,
             left_out,
@@ -131,18 +131,18 @@ impl Request<'_> {
             let names: Vec<&str> = ended.names.iter().map(String::as_str).collect();
             let of = (operation, workload.memory_per_task);
             let took = (ended.took.as_nanos() as f64, predicted);
-            schedule.teach(costs, of, &names, ended.tally.cpu.tasks, took);
+            schedule.teach(costs, of, &names, ended.counts.cpu.tasks, took);
             shared.save_now_and_then();
         }
         ended.tell(operation);
-        shared.count(&ended.tally, &ended.names, ended.recalled);
+        shared.count(&ended.counts, &ended.names, ended.recalled);
         Ok(ended)
     }
 
     /// The schedule, and whether the batch may not even begin.
     fn schedule(&self, start: &Start) -> (Schedule, bool) {
         let tasks = self.question.workload.task_count;
-        let given = Given {
+        let limits = Decided {
             tasks,
             workers: self.question.workers,
             decision: &start.decision,
@@ -151,12 +151,12 @@ impl Request<'_> {
             may_fall_back: self.policy.most(tasks),
             tuning: Tuning::USUAL,
         };
-        let mut terms = given.terms(&start.given);
-        debug_assert_eq!((terms.mode, terms.corrects), (start.mode, start.corrects));
+        let mut setup = limits.setup(&start.limits);
+        debug_assert_eq!((setup.mode, setup.corrects), (start.mode, start.corrects));
         if start.usable.is_empty() {
-            terms.mode = Mode::Cpu;
+            setup.mode = Mode::Cpu;
         }
-        let mut schedule = Schedule::new(terms);
+        let mut schedule = Schedule::new(setup);
         let promised = start.decision.strategy.shares(tasks).0;
         let refused = start.usable.is_empty() && start.mode != Mode::Cpu;
         let is_denied = refused && !schedule.refuse_gpus(promised) && promised > 0;
@@ -221,7 +221,7 @@ impl Request<'_> {
                     if jobs.start(drivers, name, job).is_none() {
                         let error = "there is no thread to drive the device";
                         let error = DeviceError::new(DeviceErrorKind::Other, error);
-                        engine.shared().tally.note(&error);
+                        engine.shared().counts.note(&error);
                     }
                 }
                 if start.mode != Mode::Gpu || start.decision.probe == Probe::Cpu {

@@ -3,10 +3,10 @@
 use std::time::Instant;
 
 use super::drive::caught;
-use super::given::{GivenGpu, mode_of};
 use super::manager::{Config, Shared};
 use super::quarantine::{self, Standing, Trial};
 use super::result::LeftOut;
+use super::setup::{GpuLimits, mode_of};
 use super::slot::GpuSlot;
 use super::work::Lane;
 use crate::error::{DeviceError, DeviceErrorKind, Error};
@@ -44,7 +44,7 @@ pub(super) struct Start {
     /// of the decision's machine.
     pub(super) usable: Vec<usize>,
     pub(super) names: Vec<String>,
-    pub(super) given: Vec<GivenGpu>,
+    pub(super) limits: Vec<GpuLimits>,
     pub(super) left_out: Vec<LeftOut>,
     /// Trials of devices, until the batch has ended.
     #[expect(dead_code, reason = "dropping them ends the trials")]
@@ -92,13 +92,13 @@ impl Question<'_> {
             &costs,
         )?;
         let (mode, corrects) = mode_of(&decision, &costs, self.workload.task_count);
-        let mut given = Vec::with_capacity(candidates.len());
+        let mut limits = Vec::with_capacity(candidates.len());
         for (place, gpu) in candidates.iter().enumerate() {
             let task_bytes = match mode {
                 Mode::Cpu => 0,
                 _ => self.task_bytes(gpu.index),
             };
-            given.push(GivenGpu {
+            limits.push(GpuLimits {
                 launch_ns: gpu.spec.launch.get().map(|time| time.as_nanos() as f64),
                 fits: fits(&gpu.spec, gpu.depth, task_bytes, costs.gpu(place).fits),
                 depth: gpu.depth,
@@ -114,7 +114,7 @@ impl Question<'_> {
             costs,
             usable: candidates.into_iter().map(|gpu| gpu.index).collect(),
             names,
-            given,
+            limits,
             left_out,
             trials,
             mode,

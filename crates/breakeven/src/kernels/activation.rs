@@ -7,7 +7,7 @@
 //! within 2e-7 absolutely. NaN stays NaN.
 
 #[cfg(feature = "gpu")]
-pub(super) mod device;
+pub(super) mod activation_kernels;
 
 use std::f32::consts::LOG2_E;
 

@@ -35,7 +35,7 @@ use crate::operator::{Operator, View};
 use crate::tensor::{Tensor, shape};
 
 #[cfg(feature = "gpu")]
-mod device;
+mod ar_kernels;
 mod fit;
 
 use fit::Fit;

@@ -14,7 +14,7 @@ use crate::operator::{Operator, Parameter, View};
 use crate::tensor::{Tensor, shape};
 
 #[cfg(feature = "gpu")]
-mod device;
+mod conv2d_kernels;
 mod host;
 
 /// The horizontal Sobel filter (Sobel and Feldman, 1968): the default workload.

@@ -13,7 +13,7 @@ use crate::operator::{Operator, Parameter, View};
 use crate::tensor::{Tensor, shape};
 
 #[cfg(feature = "gpu")]
-mod device;
+mod dendrite_kernels;
 mod host;
 mod nonlinearity;
 

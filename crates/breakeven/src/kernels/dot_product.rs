@@ -124,4 +124,4 @@ impl Operator for DotProduct {
 }
 
 #[cfg(feature = "gpu")]
-mod device;
+mod dot_kernels;

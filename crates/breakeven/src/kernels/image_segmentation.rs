@@ -152,4 +152,4 @@ impl Operator for ImageSegmentation {
 }
 
 #[cfg(feature = "gpu")]
-mod device;
+mod segmentation_kernels;

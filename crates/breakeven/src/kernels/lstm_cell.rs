@@ -18,9 +18,9 @@ use crate::error::Error;
 use crate::operator::{Operator, Parameter, View};
 use crate::tensor::{Tensor, shape};
 
-#[cfg(feature = "gpu")]
-mod device;
 mod host;
+#[cfg(feature = "gpu")]
+mod lstm_kernels;
 
 /// Gates of a hidden unit, in PyTorch's order: i, f, g, o.
 const GATES: usize = 4;

@@ -127,4 +127,4 @@ impl Operator for MatrixMultiply {
 }
 
 #[cfg(feature = "gpu")]
-mod device;
+mod product_kernels;

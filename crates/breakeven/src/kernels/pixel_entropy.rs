@@ -205,4 +205,4 @@ impl Operator for PixelEntropy {
 }
 
 #[cfg(feature = "gpu")]
-mod device;
+mod entropy_kernels;

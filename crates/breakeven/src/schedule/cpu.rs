@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Mode, Ns, Schedule, Span, Terms, whole};
+use super::{Mode, Ns, Schedule, Setup, Span, whole};
 
 /// Samples in a batch where no launch's cost is known yet.
 const BLIND_MARKS: usize = 4;
@@ -34,7 +34,7 @@ struct Held {
 }
 
 impl Workers {
-    pub(super) fn new(terms: &Terms) -> Self {
+    pub(super) fn new(setup: &Setup) -> Self {
         Self {
             held: Vec::new(),
             recent: 1.0,
@@ -42,7 +42,7 @@ impl Workers {
             weight: 0.0,
             marks: Vec::new(),
             hungry: 0,
-            probes: terms.probes_cpu,
+            probes: setup.probes_cpu,
         }
     }
 
@@ -58,8 +58,8 @@ impl Schedule {
     /// even the devices, the more a stretch of dear tasks costs that one of them has
     /// taken unseen.
     pub(super) fn mark(&mut self) {
-        let Terms { tasks, tuning, .. } = self.terms;
-        if self.terms.mode != Mode::Both || !self.samples() {
+        let Setup { tasks, tuning, .. } = self.setup;
+        if self.setup.mode != Mode::Both || !self.samples() {
             return;
         }
         let alone = self
@@ -87,7 +87,7 @@ impl Schedule {
     /// True where samples of the tasks tell something: there are enough, and it is not
     /// known where the work lies.
     fn samples(&self) -> bool {
-        self.terms.tasks >= 8 * self.terms.workers && !self.knows_shape()
+        self.setup.tasks >= 8 * self.setup.workers && !self.knows_shape()
     }
 
     /// The next span of a worker; none where there is nothing for it now.
@@ -135,7 +135,7 @@ impl Schedule {
             }
         }
         let range = range.start.max(start)..range.end;
-        let work = self.free_work(start..self.terms.tasks);
+        let work = self.free_work(start..self.setup.tasks);
         let is_untold = |gpu: &super::gpu::Gpu| !gpu.is_gone && !gpu.rate.tells_fixed();
         let horizon = match shares {
             // All may end soon: nobody takes what lasts long beside what has passed.
@@ -201,7 +201,7 @@ impl Schedule {
     /// Work that the workers do in a nanosecond; none where nothing says how fast they
     /// are.
     pub(super) fn cpu_speed(&self, now: Ns) -> Option<f64> {
-        let workers = self.terms.workers.max(1) as f64;
+        let workers = self.setup.workers.max(1) as f64;
         match self.density.is_known() {
             true => Some(workers),
             // A worker that has not ended its first task takes at least this long.
@@ -212,24 +212,24 @@ impl Schedule {
     /// For how long the workers have work, on average over them, ns.
     pub(super) fn cpu_busy(&self, now: Ns) -> Ns {
         let left = |held: &Held| (held.work - (now - held.began)).max(0.0);
-        self.cpu.held.iter().map(left).sum::<f64>() / self.terms.workers.max(1) as f64
+        self.cpu.held.iter().map(left).sum::<f64>() / self.setup.workers.max(1) as f64
     }
 
     /// Time of that much work on the workers alone.
     pub(super) fn alone(&self, work: f64) -> Option<Ns> {
         self.density
             .is_known()
-            .then(|| work / self.terms.workers.max(1) as f64)
+            .then(|| work / self.setup.workers.max(1) as f64)
     }
 
     /// Tasks of a worker's span, the last ones of a range, where all is done in
     /// `horizon`.
     fn worker_size(&self, range: Range<usize>, horizon: Option<Ns>) -> usize {
-        let tuning = &self.terms.tuning;
+        let tuning = &self.setup.tuning;
         let Some(horizon) = horizon.filter(|_| self.density.is_known()) else {
             return 1;
         };
-        let seen = match self.terms.cpu {
+        let seen = match self.setup.cpu {
             Some((_, true)) => f64::INFINITY,
             _ => self.density.count().max(1.0),
         };
@@ -238,7 +238,7 @@ impl Schedule {
             .density
             .tasks_of_end(range.clone(), target / (1.0 + tuning.caution / seen.sqrt()));
         // Nobody takes what others could share.
-        size.min(range.len().div_ceil(self.terms.workers.max(1)))
+        size.min(range.len().div_ceil(self.setup.workers.max(1)))
             .max(1)
     }
 
@@ -248,7 +248,7 @@ impl Schedule {
         if self.cpu.hungry == 0 || left == 0 || !self.is_empty() {
             return 0;
         }
-        if left as f64 * self.density.mean() < self.terms.tuning.least_span_ns {
+        if left as f64 * self.density.mean() < self.setup.tuning.least_span_ns {
             return 0;
         }
         let hungry = std::mem::take(&mut self.cpu.hungry);

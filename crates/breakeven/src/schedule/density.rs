@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use super::Tuning;
-use crate::plan::{PLACES, Seen, Shape};
+use crate::plan::{PLACES, PlaceWork, Shape};
 
 /// Most tasks that a place counts as in the mean of all: where much was done says no more
 /// of the other places.
@@ -192,11 +192,11 @@ impl Density {
     }
 
     /// What is to be remembered of the places where tasks were done.
-    pub(super) fn seen(&self) -> [Option<Seen>; PLACES] {
+    pub(super) fn seen(&self) -> [Option<PlaceWork>; PLACES] {
         let mean = self.mean_done();
         self.places.map(|place| {
             let (tasks, work) = place.done;
-            (tasks > 0.0).then(|| Seen {
+            (tasks > 0.0).then(|| PlaceWork {
                 work: (work / tasks / mean) as f32,
                 is_gpus: place.by_workers < 0.5 * tasks,
             })

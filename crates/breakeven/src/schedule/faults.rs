@@ -182,7 +182,7 @@ impl Schedule {
         After {
             wakes: true,
             standing,
-            is_denied: self.fallback > self.terms.may_fall_back,
+            is_denied: self.fallback > self.setup.may_fall_back,
             drops_flights,
         }
     }
@@ -222,6 +222,6 @@ impl Schedule {
     /// where it may not be.
     pub(crate) fn refuse_gpus(&mut self, promised: usize) -> bool {
         self.fallback += promised;
-        self.fallback <= self.terms.may_fall_back
+        self.fallback <= self.setup.may_fall_back
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::{GpuTerms, Mode, Ns, Rate, Schedule, Span, whole};
+use super::{GpuSetup, Mode, Ns, Rate, Schedule, Span, whole};
 
 /// Part of the CPU's time for what is left after which a GPU that got nothing asks again,
 /// and the least such time, ns.
@@ -26,7 +26,7 @@ pub(crate) enum GpuTurn {
 #[derive(Debug)]
 pub(super) struct Gpu {
     pub(super) rate: Rate,
-    pub(super) terms: GpuTerms,
+    pub(super) setup: GpuSetup,
     pub(super) is_gone: bool,
     /// Spans to try again, smaller ones.
     pub(super) retry: Vec<Span>,
@@ -45,7 +45,7 @@ pub(super) struct Gpu {
     /// Most tasks in a launch.
     pub(super) fits: usize,
     pub(super) faults: super::faults::Record,
-    pub(super) told: super::teach::Told,
+    pub(super) told: super::teach::LaunchTimes,
 }
 
 /// A launch that has not ended.
@@ -64,10 +64,10 @@ impl Flight {
 }
 
 impl Gpu {
-    pub(super) fn new(terms: &GpuTerms, rate: Rate, mode: Mode) -> Self {
+    pub(super) fn new(setup: &GpuSetup, rate: Rate, mode: Mode) -> Self {
         Self {
             rate,
-            is_gone: terms.is_refused || mode == Mode::Cpu,
+            is_gone: setup.is_refused || mode == Mode::Cpu,
             retry: Vec::new(),
             flights: VecDeque::with_capacity(2),
             busy_until: 0.0,
@@ -75,11 +75,11 @@ impl Gpu {
             launches: 0,
             successes: 0,
             first: (rate, Vec::new()),
-            last_tasks: terms.rate.one_size().map_or(0, |(tasks, _)| whole(tasks)),
-            fits: terms.fits.max(1),
+            last_tasks: setup.rate.one_size().map_or(0, |(tasks, _)| whole(tasks)),
+            fits: setup.fits.max(1),
             faults: super::faults::Record::default(),
-            told: super::teach::Told::default(),
-            terms: *terms,
+            told: super::teach::LaunchTimes::default(),
+            setup: *setup,
         }
     }
 
@@ -134,7 +134,7 @@ impl Gpu {
     }
 
     fn on_trial(&self) -> bool {
-        self.terms.on_probation && self.successes == 0
+        self.setup.on_probation && self.successes == 0
     }
 
     /// When the oldest launch began, as far as the device is concerned.
@@ -176,7 +176,7 @@ impl Schedule {
         let most = if is_shared || gpu.on_trial() {
             1
         } else {
-            gpu.terms.depth
+            gpu.setup.depth
         };
         if in_flight >= most {
             return self.wait(index, now);
@@ -238,7 +238,7 @@ impl Schedule {
         let left = self.alone(self.free_work(0..self.gpu_end())).unwrap_or(0.0);
         let look = now + (left * LOOK.0).max(LOOK.1);
         let launch = self.gpus[index].rate.fixed();
-        let patient = launch.map(|launch| self.terms.tuning.patience * launch);
+        let patient = launch.map(|launch| self.setup.tuning.patience * launch);
         let patient = patient.filter(|until| *until > now && !self.density.is_known());
         patient.map_or(look, |until| until.min(look))
     }
@@ -296,7 +296,7 @@ impl Schedule {
                     self.density.seen_part(range.clone())
                 };
                 gpu.rate
-                    .observe(work, ns, sure * self.terms.tuning.rate_step);
+                    .observe(work, ns, sure * self.setup.tuning.rate_step);
             } else {
                 // How much work the earlier ones had is known better by now.
                 gpu.first.1.push((range.clone(), ns));
@@ -316,8 +316,8 @@ impl Schedule {
         }
         let failed = ns
             .zip(predicted)
-            .is_some_and(|(ns, predicted)| ns > self.terms.tuning.failed_prediction * predicted);
-        if failed && self.terms.corrects && self.terms.mode == Mode::Gpu {
+            .is_some_and(|(ns, predicted)| ns > self.setup.tuning.failed_prediction * predicted);
+        if failed && self.setup.corrects && self.setup.mode == Mode::Gpu {
             self.joined = true;
         }
         self.is_shared() && !self.is_empty()

@@ -63,7 +63,7 @@ pub(crate) enum Mode {
 
 /// What a batch is scheduled by.
 #[derive(Debug, Clone)]
-pub(crate) struct Terms {
+pub(crate) struct Setup {
     pub(crate) tasks: usize,
     pub(crate) workers: usize,
     pub(crate) mode: Mode,
@@ -76,7 +76,7 @@ pub(crate) struct Terms {
     /// Time of a task on one worker, ns, where it is known before, and whether it was
     /// measured at about this size.
     pub(crate) cpu: Option<(f64, bool)>,
-    pub(crate) gpus: Vec<GpuTerms>,
+    pub(crate) gpus: Vec<GpuSetup>,
     /// Where in the batch the work is to be expected.
     pub(crate) shape: Shape,
     /// Tasks that the CPU may do in the place of GPUs that fail at them.
@@ -86,7 +86,7 @@ pub(crate) struct Terms {
 
 /// What is known of a GPU before a batch.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct GpuTerms {
+pub(crate) struct GpuSetup {
     pub(crate) rate: Rate,
     /// The rate is nobody's measurement.
     pub(crate) is_stated: bool,
@@ -107,7 +107,7 @@ pub(crate) struct GpuTerms {
 /// The schedule of one batch.
 #[derive(Debug)]
 pub(crate) struct Schedule {
-    terms: Terms,
+    setup: Setup,
     free: Free,
     /// Spans that GPUs failed at, for the CPU.
     fallen: Vec<Span>,
@@ -125,28 +125,28 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    pub(crate) fn new(terms: Terms) -> Self {
-        let mut rates: Vec<Rate> = terms.gpus.iter().map(|gpu| gpu.rate).collect();
-        let prior = terms.cpu.map(|(task_ns, _)| task_ns);
+    pub(crate) fn new(setup: Setup) -> Self {
+        let mut rates: Vec<Rate> = setup.gpus.iter().map(|gpu| gpu.rate).collect();
+        let prior = setup.cpu.map(|(task_ns, _)| task_ns);
         if let Some(task_ns) = prior {
             // Known rates are per task, and the unit of work is known as well.
             rates.iter_mut().for_each(|rate| rate.rescale(task_ns));
         }
-        let gpus = terms.gpus.iter().zip(rates);
+        let gpus = setup.gpus.iter().zip(rates);
         let mut schedule = Self {
-            free: Free::all(terms.tasks),
+            free: Free::all(setup.tasks),
             fallen: Vec::new(),
             fell: Vec::new(),
-            density: Density::new(terms.tasks, prior, terms.shape, terms.tuning),
-            cpu: cpu::Workers::new(&terms),
+            density: Density::new(setup.tasks, prior, setup.shape, setup.tuning),
+            cpu: cpu::Workers::new(&setup),
             gpus: gpus
-                .map(|(gpu, rate)| gpu::Gpu::new(gpu, rate, terms.mode))
+                .map(|(gpu, rate)| gpu::Gpu::new(gpu, rate, setup.mode))
                 .collect(),
             joined: false,
             wakes: false,
             fallback: 0,
             recalled: 0,
-            terms,
+            setup,
         };
         schedule.mark();
         schedule
@@ -193,8 +193,8 @@ impl Schedule {
 
     /// Free tasks that were promised to GPUs.
     fn free_of_promised(&self) -> usize {
-        let promised = match self.terms.mode {
-            Mode::Gpu => self.terms.tasks,
+        let promised = match self.setup.mode {
+            Mode::Gpu => self.setup.tasks,
             Mode::Split { gpu } => gpu,
             Mode::Cpu | Mode::Both => 0,
         };
@@ -227,12 +227,12 @@ impl Schedule {
 
     /// True where it is known from other batches where the work lies.
     fn knows_shape(&self) -> bool {
-        self.terms.shape.spread <= self.terms.tuning.most_spread
+        self.setup.shape.spread <= self.setup.tuning.most_spread
     }
 
     /// Whether the CPU takes part in what the GPUs could do.
     fn is_shared(&self) -> bool {
-        match self.terms.mode {
+        match self.setup.mode {
             Mode::Both => true,
             Mode::Gpu => self.joined,
             Mode::Cpu | Mode::Split { .. } => false,
@@ -241,18 +241,18 @@ impl Schedule {
 
     /// The tasks that GPUs may take are those before this one.
     fn gpu_end(&self) -> usize {
-        match self.terms.mode {
+        match self.setup.mode {
             Mode::Split { gpu } => gpu,
-            Mode::Cpu | Mode::Gpu | Mode::Both => self.terms.tasks,
+            Mode::Cpu | Mode::Gpu | Mode::Both => self.setup.tasks,
         }
     }
 
     /// The tasks that workers may take begin here.
     fn cpu_start(&self) -> usize {
-        match self.terms.mode {
+        match self.setup.mode {
             _ if !self.has_gpus() => 0,
             Mode::Split { gpu } => gpu,
-            Mode::Gpu if !self.joined => self.terms.tasks,
+            Mode::Gpu if !self.joined => self.setup.tasks,
             Mode::Cpu | Mode::Gpu | Mode::Both => 0,
         }
     }

@@ -20,8 +20,8 @@ impl Schedule {
     /// the batch `most_delay` times what the CPU would take for all of it, and not before
     /// they are overdue. None where nothing is in their way.
     pub(super) fn recall(&mut self, index: usize, now: Ns) -> Option<GpuTurn> {
-        let tuning = self.terms.tuning;
-        if !self.terms.corrects {
+        let tuning = self.setup.tuning;
+        if !self.setup.corrects {
             return None;
         }
         let gpu = &self.gpus[index];
@@ -33,7 +33,7 @@ impl Schedule {
             .unwrap_or(0.0);
         let overdue = gpu.began() + tuning.failed_prediction * predicted;
         if !self.is_shared() {
-            if self.terms.mode != Mode::Gpu || predicted <= 0.0 {
+            if self.setup.mode != Mode::Gpu || predicted <= 0.0 {
                 return None;
             }
             if now < overdue {
@@ -47,11 +47,11 @@ impl Schedule {
         }
         let mean = self.density.mean_sampled();
         // A time that nobody measured may be far too short.
-        let is_stated = gpu.terms.is_stated && self.density.count() <= 0.0;
+        let is_stated = gpu.setup.is_stated && self.density.count() <= 0.0;
         let times = if is_stated { MOST_OFF } else { 1.0 };
-        let at = match self.alone(times * mean * self.terms.tasks as f64) {
+        let at = match self.alone(times * mean * self.setup.tasks as f64) {
             Some(all) => {
-                let waves = newest.tasks.div_ceil(self.terms.workers.max(1)) as f64;
+                let waves = newest.tasks.div_ceil(self.setup.workers.max(1)) as f64;
                 let task = match self.knows_shape() {
                     true => self.density.work(newest.range()) / newest.tasks as f64,
                     false => 0.0,

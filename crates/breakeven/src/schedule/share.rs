@@ -26,7 +26,7 @@ impl Schedule {
         if gpus.is_empty() || !self.density.is_known() {
             return Some(end);
         }
-        let wave = self.density.mean() * self.terms.workers as f64;
+        let wave = self.density.mean() * self.setup.workers as f64;
         let waves = ((end - busy) * speed / wave).max(0.0).floor();
         let with = |waves: f64| {
             let done = (waves * wave).min(work);
@@ -68,19 +68,19 @@ impl Schedule {
 
     /// Tasks to launch now of a range, on a GPU.
     pub(super) fn gpu_size(&self, index: usize, range: Range<usize>, now: Ns) -> usize {
-        let tuning = &self.terms.tuning;
+        let tuning = &self.setup.tuning;
         let is_alone =
             !self.is_shared() && self.gpus.iter().filter(|gpu| !gpu.is_gone).count() == 1;
         if is_alone {
-            if !self.terms.corrects && !self.terms.is_watched {
+            if !self.setup.corrects && !self.setup.is_watched {
                 return range.len();
             }
             let gpu = &self.gpus[index];
             if !gpu.rate.tells_fixed() {
                 // It all runs here anyway; a part first, to see what it takes.
-                return match gpu.is_new() || self.terms.is_watched {
+                return match gpu.is_new() || self.setup.is_watched {
                     true => (range.len() / 4)
-                        .max(gpu.terms.probe_tasks)
+                        .max(gpu.setup.probe_tasks)
                         .max(gpu.last_tasks),
                     false => range.len(),
                 };
@@ -109,7 +109,7 @@ impl Schedule {
         let is_idle = gpu.in_flight() == 0;
         let task = self.density.mean();
         let left = self.free_work(0..self.gpu_end());
-        let probe = task * gpu.terms.probe_tasks.max(1) as f64;
+        let probe = task * gpu.setup.probe_tasks.max(1) as f64;
         let Some(per_work) = gpu.rate.per_work() else {
             // One probe at a time.
             return if is_idle && self.could_pay(index, left, now) {
@@ -146,7 +146,7 @@ impl Schedule {
         if !gpu.rate.tells_fixed() && is_idle {
             return self.growth(index, without).min(left);
         }
-        if gpu.terms.probes && gpu.is_new() {
+        if gpu.setup.probes && gpu.is_new() {
             probe
         } else {
             0.0
@@ -158,7 +158,7 @@ impl Schedule {
         let rate = &self.gpus[index].rate;
         let (fixed, per_work) = (rate.fixed().unwrap_or(0.0), rate.per_work().unwrap_or(0.0));
         let part = self.part_of(index, share, left);
-        match per_work * share * (1.0 - part) <= self.terms.tuning.worth_launches * fixed {
+        match per_work * share * (1.0 - part) <= self.setup.tuning.worth_launches * fixed {
             true => share,
             false => share * part,
         }
@@ -167,10 +167,10 @@ impl Schedule {
     /// Where it is not known where the work lies, a GPU takes the less the more the others
     /// would have to do while it is held up.
     fn part_of(&self, index: usize, share: f64, left: f64) -> f64 {
-        let tuning = &self.terms.tuning;
+        let tuning = &self.setup.tuning;
         let gpu = &self.gpus[index];
         match self.knows_shape() {
-            _ if gpu.terms.is_stated && gpu.is_new() => tuning.stated_part,
+            _ if gpu.setup.is_stated && gpu.is_new() => tuning.stated_part,
             true => tuning.sure_part,
             false => tuning.guessed_part * share / left.max(f64::MIN_POSITIVE),
         }
@@ -183,7 +183,7 @@ impl Schedule {
         match (self.gpus[index].rate.fixed(), self.alone(left)) {
             _ if !self.is_shared() => true,
             (None, _) => true,
-            (Some(launch), None) => now >= self.terms.tuning.patience * launch,
+            (Some(launch), None) => now >= self.setup.tuning.patience * launch,
             (Some(launch), Some(alone)) => launch < alone,
         }
     }
@@ -197,8 +197,8 @@ impl Schedule {
             return 0.0;
         };
         let part = if gpu.is_new() { 1.0 } else { 0.5 };
-        let times = (part * without / ns).min(self.terms.tuning.growth);
-        let end = (range.start + whole(times * gpu.last_tasks as f64)).min(self.terms.tasks);
+        let times = (part * without / ns).min(self.setup.tuning.growth);
+        let end = (range.start + whole(times * gpu.last_tasks as f64)).min(self.setup.tasks);
         if times >= 2.0 {
             self.density.work(range.start..end.max(range.start))
         } else {

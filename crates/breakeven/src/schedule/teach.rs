@@ -16,7 +16,7 @@ const RECALLED_TIMES: f64 = 3.0;
 
 /// What became of launches on a GPU.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct LaunchTimes {
     /// Those that were done, and their times.
     done: Vec<(Range<usize>, Ns)>,
     /// Tasks that were taken back, and what they would have taken.
@@ -24,7 +24,7 @@ pub(super) struct Told {
     was_recalled: bool,
 }
 
-impl Told {
+impl LaunchTimes {
     pub(super) fn done(&mut self, range: Range<usize>, ns: Ns) {
         // The first, and the largest of the others: they tell the most.
         if self.done.len() == MOST_LAUNCHES {
@@ -61,7 +61,7 @@ impl Schedule {
         (took, predicted): (Ns, Option<Ns>),
     ) {
         let at = SystemTime::now();
-        let workers = self.terms.workers.max(1);
+        let workers = self.setup.workers.max(1);
         let gpus = || self.gpus.iter().zip(names);
         let was_tried = |gpu: &Gpu| gpu.successes > 0 || gpu.told.was_recalled;
         let tried = gpus().filter(|(gpu, _)| was_tried(gpu));
@@ -78,13 +78,13 @@ impl Schedule {
             costs.observe(operation, memory_per_task, on, &seen);
         };
         // Of fewer tasks than workers, some say nothing of the others.
-        let are_few = self.terms.tasks < workers && 2 * cpu_tasks < self.terms.tasks;
+        let are_few = self.setup.tasks < workers && 2 * cpu_tasks < self.setup.tasks;
         if cpu_tasks > 0 && (tried.is_empty() || !are_few) {
             // Of a batch of its own it counts how evenly the workers shared it.
             let (tasks, ns) = match self.gpus.iter().any(Gpu::was_used) {
                 false => (cpu_tasks, took),
                 true => {
-                    let tasks = self.terms.tasks;
+                    let tasks = self.setup.tasks;
                     (tasks, self.cpu_task_ns() * tasks.div_ceil(workers) as f64)
                 }
             };
@@ -92,7 +92,7 @@ impl Schedule {
         }
         let shared = cpu_tasks > 0 || tried.len() > 1;
         // Of few tasks a dear one decides, wherever it runs.
-        let tells = cpu_tasks > 0 && !tried.is_empty() && self.terms.tasks >= PLACES;
+        let tells = cpu_tasks > 0 && !tried.is_empty() && self.setup.tasks >= PLACES;
         let excess = predicted.filter(|_| tells);
         let excess = excess.map(|predicted| took / predicted.max(1.0));
         costs.note_shape(operation, memory_per_task, &self.density.seen(), excess);
@@ -125,7 +125,7 @@ impl Schedule {
     /// How many tasks of the batch's mean have the work of these, as far as was seen: what
     /// a launch of them counts as. None where nobody can say.
     pub(super) fn weigh(&self, range: Range<usize>) -> Option<usize> {
-        let is_wide = range.len() * PLACES >= self.terms.tasks;
+        let is_wide = range.len() * PLACES >= self.setup.tasks;
         let tasks = match self.knows_shape() {
             true if is_wide || self.density.is_even(&range) => self.density.expected(range),
             false if is_wide || self.density.is_sampled(range.clone()) => {

@@ -9,7 +9,7 @@ use std::ops::Range;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus as Random;
 
-use super::{After, GpuTerms, GpuTurn, Mode, Ns, Rate, Schedule, Span, Terms, Tuning};
+use super::{After, GpuSetup, GpuTurn, Mode, Ns, Rate, Schedule, Setup, Span, Tuning};
 use crate::error::DeviceErrorKind;
 use crate::plan::{PLACES, Shape};
 
@@ -38,7 +38,7 @@ fn any_shape(random: &mut Random) -> Shape {
     }
 }
 
-fn any_gpu(random: &mut Random, tasks: usize) -> GpuTerms {
+fn any_gpu(random: &mut Random, tasks: usize) -> GpuSetup {
     let rate = match random.random_range(0..5) {
         0 => Rate::known(any_time(random), any_time(random)),
         1 => Rate::unknown(Some(any_time(random))),
@@ -46,7 +46,7 @@ fn any_gpu(random: &mut Random, tasks: usize) -> GpuTerms {
         3 => Rate::of_one_size(random.random_range(1..40), any_time(random), None),
         _ => Rate::unknown(None),
     };
-    GpuTerms {
+    GpuSetup {
         rate,
         is_stated: random.random(),
         probes: random.random_bool(0.3),
@@ -62,7 +62,7 @@ fn any_gpu(random: &mut Random, tasks: usize) -> GpuTerms {
     }
 }
 
-fn any_terms(random: &mut Random) -> Terms {
+fn any_terms(random: &mut Random) -> Setup {
     let most = [2, 40, 400][random.random_range(0..3)];
     let tasks = random.random_range(1..=most);
     let mode = match random.random_range(0..6) {
@@ -75,7 +75,7 @@ fn any_terms(random: &mut Random) -> Terms {
     let gpus = (0..random.random_range(1..=4))
         .map(|_| any_gpu(random, tasks))
         .collect();
-    Terms {
+    Setup {
         tasks,
         workers: random.random_range(1..=4),
         mode,
@@ -135,25 +135,25 @@ struct Walk {
 impl Walk {
     fn new(seed: u64) -> Self {
         let mut random = Random::seed_from_u64(seed);
-        let terms = any_terms(&mut random);
-        let may_stall = terms.mode == Mode::Both && terms.corrects;
-        let device = |_: &GpuTerms| Device {
+        let setup = any_terms(&mut random);
+        let may_stall = setup.mode == Mode::Both && setup.corrects;
+        let device = |_: &GpuSetup| Device {
             driver: Driver::Looks,
             flights: VecDeque::new(),
             times: [any_time(&mut random), any_time(&mut random)],
             fails: random.random_bool(0.3),
             stalls: may_stall && random.random_bool(0.2),
         };
-        let devices = terms.gpus.iter().map(device).collect();
+        let devices = setup.gpus.iter().map(device).collect();
         Self {
             now: 0.0,
             task_ns: any_time(&mut random),
-            turns: terms.workers,
-            idle: terms.workers,
+            turns: setup.workers,
+            idle: setup.workers,
             busy: Vec::new(),
             devices,
-            done: vec![false; terms.tasks],
-            schedule: Schedule::new(terms),
+            done: vec![false; setup.tasks],
+            schedule: Schedule::new(setup),
             random,
         }
     }
@@ -405,7 +405,7 @@ fn launches_count_by_their_work() {
     let mut places = [0.5; PLACES];
     places[PLACES / 2..].fill(1.5);
     let mut random = Random::seed_from_u64(1);
-    let terms = Terms {
+    let setup = Setup {
         tasks: 640,
         mode: Mode::Both,
         cpu: Some((1_000.0, true)),
@@ -415,7 +415,7 @@ fn launches_count_by_their_work() {
         },
         ..any_terms(&mut random)
     };
-    let schedule = Schedule::new(terms);
+    let schedule = Schedule::new(setup);
     assert_eq!(schedule.weigh(0..320), Some(160));
     assert_eq!(schedule.weigh(320..640), Some(480));
 }

@@ -8,10 +8,10 @@ use std::sync::{Arc, OnceLock};
 
 use crate::error::{DeviceError, Error};
 
-#[cfg(feature = "gpu")]
-mod device;
 mod element;
 mod inputs;
+#[cfg(feature = "gpu")]
+mod replicas;
 pub(crate) mod shape;
 
 pub use element::Element;
@@ -41,7 +41,7 @@ pub struct Tensor<'a, E: Element = f32> {
 struct Storage<'a, E> {
     host: Host<'a, E>,
     #[cfg(feature = "gpu")]
-    replicas: device::Replicas,
+    replicas: replicas::Replicas,
 }
 
 /// Values on the host; nothing where they are on a device alone.
@@ -99,7 +99,7 @@ impl<'a, E: Element> Tensor<'a, E> {
         let storage = Storage {
             host,
             #[cfg(feature = "gpu")]
-            replicas: device::Replicas::default(),
+            replicas: replicas::Replicas::default(),
         };
         Self {
             storage: Arc::new(storage),

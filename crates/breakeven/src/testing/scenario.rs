@@ -7,7 +7,7 @@
 //! it.
 
 use crate::error::Error;
-use crate::execute::given::{Given, GivenGpu};
+use crate::execute::setup::{Decided, GpuLimits};
 use crate::hardware::Fact;
 use crate::plan::{
     Basis, Cost, Costs, Decision, ExecutionStrategy, GpuCosts, GpuSpec, Machine, OperationCosts,
@@ -200,7 +200,7 @@ impl Scenario {
         let heuristics = ProfilingHeuristics::default();
         let asked = Basis::Asked;
         let decision = decide_for(strategy, asked, &workload, &machine, &heuristics, known)?;
-        let given = Given {
+        let limits = Decided {
             tasks: self.tasks(),
             workers: self.workers,
             decision: &decision,
@@ -209,12 +209,12 @@ impl Scenario {
             may_fall_back: usize::MAX,
             tuning: self.tuning,
         };
-        let gpus = self.gpus.iter().map(|gpu| GivenGpu {
+        let gpus = self.gpus.iter().map(|gpu| GpuLimits {
             launch_ns: gpu.tells_launch.then_some(gpu.launch_ns),
-            ..GivenGpu::default()
+            ..GpuLimits::default()
         });
         let gpus: Vec<_> = gpus.collect();
-        let mut run = Run::new(self, Schedule::new(given.terms(&gpus)));
+        let mut run = Run::new(self, Schedule::new(limits.setup(&gpus)));
         run.run();
         Ok((run, decision))
     }

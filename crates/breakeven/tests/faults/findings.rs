@@ -14,7 +14,7 @@ use super::oracle::{Output, SCRIPTED, value_of};
 
 /// What a case showed.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Seen {
+pub(super) struct Observed {
     /// Calls and batches that a fault met.
     pub(super) faults: u64,
     /// Tasks that fell back.
@@ -31,7 +31,7 @@ pub(super) struct Seen {
     pub(super) stops: u64,
 }
 
-impl Seen {
+impl Observed {
     /// What both showed.
     pub(super) fn and(self, other: Self) -> Self {
         Self {
@@ -104,10 +104,10 @@ impl Findings<'_> {
     pub(super) fn judge(
         &self,
         outcome: &Result<End, ExecuteError<String>>,
-    ) -> Result<Seen, String> {
-        let mut seen = Seen {
+    ) -> Result<Observed, String> {
+        let mut seen = Observed {
             faults: self.counts.faults.values().sum(),
-            ..Seen::default()
+            ..Observed::default()
         };
         if self.case.strategy == ExecutionStrategy::CpuOnly {
             let submits = self.counts.submits;

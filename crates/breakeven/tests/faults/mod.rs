@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use case::Case;
-use findings::Seen;
+use findings::Observed;
 
 /// Scripts of one run.
 const SCRIPTS: u64 = 20_000;
@@ -78,10 +78,10 @@ fn threads() -> BTreeSet<String> {
 
 /// Runs the cases of `seeds` on a thread of its own; panics with the case that
 /// is not as it must be, or that does not end.
-fn run_watched(seeds: Vec<u64>, pools: Vec<Arc<ThreadPool>>) -> Seen {
+fn run_watched(seeds: Vec<u64>, pools: Vec<Arc<ThreadPool>>) -> Observed {
     enum News {
         Begins(Box<Case>),
-        Is(Box<Case>, Result<Seen, String>),
+        Is(Box<Case>, Result<Observed, String>),
     }
     let (tell, told) = mpsc::channel();
     let lane = std::thread::Builder::new().name(THREAD.to_owned());
@@ -100,7 +100,7 @@ fn run_watched(seeds: Vec<u64>, pools: Vec<Arc<ThreadPool>>) -> Seen {
         }
     });
     let lane = lane.expect("threads can be started");
-    let mut all = Seen::default();
+    let mut all = Observed::default();
     let mut current = None;
     loop {
         match told.recv_timeout(STUCK) {
@@ -138,7 +138,7 @@ fn nothing_is_lost_whatever_the_gpu_does() {
             std::thread::spawn(move || run_watched(seeds, pools))
         })
         .collect();
-    let mut seen = Seen::default();
+    let mut seen = Observed::default();
     for lane in lanes {
         match lane.join() {
             Ok(lane) => seen = seen.and(lane),

@@ -13,7 +13,7 @@ use breakeven::plan::{Costs, ExecutionStrategy};
 use rayon::ThreadPool;
 
 use super::case::{Bad, Case, Check};
-use super::findings::{End, Findings, Seen};
+use super::findings::{End, Findings, Observed};
 
 /// An output, and a mark that tells how many of them are alive.
 #[derive(Debug, Clone)]
@@ -57,7 +57,7 @@ fn execute<V: Verify<Output>>(
 }
 
 /// Runs the case; an error says what was not as it must be.
-pub(super) fn run(case: &Case, pool: &Arc<ThreadPool>) -> Result<Seen, String> {
+pub(super) fn run(case: &Case, pool: &Arc<ThreadPool>) -> Result<Observed, String> {
     let alive = Arc::new(());
     let output = |task: u64, alive: &Arc<()>| Output {
         value: value_of(task),
@@ -94,7 +94,7 @@ pub(super) fn run(case: &Case, pool: &Arc<ThreadPool>) -> Result<Seen, String> {
         manager = manager.with_gpu(Arc::clone(gpu));
     }
     let tasks: Vec<u64> = (0..case.tasks as u64).collect();
-    let mut seen = Seen::default();
+    let mut seen = Observed::default();
     for _ in 0..EXECUTIONS {
         seen = seen.and(execute_once(case, &manager, &gpus, pool, &tasks, &alive)?);
     }
@@ -122,7 +122,7 @@ fn execute_once(
     pool: &ThreadPool,
     tasks: &[u64],
     alive: &Arc<()>,
-) -> Result<Seen, String> {
+) -> Result<Observed, String> {
     let one = || -> (Result<End, ExecuteError<String>>, Vec<AtomicU32>, usize) {
         let calls: Vec<AtomicU32> = tasks.iter().map(|_| AtomicU32::new(0)).collect();
         let most_told = AtomicUsize::new(0);
@@ -212,7 +212,7 @@ fn execute_once(
                 }
                 sum
             });
-    let mut seen = Seen::default();
+    let mut seen = Observed::default();
     for (outcome, calls, most_told) in &ends {
         let findings = Findings {
             case,

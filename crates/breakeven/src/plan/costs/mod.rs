@@ -37,7 +37,7 @@ use model::{Model, size_class};
 pub use cost::{Cost, GpuCosts, OperationCosts};
 pub(crate) use record::OperationRecord;
 pub use shape::Shape;
-pub(crate) use shape::{PLACES, STEADY, Seen};
+pub(crate) use shape::{PLACES, PlaceWork, STEADY};
 
 /// What a batch, or a part of it, took on a device.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -208,7 +208,7 @@ impl Costs {
         &self,
         operation: &str,
         memory_per_task: usize,
-        seen: &[Option<Seen>; PLACES],
+        seen: &[Option<PlaceWork>; PLACES],
         excess: Option<f64>,
     ) {
         self.write()

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::group::Group;
 use super::record::{ObservationRecord, OperationRecord};
-use super::shape::{PLACES, Seen};
+use super::shape::{PLACES, PlaceWork};
 use super::{GpuCosts, Observation, OperationCosts, RanOn, micros};
 
 /// Doublings of its memory within which a task is like another.
@@ -173,7 +173,7 @@ impl Model {
         &mut self,
         operation: &str,
         size_class: u8,
-        seen: &[Option<Seen>; PLACES],
+        seen: &[Option<PlaceWork>; PLACES],
         excess: Option<f64>,
     ) {
         self.with_group(operation, size_class, |group, _| {

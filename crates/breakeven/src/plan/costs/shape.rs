@@ -20,7 +20,7 @@ pub struct Shape {
 
 /// What was seen of a batch at a place.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Seen {
+pub(crate) struct PlaceWork {
     /// The work of a task, relative to the batch's mean.
     pub(crate) work: f32,
     /// GPUs did most of its tasks.
@@ -61,7 +61,7 @@ impl Remembered {
     }
 
     /// Takes in what was seen of a batch; places of which nothing was seen are none.
-    pub(super) fn note(&mut self, seen: &[Option<Seen>; PLACES]) {
+    pub(super) fn note(&mut self, seen: &[Option<PlaceWork>; PLACES]) {
         if seen.iter().all(Option::is_none) {
             return;
         }
@@ -100,9 +100,10 @@ impl Remembered {
     /// Of tasks that always run on the same device nobody can tell whether they are dear or
     /// the device is slow: between those of workers and those of GPUs the ratio stays what
     /// it was, or it would drift.
-    fn keep_levels(&self, seen: &[Option<Seen>; PLACES], values: &mut [Option<f32>; PLACES]) {
+    fn keep_levels(&self, seen: &[Option<PlaceWork>; PLACES], values: &mut [Option<f32>; PLACES]) {
         for of_gpus in [false, true] {
-            let is_one = |seen: &Option<Seen>| seen.is_some_and(|seen| seen.is_gpus == of_gpus);
+            let is_one =
+                |seen: &Option<PlaceWork>| seen.is_some_and(|seen| seen.is_gpus == of_gpus);
             let of_group = seen.iter().zip(values.iter().zip(self.shape.places));
             let of_group = of_group.filter(|(seen, _)| is_one(seen));
             let (new, old) = of_group.fold((0.0, 0.0), |(new, old), (_, (value, known))| {
@@ -135,7 +136,7 @@ mod tests {
                 } else {
                     2.0 - front
                 };
-                Some(Seen {
+                Some(PlaceWork {
                     work,
                     is_gpus: false,
                 })

@@ -25,8 +25,13 @@ const ELEMENTS: u64 = 1 << 20;
 const MOST_TASKS: u64 = 1024;
 
 /// The batches to execute on each device, given the memory that there is.
-pub(super) fn lessons(axis: &Axis, found: &Found, workers: u64, memory: Option<u64>) -> Vec<Cell> {
-    let mut lessons = Vec::new();
+pub(super) fn executions(
+    axis: &Axis,
+    found: &Found,
+    workers: u64,
+    memory: Option<u64>,
+) -> Vec<Cell> {
+    let mut executions = Vec::new();
     for (index, device) in found.devices.iter().enumerate() {
         for (value, tasks) in batches(axis, workers) {
             let measured = found.points.iter().find(|point| point.value == value);
@@ -37,18 +42,18 @@ pub(super) fn lessons(axis: &Axis, found: &Found, workers: u64, memory: Option<u
             let Some(tasks) = affordable(axis.over, ns, tasks, workers) else {
                 continue;
             };
-            let lesson = lesson(axis, device, value, tasks);
-            let fits = lesson.workload().is_ok_and(|workload| {
+            let execution = execution(axis, device, value, tasks);
+            let fits = execution.workload().is_ok_and(|workload| {
                 let bytes = workload.memory_bytes(index > 0);
                 memory.is_none_or(|memory| bytes <= memory)
             });
-            let lesson = Cell::Lesson(lesson);
-            if fits && !lessons.contains(&lesson) {
-                lessons.push(lesson);
+            let execution = Cell::Lesson(execution);
+            if fits && !executions.contains(&execution) {
+                executions.push(execution);
             }
         }
     }
-    lessons
+    executions
 }
 
 /// As many of the tasks as do not take too long, given the time at their value; none
@@ -64,7 +69,7 @@ fn affordable(over: Over, ns: f64, tasks: u64, workers: u64) -> Option<u64> {
     }
 }
 
-fn lesson(axis: &Axis, device: &str, value: u64, tasks: u64) -> BatchCell {
+fn execution(axis: &Axis, device: &str, value: u64, tasks: u64) -> BatchCell {
     let (strategy, gpu) = match device {
         "cpu" => ("cpu-only", BatchGpu::Unwanted),
         gpu => ("gpu-only", BatchGpu::Device(gpu.to_owned())),

@@ -10,7 +10,7 @@ const MOST_ERRORS: usize = 16;
 
 /// Counts of one batch.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct Counts {
     pub(super) cpu: Share,
     pub(super) gpus: Vec<Share>,
     pub(super) fallback: Fallback,
@@ -20,7 +20,7 @@ pub(super) struct Tally {
     failed_at: Option<Instant>,
 }
 
-impl Tally {
+impl Counts {
     pub(super) fn of(gpus: usize) -> Self {
         Self {
             gpus: vec![Share::default(); gpus],

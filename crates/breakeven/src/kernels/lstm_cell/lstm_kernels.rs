@@ -7,7 +7,7 @@ use cubecl::prelude::*;
 use super::{GATES, LstmCell};
 use crate::error::DeviceError;
 use crate::gpu::{DeviceForm, Launch, as_u32, grid, with_client};
-use crate::kernels::activation::device::{hyperbolic_tangent, logistic};
+use crate::kernels::activation::activation_kernels::{hyperbolic_tangent, logistic};
 
 /// Units per cube.
 const UNITS: u32 = 128;

@@ -1,7 +1,7 @@
-//! From a decision to the terms of a schedule.
+//! From a decision to the setup of a schedule.
 
 use crate::plan::{Basis, Cost, Decision, Evidence, ExecutionStrategy, OperationCosts, Probe};
-use crate::schedule::{GpuTerms, Mode, Rate, Terms, Tuning};
+use crate::schedule::{GpuSetup, Mode, Rate, Setup, Tuning};
 
 /// Batches shorter than this are not worth watching for a rate that changes, ns.
 const WORTH_CORRECTING_NS: f64 = 2e6;
@@ -17,7 +17,7 @@ const MOST_OFF: f64 = 9.0;
 
 /// What a device says of itself for one batch.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct GivenGpu {
+pub(crate) struct GpuLimits {
     /// What a launch costs, where the device says so.
     pub(crate) launch_ns: Option<f64>,
     /// Most tasks whose memory fits the device.
@@ -30,7 +30,7 @@ pub(crate) struct GivenGpu {
     pub(crate) is_refused: bool,
 }
 
-impl Default for GivenGpu {
+impl Default for GpuLimits {
     fn default() -> Self {
         Self {
             launch_ns: None,
@@ -42,9 +42,9 @@ impl Default for GivenGpu {
     }
 }
 
-/// What a schedule's terms are made from.
+/// What a schedule's setup are made from.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Given<'a> {
+pub(crate) struct Decided<'a> {
     pub(crate) tasks: usize,
     pub(crate) workers: usize,
     pub(crate) decision: &'a Decision,
@@ -54,13 +54,13 @@ pub(crate) struct Given<'a> {
     pub(crate) tuning: Tuning,
 }
 
-impl Given<'_> {
-    /// The terms, with what is known beside of each GPU.
-    pub(crate) fn terms(&self, gpus: &[GivenGpu]) -> Terms {
+impl Decided<'_> {
+    /// The setup, with what is known beside of each GPU.
+    pub(crate) fn setup(&self, gpus: &[GpuLimits]) -> Setup {
         let decision = self.decision;
         let (mode, corrects) = mode_of(decision, self.costs, self.tasks);
         let beside = |cost: &Cost| if mode == Mode::Both { cost.beside } else { 1.0 };
-        Terms {
+        Setup {
             tasks: self.tasks,
             workers: self.workers.max(1),
             mode,
@@ -76,7 +76,7 @@ impl Given<'_> {
             gpus: gpus
                 .iter()
                 .enumerate()
-                .map(|(index, gpu)| GpuTerms {
+                .map(|(index, gpu)| GpuSetup {
                     rate: self.rate(index, gpu.launch_ns, beside),
                     is_stated: self
                         .costs

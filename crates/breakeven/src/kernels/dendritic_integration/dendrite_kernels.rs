@@ -6,7 +6,7 @@ use cubecl::prelude::*;
 use super::{DendriticIntegration, Nonlinearity};
 use crate::error::DeviceError;
 use crate::gpu::{DeviceForm, Launch, as_u32, grid, with_client};
-use crate::kernels::activation::device::logistic;
+use crate::kernels::activation::activation_kernels::logistic;
 
 /// Units per cube.
 const UNITS: u32 = 256;
