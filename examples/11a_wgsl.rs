@@ -1,5 +1,4 @@
 //! Your own compute shader as an operator: WGSL for GPUs, the same in Rust for the CPU.
-//!
 //! An item is a number; its result is how many steps the Collatz sequence takes from
 //! there to 1. Run it with `cargo run --example 11a_wgsl`.
 #![allow(clippy::print_stdout, reason = "an example shows its result")]
@@ -38,10 +37,9 @@ fn main() -> Result<(), Error> {
     // SAFETY: the shader looks at no place past the end of its arrays.
     let collatz = unsafe {
         WgslOperator::<u32, u32>::new("collatz", SHADER, |inputs, out| {
-            let numbers = inputs[0].values.iter();
-            out.iter_mut()
-                .zip(numbers)
-                .for_each(|(out, n)| *out = steps(*n));
+            for (out, n) in out.iter_mut().zip(inputs[0].values) {
+                *out = steps(*n);
+            }
             Ok(())
         })?
     };

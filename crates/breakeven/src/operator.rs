@@ -73,16 +73,30 @@ pub trait Operator: Send + Sync {
     /// What profiles and the cost model call it.
     fn name(&self) -> &str;
 
-    /// The output's shape for inputs of these shapes. It is asked before anything is
+    /// The output's shape for inputs of these shapes: unless said otherwise that of one
+    /// input, for work that is done element by element. It is asked before anything is
     /// allocated; every other method may take for granted that it said yes.
     ///
     /// # Errors
     ///
     /// What is wrong with the shapes, which one, and what it should be.
-    fn output_shape(&self, inputs: &[&[usize]]) -> Result<Vec<usize>, Error>;
+    fn output_shape(&self, inputs: &[&[usize]]) -> Result<Vec<usize>, Error> {
+        match inputs {
+            [input] => Ok(input.to_vec()),
+            _ => Err(Error::shape(format!(
+                "{}: {} inputs; give one",
+                self.name(),
+                inputs.len()
+            ))),
+        }
+    }
 
-    /// Floating-point operations of a call; a multiply-add is two.
-    fn flops(&self, inputs: &[&[usize]]) -> u64;
+    /// Floating-point operations of a call; a multiply-add is two. Where nothing is said,
+    /// none: the call is judged by the bytes that it moves.
+    fn flops(&self, inputs: &[&[usize]]) -> u64 {
+        let _ = inputs;
+        0
+    }
 
     /// The tensors that it holds, in the order in which a device form gets them.
     fn parameters(&self) -> Vec<&dyn Parameter> {

@@ -1,5 +1,6 @@
 //! A batch that has ended: who is told of it.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use super::counts::Counts;
@@ -47,9 +48,9 @@ impl Ended {
         ExecutionRecord {
             operation,
             ran_on: &ran_on(self.counts.cpu.tasks > 0, used),
-            gpus: &match self.names.is_empty() {
-                true => "gpu".to_owned(),
-                false => self.names.join("+"),
+            gpus: &match &self.names[..] {
+                [] => Cow::Borrowed("gpu"),
+                names => Cow::Owned(names.join("+")),
             },
             tasks,
             took: self.took,

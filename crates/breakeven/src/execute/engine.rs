@@ -56,7 +56,7 @@ pub(super) enum Ending {
 
 /// What the threads of a batch share behind one lock.
 pub(super) struct Shared {
-    pub(super) schedule: Schedule,
+    pub(super) schedule: Box<Schedule>,
     pub(super) counts: Counts,
     ending: Option<Ending>,
 }
@@ -85,7 +85,7 @@ impl<'b> Engine<'b> {
         work: &'b dyn Work,
         lanes: &'b [&'b dyn Lane],
         tasks: usize,
-        schedule: Schedule,
+        schedule: Box<Schedule>,
         watch: Watch<'b>,
         started: Instant,
     ) -> Self {
@@ -335,7 +335,7 @@ impl<'b> Engine<'b> {
     }
 
     /// How it ended, and what was counted.
-    pub(super) fn into_outcome(self) -> (Option<Ending>, Schedule, Counts) {
+    pub(super) fn into_outcome(self) -> (Option<Ending>, Box<Schedule>, Counts) {
         let shared = self
             .shared
             .into_inner()

@@ -1,5 +1,6 @@
 //! What came of an execution.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
@@ -105,7 +106,7 @@ impl<T> ExecutionResult<T> {
     /// between them, by where its tasks ran.
     pub fn ran_on(&self) -> String {
         let gpus = self.gpus.iter().filter(|gpu| gpu.share.tasks > 0);
-        ran_on(self.cpu.tasks > 0, gpus.map(|gpu| gpu.device.as_str()))
+        ran_on(self.cpu.tasks > 0, gpus.map(|gpu| gpu.device.as_str())).into_owned()
     }
 
     /// Part of the tasks that fell back, 0 to 1.
@@ -115,12 +116,12 @@ impl<T> ExecutionResult<T> {
 }
 
 /// The devices that tasks ran on, in a word; `cpu` for none.
-pub(super) fn ran_on<'g>(on_cpu: bool, gpus: impl Iterator<Item = &'g str>) -> String {
-    let devices: Vec<&str> = on_cpu.then_some("cpu").into_iter().chain(gpus).collect();
-    match devices[..] {
-        [] => "cpu".to_owned(),
-        _ => devices.join("+"),
-    }
+pub(super) fn ran_on<'g>(on_cpu: bool, gpus: impl Iterator<Item = &'g str>) -> Cow<'g, str> {
+    let mut devices = on_cpu.then_some("cpu").into_iter().chain(gpus);
+    let first = devices.next().unwrap_or("cpu");
+    devices.fold(Cow::Borrowed(first), |all, device| {
+        Cow::Owned(format!("{all}+{device}"))
+    })
 }
 
 /// Why one task has no output.

@@ -1,7 +1,7 @@
 //! The way of a batch: decide, run, learn, record. Without the types of its tasks.
 
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::check::Check;
 use super::control::FallbackPolicy;
@@ -17,7 +17,7 @@ use super::start::{Question, Start, no_gpu};
 use super::threads::Jobs;
 use super::work::{Lane, Work};
 use crate::error::{DeviceError, DeviceErrorKind, Error};
-use crate::plan::{Basis, ExecutionStrategy, Probe};
+use crate::plan::{Basis, ExecutionStrategy, Learned, Probe};
 use crate::schedule::{GpuTurn, Mode, Schedule, Standing, Tuning};
 use crate::workload::WorkloadProfile;
 
@@ -129,9 +129,15 @@ impl Request<'_> {
         let costs = shared.costs(slots.is_empty());
         if let Some(costs) = costs.filter(|_| ended.is_whole()) {
             let names: Vec<&str> = ended.names.iter().map(String::as_str).collect();
-            let of = (operation, workload.memory_per_task);
+            let batch = Learned {
+                costs,
+                operation,
+                memory_per_task: workload.memory_per_task,
+                at: SystemTime::now(),
+                workers: self.cpu.workers().max(1),
+            };
             let took = (ended.took.as_nanos() as f64, predicted);
-            schedule.teach(costs, of, &names, ended.counts.cpu.tasks, took);
+            schedule.teach(&batch, &names, ended.counts.cpu.tasks, took);
             shared.save_now_and_then();
         }
         ended.tell(operation);
@@ -140,7 +146,7 @@ impl Request<'_> {
     }
 
     /// The schedule, and whether the batch may not even begin.
-    fn schedule(&self, start: &Start) -> (Schedule, bool) {
+    fn schedule(&self, start: &Start) -> (Box<Schedule>, bool) {
         let tasks = self.question.workload.task_count;
         let limits = Decided {
             tasks,
@@ -156,7 +162,7 @@ impl Request<'_> {
         if start.usable.is_empty() {
             setup.mode = Mode::Cpu;
         }
-        let mut schedule = Schedule::new(setup);
+        let mut schedule = Box::new(Schedule::new(setup));
         let promised = start.decision.strategy.shares(tasks).0;
         let refused = start.usable.is_empty() && start.mode != Mode::Cpu;
         let is_denied = refused && !schedule.refuse_gpus(promised) && promised > 0;

@@ -165,14 +165,13 @@ impl<T> Writer<'_, T> {
     #[inline]
     pub(super) fn push(&mut self, output: T) {
         let span = self.span.as_ref().expect("the span is here until the end");
-        assert!(
-            self.written < span.len() && self.slots.width == 1,
-            "more outputs than tasks"
-        );
+        assert!(self.written < span.len(), "more outputs than tasks");
+        debug_assert_eq!(self.slots.width, 1, "rows are written as rows");
         let index = span.range().start + self.written;
         // SAFETY: `index` is inside the span and the span inside the slots
         // (checked above and in `writer`), so the pointer is in the allocation;
-        // the span is unique, so nobody else touches the slot.
+        // the span is unique, so nobody else touches the slot. (Rows, of which this would
+        // write the wrong one, are initialised from the start.)
         unsafe { self.slots.first.add(index).write(MaybeUninit::new(output)) };
         self.written += 1;
     }

@@ -26,7 +26,8 @@ const LEAST: f64 = 1e-3;
 pub(super) struct Density {
     tasks: usize,
     tuning: Tuning,
-    places: [Place; PLACES],
+    /// On the heap: a schedule is moved a few times.
+    places: Box<[Place]>,
     /// A mean that was known before; it counts as one task.
     prior: Option<f64>,
     /// Tasks that workers did.
@@ -51,10 +52,16 @@ struct Place {
 
 impl Density {
     /// A batch of that many tasks, which take `prior` ns each as far as is known from
-    /// other batches.
-    pub(super) fn new(tasks: usize, prior: Option<f64>, shape: Shape, tuning: Tuning) -> Self {
+    /// other batches. Of fewer than `PLACES` places nothing is remembered.
+    pub(super) fn new(
+        tasks: usize,
+        prior: Option<f64>,
+        shape: &Shape,
+        places: usize,
+        tuning: Tuning,
+    ) -> Self {
         let mean = prior.unwrap_or(1.0).max(LEAST);
-        let places = shape.places.map(|value| {
+        let places = shape.places[..places].iter().map(|&value| {
             let shape = f64::from(value).max(0.01);
             Place {
                 shape,
@@ -65,7 +72,7 @@ impl Density {
         Self {
             tasks: tasks.max(1),
             tuning,
-            places,
+            places: places.collect(),
             prior: prior.map(|_| mean),
             count: 0.0,
         }
@@ -82,12 +89,13 @@ impl Density {
     }
 
     fn place(&self, task: usize) -> usize {
-        (task * PLACES / self.tasks).min(PLACES - 1)
+        let places = self.places.len();
+        (task * places / self.tasks).min(places - 1)
     }
 
     /// The first task of a place.
     fn first(&self, place: usize) -> usize {
-        (place * self.tasks).div_ceil(PLACES)
+        (place * self.tasks).div_ceil(self.places.len())
     }
 
     /// The parts of a range, each of one place: the place and how many tasks.
@@ -117,7 +125,8 @@ impl Density {
 
     /// How many tasks of the mean these were taken for before the batch.
     pub(super) fn expected(&self, range: Range<usize>) -> f64 {
-        let mean = self.places.iter().map(|place| place.shape).sum::<f64>() / PLACES as f64;
+        let mean =
+            self.places.iter().map(|place| place.shape).sum::<f64>() / self.places.len() as f64;
         let parts = self.parts(range);
         parts
             .map(|(place, tasks)| self.places[place].shape / mean * tasks as f64)
@@ -163,7 +172,7 @@ impl Density {
 
     /// Work of a task, on average over the batch.
     pub(super) fn mean(&self) -> f64 {
-        self.places.iter().map(|place| place.per_task).sum::<f64>() / PLACES as f64
+        self.places.iter().map(|place| place.per_task).sum::<f64>() / self.places.len() as f64
     }
 
     /// The same over the places where workers did tasks, as far as there are some: what
@@ -194,7 +203,9 @@ impl Density {
     /// What is to be remembered of the places where tasks were done.
     pub(super) fn seen(&self) -> [Option<PlaceWork>; PLACES] {
         let mean = self.mean_done();
-        self.places.map(|place| {
+        std::array::from_fn(|place| {
+            let is_whole = self.places.len() == PLACES;
+            let place = self.places.get(place).filter(|_| is_whole)?;
             let (tasks, work) = place.done;
             (tasks > 0.0).then(|| PlaceWork {
                 work: (work / tasks / mean) as f32,
@@ -213,7 +224,7 @@ impl Density {
     /// True where earlier batches had no place around these much denser than another.
     pub(super) fn is_even(&self, range: &Range<usize>) -> bool {
         let Range { start, end } = self.places(range);
-        let around = &self.places[start.saturating_sub(1)..(end + 1).min(PLACES)];
+        let around = &self.places[start.saturating_sub(1)..(end + 1).min(self.places.len())];
         let shapes = || around.iter().map(|place| place.shape);
         shapes().fold(0.0, f64::max) < EVEN * shapes().fold(f64::INFINITY, f64::min)
     }
@@ -285,7 +296,7 @@ impl Density {
         // Work over the shape's: at places that were seen, then between them.
         let mut times = [mean; PLACES];
         let mut last: Option<usize> = None;
-        for place in 0..PLACES {
+        for place in 0..self.places.len() {
             let Place {
                 seen: (seen, took),
                 shape,
@@ -318,7 +329,7 @@ mod tests {
 
     #[test]
     fn places_that_were_not_seen_are_between_those_that_were() {
-        let mut density = Density::new(320, None, Shape::default(), Tuning::USUAL);
+        let mut density = Density::new(320, None, &Shape::default(), PLACES, Tuning::USUAL);
         assert!(!density.is_known());
         assert_eq!(density.work(0..320), 320.0);
         let unit = density.observe(0..5, 50.0).expect("the unit changes once");
@@ -336,7 +347,7 @@ mod tests {
 
     #[test]
     fn a_launch_tells_of_places_where_no_worker_was() {
-        let mut density = Density::new(320, Some(10.0), Shape::default(), Tuning::USUAL);
+        let mut density = Density::new(320, Some(10.0), &Shape::default(), PLACES, Tuning::USUAL);
         let _ = density.observe(0..5, 50.0);
         density.correct(0..160, 16_000.0);
         assert!((density.work(0..5) - 50.0).abs() < 30.0);
@@ -345,7 +356,7 @@ mod tests {
             "{}",
             density.work(100..101)
         );
-        let even = Density::new(2, None, Shape::default(), Tuning::USUAL);
+        let even = Density::new(2, None, &Shape::default(), PLACES, Tuning::USUAL);
         assert_eq!((even.work(0..2), even.expected(0..1)), (2.0, 1.0));
     }
 }

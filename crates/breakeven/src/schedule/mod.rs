@@ -23,6 +23,8 @@ mod cpu;
 mod density;
 mod faults;
 mod gpu;
+#[cfg(test)]
+mod made_up;
 mod rate;
 mod recall;
 mod share;
@@ -128,6 +130,7 @@ impl Schedule {
     pub(crate) fn new(setup: Setup) -> Self {
         let mut rates: Vec<Rate> = setup.gpus.iter().map(|gpu| gpu.rate).collect();
         let prior = setup.cpu.map(|(task_ns, _)| task_ns);
+        let places = if setup.gpus.is_empty() { 1 } else { PLACES };
         if let Some(task_ns) = prior {
             // Known rates are per task, and the unit of work is known as well.
             rates.iter_mut().for_each(|rate| rate.rescale(task_ns));
@@ -137,7 +140,7 @@ impl Schedule {
             free: Free::all(setup.tasks),
             fallen: Vec::new(),
             fell: Vec::new(),
-            density: Density::new(setup.tasks, prior, setup.shape, setup.tuning),
+            density: Density::new(setup.tasks, prior, &setup.shape, places, setup.tuning),
             cpu: cpu::Workers::new(&setup),
             gpus: gpus
                 .map(|(gpu, rate)| gpu::Gpu::new(gpu, rate, setup.mode))

@@ -1,11 +1,10 @@
 //! What the cost model learns of a batch.
 
 use std::ops::Range;
-use std::time::SystemTime;
 
 use super::gpu::Gpu;
 use super::{Ns, PLACES, Schedule, whole};
-use crate::plan::{Costs, Observation, RanOn};
+use crate::plan::{Learned, RanOn};
 
 /// Launches of each device whose times are learned.
 const MOST_LAUNCHES: usize = 8;
@@ -54,28 +53,24 @@ impl Schedule {
     /// take so many, with `cpu_tasks` on the CPU and others on GPUs of these names.
     pub(crate) fn teach(
         &self,
-        costs: &Costs,
-        (operation, memory_per_task): (&str, usize),
+        batch: &Learned<'_>,
         names: &[&str],
         cpu_tasks: usize,
         (took, predicted): (Ns, Option<Ns>),
     ) {
-        let at = SystemTime::now();
-        let workers = self.setup.workers.max(1);
+        let Learned {
+            costs,
+            operation,
+            memory_per_task,
+            workers,
+            ..
+        } = *batch;
         let gpus = || self.gpus.iter().zip(names);
         let was_tried = |gpu: &Gpu| gpu.successes > 0 || gpu.told.was_recalled;
         let tried = gpus().filter(|(gpu, _)| was_tried(gpu));
         let tried: Vec<&str> = tried.map(|(_, name)| *name).collect();
         let tell = |on: RanOn<'_>, tasks: usize, ns: Ns, shared: bool| {
-            let seen = Observation {
-                at,
-                tasks: tasks as u64,
-                ns: whole(ns.round()) as u64,
-                transfer_ns: None,
-                workers,
-                shared,
-            };
-            costs.observe(operation, memory_per_task, on, &seen);
+            batch.observe(on, tasks as u64, whole(ns.round()) as u64, shared);
         };
         // Of fewer tasks than workers, some say nothing of the others.
         let are_few = self.setup.tasks < workers && 2 * cpu_tasks < self.setup.tasks;
@@ -106,7 +101,7 @@ impl Schedule {
                 tell(RanOn::Gpu(name), *tasks, *ns, shared);
             }
             if let Some(fits) = gpu.faults.fits() {
-                costs.remember_fit(operation, memory_per_task, name, fits as u64, at);
+                costs.remember_fit(operation, memory_per_task, name, fits as u64, batch.at);
             }
         }
         let took = whole(took.round()) as u64;

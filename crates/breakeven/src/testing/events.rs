@@ -1,9 +1,10 @@
 //! The events of a simulated batch.
 
 use std::collections::VecDeque;
+use std::time::SystemTime;
 
 use super::scenario::{Load, Scenario, Simulated, name};
-use crate::plan::{Costs, Decision};
+use crate::plan::{Costs, Decision, Learned};
 use crate::schedule::{GpuTurn, Ns, Schedule, Span};
 
 /// How often a worker looks up from its span, ns: the executor's own.
@@ -341,9 +342,15 @@ impl<'s> Run<'s> {
         let names: Vec<String> = (0..self.devices.len()).map(name).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let cpu_tasks = self.cpu_did.iter().map(ExactSizeIterator::len).sum();
-        let of = ("simulated", self.scenario.memory_per_task);
+        let batch = Learned {
+            costs,
+            operation: "simulated",
+            memory_per_task: self.scenario.memory_per_task,
+            at: SystemTime::now(),
+            workers: self.scenario.workers,
+        };
         let took = (self.makespan, predicted);
-        self.schedule.teach(costs, of, &names, cpu_tasks, took);
+        self.schedule.teach(&batch, &names, cpu_tasks, took);
     }
 }
 

@@ -56,6 +56,33 @@ pub struct Observation {
     pub shared: bool,
 }
 
+/// A batch of which the cost model learns.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Learned<'l> {
+    pub(crate) costs: &'l Costs,
+    pub(crate) operation: &'l str,
+    pub(crate) memory_per_task: usize,
+    /// When it ended.
+    pub(crate) at: SystemTime,
+    pub(crate) workers: usize,
+}
+
+impl Learned<'_> {
+    /// What so many tasks took there.
+    pub(crate) fn observe(&self, on: RanOn<'_>, tasks: u64, ns: u64, shared: bool) {
+        let seen = Observation {
+            at: self.at,
+            tasks,
+            ns,
+            transfer_ns: None,
+            workers: self.workers,
+            shared,
+        };
+        self.costs
+            .observe(self.operation, self.memory_per_task, on, &seen);
+    }
+}
+
 /// Where a batch ran. A GPU goes by its [`GpuSpec::name`](crate::plan::GpuSpec).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RanOn<'a> {

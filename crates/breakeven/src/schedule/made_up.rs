@@ -1,0 +1,76 @@
+//! Made-up batches and devices for the walks.
+
+use rand::RngExt;
+use rand_xoshiro::Xoshiro256PlusPlus as Random;
+
+use super::{GpuSetup, Mode, Ns, Rate, Setup, Tuning};
+use crate::plan::{PLACES, Shape};
+
+/// A time between 100 ns and 100 µs, any order of magnitude as likely.
+pub(super) fn any_time(random: &mut Random) -> Ns {
+    10_f64.powf(random.random_range(2.0..5.0))
+}
+
+fn any_shape(random: &mut Random) -> Shape {
+    match random.random_bool(0.3) {
+        true => Shape {
+            places: std::array::from_fn::<f32, PLACES, _>(|_| random.random_range(0.0..3.0)),
+            spread: random.random_range(0.0..1.0),
+        },
+        false => Shape::default(),
+    }
+}
+
+fn any_gpu(random: &mut Random, tasks: usize) -> GpuSetup {
+    let rate = match random.random_range(0..5) {
+        0 => Rate::known(any_time(random), any_time(random)),
+        1 => Rate::unknown(Some(any_time(random))),
+        2 => Rate::unknown(Some(0.0)),
+        3 => Rate::of_one_size(random.random_range(1..40), any_time(random), None),
+        _ => Rate::unknown(None),
+    };
+    GpuSetup {
+        rate,
+        is_stated: random.random(),
+        probes: random.random_bool(0.3),
+        probe_tasks: random.random_range(1..=40),
+        on_probation: random.random_bool(0.1),
+        fits: if random.random_bool(0.3) {
+            random.random_range(1..=tasks)
+        } else {
+            usize::MAX
+        },
+        depth: random.random_range(1..=3),
+        is_refused: random.random_bool(0.05),
+    }
+}
+
+pub(super) fn any_setup(random: &mut Random) -> Setup {
+    let most = [2, 40, 400][random.random_range(0..3)];
+    let tasks = random.random_range(1..=most);
+    let mode = match random.random_range(0..6) {
+        0 => Mode::Gpu,
+        1 => Mode::Split {
+            gpu: random.random_range(0..=tasks),
+        },
+        _ => Mode::Both,
+    };
+    let gpus = (0..random.random_range(1..=4))
+        .map(|_| any_gpu(random, tasks))
+        .collect();
+    Setup {
+        tasks,
+        workers: random.random_range(1..=4),
+        mode,
+        corrects: random.random(),
+        probes_cpu: random.random_bool(0.3),
+        is_watched: random.random_bool(0.2),
+        cpu: random
+            .random_bool(0.5)
+            .then(|| (any_time(random), random.random())),
+        gpus,
+        shape: any_shape(random),
+        may_fall_back: usize::MAX,
+        tuning: Tuning::USUAL,
+    }
+}
