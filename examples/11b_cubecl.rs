@@ -1,6 +1,5 @@
-//! Your own CubeCL kernel as an operator: one source for CUDA, Vulkan, Metal and DX12.
-//!
-//! Run it with `cargo run --example 11b_cubecl`.
+//! Your own CubeCL kernel as an operator: one source for CUDA, Vulkan, Metal and DX12. Run
+//! it with `cargo run --example 11b_cubecl`.
 #![allow(clippy::print_stdout, reason = "an example shows its result")]
 
 use breakeven::gpu::cubecl::{self, prelude::*};
@@ -50,16 +49,11 @@ impl DeviceForm for Scale {
 }
 
 fn main() -> Result<(), Error> {
-    let x = Tensor::new(vec![1.0, 2.0, 3.0], &[3])?;
+    let (double, x) = (Scale(2.0), Tensor::new(vec![1.0, 2.0, 3.0], &[3])?);
     for gpu in HardwareCapabilities::detect().gpus {
-        let doubled = Gpu::open(&gpu.id)?.run(&Scale(2.0), &x)?;
-        assert_eq!(
-            doubled.host()?,
-            Scale(2.0).on_cpu(&x)?.host()?,
-            "{}",
-            gpu.id
-        );
-        println!("{}: {:?}", gpu.id, doubled.host()?);
+        let on_gpu = Gpu::open(&gpu.id)?.run(&double, &x)?;
+        assert_eq!(on_gpu.host()?, double.on_cpu(&x)?.host()?);
+        println!("{}: {:?}", gpu.id, on_gpu.host()?);
     }
     Ok(())
 }
