@@ -15,7 +15,7 @@ use breakeven::kernels::{
     LstmCell, MatrixMultiply, Nonlinearity, PixelEntropy, SOBEL_X, VectorAdd,
 };
 use breakeven::plan::Costs;
-use breakeven::{DeviceError, DeviceErrorKind, Element, Operator, Tensor, WorkloadProfile};
+use breakeven::{DeviceErrorKind, Element, Operator, Tensor, WorkloadProfile};
 
 use crate::device::first_gpu;
 use crate::wait::block_on;
