@@ -28,6 +28,8 @@ mod fallback;
 mod memory;
 #[path = "../../../bench/metric.rs"]
 mod metric;
+#[path = "execute/operators.rs"]
+mod operators;
 #[path = "execute/real.rs"]
 mod real;
 #[path = "execute/samples.rs"]
@@ -55,9 +57,10 @@ fn main() {
         Some("cpu_only") => _ = cpu_only::cpu_only(quick),
         Some("memory") => memory::memory(),
         Some("scaling") => scaling::scaling(quick),
+        Some("operators") => operators::operators(quick),
         Some("real") => real::real(quick),
         Some(part) => panic!(
-            "--only {part:?}: it is one of decide, fallback, cpu_only, memory, scaling, real"
+            "--only {part:?}: it is one of decide, fallback, cpu_only, memory, scaling, operators, real"
         ),
     }
     metric("load_average_after", load_average(), "");
@@ -73,6 +76,7 @@ fn all(quick: bool) {
     operations.extend(executed);
     memory::memory();
     scaling::scaling(quick);
+    operators::operators(quick);
     real::real(quick);
     for (bench, operations) in [("execute", operations), ("execute_baseline", mapped)] {
         write_profile(

@@ -231,6 +231,27 @@ mod on_a_gpu {
     }
 
     #[test]
+    fn a_first_batch_goes_by_the_stated_work_and_the_measured_peaks() {
+        let Some(gpu) = first_gpu() else { return };
+        let manager = manager(&gpu);
+        let (a, b) = (images(1), images(1));
+        let edges = Conv2d::new(Tensor::new(&SOBEL_X, &[3, 3]).unwrap(), 1, 1).unwrap();
+        let peaks = manager.measure_peaks().unwrap();
+        let devices: Vec<&str> = peaks.iter().map(|peak| peak.device.as_str()).collect();
+        assert_eq!(devices, ["cpu", gpu.id().as_str()]);
+        let decision = manager.run(&VectorAdd, &[&a, &b]).unwrap().decision;
+        let first = manager.run(&edges, &images(64)).unwrap().decision;
+        assert_eq!(decision.basis, Basis::Model, "{:?}", decision.reasons());
+        assert_eq!(first.evidence(), breakeven::plan::Evidence::Heuristic);
+        assert!(
+            first
+                .candidates
+                .iter()
+                .all(|each| each.predicted_ns.is_some())
+        );
+    }
+
+    #[test]
     fn parameters_are_sent_once() {
         let Some(gpu) = first_gpu() else { return };
         let manager = manager(&gpu).with_strategy(ExecutionStrategy::GpuOnly);

@@ -6,6 +6,7 @@ use crate::suite::Workload;
 use anyhow::{Result, bail};
 use breakeven::hardware::{GpuInfo, GpuKind, HardwareCapabilities};
 use breakeven::kernels::NAMES;
+use breakeven::plan::Costs;
 use breakeven_judge::Limits;
 use breakeven_profile::profile::Operation;
 use breakeven_profile::{file, unit};
@@ -62,6 +63,12 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
         .output
         .as_deref()
         .map_or(Ok(()), |path| file::write(&session.profile, path));
+    let peaks = &session.profile.evidence.peaks;
+    if !peaks.is_empty() {
+        // Without them an operator's first batch is decided by the rule; they are in the
+        // profile as well.
+        let _ = Costs::open_default().0.keep_peaks(peaks);
+    }
     for warning in &session.warnings {
         // Nobody may be left to tell.
         let _ = writeln!(err, "warning: {warning}");

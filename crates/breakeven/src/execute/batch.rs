@@ -230,6 +230,7 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
             strategy,
             basis,
             workers: self.manager.cpu.workers().max(1),
+            stated: None,
             tries: false,
         };
         Ok(question.answer()?.decision)
@@ -312,6 +313,7 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
             asked,
             check,
             each,
+            stated: None,
         };
         let ended = self.request(kind, &slots, &lanes, &work)?.run();
         let (failed, outputs) = work.into_parts();
@@ -348,6 +350,7 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
                 strategy,
                 basis,
                 workers: manager.cpu.workers().max(1),
+                stated: kind.stated,
                 tries: true,
             },
             cpu: &*manager.cpu,

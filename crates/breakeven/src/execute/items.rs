@@ -6,6 +6,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
+use breakeven_profile::profile::Peak;
+
 use super::batch::Batch;
 use super::control::Verify;
 use super::executor::CpuExecutor;
@@ -19,7 +21,7 @@ use super::work::{Flight, Lane, Ran, Work, agreed, first_of, message};
 use crate::error::{DeviceError, Error};
 use crate::hardware::Fact;
 use crate::operator::{Operator, View, checked_shape};
-use crate::plan::{Basis, ExecutionStrategy, GpuSpec};
+use crate::plan::{Basis, ExecutionStrategy, GpuSpec, StatedWork};
 use crate::schedule::Span;
 use crate::tensor::{Element, Inputs, Tensor, shape};
 use crate::workload::WorkloadProfile;
@@ -50,6 +52,26 @@ impl<C: CpuExecutor, G: TensorDevice> StrategyManager<C, G> {
         inputs: &dyn Inputs<O::In>,
     ) -> Result<ExecutionResult<Tensor<'static, O::Out>>, ExecuteError<Error>> {
         Batch::new(self, None).run(operator, inputs)
+    }
+
+    /// Measures what the workers and each GPU can do at best, a second or two each, and keeps
+    /// it for this machine ([`Costs::keep_peaks`](crate::plan::Costs::keep_peaks)): by that and by the work that
+    /// it states an operator's first batch is decided. `breakeven profile` does the same.
+    ///
+    /// # Errors
+    ///
+    /// Whatever a device reports; a file that cannot be written.
+    pub fn measure_peaks(&self) -> Result<Vec<Peak>, Error> {
+        let mut peaks = Vec::new();
+        self.cpu
+            .install(&mut || peaks.push(crate::peak::measure_cpu(None)));
+        for (gpu, _) in &self.gpus {
+            if let Some(peak) = gpu.measure_peak() {
+                peaks.push(peak?);
+            }
+        }
+        self.costs().keep_peaks(&peaks)?;
+        Ok(peaks)
     }
 
     /// As [`run`](Self::run), without waiting: see [`Batch::run_async`].
@@ -132,6 +154,12 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
             asked: (strategy, basis),
             check: self.check()?,
             each: false,
+            stated: Some(StatedWork {
+                work,
+                inputs: shapes.iter().copied().map(shape::bytes).sum(),
+                output: shape::bytes(&items.shape),
+                workers: self.manager.cpu.workers(),
+            }),
         };
         let ended = self.request(kind, &slots, &lanes, &items)?.run();
         let (failed, output) = items.into_parts();

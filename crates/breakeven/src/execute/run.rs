@@ -17,7 +17,7 @@ use super::start::{Question, Start, no_gpu};
 use super::threads::Jobs;
 use super::work::{Lane, Work};
 use crate::error::{DeviceError, DeviceErrorKind, Error};
-use crate::plan::{Basis, ExecutionStrategy, Learned, Probe};
+use crate::plan::{Basis, ExecutionStrategy, Learned, Probe, StatedWork};
 use crate::schedule::{GpuTurn, Mode, Schedule, Standing, Tuning};
 use crate::workload::WorkloadProfile;
 
@@ -44,6 +44,7 @@ pub(super) struct Kind<'k> {
     pub(super) check: Check,
     /// Every task has a result of its own.
     pub(super) each: bool,
+    pub(super) stated: Option<StatedWork>,
 }
 
 /// A batch to run.

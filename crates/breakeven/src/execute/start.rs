@@ -12,7 +12,7 @@ use super::work::Lane;
 use crate::error::{DeviceError, DeviceErrorKind, Error};
 use crate::hardware::{Fact, GpuKind};
 use crate::plan::{
-    Basis, Decision, ExecutionStrategy, GpuSpec, Machine, OperationCosts, decide_for,
+    Basis, Decision, ExecutionStrategy, GpuSpec, Machine, OperationCosts, StatedWork, decide_for,
 };
 use crate::schedule::Mode;
 use crate::workload::WorkloadProfile;
@@ -32,6 +32,8 @@ pub(super) struct Question<'q> {
     pub(super) strategy: ExecutionStrategy,
     pub(super) basis: Basis,
     pub(super) workers: usize,
+    /// What is stated of the batch's work.
+    pub(super) stated: Option<StatedWork>,
     /// Devices whose quarantine is over may be tried.
     pub(super) tries: bool,
 }
@@ -77,15 +79,27 @@ impl Question<'_> {
                 None => OperationCosts::default(),
             }
         };
+        let costs = match &self.stated {
+            Some(work) if !self.slots.is_empty() => {
+                let known = self.shared.costs(false).map(|costs| costs.peaks());
+                costs.or(&work.costs(&known.unwrap_or_default(), &names))
+            }
+            _ => costs,
+        };
         let machine = Machine {
             cores: self.workers,
             memory_bytes: Fact::Unknown,
             gpus: candidates.iter().map(|gpu| gpu.spec.clone()).collect(),
         };
+        let (strategy, basis) = match self.basis {
+            // The GPU that the inputs are on cannot be used: as if there were none.
+            Basis::Resident if candidates.is_empty() => (ExecutionStrategy::Auto, Basis::Asked),
+            basis => (self.strategy, basis),
+        };
         let heuristics = &self.config.heuristics;
         let decision = decide_for(
-            self.strategy,
-            self.basis,
+            strategy,
+            basis,
             &self.workload,
             &machine,
             heuristics,

@@ -2,6 +2,8 @@
 
 use std::pin::Pin;
 
+use breakeven_profile::profile::Peak;
+
 use super::executor::NoGpu;
 use crate::error::DeviceError;
 use crate::hardware::Fact;
@@ -24,6 +26,9 @@ pub trait TensorDevice: Send + Sync {
     /// Memory that a call on inputs of these shapes takes; none where the operator has no
     /// form for devices.
     fn call_bytes<O: Operator + ?Sized>(&self, operator: &O, inputs: &[&[usize]]) -> Option<u64>;
+
+    /// What it can do at best, measured; none where there is no device.
+    fn measure_peak(&self) -> Option<Result<Peak, DeviceError>>;
 
     /// True where the device has a copy of it.
     fn has<E: Element>(&self, tensor: &Tensor<'_, E>) -> bool;
@@ -52,6 +57,10 @@ impl TensorDevice for NoGpu {
     }
 
     fn call_bytes<O: Operator + ?Sized>(&self, _: &O, _: &[&[usize]]) -> Option<u64> {
+        None
+    }
+
+    fn measure_peak(&self) -> Option<Result<Peak, DeviceError>> {
         None
     }
 

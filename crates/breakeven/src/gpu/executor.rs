@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use breakeven_profile::profile::Peak;
+
 use super::run::{Output, Plan, bytes_of, parameter_bytes};
 use super::{Flight, Gpu, flight};
 use crate::error::DeviceError;
@@ -75,6 +77,10 @@ impl TensorDevice for Gpu {
 
     fn call_bytes<O: Operator + ?Sized>(&self, operator: &O, inputs: &[&[usize]]) -> Option<u64> {
         Some(bytes_of(operator, inputs)?.saturating_add(parameter_bytes(operator)))
+    }
+
+    fn measure_peak(&self) -> Option<Result<Peak, DeviceError>> {
+        Some(crate::peak::measure_gpu(self))
     }
 
     fn has<E: Element>(&self, tensor: &Tensor<'_, E>) -> bool {

@@ -79,7 +79,7 @@ fn transfer_ns(gpu: &GpuSpec, bytes: usize) -> f64 {
 }
 
 /// A cost that nobody measured.
-fn estimate(fixed_ns: f64, per_task_ns: f64, transfer_ns: f64, at_once: usize) -> Cost {
+pub(super) fn estimate(fixed_ns: f64, per_task_ns: f64, transfer_ns: f64, at_once: usize) -> Cost {
     Cost {
         fixed_ns,
         per_task_ns,

@@ -13,6 +13,7 @@
 mod damage_tests;
 mod document;
 mod lock;
+mod peaks;
 mod place;
 #[cfg(test)]
 mod process_tests;

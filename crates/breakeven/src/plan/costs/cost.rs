@@ -120,6 +120,15 @@ impl OperationCosts {
         }
     }
 
+    /// The same, with what is stated where nothing was measured.
+    pub(crate) fn or(mut self, stated: &Self) -> Self {
+        self.cpu = self.cpu.or(stated.cpu);
+        for (gpu, stated) in self.gpus.iter_mut().zip(&stated.gpus) {
+            gpu.cost = gpu.cost.or(stated.cost);
+        }
+        self
+    }
+
     /// What is known of the GPU at that place of the list.
     pub fn gpu(&self, index: usize) -> GpuCosts {
         self.gpus.get(index).copied().unwrap_or_default()

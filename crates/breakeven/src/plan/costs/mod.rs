@@ -29,9 +29,10 @@ mod shape;
 mod window;
 
 use std::path::PathBuf;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use breakeven_profile::profile::Peak;
 use model::{Model, size_class};
 
 pub use cost::{Cost, GpuCosts, OperationCosts};
@@ -129,6 +130,8 @@ pub enum RanOn<'a> {
 pub struct Costs {
     model: RwLock<Model>,
     file: Option<CostFile>,
+    /// Of this machine's devices; none before they were looked for.
+    peaks: Mutex<Option<Arc<[Peak]>>>,
 }
 
 /// Where a model is kept, and of which machine it is.
@@ -167,6 +170,7 @@ impl Costs {
         Self {
             model: RwLock::new(Model::of(writer)),
             file: Some(file),
+            peaks: Mutex::default(),
         }
     }
 
@@ -181,7 +185,12 @@ impl Costs {
         Self {
             model: RwLock::new(Model::of(writer)),
             file: None,
+            peaks: Mutex::default(),
         }
+    }
+
+    pub(crate) fn peaks_slot(&self) -> MutexGuard<'_, Option<Arc<[Peak]>>> {
+        self.peaks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn file(&self) -> Option<&CostFile> {

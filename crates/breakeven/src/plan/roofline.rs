@@ -1,0 +1,124 @@
+//! What a call should take by the work that is stated of it and by what the devices were seen
+//! to do at best: the roofline of Williams, Waterman and Patterson (2009).
+
+use breakeven_profile::profile::Peak;
+
+use super::rates::estimate;
+use super::{Cost, GpuCosts, OperationCosts};
+use crate::operator::Work;
+
+/// A batch whose work is stated.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StatedWork {
+    pub(crate) work: Work,
+    /// Bytes of the inputs and of the output, which a GPU is sent and sends.
+    pub(crate) inputs: u64,
+    pub(crate) output: u64,
+    pub(crate) workers: usize,
+}
+
+impl StatedWork {
+    /// Costs that count no observation, of devices whose peaks are known.
+    pub(crate) fn costs(&self, peaks: &[Peak], gpus: &[String]) -> OperationCosts {
+        let of = |device: &str| peaks.iter().find(|peak| peak.device == device);
+        let gpu = |name: &String| GpuCosts {
+            cost: of(name).and_then(|peak| self.on_gpu(peak)),
+            ..GpuCosts::default()
+        };
+        OperationCosts {
+            cpu: of("cpu").and_then(|peak| self.on_cpu(peak)),
+            gpus: gpus.iter().map(gpu).collect(),
+            ..OperationCosts::default()
+        }
+    }
+
+    fn items(&self) -> f64 {
+        self.work.items.max(1) as f64
+    }
+
+    fn on_cpu(&self, peak: &Peak) -> Option<Cost> {
+        let each = self.at_best_ns(peak)? / self.items();
+        Some(estimate(0.0, each, 0.0, self.workers.max(1)))
+    }
+
+    fn on_gpu(&self, peak: &Peak) -> Option<Cost> {
+        let moved = |bytes: u64, rate: Option<f64>| rate.map_or(0.0, |rate| bytes as f64 / rate);
+        let moved = moved(self.inputs, peak.upload_bytes_per_s)
+            + moved(self.output, peak.download_bytes_per_s);
+        let transfer = 1e9 * moved / self.items();
+        let each = self.at_best_ns(peak)? / self.items() + transfer;
+        Some(estimate(peak.launch_ns.unwrap_or(0.0), each, transfer, 1))
+    }
+
+    /// Time of all of it where either memory or arithmetic is the limit, ns; none where
+    /// neither's peak is known.
+    fn at_best_ns(&self, peak: &Peak) -> Option<f64> {
+        let bandwidth = bandwidth(peak, self.work.bytes);
+        let memory = bandwidth.map(|rate| self.work.bytes as f64 / rate);
+        let arithmetic = peak.flops_per_s.map(|rate| self.work.flops as f64 / rate);
+        let time = memory.unwrap_or(0.0).max(arithmetic.unwrap_or(0.0));
+        (time.is_finite() && time > 0.0).then_some(1e9 * time)
+    }
+}
+
+/// Bytes per second at a working set of that size: of the smallest measured one that holds it.
+fn bandwidth(peak: &Peak, bytes: u64) -> Option<f64> {
+    let mut sets = peak.memory.iter();
+    let held = sets.find(|set| set.working_set_bytes >= bytes);
+    held.map(|set| set.bytes_per_s).or(peak.memory_bytes_per_s)
+}
+
+#[cfg(test)]
+mod tests {
+    use breakeven_profile::profile::Bandwidth;
+
+    use super::*;
+
+    #[test]
+    fn the_slower_of_memory_and_arithmetic_counts() {
+        let work = |flops: u64, bytes: u64| StatedWork {
+            work: Work {
+                items: 10,
+                elements: 10,
+                flops,
+                bytes,
+            },
+            inputs: 1_000_000,
+            output: 500_000,
+            workers: 4,
+        };
+        let peak = |device: &str| Peak {
+            device: device.to_owned(),
+            memory_bytes_per_s: Some(1e9),
+            memory: vec![Bandwidth {
+                working_set_bytes: 2_000_000,
+                bytes_per_s: 4e9,
+            }],
+            flops_per_s: Some(1e12),
+            launch_ns: Some(20_000.0),
+            upload_bytes_per_s: Some(1e9),
+            download_bytes_per_s: Some(0.5e9),
+        };
+        let peaks = [peak("cpu"), peak("gpu")];
+        let names = ["gpu".to_owned(), "another".to_owned()];
+        let found = work(1_000, 1_000_000).costs(&peaks, &names);
+        // 1 MB at 4 GB/s are 250 µs, for ten items.
+        let cpu = found.cpu.expect("its peak is known");
+        assert_eq!((cpu.per_task_ns, cpu.at_once), (25_000.0, 4));
+        // And a MB there and half a one back, a ms each.
+        let gpu = found.gpu(0).cost.expect("its peak is known");
+        assert_eq!((gpu.fixed_ns, gpu.per_task_ns), (20_000.0, 225_000.0));
+        assert!(found.gpu(1).cost.is_none());
+        // Beyond the caches, and where arithmetic is the limit.
+        let cpu = |flops, bytes| work(flops, bytes).costs(&peaks, &[]).cpu;
+        assert_eq!(
+            cpu(0, 4_000_000).map(|cost| cost.per_task_ns),
+            Some(400_000.0)
+        );
+        assert_eq!(
+            cpu(10_000_000_000, 1).map(|cost| cost.per_task_ns),
+            Some(1e6)
+        );
+        assert!(cpu(0, 0).is_none());
+    }
+}
