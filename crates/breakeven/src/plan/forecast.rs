@@ -95,17 +95,15 @@ fn poured(tasks: usize, cpu: Option<Cost>, gpus: &[Option<Cost>]) -> Option<Spli
         let per_task = (cost.per_task_ns * slower(cost)).max(LEAST_TASK_NS);
         (cost.fixed_ns, per_task.recip())
     };
-    let on_gpus = |tasks: f64| -> Option<f64> {
-        let mut vessels: Vec<_> = gpus.iter().flatten().map(vessel).collect();
-        level(&mut vessels, tasks)
-    };
+    let vessels = sorted(gpus.iter().flatten().map(vessel));
+    let on_gpus = |tasks: f64| level(&vessels, tasks);
     let all = tasks as f64;
     let (ns, cpu_tasks) = match cpu {
         None => (on_gpus(all)?, 0.0),
         Some(cpu) => {
             on_gpus(0.0)?;
-            let mut vessels: Vec<_> = gpus.iter().flatten().chain([&cpu]).map(vessel).collect();
-            let end = level(&mut vessels, all)?;
+            let with_cpu = sorted(vessels.iter().copied().chain([vessel(&cpu)]));
+            let end = level(&with_cpu, all)?;
             // As many waves as end in that time, or one more.
             let wave = cpu.per_task_ns * slower(&cpu) * cpu.at_once as f64;
             let waves = ((end - cpu.fixed_ns) / wave.max(f64::MIN_POSITIVE))
@@ -251,10 +249,16 @@ fn hybrid(gpu: f64) -> ExecutionStrategy {
     }
 }
 
-/// The level that `work` rises to in vessels, each open from a level on and of a width;
-/// none where there is no vessel.
-pub(crate) fn level(vessels: &mut [(f64, f64)], work: f64) -> Option<f64> {
+/// Vessels in the order in which water reaches them.
+pub(crate) fn sorted(vessels: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
+    let mut vessels: Vec<_> = vessels.collect();
     vessels.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    vessels
+}
+
+/// The level that `work` rises to in [`sorted`] vessels, each open from a level on and of a
+/// width; none where there is no vessel.
+pub(crate) fn level(vessels: &[(f64, f64)], work: f64) -> Option<f64> {
     let (mut width, mut below, mut found) = (0.0, 0.0, None);
     for &(from, wide) in vessels.iter() {
         if found.is_some_and(|level| level <= from) {
@@ -273,11 +277,12 @@ mod tests {
 
     #[test]
     fn a_level_is_where_the_vessels_hold_the_work() {
-        assert_eq!(level(&mut [], 1.0), None);
-        assert_eq!(level(&mut [(2.0, 4.0)], 8.0), Some(4.0));
+        let level = |vessels: &[_], work| level(&sorted(vessels.iter().copied()), work);
+        assert_eq!(level(&[], 1.0), None);
+        assert_eq!(level(&[(2.0, 4.0)], 8.0), Some(4.0));
         // Until 10 one vessel alone is open.
-        assert_eq!(level(&mut [(10.0, 1.0), (0.0, 1.0)], 8.0), Some(8.0));
-        assert_eq!(level(&mut [(10.0, 1.0), (0.0, 1.0)], 14.0), Some(12.0));
+        assert_eq!(level(&[(10.0, 1.0), (0.0, 1.0)], 8.0), Some(8.0));
+        assert_eq!(level(&[(10.0, 1.0), (0.0, 1.0)], 14.0), Some(12.0));
     }
 
     fn of(tasks: usize, parallel: f64) -> [Option<f64>; 3] {

@@ -40,7 +40,7 @@ pub(crate) use rate::Rate;
 pub(crate) use span::{MOST_TASKS, Span};
 pub use tuning::Tuning;
 
-use crate::plan::{PLACES, Shape, level};
+use crate::plan::{PLACES, Shape, level, sorted};
 use density::Density;
 use span::Free;
 

@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use super::{Ns, Schedule, level, whole};
+use super::{Ns, Schedule, level, sorted, whole};
 
 impl Schedule {
     /// When `work` is done by the devices that take part, all ending together, ns from
@@ -17,12 +17,11 @@ impl Schedule {
     pub(super) fn end_of(&self, work: f64, now: Ns, without: Option<usize>) -> Option<Ns> {
         let gpus = self.vessels(now, |index| without != Some(index));
         if self.cpu_start() >= self.gpu_end() && self.has_gpus() {
-            return level(&mut gpus.clone(), work);
+            return level(&gpus, work);
         }
         let (busy, speed) = (self.cpu_busy(now), self.cpu_speed(now)?);
-        let mut all = gpus.clone();
-        all.push((busy, speed));
-        let end = level(&mut all, work)?;
+        let all = sorted(gpus.iter().copied().chain([(busy, speed)]));
+        let end = level(&all, work)?;
         if gpus.is_empty() || !self.density.is_known() {
             return Some(end);
         }
@@ -36,7 +35,7 @@ impl Schedule {
                 0.0
             };
             match done < work {
-                true => level(&mut gpus.clone(), work - done).map_or(cpu, |gpus| cpu.max(gpus)),
+                true => level(&gpus, work - done).map_or(cpu, |gpus| cpu.max(gpus)),
                 false => cpu,
             }
         };
@@ -45,10 +44,8 @@ impl Schedule {
 
     /// When the GPUs that know what a launch costs would have done that much, ns from now.
     pub(super) fn gpus_alone(&self, work: f64, now: Ns) -> Option<Ns> {
-        level(
-            &mut self.vessels(now, |index| self.gpus[index].rate.tells_fixed()),
-            work,
-        )
+        let vessels = self.vessels(now, |index| self.gpus[index].rate.tells_fixed());
+        level(&vessels, work)
     }
 
     /// GPUs of which something is known: from when on each would do more work, ns from now,
@@ -63,7 +60,7 @@ impl Schedule {
                 per_work.recip(),
             ))
         };
-        gpus.filter_map(vessel).collect()
+        sorted(gpus.filter_map(vessel))
     }
 
     /// Tasks to launch now of a range, on a GPU.
