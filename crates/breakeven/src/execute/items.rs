@@ -6,8 +6,6 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
-use breakeven_profile::profile::Peak;
-
 use super::batch::Batch;
 use super::control::Verify;
 use super::executor::CpuExecutor;
@@ -52,26 +50,6 @@ impl<C: CpuExecutor, G: TensorDevice> StrategyManager<C, G> {
         inputs: &dyn Inputs<O::In>,
     ) -> Result<ExecutionResult<Tensor<'static, O::Out>>, ExecuteError<Error>> {
         Batch::new(self, None).run(operator, inputs)
-    }
-
-    /// Measures what the workers and each GPU can do at best, a second or two each, and keeps
-    /// it for this machine ([`Costs::keep_peaks`](crate::plan::Costs::keep_peaks)): by that and by the work that
-    /// it states an operator's first batch is decided. `breakeven profile` does the same.
-    ///
-    /// # Errors
-    ///
-    /// Whatever a device reports; a file that cannot be written.
-    pub fn measure_peaks(&self) -> Result<Vec<Peak>, Error> {
-        let mut peaks = Vec::new();
-        self.cpu
-            .install(&mut || peaks.push(crate::peak::measure_cpu(None)));
-        for (gpu, _) in &self.gpus {
-            if let Some(peak) = gpu.measure_peak() {
-                peaks.push(peak?);
-            }
-        }
-        self.costs().keep_peaks(&peaks)?;
-        Ok(peaks)
     }
 
     /// As [`run`](Self::run), without waiting: see [`Batch::run_async`].

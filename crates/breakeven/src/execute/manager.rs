@@ -225,6 +225,11 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
         capabilities.get_or_init(HardwareCapabilities::detect)
     }
 
+    /// The workers, and the GPUs in their order.
+    pub(crate) fn devices(&self) -> (&C, impl Iterator<Item = &G>) {
+        (&self.cpu, self.gpus.iter().map(|(gpu, _)| &**gpu))
+    }
+
     /// The cost model.
     pub fn costs(&self) -> &Arc<Costs> {
         &self.shared.model(self.gpus.is_empty()).0
