@@ -6,11 +6,12 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use breakeven::execute::{
-    CancelToken, CrossCheck, ExecuteError, FallbackPolicy, Fault, FaultScript, GpuExecutor,
-    OnDevice, RayonCpu, SimulatedGpu, SimulatedSpec, Stop, StrategyManager,
+    CancelToken, CrossCheck, ExecuteError, FallbackPolicy, GpuExecutor, OnDevice, RayonCpu, Stop,
+    StrategyManager,
 };
 use breakeven::hardware::Fact;
 use breakeven::plan::{Costs, ExecutionStrategy, GpuSpec};
+use breakeven::testing::{Fault, FaultScript, SimulatedGpu, SimulatedSpec};
 use breakeven::{DeviceError, DeviceErrorKind};
 use rayon::prelude::*;
 

@@ -7,13 +7,13 @@ use std::time::{Duration, SystemTime};
 
 use breakeven::WorkloadProfile;
 use breakeven::execute::{
-    CrossCheck, ExecuteError, FallbackPolicy, GpuExecutor, RayonCpu, SimulatedGpu, SimulatedSpec,
-    StrategyManager, Verify,
+    CrossCheck, ExecuteError, FallbackPolicy, GpuExecutor, RayonCpu, StrategyManager, Verify,
 };
 use breakeven::plan::{
     Basis, Costs, ExecutionStrategy, GpuSpec, Machine, Observation, ProfilingHeuristics, RanOn,
     decide,
 };
+use breakeven::testing::{SimulatedGpu, SimulatedSpec};
 use breakeven::{DeviceError, DeviceErrorKind};
 use rayon::prelude::*;
 
@@ -233,9 +233,9 @@ fn a_device_in_quarantine_is_not_tried_by_a_batch_that_may_correct_itself() {
         ..SimulatedSpec::new(Duration::from_micros(10), Duration::from_micros(50))
     };
     let gpu = SimulatedGpu::new(spec, |task: &u64| task * 2).with_faults(
-        breakeven::execute::FaultScript::none().at(
+        breakeven::testing::FaultScript::none().at(
             0,
-            breakeven::execute::Fault::Lost {
+            breakeven::testing::Fault::Lost {
                 recovers_after: Some(0),
             },
         ),

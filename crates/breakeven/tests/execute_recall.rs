@@ -5,10 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use breakeven::WorkloadProfile;
-use breakeven::execute::{
-    ExecutionResult, FallbackPolicy, RayonCpu, SimulatedGpu, SimulatedSpec, StrategyManager,
-};
+use breakeven::execute::{ExecutionResult, FallbackPolicy, RayonCpu, StrategyManager};
 use breakeven::plan::{Costs, ExecutionStrategy};
+use breakeven::testing::{SimulatedGpu, SimulatedSpec};
 
 type Never = std::convert::Infallible;
 

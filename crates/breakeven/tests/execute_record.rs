@@ -3,12 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use breakeven::execute::{
-    CancelToken, Fault, FaultScript, RayonCpu, SimulatedGpu, SimulatedSpec, StrategyManager,
-};
+use breakeven::execute::{CancelToken, RayonCpu, StrategyManager};
 use breakeven::plan::Costs;
 use breakeven::profile::get_profiler;
 use breakeven::profile::profile::{Operation, Profile};
+use breakeven::testing::{Fault, FaultScript, SimulatedGpu, SimulatedSpec};
 use breakeven::{DeviceError, DeviceErrorKind};
 use breakeven_judge::advise::ProfilerOptimizer;
 use breakeven_judge::{ChangeType, compare_profiling_runs};

@@ -70,7 +70,7 @@ impl Case {
     fn decided(&self, costs: &OperationCosts) -> Decision {
         let workload = black_box(&self.workload);
         let decision = decide_by(workload, &self.machine, &self.heuristics, costs);
-        decision.expect("the case can be decided")
+        *decision.expect("the case can be decided")
     }
 }
 

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use breakeven::execute::{Fault, FaultScript};
-use breakeven::execute::{GpuExecutor, RayonCpu, SimulatedGpu, SimulatedSpec, StrategyManager};
+use breakeven::execute::{GpuExecutor, RayonCpu, StrategyManager};
 use breakeven::plan::{Costs, ExecutionStrategy};
 use breakeven::profile::profile::Operation;
+use breakeven::testing::{Fault, FaultScript};
+use breakeven::testing::{SimulatedGpu, SimulatedSpec};
 use breakeven::{DeviceError, DeviceErrorKind};
 
 use crate::samples::Samples;

@@ -4,10 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use breakeven::execute::{RayonCpu, SimulatedGpu, SimulatedSpec, StrategyManager};
+use breakeven::execute::{RayonCpu, StrategyManager};
 use breakeven::plan::{Costs, ExecutionStrategy};
 use breakeven::profile::recorder::Clock;
 use breakeven::testing::{Scenario, ScenarioGpu};
+use breakeven::testing::{SimulatedGpu, SimulatedSpec};
 use rayon::ThreadPoolBuilder;
 
 use crate::metric::metric;

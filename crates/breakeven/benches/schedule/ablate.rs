@@ -37,8 +37,9 @@ pub(crate) fn print() {
         metric(&format!("usual/{name}"), *value, "%");
     }
     for (constant, off) in OFF {
-        let mut tuning = Tuning::USUAL;
+        let mut tuning = *Tuning::USUAL;
         off(&mut tuning);
+        let tuning = Box::leak(Box::new(tuning));
         for ((name, value), (_, usual)) in figures(tuning).iter().zip(&usual) {
             // What is lost: a higher regret, a lower efficiency.
             let lost = if name.contains("regret") {
@@ -54,7 +55,7 @@ pub(crate) fn print() {
 }
 
 /// The figures that are compared, %.
-fn figures(tuning: Tuning) -> Vec<(String, f64)> {
+fn figures(tuning: &'static Tuning) -> Vec<(String, f64)> {
     let least = efficiency::points(tuning).least();
     let efficiencies =
         least.map(|(group, efficiency)| (format!("least/{group}"), 100.0 * efficiency));

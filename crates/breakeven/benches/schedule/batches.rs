@@ -97,7 +97,7 @@ impl Shape {
 
 /// A batch of 8 workers and a GPU that is `ratio` times as fast as all of them, whose
 /// launch costs 1 % of the whole.
-pub(crate) fn split(costs: Vec<f64>, ratio: f64, tuning: Tuning) -> Scenario {
+pub(crate) fn split(costs: Vec<f64>, ratio: f64, tuning: &'static Tuning) -> Scenario {
     let mut scenario = Scenario::new(costs, WORKERS);
     scenario.cpu_task_ns = TASK_NS;
     scenario.tuning = tuning;

@@ -52,7 +52,7 @@ fn efficiency(scenario: &Scenario, costs: &Costs) -> f64 {
 
 /// Uniform tasks steady and with a rate that halves half-way, costs in any order, and
 /// several GPUs.
-pub(crate) fn points(tuning: Tuning) -> Points {
+pub(crate) fn points(tuning: &'static Tuning) -> Points {
     let mut points = Points::default();
     for tasks in [1_000, 10_000, 100_000] {
         for ratio in [1.0, 2.0, 5.0, 10.0, 20.0] {
@@ -115,7 +115,7 @@ pub(crate) fn points(tuning: Tuning) -> Points {
     points
 }
 
-pub(crate) fn print(tuning: Tuning) {
+pub(crate) fn print(tuning: &'static Tuning) {
     points(tuning).print();
 }
 

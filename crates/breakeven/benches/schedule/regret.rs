@@ -67,7 +67,7 @@ struct Point {
     slices: [String; 3],
 }
 
-fn grid(tuning: Tuning, tasks: &[usize]) -> Vec<Point> {
+fn grid(tuning: &'static Tuning, tasks: &[usize]) -> Vec<Point> {
     let mut points = Vec::new();
     for &tasks in tasks {
         for ratio in [0.02, 0.1, 0.5, 1.0, 2.0, 10.0, 50.0] {
@@ -110,7 +110,7 @@ fn grid(tuning: Tuning, tasks: &[usize]) -> Vec<Point> {
 }
 
 /// Regret over an oracle that tries every strategy.
-pub(crate) fn print(tuning: Tuning) {
+pub(crate) fn print(tuning: &'static Tuning) {
     let tasks: &[usize] = match is_quick() {
         true => &[5, 100, 1_000, 10_000],
         false => &[5, 20, 100, 1_000, 10_000, 100_000],
@@ -180,7 +180,7 @@ pub(crate) fn print(tuning: Tuning) {
 
 /// Mean regrets of warm batches, of first ones, and of first ones whose rates were stated or
 /// whose launch's cost is known.
-pub(crate) fn means(tuning: Tuning, tasks: &[usize]) -> [(&'static str, f64); 4] {
+pub(crate) fn means(tuning: &'static Tuning, tasks: &[usize]) -> [(&'static str, f64); 4] {
     let mut sums = [
         ("warm", 0.0),
         ("cold", 0.0),

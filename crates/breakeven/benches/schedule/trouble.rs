@@ -20,7 +20,7 @@ const SOON: usize = 10;
 /// Time over the best choice's that is near it.
 const NEAR: f64 = 1.1;
 
-pub(crate) fn print(tuning: Tuning) {
+pub(crate) fn print(tuning: &'static Tuning) {
     slow_devices(tuning);
     ended_load(tuning);
     probes(tuning);
@@ -28,7 +28,7 @@ pub(crate) fn print(tuning: Tuning) {
 
 /// The GPUs or the first of them stall or turn slow in a batch: its time over that of the
 /// CPU alone.
-fn slow_devices(tuning: Tuning) {
+fn slow_devices(tuning: &'static Tuning) {
     for (how, times) in [
         ("stalls", f64::INFINITY),
         ("10_times", 10.0),
@@ -79,7 +79,7 @@ fn slow_devices(tuning: Tuning) {
 
 /// Batches until Auto is near the best choice again, and the worst batch from then on when
 /// it should be.
-fn ended_load(tuning: Tuning) {
+fn ended_load(tuning: &'static Tuning) {
     for (how, cpu, gpu) in [
         ("cpu", true, false),
         ("gpu", false, true),
@@ -139,7 +139,7 @@ fn first_near(batches: &[f64]) -> usize {
 
 /// Batches until a device is used whose launch costs far more than a task, and which was
 /// first tried with a task or two.
-fn probes(tuning: Tuning) {
+fn probes(tuning: &'static Tuning) {
     let (mut needed, mut at) = (0, String::new());
     for tasks in [1_000, 10_000] {
         for launch_ns in [500e3, 2e6] {

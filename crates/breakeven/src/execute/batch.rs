@@ -192,7 +192,7 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
     ///
     /// As [`decide_for`](crate::plan::decide_for), and for a wrong order of the
     /// operator's ([`STRATEGY_VARIABLE`](super::STRATEGY_VARIABLE)).
-    pub fn decide<I, T>(&self, tasks: impl AsRef<[I]>) -> Result<Decision, Error>
+    pub fn decide<I, T>(&self, tasks: impl AsRef<[I]>) -> Result<Box<Decision>, Error>
     where
         I: Sync,
         T: Send,
@@ -209,7 +209,7 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
     }
 
     /// The same without tasks.
-    pub(super) fn decide_for(&self, workload: &WorkloadProfile) -> Result<Decision, Error> {
+    pub(super) fn decide_for(&self, workload: &WorkloadProfile) -> Result<Box<Decision>, Error> {
         self.answer(*workload, None)
     }
 
@@ -217,7 +217,7 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
         &self,
         workload: WorkloadProfile,
         lanes: Option<&[&dyn Lane]>,
-    ) -> Result<Decision, Error> {
+    ) -> Result<Box<Decision>, Error> {
         let slots: Vec<_> = self.manager.gpus.iter().map(|(_, slot)| &**slot).collect();
         let (strategy, basis) = self.asked()?;
         let question = Question {

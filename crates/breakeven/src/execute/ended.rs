@@ -17,7 +17,7 @@ pub(super) struct Ended {
     pub(super) ending: Option<Ending>,
     pub(super) stop: Option<Stop>,
     pub(super) counts: Counts,
-    pub(super) decision: Decision,
+    pub(super) decision: Box<Decision>,
     pub(super) names: Vec<String>,
     pub(super) left_out: Vec<LeftOut>,
     pub(super) recalled: usize,

@@ -135,7 +135,6 @@ impl<'b> Engine<'b> {
             Some(all) => cpu.all(Portion::new(all, self)),
             None => {}
         }
-        self.finish(cpu);
     }
 
     /// All of it on the workers, with looks.
@@ -143,7 +142,6 @@ impl<'b> Engine<'b> {
         if self.tasks > 0 {
             cpu.run(&|| self.leaf(), &mut |wake| wake());
         }
-        self.finish(cpu);
     }
 
     /// What is left when all have stopped: spans that were given back at the
@@ -209,7 +207,7 @@ impl<'b> Engine<'b> {
                 return Leaf::Busy;
             }
             self.count(ran);
-            gives = self.should_stop() || self.gives_tail(start, &left);
+            gives = self.should_stop() || self.gives_tail(&left);
         }
         if let Some(call) = &recording {
             call.items(done);
@@ -252,13 +250,13 @@ impl<'b> Engine<'b> {
     }
 
     /// True where the rest of a span is to be given to those who have nothing.
-    fn gives_tail(&self, start: usize, left: &Option<Span>) -> bool {
+    fn gives_tail(&self, left: &Option<Span>) -> bool {
         if !self.hungry.load(Ordering::Relaxed) {
             return false;
         }
         let left = left.as_ref().map_or(0, Span::len);
         let mut shared = self.shared();
-        let gives = shared.schedule.cpu_look(start, left, self.now()) > 0;
+        let gives = shared.schedule.cpu_look(left) > 0;
         self.hungry
             .store(shared.schedule.is_hungry(), Ordering::Relaxed);
         gives

@@ -253,7 +253,7 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
     /// # Errors
     ///
     /// As [`Batch::decide`].
-    pub fn detect_strategy(&self, workload: &WorkloadProfile) -> Result<Decision, Error> {
+    pub fn detect_strategy(&self, workload: &WorkloadProfile) -> Result<Box<Decision>, Error> {
         Batch::new(self, None).decide_for(workload)
     }
 

@@ -21,7 +21,6 @@ mod record;
 mod result;
 mod run;
 pub(crate) mod setup;
-mod simulated;
 mod slot;
 mod slots;
 mod start;
@@ -45,9 +44,5 @@ pub use promise::Executing;
 pub use record::recorded_size;
 pub use result::{
     DeviceShare, ExecuteError, ExecutionResult, Fallback, LeftOut, Share, Stop, TaskError,
-};
-pub use simulated::{
-    Fault, FaultKind, FaultScript, Onset, RandomFaults, SimulatedCounts, SimulatedGpu,
-    SimulatedInFlight, SimulatedSpec, Slowdown,
 };
 pub use tensor_device::{TensorDevice, TensorFlight};

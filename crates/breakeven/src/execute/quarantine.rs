@@ -45,6 +45,11 @@ fn entries() -> MutexGuard<'static, HashMap<String, Entry>> {
     ENTRIES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// True where nothing is held against any device.
+pub(super) fn is_empty() -> bool {
+    entries().is_empty()
+}
+
 /// Until when the device is left alone; none where it may be used or tried.
 pub(super) fn until(device: &str, now: Instant) -> Option<Instant> {
     let entries = entries();

@@ -38,11 +38,11 @@ struct Names {
 }
 
 impl SpanRecord {
-    pub(super) fn of(operation: &str, devices: &[&str]) -> Self {
+    pub(super) fn of(operation: &str, devices: &[String]) -> Self {
         Self {
             names: is_on().then(|| Names {
                 operation: [operation, ":span"].concat(),
-                devices: devices.iter().map(|name| (*name).to_owned()).collect(),
+                devices: devices.to_vec(),
             }),
         }
     }

@@ -43,7 +43,7 @@ pub struct ExecutionResult<T> {
     /// The operation's name.
     pub operation: String,
     /// What was decided before, and why.
-    pub decision: Decision,
+    pub decision: Box<Decision>,
 }
 
 /// What one GPU did.

@@ -82,8 +82,7 @@ impl Request<'_> {
         let drives = start.mode != Mode::Cpu && !lanes.is_empty();
         let lanes = if drives { &lanes[..] } else { &[] };
         let mut engine = Engine::new(self.work, lanes, tasks, schedule, self.watch, started);
-        let names: Vec<&str> = start.names.iter().map(String::as_str).collect();
-        engine.record = SpanRecord::of(operation, &names);
+        engine.record = SpanRecord::of(operation, &start.names);
         let refused = self.refusal(&start);
         if let Some(error) = &refused {
             engine.shared().counts.note(error);
@@ -129,7 +128,6 @@ impl Request<'_> {
         };
         let costs = shared.costs(slots.is_empty());
         if let Some(costs) = costs.filter(|_| ended.is_whole()) {
-            let names: Vec<&str> = ended.names.iter().map(String::as_str).collect();
             let batch = Learned {
                 costs,
                 operation,
@@ -138,7 +136,7 @@ impl Request<'_> {
                 workers: self.cpu.workers().max(1),
             };
             let took = (ended.took.as_nanos() as f64, predicted);
-            schedule.teach(&batch, &names, ended.counts.cpu.tasks, took);
+            schedule.teach(&batch, &ended.names, ended.counts.cpu.tasks, took);
             shared.save_now_and_then();
         }
         ended.tell(operation);
@@ -153,17 +151,17 @@ impl Request<'_> {
             tasks,
             workers: self.question.workers,
             decision: &start.decision,
+            part: (start.mode, start.corrects),
             costs: &start.costs,
             is_watched: self.watch.is_set(),
             may_fall_back: self.policy.most(tasks),
             tuning: Tuning::USUAL,
         };
         let mut setup = limits.setup(&start.limits);
-        debug_assert_eq!((setup.mode, setup.corrects), (start.mode, start.corrects));
         if start.usable.is_empty() {
             setup.mode = Mode::Cpu;
         }
-        let mut schedule = Box::new(Schedule::new(setup));
+        let mut schedule = Schedule::new(setup);
         let promised = start.decision.strategy.shares(tasks).0;
         let refused = start.usable.is_empty() && start.mode != Mode::Cpu;
         let is_denied = refused && !schedule.refuse_gpus(promised) && promised > 0;
@@ -278,6 +276,9 @@ impl Request<'_> {
             config,
             ..
         } = self.question;
+        if standing == Standing::Works && quarantine::is_empty() {
+            return;
+        }
         let [device, of_operation] = slot.keys(operation);
         let key = match standing {
             Standing::Works => {

@@ -26,8 +26,6 @@ pub(crate) struct GpuLimits {
     pub(crate) depth: usize,
     /// The device is on probation after a quarantine.
     pub(crate) on_probation: bool,
-    /// It may not be used.
-    pub(crate) is_refused: bool,
 }
 
 impl Default for GpuLimits {
@@ -37,7 +35,6 @@ impl Default for GpuLimits {
             fits: usize::MAX,
             depth: 2,
             on_probation: false,
-            is_refused: false,
         }
     }
 }
@@ -48,17 +45,19 @@ pub(crate) struct Decided<'a> {
     pub(crate) tasks: usize,
     pub(crate) workers: usize,
     pub(crate) decision: &'a Decision,
+    /// What [`mode_of`] says of it.
+    pub(crate) part: (Mode, bool),
     pub(crate) costs: &'a OperationCosts,
     pub(crate) is_watched: bool,
     pub(crate) may_fall_back: usize,
-    pub(crate) tuning: Tuning,
+    pub(crate) tuning: &'static Tuning,
 }
 
 impl Decided<'_> {
     /// The setup, with what is known beside of each GPU.
     pub(crate) fn setup(&self, gpus: &[GpuLimits]) -> Setup {
         let decision = self.decision;
-        let (mode, corrects) = mode_of(decision, self.costs, self.tasks);
+        let (mode, corrects) = self.part;
         let beside = |cost: &Cost| if mode == Mode::Both { cost.beside } else { 1.0 };
         Setup {
             tasks: self.tasks,
@@ -88,10 +87,9 @@ impl Decided<'_> {
                     on_probation: gpu.on_probation,
                     fits: gpu.fits.max(1),
                     depth: gpu.depth.max(1),
-                    is_refused: gpu.is_refused,
                 })
                 .collect(),
-            shape: self.costs.shape,
+            shape: self.costs.shape.clone(),
             may_fall_back: self.may_fall_back,
             tuning: self.tuning,
         }

@@ -4,6 +4,7 @@ use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use super::manager::locked;
+use super::quarantine;
 use super::threads::Drivers;
 use crate::error::DeviceError;
 use crate::hardware::Fact;
@@ -48,6 +49,12 @@ impl GpuSlot {
     /// Keeps what the executor says of its device.
     pub(super) fn saw(&self, device: &GpuSpec) {
         self.seen.get_or_init(|| device.clone());
+    }
+
+    /// The [`keys`](Self::keys) of it, while anything at all is in quarantine.
+    pub(super) fn suspects(&self, operation: &str) -> impl Iterator<Item = String> {
+        let keys = (!quarantine::is_empty()).then(|| self.keys(operation));
+        keys.into_iter().flatten()
     }
 
     /// What it goes by in quarantine: its name, by which all managers of the process

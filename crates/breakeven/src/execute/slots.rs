@@ -18,6 +18,7 @@ use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 
 use bytemuck::Pod;
+use smallvec::SmallVec;
 
 use crate::schedule::Span;
 
@@ -30,7 +31,7 @@ pub(super) struct Slots<T> {
     width: usize,
     capacity: usize,
     /// Spans whose slots are all written.
-    ledger: Mutex<Vec<Range<usize>>>,
+    ledger: Mutex<SmallVec<[Range<usize>; 2]>>,
 }
 
 // SAFETY: the slots own their values; a value moves to another thread only if
@@ -56,15 +57,19 @@ impl<T> Slots<T> {
             tasks,
             width,
             capacity: slots.capacity(),
-            ledger: Mutex::new(Vec::new()),
+            ledger: Mutex::default(),
         }
     }
 
     /// Begins to write the outputs of a span.
     pub(super) fn writer(&self, span: Span) -> Writer<'_, T> {
-        assert!(span.range().end <= self.tasks, "a span of another batch");
+        let range = span.range();
+        assert!(range.end <= self.tasks, "a span of another batch");
         Writer {
             slots: self,
+            // SAFETY: the first slot of a span inside the allocation, or its end.
+            first: unsafe { self.first.add(range.start * self.width) },
+            room: range.len(),
             span: Some(span),
             written: 0,
         }
@@ -130,6 +135,10 @@ impl<T> Drop for Slots<T> {
 /// Writes the outputs of one span, first task first.
 pub(super) struct Writer<'s, T> {
     slots: &'s Slots<T>,
+    /// The slot of the span's first task.
+    first: NonNull<MaybeUninit<T>>,
+    /// Tasks of the span.
+    room: usize,
     /// None only once `finish` took it out.
     span: Option<Span>,
     written: usize,
@@ -138,15 +147,12 @@ pub(super) struct Writer<'s, T> {
 impl<T: Pod> Writer<'_, T> {
     /// The rows of all tasks of the span, which count as written from now on.
     pub(super) fn rows(&mut self) -> &mut [T] {
-        let span = self.span.as_ref().expect("the span is here until the end");
-        let (tasks, width) = (span.len(), self.slots.width);
+        let (tasks, width) = (self.room, self.slots.width);
         self.written = tasks;
-        let first = self.slots.first.as_ptr().cast::<T>();
+        let first = self.first.as_ptr().cast::<T>();
         // SAFETY: the span is inside the slots (checked in `writer`) and unique, so nobody
         // else touches these; they were made as zeros, and any bits are a `Pod`.
-        unsafe {
-            std::slice::from_raw_parts_mut(first.add(span.range().start * width), tasks * width)
-        }
+        unsafe { std::slice::from_raw_parts_mut(first, tasks * width) }
     }
 }
 
@@ -164,15 +170,13 @@ impl<T> Writer<'_, T> {
     /// Past the span's last task.
     #[inline]
     pub(super) fn push(&mut self, output: T) {
-        let span = self.span.as_ref().expect("the span is here until the end");
-        assert!(self.written < span.len(), "more outputs than tasks");
+        assert!(self.written < self.room, "more outputs than tasks");
         debug_assert_eq!(self.slots.width, 1, "rows are written as rows");
-        let index = span.range().start + self.written;
-        // SAFETY: `index` is inside the span and the span inside the slots
+        // SAFETY: the task is inside the span and the span inside the slots
         // (checked above and in `writer`), so the pointer is in the allocation;
         // the span is unique, so nobody else touches the slot. (Rows, of which this would
         // write the wrong one, are initialised from the start.)
-        unsafe { self.slots.first.add(index).write(MaybeUninit::new(output)) };
+        unsafe { self.first.add(self.written).write(MaybeUninit::new(output)) };
         self.written += 1;
     }
 
@@ -201,13 +205,11 @@ impl<T> Writer<'_, T> {
     }
 
     fn forget_outputs(&mut self) {
-        let Some(span) = &self.span else { return };
-        let start = span.range().start;
         let written = std::mem::take(&mut self.written);
-        for index in start * self.slots.width..(start + written) * self.slots.width {
+        for index in 0..written * self.slots.width {
             // SAFETY: this writer wrote the slot (`push` counts), and counts it
             // no more, so that it is dropped once; nobody else can reach it.
-            unsafe { (*self.slots.first.add(index).as_ptr()).assume_init_drop() };
+            unsafe { (*self.first.add(index).as_ptr()).assume_init_drop() };
         }
     }
 }

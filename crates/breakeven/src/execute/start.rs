@@ -40,7 +40,7 @@ pub(super) struct Question<'q> {
 
 /// How a batch begins.
 pub(super) struct Start {
-    pub(super) decision: Decision,
+    pub(super) decision: Box<Decision>,
     pub(super) costs: OperationCosts,
     /// The GPUs that may be used, by their places in the manager's list, in the order
     /// of the decision's machine.
@@ -58,21 +58,33 @@ pub(super) struct Start {
 /// One GPU before it is known whether it has a part.
 struct Candidate {
     index: usize,
-    spec: GpuSpec,
     depth: usize,
     on_probation: bool,
 }
 
+/// The GPUs that may have a part, and what is known of each.
+type Candidates = (Vec<Candidate>, Vec<GpuSpec>);
+
+impl Candidate {
+    /// One that nothing was asked of.
+    fn untried(index: usize) -> Self {
+        Self {
+            index,
+            depth: 1,
+            on_probation: false,
+        }
+    }
+}
+
 impl Question<'_> {
     pub(super) fn answer(&self) -> Result<Start, Error> {
-        let mut trials = Vec::new();
-        let (candidates, left_out) = match self.strategy {
-            ExecutionStrategy::CpuOnly => (self.described(), Vec::new()),
-            _ => self.ask(&mut trials)?,
+        let (mut trials, mut left_out) = (Vec::new(), Vec::new());
+        let (candidates, gpus) = match self.strategy {
+            ExecutionStrategy::CpuOnly => self.described(),
+            _ => self.ask(&mut trials, &mut left_out)?,
         };
-        let names: Vec<String> = candidates.iter().map(|gpu| gpu.spec.name.clone()).collect();
+        let names: Vec<String> = gpus.iter().map(|gpu| gpu.name.clone()).collect();
         let costs = {
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let memory = self.workload.memory_per_task;
             match self.shared.costs(self.slots.is_empty()) {
                 Some(costs) => costs.lookup(self.operation, memory, &names, self.workers),
@@ -89,7 +101,7 @@ impl Question<'_> {
         let machine = Machine {
             cores: self.workers,
             memory_bytes: Fact::Unknown,
-            gpus: candidates.iter().map(|gpu| gpu.spec.clone()).collect(),
+            gpus,
         };
         let (strategy, basis) = match self.basis {
             // The GPU that the inputs are on cannot be used: as if there were none.
@@ -97,27 +109,20 @@ impl Question<'_> {
             basis => (self.strategy, basis),
         };
         let heuristics = &self.config.heuristics;
-        let decision = decide_for(
-            strategy,
-            basis,
-            &self.workload,
-            &machine,
-            heuristics,
-            &costs,
-        )?;
+        let workload = &self.workload;
+        let decision = decide_for(strategy, basis, workload, &machine, heuristics, &costs)?;
         let (mode, corrects) = mode_of(&decision, &costs, self.workload.task_count);
         let mut limits = Vec::with_capacity(candidates.len());
-        for (place, gpu) in candidates.iter().enumerate() {
+        for (place, (gpu, spec)) in candidates.iter().zip(&machine.gpus).enumerate() {
             let task_bytes = match mode {
                 Mode::Cpu => 0,
                 _ => self.task_bytes(gpu.index),
             };
             limits.push(GpuLimits {
-                launch_ns: gpu.spec.launch.get().map(|time| time.as_nanos() as f64),
-                fits: fits(&gpu.spec, gpu.depth, task_bytes, costs.gpu(place).fits),
+                launch_ns: spec.launch.get().map(|time| time.as_nanos() as f64),
+                fits: fits(spec, gpu.depth, task_bytes, costs.gpu(place).fits),
                 depth: gpu.depth,
                 on_probation: gpu.on_probation,
-                is_refused: false,
             });
         }
         if mode == Mode::Cpu {
@@ -137,17 +142,10 @@ impl Question<'_> {
     }
 
     /// The GPUs as they were described or seen before, without asking anything.
-    fn described(&self) -> Vec<Candidate> {
+    fn described(&self) -> Candidates {
         let slots = self.slots.iter().enumerate();
-        slots
-            .map(|(index, slot)| Candidate {
-                index,
-                spec: slot.known(),
-                depth: 1,
-                on_probation: false,
-            })
-            .filter(|gpu| self.allows(&gpu.spec))
-            .collect()
+        let all = slots.map(|(index, slot)| (Candidate::untried(index), slot.known()));
+        all.filter(|(_, spec)| self.allows(spec)).unzip()
     }
 
     /// Whether a device may have a part: software only where somebody asks for it.
@@ -156,12 +154,16 @@ impl Question<'_> {
         is_asked || spec.kind != GpuKind::Software || self.config.allows_software
     }
 
-    /// The GPUs that may be used, and those that may not.
-    fn ask(&self, trials: &mut Vec<Trial>) -> Result<(Vec<Candidate>, Vec<LeftOut>), Error> {
-        let (mut found, mut left_out) = (Vec::new(), Vec::new());
+    /// The GPUs that may be used; those that may not are left out.
+    fn ask(
+        &self,
+        trials: &mut Vec<Trial>,
+        left_out: &mut Vec<LeftOut>,
+    ) -> Result<Candidates, Error> {
+        let mut found = Candidates::default();
         for (index, slot) in self.slots.iter().enumerate() {
             match self.candidate(index, slot, trials) {
-                Ok(gpu) if self.allows(&gpu.spec) => found.push(gpu),
+                Ok(gpu) if self.allows(&gpu.1) => found.extend([gpu]),
                 Ok(_) => {}
                 Err(why) => left_out.push(LeftOut {
                     device: slot.known().name,
@@ -169,7 +171,7 @@ impl Question<'_> {
                 }),
             }
         }
-        Ok((found, left_out))
+        Ok(found)
     }
 
     /// A GPU, unless it is in quarantine or does not answer. The quarantine is looked at
@@ -179,19 +181,11 @@ impl Question<'_> {
         index: usize,
         slot: &GpuSlot,
         trials: &mut Vec<Trial>,
-    ) -> Result<Candidate, DeviceError> {
+    ) -> Result<(Candidate, GpuSpec), DeviceError> {
         let Some(lanes) = self.lanes else {
             let now = Instant::now();
-            for key in slot.keys(self.operation) {
-                quarantine::until(&key, now)
-                    .map_or(Ok(()), |until| Err(left_alone(&key, until, now)))?;
-            }
-            return Ok(Candidate {
-                index,
-                spec: slot.known(),
-                depth: 1,
-                on_probation: false,
-            });
+            self.not_in_quarantine(slot, now)?;
+            return Ok((Candidate::untried(index), slot.known()));
         };
         let lane = lanes[index];
         if let Some(spec) = caught(|| Ok(lane.device()))? {
@@ -199,12 +193,10 @@ impl Question<'_> {
         }
         let mut own = Vec::new();
         let now = Instant::now();
-        for key in slot.keys(self.operation) {
-            if !self.tries {
-                quarantine::until(&key, now)
-                    .map_or(Ok(()), |until| Err(left_alone(&key, until, now)))?;
-                continue;
-            }
+        if !self.tries {
+            self.not_in_quarantine(slot, now)?;
+        }
+        for key in slot.suspects(self.operation).filter(|_| self.tries) {
             match quarantine::standing(&key, now) {
                 Standing::Good => {}
                 Standing::OnProbation(trial) => own.push(trial),
@@ -220,12 +212,22 @@ impl Question<'_> {
         let depth = caught(|| Ok(lane.depth()))?.clamp(1, MOST_DEPTH);
         let on_probation = !own.is_empty();
         trials.append(&mut own);
-        Ok(Candidate {
+        let candidate = Candidate {
             index,
-            spec,
             depth,
             on_probation,
-        })
+        };
+        Ok((candidate, spec))
+    }
+
+    /// Whether a GPU is in quarantine, without trying it.
+    fn not_in_quarantine(&self, slot: &GpuSlot, now: Instant) -> Result<(), DeviceError> {
+        for key in slot.suspects(self.operation) {
+            if let Some(until) = quarantine::until(&key, now) {
+                return Err(left_alone(&key, until, now));
+            }
+        }
+        Ok(())
     }
 
     /// Memory that a task takes on a device.

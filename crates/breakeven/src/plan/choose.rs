@@ -64,7 +64,7 @@ pub fn decide(
     machine: &Machine,
     heuristics: &ProfilingHeuristics,
     costs: &OperationCosts,
-) -> Result<Decision, Error> {
+) -> Result<Box<Decision>, Error> {
     workload.check()?;
     heuristics.check()?;
     let ruling = rule(workload, machine, heuristics);
@@ -73,7 +73,7 @@ pub fn decide(
         ceiling,
     } = Forecast::of(workload, costs);
     let is_final = matches!(ruling.stage, Stage::NoGpu | Stage::Sequential);
-    let mut decision = Decision {
+    let mut decision = Box::new(Decision {
         strategy: ruling.strategy,
         basis: Basis::Rule(ruling.stage),
         candidates,
@@ -84,7 +84,7 @@ pub fn decide(
         probe_tasks: probe_tasks(workload.task_count, costs.gpu(0).cost.as_ref()),
         batch_size: 0,
         ruling,
-    };
+    });
     let known = costs.gpus.iter().any(|gpu| gpu.cost.is_some());
     match &costs.cpu {
         _ if is_final || workload.task_count == 0 => {}
@@ -122,26 +122,22 @@ pub fn decide_for(
     machine: &Machine,
     heuristics: &ProfilingHeuristics,
     costs: &OperationCosts,
-) -> Result<Decision, Error> {
+) -> Result<Box<Decision>, Error> {
     strategy.check()?;
-    let decided = decide(workload, machine, heuristics, costs)?;
+    let mut decision = decide(workload, machine, heuristics, costs)?;
     if strategy == ExecutionStrategy::Auto {
-        return Ok(decided);
+        return Ok(decision);
     }
-    let mut candidates = decided.candidates;
     if let ExecutionStrategy::Hybrid { .. } = strategy {
-        candidates[2] = asked_split(strategy, workload.task_count, costs);
+        decision.candidates[2] = asked_split(strategy, workload.task_count, costs);
     }
-    Ok(Decision {
-        strategy,
-        basis,
-        candidates,
-        margin: None,
-        declined: None,
-        probe: Probe::None,
-        batch_size: heuristics.batch_size(strategy, workload.task_count),
-        ..decided
-    })
+    decision.strategy = strategy;
+    decision.basis = basis;
+    decision.margin = None;
+    decision.declined = None;
+    decision.probe = Probe::None;
+    decision.batch_size = heuristics.batch_size(strategy, workload.task_count);
+    Ok(decision)
 }
 
 /// Tasks of a first launch on a GPU: few where nothing is known of it, and where

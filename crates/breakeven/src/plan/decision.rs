@@ -96,7 +96,8 @@ pub enum Evidence {
 pub struct Candidate {
     /// CpuOnly, GpuOnly or Hybrid, with the shares that would be best.
     pub strategy: ExecutionStrategy,
-    /// Part of the tasks for each GPU, 0 to 1, in the machine's order.
+    /// Part of the tasks for each GPU, 0 to 1, in the machine's order; empty where no GPU
+    /// has one, or nothing is known of them.
     pub gpu_parts: Vec<f64>,
     /// Time of the whole batch, ns; none where nothing is known.
     pub predicted_ns: Option<f64>,

@@ -126,7 +126,7 @@ mod tests {
             .expect("a machine")
     }
 
-    fn decision(tasks: usize, task_ns: Option<f64>) -> Decision {
+    fn decision(tasks: usize, task_ns: Option<f64>) -> Box<Decision> {
         let workload = WorkloadProfile::from_task_count(tasks);
         let costs = task_ns.map_or(OperationCosts::default(), |ns| {
             costs_from_rates(ns, &workload, &machine()).expect("costs")

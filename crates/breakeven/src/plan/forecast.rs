@@ -24,24 +24,23 @@ pub(super) struct Forecast {
 impl Forecast {
     pub(super) fn of(workload: &WorkloadProfile, costs: &OperationCosts) -> Self {
         let tasks = workload.task_count;
-        let gpus: Vec<Option<Cost>> = costs.gpus.iter().map(|gpu| gpu.cost).collect();
-        let none = vec![0.0; gpus.len()];
+        let gpus = costs.gpus.iter().map(|gpu| gpu.cost);
         let cpu = Candidate {
             strategy: ExecutionStrategy::CpuOnly,
-            gpu_parts: none.clone(),
+            gpu_parts: Vec::new(),
             predicted_ns: costs.cpu.map(|cost| on_cpu(workload, cost)),
-            evidence: evidence(costs.cpu.iter(), tasks),
+            evidence: evidence(costs.cpu.into_iter(), tasks),
         };
-        let on_gpus = poured(tasks, None, &gpus);
+        let on_gpus = poured(tasks, None, gpus.clone());
         let gpu = Candidate {
             strategy: ExecutionStrategy::GpuOnly,
             predicted_ns: on_gpus.as_ref().map(|split| split.ns),
-            gpu_parts: on_gpus.map_or(none.clone(), |split| split.gpu_parts),
-            evidence: evidence(gpus.iter().flatten(), tasks),
+            gpu_parts: on_gpus.map_or(Vec::new(), |split| split.gpu_parts),
+            evidence: evidence(gpus.clone().flatten(), tasks),
         };
         let split = costs.cpu.and_then(|cpu| match cpu.observations {
-            0 => with_sequential_part(workload, cpu, &gpus),
-            _ => poured(tasks, Some(cpu), &gpus),
+            0 => with_sequential_part(workload, cpu, gpus.clone()),
+            _ => poured(tasks, Some(cpu), gpus.clone()),
         });
         let part = split
             .as_ref()
@@ -50,18 +49,18 @@ impl Forecast {
         let both = Candidate {
             strategy: hybrid(part),
             predicted_ns: split.as_ref().map(|split| split.ns * excess),
-            gpu_parts: split.map_or(none, |split| split.gpu_parts),
+            gpu_parts: split.map_or(Vec::new(), |split| split.gpu_parts),
             evidence: Evidence::Fitted.min(cpu.evidence).min(gpu.evidence),
         };
         Self {
             candidates: [cpu, gpu, both],
-            ceiling: ceiling(costs.cpu, &gpus),
+            ceiling: ceiling(costs.cpu, gpus.flatten()),
         }
     }
 }
 
 /// How good predictions by these costs are.
-fn evidence<'c>(costs: impl Iterator<Item = &'c Cost>, tasks: usize) -> Evidence {
+fn evidence(costs: impl Iterator<Item = Cost>, tasks: usize) -> Evidence {
     let each = costs.map(|cost| match cost.observations {
         // Made from rates.
         0 => Evidence::Heuristic,
@@ -71,10 +70,10 @@ fn evidence<'c>(costs: impl Iterator<Item = &'c Cost>, tasks: usize) -> Evidence
 }
 
 /// The sum of all rates over that of the better side.
-fn ceiling(cpu: Option<Cost>, gpus: &[Option<Cost>]) -> Option<f64> {
-    let rate = |cost: &Cost| cost.per_task_ns.max(LEAST_TASK_NS).recip();
-    let cpu = rate(&cpu?);
-    let gpu: f64 = gpus.iter().flatten().map(rate).sum();
+fn ceiling(cpu: Option<Cost>, gpus: impl Iterator<Item = Cost>) -> Option<f64> {
+    let rate = |cost: Cost| cost.per_task_ns.max(LEAST_TASK_NS).recip();
+    let cpu = rate(cpu?);
+    let gpu: f64 = gpus.map(rate).sum();
     let best = cpu.max(gpu);
     (gpu > 0.0 && best.is_finite()).then_some((cpu + gpu) / best)
 }
@@ -88,22 +87,25 @@ struct Split {
 
 /// A batch of so many tasks on the GPUs and, where there is a cost of it, on the CPU;
 /// none where no GPU's cost is known.
-fn poured(tasks: usize, cpu: Option<Cost>, gpus: &[Option<Cost>]) -> Option<Split> {
-    let several = usize::from(cpu.is_some()) + gpus.iter().flatten().count() > 1;
+fn poured(
+    tasks: usize,
+    cpu: Option<Cost>,
+    gpus: impl Iterator<Item = Option<Cost>> + Clone,
+) -> Option<Split> {
+    let several = usize::from(cpu.is_some()) + gpus.clone().flatten().count() > 1;
     let slower = |cost: &Cost| if several { cost.beside } else { 1.0 };
     let vessel = |cost: &Cost| {
         let per_task = (cost.per_task_ns * slower(cost)).max(LEAST_TASK_NS);
         (cost.fixed_ns, per_task.recip())
     };
-    let vessels = sorted(gpus.iter().flatten().map(vessel));
-    let on_gpus = |tasks: f64| level(&vessels, tasks);
+    let vessels = gpus.clone().flatten().map(|cost| vessel(&cost));
+    let on_gpus = |tasks: f64| level(vessels.clone(), tasks);
     let all = tasks as f64;
     let (ns, cpu_tasks) = match cpu {
         None => (on_gpus(all)?, 0.0),
         Some(cpu) => {
             on_gpus(0.0)?;
-            let with_cpu = sorted(vessels.iter().copied().chain([vessel(&cpu)]));
-            let end = level(&with_cpu, all)?;
+            let end = level(vessels.clone().chain([vessel(&cpu)]), all)?;
             // As many waves as end in that time, or one more.
             let wave = cpu.per_task_ns * slower(&cpu) * cpu.at_once as f64;
             let waves = ((end - cpu.fixed_ns) / wave.max(f64::MIN_POSITIVE))
@@ -129,13 +131,13 @@ fn poured(tasks: usize, cpu: Option<Cost>, gpus: &[Option<Cost>]) -> Option<Spli
     };
     let left = all - cpu_tasks;
     let end = if left > 0.0 { on_gpus(left)? } else { 0.0 };
-    let part = |cost: &Option<Cost>| {
-        let (from, width) = cost.as_ref().map_or((0.0, 0.0), vessel);
+    let part = |cost: Option<Cost>| {
+        let (from, width) = cost.map_or((0.0, 0.0), |cost| vessel(&cost));
         ((end - from) * width).clamp(0.0, left) / all.max(1.0)
     };
     Some(Split {
         ns,
-        gpu_parts: gpus.iter().map(part).collect(),
+        gpu_parts: gpus.map(part).collect(),
     })
 }
 
@@ -145,7 +147,7 @@ fn poured(tasks: usize, cpu: Option<Cost>, gpus: &[Option<Cost>]) -> Option<Spli
 fn with_sequential_part(
     workload: &WorkloadProfile,
     cpu: Cost,
-    gpus: &[Option<Cost>],
+    gpus: impl Iterator<Item = Option<Cost>> + Clone,
 ) -> Option<Split> {
     let (tasks, parallel) = (workload.task_count, workload.parallelization);
     let sequential = sequential_ns(parallel, cpu);
@@ -153,15 +155,13 @@ fn with_sequential_part(
         return poured(tasks, Some(cpu), gpus);
     }
     let without = |cost: Cost, has_it: bool| apart(cost, sequential, tasks, has_it);
-    let hosts = std::iter::once(None).chain((0..gpus.len()).map(Some));
+    let hosts = std::iter::once(None).chain((0..gpus.clone().count()).map(Some));
     let splits = hosts.filter_map(|host| {
-        let each = gpus.iter().enumerate();
-        let rest: Vec<_> = each
-            .map(|(index, cost)| cost.map(|cost| without(cost, host == Some(index))))
-            .collect();
-        let split = poured(tasks, Some(without(cpu, host.is_none())), &rest)?;
+        let each = gpus.clone().enumerate();
+        let rest = each.map(|(index, cost)| cost.map(|cost| without(cost, host == Some(index))));
+        let split = poured(tasks, Some(without(cpu, host.is_none())), rest)?;
         // The host has the sequential part, whoever does the rest.
-        let of_host = host.map_or(Some(cpu), |index| gpus[index])?;
+        let of_host = host.map_or(Some(cpu), |index| gpus.clone().nth(index).flatten())?;
         let first = without(of_host, true).fixed_ns;
         Some(Split {
             ns: split.ns.max(first),
@@ -208,21 +208,21 @@ pub(super) fn asked_split(
     costs: &OperationCosts,
 ) -> Candidate {
     let (on_gpus, on_cpu) = strategy.shares(tasks);
-    let known: Vec<Option<Cost>> = costs.gpus.iter().map(|gpu| gpu.cost).collect();
+    let known = costs.gpus.iter().map(|gpu| gpu.cost);
     let gpu = match on_gpus {
         0 => Some(Split {
             ns: 0.0,
-            gpu_parts: vec![0.0; known.len()],
+            gpu_parts: Vec::new(),
         }),
-        tasks => poured(tasks, None, &known),
+        tasks => poured(tasks, None, known.clone()),
     };
     let cpu = match on_cpu {
         0 => Some(0.0),
         tasks => costs.cpu.map(|cost| cost.predict_ns(tasks as u64)),
     };
     let is_measured = |cost: &Cost| cost.observations > 0;
-    let is_known =
-        costs.cpu.as_ref().is_some_and(is_measured) && known.iter().flatten().any(is_measured);
+    let is_known = costs.cpu.as_ref().is_some_and(is_measured)
+        && known.flatten().any(|cost| is_measured(&cost));
     let part = on_gpus as f64 / tasks.max(1) as f64;
     Candidate {
         strategy,
@@ -249,26 +249,23 @@ fn hybrid(gpu: f64) -> ExecutionStrategy {
     }
 }
 
-/// Vessels in the order in which water reaches them.
-pub(crate) fn sorted(vessels: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
-    let mut vessels: Vec<_> = vessels.collect();
-    vessels.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-    vessels
-}
-
-/// The level that `work` rises to in [`sorted`] vessels, each open from a level on and of a
-/// width; none where there is no vessel.
-pub(crate) fn level(vessels: &[(f64, f64)], work: f64) -> Option<f64> {
-    let (mut width, mut below, mut found) = (0.0, 0.0, None);
-    for &(from, wide) in vessels.iter() {
-        if found.is_some_and(|level| level <= from) {
-            break;
+/// The level that `work` rises to in vessels, each open from a level on and of a width;
+/// none where there is no vessel.
+pub(crate) fn level(vessels: impl Iterator<Item = (f64, f64)> + Clone, work: f64) -> Option<f64> {
+    // As if all were open: those that are not are above the level that comes out.
+    let mut found = None;
+    loop {
+        let open = vessels
+            .clone()
+            .filter(|(from, wide)| *wide > 0.0 && found.is_none_or(|level| *from < level));
+        let sum = |(width, below), (from, wide)| (width + wide, below + wide * from);
+        let (width, below) = open.fold((0.0, 0.0), sum);
+        let level = (work + below) / width;
+        if width == 0.0 || found.is_some_and(|above| level >= above) {
+            return found;
         }
-        width += wide;
-        below += wide * from;
-        found = Some((work + below) / f64::max(width, f64::MIN_POSITIVE));
+        found = Some(level);
     }
-    found
 }
 
 #[cfg(test)]
@@ -277,7 +274,7 @@ mod tests {
 
     #[test]
     fn a_level_is_where_the_vessels_hold_the_work() {
-        let level = |vessels: &[_], work| level(&sorted(vessels.iter().copied()), work);
+        let level = |vessels: &[_], work| level(vessels.iter().copied(), work);
         assert_eq!(level(&[], 1.0), None);
         assert_eq!(level(&[(2.0, 4.0)], 8.0), Some(4.0));
         // Until 10 one vessel alone is open.

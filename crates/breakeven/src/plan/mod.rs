@@ -20,7 +20,7 @@ pub use choose::{decide, decide_for};
 pub use costs::{Cost, Costs, GpuCosts, Observation, OperationCosts, RanOn, Shape};
 pub(crate) use costs::{Learned, PLACES, PlaceWork, STEADY};
 pub use decision::{Basis, Candidate, Decision, Declined, Evidence, Probe, Stage};
-pub(crate) use forecast::{level, sorted};
+pub(crate) use forecast::level;
 pub use heuristics::ProfilingHeuristics;
 pub use machine::{GpuSpec, Machine};
 pub use rates::costs_from_rates;

@@ -244,7 +244,7 @@ impl Schedule {
 
     /// A worker that has `left` tasks of its span to begin: how many of them it is to
     /// give back, for those who have nothing.
-    pub(crate) fn cpu_look(&mut self, _start: usize, left: usize, _now: Ns) -> usize {
+    pub(crate) fn cpu_look(&mut self, left: usize) -> usize {
         if self.cpu.hungry == 0 || left == 0 || !self.is_empty() {
             return 0;
         }

@@ -8,6 +8,8 @@
 
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use super::Tuning;
 use crate::plan::{PLACES, PlaceWork, Shape};
 
@@ -25,9 +27,9 @@ const LEAST: f64 = 1e-3;
 #[derive(Debug, Clone)]
 pub(super) struct Density {
     tasks: usize,
-    tuning: Tuning,
-    /// On the heap: a schedule is moved a few times.
-    places: Box<[Place]>,
+    tuning: &'static Tuning,
+    /// One where there are no GPUs.
+    places: SmallVec<[Place; 1]>,
     /// A mean that was known before; it counts as one task.
     prior: Option<f64>,
     /// Tasks that workers did.
@@ -56,13 +58,13 @@ impl Density {
     pub(super) fn new(
         tasks: usize,
         prior: Option<f64>,
-        shape: &Shape,
+        shape: Option<&Shape>,
         places: usize,
-        tuning: Tuning,
+        tuning: &'static Tuning,
     ) -> Self {
         let mean = prior.unwrap_or(1.0).max(LEAST);
-        let places = shape.places[..places].iter().map(|&value| {
-            let shape = f64::from(value).max(0.01);
+        let places = (0..places).map(|place| {
+            let shape = shape.map_or(1.0, |shape| f64::from(shape.places[place]).max(0.01));
             Place {
                 shape,
                 per_task: shape * mean,
@@ -329,7 +331,7 @@ mod tests {
 
     #[test]
     fn places_that_were_not_seen_are_between_those_that_were() {
-        let mut density = Density::new(320, None, &Shape::default(), PLACES, Tuning::USUAL);
+        let mut density = Density::new(320, None, None, PLACES, Tuning::USUAL);
         assert!(!density.is_known());
         assert_eq!(density.work(0..320), 320.0);
         let unit = density.observe(0..5, 50.0).expect("the unit changes once");
@@ -347,7 +349,7 @@ mod tests {
 
     #[test]
     fn a_launch_tells_of_places_where_no_worker_was() {
-        let mut density = Density::new(320, Some(10.0), &Shape::default(), PLACES, Tuning::USUAL);
+        let mut density = Density::new(320, Some(10.0), None, PLACES, Tuning::USUAL);
         let _ = density.observe(0..5, 50.0);
         density.correct(0..160, 16_000.0);
         assert!((density.work(0..5) - 50.0).abs() < 30.0);
@@ -356,7 +358,7 @@ mod tests {
             "{}",
             density.work(100..101)
         );
-        let even = Density::new(2, None, &Shape::default(), PLACES, Tuning::USUAL);
+        let even = Density::new(2, None, None, PLACES, Tuning::USUAL);
         assert_eq!((even.work(0..2), even.expected(0..1)), (2.0, 1.0));
     }
 }

@@ -67,7 +67,7 @@ impl Gpu {
     pub(super) fn new(setup: &GpuSetup, rate: Rate, mode: Mode) -> Self {
         Self {
             rate,
-            is_gone: setup.is_refused || mode == Mode::Cpu,
+            is_gone: mode == Mode::Cpu,
             retry: Vec::new(),
             flights: VecDeque::with_capacity(2),
             busy_until: 0.0,

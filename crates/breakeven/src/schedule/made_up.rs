@@ -1,5 +1,7 @@
 //! Made-up batches and devices for the walks.
 
+use std::sync::Arc;
+
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus as Random;
 
@@ -11,14 +13,13 @@ pub(super) fn any_time(random: &mut Random) -> Ns {
     10_f64.powf(random.random_range(2.0..5.0))
 }
 
-fn any_shape(random: &mut Random) -> Shape {
-    match random.random_bool(0.3) {
-        true => Shape {
+fn any_shape(random: &mut Random) -> Option<Arc<Shape>> {
+    random.random_bool(0.3).then(|| {
+        Arc::new(Shape {
             places: std::array::from_fn::<f32, PLACES, _>(|_| random.random_range(0.0..3.0)),
             spread: random.random_range(0.0..1.0),
-        },
-        false => Shape::default(),
-    }
+        })
+    })
 }
 
 fn any_gpu(random: &mut Random, tasks: usize) -> GpuSetup {
@@ -41,7 +42,6 @@ fn any_gpu(random: &mut Random, tasks: usize) -> GpuSetup {
             usize::MAX
         },
         depth: random.random_range(1..=3),
-        is_refused: random.random_bool(0.05),
     }
 }
 

@@ -40,7 +40,9 @@ pub(crate) use rate::Rate;
 pub(crate) use span::{MOST_TASKS, Span};
 pub use tuning::Tuning;
 
-use crate::plan::{PLACES, Shape, level, sorted};
+use std::sync::Arc;
+
+use crate::plan::{PLACES, Shape, level};
 use density::Density;
 use span::Free;
 
@@ -79,11 +81,11 @@ pub(crate) struct Setup {
     /// measured at about this size.
     pub(crate) cpu: Option<(f64, bool)>,
     pub(crate) gpus: Vec<GpuSetup>,
-    /// Where in the batch the work is to be expected.
-    pub(crate) shape: Shape,
+    /// Where in the batch the work is to be expected, where that is known.
+    pub(crate) shape: Option<Arc<Shape>>,
     /// Tasks that the CPU may do in the place of GPUs that fail at them.
     pub(crate) may_fall_back: usize,
-    pub(crate) tuning: Tuning,
+    pub(crate) tuning: &'static Tuning,
 }
 
 /// What is known of a GPU before a batch.
@@ -102,8 +104,6 @@ pub(crate) struct GpuSetup {
     pub(crate) fits: usize,
     /// Launches that may be in flight at once.
     pub(crate) depth: usize,
-    /// It may not be used.
-    pub(crate) is_refused: bool,
 }
 
 /// The schedule of one batch.
@@ -127,7 +127,7 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    pub(crate) fn new(setup: Setup) -> Self {
+    pub(crate) fn new(setup: Setup) -> Box<Self> {
         let mut rates: Vec<Rate> = setup.gpus.iter().map(|gpu| gpu.rate).collect();
         let prior = setup.cpu.map(|(task_ns, _)| task_ns);
         let places = if setup.gpus.is_empty() { 1 } else { PLACES };
@@ -136,11 +136,17 @@ impl Schedule {
             rates.iter_mut().for_each(|rate| rate.rescale(task_ns));
         }
         let gpus = setup.gpus.iter().zip(rates);
-        let mut schedule = Self {
+        let mut schedule = Box::new(Self {
             free: Free::all(setup.tasks),
             fallen: Vec::new(),
             fell: Vec::new(),
-            density: Density::new(setup.tasks, prior, &setup.shape, places, setup.tuning),
+            density: Density::new(
+                setup.tasks,
+                prior,
+                setup.shape.as_deref(),
+                places,
+                setup.tuning,
+            ),
             cpu: cpu::Workers::new(&setup),
             gpus: gpus
                 .map(|(gpu, rate)| gpu::Gpu::new(gpu, rate, setup.mode))
@@ -150,7 +156,7 @@ impl Schedule {
             fallback: 0,
             recalled: 0,
             setup,
-        };
+        });
         schedule.mark();
         schedule
     }
@@ -230,7 +236,9 @@ impl Schedule {
 
     /// True where it is known from other batches where the work lies.
     fn knows_shape(&self) -> bool {
-        self.setup.shape.spread <= self.setup.tuning.most_spread
+        let most = self.setup.tuning.most_spread;
+        let shape = self.setup.shape.as_ref();
+        shape.is_some_and(|shape| shape.spread <= most)
     }
 
     /// Whether the CPU takes part in what the GPUs could do.

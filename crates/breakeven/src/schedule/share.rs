@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use super::{Ns, Schedule, level, sorted, whole};
+use super::{Ns, Schedule, level, whole};
 
 impl Schedule {
     /// When `work` is done by the devices that take part, all ending together, ns from
@@ -17,12 +17,11 @@ impl Schedule {
     pub(super) fn end_of(&self, work: f64, now: Ns, without: Option<usize>) -> Option<Ns> {
         let gpus = self.vessels(now, |index| without != Some(index));
         if self.cpu_start() >= self.gpu_end() && self.has_gpus() {
-            return level(&gpus, work);
+            return level(gpus, work);
         }
         let (busy, speed) = (self.cpu_busy(now), self.cpu_speed(now)?);
-        let all = sorted(gpus.iter().copied().chain([(busy, speed)]));
-        let end = level(&all, work)?;
-        if gpus.is_empty() || !self.density.is_known() {
+        let end = level(gpus.clone().chain([(busy, speed)]), work)?;
+        if gpus.clone().next().is_none() || !self.density.is_known() {
             return Some(end);
         }
         let wave = self.density.mean() * self.setup.workers as f64;
@@ -35,7 +34,7 @@ impl Schedule {
                 0.0
             };
             match done < work {
-                true => level(&gpus, work - done).map_or(cpu, |gpus| cpu.max(gpus)),
+                true => level(gpus.clone(), work - done).map_or(cpu, |gpus| cpu.max(gpus)),
                 false => cpu,
             }
         };
@@ -44,23 +43,27 @@ impl Schedule {
 
     /// When the GPUs that know what a launch costs would have done that much, ns from now.
     pub(super) fn gpus_alone(&self, work: f64, now: Ns) -> Option<Ns> {
-        let vessels = self.vessels(now, |index| self.gpus[index].rate.tells_fixed());
-        level(&vessels, work)
+        let told = |index: usize| self.gpus[index].rate.tells_fixed();
+        level(self.vessels(now, told), work)
     }
 
     /// GPUs of which something is known: from when on each would do more work, ns from now,
     /// and how much in a nanosecond.
-    fn vessels(&self, now: Ns, wanted: impl Fn(usize) -> bool) -> Vec<(Ns, f64)> {
+    fn vessels(
+        &self,
+        now: Ns,
+        wanted: impl Fn(usize) -> bool + Clone,
+    ) -> impl Iterator<Item = (Ns, f64)> + Clone {
         let gpus = self.gpus.iter().enumerate();
-        let gpus = gpus.filter(|(index, gpu)| !gpu.is_gone && wanted(*index));
-        let vessel = |(_, gpu): (usize, &super::gpu::Gpu)| {
+        let gpus = gpus.filter(move |(index, gpu)| !gpu.is_gone && wanted(*index));
+        let vessel = move |(_, gpu): (usize, &super::gpu::Gpu)| {
             let per_work = gpu.rate.per_work()?;
             Some((
                 gpu.busy(now) + gpu.rate.fixed().unwrap_or(0.0),
                 per_work.recip(),
             ))
         };
-        sorted(gpus.filter_map(vessel))
+        gpus.filter_map(vessel)
     }
 
     /// Tasks to launch now of a range, on a GPU.

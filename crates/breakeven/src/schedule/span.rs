@@ -10,6 +10,8 @@
 
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 /// Most tasks of one batch: the ends of a span are 32 bits each.
 pub(crate) const MOST_TASKS: usize = u32::MAX as usize;
 
@@ -53,7 +55,7 @@ impl Span {
 /// The tasks of a batch that nobody holds, as disjoint ranges in order.
 #[derive(Debug)]
 pub(crate) struct Free {
-    ranges: Vec<Span>,
+    ranges: SmallVec<[Span; 4]>,
     tasks: usize,
 }
 

@@ -54,7 +54,7 @@ impl Schedule {
     pub(crate) fn teach(
         &self,
         batch: &Learned<'_>,
-        names: &[&str],
+        names: &[String],
         cpu_tasks: usize,
         (took, predicted): (Ns, Option<Ns>),
     ) {
@@ -68,7 +68,7 @@ impl Schedule {
         let gpus = || self.gpus.iter().zip(names);
         let was_tried = |gpu: &Gpu| gpu.successes > 0 || gpu.told.was_recalled;
         let tried = gpus().filter(|(gpu, _)| was_tried(gpu));
-        let tried: Vec<&str> = tried.map(|(_, name)| *name).collect();
+        let tried: Vec<&str> = tried.map(|(_, name)| name.as_str()).collect();
         let tell = |on: RanOn<'_>, tasks: usize, ns: Ns, shared: bool| {
             batch.observe(on, tasks as u64, whole(ns.round()) as u64, shared);
         };

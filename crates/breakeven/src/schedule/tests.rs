@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::Arc;
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus as Random;
@@ -53,7 +54,7 @@ struct Device {
 /// Threads around a schedule, one step of one of them at a time.
 struct Walk {
     random: Random,
-    schedule: Schedule,
+    schedule: Box<Schedule>,
     now: Ns,
     task_ns: Ns,
     /// Idle workers that have not looked for a span yet, and all idle ones.
@@ -142,7 +143,7 @@ impl Walk {
         let index = self.random.random_range(0..self.busy.len());
         let Range { start, end } = self.busy[index].span.range();
         let left = self.random.random_range(0..end - start);
-        let gives = self.schedule.cpu_look(start, left, self.now);
+        let gives = self.schedule.cpu_look(left);
         assert!(gives <= left, "{gives} of {left} tasks");
         if gives == 0 {
             return;
@@ -341,10 +342,10 @@ fn launches_count_by_their_work() {
         tasks: 640,
         mode: Mode::Both,
         cpu: Some((1_000.0, true)),
-        shape: Shape {
+        shape: Some(Arc::new(Shape {
             places,
             spread: 0.0,
-        },
+        })),
         ..any_setup(&mut random)
     };
     let schedule = Schedule::new(setup);

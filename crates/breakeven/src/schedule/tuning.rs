@@ -52,7 +52,7 @@ pub struct Tuning {
 
 impl Tuning {
     /// The values that are used.
-    pub const USUAL: Self = Self {
+    pub const USUAL: &'static Self = &Self {
         worker_part: 0.06,
         least_span_ns: 20_000.0,
         caution: 2.0,

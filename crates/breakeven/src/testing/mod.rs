@@ -1,6 +1,12 @@
-//! What decisions and schedules are tried with: batches in virtual time.
+//! What decisions, schedules and programs are tried with: batches in virtual time
+//! ([`Scenario`]), and a GPU in real time that fails as a script says ([`SimulatedGpu`]).
 
 mod events;
+mod gpu;
 mod scenario;
 
+pub use gpu::{
+    Fault, FaultKind, FaultScript, Onset, RandomFaults, SimulatedCounts, SimulatedGpu,
+    SimulatedInFlight, SimulatedSpec, Slowdown,
+};
 pub use scenario::{Load, Scenario, ScenarioGpu, Simulated};

@@ -7,7 +7,7 @@
 //! it.
 
 use crate::error::Error;
-use crate::execute::setup::{Decided, GpuLimits};
+use crate::execute::setup::{Decided, GpuLimits, mode_of};
 use crate::hardware::Fact;
 use crate::plan::{
     Basis, Cost, Costs, Decision, ExecutionStrategy, GpuCosts, GpuSpec, Machine, OperationCosts,
@@ -37,7 +37,7 @@ pub struct Scenario {
     /// Memory of a task, bytes: tasks of like memory are one size to the cost model.
     pub memory_per_task: usize,
     /// What the schedule is tuned by.
-    pub tuning: Tuning,
+    pub tuning: &'static Tuning,
 }
 
 /// A simulated GPU in virtual time.
@@ -84,7 +84,7 @@ pub struct Simulated {
     /// Spans of the workers.
     pub cpu_spans: usize,
     /// What was decided.
-    pub decision: Decision,
+    pub decision: Box<Decision>,
 }
 
 /// How many times slower than a worker a GPU's single lane is.
@@ -161,7 +161,6 @@ impl Scenario {
     /// As [`decide`](crate::plan::decide).
     pub fn run(&self, strategy: ExecutionStrategy, costs: &Costs) -> Result<Simulated, Error> {
         let names: Vec<String> = (0..self.gpus.len()).map(name).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let known = costs.lookup("simulated", self.memory_per_task, &names, self.workers);
         let (run, decision) = self.run_by(strategy, &known)?;
         run.teach(costs, decision.predicted_split(&known));
@@ -186,7 +185,7 @@ impl Scenario {
         &self,
         strategy: ExecutionStrategy,
         known: &OperationCosts,
-    ) -> Result<(Run<'_>, Decision), Error> {
+    ) -> Result<(Run<'_>, Box<Decision>), Error> {
         let workload = WorkloadProfile::from_task_count(self.tasks())
             .with_memory_per_task(self.memory_per_task)
             .with_parallelization(self.parallelization);
@@ -204,6 +203,7 @@ impl Scenario {
             tasks: self.tasks(),
             workers: self.workers,
             decision: &decision,
+            part: mode_of(&decision, known, self.tasks()),
             costs: known,
             is_watched: false,
             may_fall_back: usize::MAX,

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use breakeven::execute::{FallbackPolicy, Fault, FaultKind, FaultScript, RandomFaults};
+use breakeven::execute::FallbackPolicy;
 use breakeven::plan::ExecutionStrategy;
+use breakeven::testing::{Fault, FaultKind, FaultScript, RandomFaults};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use breakeven::execute::{
-    ExecuteError, ExecutionResult, Fallback, FallbackPolicy, FaultKind, SimulatedCounts, Stop,
-    TaskError,
+    ExecuteError, ExecutionResult, Fallback, FallbackPolicy, Stop, TaskError,
 };
 use breakeven::plan::ExecutionStrategy;
+use breakeven::testing::{FaultKind, SimulatedCounts};
 use breakeven::{DeviceError, DeviceErrorKind};
 
 use super::case::{Bad, Case, Check};

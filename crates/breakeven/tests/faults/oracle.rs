@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use breakeven::execute::{
-    Batch, CancelToken, CrossCheck, ExecuteError, RayonCpu, SimulatedCounts, SimulatedGpu,
-    SimulatedSpec, StrategyManager, Verify,
+    Batch, CancelToken, CrossCheck, ExecuteError, RayonCpu, StrategyManager, Verify,
 };
 use breakeven::plan::{Costs, ExecutionStrategy};
+use breakeven::testing::{SimulatedCounts, SimulatedGpu, SimulatedSpec};
 use rayon::ThreadPool;
 
 use super::case::{Bad, Case, Check};

@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 
 use breakeven::DeviceErrorKind;
 use breakeven::execute::{
-    CancelToken, CrossCheck, ExecuteError, ExecutionResult, FallbackPolicy, Fault, FaultKind,
-    FaultScript, RayonCpu, SimulatedGpu, SimulatedSpec, StrategyManager,
+    CancelToken, CrossCheck, ExecuteError, ExecutionResult, FallbackPolicy, RayonCpu,
+    StrategyManager,
 };
 use breakeven::plan::{Costs, ExecutionStrategy};
+use breakeven::testing::{Fault, FaultKind, FaultScript, SimulatedGpu, SimulatedSpec};
 
 use super::silence_scripted_panics;
 

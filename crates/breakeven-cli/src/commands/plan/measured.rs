@@ -82,7 +82,7 @@ impl Measured {
     pub(super) fn task_time(&self, workload: &WorkloadProfile) -> (Option<f64>, String) {
         let known = self
             .costs
-            .lookup(&self.operation, workload.memory_per_task, &[], 1);
+            .lookup(&self.operation, workload.memory_per_task, &[""; 0], 1);
         match known.cpu.map(|cpu| cpu.per_task_ns).filter(|ns| *ns > 0.0) {
             Some(ns) => (
                 Some(ns),

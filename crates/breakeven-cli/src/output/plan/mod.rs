@@ -20,9 +20,9 @@ pub(crate) struct Plan {
     pub(crate) machine: Machine,
     pub(crate) workload: WorkloadProfile,
     /// What was decided.
-    pub(crate) decision: Decision,
+    pub(crate) decision: Box<Decision>,
     /// What would have been, where the operator decided.
-    pub(crate) otherwise: Option<Decision>,
+    pub(crate) otherwise: Option<Box<Decision>>,
     /// What was not known, and where to look.
     pub(crate) notes: Vec<String>,
 }

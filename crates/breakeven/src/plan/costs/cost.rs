@@ -1,5 +1,7 @@
 //! What running an operation costs on a device, as far as it was measured.
 
+use std::sync::Arc;
+
 use super::Shape;
 use crate::plan::Evidence;
 use crate::schedule::whole;
@@ -71,8 +73,8 @@ pub struct OperationCosts {
     pub since_cpu_ns: f64,
     /// How often in a row the CPU was only tried.
     pub cpu_tries: u32,
-    /// Where in a batch the work is to be expected.
-    pub shape: Shape,
+    /// Where in a batch the work is to be expected, once a batch has told.
+    pub shape: Option<Arc<Shape>>,
     /// How many times as long as its devices' costs say a split took.
     pub split_excess: f64,
 }

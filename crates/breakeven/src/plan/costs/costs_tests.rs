@@ -11,6 +11,7 @@ use super::{Costs, GpuCosts, Observation, OperationCosts, OperationRecord, RanOn
 use crate::plan::Evidence;
 
 pub(super) const GPU: &str = "cuda:h100";
+const NO_GPU: &[&str] = &[];
 
 fn at(second: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(second)
@@ -85,7 +86,7 @@ fn each_device_has_its_own_cost() {
         "{smaller:?}"
     );
     assert_eq!(smaller.evidence(300), Evidence::Fitted);
-    assert_eq!(costs.lookup("blur", 4096, &[], 4).gpus, []);
+    assert_eq!(costs.lookup("blur", 4096, NO_GPU, 4).gpus, []);
     assert_eq!(costs.operations(), ["blur", "sharpen"]);
 }
 
@@ -107,7 +108,7 @@ fn a_pool_of_half_the_workers_takes_twice_as_long() {
     let costs = Costs::new();
     costs.observe("blur", 4096, RanOn::Cpu, &seen(1, 100, 1_000_000));
     let with = |workers| {
-        let cpu = costs.lookup("blur", 4096, &[], workers).cpu;
+        let cpu = costs.lookup("blur", 4096, NO_GPU, workers).cpu;
         cpu.expect("it was observed").predict_ns(100).round()
     };
     // A hundred tasks on eight workers are thirteen waves.
@@ -247,7 +248,7 @@ fn what_is_forgotten_stays_so_whoever_still_knows_it() {
 fn the_least_recently_observed_goes() {
     let costs = Costs::new();
     let name = |index: usize| format!("operation {index}");
-    let known = |index: usize| costs.lookup(&name(index), 1, &[], 1).cpu.is_some();
+    let known = |index: usize| costs.lookup(&name(index), 1, NO_GPU, 1).cpu.is_some();
     for index in 0..MOST_GROUPS {
         costs.observe(&name(index), 1, RanOn::Cpu, &seen(index as u64, 1, 1));
     }

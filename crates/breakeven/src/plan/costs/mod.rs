@@ -203,7 +203,7 @@ impl Costs {
         &self,
         operation: &str,
         memory_per_task: usize,
-        gpus: &[&str],
+        gpus: &[impl AsRef<str>],
         workers: usize,
     ) -> OperationCosts {
         let model = self.read();

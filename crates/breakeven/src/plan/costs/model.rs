@@ -74,12 +74,12 @@ impl Model {
         &self,
         operation: &str,
         size_class: u8,
-        gpus: &[&str],
+        gpus: &[impl AsRef<str>],
         workers: usize,
     ) -> OperationCosts {
         let groups = self.operations.get(clipped(operation));
         let groups = groups.into_iter().flatten();
-        let names = gpus.iter().map(|gpu| clipped(gpu));
+        let names = gpus.iter().map(|gpu| clipped(gpu.as_ref()));
         // A size of which nothing is known is like the nearest one.
         let far = |group: &&Group| group.size_class.abs_diff(size_class);
         let nearest = groups.min_by_key(far).filter(|group| far(group) <= LIKE);
@@ -100,7 +100,7 @@ impl Model {
         };
         for (known, gpu) in costs.gpus.iter_mut().zip(gpus) {
             if known.cost.is_none() {
-                known.launch_ns = self.launch_ns(clipped(gpu));
+                known.launch_ns = self.launch_ns(clipped(gpu.as_ref()));
             }
         }
         costs

@@ -1,5 +1,7 @@
 //! Where in the batches of an operation the work lies, as far as that repeats.
 
+use std::sync::Arc;
+
 /// Places of a batch.
 pub(crate) const PLACES: usize = 32;
 
@@ -38,9 +40,11 @@ impl Default for Shape {
 
 /// The shape that the batches of an operation had, and how well the next one's is told
 /// by it.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Remembered {
     shape: Shape,
+    /// What is to be expected of the next batch; none before the first.
+    expected: Option<Arc<Shape>>,
     /// Slope of the regression of a batch's shape on what was remembered before it: 1
     /// where batches repeat, 0 where the order of their tasks is another each time.
     agreement: f32,
@@ -49,15 +53,8 @@ pub(super) struct Remembered {
 
 impl Remembered {
     /// What is to be expected of the next batch.
-    pub(super) fn expected(&self) -> Shape {
-        let places = self
-            .shape
-            .places
-            .map(|value| 1.0 + self.agreement * (value - 1.0));
-        Shape {
-            places,
-            ..self.shape
-        }
+    pub(super) fn expected(&self) -> Option<Arc<Shape>> {
+        self.expected.clone()
     }
 
     /// Takes in what was seen of a batch; places of which nothing was seen are none.
@@ -67,10 +64,9 @@ impl Remembered {
         }
         let mut values = seen.map(|seen| seen.map(|seen| seen.work));
         let part = |first: u32| if self.batches > first { NEWEST } else { 1.0 };
-        if self.batches > 0 {
-            let expected = self.expected();
-            let off = pairs(&values, &expected).map(|(new, old)| (new - old).abs());
-            let spread = off.sum::<f32>() / pairs(&values, &expected).count() as f32;
+        if let Some(expected) = &self.expected {
+            let off = pairs(&values, expected).map(|(new, old)| (new - old).abs());
+            let spread = off.sum::<f32>() / pairs(&values, expected).count() as f32;
             let old = if self.batches > 1 {
                 self.shape.spread
             } else {
@@ -95,6 +91,11 @@ impl Remembered {
             *value += part(0) * (new.unwrap_or(1.0) - *value);
         }
         self.batches = self.batches.saturating_add(1);
+        let pulled = |value| 1.0 + self.agreement * (value - 1.0);
+        self.expected = Some(Arc::new(Shape {
+            places: self.shape.places.map(pulled),
+            ..self.shape
+        }));
     }
 
     /// Of tasks that always run on the same device nobody can tell whether they are dear or
@@ -148,7 +149,11 @@ mod tests {
             same.note(&half(0.2));
             other.note(&half(if batch % 2 == 0 { 0.2 } else { 1.8 }));
         }
-        assert!((same.expected().places[0] - 0.2).abs() < 0.01);
-        assert!((other.expected().places[0] - 1.0).abs() < 0.3, "{other:?}");
+        let front = |remembered: &Remembered| remembered.expected().map(|shape| shape.places[0]);
+        assert!(front(&same).is_some_and(|work| (work - 0.2).abs() < 0.01));
+        assert!(
+            front(&other).is_some_and(|work| (work - 1.0).abs() < 0.3),
+            "{other:?}"
+        );
     }
 }

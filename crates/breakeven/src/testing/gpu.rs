@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::GpuExecutor;
 use crate::error::{DeviceError, DeviceErrorKind};
+use crate::execute::GpuExecutor;
 use crate::hardware::Fact;
 use crate::plan::GpuSpec;
 
@@ -36,7 +36,8 @@ type Change<T> = Box<dyn Fn(&mut T) + Send + Sync>;
 ///
 /// ```
 /// use std::time::Duration;
-/// use breakeven::execute::{Fault, FaultScript, GpuExecutor, SimulatedGpu, SimulatedSpec};
+/// use breakeven::execute::GpuExecutor;
+/// use breakeven::testing::{Fault, FaultScript, SimulatedGpu, SimulatedSpec};
 ///
 /// // 20 µs a launch, 1 µs a task, 12 GB/s for 4 KiB up and 4 bytes down.
 /// let spec = SimulatedSpec::new(Duration::from_micros(20), Duration::from_micros(1))
