@@ -36,6 +36,8 @@ mod real;
 mod samples;
 #[path = "execute/scaling.rs"]
 mod scaling;
+#[path = "execute/sharing.rs"]
+mod sharing;
 #[path = "execute/spin.rs"]
 mod spin;
 
@@ -59,8 +61,9 @@ fn main() {
         Some("scaling") => scaling::scaling(quick),
         Some("operators") => operators::operators(quick),
         Some("real") => real::real(quick),
+        Some("sharing") => sharing::sharing(quick),
         Some(part) => panic!(
-            "--only {part:?}: it is one of decide, fallback, cpu_only, memory, scaling, operators, real"
+            "--only {part:?}: it is one of decide, fallback, cpu_only, memory, scaling, operators, real, sharing"
         ),
     }
     metric("load_average_after", load_average(), "");
@@ -78,6 +81,7 @@ fn all(quick: bool) {
     scaling::scaling(quick);
     operators::operators(quick);
     real::real(quick);
+    sharing::sharing(quick);
     for (bench, operations) in [("execute", operations), ("execute_baseline", mapped)] {
         write_profile(
             bench,

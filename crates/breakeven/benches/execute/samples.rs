@@ -63,7 +63,7 @@ pub(crate) fn difference(ours: &Samples, theirs: &Samples) -> BootstrapInterval 
     interval_of_median(&differences)
 }
 
-fn interval_of_median(values: &[f64]) -> BootstrapInterval {
+pub(crate) fn interval_of_median(values: &[f64]) -> BootstrapInterval {
     let options = Bootstrap {
         method: BootstrapMethod::Percentile,
         level: 0.95,

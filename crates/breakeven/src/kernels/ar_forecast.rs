@@ -29,6 +29,7 @@
 //! on a GPU its forecasts are unspecified. A forecast that leaves the range of
 //! f32 is infinite from there on.
 
+use super::sharing::Sharing;
 use super::{dims, inputs, parallel};
 use crate::error::{Error, ErrorKind};
 use crate::operator::{Operator, View};
@@ -42,6 +43,8 @@ use fit::Fit;
 
 /// Products per piece of CPU work.
 const PRODUCTS: usize = 64 * 1024;
+
+static SHARING: Sharing = Sharing::new();
 
 /// The order of a model and how far to forecast: batch × points in, batch × steps out.
 ///
@@ -156,13 +159,18 @@ impl Operator for ArForecast {
         let [_, points] = self.dims(&[series.shape])?;
         let products = points.saturating_mul(self.lags + 1);
         let together = (PRODUCTS / products.max(1)).max(1);
-        parallel::for_chunks(out, together.saturating_mul(self.steps), |start, out| {
-            let mut fit = Fit::new(points, self.lags, self.steps);
-            for (index, out) in out.chunks_mut(self.steps).enumerate() {
-                let first = (start / self.steps + index) * points;
-                fit.forecast(&series.values[first..first + points], out);
-            }
-        });
+        parallel::for_chunks(
+            &SHARING,
+            out,
+            together.saturating_mul(self.steps),
+            |start, out| {
+                let mut fit = Fit::new(points, self.lags, self.steps);
+                for (index, out) in out.chunks_mut(self.steps).enumerate() {
+                    let first = (start / self.steps + index) * points;
+                    fit.forecast(&series.values[first..first + points], out);
+                }
+            },
+        );
         Ok(())
     }
 

@@ -8,6 +8,7 @@
 
 use pulp::Arch;
 
+use super::sharing::Sharing;
 use super::{dims, images, inputs, parallel};
 use crate::error::Error;
 use crate::operator::{Operator, Parameter, View};
@@ -22,6 +23,8 @@ pub const SOBEL_X: [f32; 9] = [-1.0, 0.0, 1.0, -2.0, 0.0, 2.0, -1.0, 0.0, 1.0];
 
 /// Output elements per piece of CPU work.
 const CHUNK: usize = 64 * 1024;
+
+static SHARING: Sharing = Sharing::new();
 
 /// One filter, and how it is moved over images: batch × height × width in,
 /// batch × oh × ow out with oh = (height + 2·padding − filter height) / stride + 1,
@@ -131,7 +134,7 @@ impl Operator for Conv2d {
         let width = geometry.out_width;
         let rows = (CHUNK / width).max(1);
         let arch = Arch::new();
-        parallel::for_pieces(out, rows * width, |start, out| {
+        parallel::for_pieces(&SHARING, out, rows * width, |start, out| {
             arch.dispatch(host::Rows {
                 images: images.values,
                 filter,

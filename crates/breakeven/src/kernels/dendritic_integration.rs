@@ -7,6 +7,7 @@
 //! repeat them. NaN and infinity spread to the soma of the neuron whose input
 //! or weight they are; which of the two arrives is not promised.
 
+use super::sharing::Sharing;
 use super::{dims, parallel};
 use crate::error::Error;
 use crate::operator::{Operator, Parameter, View};
@@ -21,6 +22,8 @@ pub use nonlinearity::Nonlinearity;
 
 /// Synapses per piece of CPU work.
 const SYNAPSES: usize = 64 * 1024;
+
+static SHARING: Sharing = Sharing::new();
 
 /// A set of neurons: batch × neurons × dendrites × inputs in, the somas' potentials
 /// (batch × neurons) out. A nonlinearity that looks back takes the potentials one step
@@ -175,7 +178,7 @@ impl Operator for DendriticIntegration {
             nonlinearity: self.nonlinearity,
         };
         let together = (SYNAPSES / self.dims.of_neuron()).max(1);
-        parallel::for_chunks(out, together, |start, out| {
+        parallel::for_chunks(&SHARING, out, together, |start, out| {
             host::somas(&neurons, start, out)
         });
         Ok(())

@@ -9,6 +9,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
+use super::sharing::Sharing;
 use super::vector_add::same_shape;
 use super::{inputs, parallel};
 use crate::error::Error;
@@ -24,6 +25,10 @@ const ACCUMULATORS: usize = 8;
 /// Elements of a vector per piece of CPU work: waking a worker costs more than a
 /// smaller piece takes.
 const CHUNK: usize = 128 * 1024;
+
+static SHARING: Sharing = Sharing::new();
+
+static LONG: Sharing = Sharing::new();
 
 /// The dot products of two batches of vectors: two inputs of one shape. The output has
 /// one element a pair; that of vectors without elements is 0.
@@ -97,7 +102,7 @@ impl Operator for DotProduct {
             (&a[at.clone()], &b[at])
         };
         if len <= CHUNK {
-            parallel::for_pieces(out, CHUNK / len.max(1), |first, out| {
+            parallel::for_pieces(&SHARING, out, CHUNK / len.max(1), |first, out| {
                 for (item, out) in (first..).zip(out) {
                     *out = sum(pair(item)) as f32;
                 }
@@ -107,7 +112,7 @@ impl Operator for DotProduct {
         let mut pieces = vec![0.0; len.div_ceil(CHUNK)];
         for (item, out) in out.iter_mut().enumerate() {
             let (a, b) = pair(item);
-            parallel::for_pieces(&mut pieces, 1, |index, sums| {
+            parallel::for_pieces(&LONG, &mut pieces, 1, |index, sums| {
                 let piece = index * CHUNK..len.min((index + 1) * CHUNK);
                 sums[0] = sum((&a[piece.clone()], &b[piece]));
             });

@@ -16,6 +16,7 @@
 //! done side by side and joined at their seams. The GPU form is a union-find of
 //! pixels by atomic minima, its roots then numbered by a prefix sum.
 
+use super::sharing::Sharing;
 use super::{images, inputs, parallel};
 use crate::error::Error;
 use crate::operator::{Operator, View};
@@ -27,6 +28,12 @@ use runs::Band;
 
 /// Pixels per piece of CPU work: some hundred microseconds.
 const CHUNK: usize = 64 * 1024;
+
+static SHARING: Sharing = Sharing::new();
+
+static BANDS: Sharing = Sharing::new();
+
+static LABELS: Sharing = Sharing::new();
 
 /// Which pixels touch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -75,13 +82,13 @@ impl ImageSegmentation {
         }
         let mut bands: Vec<Option<Band>> = Vec::new();
         bands.resize_with(pixels.len().div_ceil(band), || None);
-        parallel::for_pieces(&mut bands, 1, |index, found| {
+        parallel::for_pieces(&BANDS, &mut bands, 1, |index, found| {
             let first = index * band;
             found[0] = Some(scan(&pixels[first..pixels.len().min(first + band)]));
         });
         let bands: Vec<Band> = bands.into_iter().flatten().collect();
         let (labels, firsts) = runs::join(&bands, self.connectivity.reach());
-        parallel::for_pieces(out, band, |start, out| {
+        parallel::for_pieces(&LABELS, out, band, |start, out| {
             let index = start / band;
             bands[index].write(&labels[firsts[index]..], width, out);
         });
@@ -136,7 +143,7 @@ impl Operator for ImageSegmentation {
         let each = height * width;
         // Small images in lots, large ones alone; those in bands of their own.
         let lot = (CHUNK / each).max(1) * each;
-        parallel::for_pieces(out, lot, |start, out| {
+        parallel::for_pieces(&SHARING, out, lot, |start, out| {
             let pixels = &view.values[start..start + out.len()];
             for (pixels, out) in pixels.chunks(each).zip(out.chunks_mut(each)) {
                 self.label(pixels, width, out);

@@ -3,12 +3,16 @@
 //! The CPU form is ours, the GPU form `cubek`'s product on plain (not tensor)
 //! cores, which keeps f32 accuracy.
 
+use super::sharing::Sharing;
 use super::{dims, inputs, parallel};
 use crate::error::Error;
 use crate::operator::{Operator, View};
 
 mod host;
 mod thin;
+
+static SHARING: Sharing = Sharing::new();
+static BATCHES: Sharing = Sharing::new();
 
 /// The products of a batch of matrix pairs: batch × m × k and batch × k × n in,
 /// batch × m × n out.
@@ -105,13 +109,16 @@ impl Operator for MatrixMultiply {
         // are fewer than workers; otherwise whole products side by side, of small
         // ones several to a piece.
         let multiply_adds = each.saturating_mul(k);
-        if host::is_worth_waking(multiply_adds) && batch < rayon::current_num_threads() {
-            for (item, out) in out.chunks_mut(each).enumerate() {
-                one(item, out, true);
-            }
+        let pieces = host::pieces(multiply_adds);
+        if pieces > 1 && batch < rayon::current_num_threads() {
+            SHARING.run(pieces, |on_pool| {
+                for (item, out) in out.chunks_mut(each).enumerate() {
+                    one(item, out, on_pool);
+                }
+            });
         } else {
             let piece = each.saturating_mul(host::products_per_piece(multiply_adds));
-            parallel::for_pieces(out, piece, |start, out| {
+            parallel::for_pieces(&BATCHES, out, piece, |start, out| {
                 for (item, out) in (start / each..).zip(out.chunks_mut(each)) {
                     one(item, out, false);
                 }

@@ -24,6 +24,7 @@ mod lstm_cell;
 mod matrix_multiply;
 mod parallel;
 mod pixel_entropy;
+mod sharing;
 mod vector_add;
 
 pub use ar_forecast::ArForecast;

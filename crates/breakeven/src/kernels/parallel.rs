@@ -1,6 +1,5 @@
 //! How the CPU forms are spread over the pool and over SIMD lanes.
 
-use std::cell::Cell;
 use std::hint;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -8,38 +7,48 @@ use std::time::{Duration, Instant};
 
 use pulp::Arch;
 
-/// How long a thread from outside the pool stays awake for the others, at most, and
-/// they for it.
+use super::sharing::Sharing;
+
+/// How long a thread from outside the pool stays awake for the others, at most.
 const LONGEST_WATCH: Duration = Duration::from_micros(100);
 
-/// Calls `work(start, chunk)` for pieces of `out` of at most `chunk` elements,
-/// on the pool where there is more than one piece. Waking a thread takes ten
-/// microseconds and more, so a piece is some tens of them. Each call is compiled for
-/// the widest SIMD that this CPU has.
-pub(super) fn for_chunks<T, F>(out: &mut [T], chunk: usize, work: F)
+/// Calls `work(start, chunk)` for pieces of `out` of at most `chunk` elements, on the
+/// pool where that was seen to be faster. Each call is compiled for the widest SIMD that
+/// this CPU has.
+pub(super) fn for_chunks<T, F>(sharing: &Sharing, out: &mut [T], chunk: usize, work: F)
 where
     T: Send,
     F: Fn(usize, &mut [T]) + Sync,
 {
     let arch = Arch::new();
-    for_pieces(out, chunk, |start, piece| {
+    for_pieces(sharing, out, chunk, |start, piece| {
         arch.dispatch(|| work(start, piece));
     });
 }
 
 /// [`for_chunks`] without its choice of SIMD, for work that makes it itself.
+pub(super) fn for_pieces<T, F>(sharing: &Sharing, out: &mut [T], chunk: usize, work: F)
+where
+    T: Send,
+    F: Fn(usize, &mut [T]) + Sync,
+{
+    let pieces = out.len().div_ceil(chunk.max(1));
+    sharing.run(pieces, |on_pool| pieces_on(on_pool, out, chunk, work));
+}
+
+/// The same, on the pool if so asked.
 ///
 /// The calling thread begins at once and takes pieces as the pool's threads do:
 /// a batch of a few microseconds is often done before one of them is awake. As
 /// many threads work as the pool has at most, the caller among them.
-pub(super) fn for_pieces<T, F>(out: &mut [T], chunk: usize, work: F)
+pub(super) fn pieces_on<T, F>(on_pool: bool, out: &mut [T], chunk: usize, work: F)
 where
     T: Send,
     F: Fn(usize, &mut [T]) + Sync,
 {
     let pieces = out.len().div_ceil(chunk.max(1));
     let threads = rayon::current_num_threads().min(pieces);
-    if threads <= 1 {
+    if !on_pool || threads <= 1 {
         let pieces = out.chunks_mut(chunk.max(1)).enumerate();
         pieces.for_each(|(index, piece)| work(index * chunk, piece));
         return;
@@ -57,9 +66,6 @@ where
         for _ in 1..threads {
             scope.spawn(|_| {
                 take_all();
-                if is_outside {
-                    rayon::spawn(linger);
-                }
                 others.fetch_sub(1, Ordering::Release);
             });
         }
@@ -69,31 +75,6 @@ where
             watch(&others, start.elapsed().min(LONGEST_WATCH));
         }
     });
-}
-
-thread_local! {
-    /// Until when a thread of the pool stays awake, where it does.
-    static AWAKE_UNTIL: Cell<Option<Instant>> = const { Cell::new(None) };
-}
-
-/// Keeps a thread of the pool awake for the next call, which often follows at once:
-/// one that has to be woken comes late, and may be woken on the caller's own core. It
-/// does whatever work the pool gets meanwhile.
-fn linger() {
-    let until = Some(Instant::now() + LONGEST_WATCH);
-    if AWAKE_UNTIL.replace(until).is_some() {
-        // Work that this thread did while it was awake: it stays so for longer.
-        return;
-    }
-    while AWAKE_UNTIL
-        .get()
-        .is_some_and(|until| Instant::now() < until)
-    {
-        if rayon::yield_now() != Some(rayon::Yield::Executed) {
-            hint::spin_loop();
-        }
-    }
-    AWAKE_UNTIL.set(None);
 }
 
 /// Stays awake until the others are done with their last pieces, for so long at

@@ -19,6 +19,7 @@
 //! histogram and one enters it, and the sum moves by whole differences of a
 //! fixed-point table of c·log2 c, so that it is exact however long it slides.
 
+use super::sharing::Sharing;
 use super::{images, inputs, parallel};
 use crate::error::Error;
 use crate::operator::{Operator, Parameter, View};
@@ -29,6 +30,10 @@ const MAX_WINDOW: usize = 255;
 
 /// Output pixels per piece of CPU work.
 const CHUNK: usize = 4 * 1024;
+
+static SHARING: Sharing = Sharing::new();
+
+static SORTING: Sharing = Sharing::new();
 
 const BINS: usize = 256;
 
@@ -182,13 +187,13 @@ impl Operator for PixelEntropy {
         let [_, height, width] = images(self.name(), &[view.shape])?;
         let table = self.table.host()?;
         let mut bins = vec![0_u8; out.len()];
-        parallel::for_chunks(&mut bins, 16 * CHUNK, |start, bins| {
+        parallel::for_chunks(&SORTING, &mut bins, 16 * CHUNK, |start, bins| {
             for (bin_of, value) in bins.iter_mut().zip(&view.values[start..]) {
                 *bin_of = bin(*value);
             }
         });
         let rows = (CHUNK / width).max(1);
-        parallel::for_chunks(out, rows * width, |start, out| {
+        parallel::for_chunks(&SHARING, out, rows * width, |start, out| {
             for (index, out) in out.chunks_mut(width).enumerate() {
                 let row = start / width + index;
                 let image = &bins[row / height * height * width..][..height * width];

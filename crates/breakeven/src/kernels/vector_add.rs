@@ -2,13 +2,16 @@
 //!
 //! One rounding per element, so every device gives the exact same result.
 
+use super::sharing::Sharing;
 use super::{inputs, parallel};
 use crate::error::Error;
 use crate::operator::{Operator, View};
 use crate::tensor::shape;
 
 /// Elements per piece of CPU work.
-const CHUNK: usize = 128 * 1024;
+const CHUNK: usize = 32 * 1024;
+
+static SHARING: Sharing = Sharing::new();
 
 /// The sum of two batches of vectors: two inputs of one shape, which is the output's.
 #[derive(Debug, Clone, Copy, Default)]
@@ -34,7 +37,7 @@ impl Operator for VectorAdd {
 
     fn cpu(&self, views: &[View<'_, f32>], out: &mut [f32]) -> Result<(), Error> {
         let [a, b] = inputs(self.name(), views)?.map(|view| view.values);
-        parallel::for_chunks(out, CHUNK, |start, out| {
+        parallel::for_chunks(&SHARING, out, CHUNK, |start, out| {
             let a = &a[start..start + out.len()];
             let b = &b[start..start + out.len()];
             for ((c, a), b) in out.iter_mut().zip(a).zip(b) {

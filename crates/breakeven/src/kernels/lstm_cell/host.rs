@@ -5,10 +5,13 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::super::activation::{logistic, tanh};
 use super::super::parallel;
+use super::super::sharing::Sharing;
 use super::GATES;
 
 /// Multiply-adds of a piece at least.
 const PIECE: usize = 1024 * 1024;
+
+static SHARING: Sharing = Sharing::new();
 
 /// Items of a piece at most: their inputs stay beside a block of weights in L1.
 const MOST_ITEMS: usize = 48;
@@ -39,7 +42,7 @@ pub(super) fn run(step: &Step<'_>, out: &mut [f32]) {
         .min(MOST_ITEMS)
         .max(PIECE.div_ceil(products));
     let items = items.next_multiple_of(arch.dispatch(Tile));
-    parallel::for_pieces(out, items * row, |start, out| {
+    parallel::for_pieces(&SHARING, out, items * row, |start, out| {
         let first = start / row;
         arch.dispatch(Items { step, first, out });
     });

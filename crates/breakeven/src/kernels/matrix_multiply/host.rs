@@ -9,7 +9,7 @@ use std::cell::Cell;
 use pulp::{Arch, Simd, WithSimd};
 
 use super::thin;
-use crate::kernels::parallel;
+use crate::kernels::parallel::pieces_on;
 
 /// Rows of A whose sums are in registers at once: with two vectors each, a value
 /// of A and two of B, they fill AVX2's sixteen.
@@ -36,8 +36,8 @@ const STRIP_ALONE: usize = 4 * STRIP;
 /// Panels per piece of CPU work.
 const PACKED: usize = 4;
 
-/// Multiply-adds, some tens of microseconds, from which on a product is shared out.
-const WORTH_WAKING: usize = 1024 * 1024;
+/// Multiply-adds that are some tens of microseconds.
+const PIECE: usize = 512 * 1024;
 
 /// Multiply-adds in whose time a product begins and ends, beside its own.
 const PER_PRODUCT: usize = 4096;
@@ -63,14 +63,14 @@ thread_local! {
     static ROOM: Cell<Vec<f32>> = const { Cell::new(Vec::new()) };
 }
 
-/// Whether a product of so many multiply-adds is worth waking the pool for.
-pub(super) fn is_worth_waking(multiply_adds: usize) -> bool {
-    multiply_adds >= WORTH_WAKING
+/// Pieces of CPU work in a product of so many multiply-adds.
+pub(super) fn pieces(multiply_adds: usize) -> usize {
+    multiply_adds / PIECE
 }
 
-/// Products of so many multiply-adds each that are together worth a piece of CPU work.
+/// Products of so many multiply-adds each that are together a piece of CPU work.
 pub(super) fn products_per_piece(multiply_adds: usize) -> usize {
-    (WORTH_WAKING / multiply_adds.saturating_add(PER_PRODUCT)).max(1)
+    (PIECE / multiply_adds.saturating_add(PER_PRODUCT)).max(1)
 }
 
 /// Multiplies into `out`, on the pool if so asked.
@@ -98,7 +98,7 @@ fn by_panels(product: Product<'_>, out: &mut [f32], on_pool: bool, panel_width: 
                 let depth = depth.min(k - row);
                 let panels = &mut room[..depth * columns.next_multiple_of(panel_width)];
                 let panel = depth * panel_width;
-                for_pieces(panels, PACKED * panel, on_pool, |start, panels| {
+                pieces_on(on_pool, panels, PACKED * panel, |start, panels| {
                     let column = column + start / depth;
                     let b = &b[row * n + column..];
                     let columns = columns - start / depth;
@@ -111,7 +111,7 @@ fn by_panels(product: Product<'_>, out: &mut [f32], on_pool: bool, panel_width: 
                     });
                 });
                 let strip = if on_pool { STRIP } else { STRIP_ALONE };
-                for_pieces(out, strip * n, on_pool, |start, out| {
+                pieces_on(on_pool, out, strip * n, |start, out| {
                     arch.dispatch(Strip {
                         a: &a[start / n * k + row..],
                         k,
@@ -141,21 +141,6 @@ pub(super) fn with_room(len: usize, work: impl FnOnce(&mut [f32])) {
     work(&mut room[skip..][..len]);
     if room.len() <= KEPT {
         ROOM.set(room);
-    }
-}
-
-/// The pieces of a slice, on the pool or one after the other.
-pub(super) fn for_pieces<F: Fn(usize, &mut [f32]) + Sync>(
-    slice: &mut [f32],
-    piece: usize,
-    on_pool: bool,
-    work: F,
-) {
-    if on_pool {
-        parallel::for_pieces(slice, piece, work);
-    } else {
-        let pieces = slice.chunks_mut(piece).enumerate();
-        pieces.for_each(|(index, part)| work(index * piece, part));
     }
 }
 

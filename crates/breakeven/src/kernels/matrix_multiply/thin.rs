@@ -3,8 +3,9 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::host::{Product, for_pieces, with_room};
+use super::host::{Product, with_room};
 use crate::kernels::dot_product;
+use crate::kernels::parallel::pieces_on;
 
 /// Rows of A so few that packing B takes longer than using it.
 pub(super) const FEW_ROWS: usize = 2;
@@ -27,7 +28,7 @@ pub(super) fn few_rows(product: Product<'_>, out: &mut [f32], on_pool: bool) {
         false => n,
     };
     for (a, out) in a.chunks(k).zip(out.chunks_mut(n)) {
-        for_pieces(out, columns, on_pool, |column, out| {
+        pieces_on(on_pool, out, columns, |column, out| {
             Arch::new().dispatch(Sum {
                 a,
                 b: &b[column..],
@@ -48,7 +49,7 @@ pub(super) fn few_columns(product: Product<'_>, out: &mut [f32], on_pool: bool) 
         }
         let columns = &*columns;
         let rows = (PIECE / (k * n)).max(1);
-        for_pieces(out, rows * n, on_pool, |start, out| {
+        pieces_on(on_pool, out, rows * n, |start, out| {
             let rows = a[start / n * k..].chunks(k);
             for (row, out) in rows.zip(out.chunks_mut(n)) {
                 for (column, out) in columns.chunks(k).zip(out) {

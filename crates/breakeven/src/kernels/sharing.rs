@@ -1,0 +1,204 @@
+//! Whether a small kernel is shared out over the pool: measured, not guessed.
+//!
+//! To wake a thread takes from ten microseconds to half a millisecond, by the machine
+//! and by what else runs on it. So a call of a size is timed both ways, the faster way is
+//! taken, and the other is tried again ever more seldom.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// Pieces from which on work is shared out without a look.
+const SURELY: usize = 64;
+
+/// Sizes that are told apart: powers of two below [`SURELY`].
+const SIZES: usize = SURELY.ilog2() as usize;
+
+/// Calls in a row by which a way is judged: the first may find the pool asleep.
+const LOOK: u32 = 4;
+
+/// Part that a new time has in what is remembered.
+const NEWEST: f64 = 0.25;
+
+/// How many times as long as remembered a call counts as at the most.
+const MOST: f64 = 2.0;
+
+/// Sharing has to take this part of the time at the most: it takes the other cores' too.
+const WORTH: f64 = 0.9;
+
+/// How many times what it costs is spent before the slower way is looked at again: at
+/// first, and at last where nothing changed.
+const SOONEST: f64 = 40.0;
+const LATEST: f64 = 400.0;
+
+/// The least that a call of the other way costs, as part of a call.
+const LEAST_COST: f64 = 0.2;
+
+/// What was measured of one kernel in this process.
+pub(super) struct Sharing {
+    /// Calls from outside the pool, and by its threads.
+    sizes: [[Mutex<Times>; SIZES]; 2],
+}
+
+/// What calls of one size took: alone, and shared.
+#[derive(Debug, Clone, Copy)]
+struct Times {
+    threads: usize,
+    ns: [Option<f64>; 2],
+    /// The way that is looked at, calls left to do so, and the least time of them.
+    looks_at: bool,
+    left: u32,
+    least: f64,
+    /// Time until the next look, ns, and how many times its cost that is.
+    wait: f64,
+    patience: f64,
+}
+
+impl Sharing {
+    pub(super) const fn new() -> Self {
+        Self {
+            sizes: [const { [const { Mutex::new(Times::new()) }; SIZES] }; 2],
+        }
+    }
+
+    /// Does work of so many pieces, told whether to share it out.
+    pub(super) fn run<R>(&self, pieces: usize, work: impl FnOnce(bool) -> R) -> R {
+        let threads = rayon::current_num_threads();
+        if pieces <= 1 || threads <= 1 {
+            return work(false);
+        }
+        if pieces >= SURELY {
+            return work(true);
+        }
+        let place = usize::from(rayon::current_thread_index().is_some());
+        let times = &self.sizes[place][pieces.ilog2() as usize];
+        let locked = || times.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_shared = locked().next(threads);
+        let start = Instant::now();
+        let done = work(is_shared);
+        locked().note(is_shared, start.elapsed().as_nanos() as f64);
+        done
+    }
+}
+
+impl Times {
+    const fn new() -> Self {
+        Self {
+            threads: 0,
+            ns: [None; 2],
+            looks_at: true,
+            left: 0,
+            least: f64::INFINITY,
+            wait: 0.0,
+            patience: SOONEST,
+        }
+    }
+
+    /// True where the next call is to be shared out.
+    fn next(&mut self, threads: usize) -> bool {
+        if self.threads != threads {
+            *self = Self {
+                threads,
+                ..Self::new()
+            };
+        }
+        if self.left == 0 && self.wait <= 0.0 {
+            self.looks_at = match self.ns {
+                [_, None] => true,
+                [None, _] => false,
+                _ => !self.shares(),
+            };
+            self.left = LOOK;
+            self.least = f64::INFINITY;
+        }
+        match self.left {
+            0 => self.shares(),
+            _ => self.looks_at,
+        }
+    }
+
+    fn shares(&self) -> bool {
+        let [alone, shared] = self.ns.map(|ns| ns.unwrap_or(0.0));
+        shared < WORTH * alone
+    }
+
+    fn note(&mut self, is_shared: bool, ns: f64) {
+        let way = &mut self.ns[usize::from(is_shared)];
+        if self.left == 0 || is_shared != self.looks_at {
+            // A call that was interrupted tells little.
+            *way = way.map(|before| before + NEWEST * (ns.min(MOST * before) - before));
+            self.wait -= ns;
+            return;
+        }
+        self.left -= 1;
+        self.least = self.least.min(ns);
+        if self.left > 0 {
+            return;
+        }
+        let known = self.ns.iter().all(Option::is_some);
+        let shared_before = self.shares();
+        self.ns[usize::from(is_shared)] = Some(self.least);
+        let [Some(alone), Some(shared)] = self.ns else {
+            return;
+        };
+        self.patience = match known && self.shares() == shared_before {
+            true => (2.0 * self.patience).min(LATEST),
+            false => SOONEST,
+        };
+        let cost = (alone - shared).abs().max(LEAST_COST * alone.min(shared));
+        self.wait = self.patience * f64::from(LOOK) * cost;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Calls that were shared out, of so many that take so long each way.
+    fn shared(times: &mut Times, calls: u32, [alone, shared]: [f64; 2]) -> u32 {
+        let one = |_: &u32| {
+            let is_shared = times.next(2);
+            times.note(is_shared, if is_shared { shared } else { alone });
+            is_shared
+        };
+        (0..calls).filter(one).count() as u32
+    }
+
+    #[test]
+    fn the_faster_way_is_taken_and_the_other_looked_at_ever_more_seldom() {
+        let mut times = Times::new();
+        let dear = shared(&mut times, 10_000, [60.0, 500.0]);
+        assert!((4..50).contains(&dear), "{dear}");
+        let mut times = Times::new();
+        let cheap = shared(&mut times, 10_000, [430.0, 250.0]);
+        assert!((9_850..=9_996).contains(&cheap), "{cheap}");
+    }
+
+    #[test]
+    fn what_changes_is_noticed() {
+        let mut times = Times::new();
+        shared(&mut times, 100, [430.0, 250.0]);
+        // Another program takes the other core.
+        let loaded = shared(&mut times, 1_000, [430.0, 600.0]);
+        assert!(loaded < 100, "{loaded}");
+        let free = shared(&mut times, 20_000, [430.0, 250.0]);
+        assert!(free > 10_000, "{free}");
+    }
+
+    #[test]
+    fn interruptions_change_nothing() {
+        let mut times = Times::new();
+        let mut cheap = 0;
+        for _ in 0..100 {
+            cheap += shared(&mut times, 20, [430.0, 250.0]);
+            shared(&mut times, 1, [5_000.0, 5_000.0]);
+        }
+        assert!(cheap > 1_800, "{cheap}");
+    }
+
+    #[test]
+    fn another_number_of_threads_begins_anew() {
+        let mut times = Times::new();
+        shared(&mut times, 100, [60.0, 500.0]);
+        assert!(times.next(16));
+    }
+}
