@@ -26,12 +26,12 @@ const UNROLLED: usize = 4;
 const DEPTH: usize = 384;
 
 /// Columns of B that are packed at once, at most.
-const COLUMNS: usize = 4096;
+const COLUMNS: usize = 1024;
 
 /// Rows of the output per piece of CPU work, which share each panel while it is in
 /// the first cache. One thread alone takes more at once: nobody waits for it.
 const STRIP: usize = 4 * ROWS;
-const STRIP_ALONE: usize = 4 * STRIP;
+const STRIP_ALONE: usize = 2 * STRIP;
 
 /// Panels per piece of CPU work.
 const PACKED: usize = 4;
@@ -54,7 +54,7 @@ pub(super) struct Product<'p> {
     pub(super) n: usize,
 }
 
-/// Elements of [`ROOM`] that are kept, at most: 6 MiB.
+/// Elements of [`ROOM`] that are kept, at most: 1.5 MiB.
 const KEPT: usize = DEPTH * COLUMNS + LINE;
 
 thread_local! {
@@ -254,6 +254,11 @@ impl Strip<'_, '_> {
             blocks[index] = &a_blocks[..b_blocks.len()];
             rests[index] = &a_rest[..b_rest.len()];
         }
+        let width = VECTORS * S::F32_LANES;
+        let columns = width.min(self.columns - column);
+        for index in 0..ROWS {
+            fetch_ahead(&self.out[(row + index) * self.n + column..][..columns]);
+        }
         let mut sums = [[simd.splat_f32s(0.0); VECTORS]; ROWS];
         // By index, which the lengths above let go unchecked: a check in this loop
         // would have the sums in memory.
@@ -267,8 +272,6 @@ impl Strip<'_, '_> {
             let a = rests.map(|a| a[depth]);
             add(simd, &mut sums, a, &b_rest[depth]);
         }
-        let width = VECTORS * S::F32_LANES;
-        let columns = width.min(self.columns - column);
         for (index, sums) in sums.iter().enumerate() {
             let out = &mut self.out[(row + index) * self.n + column..][..columns];
             if columns == width {
@@ -289,6 +292,23 @@ impl Strip<'_, '_> {
             }
         }
     }
+}
+
+/// Has the first and the last of these values fetched, for later: the rows of an output
+/// are far apart, and nothing in the machine guesses which one is next.
+#[inline(always)]
+fn fetch_ahead(values: &[f32]) {
+    #[cfg(target_arch = "x86_64")]
+    if let [first, .., last] = values {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint about memory that is borrowed here; it changes nothing.
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(first).cast());
+            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(last).cast());
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = values;
 }
 
 /// Adds one step in depth: some values of A, each times a row of the panel.

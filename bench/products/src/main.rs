@@ -1,0 +1,169 @@
+//! `products THREADS [ORDER,…]`: how long other packages' products take over ours.
+
+use std::error::Error;
+use std::ptr::null;
+use std::time::{Duration, Instant};
+
+use breakeven::kernels::MatrixMultiply;
+use breakeven::{Operator, View};
+use private_gemm_x86::{Accum, DType, DstKind, IType, InstrSet};
+
+const ORDERS: [usize; 13] = [
+    64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096,
+];
+const NAMES: [&str; 4] = ["ours", "gemm", "faer", "openblas"];
+
+/// `cblas_sgemm`.
+#[rustfmt::skip]
+type Sgemm = unsafe extern "C" fn(
+    i32, i32, i32, i32, i32, i32, f32, *const f32, i32, *const f32, i32, f32, *mut f32, i32,
+);
+
+struct Packages {
+    threads: usize,
+    sgemm: Sgemm,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let threads: usize = arguments
+        .next()
+        .ok_or("products THREADS [ORDER,…]")?
+        .parse()?;
+    let orders = match arguments.next() {
+        Some(orders) => orders
+            .split(',')
+            .map(str::parse)
+            .collect::<Result<_, _>>()?,
+        None => ORDERS.to_vec(),
+    };
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build_global()?;
+    let name = std::env::var("OPENBLAS").unwrap_or("libopenblas.so.0".to_owned());
+    // SAFETY: loading OpenBLAS runs nothing but its own set-up, and the two functions
+    // have these types in its header.
+    let sgemm = unsafe {
+        let library: &_ = Box::leak(Box::new(libloading::Library::new(name)?));
+        let set_threads = library.get::<unsafe extern "C" fn(i32)>(b"openblas_set_num_threads")?;
+        set_threads(i32::try_from(threads)?);
+        *library.get::<Sgemm>(b"cblas_sgemm")?
+    };
+    let packages = Packages { threads, sgemm };
+    for order in orders {
+        packages.compare(order)?;
+    }
+    Ok(())
+}
+
+impl Packages {
+    fn compare(&self, n: usize) -> Result<(), Box<dyn Error>> {
+        let numbers = |seed: u32| {
+            let mut state = seed;
+            let mut next = || {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (state >> 8) as f32 / (1 << 24) as f32 - 0.5
+            };
+            (0..n * n).map(|_| next()).collect::<Vec<f32>>()
+        };
+        let (a, b) = (numbers(1), numbers(2));
+        let mut outs = NAMES.map(|_| vec![0.0; n * n]);
+        let calls = (20_000_000 / (n * n * n)).max(1);
+        let rounds = (4_000_000_000 / (calls * n * n * n)).clamp(7, 41);
+        let mut times = NAMES.map(|_| Vec::new());
+        // The first round is to warm up.
+        for round in 0..=rounds {
+            for place in 0..NAMES.len() {
+                // Nobody always follows the same one.
+                let which = (round + place * if round % 2 == 0 { 1 } else { 3 }) % NAMES.len();
+                let start = Instant::now();
+                for _ in 0..calls {
+                    self.multiply(which, n, &a, &b, &mut outs[which])?;
+                }
+                if round > 0 {
+                    times[which].push(start.elapsed().as_secs_f64() / calls as f64);
+                }
+            }
+            // OpenBLAS's threads wait busily for a while.
+            std::thread::sleep(Duration::from_millis(2 * (self.threads as u64 - 1)));
+        }
+        let [ours, others @ ..] = &outs;
+        for (name, theirs) in NAMES[1..].iter().zip(others) {
+            let off = ours.iter().zip(theirs).map(|(x, y)| (x - y).abs());
+            let off = off.fold(0.0, f32::max);
+            assert!(off < 1e-5 * n as f32, "{name}: off by {off}");
+        }
+        for (name, theirs) in NAMES[1..].iter().zip(&times[1..]) {
+            let mut ratios: Vec<f64> = theirs.iter().zip(&times[0]).map(|(x, y)| x / y).collect();
+            ratios.sort_by(f64::total_cmp);
+            let at = |part: usize| ratios[ratios.len() * part / 4];
+            let threads = self.threads;
+            println!(
+                "METRIC product_{threads}_threads/{n}/{name} {:.2} x\n  {:.2} to {:.2}",
+                at(2),
+                at(1),
+                at(3)
+            );
+        }
+        Ok(())
+    }
+
+    fn multiply(
+        &self,
+        which: usize,
+        n: usize,
+        a: &[f32],
+        b: &[f32],
+        out: &mut [f32],
+    ) -> Result<(), Box<dyn Error>> {
+        let (row, int) = (n.cast_signed(), i32::try_from(n)?);
+        let (a_at, b_at, out_at) = (a.as_ptr(), b.as_ptr(), out.as_mut_ptr());
+        // SAFETY: three square matrices of that order, row by row.
+        unsafe {
+            match which {
+                0 => {
+                    let shape = &[1, n, n][..];
+                    let views = [a, b].map(|values| View { shape, values });
+                    MatrixMultiply::default().cpu(&views, out)?;
+                }
+                1 => {
+                    let parallel = match self.threads {
+                        1 => gemm::Parallelism::None,
+                        threads => gemm::Parallelism::Rayon(threads),
+                    };
+                    #[rustfmt::skip]
+                    gemm::gemm(
+                        n, n, n, out_at, 1, row, false, a_at, 1, row, b_at, 1, row, 0.0, 1.0,
+                        false, false, false, parallel,
+                    );
+                }
+                2 => {
+                    let set = match is_x86_feature_detected!("avx512f") {
+                        true => InstrSet::Avx512,
+                        false => InstrSet::Avx256,
+                    };
+                    #[rustfmt::skip]
+                    private_gemm_x86::gemm(
+                        DType::F32, IType::U64, set, n, n, n, out_at.cast(), row, 1, null(),
+                        null(), DstKind::Full, Accum::Replace, a_at.cast(), row, 1, false, null(),
+                        0, b_at.cast(), row, 1, false, (&raw const ONE).cast(), self.threads,
+                    );
+                }
+                _ => {
+                    #[rustfmt::skip]
+                    (self.sgemm)(
+                        ROW_MAJOR, NOT_TRANSPOSED, NOT_TRANSPOSED, int, int, int, 1.0, a_at, int,
+                        b_at, int, 0.0, out_at, int,
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+static ONE: f32 = 1.0;
+
+/// Of `cblas.h`.
+const ROW_MAJOR: i32 = 101;
+const NOT_TRANSPOSED: i32 = 111;
