@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use crate::suite::{Iterations, Workload};
 use anyhow::{Context, Result};
+use breakeven::Costs;
 use breakeven::hardware::{HardwareCapabilities, SystemLoad};
 use breakeven::peak::measure_cpu as measure_cpu_peak;
-use breakeven::plan::Costs;
 use breakeven::{Error, Tensor};
 use breakeven_profile::profile::{Failure, Operation};
 use breakeven_profile::recorder::Clock;

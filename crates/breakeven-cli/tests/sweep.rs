@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use breakeven::plan::{Costs, OperationCosts};
+use breakeven::Costs;
+
+use breakeven::plan::OperationCosts;
 use serde_json::Value;
 
 use crate::command::{Breakeven, directory, line, show};

@@ -19,11 +19,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
+use breakeven::Costs;
 use breakeven::execute::{GpuExecutor, RayonCpu, StrategyManager};
 use breakeven::gpu::{Gpu, OperatorExecutor};
 use breakeven::hardware::HardwareCapabilities;
 use breakeven::kernels::{Conv2d, MatrixMultiply, PixelEntropy, SOBEL_X};
-use breakeven::plan::{Costs, ExecutionStrategy};
+use breakeven::plan::ExecutionStrategy;
 use breakeven::{Operator, Tensor, WorkloadProfile};
 use breakeven_profile::profile::{Operation, Profile, Run};
 use breakeven_profile::stats::{median, quantile};

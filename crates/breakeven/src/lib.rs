@@ -54,7 +54,7 @@ pub use error::{DeviceError, DeviceErrorKind, Error, ErrorKind};
 pub use kernel_times::{KernelTimes, profile_kernel};
 pub use operator::{Operator, Parameter, View, Work};
 pub use recommend::{StrategyRecommendation, WorkloadProfiler, WorkloadReport};
-pub use store::{CostsWarning, CostsWarningKind};
+pub use store::{Costs, CostsWarning, CostsWarningKind};
 pub use tensor::{Element, Inputs, Tensor};
 pub use workload::WorkloadProfile;
 

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use breakeven::Costs;
 use breakeven::execute::{
     CancelToken, CrossCheck, ExecuteError, FallbackPolicy, RayonCpu, Stop, StrategyManager,
     TaskError,
 };
-use breakeven::plan::{Costs, ExecutionStrategy};
+use breakeven::plan::ExecutionStrategy;
 use breakeven::{DeviceError, DeviceErrorKind, ErrorKind};
 use rayon::prelude::*;
 

@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
+use breakeven::Costs;
 use breakeven::execute::{
     CancelToken, CrossCheck, ExecuteError, FallbackPolicy, GpuExecutor, OnDevice, RayonCpu, Stop,
     StrategyManager,
 };
 use breakeven::hardware::Fact;
-use breakeven::plan::{Costs, ExecutionStrategy, GpuSpec};
+use breakeven::plan::{ExecutionStrategy, GpuSpec};
 use breakeven::testing::{Fault, FaultScript, SimulatedGpu, SimulatedSpec};
 use breakeven::{DeviceError, DeviceErrorKind};
 use rayon::prelude::*;

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
+use breakeven::Costs;
 use breakeven::WorkloadProfile;
 use breakeven::execute::{
     CrossCheck, ExecuteError, FallbackPolicy, GpuExecutor, RayonCpu, StrategyManager, Verify,
 };
 use breakeven::plan::{
-    Basis, Costs, ExecutionStrategy, GpuSpec, Machine, Observation, ProfilingHeuristics, RanOn,
-    decide,
+    Basis, ExecutionStrategy, GpuSpec, Machine, Observation, ProfilingHeuristics, RanOn, decide,
 };
 use breakeven::testing::{SimulatedGpu, SimulatedSpec};
 use breakeven::{DeviceError, DeviceErrorKind};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use breakeven::Costs;
 use breakeven::execute::{CancelToken, ExecuteError, RayonCpu, Stop, StrategyManager, TaskError};
-use breakeven::plan::Costs;
 use breakeven::{Error, ErrorKind, Operator, Tensor, View};
 
 use crate::wait::block_on;

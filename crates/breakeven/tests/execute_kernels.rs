@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use breakeven::Costs;
 use breakeven::execute::{GpuExecutor, RayonCpu, StrategyManager};
 use breakeven::gpu::{Gpu, OperatorExecutor};
 use breakeven::hardware::GpuKind;
@@ -14,7 +15,6 @@ use breakeven::kernels::{
     ArForecast, Connectivity, Conv2d, DendriticIntegration, DotProduct, ImageSegmentation,
     LstmCell, MatrixMultiply, Nonlinearity, PixelEntropy, SOBEL_X, VectorAdd,
 };
-use breakeven::plan::Costs;
 use breakeven::{DeviceErrorKind, Element, Operator, Tensor, WorkloadProfile};
 
 use crate::device::first_gpu;

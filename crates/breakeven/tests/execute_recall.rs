@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use breakeven::Costs;
 use breakeven::WorkloadProfile;
 use breakeven::execute::{ExecutionResult, FallbackPolicy, RayonCpu, StrategyManager};
-use breakeven::plan::{Costs, ExecutionStrategy};
+use breakeven::plan::ExecutionStrategy;
 use breakeven::testing::{SimulatedGpu, SimulatedSpec};
 
 type Never = std::convert::Infallible;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use breakeven::Costs;
 use breakeven::execute::{CancelToken, RayonCpu, StrategyManager};
-use breakeven::plan::Costs;
 use breakeven::profile::get_profiler;
 use breakeven::profile::profile::{Operation, Profile};
 use breakeven::testing::{Fault, FaultScript, SimulatedGpu, SimulatedSpec};

@@ -4,9 +4,9 @@ use std::io::{IsTerminal, Write};
 
 use crate::suite::Workload;
 use anyhow::{Result, bail};
+use breakeven::Costs;
 use breakeven::hardware::{GpuInfo, GpuKind, HardwareCapabilities};
 use breakeven::kernels::NAMES;
-use breakeven::plan::Costs;
 use breakeven_judge::Limits;
 use breakeven_profile::profile::Operation;
 use breakeven_profile::{file, unit};

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 
 use crate::suite::{Points, Workload};
 use anyhow::{Result, bail};
-use breakeven::plan::Costs;
+use breakeven::Costs;
 use breakeven_judge::break_even::{coarse_sizes, refined_sizes};
 use breakeven_profile::file;
 

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Result;
+use breakeven::Costs;
 use breakeven::execute::{ExecutionResult, GpuExecutor, NoGpu, RayonCpu, StrategyManager};
-use breakeven::plan::{Costs, GpuSpec, Probe};
+use breakeven::plan::{GpuSpec, Probe};
 use breakeven::{DeviceError, DeviceErrorKind, Element, Operator, Tensor};
 use breakeven_profile::get_profiler;
 use breakeven_profile::profile::Failure;

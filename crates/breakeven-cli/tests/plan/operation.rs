@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
 
-use breakeven::plan::{Costs, Observation, RanOn};
+use breakeven::Costs;
+
+use breakeven::plan::{Observation, RanOn};
 use insta::assert_snapshot;
 
 use super::{V100, plan_for};

@@ -4,11 +4,12 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+use breakeven::Costs;
 use breakeven::WorkloadProfile;
 use breakeven::execute::{GpuExecutor, RayonCpu, StrategyManager};
 use breakeven::hardware::{Fact, SystemLoad};
 use breakeven::plan::{
-    Costs, Decision, GpuSpec, Machine, Observation, OperationCosts, ProfilingHeuristics, RanOn,
+    Decision, GpuSpec, Machine, Observation, OperationCosts, ProfilingHeuristics, RanOn,
     decide as decide_by,
 };
 use breakeven::profile::profile::Operation;

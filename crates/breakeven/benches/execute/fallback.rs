@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use breakeven::Costs;
 use breakeven::execute::{GpuExecutor, RayonCpu, StrategyManager};
-use breakeven::plan::{Costs, ExecutionStrategy};
+use breakeven::plan::ExecutionStrategy;
 use breakeven::profile::profile::Operation;
 use breakeven::testing::{Fault, FaultScript};
 use breakeven::testing::{SimulatedGpu, SimulatedSpec};

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use breakeven::Costs;
 use breakeven::execute::{GpuExecutor, RayonCpu, StrategyManager};
-use breakeven::plan::{Costs, ExecutionStrategy};
+use breakeven::plan::ExecutionStrategy;
 use breakeven::testing::{SimulatedGpu, SimulatedSpec};
 
 use crate::allocator::{Held, held_by};

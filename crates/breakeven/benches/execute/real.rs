@@ -4,8 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use breakeven::Costs;
 use breakeven::execute::{RayonCpu, StrategyManager};
-use breakeven::plan::{Costs, ExecutionStrategy};
+use breakeven::plan::ExecutionStrategy;
 use breakeven::profile::recorder::Clock;
 use breakeven::testing::{Scenario, ScenarioGpu};
 use breakeven::testing::{SimulatedGpu, SimulatedSpec};

@@ -1,6 +1,8 @@
 //! The batches that are scheduled.
 
-use breakeven::plan::{Costs, ExecutionStrategy};
+use breakeven::Costs;
+
+use breakeven::plan::ExecutionStrategy;
 use breakeven::schedule::Tuning;
 use breakeven::testing::{Scenario, ScenarioGpu};
 use rand::{RngExt, SeedableRng};

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use breakeven::plan::{Costs, ExecutionStrategy};
+use breakeven::Costs;
+
+use breakeven::plan::ExecutionStrategy;
 use breakeven::schedule::Tuning;
 use breakeven::testing::{Load, Scenario, ScenarioGpu};
 use rand::{RngExt, SeedableRng};

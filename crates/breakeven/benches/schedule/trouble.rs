@@ -1,6 +1,8 @@
 //! What devices that stall, turn slow or were loaded cost.
 
-use breakeven::plan::{Costs, ExecutionStrategy};
+use breakeven::Costs;
+
+use breakeven::plan::ExecutionStrategy;
 use breakeven::schedule::Tuning;
 use breakeven::testing::{Load, Scenario, ScenarioGpu};
 

@@ -17,8 +17,8 @@ use super::result::{ExecuteError, ExecutionResult};
 use super::slot::GpuSlot;
 use crate::error::Error;
 use crate::hardware::HardwareCapabilities;
-use crate::plan::{Costs, Decision, ExecutionStrategy, GpuSpec, ProfilingHeuristics};
-use crate::store::{CostsWarning, saver};
+use crate::plan::{Decision, ExecutionStrategy, GpuSpec, ProfilingHeuristics};
+use crate::store::{Costs, CostsWarning, saver};
 use crate::workload::WorkloadProfile;
 
 /// How long a launch may take unless another time is set.

@@ -128,15 +128,17 @@ impl Request<'_> {
         };
         let costs = shared.costs(slots.is_empty());
         if let Some(costs) = costs.filter(|_| ended.is_whole()) {
-            let batch = Learned {
-                costs,
-                operation,
-                memory_per_task: workload.memory_per_task,
-                at: SystemTime::now(),
-                workers: self.cpu.workers().max(1),
-            };
             let took = (ended.took.as_nanos() as f64, predicted);
-            schedule.teach(&batch, &ended.names, ended.counts.cpu.tasks, took);
+            costs.change(|model| {
+                let mut batch = Learned {
+                    model,
+                    operation,
+                    memory_per_task: workload.memory_per_task,
+                    at: SystemTime::now(),
+                    workers: self.cpu.workers().max(1),
+                };
+                schedule.teach(&mut batch, &ended.names, ended.counts.cpu.tasks, took);
+            });
             shared.save_now_and_then();
         }
         ended.tell(operation);

@@ -11,6 +11,9 @@ use crate::operator::{Operator, View};
 mod host;
 mod thin;
 
+/// Pieces of a product from which on workers share it however many there are.
+const WORTH_ALL: usize = 16;
+
 static SHARING: Sharing = Sharing::new();
 static BATCHES: Sharing = Sharing::new();
 
@@ -105,17 +108,16 @@ impl Operator for MatrixMultiply {
             host::multiply(host::Product { a, b, k, n }, out, on_pool);
         };
         let each = m * n;
-        // All workers on one product after the other where each is worth it and there
-        // are fewer than workers; otherwise whole products side by side, of small
-        // ones several to a piece.
+        // All workers on one product after the other where each is worth it (they share
+        // its panels in the caches), or where there are fewer than workers; otherwise whole
+        // products side by side, of small ones several to a piece.
         let multiply_adds = each.saturating_mul(k);
         let pieces = host::pieces(multiply_adds);
-        if pieces > 1 && batch < rayon::current_num_threads() {
-            SHARING.run(pieces, |on_pool| {
-                for (item, out) in out.chunks_mut(each).enumerate() {
-                    one(item, out, on_pool);
-                }
-            });
+        let are_few = batch < rayon::current_num_threads();
+        if pieces >= WORTH_ALL || pieces > 1 && are_few {
+            for (item, out) in out.chunks_mut(each).enumerate() {
+                SHARING.run(pieces, |on_pool| one(item, out, on_pool));
+            }
         } else {
             let piece = each.saturating_mul(host::products_per_piece(multiply_adds));
             parallel::for_pieces(&BATCHES, out, piece, |start, out| {

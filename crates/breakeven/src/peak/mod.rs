@@ -24,7 +24,7 @@ const REPEATS: usize = 5;
 
 impl<C: CpuExecutor, G: TensorDevice> StrategyManager<C, G> {
     /// Measures what the workers and each GPU can do at best, a second or two each, and keeps
-    /// it for this machine ([`Costs::keep_peaks`](crate::plan::Costs::keep_peaks)): by that
+    /// it for this machine ([`Costs::keep_peaks`](crate::Costs::keep_peaks)): by that
     /// and by the work that it states an operator's first batch is decided. `breakeven
     /// profile` does the same.
     ///

@@ -17,7 +17,7 @@ mod strategy;
 mod toml_file;
 
 pub use choose::{decide, decide_for};
-pub use costs::{Cost, Costs, GpuCosts, Observation, OperationCosts, RanOn, Shape};
+pub use costs::{Cost, GpuCosts, Observation, OperationCosts, RanOn, Shape};
 pub(crate) use costs::{Learned, PLACES, PlaceWork, STEADY};
 pub use decision::{Basis, Candidate, Decision, Declined, Evidence, Probe, Stage};
 pub(crate) use forecast::level;

@@ -53,23 +53,18 @@ impl Schedule {
     /// take so many, with `cpu_tasks` on the CPU and others on GPUs of these names.
     pub(crate) fn teach(
         &self,
-        batch: &Learned<'_>,
+        batch: &mut Learned<'_>,
         names: &[String],
         cpu_tasks: usize,
         (took, predicted): (Ns, Option<Ns>),
     ) {
-        let Learned {
-            costs,
-            operation,
-            memory_per_task,
-            workers,
-            ..
-        } = *batch;
+        let (operation, memory_per_task, workers) =
+            (batch.operation, batch.memory_per_task, batch.workers);
         let gpus = || self.gpus.iter().zip(names);
         let was_tried = |gpu: &Gpu| gpu.successes > 0 || gpu.told.was_recalled;
         let tried = gpus().filter(|(gpu, _)| was_tried(gpu));
         let tried: Vec<&str> = tried.map(|(_, name)| name.as_str()).collect();
-        let tell = |on: RanOn<'_>, tasks: usize, ns: Ns, shared: bool| {
+        let mut tell = |on: RanOn<'_>, tasks: usize, ns: Ns, shared: bool| {
             batch.observe(on, tasks as u64, whole(ns.round()) as u64, shared);
         };
         // Of fewer tasks than workers, some say nothing of the others.
@@ -90,7 +85,6 @@ impl Schedule {
         let tells = cpu_tasks > 0 && !tried.is_empty() && self.setup.tasks >= PLACES;
         let excess = predicted.filter(|_| tells);
         let excess = excess.map(|predicted| took / predicted.max(1.0));
-        costs.note_shape(operation, memory_per_task, &self.density.seen(), excess);
         for (gpu, name) in gpus() {
             for (range, ns) in &gpu.told.done {
                 if let Some(tasks) = self.weigh(range.clone()) {
@@ -100,12 +94,16 @@ impl Schedule {
             for (tasks, ns) in &gpu.told.recalled {
                 tell(RanOn::Gpu(name), *tasks, *ns, shared);
             }
+        }
+        let Learned { model, at, .. } = batch;
+        for (gpu, name) in gpus() {
             if let Some(fits) = gpu.faults.fits() {
-                costs.remember_fit(operation, memory_per_task, name, fits as u64, batch.at);
+                model.remember_fit(operation, memory_per_task, name, fits as u64, *at);
             }
         }
+        model.note_shape(operation, memory_per_task, &self.density.seen(), excess);
         let took = whole(took.round()) as u64;
-        costs.note_run(operation, memory_per_task, took, cpu_tasks > 0, &tried);
+        model.note_run(operation, memory_per_task, took, cpu_tasks > 0, &tried);
     }
 
     /// What a task of the batch took, or would have taken, one worker on average, ns.

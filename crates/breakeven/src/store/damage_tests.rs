@@ -7,7 +7,8 @@ use proptest::prelude::any;
 use proptest::{prop_assert, proptest};
 
 use super::tests::{GPU, directory, observe, open};
-use crate::plan::{Cost, Costs, RanOn};
+use crate::plan::{Cost, RanOn};
+use crate::store::Costs;
 
 /// Whatever the file says, a lookup gives costs that a run can have.
 fn is_sound(costs: &Costs) -> bool {

@@ -8,9 +8,10 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
+use super::costs::MachineId;
 use super::warning::{CostsWarning, CostsWarningKind};
 use crate::error::{Error, ErrorKind};
-use crate::plan::costs::{MachineId, OperationRecord, Snapshot, micros};
+use crate::plan::costs::{OperationRecord, Snapshot, micros};
 
 /// What the field `format` says.
 const FORMAT: &str = "breakeven-costs";

@@ -9,6 +9,7 @@
 //! the run: reading gives a [`CostsWarning`] and an empty model, writing an
 //! error and the model as it is.
 
+mod costs;
 #[cfg(test)]
 mod damage_tests;
 mod document;
@@ -31,10 +32,11 @@ use breakeven_profile::file::{TEMPORARY_PREFIX, replace};
 
 use crate::error::Error;
 use crate::hardware::HardwareCapabilities;
-use crate::plan::costs::{CostFile, Costs, MachineId};
+use costs::{CostFile, MachineId};
 use document::Document;
 use place::Place;
 
+pub use costs::Costs;
 pub use warning::{CostsWarning, CostsWarningKind};
 
 /// A temporary file that is older was left by a saver that was killed.
@@ -77,7 +79,7 @@ impl Costs {
             Ok(mut document) => {
                 let (operations, forgotten) = document.take(&file.machine);
                 let costs = Self::kept(file, writer());
-                costs.join(operations, forgotten);
+                costs.change(|model| model.join(operations, forgotten));
                 (costs, None)
             }
             Err(warning) => (Self::kept(file, writer()), Some(warning)),
@@ -118,10 +120,10 @@ impl Costs {
             Err(warning) => return Err(warning.into()),
         };
         let (operations, forgotten) = document.take(machine);
-        let snapshot = self.join(operations, forgotten);
+        let snapshot = self.change(|model| model.join(operations, forgotten));
         document.put(machine, &snapshot, now);
         replace(path, |file| document.write(file))?;
-        self.written(&snapshot);
+        self.change(|model| model.written(&snapshot));
         Ok(())
     }
 }

@@ -8,9 +8,8 @@ use breakeven_profile::file::replace;
 use breakeven_profile::profile::Peak;
 use serde::{Deserialize, Serialize};
 
+use super::costs::{CostFile, Costs, MachineId};
 use crate::error::Error;
-use crate::plan::Costs;
-use crate::plan::costs::{CostFile, MachineId};
 
 /// The file's name.
 const NAME: &str = "peaks.json";

@@ -7,7 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::{MachineId, lock};
-use crate::plan::{Costs, Observation, RanOn};
+use crate::plan::{Observation, RanOn};
+use crate::store::Costs;
 
 /// The file, for a child.
 const FILE: &str = "BREAKEVEN_TEST_COSTS";
@@ -66,7 +67,7 @@ fn observe(costs: &Costs, operation: &str, tasks: u64) {
 
 /// Tasks of the observations of an operation that are in the file, in order.
 fn tasks(path: &Path, operation: &str) -> Vec<u64> {
-    let known = load(path).join(vec![], vec![]).operations;
+    let known = load(path).change(|model| model.join(vec![], vec![]).operations);
     let found = known.into_iter().find(|known| known.operation == operation);
     let mut tasks: Vec<_> = found
         .into_iter()

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crate::plan::Costs;
+use super::Costs;
 
 struct Request {
     costs: Arc<Costs>,

@@ -8,7 +8,8 @@ use tempfile::TempDir;
 
 use super::{CostsWarning, CostsWarningKind, MachineId};
 use crate::ErrorKind;
-use crate::plan::{Cost, Costs, Observation, RanOn};
+use crate::plan::{Cost, Observation, RanOn};
+use crate::store::Costs;
 
 pub(super) const GPU: &str = "cuda:h100";
 

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 use std::time::SystemTime;
 
 use super::scenario::{Load, Scenario, Simulated, name};
-use crate::plan::{Costs, Decision, Learned};
+use crate::plan::{Decision, Learned};
 use crate::schedule::{GpuTurn, Ns, Schedule, Span};
+use crate::store::Costs;
 
 /// How often a worker looks up from its span, ns: the executor's own.
 const LOOK_NS: f64 = 100_000.0;
@@ -337,15 +338,17 @@ impl<'s> Run<'s> {
     pub(super) fn teach(&self, costs: &Costs, predicted: Option<Ns>) {
         let names: Vec<String> = (0..self.devices.len()).map(name).collect();
         let cpu_tasks = self.cpu_did.iter().map(ExactSizeIterator::len).sum();
-        let batch = Learned {
-            costs,
-            operation: "simulated",
-            memory_per_task: self.scenario.memory_per_task,
-            at: SystemTime::now(),
-            workers: self.scenario.workers,
-        };
         let took = (self.makespan, predicted);
-        self.schedule.teach(&batch, &names, cpu_tasks, took);
+        costs.change(|model| {
+            let mut batch = Learned {
+                model,
+                operation: "simulated",
+                memory_per_task: self.scenario.memory_per_task,
+                at: SystemTime::now(),
+                workers: self.scenario.workers,
+            };
+            self.schedule.teach(&mut batch, &names, cpu_tasks, took);
+        });
     }
 }
 

@@ -10,10 +10,11 @@ use crate::error::Error;
 use crate::execute::setup::{Decided, GpuLimits, mode_of};
 use crate::hardware::Fact;
 use crate::plan::{
-    Basis, Cost, Costs, Decision, ExecutionStrategy, GpuCosts, GpuSpec, Machine, OperationCosts,
+    Basis, Cost, Decision, ExecutionStrategy, GpuCosts, GpuSpec, Machine, OperationCosts,
     ProfilingHeuristics, decide_for,
 };
 use crate::schedule::{Ns, Schedule, Tuning};
+use crate::store::Costs;
 use crate::workload::WorkloadProfile;
 
 use super::events::Run;

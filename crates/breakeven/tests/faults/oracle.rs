@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use breakeven::Costs;
 use breakeven::execute::{
     Batch, CancelToken, CrossCheck, ExecuteError, RayonCpu, StrategyManager, Verify,
 };
-use breakeven::plan::{Costs, ExecutionStrategy};
+use breakeven::plan::ExecutionStrategy;
 use breakeven::testing::{SimulatedCounts, SimulatedGpu, SimulatedSpec};
 use rayon::ThreadPool;
 

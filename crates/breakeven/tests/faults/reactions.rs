@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use breakeven::Costs;
 use breakeven::DeviceErrorKind;
 use breakeven::execute::{
     CancelToken, CrossCheck, ExecuteError, ExecutionResult, FallbackPolicy, RayonCpu,
     StrategyManager,
 };
-use breakeven::plan::{Costs, ExecutionStrategy};
+use breakeven::plan::ExecutionStrategy;
 use breakeven::testing::{Fault, FaultKind, FaultScript, SimulatedGpu, SimulatedSpec};
 
 use super::silence_scripted_panics;

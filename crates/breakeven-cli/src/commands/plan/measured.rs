@@ -4,8 +4,9 @@ use std::io::Write;
 use std::time::SystemTime;
 
 use anyhow::Result;
+use breakeven::Costs;
 use breakeven::WorkloadProfile;
-use breakeven::plan::{Costs, Machine, OperationCosts};
+use breakeven::plan::{Machine, OperationCosts};
 use breakeven_profile::unit;
 
 /// The cost model, and the operation that is asked for.

@@ -7,7 +7,7 @@ use proptest::prelude::{Just, Strategy as _, any};
 use proptest::{prop_assert_eq, proptest};
 
 use super::model::{MOST_GROUPS, MOST_NAME};
-use super::{Costs, GpuCosts, Observation, OperationCosts, OperationRecord, RanOn};
+use super::{GpuCosts, Model, Observation, OperationCosts, OperationRecord, RanOn};
 use crate::plan::Evidence;
 
 pub(super) const GPU: &str = "cuda:h100";
@@ -28,7 +28,7 @@ pub(super) fn seen(second: u64, tasks: u64, ns: u64) -> Observation {
     }
 }
 
-pub(super) fn look(costs: &Costs) -> OperationCosts {
+pub(super) fn look(costs: &Model) -> OperationCosts {
     costs.lookup("blur", 4096, &[GPU], 4)
 }
 
@@ -41,8 +41,8 @@ fn unknown() -> OperationCosts {
 }
 
 /// A model of `count` runs on the GPU of 100 tasks each, 1 ms long.
-fn with_runs(count: u64) -> Costs {
-    let costs = Costs::new();
+fn with_runs(count: u64) -> Model {
+    let mut costs = Model::default();
     for second in 1..=count {
         costs.observe("blur", 4096, RanOn::Gpu(GPU), &seen(second, 100, 1_000_000));
     }
@@ -51,7 +51,7 @@ fn with_runs(count: u64) -> Costs {
 
 #[test]
 fn each_device_has_its_own_cost() {
-    let costs = Costs::new();
+    let mut costs = Model::default();
     assert_eq!(look(&costs), unknown());
     for tasks in [100, 200, 400, 800] {
         costs.observe("blur", 4096, RanOn::Cpu, &seen(tasks, tasks, 1_000 * tasks));
@@ -105,14 +105,15 @@ fn evidence_is_measured_within_a_factor_of_two() {
 
 #[test]
 fn a_pool_of_half_the_workers_takes_twice_as_long() {
-    let costs = Costs::new();
+    let mut costs = Model::default();
     costs.observe("blur", 4096, RanOn::Cpu, &seen(1, 100, 1_000_000));
-    let with = |workers| {
+    let with = |costs: &Model, workers| {
         let cpu = costs.lookup("blur", 4096, NO_GPU, workers).cpu;
         cpu.expect("it was observed").predict_ns(100).round()
     };
     // A hundred tasks on eight workers are thirteen waves.
-    assert_eq!((with(4), with(2), with(8)), (1e6, 2e6, 5.2e5));
+    let found = [4, 2, 8].map(|workers| with(&costs, workers));
+    assert_eq!(found, [1e6, 2e6, 5.2e5]);
     // Once it was observed at that size, that counts.
     for second in 2..40 {
         let small = Observation {
@@ -121,12 +122,12 @@ fn a_pool_of_half_the_workers_takes_twice_as_long() {
         };
         costs.observe("blur", 4096, RanOn::Cpu, &small);
     }
-    assert_eq!(with(1), 3e6);
+    assert_eq!(with(&costs, 1), 3e6);
 }
 
 #[test]
 fn transfers_are_known_apart_where_they_were_told() {
-    let costs = Costs::new();
+    let mut costs = Model::default();
     for (second, transfer_ns) in [
         (1, None),
         (2, Some(2_000)),
@@ -151,7 +152,7 @@ fn transfers_are_known_apart_where_they_were_told() {
 
 #[test]
 fn what_no_run_can_take_teaches_nothing() {
-    let costs = Costs::new();
+    let mut costs = Model::default();
     for (tasks, ns) in [(0, 100), (10, u64::MAX), (u64::MAX, 10)] {
         costs.observe("blur", 4096, RanOn::Cpu, &seen(1, tasks, ns));
     }
@@ -163,7 +164,7 @@ fn what_no_run_can_take_teaches_nothing() {
 
 #[test]
 fn a_clock_that_was_set_back_does_not_stop_learning() {
-    let costs = with_runs(16);
+    let mut costs = with_runs(16);
     for _ in 0..16 {
         costs.observe("blur", 4096, RanOn::Gpu(GPU), &seen(1, 100, 4_000_000));
     }
@@ -173,7 +174,7 @@ fn a_clock_that_was_set_back_does_not_stop_learning() {
 
 #[test]
 fn time_without_a_part_is_counted() {
-    let costs = Costs::new();
+    let mut costs = Model::default();
     costs.note_run("blur", 4096, 1_000, true, &[]);
     costs.note_run("blur", 4096, 500, true, &[]);
     assert_eq!(
@@ -196,7 +197,7 @@ fn time_without_a_part_is_counted() {
 
 #[test]
 fn what_fits_grows_again_with_runs_that_went_well() {
-    let costs = Costs::new();
+    let mut costs = Model::default();
     costs.remember_fit("blur", 4096, GPU, 64, at(1));
     for (runs, fits) in [(0, 64), (31, 64), (1, 128), (32, 256)] {
         for second in 0..runs {
@@ -213,7 +214,7 @@ fn what_fits_grows_again_with_runs_that_went_well() {
 
 #[test]
 fn another_driver_makes_what_was_measured_void() {
-    let costs = Costs::new();
+    let mut costs = Model::default();
     costs.declare_driver(GPU, "570.1");
     costs.observe("blur", 4096, RanOn::Gpu(GPU), &seen(1, 100, 10));
     costs.observe("blur", 4096, RanOn::Cpu, &seen(1, 100, 10));
@@ -223,14 +224,14 @@ fn another_driver_makes_what_was_measured_void() {
     assert!(look(&costs).gpu(0).cost.is_none() && look(&costs).cpu.is_some());
 
     // What was measured while nobody had said which driver, is that driver's.
-    let costs = with_runs(3);
+    let mut costs = with_runs(3);
     costs.declare_driver(GPU, "580.2");
     assert!(look(&costs).gpu(0).cost.is_some());
 }
 
 #[test]
 fn what_is_forgotten_stays_so_whoever_still_knows_it() {
-    let (mine, other) = (with_runs(5), with_runs(5));
+    let (mut mine, mut other) = (with_runs(5), with_runs(5));
     mine.forget("blur", at(6));
     assert_eq!(look(&mine), unknown());
     mine.join(other.join(vec![], vec![]).operations, vec![]);
@@ -246,9 +247,8 @@ fn what_is_forgotten_stays_so_whoever_still_knows_it() {
 
 #[test]
 fn the_least_recently_observed_goes() {
-    let costs = Costs::new();
+    let mut costs = Model::default();
     let name = |index: usize| format!("operation {index}");
-    let known = |index: usize| costs.lookup(&name(index), 1, NO_GPU, 1).cpu.is_some();
     for index in 0..MOST_GROUPS {
         costs.observe(&name(index), 1, RanOn::Cpu, &seen(index as u64, 1, 1));
     }
@@ -256,6 +256,7 @@ fn the_least_recently_observed_goes() {
     for index in MOST_GROUPS..MOST_GROUPS + 3 {
         costs.observe(&name(index), 1, RanOn::Cpu, &seen(9_000, 1, 1));
     }
+    let known = |index: usize| costs.lookup(&name(index), 1, NO_GPU, 1).cpu.is_some();
     let gone: Vec<_> = (0..MOST_GROUPS + 3)
         .filter(|&index| !known(index))
         .collect();
@@ -276,7 +277,7 @@ fn the_least_recently_observed_goes() {
 
 #[test]
 fn long_names_are_cut_between_characters() {
-    let costs = Costs::new();
+    let mut costs = Model::default();
     let long = "µ".repeat(MOST_NAME);
     costs.observe(&long, 1, RanOn::Gpu(&long), &seen(1, 1, 1));
     costs.declare_driver(&long, &long);
@@ -286,7 +287,7 @@ fn long_names_are_cut_between_characters() {
 
 /// The records of a process that made these observations.
 fn records(writer: u32, times: &[u64]) -> Vec<OperationRecord> {
-    let costs = Costs::kept_nowhere(writer);
+    let mut costs = Model::of(writer);
     for &ns in times {
         // Stamps of two processes may be the same, also of different times.
         costs.observe("blur", 4096, RanOn::Cpu, &seen(ns % 40, 1 + ns % 7, ns));
@@ -306,7 +307,7 @@ proptest! {
         let all = [a, b, c].map(|times| times.into_iter().map(u64::from).collect::<Vec<_>>());
         let all: Vec<_> = (1..).zip(&all).map(|(writer, times)| records(writer, times)).collect();
         let joined = |order: &[usize]| {
-            let costs = Costs::new();
+            let mut costs = Model::default();
             for &index in order {
                 costs.join(all[index].clone(), vec![]);
             }
@@ -318,12 +319,12 @@ proptest! {
 
     #[test]
     fn the_newest_sixteen_of_all_stay(times in vec(600_u64..1_000, 1..60)) {
-        let costs = with_runs(0);
+        let mut costs = with_runs(0);
         let (mine, theirs) = times.split_at(times.len() / 2);
         for (index, &ns) in mine.iter().enumerate() {
             costs.observe("blur", 4096, RanOn::Cpu, &seen(2 * index as u64, 1, ns));
         }
-        let other = Costs::kept_nowhere(9);
+        let mut other = Model::of(9);
         for (index, &ns) in theirs.iter().enumerate() {
             other.observe("blur", 4096, RanOn::Cpu, &seen(2 * index as u64 + 1, 1, ns));
         }
@@ -342,7 +343,7 @@ proptest! {
 
 #[test]
 fn what_devices_cost_each_other_is_a_factor() {
-    let costs = Costs::new();
+    let mut costs = Model::default();
     for (second, shared) in [
         (1, false),
         (2, true),

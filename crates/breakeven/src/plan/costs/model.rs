@@ -1,11 +1,12 @@
 //! The model behind the lock: operations by name, then by size of task.
 
 use std::collections::HashMap;
+use std::time::SystemTime;
 
 use super::group::Group;
 use super::record::{ObservationRecord, OperationRecord};
 use super::shape::{PLACES, PlaceWork};
-use super::{GpuCosts, Observation, OperationCosts, RanOn, micros};
+use super::{GpuCosts, Observation, OperationCosts, RanOn, Snapshot, micros};
 
 /// Doublings of its memory within which a task is like another.
 const LIKE: u8 = 4;
@@ -26,7 +27,7 @@ const MOST_FORGOTTEN: usize = 256;
 
 /// What was observed, and what follows from it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Model {
+pub(crate) struct Model {
     operations: HashMap<Box<str>, Vec<Group>>,
     groups: usize,
     /// Drivers of the GPUs that are here now.
@@ -38,11 +39,11 @@ pub(super) struct Model {
     writer: u32,
     next_number: u32,
     /// Changes that the file has not seen.
-    pub(super) unsaved: u64,
+    pub(crate) unsaved: u64,
 }
 
 /// Bits of the memory per task.
-pub(super) fn size_class(memory_per_task: usize) -> u8 {
+pub(crate) fn size_class(memory_per_task: usize) -> u8 {
     (usize::BITS - memory_per_task.leading_zeros()) as u8
 }
 
@@ -57,26 +58,27 @@ fn least_of_class(size_class: u8) -> usize {
 }
 
 /// The part of a name that counts.
-pub(super) fn clipped(name: &str) -> &str {
+pub(crate) fn clipped(name: &str) -> &str {
     &name[..name.floor_char_boundary(MOST_NAME)]
 }
 
 impl Model {
     /// An empty one, whose observations are signed with that number.
-    pub(super) fn of(writer: u32) -> Self {
+    pub(crate) fn of(writer: u32) -> Self {
         Self {
             writer,
             ..Self::default()
         }
     }
 
-    pub(super) fn lookup(
+    pub(crate) fn lookup(
         &self,
         operation: &str,
-        size_class: u8,
+        memory_per_task: usize,
         gpus: &[impl AsRef<str>],
         workers: usize,
     ) -> OperationCosts {
+        let size_class = size_class(memory_per_task);
         let groups = self.operations.get(clipped(operation));
         let groups = groups.into_iter().flatten();
         let names = gpus.iter().map(|gpu| clipped(gpu.as_ref()));
@@ -114,7 +116,7 @@ impl Model {
     }
 
     /// The least memory per task of each size that is known of an operation.
-    pub(super) fn sizes(&self, operation: &str) -> Vec<usize> {
+    pub(crate) fn sizes(&self, operation: &str) -> Vec<usize> {
         let groups = self.operations.get(clipped(operation));
         let classes = groups.into_iter().flatten().map(|group| group.size_class);
         let mut sizes: Vec<usize> = classes.map(least_of_class).collect();
@@ -122,13 +124,14 @@ impl Model {
         sizes
     }
 
-    pub(super) fn observe(
+    pub(crate) fn observe(
         &mut self,
         operation: &str,
-        size_class: u8,
+        memory_per_task: usize,
         on: RanOn<'_>,
         seen: &Observation,
     ) {
+        let size_class = size_class(memory_per_task);
         // The clock may have been set back since the operation was forgotten.
         let forgotten = self.forgotten.get(clipped(operation));
         let earliest = forgotten.map_or(0, |at_us| at_us.saturating_add(1));
@@ -153,14 +156,15 @@ impl Model {
         });
     }
 
-    pub(super) fn note_run(
+    pub(crate) fn note_run(
         &mut self,
         operation: &str,
-        size_class: u8,
+        memory_per_task: usize,
         ns: u64,
         cpu: bool,
         gpus: &[&str],
     ) {
+        let size_class = size_class(memory_per_task);
         self.unsaved += 1;
         self.with_group(operation, size_class, |group, drivers| {
             let gpus = gpus.iter();
@@ -169,27 +173,29 @@ impl Model {
         });
     }
 
-    pub(super) fn note_shape(
+    pub(crate) fn note_shape(
         &mut self,
         operation: &str,
-        size_class: u8,
+        memory_per_task: usize,
         seen: &[Option<PlaceWork>; PLACES],
         excess: Option<f64>,
     ) {
+        let size_class = size_class(memory_per_task);
         self.with_group(operation, size_class, |group, _| {
             group.shape.note(seen);
             group.note_excess(excess);
         });
     }
 
-    pub(super) fn remember_fit(
+    pub(crate) fn remember_fit(
         &mut self,
         operation: &str,
-        size_class: u8,
+        memory_per_task: usize,
         gpu: &str,
         tasks: u64,
-        at_us: u64,
+        at: SystemTime,
     ) {
+        let (size_class, at_us) = (size_class(memory_per_task), micros(at));
         self.unsaved += 1;
         self.with_group(operation, size_class, |group, drivers| {
             let gpu = group.gpu(clipped(gpu), driver_of(drivers, gpu));
@@ -197,7 +203,7 @@ impl Model {
         });
     }
 
-    pub(super) fn declare_driver(&mut self, gpu: &str, driver: &str) {
+    pub(crate) fn declare_driver(&mut self, gpu: &str, driver: &str) {
         let (gpu, driver) = (clipped(gpu), clipped(driver));
         if driver_of(&self.drivers, gpu) == Some(driver) {
             return;
@@ -208,7 +214,8 @@ impl Model {
         }
     }
 
-    pub(super) fn forget(&mut self, operation: &str, at_us: u64) {
+    pub(crate) fn forget(&mut self, operation: &str, now: SystemTime) {
+        let at_us = micros(now);
         self.unsaved += 1;
         let operation = clipped(operation);
         // Also what this process observed in the same microsecond.
@@ -218,8 +225,12 @@ impl Model {
         self.note_forgotten(operation, newest);
     }
 
-    pub(super) fn operations(&self) -> impl Iterator<Item = &str> {
-        self.operations.keys().map(|name| &**name)
+    /// In the order of their names.
+    pub(crate) fn operations(&self) -> Vec<String> {
+        let names = self.operations.keys().map(|name| name.to_string());
+        let mut names: Vec<_> = names.collect();
+        names.sort_unstable();
+        names
     }
 
     fn note_forgotten(&mut self, operation: &str, at_us: u64) {
@@ -281,9 +292,13 @@ impl Model {
         self.groups -= surplus - to_go;
     }
 
-    /// Takes in what the file knows. What this process knows and the file does
-    /// too is there once.
-    pub(super) fn join(&mut self, records: Vec<OperationRecord>, forgotten: Vec<(String, u64)>) {
+    /// Takes in what the file knows, and gives all that is known then. What this process
+    /// knows and the file does too is there once.
+    pub(crate) fn join(
+        &mut self,
+        records: Vec<OperationRecord>,
+        forgotten: Vec<(String, u64)>,
+    ) -> Snapshot {
         for (operation, at_us) in forgotten {
             self.note_forgotten(clipped(&operation), at_us);
         }
@@ -311,10 +326,11 @@ impl Model {
             !groups.is_empty()
         });
         self.groups = self.operations.values().map(Vec::len).sum();
+        self.snapshot()
     }
 
     /// All of it as plain data, in the order of names.
-    pub(super) fn records(&self) -> (Vec<OperationRecord>, Vec<(String, u64)>) {
+    fn snapshot(&self) -> Snapshot {
         let mut records: Vec<_> = self
             .operations
             .iter()
@@ -326,14 +342,17 @@ impl Model {
             .map(|(name, &at_us)| (name.to_string(), at_us))
             .collect();
         forgotten.sort();
-        (records, forgotten)
+        Snapshot {
+            operations: records,
+            forgotten,
+            unsaved: self.unsaved,
+        }
     }
 
-    /// Those records of it were written to the file, when there were so many
-    /// unsaved changes.
-    pub(super) fn written(&mut self, records: &[OperationRecord], unsaved: u64) {
-        self.unsaved = self.unsaved.saturating_sub(unsaved);
-        for record in records {
+    /// That snapshot was written to the file.
+    pub(crate) fn written(&mut self, snapshot: &Snapshot) {
+        self.unsaved = self.unsaved.saturating_sub(snapshot.unsaved);
+        for record in &snapshot.operations {
             let groups = self.operations.get_mut(record.operation.as_str());
             let groups = groups.into_iter().flatten();
             for group in groups.filter(|group| group.size_class == record.size_class) {
