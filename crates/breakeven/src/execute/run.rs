@@ -129,13 +129,14 @@ impl Request<'_> {
         let costs = shared.costs(slots.is_empty());
         if let Some(costs) = costs.filter(|_| ended.is_whole()) {
             let took = (ended.took.as_nanos() as f64, predicted);
+            let workers = self.cpu.workers().max(1);
             costs.change(|model| {
                 let mut batch = Learned {
                     model,
                     operation,
                     memory_per_task: workload.memory_per_task,
                     at: SystemTime::now(),
-                    workers: self.cpu.workers().max(1),
+                    workers,
                 };
                 schedule.teach(&mut batch, &ended.names, ended.counts.cpu.tasks, took);
             });
