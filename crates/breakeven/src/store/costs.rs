@@ -122,7 +122,7 @@ impl Costs {
 
     /// Counts a run of so many ns, and who had a part in it: the CPU, GPUs.
     /// Time without a part is what earns a device its next chance
-    /// ([`GpuCosts::since_ns`]).
+    /// ([`GpuCosts::since_ns`](crate::plan::GpuCosts::since_ns)).
     pub fn note_run(
         &self,
         operation: &str,
@@ -135,7 +135,7 @@ impl Costs {
     }
 
     /// The GPU's memory refused a launch and took one of so many tasks
-    /// ([`GpuCosts::fits`]). After every 32 observed runs on the GPU twice
+    /// ([`GpuCosts::fits`](crate::plan::GpuCosts::fits)). After every 32 observed runs on the GPU twice
     /// as many may be tried again, for memory that others held may be free.
     pub fn remember_fit(
         &self,
