@@ -193,15 +193,16 @@ impl Question<'_> {
         }
         let mut own = Vec::new();
         let now = Instant::now();
-        if !self.tries {
-            self.not_in_quarantine(slot, now)?;
-        }
-        for key in slot.suspects(self.operation).filter(|_| self.tries) {
-            match quarantine::standing(&key, now) {
-                Standing::Good => {}
-                Standing::OnProbation(trial) => own.push(trial),
-                Standing::Until(until) => return Err(left_alone(&key, until, now)),
+        if self.tries {
+            for key in slot.suspects(self.operation) {
+                match quarantine::standing(&key, now) {
+                    Standing::Good => {}
+                    Standing::OnProbation(trial) => own.push(trial),
+                    Standing::Until(until) => return Err(left_alone(&key, until, now)),
+                }
             }
+        } else {
+            self.not_in_quarantine(slot, now)?;
         }
         let mut spec = slot.known();
         if let (Some(costs), Some(driver)) = (self.shared.costs(false), spec.driver.known()) {

@@ -159,18 +159,14 @@ impl Operator for ArForecast {
         let [_, points] = self.dims(&[series.shape])?;
         let products = points.saturating_mul(self.lags + 1);
         let together = (PRODUCTS / products.max(1)).max(1);
-        parallel::for_chunks(
-            &SHARING,
-            out,
-            together.saturating_mul(self.steps),
-            |start, out| {
-                let mut fit = Fit::new(points, self.lags, self.steps);
-                for (index, out) in out.chunks_mut(self.steps).enumerate() {
-                    let first = (start / self.steps + index) * points;
-                    fit.forecast(&series.values[first..first + points], out);
-                }
-            },
-        );
+        let chunk = together.saturating_mul(self.steps);
+        parallel::for_chunks(&SHARING, out, chunk, |start, out| {
+            let mut fit = Fit::new(points, self.lags, self.steps);
+            for (index, out) in out.chunks_mut(self.steps).enumerate() {
+                let first = (start / self.steps + index) * points;
+                fit.forecast(&series.values[first..first + points], out);
+            }
+        });
         Ok(())
     }
 

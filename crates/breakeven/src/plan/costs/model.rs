@@ -1,4 +1,4 @@
-//! The model behind the lock: operations by name, then by size of task.
+//! The model: operations by name, then by size of task.
 
 use std::collections::HashMap;
 use std::time::SystemTime;
@@ -43,7 +43,7 @@ pub(crate) struct Model {
 }
 
 /// Bits of the memory per task.
-pub(crate) fn size_class(memory_per_task: usize) -> u8 {
+fn size_class(memory_per_task: usize) -> u8 {
     (usize::BITS - memory_per_task.leading_zeros()) as u8
 }
 
@@ -58,7 +58,7 @@ fn least_of_class(size_class: u8) -> usize {
 }
 
 /// The part of a name that counts.
-pub(crate) fn clipped(name: &str) -> &str {
+fn clipped(name: &str) -> &str {
     &name[..name.floor_char_boundary(MOST_NAME)]
 }
 
