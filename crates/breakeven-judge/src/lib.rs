@@ -4,7 +4,7 @@
 //! ([`mod@compare`]), with a verdict on the whole for CI ([`mod@gate`]), and what
 //! to change first ([`advise`]), from which size on another device pays
 //! ([`mod@break_even`]); hands them on in the formats of other tools
-//! ([`export`]). Needs no GPU and prints nothing.
+//! ([`export`]) and lays out what is printed ([`page`]). Needs no GPU and prints nothing.
 //!
 //! ```
 //! use breakeven_judge::{Limits, overview};
@@ -27,6 +27,7 @@ pub mod compare;
 pub mod export;
 pub mod gate;
 pub mod overview;
+pub mod page;
 mod winner;
 
 pub use bottleneck::{Finding, FindingKind, Thresholds};

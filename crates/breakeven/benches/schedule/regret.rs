@@ -55,6 +55,9 @@ const WARM_RUNS: usize = 5;
 /// Other batches of the same kind that a choice without foresight is made by.
 const OTHER_DRAWS: u64 = 2;
 
+/// Other truths behind stated costs that a choice without foresight is made by.
+const STATED_DRAWS: u64 = 8;
+
 /// How far stated rates may be off, either way.
 const MOST_OFF: f64 = 3.0;
 
@@ -145,9 +148,12 @@ pub(crate) fn print(tuning: &'static Tuning) {
         let mut told = scenario.clone();
         told.gpus[0].tells_launch = true;
         add("cold_launch_told", auto(&told, &Costs::new()), oracle);
+        let off = off(point.number, 0);
+        add("cold_operators", run_stated(&scenario, off), oracle);
+        let draws = stated_draws(point, off);
         add(
-            "cold_operators",
-            run_stated(&scenario, point.number),
+            "without_foresight/cold_operators",
+            all[best_on_average(&draws)],
             oracle,
         );
         let costs = Costs::new();
@@ -156,7 +162,15 @@ pub(crate) fn print(tuning: &'static Tuning) {
         }
         if !point.is_loaded {
             let other = another_size(point);
-            add("second_size", auto(&other, &costs), least(&times(&other)));
+            let all = times(&other);
+            let oracle = least(&all);
+            add("second_size", auto(&other, &costs), oracle);
+            let draws = self::draws(&other, point.shape, point.number.into());
+            add(
+                "without_foresight/second_size",
+                all[best_on_average(&draws)],
+                oracle,
+            );
         }
         // Not one run, which may be one that tries another device.
         for _ in 0..WARM_RUNS {
@@ -207,7 +221,7 @@ pub(crate) fn means(tuning: &'static Tuning, tasks: &[usize]) -> [(&'static str,
         let took = [
             auto(&scenario, &costs),
             auto(&scenario, &Costs::new()),
-            run_stated(&scenario, point.number),
+            run_stated(&scenario, off(point.number, 0)),
             auto(&told, &Costs::new()),
         ];
         for ((_, sum), took) in sums.iter_mut().zip(took) {
@@ -217,19 +231,45 @@ pub(crate) fn means(tuning: &'static Tuning, tasks: &[usize]) -> [(&'static str,
     sums
 }
 
-/// A first run by costs that an operator states: the true ones, each off by a factor
-/// that is even in its logarithm.
-fn run_stated(scenario: &Scenario, point: u32) -> f64 {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(u64::from(point) + 7_000_000);
-    let mut off = || MOST_OFF.powf(random.random_range(-1.0..1.0));
+/// By what stated costs are wrong, even in its logarithm: of the CPU, of a launch, of a
+/// task on the GPU.
+fn off(point: u32, draw: u64) -> [f64; 3] {
+    let seed = u64::from(point) + (7 + draw) * 1_000_000;
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    [(); 3].map(|()| MOST_OFF.powf(random.random_range(-1.0..1.0)))
+}
+
+/// A first run by costs that an operator states: the true ones, each off by its factor.
+fn run_stated(scenario: &Scenario, [cpu, launch, gpu]: [f64; 3]) -> f64 {
     let mut costs = scenario.stated_costs();
-    let gpus = costs.gpus.iter_mut().filter_map(|gpu| gpu.cost.as_mut());
-    for cost in costs.cpu.iter_mut().chain(gpus) {
-        cost.fixed_ns *= off();
-        cost.per_task_ns *= off();
+    for cost in &mut costs.cpu {
+        cost.per_task_ns *= cpu;
+    }
+    for cost in costs.gpus.iter_mut().filter_map(|gpu| gpu.cost.as_mut()) {
+        cost.fixed_ns *= launch;
+        cost.per_task_ns *= gpu;
     }
     let run = scenario.run_known(ExecutionStrategy::Auto, &costs);
     run.expect("the strategy is one").makespan_ns
+}
+
+/// Other truths for which the same costs would have been stated, each with its own
+/// order of tasks, every second one with load.
+fn stated_draws(point: &Point, stated: [f64; 3]) -> Vec<foresight::Times> {
+    let other = |draw: u64| {
+        let off = off(point.number, draw);
+        let seed = u64::from(point.number) + draw * 1_000_000;
+        let costs = point.shape.costs(point.quiet.tasks(), seed);
+        let mut other = point.quiet.with_task_costs(costs);
+        other.cpu_task_ns *= stated[0] / off[0];
+        other.gpus[0].launch_ns *= stated[1] / off[1];
+        other.gpus[0].task_ns *= stated[2] / off[2];
+        if draw.is_multiple_of(2) {
+            other.cpu_load = half_way(&other);
+        }
+        times(&other)
+    };
+    (1..=STATED_DRAWS).map(other).collect()
 }
 
 /// Batches of another size: of eight times as many tasks, or an eighth, or of tasks of

@@ -1,0 +1,149 @@
+//! Tables: which columns there is room for, and how wide each is.
+
+use unicode_width::UnicodeWidthStr;
+
+use super::Text;
+
+/// Rows of figures with a name in front.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Table {
+    /// What the names of the groups are, such as `operation`; empty without groups.
+    pub groups: String,
+    /// The columns, that of the names first.
+    pub columns: Vec<Column>,
+    /// The rows.
+    pub rows: Vec<Row>,
+}
+
+/// A column.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    /// Its head.
+    pub head: String,
+    /// Figures stand on the right, words on the left.
+    pub words: bool,
+    /// Where room is short, columns of the least weight go first. That of the names and
+    /// those of [`Column::KEPT`] stay.
+    pub weight: u8,
+}
+
+impl Column {
+    /// The weight of a column without which a row says nothing.
+    pub const KEPT: u8 = u8::MAX;
+
+    /// A column of figures.
+    pub fn figures(head: impl Into<String>, weight: u8) -> Self {
+        Self {
+            head: head.into(),
+            words: false,
+            weight,
+        }
+    }
+
+    /// A column of words. The last of a table may be of any length: it is broken.
+    pub fn words(head: impl Into<String>, weight: u8) -> Self {
+        Self {
+            words: true,
+            ..Self::figures(head, weight)
+        }
+    }
+}
+
+/// A row.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Row {
+    /// What it belongs to; said once above all rows of it that follow one another.
+    pub group: Text,
+    /// One cell per column, the name first. An empty one is nothing.
+    pub cells: Vec<Text>,
+    /// What else is to be said of it.
+    pub notes: Vec<Text>,
+}
+
+impl Row {
+    /// A row of cells.
+    pub fn new<T: Into<Text>>(cells: impl IntoIterator<Item = T>) -> Self {
+        Self {
+            cells: cells.into_iter().map(Into::into).collect(),
+            ..Self::default()
+        }
+    }
+}
+
+/// Columns between two cells.
+pub(super) const GAP: usize = 2;
+
+/// Most columns that names have while others need the room; a longer one has a line
+/// of its own.
+const MOST_NAME: usize = 30;
+
+/// Least columns of a last column of words.
+const LEAST_WORDS: usize = 30;
+
+/// The columns that are printed, by their place, with their widths; and the heads of
+/// those that there is no room for.
+pub(super) struct Layout {
+    pub(super) columns: Vec<(usize, usize)>,
+    pub(super) left_out: Vec<String>,
+}
+
+impl Table {
+    /// The columns in which anything is.
+    pub(super) fn used(&self) -> Vec<usize> {
+        let filled = |column: &usize| {
+            let mut cells = self.rows.iter().filter_map(|row| row.cells.get(*column));
+            cells.any(|cell| !cell.text.is_empty())
+        };
+        let columns = 0..self.columns.len();
+        columns
+            .filter(|column| *column == 0 || filled(column))
+            .collect()
+    }
+
+    /// True for the last column where it holds words.
+    pub(super) fn is_broken(&self, column: usize) -> bool {
+        column + 1 == self.columns.len() && self.columns[column].words && column > 0
+    }
+
+    /// What fits into `width`.
+    pub(super) fn layout(&self, width: usize) -> Layout {
+        let natural = |column: usize| {
+            let cells = self.rows.iter().filter_map(|row| row.cells.get(column));
+            let widest = cells.map(|cell| cell.text.width()).max().unwrap_or(0);
+            widest.max(self.columns[column].head.width())
+        };
+        let mut columns: Vec<(usize, usize)> = (self.used().into_iter())
+            .map(|column| (column, natural(column)))
+            .collect();
+        let least = |(column, wide): &(usize, usize)| match column {
+            0 => (*wide).min(MOST_NAME),
+            &column if self.is_broken(column) => (*wide).min(LEAST_WORDS),
+            _ => *wide,
+        };
+        let needed = |columns: &[(usize, usize)]| {
+            let cells: usize = columns.iter().map(least).sum();
+            cells + GAP * columns.len().saturating_sub(1)
+        };
+        let mut left_out = Vec::new();
+        while needed(&columns) > width {
+            let weight = |(column, _): &(usize, usize)| self.columns[*column].weight;
+            let droppable = (1..columns.len()).filter(|place| weight(&columns[*place]) < Column::KEPT);
+            let Some(lightest) = droppable.min_by_key(|place| weight(&columns[*place])) else {
+                break;
+            };
+            let (column, _) = columns.remove(lightest);
+            left_out.push(self.columns[column].head.clone());
+        }
+        // The words at the end have what is left, then the names.
+        let mut spare = width.saturating_sub(needed(&columns));
+        for place in [columns.len() - 1, 0] {
+            let (column, wide) = columns[place];
+            let given = least(&columns[place]);
+            if column == 0 || self.is_broken(column) {
+                columns[place].1 = wide.min(given + spare);
+                spare -= columns[place].1 - given;
+            }
+        }
+        Layout { columns, left_out }
+    }
+}
