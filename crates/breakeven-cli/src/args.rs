@@ -158,7 +158,7 @@ pub(crate) struct ShowArgs {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For people, 100 columns
+    /// For people, as wide as the terminal
     #[default]
     Table,
     /// The figures and verdicts, for programs (-o has the samples)

@@ -20,6 +20,8 @@ use std::io::Write;
 use clap::Parser;
 use clap::error::ErrorKind;
 
+use breakeven_judge::page::clean;
+
 use args::{BaselineCommand, Cli, Command};
 use exit::Exit;
 
@@ -64,7 +66,11 @@ pub fn run(
         if error.chain().any(output::is_closed_pipe) {
             return Exit::Done;
         }
-        let _ = writeln!(err, "error: {error:#}");
+        // There may be names from files in it.
+        let text = format!("error: {error:#}");
+        for line in text.lines() {
+            let _ = writeln!(err, "{}", clean(line));
+        }
         Exit::WrongUse
     })
 }

@@ -37,7 +37,7 @@ fn without(user: &Path, ended: Ended) -> String {
 fn narrow(table: &str) {
     assert!(!table.contains('\u{1b}'), "colours in a pipe");
     for line in table.lines() {
-        assert!(line.chars().count() <= 100, "wider than 100: {line}");
+        assert!(line.chars().count() <= 80, "wider than 80: {line}");
     }
 }
 
@@ -80,18 +80,18 @@ fn the_evidence_of_a_sweep_replaces_the_rule_of_thumb() {
         let command = command("--evidence", user.path()).arg(sweep);
         command.arg(app).run()
     };
-    let alone = advise(&app, "").quietly(0).stdout;
+    let alone = advise(&app, "").quietly(0).said();
     assert!(alone.contains("may be worth a GPU's launch"), "{alone}");
     let pays = with(
         &app,
         &sweep(r#""size": 30000, "interval": [28000, 33000],"#),
     );
-    let pays = pays.quietly(0).stdout;
+    let pays = pays.quietly(0).said();
     assert!(
         pays.contains("cuda:0 does this faster than the CPU"),
         "{pays}"
     );
-    let never = with(&app, &sweep("")).quietly(0).stdout;
+    let never = with(&app, &sweep("")).quietly(0).said();
     assert!(!never.contains("GPU's launch"), "{never}");
     assert!(!never.contains("faster than the CPU"), "{never}");
 

@@ -106,6 +106,11 @@ impl Breakeven {
 }
 
 impl Ended {
+    /// Its text on stdout, wherever lines were broken.
+    pub(crate) fn said(&self) -> String {
+        self.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
     pub(crate) fn of(output: Output, took: Duration) -> Self {
         let text = |bytes| String::from_utf8(bytes).expect("UTF-8, whatever a driver writes");
         let ended = Self {

@@ -187,7 +187,7 @@ fn a_worker_that_is_killed_costs_its_row_and_keeps_the_samples() {
         }
     });
     let ended = ended.quietly(1);
-    let failed = ended.lines_with("failed ");
+    let failed = ended.lines_with("  failed: ");
     let why = "died of signal 9 (killed, perhaps for memory)";
     assert!(
         matches!(failed[..], [line] if line.contains(why)),

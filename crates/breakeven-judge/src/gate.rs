@@ -163,27 +163,6 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Hands over every text that a file had a say in.
-    pub fn each_text(&mut self, mut change: impl FnMut(&mut String)) {
-        for reason in &mut self.reasons {
-            match reason {
-                Reason::Regression {
-                    operation: text, ..
-                }
-                | Reason::Failed { operation: text }
-                | Reason::OverBudget {
-                    operation: text, ..
-                }
-                | Reason::IdleBudget { budget: text, .. }
-                | Reason::Missing { operation: text }
-                | Reason::Inconclusive {
-                    operation: text, ..
-                } => change(text),
-                Reason::NothingJudged => {}
-            }
-        }
-    }
-
     fn of(mut reasons: Vec<Reason>) -> Self {
         reasons.sort_by_key(|reason| std::cmp::Reverse(reason.outcome()));
         let worst = reasons.first().map(Reason::outcome);

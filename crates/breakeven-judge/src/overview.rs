@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use breakeven_profile::profile::{Failure, Operation, Profile};
+use breakeven_profile::profile::{Failure, Operation, Profile, Run};
 use breakeven_profile::stats::Summary;
 use serde::Serialize;
 use serde_json::Value;
@@ -43,6 +43,14 @@ pub struct Row {
     pub workload: Option<String>,
     /// Processes that measured it.
     pub runs: usize,
+    /// Measured calls of all runs.
+    pub calls: u64,
+    /// Time of all calls, ns.
+    pub total_ns: f64,
+    /// Memory that a call holds at its peak, bytes.
+    pub memory_bytes: Option<u64>,
+    /// Part of the GPU's units that a call keeps busy, 0 to 1.
+    pub gpu_use: Option<f64>,
     /// All samples together, ns; `None` where there are none.
     pub summary: Option<Summary>,
     /// The medians of the runs, ns, where there are two or more runs: how much
@@ -202,6 +210,19 @@ fn row(
             .iter()
             .filter(|run| !run.samples_ns.is_empty())
             .count(),
+        calls: operation.runs.iter().map(Run::calls).sum(),
+        total_ns: operation
+            .runs
+            .iter()
+            .fold(0.0, |sum, run| sum + run.total_ns()),
+        memory_bytes: operation.memory_bytes.or_else(|| {
+            operation
+                .runs
+                .iter()
+                .filter_map(|run| run.memory_bytes)
+                .max()
+        }),
+        gpu_use: operation.gpu_use,
         calls_per_s,
         items_per_s: calls_per_s
             .zip(operation.items)

@@ -6,5 +6,6 @@ mod advise;
 mod bottlenecks;
 mod compare;
 mod export;
+mod page;
 mod tidy;
 mod winners;

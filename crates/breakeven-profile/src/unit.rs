@@ -93,8 +93,12 @@ pub fn percent(fraction: f64) -> String {
     }
 }
 
-/// A change as a percentage with its sign: `+12.3 %`, `-5.0 %`, `0.0 %`.
+/// A change as a percentage with its sign: `+12.3 %`, `-5.0 %`, `0.0 %`; from ten times
+/// as much on how many times that is: `× 141`.
 pub fn change(fraction: f64) -> String {
+    if fraction.is_finite() && fraction >= 8.995 {
+        return format!("× {}", three_digits(1.0 + fraction).0);
+    }
     let text = percent(fraction);
     match fraction > 0.0 && text != percent(0.0) && text != UNKNOWN {
         true => format!("+{text}"),
@@ -161,8 +165,11 @@ fn three_digits(value: f64) -> (String, f64) {
     (digits, rounded)
 }
 
-/// A whole number in groups of three: `12 345`.
+/// A whole number in groups of three: `12 345`; beyond what anybody counts `1.23e45`.
 fn grouped(value: f64) -> String {
+    if value.abs() >= 1e21 {
+        return format!("{value:.2e}");
+    }
     let digits = format!("{:.0}", value.abs());
     let mut text = String::from(if value < 0.0 { "-" } else { "" });
     for (index, digit) in digits.chars().enumerate() {

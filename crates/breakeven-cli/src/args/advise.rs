@@ -54,7 +54,7 @@ pub(crate) struct AdviseArgs {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AdviseFormat {
-    /// For people, 100 columns
+    /// For people, as wide as the terminal
     #[default]
     Table,
     /// For programs, with all evidence

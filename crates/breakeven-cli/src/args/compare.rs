@@ -81,7 +81,7 @@ pub(crate) struct CompareArgs {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CompareFormat {
-    /// For people, 100 columns
+    /// For people, as wide as the terminal
     #[default]
     Table,
     /// Everything, for programs

@@ -63,7 +63,7 @@ pub(crate) struct PlanArgs {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PlanFormat {
-    /// For people, 100 columns
+    /// For people, as wide as the terminal
     #[default]
     Table,
     /// For programs

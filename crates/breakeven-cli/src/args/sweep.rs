@@ -59,7 +59,7 @@ pub(crate) struct SweepArgs {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SweepFormat {
-    /// For people: table and plot, 100 columns
+    /// For people: table and plot, as wide as the terminal
     #[default]
     Table,
     /// For programs

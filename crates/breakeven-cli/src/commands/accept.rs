@@ -5,11 +5,12 @@ use std::io::Write;
 use anyhow::{Result, bail};
 use breakeven_judge::compare::Options;
 use breakeven_judge::gate::hold_budgets;
+use breakeven_judge::page::clean;
 use breakeven_judge::{CompareError, compare};
 use breakeven_profile::file;
 use breakeven_profile::profile::{Profile, Run};
 
-use super::compare::{distinct, harmless, read};
+use super::compare::{distinct, read};
 use crate::args::{AcceptArgs, CompareFormat};
 use crate::exit::Exit;
 use crate::output::compare::{self as print, Report, Source};
@@ -20,8 +21,8 @@ pub(crate) fn run(args: &AcceptArgs, out: &mut dyn Write) -> Result<Exit> {
         file::check_writable(&args.baseline)?;
     }
     distinct(&args.current)?;
-    let current = Profile::join(read(&args.current)?).map_err(harmless)?;
-    check(&current, args.allow_interrupted).map_err(harmless)?;
+    let current = Profile::join(read(&args.current)?)?;
+    check(&current, args.allow_interrupted)?;
     let changes = match args.baseline.try_exists()? {
         true => Some(changes(args, &current)?),
         false => None,
@@ -85,7 +86,12 @@ fn changes(args: &AcceptArgs, current: &Profile) -> Result<Changes> {
                 Source::of(std::slice::from_ref(&args.baseline), before),
                 Source::of(&args.current, after),
             ];
-            Report::new(sources, comparison, verdict, false)
+            Report {
+                sources,
+                comparison,
+                verdict,
+                gated: false,
+            }
         }),
     )
 }
@@ -95,7 +101,11 @@ fn write(args: &AcceptArgs, changes: Option<Changes>, out: &mut dyn Write) -> Re
     match changes {
         None => writeln!(out, "{name}: there was no baseline")?,
         Some(Ok(report)) => print::write(&report, CompareFormat::Table, out)?,
-        Some(Err(why)) => writeln!(out, "not compared with the old baseline: {}", harmless(why))?,
+        Some(Err(why)) => writeln!(
+            out,
+            "not compared with the old baseline: {}",
+            clean(&why.to_string())
+        )?,
     }
     match args.dry_run {
         true => writeln!(out, "\n{name}: not written, as asked for")?,

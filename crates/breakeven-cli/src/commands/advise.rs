@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use breakeven_judge::advise::{Digesting, ProfilerOptimizer, ScoreBook, realised};
+use breakeven_judge::page::clean;
 use breakeven_profile::file;
 use breakeven_profile::profile::{Difference, Profile};
 
-use super::compare::harmless;
 use crate::args::AdviseArgs;
 use crate::exit::Exit;
+use crate::output;
 use crate::output::advice::{AdviceReport, RealisedReport};
-use crate::output::{self, for_display};
 
 pub(crate) fn run(args: &AdviseArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Exit> {
     let mut warnings = Vec::new();
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &AdviseArgs, out: &mut dyn Write, err: &mut dyn Write) -
     }
     // Nobody may be left to tell.
     for warning in warnings {
-        let _ = writeln!(err, "warning: {warning}");
+        let _ = writeln!(err, "warning: {}", clean(&warning));
     }
     match &args.output {
         None => out.write_all(&text).and_then(|()| out.flush())?,
@@ -55,13 +55,12 @@ fn advise(args: &AdviseArgs, file: &Path, warnings: &mut Vec<String>) -> Result<
                 first,
                 second,
             } = differs;
-            harmless(format!(
+            anyhow::anyhow!(
                 "{its}: its evidence is of another machine: the {part} is {second} there, {first} \
                  in {here}"
-            ))
+            )
         })?;
     }
-    for_display(&mut profile);
     let optimizer = ProfilerOptimizer::new(&profile);
     let scores = match scores_file(args).map(|path| ScoreBook::read(&path)) {
         None => ScoreBook::default(),
@@ -94,10 +93,8 @@ fn realise(
     after: &Path,
     warnings: &mut Vec<String>,
 ) -> Result<RealisedReport> {
-    let (mut before, digest_before) = read_with_digest(before)?;
-    let (mut after, digest_after) = read_with_digest(after)?;
-    for_display(&mut before);
-    for_display(&mut after);
+    let (before, digest_before) = read_with_digest(before)?;
+    let (after, digest_after) = read_with_digest(after)?;
     let realised = realised(&before, &after, args.noise)?;
     let mut report = RealisedReport {
         realised,

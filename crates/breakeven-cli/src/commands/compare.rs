@@ -1,12 +1,11 @@
 //! `breakeven compare`: two sides of profiles, and a verdict for CI.
 
 use std::collections::HashSet;
-use std::fmt::Display;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Error, Result, bail};
+use anyhow::{Context, Result, bail};
 use breakeven_judge::compare::Options;
 use breakeven_judge::gate::hold_budgets;
 use breakeven_judge::{Outcome, Policy, compare, gate};
@@ -16,7 +15,7 @@ use breakeven_profile::profile::Profile;
 use crate::args::{CompareArgs, CompareFormat};
 use crate::exit::Exit;
 use crate::output::compare::{self as print, Report, Source};
-use crate::output::{text, unless_closed};
+use crate::output::unless_closed;
 
 pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
     let limits = super::limits(args.budget.as_deref())?.unwrap_or_default();
@@ -34,7 +33,7 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
     };
     let (baseline, current) = sides(args)?;
     let (before, after) = (read(&baseline)?, read(&current)?);
-    let comparison = compare(&before, &after, &options).map_err(harmless)?;
+    let comparison = compare(&before, &after, &options)?;
     let policy = Policy {
         allow_missing: args.allow_missing,
         allow_inconclusive: args.allow_inconclusive,
@@ -44,12 +43,12 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
         // Budgets are held by whoever is given them.
         false => hold_budgets(&comparison),
     };
-    let report = Report::new(
-        [Source::of(&baseline, &before), Source::of(&current, &after)],
+    let report = Report {
+        sources: [Source::of(&baseline, &before), Source::of(&current, &after)],
         comparison,
         verdict,
-        args.gate,
-    );
+        gated: args.gate,
+    };
     let printed = match &args.output {
         None => print::write(&report, args.format, out),
         Some(path) => {
@@ -110,13 +109,6 @@ fn behind(path: &Path) -> PathBuf {
 
 pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<Profile>> {
     paths.iter().map(|path| Ok(file::read(path)?)).collect()
-}
-
-/// An error whose text may hold names from files.
-pub(super) fn harmless(error: impl Display) -> Error {
-    let mut message = error.to_string();
-    text::shown(&mut message);
-    Error::msg(message)
 }
 
 fn write_file(report: &Report, format: CompareFormat, path: &Path) -> Result<()> {

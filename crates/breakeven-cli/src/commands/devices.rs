@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use breakeven::hardware::HardwareCapabilities;
 
-use crate::args::{DevicesArgs, DevicesFormat};
+use crate::args::DevicesArgs;
 use crate::exit::Exit;
 use crate::output::devices::{self, Listing};
 use crate::protocol::{Cell, Request};
@@ -30,10 +30,7 @@ pub(crate) fn run(args: &DevicesArgs, out: &mut dyn Write, err: &mut dyn Write) 
         load: &load,
         peaks: &session.profile.evidence.peaks,
     };
-    match args.format {
-        DevicesFormat::Table => devices::write_table(&listing, out)?,
-        DevicesFormat::Json => devices::write_json(&listing, out)?,
-    }
+    devices::write(&listing, args.format, out)?;
     out.flush()?;
     for note in &session.notes {
         let _ = writeln!(err, "{note}");

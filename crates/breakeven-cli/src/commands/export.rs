@@ -13,7 +13,6 @@ use breakeven_judge::export::{self, ExportError};
 use breakeven_profile::file;
 use breakeven_profile::profile::Profile;
 
-use super::compare::harmless;
 use crate::args::{ExportArgs, ExportFormat, Format};
 use crate::exit::Exit;
 use crate::output::{self, Report};
@@ -75,8 +74,7 @@ fn verdicts(baseline: &Path, profile: &Profile) -> Result<Vec<Verdict>> {
         slice::from_ref(&baseline),
         slice::from_ref(profile),
         &options,
-    )
-    .map_err(harmless)?;
+    )?;
     Ok(comparison.operations.iter().map(Verdict::from).collect())
 }
 

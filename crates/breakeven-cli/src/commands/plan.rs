@@ -16,7 +16,6 @@ use breakeven::plan::{
 use crate::args::PlanArgs;
 use crate::exit::Exit;
 use crate::output::plan::{Comparison, Plan, write_comparison, write_plan};
-use crate::output::text;
 use crate::session::{self, detect};
 
 mod measured;
@@ -232,13 +231,9 @@ fn unknown_rates(gpu: &GpuSpec) -> Option<String> {
 
 /// The machine that a file describes, with the file's name.
 fn described(path: &Path) -> Result<(String, Machine)> {
-    let mut name = path.display().to_string();
+    let name = path.display().to_string();
     let text = read(path, "the description of a machine")?;
-    let mut machine = Machine::from_toml(&text).with_context(|| name.clone())?;
-    text::shown(&mut name);
-    for gpu in &mut machine.gpus {
-        text::shown(&mut gpu.name);
-    }
+    let machine = Machine::from_toml(&text).with_context(|| name.clone())?;
     Ok((name, machine))
 }
 

@@ -1,9 +1,11 @@
 //! One line per operation, device and part of a call; times in ns.
 
 use std::io::Write;
+use std::iter;
 
 use anyhow::Result;
 use breakeven_judge::Row;
+use breakeven_judge::page::clean;
 use breakeven_profile::stats::Summary;
 
 use super::Report;
@@ -47,12 +49,19 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     let mut csv = csv::Writer::from_writer(out);
     csv.write_record(HEADS)?;
     for row in &report.overview.rows {
-        csv.write_record(record(row, "call", row.summary.as_ref()))?;
-        if let Some(medians) = &row.between_runs {
-            csv.write_record(record(row, "run_medians", Some(medians)))?;
-        }
-        for (phase, summary) in &row.phases {
-            csv.write_record(record(row, phase, Some(summary)))?;
+        let medians = row
+            .between_runs
+            .iter()
+            .map(|medians| ("run_medians", Some(medians)));
+        let phases = row
+            .phases
+            .iter()
+            .map(|(phase, summary)| (phase.as_str(), Some(summary)));
+        let parts = iter::once(("call", row.summary.as_ref()))
+            .chain(medians)
+            .chain(phases);
+        for (part, summary) in parts {
+            csv.write_record(record(row, part, summary).map(|cell| clean(&cell)))?;
         }
     }
     csv.flush()?;

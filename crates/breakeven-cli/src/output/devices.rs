@@ -3,14 +3,15 @@
 use std::io::Write;
 
 use anyhow::Result;
-use breakeven::hardware::{Fact, GpuInfo, GpuKind, HardwareCapabilities, SystemLoad};
+use breakeven::hardware::{CoreLimit, Fact, GpuInfo, GpuKind, HardwareCapabilities, SystemLoad};
+use breakeven_judge::page::{Page, Text};
 use breakeven_profile::profile::Peak;
 use breakeven_profile::unit;
 use serde::Serialize;
 
 use super::device_label;
 use super::environment::{PEAK_HEADS, peak_cells};
-use super::text::{BOLD, FAINT, left, styled, wrapped};
+use crate::args::DevicesFormat;
 
 /// What the command found.
 #[derive(Serialize)]
@@ -22,94 +23,91 @@ pub(crate) struct Listing<'l> {
     pub(crate) peaks: &'l [Peak],
 }
 
-pub(crate) fn write_json(listing: &Listing<'_>, out: &mut dyn Write) -> Result<()> {
-    serde_json::to_writer_pretty(&mut *out, listing)?;
-    writeln!(out)?;
-    Ok(())
+pub(crate) fn write(
+    listing: &Listing<'_>,
+    format: DevicesFormat,
+    out: &mut dyn Write,
+) -> Result<()> {
+    match format {
+        DevicesFormat::Table => super::print(&page(listing), out),
+        DevicesFormat::Json => super::document(listing, out),
+    }
 }
 
-pub(crate) fn write_table(listing: &Listing<'_>, out: &mut dyn Write) -> Result<()> {
+fn page(listing: &Listing<'_>) -> Page {
     let hardware = listing.hardware;
-    writeln!(out, "{}  {}", styled("cpu", BOLD), hardware.cpu_model)?;
-    for (name, text) in cpu_lines(listing) {
-        writeln!(out, "  {}{text}", left(name, 12))?;
-    }
-    write_peak(listing, "cpu", out)?;
+    let mut page = Page::default();
+    page.heading(format!("cpu: {}", hardware.cpu_model));
+    page.facts(
+        cpu_facts(listing)
+            .into_iter()
+            .chain(peak_facts(listing, "cpu")),
+    );
     for gpu in &hardware.gpus {
-        write_gpu(listing, gpu, out)?;
+        let id = device_label(gpu.id.as_str(), gpu.kind == GpuKind::Software);
+        page.heading(format!("{id}: {}", gpu.name));
+        page.facts(
+            gpu_facts(listing, gpu)
+                .into_iter()
+                .chain(peak_facts(listing, gpu.id.as_str())),
+        );
     }
     if !hardware.absent.is_empty() {
-        writeln!(out, "\n{}", styled("absent", BOLD))?;
+        page.heading("absent");
     }
-    for absent in &hardware.absent {
+    page.facts(hardware.absent.iter().flat_map(|absent| {
         let backend = absent
             .backend
             .map_or_else(|| "gpu".to_owned(), |backend| backend.to_string());
-        for (name, text) in [(backend.as_str(), &absent.reason), ("", &absent.remedy)] {
-            for (index, line) in wrapped(text, 84).iter().enumerate() {
-                let name = if index == 0 { name } else { "" };
-                writeln!(out, "  {}{line}", left(name, 12))?;
-            }
-        }
-    }
+        [
+            (backend, Text::from(&absent.reason)),
+            (String::new(), Text::from(&absent.remedy)),
+        ]
+    }));
     if listing.peaks.is_empty() {
-        writeln!(
-            out,
-            "\n{}",
-            styled("--measure measures the peaks of each", FAINT)
-        )?;
+        page.aside("--measure measures the peaks of each");
     }
-    Ok(())
+    page
 }
 
-fn cpu_lines(listing: &Listing<'_>) -> [(&'static str, String); 4] {
+fn cpu_facts(listing: &Listing<'_>) -> [(&'static str, String); 4] {
     let (hardware, load) = (listing.hardware, listing.load);
     let bytes = |fact: Fact<u64>| fact.map(unit::bytes).to_string();
     let usable = &hardware.usable_cores;
     let limit = match &usable.limit {
-        breakeven::hardware::CoreLimit::None => String::new(),
-        breakeven::hardware::CoreLimit::Affinity => " (pinned)".to_owned(),
-        breakeven::hardware::CoreLimit::Quota { source } => format!(" ({})", source.display()),
+        CoreLimit::None => String::new(),
+        CoreLimit::Affinity => " (pinned)".to_owned(),
+        CoreLimit::Quota { source } => format!(" ({})", source.display()),
     };
-    let memory_limit = hardware
-        .memory_limit
-        .as_ref()
-        .map_or_else(String::new, |limit| {
-            format!(" ({})", limit.source.display())
-        });
+    let memory_limit = hardware.memory_limit.as_ref();
+    let memory_limit = memory_limit.map_or_else(String::new, |limit| {
+        format!(" ({})", limit.source.display())
+    });
+    let cores = format!(
+        "{} threads on {} cores; {} usable{limit}",
+        hardware.cpu_cores, hardware.physical_cores, usable.cores
+    );
+    let memory = format!(
+        "{}; {} usable{memory_limit}, {} free now",
+        bytes(hardware.system_memory_bytes),
+        bytes(hardware.usable_memory_bytes),
+        bytes(load.available_memory_bytes)
+    );
+    let load = format!(
+        "{} in use, {} runnable per core",
+        load.cpu_use.map(unit::percent),
+        load.run_queue_per_core.map(|queue| format!("{queue:.2}"))
+    );
+    let simd = hardware.cpu_simd_support.features.join(" ");
     [
-        (
-            "cores",
-            format!(
-                "{} threads on {} cores; {} usable{limit}",
-                hardware.cpu_cores, hardware.physical_cores, usable.cores
-            ),
-        ),
-        (
-            "memory",
-            format!(
-                "{}; {} usable{memory_limit}, {} free now",
-                bytes(hardware.system_memory_bytes),
-                bytes(hardware.usable_memory_bytes),
-                bytes(load.available_memory_bytes)
-            ),
-        ),
-        ("simd", hardware.cpu_simd_support.features.join(" ")),
-        (
-            "load",
-            format!(
-                "{} in use, {} runnable per core",
-                load.cpu_use.map(unit::percent),
-                load.run_queue_per_core.map(|queue| format!("{queue:.2}"))
-            ),
-        ),
+        ("cores", cores),
+        ("memory", memory),
+        ("simd", simd),
+        ("load", load),
     ]
 }
 
-fn write_gpu(listing: &Listing<'_>, gpu: &GpuInfo, out: &mut dyn Write) -> Result<()> {
-    let software = gpu.kind == GpuKind::Software;
-    let id = device_label(gpu.id.as_str(), software);
-    writeln!(out, "\n{}  {}", styled(&id, BOLD), gpu.name)?;
+fn gpu_facts(listing: &Listing<'_>, gpu: &GpuInfo) -> Vec<(&'static str, String)> {
     let kind = match gpu.kind {
         GpuKind::Software => "software: computes on the CPU; used only when asked for".to_owned(),
         kind => kind.to_string(),
@@ -124,7 +122,7 @@ fn write_gpu(listing: &Listing<'_>, gpu: &GpuInfo, out: &mut dyn Write) -> Resul
             load.temperature_celsius
         ),
     };
-    let mut lines = vec![
+    let mut facts = vec![
         ("kind", kind),
         ("backend", gpu.backend.to_string()),
         ("memory", gpu.memory_bytes.map(unit::bytes).to_string()),
@@ -134,26 +132,19 @@ fn write_gpu(listing: &Listing<'_>, gpu: &GpuInfo, out: &mut dyn Write) -> Resul
     ];
     if !gpu.same_as.is_empty() {
         let others: Vec<&str> = gpu.same_as.iter().map(|id| id.as_str()).collect();
-        let choice = if gpu.preferred {
-            "; this entry is preferred"
-        } else {
-            ""
+        let choice = match gpu.preferred {
+            true => "; this entry is preferred",
+            false => "",
         };
-        lines.push(("same card", format!("{}{choice}", others.join(", "))));
+        facts.push(("same card", format!("{}{choice}", others.join(", "))));
     }
-    for (name, text) in lines {
-        writeln!(out, "  {}{text}", left(name, 12))?;
-    }
-    write_peak(listing, gpu.id.as_str(), out)
+    facts
 }
 
-fn write_peak(listing: &Listing<'_>, device: &str, out: &mut dyn Write) -> Result<()> {
-    if let Some(peak) = listing.peaks.iter().find(|peak| peak.device == device) {
-        for (head, cell) in PEAK_HEADS.iter().zip(peak_cells(peak)) {
-            if !cell.is_empty() {
-                writeln!(out, "  {}{cell}", left(head, 12))?;
-            }
-        }
-    }
-    Ok(())
+fn peak_facts(listing: &Listing<'_>, device: &str) -> impl Iterator<Item = (&'static str, String)> {
+    let peak = listing.peaks.iter().find(|peak| peak.device == device);
+    let cells = peak
+        .into_iter()
+        .flat_map(|peak| PEAK_HEADS.into_iter().zip(peak_cells(peak)));
+    cells.filter(|(_, cell)| !cell.is_empty())
 }

@@ -1,76 +1,79 @@
-//! The head of the tables: the machine, its GPUs, its measured peaks.
+//! The head of a profile's page: the machine, its GPUs, its measured peaks.
 
-use std::io::Write;
-
-use anyhow::Result;
+use breakeven_judge::page::{Column, Page, Row, Table, Text, Tone};
 use breakeven_profile::profile::{Cpu, Gpu, Peak};
 use breakeven_profile::unit;
 
 use super::Report;
-use super::text::{FAINT, clipped, clipped_middle, left, right, styled, wrapped};
 
-pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
+pub(super) fn add(report: &Report, page: &mut Page) {
     let profile = &report.profile;
     let environment = &profile.environment;
-    let mut about: Vec<String> = profile.generator.iter().cloned().collect();
-    about.extend(
-        environment
-            .revision
-            .iter()
-            .map(|revision| format!("revision {revision}")),
-    );
-    about.extend(
-        environment
-            .build_profile
-            .iter()
-            .map(|build| format!("{build} build")),
-    );
-    about.extend(profile.created.iter().cloned());
-    about.extend(environment.host.iter().map(|host| format!("host {host}")));
+    let named =
+        |name: &str, value: &Option<String>| value.as_ref().map(|value| format!("{name} {value}"));
+    let about = [
+        profile.generator.clone(),
+        named("revision", &environment.revision),
+        (environment.build_profile.as_ref()).map(|build| format!("{build} build")),
+        profile.created.clone(),
+        named("host", &environment.host),
+    ];
+    let about: Vec<String> = about.into_iter().flatten().collect();
     if !about.is_empty() {
-        writeln!(out, "{}", styled(&about.join(" · "), FAINT))?;
+        page.aside(about.join(" · "));
     }
-    if let Some(cpu) = &environment.cpu {
-        writeln!(out, "cpu  {}", cpu_text(cpu))?;
-    }
-    for gpu in &environment.gpus {
+    let mut facts: Vec<(&str, Text)> = Vec::new();
+    facts.extend(
+        environment
+            .cpu
+            .iter()
+            .map(|cpu| ("cpu", cpu_text(cpu).into())),
+    );
+    facts.extend(environment.gpus.iter().map(|gpu| {
         let text = format!("{} · {}", report.label(&gpu.id), gpu_text(gpu));
-        for (index, line) in wrapped(&text, 95).iter().enumerate() {
-            let start = if index == 0 { "gpu  " } else { "     " };
-            writeln!(out, "{start}{line}")?;
-        }
-    }
-    write_absent(report, out)?;
-    if let Some(clock) = &environment.clock {
-        writeln!(
-            out,
-            "clock  {}, {} a reading, steps of {}",
-            clock.source,
-            unit::time(clock.read_ns),
-            unit::time(clock.resolution_ns)
-        )?;
-    }
-    write_peaks(report, out)?;
-    Ok(())
-}
-
-fn write_absent(report: &Report, out: &mut dyn Write) -> Result<()> {
+        ("gpu", text.into())
+    }));
     for absent in &report.absent {
-        // One line each; `breakeven devices` has the rest, and the remedy.
+        // The reason alone; `breakeven devices` has the remedy.
         let backend = absent
             .backend
             .map_or_else(|| "gpu".to_owned(), |b| b.to_string());
-        let text = clipped(&format!("{backend}: {}", absent.reason), 94);
-        writeln!(out, "none {}", styled(&text, FAINT))?;
+        let text = format!("{backend}: {}", absent.reason);
+        facts.push(("none", Text::new(text, Tone::Faint)));
     }
-    if report.profile.environment.gpus.is_empty() && !report.absent.is_empty() {
-        let note = "no GPU to measure; `breakeven devices` tells what to install";
-        writeln!(out, "     {}", styled(note, FAINT))?;
+    if let Some(clock) = &environment.clock {
+        let text = format!(
+            "{}, {} a reading, steps of {}",
+            clock.source,
+            unit::time(clock.read_ns),
+            unit::time(clock.resolution_ns)
+        );
+        facts.push(("clock", text.into()));
     }
-    Ok(())
+    page.facts(facts);
+    if environment.gpus.is_empty() && !report.absent.is_empty() {
+        page.aside("no GPU to measure; `breakeven devices` tells what to install");
+    }
+    let peaks = profile.evidence.peaks.iter();
+    page.table(Table {
+        columns: [Column::words("measured peaks", Column::KEPT)]
+            .into_iter()
+            .chain(PEAK_HEADS.map(|head| Column::figures(head, 1)))
+            .collect(),
+        rows: peaks
+            .map(|peak| {
+                Row::new(
+                    [report.label(&peak.device)]
+                        .into_iter()
+                        .chain(peak_cells(peak)),
+                )
+            })
+            .collect(),
+        ..Table::default()
+    });
 }
 
-pub(super) fn cpu_text(cpu: &Cpu) -> String {
+fn cpu_text(cpu: &Cpu) -> String {
     let mut parts: Vec<String> = cpu.model.iter().cloned().collect();
     if let Some(logical) = cpu.logical_cores {
         let physical = cpu
@@ -139,28 +142,3 @@ pub(super) const PEAK_HEADS: [&str; 6] = [
     "upload",
     "download",
 ];
-
-fn write_peaks(report: &Report, out: &mut dyn Write) -> Result<()> {
-    let peaks = &report.profile.evidence.peaks;
-    if peaks.is_empty() {
-        return Ok(());
-    }
-    let row = |name: &str, cells: &[String; 6]| {
-        let widths = [11, 12, 14, 11, 12, 13];
-        let cells = cells.iter().zip(widths);
-        let cells: Vec<String> = cells.map(|(cell, width)| right(cell, width)).collect();
-        format!("{}{}", left(&clipped_middle(name, 26), 26), cells.concat())
-            .trim_end()
-            .to_owned()
-    };
-    let heads = PEAK_HEADS.map(str::to_owned);
-    writeln!(out, "\n{}", styled(&row("measured peaks", &heads), FAINT))?;
-    for peak in peaks {
-        writeln!(
-            out,
-            "{}",
-            row(&report.label(&peak.device), &peak_cells(peak))
-        )?;
-    }
-    Ok(())
-}

@@ -2,24 +2,16 @@
 //! ran, what fell back, predicted beside actual. From the attributes that
 //! executions have in a profile, whoever recorded it.
 
-use std::io::Write;
+use std::iter;
 
-use anyhow::Result;
-use breakeven_judge::Row;
+use breakeven_judge::Row as Judged;
+use breakeven_judge::page::{Column, Page, Row, Table, Text, Tone};
 use breakeven_profile::unit;
 use serde_json::Value;
 
 use super::Report;
-use super::table::{TABLE, title};
-use super::text::{
-    BOLD, FAINT, WARNING, clipped_middle, left, right, share, shown, styled, time, wrapped,
-};
-
-/// Columns of the device and of the figures after it.
-const DEVICE: usize = 32;
-const STRATEGY: usize = 14;
-const WIDTHS: [usize; 4] = [13, 13, 9, 17];
-const HEADS: [&str; 4] = ["GPU tasks", "CPU tasks", "median", "predicted"];
+use super::text::{plural, share, time};
+use super::times::title;
 
 /// What decides, in the order in which it comes about.
 const ORDER: [&str; 6] = [
@@ -33,7 +25,7 @@ const ORDER: [&str; 6] = [
 
 /// The executions of one operation on one device.
 pub(super) struct Executions<'r> {
-    pub(super) row: &'r Row,
+    pub(super) row: &'r Judged,
     /// The last decision; none where it was left to the CPU, as asked.
     strategy: Option<String>,
     /// Executions by what decided them; the last one's alone where not all are told.
@@ -57,22 +49,14 @@ struct Fallback {
     cost: Option<(u64, u64)>,
 }
 
-/// The rows that are executions.
-pub(super) fn executions(report: &Report) -> Vec<Executions<'_>> {
-    let rows = report.overview.rows.iter();
-    rows.filter_map(Executions::of).collect()
-}
-
-/// Text from a profile, fit to be printed.
+/// A text among the attributes.
 fn text(value: &Value) -> Option<String> {
-    let mut text = value.as_str()?.to_owned();
-    shown(&mut text);
-    Some(text)
+    value.as_str().map(str::to_owned)
 }
 
 impl<'r> Executions<'r> {
     /// None where the row's attributes tell of none.
-    pub(super) fn of(row: &'r Row) -> Option<Self> {
+    pub(super) fn of(row: &'r Judged) -> Option<Self> {
         let of = |name: &str| row.attributes.get(name);
         let told = ["decided_by", "decided", "strategy", "device_error"];
         if told.into_iter().all(|name| of(name).is_none()) {
@@ -81,7 +65,7 @@ impl<'r> Executions<'r> {
         let counted = of("decided_by").and_then(Value::as_object);
         let mut decided_by: Vec<(String, u64)> = match counted {
             Some(counted) => (counted.iter())
-                .filter_map(|(by, count)| Some((text(&Value::from(by.as_str()))?, count.as_u64()?)))
+                .filter_map(|(by, count)| Some((by.clone(), count.as_u64()?)))
                 .collect(),
             None => of("decided")
                 .and_then(text)
@@ -213,13 +197,6 @@ impl<'r> Executions<'r> {
     }
 }
 
-fn plural(count: u64, one: &str) -> String {
-    match count {
-        1 => format!("1 {one}"),
-        count => format!("{count} {one}s"),
-    }
-}
-
 impl Fallback {
     pub(super) fn text(&self) -> String {
         let Some((executions, tasks)) = self.cost else {
@@ -254,7 +231,7 @@ fn in_words(decided_by: &str) -> &str {
 }
 
 /// What fell back: all of it, or the last where not all is told.
-fn fallbacks(row: &Row) -> Vec<Fallback> {
+fn fallbacks(row: &Judged) -> Vec<Fallback> {
     let of = |name: &str| row.attributes.get(name);
     if let Some(all) = of("fallbacks").and_then(Value::as_array) {
         let each = all.iter().filter_map(|each| {
@@ -271,83 +248,37 @@ fn fallbacks(row: &Row) -> Vec<Fallback> {
     last.into_iter().collect()
 }
 
-pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
-    let executions = executions(report);
-    if executions.is_empty() {
-        return Ok(());
-    }
-    let heads = HEADS.map(str::to_owned);
-    let head = format!(
-        "{}{}",
-        styled(&left("Executions", DEVICE), BOLD),
-        styled(&figures("strategy", &heads), FAINT)
-    );
-    writeln!(out, "\n{head}")?;
-    let mut before = None;
-    for each in &executions {
-        let key = (each.row.operation.as_str(), each.row.size);
-        if before != Some(key) {
-            writeln!(out, "{}", title(each.row))?;
-            before = Some(key);
+/// Adds the table of executions, where there are any.
+pub(super) fn add(report: &Report, page: &mut Page) {
+    let rows = report.overview.rows.iter().filter_map(Executions::of);
+    let rows = rows.map(|each| {
+        let label = report.label(&each.row.device);
+        let cells = [label, each.strategy().to_owned()].into_iter();
+        let fallbacks = each.fallbacks.iter();
+        let fallbacks = fallbacks.map(|fallback| Text::new(fallback.text(), Tone::Warning));
+        Row {
+            group: title(each.row),
+            notes: iter::once(Text::new(each.how(), Tone::Faint))
+                .chain(fallbacks)
+                .collect(),
+            ..Row::new(cells.chain(each.figures()))
         }
-        let label = clipped_middle(&report.label(&each.row.device), DEVICE - 1);
-        let figures = figures(each.strategy(), &each.figures());
-        writeln!(out, "{}{figures}", left(&label, DEVICE))?;
-        write_indented(&each.how(), FAINT, out)?;
-        for fallback in &each.fallbacks {
-            write_indented(&fallback.text(), WARNING, out)?;
-        }
+    });
+    let rows: Vec<Row> = rows.collect();
+    if rows.is_empty() {
+        return;
     }
-    Ok(())
-}
-
-fn figures(strategy: &str, cells: &[String; 4]) -> String {
-    let mut line = left(strategy, STRATEGY);
-    for (cell, width) in cells.iter().zip(WIDTHS) {
-        line.push_str(&right(cell, width));
-    }
-    line
-}
-
-fn write_indented(text: &str, style: anstyle::Style, out: &mut dyn Write) -> Result<()> {
-    for (index, line) in wrapped(text, TABLE - 4).iter().enumerate() {
-        let indent = if index == 0 { "  " } else { "    " };
-        writeln!(out, "{indent}{}", styled(line, style))?;
-    }
-    Ok(())
-}
-
-pub(super) fn write_markdown(report: &Report, out: &mut dyn Write) -> Result<()> {
-    let executions = executions(report);
-    if executions.is_empty() {
-        return Ok(());
-    }
-    let heads = ["executed", "device", "strategy", "decided by"];
-    let heads: Vec<&str> = heads.into_iter().chain(HEADS).collect();
-    let rows: Vec<Vec<String>> = executions
-        .iter()
-        .map(|each| {
-            let mut row = vec![
-                report.operation(&each.row.operation, each.row.size),
-                report.label(&each.row.device),
-                each.strategy().to_owned(),
-                each.decided_by(),
-            ];
-            row.extend(each.figures());
-            row
-        })
-        .collect();
-    super::markdown::table(&heads, &rows, out)?;
-    let fallen = executions
-        .iter()
-        .flat_map(|each| each.fallbacks.iter().map(move |fallback| (each, fallback)));
-    for (index, (each, fallback)) in fallen.enumerate() {
-        if index == 0 {
-            writeln!(out)?;
-        }
-        let who = report.who(&each.row.operation, each.row.size, &each.row.device);
-        let text = format!("{who}: {}", fallback.text());
-        writeln!(out, "- {}", super::markdown::escaped(&text))?;
-    }
-    Ok(())
+    page.heading("Executions");
+    let heads = ["GPU tasks", "CPU tasks", "median", "predicted"];
+    page.table(Table {
+        groups: "operation".to_owned(),
+        columns: [
+            Column::words("", Column::KEPT),
+            Column::words("strategy", Column::KEPT),
+        ]
+        .into_iter()
+        .chain(heads.map(|head| Column::figures(head, Column::KEPT)))
+        .collect(),
+        rows,
+    });
 }

@@ -40,7 +40,5 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
             .as_ref()
             .map(|forecast| &forecast.values[..]),
     };
-    serde_json::to_writer_pretty(&mut *out, &document)?;
-    writeln!(out)?;
-    Ok(())
+    super::document(&document, out)
 }

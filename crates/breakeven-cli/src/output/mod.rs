@@ -6,10 +6,11 @@ use std::io::Write;
 use crate::suite::{Workload, default_budgets_us};
 use anyhow::Result;
 use breakeven::hardware::AbsentBackend;
+use breakeven_judge::page::{Page, clean, is_obeyed};
 use breakeven_judge::{Budget, Limits, Overview, Standing, Thresholds, overview};
 use breakeven_profile::profile::Profile;
+use serde::Serialize;
 
-use self::forecast::Forecast;
 use crate::args::Format;
 use crate::exit::Exit;
 
@@ -19,13 +20,11 @@ mod csv;
 pub(crate) mod devices;
 mod environment;
 mod executions;
-pub(crate) mod forecast;
 mod json;
-mod markdown;
 pub(crate) mod plan;
 pub(crate) mod sweep;
-mod table;
-pub(crate) mod text;
+mod text;
+mod times;
 mod verdicts;
 
 /// Everything that is printed about a profile.
@@ -54,12 +53,11 @@ pub(crate) struct Report {
 impl Report {
     /// Judges a profile by the limits given, else by the suite's own.
     pub(crate) fn new(
-        mut profile: Profile,
+        profile: Profile,
         limits: Option<Limits>,
         absent: Vec<AbsentBackend>,
         notes: Vec<String>,
     ) -> Self {
-        for_display(&mut profile);
         let budgets_given = limits.is_some();
         let limits = limits.unwrap_or_else(|| default_limits(&profile));
         let mut unmatched = limits.unmatched(&profile);
@@ -88,6 +86,20 @@ impl Report {
             remarks: Vec::new(),
             forecast: None,
         }
+    }
+
+    /// Everything, for people.
+    fn page(&self) -> Page {
+        let mut page = Page::default();
+        environment::add(self, &mut page);
+        times::add(self, &mut page);
+        executions::add(self, &mut page);
+        if let Some(forecast) = &self.forecast {
+            page.heading("Forecast");
+            page.say(forecast.text());
+        }
+        verdicts::add(self, &mut page);
+        page
     }
 
     /// How a command that measured ends.
@@ -125,6 +137,30 @@ impl Report {
     /// The id of a device, said to be software where it is a GPU and is.
     fn label(&self, device: &str) -> String {
         device_label(device, self.profile.is_software_gpu(device))
+    }
+}
+
+/// What comes after a series, and what it was taken for.
+#[derive(Debug)]
+pub(crate) struct Forecast {
+    /// How many points the series has.
+    pub(crate) points: usize,
+    /// Its first and its last.
+    pub(crate) ends: [f32; 2],
+    /// The points after the last.
+    pub(crate) values: Vec<f32>,
+}
+
+impl Forecast {
+    fn text(&self) -> String {
+        let [first, last] = self.ends;
+        let values: Vec<String> = self.values.iter().map(ToString::to_string).collect();
+        format!(
+            "the {} points after the series: {}; it has {} points, from {first} to {last}",
+            values.len(),
+            values.join(", "),
+            self.points,
+        )
     }
 }
 
@@ -171,60 +207,7 @@ fn default_limits(profile: &Profile) -> Limits {
     }
 }
 
-/// Takes out of a profile's texts what a terminal would obey.
-pub(crate) fn for_display(profile: &mut Profile) {
-    let environment = &mut profile.environment;
-    let mut texts: Vec<&mut String> = Vec::new();
-    texts.extend(profile.created.as_mut());
-    texts.extend(profile.generator.as_mut());
-    texts.extend(environment.revision.as_mut());
-    texts.extend(environment.build_profile.as_mut());
-    texts.extend(environment.host.as_mut());
-    texts.extend(environment.cpu.as_mut().and_then(|cpu| cpu.model.as_mut()));
-    texts.extend(environment.clock.as_mut().map(|clock| &mut clock.source));
-    for gpu in &mut environment.gpus {
-        texts.push(&mut gpu.id);
-        let others = [
-            &mut gpu.name,
-            &mut gpu.kind,
-            &mut gpu.backend,
-            &mut gpu.driver,
-        ];
-        texts.extend(others.into_iter().flatten());
-    }
-    texts.extend(
-        profile
-            .evidence
-            .peaks
-            .iter_mut()
-            .map(|peak| &mut peak.device),
-    );
-    for found in &mut profile.evidence.break_even {
-        texts.extend([&mut found.operation, &mut found.device, &mut found.over]);
-    }
-    // Names that belong together stay equal.
-    for stack in &mut profile.stacks {
-        texts.extend(&mut stack.frames);
-    }
-    for event in profile
-        .timeline
-        .iter_mut()
-        .flat_map(|timeline| &mut timeline.events)
-    {
-        texts.push(&mut event.name);
-        texts.extend(event.device.as_mut());
-    }
-    for operation in &mut profile.operations {
-        texts.extend([&mut operation.name, &mut operation.device]);
-        texts.extend(operation.workload.as_mut());
-        if let Some(failure) = &mut operation.failure {
-            texts.extend([&mut failure.kind, &mut failure.message]);
-        }
-    }
-    texts.into_iter().for_each(text::shown);
-}
-
-/// Prints a report; what a format has no room for goes to `err`. A reader that
+/// A report in a format; what a format has no room for goes to `err`. A reader that
 /// has gone stops the printing and nothing else.
 pub(crate) fn write(
     report: &Report,
@@ -233,27 +216,55 @@ pub(crate) fn write(
     err: &mut dyn Write,
 ) -> Result<()> {
     let printed = match format {
-        Format::Table => environment::write(report, out)
-            .and_then(|()| table::write(report, out))
-            .and_then(|()| executions::write(report, out))
-            .and_then(|()| forecast::write(report, out))
-            .and_then(|()| verdicts::write(report, out)),
+        Format::Table => print(&report.page(), out),
         Format::Json => json::write(report, out),
-        Format::Markdown => markdown::write(report, out),
+        Format::Markdown => Ok(report.page().markdown(out)?),
         Format::Csv => csv::write(report, out),
     };
     unless_closed(printed.and_then(|()| Ok(out.flush()?)))?;
     // Nobody may be left to tell.
     for note in report.notes.iter().filter(|_| format == Format::Csv) {
-        let _ = writeln!(err, "{note}");
+        let _ = writeln!(err, "{}", clean(note));
     }
     for budget in &report.unmatched {
+        let budget = clean(budget);
         let _ = writeln!(
             err,
             "error: the budget of {budget} holds nothing: no such operation has samples"
         );
     }
     Ok(())
+}
+
+/// Prints a page, as wide as the terminal.
+pub(crate) fn print(page: &Page, out: &mut dyn Write) -> Result<()> {
+    Ok(page.text(width(), true, out)?)
+}
+
+/// Columns of the terminal; where there is none those of `COLUMNS`, else 80.
+fn width() -> usize {
+    if let Some((terminal_size::Width(columns), _)) = terminal_size::terminal_size() {
+        return columns.into();
+    }
+    let columns = std::env::var("COLUMNS").ok();
+    columns
+        .and_then(|columns| columns.parse().ok())
+        .unwrap_or(80)
+}
+
+/// Prints a document for programs. What a terminal would obey is escaped, which JSON
+/// itself asks for only below a space.
+pub(crate) fn document(document: &impl Serialize, out: &mut dyn Write) -> Result<()> {
+    let text = serde_json::to_string_pretty(document)?;
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c != '\n' && is_obeyed(c) {
+            true => shown.push_str(&format!("\\u{:04x}", u32::from(c))),
+            false => shown.push(c),
+        }
+    }
+    out.write_all(shown.as_bytes())?;
+    Ok(writeln!(out)?)
 }
 
 /// What printing came to, where a reader that has gone is no error.

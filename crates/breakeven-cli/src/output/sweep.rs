@@ -2,27 +2,20 @@
 
 use std::io::Write;
 
-use anstyle::Style;
 use anyhow::Result;
 use breakeven::hardware::HardwareCapabilities;
 use breakeven_judge::break_even::BreakEven;
+use breakeven_judge::page::{Block, Column, Page, Row, Table, Text, Tone};
 use breakeven_profile::unit;
 use serde::Serialize;
 
 use super::device_label;
-use super::text::{BAD, BOLD, FAINT, GOOD, clipped_middle, right, shown, styled, time, wrapped};
+use super::text::{time, times};
 use crate::args::SweepFormat;
 use crate::commands::sweep::{Found, Point, Rival};
 use crate::session::Session;
 
 mod plot;
-
-/// Width of a GPU's column: all fit into 100 beside the 38 of the others, as far as
-/// a time and a ratio allow.
-fn gpu_width(found: &Found) -> usize {
-    let gpus = found.rivals.len().max(1);
-    (62 / gpus).saturating_sub(2).clamp(18, 22)
-}
 
 /// Prints what was found in the format that was asked for.
 pub(crate) fn write(
@@ -33,7 +26,7 @@ pub(crate) fn write(
     out: &mut dyn Write,
 ) -> Result<()> {
     match format {
-        SweepFormat::Table => write_table(found, session, hardware, out),
+        SweepFormat::Table => super::print(&page(found, session, hardware), out),
         SweepFormat::Json => write_json(found, session, out),
         SweepFormat::Csv => write_csv(found, out),
     }?;
@@ -45,121 +38,89 @@ fn label(session: &Session, device: &str) -> String {
     device_label(device, session.profile.is_software_gpu(device))
 }
 
-fn write_table(
-    found: &Found,
-    session: &Session,
-    hardware: &HardwareCapabilities,
-    out: &mut dyn Write,
-) -> Result<()> {
-    let title = format!("{} over {}", found.kernel, found.over);
-    writeln!(out, "{}", styled(&title, BOLD))?;
+fn page(found: &Found, session: &Session, hardware: &HardwareCapabilities) -> Page {
+    let mut page = Page::default();
+    page.heading(format!("{} over {}", found.kernel, found.over));
     if session.profile.interrupted {
         let text = "interrupted: the times are those that were taken until then";
-        writeln!(out, "{}", styled(text, BAD))?;
+        page.say(Text::new(text, Tone::Bad));
     }
     if found.points.is_empty() {
-        writeln!(out, "nothing was measured")?;
-        return Ok(());
+        page.say("nothing was measured");
+        return page;
     }
-    let mut heads = format!(
-        "{}{}{}",
-        right(found.over.name(), 12),
-        right("elements", 14),
-        right("cpu", 12)
-    );
-    for device in &found.devices[1..] {
-        let (label, width) = (label(session, device), gpu_width(found));
-        heads += &format!("  {}", right(&clipped_middle(&label, width), width));
-    }
-    writeln!(out, "{}", styled(&heads, FAINT))?;
-    for point in &found.points {
-        writeln!(out, "{}", line(found, point))?;
-    }
-    plot::write(found, out)?;
+    let heads = [found.over.name(), "elements", "cpu"];
+    let gpus = found.devices.iter().skip(1);
+    let gpus = gpus.flat_map(|device| {
+        [
+            Column::figures(label(session, device), Column::KEPT),
+            Column::figures("of the CPU's", 2),
+        ]
+    });
+    page.table(Table {
+        columns: (heads.into_iter())
+            .map(|head| Column::figures(head, if head == "elements" { 1 } else { Column::KEPT }))
+            .chain(gpus)
+            .collect(),
+        rows: found.points.iter().map(|point| row(found, point)).collect(),
+        ..Table::default()
+    });
+    page.blocks.extend(plot::of(found).map(Block::Picture));
     for point in &found.points {
         for (device, failure) in found.devices.iter().zip(&point.failures) {
             if let Some(failure) = failure {
-                let at = unit::count(point.value as f64);
                 let text = format!(
-                    "{} failed at {} {at}: {}: {}",
+                    "{} failed at {} {}: {}: {}",
                     label(session, device),
                     found.over,
+                    unit::count(point.value as f64),
                     failure.kind,
                     failure.message
                 );
-                write_wrapped(&text, BAD, out)?;
+                page.say(Text::new(text, Tone::Bad));
             }
         }
     }
     for note in &session.notes {
-        write_wrapped(note, BAD, out)?;
+        page.say(Text::new(note, Tone::Bad));
     }
     for rival in &found.rivals {
         let text = format!("{} {}", label(session, &rival.device), answer(found, rival));
-        write_wrapped(&text, BOLD, out)?;
+        page.say(Text::new(text, Tone::Strong));
     }
     if found.rivals.is_empty() {
-        let text = "no GPU was measured, so there is nothing to break even with";
-        write_wrapped(text, FAINT, out)?;
+        page.aside("no GPU was measured, so there is nothing to break even with");
         // Where there are GPUs, the CPU alone was asked for.
-        let absent = hardware.absent.iter().filter(|_| hardware.gpus.is_empty());
-        for absent in absent {
-            write_wrapped(&absent.to_string(), FAINT, out)?;
+        for absent in hardware.absent.iter().filter(|_| hardware.gpus.is_empty()) {
+            page.aside(absent.to_string());
         }
     }
-    Ok(())
-}
-
-/// Texts of drivers among them.
-fn write_wrapped(text: &str, style: Style, out: &mut dyn Write) -> Result<()> {
-    let mut text = text.to_owned();
-    shown(&mut text);
-    for line in wrapped(&text, 98) {
-        writeln!(out, "{}", styled(&line, style))?;
-    }
-    Ok(())
+    page
 }
 
 /// A value and its times; of a GPU also how many times the CPU's.
-fn line(found: &Found, point: &Point) -> String {
+fn row(found: &Found, point: &Point) -> Row {
     let of = |device: usize| match point.median_ns(device) {
         Some(ns) => time(ns),
         None if point.failures[device].is_some() => "failed".to_owned(),
         None => "–".to_owned(),
     };
-    let mut line = format!(
-        "{}{}{}",
-        right(&unit::count(point.value as f64), 12),
-        right(&unit::count(point.elements as f64), 14),
-        right(&of(0), 12)
-    );
+    let mut cells = vec![
+        unit::count(point.value as f64).into(),
+        unit::count(point.elements as f64).into(),
+        Text::from(of(0)),
+    ];
     for device in 1..found.devices.len() {
-        let ratio = point
-            .median_ns(device)
-            .zip(point.median_ns(0))
-            .map(|(gpu, cpu)| gpu / cpu);
-        let (text, style) = match ratio {
-            Some(ratio) if ratio < 1.0 => (format!("{} ×", figure(ratio)), GOOD),
-            Some(ratio) => (format!("{} ×", figure(ratio)), FAINT),
-            None => (String::new(), FAINT),
+        let both = point.median_ns(device).zip(point.median_ns(0));
+        let ratio = both.map(|(gpu, cpu)| gpu / cpu);
+        let tone = match ratio {
+            Some(ratio) if ratio < 1.0 => Tone::Good,
+            _ => Tone::Faint,
         };
-        let cells = format!(
-            "{}{}",
-            right(&of(device), gpu_width(found) - 10),
-            right(&text, 10)
-        );
-        line += &format!("  {}", styled(&cells, style));
+        let ratio = ratio.map_or_else(String::new, |ratio| format!("{} ×", times(ratio)));
+        cells.extend([of(device), ratio].map(|text| Text::new(text, tone)));
     }
-    line
-}
-
-/// Three digits of a ratio.
-fn figure(ratio: f64) -> String {
-    match ratio {
-        ratio if ratio < 10.0 => format!("{ratio:.2}"),
-        ratio if ratio < 100.0 => format!("{ratio:.1}"),
-        ratio => unit::count(ratio.round()),
-    }
+    Row::new(cells)
 }
 
 /// From which value on the device pays.
@@ -298,9 +259,7 @@ fn write_json(found: &Found, session: &Session, out: &mut dyn Write) -> Result<(
         break_even: break_even.collect(),
         evidence: &session.profile.evidence.break_even,
     };
-    serde_json::to_writer_pretty(&mut *out, &document)?;
-    writeln!(out)?;
-    Ok(())
+    super::document(&document, out)
 }
 
 fn write_csv(found: &Found, out: &mut dyn Write) -> Result<()> {

@@ -1,23 +1,16 @@
-//! Figures and colours for tables.
+//! Figures for narrow columns.
 
-use anstyle::{AnsiColor, Style};
+use breakeven_judge::page::Text;
 use breakeven_profile::unit;
-use unicode_width::UnicodeWidthStr;
 
-pub(super) const BOLD: Style = Style::new().bold();
-pub(super) const FAINT: Style = Style::new().dimmed();
-pub(super) const GOOD: Style = AnsiColor::Green.on_default();
-pub(super) const WARNING: Style = AnsiColor::Yellow.on_default();
-pub(super) const BAD: Style = AnsiColor::Red.on_default().bold();
-
-/// Text in a style; the terminal's end takes it away where there are no colours.
-pub(super) fn styled(text: &str, style: Style) -> String {
-    format!("{style}{text}{style:#}")
-}
-
-/// A time without the space before its unit, for narrow columns: `1.23ms`.
+/// A time without the space before its unit: `1.23ms`.
 pub(super) fn time(ns: f64) -> String {
     unit::time(ns).replace(' ', "")
+}
+
+/// A figure where there is one; nothing otherwise.
+pub(super) fn of(value: Option<f64>, text: impl Fn(f64) -> String) -> Text {
+    value.map_or_else(String::new, text).into()
 }
 
 /// A count per second without its unit, at most six characters: `8 123`, `81.2k`, `12.3M`.
@@ -67,87 +60,22 @@ pub(super) fn giga(rate: Option<f64>, of_peak: Option<f64>) -> String {
     }
 }
 
-/// Pads to a width in columns of the terminal, on the left or on the right.
-pub(super) fn right(text: &str, width: usize) -> String {
-    format!("{}{text}", " ".repeat(width.saturating_sub(text.width())))
-}
-
-pub(super) fn left(text: &str, width: usize) -> String {
-    format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
-}
-
-/// At most `width` columns, with an ellipsis where something was left out.
-pub(super) fn clipped(text: &str, width: usize) -> String {
-    if text.width() <= width {
-        return text.to_owned();
-    }
-    let mut clipped = String::new();
-    for c in text.chars() {
-        if clipped.width() + 2 > width {
-            break;
-        }
-        clipped.push(c);
-    }
-    clipped + "…"
-}
-
-/// At most `width` columns, with what was left out in the middle: the end of a
-/// device's name tells whether it is software.
-pub(super) fn clipped_middle(text: &str, width: usize) -> String {
-    if text.width() <= width {
-        return text.to_owned();
-    }
-    let mut tail = String::new();
-    for c in text.chars().rev() {
-        if tail.width() + 1 > width * 2 / 3 {
-            break;
-        }
-        tail.insert(0, c);
-    }
-    let head = clipped(text, width.saturating_sub(tail.width()));
-    head + &tail
-}
-
-/// Text from anyone's file without what a terminal would obey: control
-/// characters, and marks that turn the direction of writing.
-pub(crate) fn shown(text: &mut String) {
-    let obeyed = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    if text.contains(obeyed) {
-        *text = text.replace(obeyed, "\u{fffd}");
+/// How many times as much, in three digits: `7.27`, `11.9`, `1 234`.
+pub(super) fn times(ratio: f64) -> String {
+    match ratio {
+        r if r < 9.95 => format!("{r:.2}"),
+        r if r < 99.5 => format!("{r:.1}"),
+        r if r < 99_999.5 => unit::count(r.round()),
+        r => format!("{r:.1e}"),
     }
 }
 
-/// Breaks a text into lines of at most `width` columns, at spaces, but not
-/// between the groups of a number.
-pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match words.last_mut() {
-            Some(last) if is_group(last, word) => *last += &format!(" {word}"),
-            _ => words.push(word.to_owned()),
-        }
+/// `1 task`, `2 tasks`.
+pub(super) fn plural(count: u64, one: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        count => format!("{} {one}s", unit::count(count as f64)),
     }
-    let mut lines = vec![String::new()];
-    for word in &words {
-        let line = lines.last_mut().expect("there is always a line");
-        if line.is_empty() {
-            line.push_str(word);
-        } else if line.width() + 1 + word.width() <= width {
-            line.push(' ');
-            line.push_str(word);
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
-    lines
-}
-
-/// Whether the second word goes on with the number in the first: `12`, `345`.
-fn is_group(number: &str, word: &str) -> bool {
-    number.ends_with(|c: char| c.is_ascii_digit()) && word.starts_with(|c: char| c.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -166,23 +94,6 @@ mod tests {
         assert_eq!(giga(Some(12.34e9), Some(0.35)), "12 35%");
         assert_eq!(giga(Some(0.1234e9), None), "0.12");
         assert_eq!(giga(None, Some(0.1)), "");
-    }
-
-    #[test]
-    fn padding_counts_columns_not_bytes() {
-        assert_eq!(right("1µs", 5), "  1µs");
-        assert_eq!(clipped("vulkan:nvidia-geforce", 10), "vulkan:nv…");
-        assert_eq!(wrapped("a bb ccc", 4), ["a bb", "ccc"]);
-        assert_eq!(wrapped("of 12 345 678, a", 6), ["of", "12 345 678,", "a"]);
-        let long = "vulkan:swiftshader-device-subzero (software)";
-        assert_eq!(clipped_middle(long, 26), "vulkan:s…ubzero (software)");
-        assert_eq!(clipped_middle("cpu", 26), "cpu");
-    }
-
-    #[test]
-    fn what_a_terminal_would_obey_is_not_shown() {
-        let mut text = "a\u{1b}]0;b\u{7}\nc\u{202e}d".to_owned();
-        shown(&mut text);
-        assert_eq!(text, "a\u{fffd}]0;b\u{fffd}\u{fffd}c\u{fffd}d");
+        assert_eq!(times(1_234.4), "1 234");
     }
 }

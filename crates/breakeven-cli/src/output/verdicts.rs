@@ -1,241 +1,202 @@
 //! Below the main table: winners, bottlenecks, targets, budgets.
 
-use std::io::Write;
-
-use anyhow::Result;
 use breakeven_judge::bottleneck::Targets;
-use breakeven_judge::{Finding, FindingKind, Held, Standing, Thresholds, Winner};
+use breakeven_judge::page::{Column, Item, Page, Row, Table, Text, Tone};
+use breakeven_judge::{Finding, FindingKind, Standing, Winner};
 use breakeven_profile::unit;
-use unicode_width::UnicodeWidthStr;
 
 use super::Report;
-use super::table::TABLE;
-use super::text::{
-    BAD, BOLD, FAINT, GOOD, WARNING, clipped, clipped_middle, left, right, styled, wrapped,
-};
+use super::text::times;
 
-pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
-    write_winners(report, out)?;
-    write_findings(report, out)?;
-    write_targets(report, out)?;
-    write_budgets(report, out)?;
+/// Groups of findings with one cause that are printed; the rest is counted.
+const MOST_FINDINGS: usize = 8;
+
+pub(super) fn add(report: &Report, page: &mut Page) {
+    add_winners(report, page);
+    add_findings(report, page);
+    add_targets(report, page);
+    add_budgets(report, page);
     for note in &report.notes {
-        writeln!(out, "{}", styled(note, BAD))?;
+        page.say(Text::new(note, Tone::Bad));
     }
     for remark in &report.remarks {
-        for line in wrapped(remark, TABLE) {
-            writeln!(out, "{}", styled(&line, FAINT))?;
-        }
+        page.aside(remark);
     }
     if report.profile.interrupted {
-        writeln!(
-            out,
-            "{}",
-            styled("interrupted: not all that was asked for is here", WARNING)
-        )?;
+        let text = "interrupted: not all that was asked for is here";
+        page.say(Text::new(text, Tone::Warning));
     }
-    Ok(())
 }
 
-fn head(text: &str, out: &mut dyn Write) -> Result<()> {
-    writeln!(out, "\n{}", styled(text, BOLD))?;
-    Ok(())
+fn add_winners(report: &Report, page: &mut Page) {
+    let winners = &report.overview.winners;
+    if winners.is_empty() {
+        return;
+    }
+    page.heading("Winners");
+    let rows = winners.iter().map(|winner| {
+        let tone = if winner.clear {
+            Tone::Good
+        } else {
+            Tone::Warning
+        };
+        let operation = report.operation(&winner.operation, winner.size);
+        Row::new([
+            Text::from(operation),
+            Text::new(report.label(&winner.device), tone),
+            ahead(report, winner).into(),
+        ])
+    });
+    page.table(Table {
+        columns: vec![
+            Column::words("operation", Column::KEPT),
+            Column::words("fastest", Column::KEPT),
+            Column::words("by", Column::KEPT),
+        ],
+        rows: rows.collect(),
+        ..Table::default()
+    });
+    if winners.iter().any(|winner| !winner.over_runs) {
+        page.aside("with 95 % intervals within one run; how much runs differ, --runs 5 tells");
+    }
 }
 
-fn write_winners(report: &Report, out: &mut dyn Write) -> Result<()> {
-    if report.overview.winners.is_empty() {
-        return Ok(());
-    }
-    head("Winners", out)?;
-    let lines: Vec<_> = report
-        .overview
-        .winners
-        .iter()
-        .map(|winner| {
-            let operation = report.operation(&winner.operation, winner.size);
-            (winner.clear, operation, winner_text(report, winner))
-        })
-        .collect();
-    let widest = |widths: &mut dyn Iterator<Item = usize>| widths.max().unwrap_or(0);
-    let name = widest(&mut lines.iter().map(|(_, operation, _)| operation.width())).min(24);
-    let device = widest(&mut lines.iter().map(|(_, _, (device, _))| device.width())).min(26);
-    for (clear, operation, (label, text)) in &lines {
-        let style = if *clear { GOOD } else { WARNING };
-        let operation = left(&clipped(operation, name), name);
-        let label = styled(&left(&clipped_middle(label, device), device), style);
-        let text = clipped(text, TABLE - name - device - 4);
-        writeln!(out, "{operation}  {label}  {text}")?;
-    }
-    if report
-        .overview
-        .winners
-        .iter()
-        .any(|winner| !winner.over_runs)
-    {
-        let note = "with 95 % intervals within one run; how much runs differ, --runs 5 tells";
-        writeln!(out, "{}", styled(note, FAINT))?;
-    }
-    Ok(())
-}
-
-/// The winner's device and how far ahead it is.
-pub(super) fn winner_text(report: &Report, winner: &Winner) -> (String, String) {
+/// How far ahead the winner is, and of whom.
+fn ahead(report: &Report, winner: &Winner) -> String {
     let interval = winner.interval.map_or_else(String::new, |[lower, upper]| {
         format!(" ({} to {})", times(lower), times(upper))
     });
-    let how = if winner.clear {
-        "faster than"
-    } else {
-        "but not clearly against"
+    let how = match winner.clear {
+        true => "faster than",
+        false => "but not clearly against",
     };
     let next = report.label(&winner.runner_up);
-    let text = format!("{}×{interval} {how} {next}", times(winner.ratio));
-    (report.label(&winner.device), text)
+    format!("{}×{interval} {how} {next}", times(winner.ratio))
 }
 
-fn times(ratio: f64) -> String {
-    match ratio {
-        r if r < 9.95 => format!("{r:.2}"),
-        r if r < 99.5 => format!("{r:.1}"),
-        r if r < 99_999.5 => format!("{r:.0}"),
-        r => format!("{r:.1e}"),
-    }
-}
-
-fn write_findings(report: &Report, out: &mut dyn Write) -> Result<()> {
-    head("Bottlenecks", out)?;
-    if report.overview.findings.is_empty() {
-        writeln!(out, "{}", styled("none", GOOD))?;
-    }
-    for finding in report.overview.findings.iter().take(MOST_FINDINGS) {
-        let who = report.who(&finding.operation, finding.size, &finding.device);
-        let what = finding_text(finding);
-        writeln!(
-            out,
-            "{} {}",
-            left(&clipped_middle(&who, 48), 48),
-            styled(&what, WARNING)
-        )?;
-        for (name, text) in [("cause", &finding.cause), ("next", &finding.next_step)] {
-            for (index, line) in wrapped(text, 88).iter().enumerate() {
-                let name = if index == 0 { name } else { "" };
-                writeln!(out, "    {} {line}", left(name, 5))?;
-            }
+/// Findings with one cause together, the figures of each.
+fn add_findings(report: &Report, page: &mut Page) {
+    let mut groups: Vec<Vec<&Finding>> = Vec::new();
+    for finding in &report.overview.findings {
+        let alike = |group: &&mut Vec<&Finding>| {
+            (&group[0].cause, &group[0].next_step) == (&finding.cause, &finding.next_step)
+        };
+        match groups.iter_mut().find(alike) {
+            Some(group) => group.push(finding),
+            None => groups.push(vec![finding]),
         }
     }
-    let more = report.overview.findings.len().saturating_sub(MOST_FINDINGS);
-    if more > 0 {
-        let note = format!(
-            "and {more} more, of operations that take less of the time; --format json has all"
-        );
-        writeln!(out, "{}", styled(&note, FAINT))?;
+    if groups.is_empty() {
+        page.heading("Bottlenecks");
+        return page.say(Text::new("none", Tone::Good));
     }
-    Ok(())
+    let more = groups.len().saturating_sub(MOST_FINDINGS);
+    let items = groups.into_iter().take(MOST_FINDINGS).flat_map(|group| {
+        let mut items: Vec<Item> = group.iter().map(|finding| item(report, finding)).collect();
+        if let (Some(last), [finding, ..]) = (items.last_mut(), &group[..]) {
+            last.facts = vec![
+                ("cause".to_owned(), finding.cause.clone().into()),
+                ("next".to_owned(), finding.next_step.clone().into()),
+            ];
+        }
+        items
+    });
+    page.list("Bottlenecks", items);
+    if more > 0 {
+        page.aside(format!(
+            "and {more} more causes, of operations that take less of the time; --format json has all"
+        ));
+    }
 }
 
-/// Findings in the table; the rest is counted.
-const MOST_FINDINGS: usize = 8;
+fn item(report: &Report, finding: &Finding) -> Item {
+    let who = report.who(&finding.operation, finding.size, &finding.device);
+    let said = Text::new(finding_text(finding), Tone::Warning);
+    Item {
+        head: vec![format!("{who}:").into(), said],
+        facts: Vec::new(),
+    }
+}
 
 /// What a finding says, with its figure.
-pub(super) fn finding_text(finding: &Finding) -> String {
+fn finding_text(finding: &Finding) -> String {
+    let (value, limit) = (finding.value, finding.threshold);
     match finding.what {
-        FindingKind::Slow => {
-            let limit = unit::time(finding.threshold);
-            format!("slow: {} (over {limit})", unit::time(finding.value))
-        }
-        FindingKind::HighVariance => {
-            let limit = unit::percent(finding.threshold);
-            format!(
-                "high variance: CV {} (over {limit})",
-                unit::percent(finding.value)
-            )
-        }
-        FindingKind::Outliers => format!(
-            "outliers: max is {:.1} × mean (over {})",
-            finding.value, finding.threshold
+        FindingKind::Slow => format!("slow: {} (over {})", unit::time(value), unit::time(limit)),
+        FindingKind::HighVariance => format!(
+            "high variance: CV {} (over {})",
+            unit::percent(value),
+            unit::percent(limit)
         ),
+        FindingKind::Outliers => format!("outliers: max is {value:.1} × mean (over {limit})"),
     }
 }
 
-fn write_targets(report: &Report, out: &mut dyn Write) -> Result<()> {
-    head(&targets_title(&report.thresholds), out)?;
-    for row in &report.overview.rows {
-        if let Some(targets) = row.targets {
-            let style = if targets.all() { GOOD } else { WARNING };
-            let who = report.who(&row.operation, row.size, &row.device);
-            let share = unit::percent(row.share_of_total);
-            let text = left(&targets_text(targets), 24);
-            writeln!(
-                out,
-                "{} {} {} of the time",
-                left(&clipped_middle(&who, 48), 48),
-                styled(&text, style),
-                right(&share, 7)
-            )?;
-        }
-    }
-    Ok(())
-}
-
-pub(super) fn targets_title(thresholds: &Thresholds) -> String {
-    format!(
+fn add_targets(report: &Report, page: &mut Page) {
+    let limits = &report.thresholds;
+    page.heading(format!(
         "Targets (mean < {}, CV < {}, > {})",
-        unit::time(thresholds.target_mean_ns),
-        unit::percent(thresholds.target_cv),
-        unit::per_s(thresholds.target_per_s)
-    )
+        unit::time(limits.target_mean_ns),
+        unit::percent(limits.target_cv),
+        unit::per_s(limits.target_per_s)
+    ));
+    let judged = report.overview.rows.iter();
+    let judged: Vec<_> = judged.filter_map(|row| Some((row, row.targets?))).collect();
+    let met = judged.iter().filter(|(_, targets)| targets.all()).count();
+    let tone = if met == judged.len() {
+        Tone::Good
+    } else {
+        Tone::Plain
+    };
+    page.say(Text::new(format!("met by {met} of {}", judged.len()), tone));
+    let missed = judged.iter().filter(|(_, targets)| !targets.all());
+    let rows = missed.map(|(row, targets)| {
+        Row::new([
+            report.who(&row.operation, row.size, &row.device).into(),
+            Text::new(missed_text(*targets), Tone::Warning),
+            unit::percent(row.share_of_total).into(),
+        ])
+    });
+    page.table(Table {
+        columns: vec![
+            Column::words("missed by", Column::KEPT),
+            Column::words("in", Column::KEPT),
+            Column::figures("of the time", 1),
+        ],
+        rows: rows.collect(),
+        ..Table::default()
+    });
 }
 
-pub(super) fn targets_text(targets: Targets) -> String {
-    let missed: Vec<&str> = [
+fn missed_text(targets: Targets) -> String {
+    let each = [
         (targets.mean, "mean"),
         (targets.cv, "CV"),
         (targets.rate, "rate"),
-    ]
-    .into_iter()
-    .filter_map(|(met, name)| (!met).then_some(name))
-    .collect();
-    match missed.as_slice() {
-        [] => "met".to_owned(),
-        missed => format!("missed: {}", missed.join(", ")),
-    }
+    ];
+    let missed = each.into_iter().filter(|(met, _)| !met);
+    missed.map(|(_, name)| name).collect::<Vec<_>>().join(", ")
 }
 
-fn write_budgets(report: &Report, out: &mut dyn Write) -> Result<()> {
-    head("Budgets", out)?;
-    let mut any = false;
-    for row in &report.overview.rows {
-        if let (Some(Held { max_ns, standing }), Some(summary)) = (row.budget, row.summary) {
-            any = true;
-            let style = match standing {
-                Standing::Within => GOOD,
-                Standing::Near => WARNING,
-                Standing::Over => BAD,
-            };
-            let who = report.who(&row.operation, row.size, &row.device);
-            let used = unit::percent(summary.mean / max_ns);
-            let text = left(&standing.to_string(), 7);
-            writeln!(
-                out,
-                "{} {} {used} of {}",
-                left(&clipped_middle(&who, 48), 48),
-                styled(&text, style),
-                unit::time(max_ns)
-            )?;
-        }
-    }
-    for budget in &report.unmatched {
-        let text = format!("{budget}: holds nothing, no such operation has samples");
-        writeln!(out, "{}", styled(&clipped(&text, TABLE), BAD))?;
-    }
-    if !any && report.unmatched.is_empty() {
-        let note = match report.budgets_given {
+fn add_budgets(report: &Report, page: &mut Page) {
+    page.heading("Budgets");
+    let rows = report.overview.rows.iter();
+    let table = Standing::table(rows.filter_map(|row| {
+        let (held, summary) = (row.budget?, row.summary?);
+        let who = report.who(&row.operation, row.size, &row.device);
+        Some((who, held.standing, summary.mean, held.max_ns))
+    }));
+    if table.rows.is_empty() && report.unmatched.is_empty() {
+        page.aside(match report.budgets_given {
             true => "the file gives none",
             false => {
                 "none apply: the suite's own are for discrete GPUs at default sizes; --budget FILE.toml"
             }
-        };
-        writeln!(out, "{}", styled(note, FAINT))?;
+        });
     }
-    Ok(())
+    page.table(table);
+    for budget in &report.unmatched {
+        let text = format!("{budget}: holds nothing, no such operation has samples");
+        page.say(Text::new(text, Tone::Bad));
+    }
 }

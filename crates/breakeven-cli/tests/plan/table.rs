@@ -12,37 +12,39 @@ use crate::command::line;
 #[test]
 fn by_the_rule() {
     assert_snapshot!(planned(V100, "--tasks 1000").stdout, @r"
-    gpu-only  1 000 tasks on the GPU, 256 per batch
-    workload    1 000 tasks of 10 KiB, complexity 100, 100.0 % parallel
-    machine     16 cores, 64 GiB; V100: discrete, 32 GiB, 2 GiB in use, launch 20.0 µs, transfer 12.0
-                GB/s, 20 × a core
-    why         stage 1: there is a GPU
-                stage 2: 1 000 tasks are not fewer than 10, a workload of 102 400 000 is not below
-                100 000
-                stage 3: 100 % of the work is parallel
-                stage 4: 6.3 % of the GPU's memory is in use, not above 80 %
-                stage 5: 9.77 MiB fit the GPU's free 30 GiB
-                stage 6: 1 000 tasks are more than 100, a workload of 102 400 000 is above 10 000 000,
-                and 100 % of the work is parallel, at least 50 %: gpu-only
-                stage 7 agrees: a complexity of 100 is above 50
+    gpu-only: 1 000 tasks on the GPU, 256 per batch
+    workload  1 000 tasks of 10 KiB, complexity 100, 100.0 % parallel
+    machine   16 cores, 64 GiB; V100: discrete, 32 GiB, 2 GiB in use, launch
+              20.0 µs, transfer 12.0 GB/s, 20 × a core
+    why  stage 1: there is a GPU
+         stage 2: 1 000 tasks are not fewer than 10, a workload of 102 400 000 is
+         not below 100 000
+         stage 3: 100 % of the work is parallel
+         stage 4: 6.3 % of the GPU's memory is in use, not above 80 %
+         stage 5: 9.77 MiB fit the GPU's free 30 GiB
+         stage 6: 1 000 tasks are more than 100, a workload of 102 400 000 is above
+         10 000 000, and 100 % of the work is parallel, at least 50 %: gpu-only
+         stage 7 agrees: a complexity of 100 is above 50
     ");
 }
 
 #[test]
 fn by_the_last_answer() {
     assert_snapshot!(planned(V100, "--tasks 60 --complexity 20 --task-bytes 1KiB").stdout, @r"
-    cpu-only  60 tasks on the CPU, 32 per batch
-    workload    60 tasks of 6 KiB, complexity 20, 100.0 % parallel
-    machine     16 cores, 64 GiB; V100: discrete, 32 GiB, 2 GiB in use, launch 20.0 µs, transfer 12.0
-                GB/s, 20 × a core
-    why         stage 1: there is a GPU
-                stage 2: 60 tasks are not fewer than 10, a workload of 737 280 is not below 100 000
-                stage 3: 100 % of the work is parallel
-                stage 4: 6.3 % of the GPU's memory is in use, not above 80 %
-                stage 5: 360 KiB fit the GPU's free 30 GiB
-                stage 6: 60 tasks are not more than 100, a workload of 737 280 is not above 10 000 000
-                stage 7: a complexity of 20 is not above 50
-                no stage decided; the last answer is cpu-only
+    cpu-only: 60 tasks on the CPU, 32 per batch
+    workload  60 tasks of 6 KiB, complexity 20, 100.0 % parallel
+    machine   16 cores, 64 GiB; V100: discrete, 32 GiB, 2 GiB in use, launch
+              20.0 µs, transfer 12.0 GB/s, 20 × a core
+    why  stage 1: there is a GPU
+         stage 2: 60 tasks are not fewer than 10, a workload of 737 280 is not below
+         100 000
+         stage 3: 100 % of the work is parallel
+         stage 4: 6.3 % of the GPU's memory is in use, not above 80 %
+         stage 5: 360 KiB fit the GPU's free 30 GiB
+         stage 6: 60 tasks are not more than 100, a workload of 737 280 is not above
+         10 000 000
+         stage 7: a complexity of 20 is not above 50
+         no stage decided; the last answer is cpu-only
     ");
 }
 
@@ -50,17 +52,19 @@ fn by_the_last_answer() {
 fn by_costs() {
     let args = "--tasks 1000 --task-time 1ms";
     assert_snapshot!(planned(V100, args).stdout, @r"
-    hybrid:55/45  550 tasks on the GPU, 450 tasks on the CPU, 155 per batch
-    workload    1 000 tasks of 10 KiB, complexity 100, 100.0 % parallel
-    machine     16 cores, 64 GiB; V100: discrete, 32 GiB, 2 GiB in use, launch 20.0 µs, transfer 12.0
-                GB/s, 20 × a core
-    why         hybrid:55/45 should take 28.1 ms (heuristic), 44.8 % less than gpu-only, 50.9 ms
-                a perfect split could be 1.81 times as fast as the better device alone
-                without costs stage 6 would say gpu-only
-    candidates                 predicted  evidence
-                cpu-only         63.0 ms  heuristic
-                gpu-only         50.9 ms  heuristic
-                hybrid:55/45     28.1 ms  heuristic
+    hybrid:55/45: 550 tasks on the GPU, 450 tasks on the CPU, 155 per batch
+    workload  1 000 tasks of 10 KiB, complexity 100, 100.0 % parallel
+    machine   16 cores, 64 GiB; V100: discrete, 32 GiB, 2 GiB in use, launch
+              20.0 µs, transfer 12.0 GB/s, 20 × a core
+    why  hybrid:55/45 should take 28.1 ms (heuristic), 44.8 % less than gpu-only,
+         50.9 ms
+         a perfect split could be 1.81 times as fast as the better device alone
+         without costs stage 6 would say gpu-only
+
+    candidate     predicted  evidence
+    cpu-only        63.0 ms  heuristic
+    gpu-only        50.9 ms  heuristic
+    hybrid:55/45    28.1 ms  heuristic
     ");
 }
 
@@ -68,18 +72,20 @@ fn by_costs() {
 fn by_costs_with_a_declined_split() {
     let machine = "cores = 1\n[[gpu]]\nname = \"H100\"\nspeedup = 50";
     assert_snapshot!(planned(machine, "--tasks 1000 --task-time 1ms").stdout, @r"
-    gpu-only  1 000 tasks on the GPU, 256 per batch
-    workload    1 000 tasks of 10 KiB, complexity 100, 100.0 % parallel
-    machine     1 core; H100: discrete, 50 × a core
-    why         gpu-only should take 20.0 ms (heuristic); hybrid:98/2 19.6 ms
-                a perfect split could be 1.02 times as fast as the better device alone
-                a split would gain 1.9 %, under 3.0 %: declined
-                without costs stage 6 would say gpu-only
-    candidates                 predicted  evidence
-                cpu-only          1.00 s  heuristic
-                gpu-only         20.0 ms  heuristic
-                hybrid:98/2      19.6 ms  heuristic
-    note        H100: `launch` and `transfer` are not known and count as nothing
+    gpu-only: 1 000 tasks on the GPU, 256 per batch
+    workload  1 000 tasks of 10 KiB, complexity 100, 100.0 % parallel
+    machine   1 core; H100: discrete, 50 × a core
+    why  gpu-only should take 20.0 ms (heuristic); hybrid:98/2 19.6 ms
+         a perfect split could be 1.02 times as fast as the better device alone
+         a split would gain 1.9 %, under 3.0 %: declined
+         without costs stage 6 would say gpu-only
+
+    candidate    predicted  evidence
+    cpu-only        1.00 s  heuristic
+    gpu-only       20.0 ms  heuristic
+    hybrid:98/2    19.6 ms  heuristic
+
+    note  H100: `launch` and `transfer` are not known and count as nothing
     ");
 }
 
@@ -87,38 +93,43 @@ fn by_costs_with_a_declined_split() {
 fn a_gpu_of_unknown_speed_has_no_time() {
     let machine = "cores = 4\n[[gpu]]\nname = \"card\"";
     assert_snapshot!(planned(machine, "--tasks 1000 --task-time 1ms").stdout, @r"
-    gpu-only  1 000 tasks on the GPU, 256 per batch
-    workload    1 000 tasks of 10 KiB, complexity 100, 100.0 % parallel
-    machine     4 cores; card: discrete
-    why         stage 1: there is a GPU
-                stage 2: 1 000 tasks are not fewer than 10, a workload of 102 400 000 is not below
-                100 000
-                stage 3: 100 % of the work is parallel
-                stage 4: how much of the GPU's memory is in use is unknown and counts as no pressure
-                stage 5: the GPU's memory is unknown and counts as enough
-                stage 6: 1 000 tasks are more than 100, a workload of 102 400 000 is above 10 000 000,
-                and 100 % of the work is parallel, at least 50 %: gpu-only
-                stage 7 agrees: a complexity of 100 is above 50
-    candidates                 predicted  evidence
-                cpu-only          250 ms  heuristic
-    note        card: its rate over that of a core (`speedup`) is not known: there is no estimate of its
-                time
+    gpu-only: 1 000 tasks on the GPU, 256 per batch
+    workload  1 000 tasks of 10 KiB, complexity 100, 100.0 % parallel
+    machine   4 cores; card: discrete
+    why  stage 1: there is a GPU
+         stage 2: 1 000 tasks are not fewer than 10, a workload of 102 400 000 is
+         not below 100 000
+         stage 3: 100 % of the work is parallel
+         stage 4: how much of the GPU's memory is in use is unknown and counts as no
+         pressure
+         stage 5: the GPU's memory is unknown and counts as enough
+         stage 6: 1 000 tasks are more than 100, a workload of 102 400 000 is above
+         10 000 000, and 100 % of the work is parallel, at least 50 %: gpu-only
+         stage 7 agrees: a complexity of 100 is above 50
+
+    candidate  predicted  evidence
+    cpu-only      250 ms  heuristic
+
+    note  card: its rate over that of a core (`speedup`) is not known: there is no
+          estimate of its time
     ");
 }
 
 #[test]
 fn nothing_to_run() {
     assert_snapshot!(planned(V100, "--tasks 0 --task-time 1ms").stdout, @r"
-    cpu-only  there is nothing to run
-    workload    0 tasks of 10 KiB, complexity 100, 100.0 % parallel
-    machine     16 cores, 64 GiB; V100: discrete, 32 GiB, 2 GiB in use, launch 20.0 µs, transfer 12.0
-                GB/s, 20 × a core
-    why         stage 1: there is a GPU
-                stage 2: 0 tasks are fewer than 10, a workload of 0 is below 100 000: cpu-only
-    candidates                 predicted  evidence
-                cpu-only            0 ns  heuristic
-                gpu-only         20.0 µs  heuristic
-                hybrid:1/99         0 ns  heuristic
+    cpu-only: there is nothing to run
+    workload  0 tasks of 10 KiB, complexity 100, 100.0 % parallel
+    machine   16 cores, 64 GiB; V100: discrete, 32 GiB, 2 GiB in use, launch
+              20.0 µs, transfer 12.0 GB/s, 20 × a core
+    why  stage 1: there is a GPU
+         stage 2: 0 tasks are fewer than 10, a workload of 0 is below 100 000:
+         cpu-only
+
+    candidate    predicted  evidence
+    cpu-only          0 ns  heuristic
+    gpu-only       20.0 µs  heuristic
+    hybrid:1/99       0 ns  heuristic
     ");
 }
 
@@ -127,19 +138,21 @@ fn the_operator_decides() {
     let (_directory, plan) = plan_for(V100, "--tasks 1000 --task-time 1ms");
     let plan = plan.env("BREAKEVEN_STRATEGY", "cpu-only").run().quietly(0);
     assert_snapshot!(plan.stdout, @r"
-    cpu-only  1 000 tasks on the CPU, 32 per batch
-    workload    1 000 tasks of 10 KiB, complexity 100, 100.0 % parallel
-    machine     16 cores, 64 GiB; V100: discrete, 32 GiB, 2 GiB in use, launch 20.0 µs, transfer 12.0
-                GB/s, 20 × a core
-    why         BREAKEVEN_STRATEGY asks for cpu-only
-                otherwise it would be hybrid:55/45
-                hybrid:55/45 should take 28.1 ms (heuristic), 44.8 % less than gpu-only, 50.9 ms
-                a perfect split could be 1.81 times as fast as the better device alone
-                without costs stage 6 would say gpu-only
-    candidates                 predicted  evidence
-                cpu-only         63.0 ms  heuristic
-                gpu-only         50.9 ms  heuristic
-                hybrid:55/45     28.1 ms  heuristic
+    cpu-only: 1 000 tasks on the CPU, 32 per batch
+    workload  1 000 tasks of 10 KiB, complexity 100, 100.0 % parallel
+    machine   16 cores, 64 GiB; V100: discrete, 32 GiB, 2 GiB in use, launch
+              20.0 µs, transfer 12.0 GB/s, 20 × a core
+    why  BREAKEVEN_STRATEGY asks for cpu-only
+         otherwise it would be hybrid:55/45
+         hybrid:55/45 should take 28.1 ms (heuristic), 44.8 % less than gpu-only,
+         50.9 ms
+         a perfect split could be 1.81 times as fast as the better device alone
+         without costs stage 6 would say gpu-only
+
+    candidate     predicted  evidence
+    cpu-only        63.0 ms  heuristic
+    gpu-only        50.9 ms  heuristic
+    hybrid:55/45    28.1 ms  heuristic
     ");
 }
 
@@ -223,20 +236,20 @@ fn this_machine_gets_an_answer_too() {
     assert_eq!(plan["machine"]["name"], "this machine");
     let table = line("plan --tasks 5").run().quietly(0).stdout;
     assert!(
-        table.starts_with("cpu-only  5 tasks on the CPU, 5 per batch\n"),
+        table.starts_with("cpu-only: 5 tasks on the CPU, 5 per batch\n"),
         "{table}"
     );
 }
 
 #[test]
-fn a_table_is_at_most_100_columns_wide() {
+fn a_table_is_at_most_80_columns_wide() {
     let name = "a".repeat(300);
     let machine = V100.replace("V100", &name).replace("20.0", "1e-300");
     let most = "--tasks 18446744073709551615 --complexity 1e300 --task-time 9e99h";
     for args in [most, &format!("{most} --compare")] {
         let table = planned(&machine, args).stdout;
         for line in table.lines() {
-            assert!(line.width() <= 100, "{line}");
+            assert!(line.width() <= 80, "{line}");
         }
     }
 }

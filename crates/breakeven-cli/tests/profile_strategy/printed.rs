@@ -42,7 +42,7 @@ fn advice_and_winners_do_not_hold_spans_of_other_lengths_against_each_other() {
 fn printed() {
     let table = show(&sample(), "").quietly(0).stdout;
     for line in table.lines() {
-        assert!(line.chars().count() <= 100, "wider than 100: {line}");
+        assert!(line.chars().count() <= 80, "wider than 80: {line}");
     }
     assert_snapshot!("executions_table", executions(&table));
     let markdown = show(&sample(), "--format markdown").quietly(0).stdout;

@@ -39,7 +39,8 @@ pub enum CallsOf {
 const TIMED_APART: [&str; 4] = ["upload", "launch", "kernel", "download"];
 
 impl CallsOf {
-    pub(super) fn in_profile(profile: &Profile) -> Self {
+    /// Whose they are, by what a recorder writes and a benchmark does not.
+    pub fn in_profile(profile: &Profile) -> Self {
         let mut runs = profile.operations.iter().flat_map(|each| &each.runs);
         let recorded = profile.environment.recorder.is_some()
             || !profile.stacks.is_empty()

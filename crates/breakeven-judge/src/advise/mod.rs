@@ -38,11 +38,12 @@ use breakeven_profile::file::{self, FileError};
 use breakeven_profile::profile::Profile;
 use serde::Serialize;
 
+use crate::page::Page;
+
 mod calls;
 mod case;
 mod elsewhere;
 mod evidence;
-mod print;
 mod proposal;
 mod rank;
 mod realised;
@@ -50,6 +51,7 @@ mod roofline;
 mod rules;
 mod suggestion;
 mod thresholds;
+mod words;
 
 pub use calls::CallsOf;
 pub use case::LookedAt;
@@ -59,6 +61,7 @@ pub use realised::{
 };
 pub use suggestion::{OptimizationSuggestion, Overlap, Priority, Rule, SuggestionType};
 pub use thresholds::AdviceThresholds;
+pub use words::items;
 
 use case::Case;
 use proposal::Verdict;
@@ -189,8 +192,9 @@ impl ProfilerOptimizer {
     /// # Errors
     ///
     /// Those of the writer.
-    pub fn print_suggestions(&self, top_n: usize, out: impl Write) -> io::Result<()> {
-        print::suggestions(&self.advice, self.get_suggestions(top_n), out)
+    pub fn print_suggestions(&self, top_n: usize, mut out: impl Write) -> io::Result<()> {
+        let page = self.advice.page(self.get_suggestions(top_n));
+        page.text(WIDTH, false, &mut out)
     }
 
     /// Prints those of them that each save a quarter of the whole time and more.
@@ -198,9 +202,10 @@ impl ProfilerOptimizer {
     /// # Errors
     ///
     /// Those of the writer.
-    pub fn print_critical_suggestions(&self, out: impl Write) -> io::Result<()> {
+    pub fn print_critical_suggestions(&self, mut out: impl Write) -> io::Result<()> {
         let critical = self.get_critical_suggestions().into_iter().cloned();
-        print::suggestions(&self.advice, &critical.collect::<Vec<_>>(), out)
+        let page = self.advice.page(&critical.collect::<Vec<_>>());
+        page.text(WIDTH, false, &mut out)
     }
 
     /// Prints in a few lines what was looked at and what all suggestions save.
@@ -208,10 +213,18 @@ impl ProfilerOptimizer {
     /// # Errors
     ///
     /// Those of the writer.
-    pub fn print_summary(&self, out: impl Write) -> io::Result<()> {
-        print::summary(&self.advice, out)
+    pub fn print_summary(&self, mut out: impl Write) -> io::Result<()> {
+        let mut page = Page::default();
+        page.say(self.advice.conclusion());
+        for caveat in self.advice.caveats() {
+            page.say(caveat);
+        }
+        page.text(WIDTH, false, &mut out)
     }
 }
+
+/// Columns that plain text is printed for.
+const WIDTH: usize = 80;
 
 /// Why advice could not be written.
 #[derive(Debug, thiserror::Error)]

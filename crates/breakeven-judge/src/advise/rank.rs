@@ -14,11 +14,11 @@
 //! up to is at most the whole.
 //!
 //! Ties are broken by name, device, size and rule, so the order of the file does
-//! not matter. Suggestions without estimate come last, those of the operations
-//! that take most time first.
+//! not matter. Suggestions without estimate come last among those of their priority,
+//! those of the operations that take most time first.
 
 use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 
 use breakeven_profile::unit;
 
@@ -73,7 +73,24 @@ pub(super) fn ranked(
         let overlap = instead.map(Overlap::InsteadOf);
         suggestions.push(suggestion(case, proposal, rank, None, overlap));
     }
+    by_priority(&mut suggestions);
     (suggestions, potential_ns)
+}
+
+/// Puts them into the order of their priorities, which may differ from that of what they
+/// save only for those that cannot say how much.
+fn by_priority(suggestions: &mut [OptimizationSuggestion]) {
+    suggestions.sort_by_key(|each| each.priority);
+    let places: HashMap<usize, usize> = (suggestions.iter())
+        .enumerate()
+        .map(|(place, each)| (each.rank, place + 1))
+        .collect();
+    for each in suggestions {
+        each.rank = places[&each.rank];
+        if let Some(Overlap::After(rank) | Overlap::InsteadOf(rank)) = &mut each.overlap {
+            *rank = places[rank];
+        }
+    }
 }
 
 /// A proposal with the time that it would take off what is left.

@@ -38,15 +38,13 @@ mod doubts;
 mod environment;
 mod error;
 mod judgement;
-mod markdown;
 mod method;
 mod metric;
 mod options;
-mod print;
+mod page;
 mod row;
 mod sides;
 mod text;
-mod texts;
 mod verdict;
 mod warning;
 
@@ -55,7 +53,6 @@ pub use comparison::{
     ChangeType, ComparisonSummary, OperationComparison, ProfilerComparison, Quantity,
 };
 pub use error::CompareError;
-pub use markdown::write_list;
 pub use method::{Method, NotTested};
 pub use metric::Metric;
 pub use options::{Correction, Options};

@@ -4,8 +4,9 @@ use std::io::{self, Write};
 
 use super::{Block, Item, MOST_ITEMS, MOST_ROWS, Page, Table, Text, Tone};
 
-/// Characters of a text, before they are escaped.
+/// Characters of a text and of a cell, before they are escaped.
 const MOST_TEXT: usize = 400;
+const MOST_CELL: usize = 120;
 
 impl Page {
     /// Writes the page as Markdown, every text escaped. Long lists and tables are cut,
@@ -20,8 +21,8 @@ impl Page {
                 writeln!(out)?;
             }
             match block {
-                Block::Heading(text) => writeln!(out, "**{}**", escaped(&text.text))?,
-                Block::Text(text) => writeln!(out, "{}", said(text))?,
+                Block::Heading(text) => writeln!(out, "**{}**", escaped(&text.text, MOST_TEXT))?,
+                Block::Text(text) => writeln!(out, "{}", said(text, MOST_TEXT))?,
                 Block::Facts(facts) => {
                     for fact in facts {
                         writeln!(out, "- {}", of(fact))?;
@@ -43,8 +44,8 @@ impl Page {
 }
 
 /// A text, bold where it is to be found.
-fn said(text: &Text) -> String {
-    let escaped = escaped(&text.text);
+fn said(text: &Text, most: usize) -> String {
+    let escaped = escaped(&text.text, most);
     match text.tone {
         Tone::Strong | Tone::Bad | Tone::Good if !escaped.is_empty() => format!("**{escaped}**"),
         _ => escaped,
@@ -53,14 +54,14 @@ fn said(text: &Text) -> String {
 
 fn of((name, text): &(String, Text)) -> String {
     match name.is_empty() {
-        true => said(text),
-        false => format!("{}: {}", escaped(name), said(text)),
+        true => said(text, MOST_TEXT),
+        false => format!("{}: {}", escaped(name, MOST_TEXT), said(text, MOST_TEXT)),
     }
 }
 
 fn list(items: &[Item], out: &mut dyn Write) -> io::Result<()> {
     for item in items.iter().take(MOST_ITEMS) {
-        let head: Vec<String> = item.head.iter().map(said).collect();
+        let head: Vec<String> = item.head.iter().map(|text| said(text, MOST_TEXT)).collect();
         writeln!(out, "- {}", head.join(" "))?;
         for fact in &item.facts {
             writeln!(out, "  - {}", of(fact))?;
@@ -78,11 +79,11 @@ fn write_table(table: &Table, out: &mut dyn Write) -> io::Result<()> {
     let noted = table.rows.iter().any(|row| !row.notes.is_empty());
     let (mut heads, mut sides) = (Vec::new(), String::from("|"));
     if grouped {
-        heads.push(escaped(&table.groups));
+        heads.push(escaped(&table.groups, MOST_CELL));
         sides.push_str("---|");
     }
     for &column in &used {
-        heads.push(escaped(&table.columns[column].head));
+        heads.push(escaped(&table.columns[column].head, MOST_CELL));
         sides.push_str(match table.columns[column].words || column == 0 {
             true => "---|",
             false => "--:|",
@@ -95,10 +96,18 @@ fn write_table(table: &Table, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "| {} |\n{sides}", heads.join(" | "))?;
     for row in table.rows.iter().take(MOST_ROWS) {
         let mut cells = Vec::new();
-        cells.extend(grouped.then(|| said(&row.group)));
-        cells.extend(used.iter().map(|&column| row.cells.get(column).map_or_else(String::new, said)));
+        cells.extend(grouped.then(|| said(&row.group, MOST_CELL)));
+        cells.extend(used.iter().map(|&column| {
+            row.cells
+                .get(column)
+                .map_or_else(String::new, |cell| said(cell, MOST_CELL))
+        }));
         if noted {
-            let notes: Vec<String> = row.notes.iter().map(|note| escaped(&note.text)).collect();
+            let notes: Vec<String> = row
+                .notes
+                .iter()
+                .map(|note| escaped(&note.text, MOST_TEXT))
+                .collect();
             cells.push(notes.join("; "));
         }
         writeln!(out, "| {} |", cells.join(" | "))?;
@@ -109,11 +118,11 @@ fn write_table(table: &Table, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Text that stays text and stays in its cell, at most [`MOST_TEXT`] characters of it.
-pub(super) fn escaped(text: &str) -> String {
+/// Text that stays text and stays in its cell, at most `most` characters of it.
+fn escaped(text: &str, most: usize) -> String {
     let mut escaped = String::new();
     for (index, c) in text.chars().enumerate() {
-        if index == MOST_TEXT {
+        if index == most {
             escaped.push('…');
             break;
         }
@@ -125,7 +134,7 @@ pub(super) fn escaped(text: &str) -> String {
                 escaped.push('\\');
                 escaped.push(c);
             }
-            c if c.is_control() => escaped.push(' '),
+            c if super::is_obeyed(c) => escaped.push(' '),
             c => escaped.push(c),
         }
     }

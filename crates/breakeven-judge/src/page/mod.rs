@@ -8,7 +8,7 @@ mod table;
 mod text;
 
 pub use table::{Column, Row, Table};
-pub use text::clean;
+pub use text::{clean, is_obeyed};
 
 /// Rows of a table that are printed, and items of a list; the rest is counted. With
 /// them a page in Markdown stays under 600 KB: a step summary of GitHub may have 1 MiB.

@@ -40,7 +40,7 @@ impl Column {
         }
     }
 
-    /// A column of words. The last of a table may be of any length: it is broken.
+    /// A column of words, which may be of any length: they are broken.
     pub fn words(head: impl Into<String>, weight: u8) -> Self {
         Self {
             words: true,
@@ -75,10 +75,11 @@ pub(super) const GAP: usize = 2;
 
 /// Most columns that names have while others need the room; a longer one has a line
 /// of its own.
-const MOST_NAME: usize = 30;
+const MOST_NAME: usize = 26;
 
-/// Least columns of a last column of words.
-const LEAST_WORDS: usize = 30;
+/// Columns that words have while others need the room, and the least in any need.
+const MOST_WORDS: usize = 30;
+const LEAST: usize = 6;
 
 /// The columns that are printed, by their place, with their widths; and the heads of
 /// those that there is no room for.
@@ -100,9 +101,9 @@ impl Table {
             .collect()
     }
 
-    /// True for the last column where it holds words.
+    /// True for a column of words behind the names: its cells may have several lines.
     pub(super) fn is_broken(&self, column: usize) -> bool {
-        column + 1 == self.columns.len() && self.columns[column].words && column > 0
+        column > 0 && self.columns[column].words
     }
 
     /// What fits into `width`.
@@ -117,7 +118,7 @@ impl Table {
             .collect();
         let least = |(column, wide): &(usize, usize)| match column {
             0 => (*wide).min(MOST_NAME),
-            &column if self.is_broken(column) => (*wide).min(LEAST_WORDS),
+            &column if self.is_broken(column) => (*wide).min(MOST_WORDS),
             _ => *wide,
         };
         let needed = |columns: &[(usize, usize)]| {
@@ -127,21 +128,31 @@ impl Table {
         let mut left_out = Vec::new();
         while needed(&columns) > width {
             let weight = |(column, _): &(usize, usize)| self.columns[*column].weight;
-            let droppable = (1..columns.len()).filter(|place| weight(&columns[*place]) < Column::KEPT);
+            let droppable =
+                (1..columns.len()).filter(|place| weight(&columns[*place]) < Column::KEPT);
             let Some(lightest) = droppable.min_by_key(|place| weight(&columns[*place])) else {
                 break;
             };
             let (column, _) = columns.remove(lightest);
             left_out.push(self.columns[column].head.clone());
         }
-        // The words at the end have what is left, then the names.
-        let mut spare = width.saturating_sub(needed(&columns));
-        for place in [columns.len() - 1, 0] {
+        // Words have what is left, then the names; where it is too little, the names give
+        // way, then the words.
+        let needed = needed(&columns);
+        let (mut spare, mut lacking) = (width.saturating_sub(needed), needed.saturating_sub(width));
+        for place in (0..columns.len()).rev() {
             let (column, wide) = columns[place];
-            let given = least(&columns[place]);
             if column == 0 || self.is_broken(column) {
+                let given = least(&columns[place]);
                 columns[place].1 = wide.min(given + spare);
                 spare -= columns[place].1 - given;
+            }
+        }
+        for (column, wide) in &mut columns {
+            if *column == 0 || self.is_broken(*column) {
+                let less = lacking.min(wide.saturating_sub(LEAST));
+                *wide -= less;
+                lacking -= less;
             }
         }
         Layout { columns, left_out }

@@ -3,13 +3,16 @@
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::table::{GAP, Row, Table};
 use super::{Block, Item, MOST_ITEMS, MOST_ROWS, Page, Text, Tone};
 
 /// Least columns that are written for: below, a terminal breaks lines itself.
 const LEAST_WIDTH: usize = 40;
+
+/// Before the second line of an item.
+const INDENT: &str = "  ";
 
 impl Tone {
     fn style(self) -> Style {
@@ -37,13 +40,17 @@ impl Page {
             colours,
             out,
         };
-        let mut after_heading = true;
+        let mut before: Option<&Block> = None;
         for block in &self.blocks {
-            let apart = matches!(block, Block::Heading(_) | Block::Table(_) | Block::Picture(_));
-            if apart && !after_heading {
+            let apart = match block {
+                Block::Heading(_) | Block::Table(_) | Block::Picture(_) => true,
+                Block::Facts(_) => matches!(before, Some(Block::Table(_))),
+                Block::Text(_) | Block::List(_) => false,
+            };
+            if apart && !matches!(before, None | Some(Block::Heading(_))) {
                 writeln!(to.out)?;
             }
-            after_heading = matches!(block, Block::Heading(_));
+            before = Some(block);
             match block {
                 Block::Heading(text) => {
                     let tone = match text.tone {
@@ -95,18 +102,19 @@ impl Terminal<'_> {
     fn facts(&mut self, facts: &[(String, Text)], indent: &str) -> io::Result<()> {
         let names = facts.iter().map(|(name, _)| clean(name).width());
         let wide = names.max().unwrap_or(0).min(self.width / 3);
+        let rest = " ".repeat(indent.len() + wide + GAP);
         for (name, text) in facts {
-            let name = padded(&clean(name), wide, false);
-            let name = self.styled(&name, Tone::Faint);
-            let rest = " ".repeat(indent.len() + wide + GAP);
-            // The name's style has no width.
+            let mut name = clean(name);
+            if name.width() > wide {
+                let name = Text::new(std::mem::take(&mut name), Tone::Faint);
+                self.paragraph(&name, indent, indent)?;
+            }
+            let gap = " ".repeat(wide - name.width() + GAP);
+            let first = format!("{indent}{}{gap}", self.styled(&name, Tone::Faint));
             let room = self.width - rest.len();
             for (index, line) in wrapped(&clean(&text.text), room).iter().enumerate() {
-                let line = self.styled(line, text.tone);
-                match index {
-                    0 => writeln!(self.out, "{indent}{name}  {line}")?,
-                    _ => writeln!(self.out, "{rest}{line}")?,
-                }
+                let before = if index == 0 { &first } else { &rest };
+                writeln!(self.out, "{before}{}", self.styled(line, text.tone))?;
             }
         }
         Ok(())
@@ -114,29 +122,33 @@ impl Terminal<'_> {
 
     fn list(&mut self, items: &[Item]) -> io::Result<()> {
         for item in items.iter().take(MOST_ITEMS) {
-            let mut line = 0;
-            let mut first = true;
-            for part in &item.head {
-                for word in words(&clean(&part.text)) {
-                    let gap = usize::from(!first);
-                    if !first && line + gap + word.width() > self.width {
-                        write!(self.out, "\n  ")?;
-                        line = 2;
-                    } else if !first {
-                        write!(self.out, " ")?;
-                        line += 1;
+            let room = self.width - INDENT.len();
+            let words = item.head.iter().flat_map(|part| {
+                let words = words(&clean(&part.text)).into_iter();
+                words.map(|word| (word, part.tone))
+            });
+            let (mut line, mut used) = (String::new(), 0);
+            for (word, tone) in words {
+                for (index, piece) in pieces(&word, room).into_iter().enumerate() {
+                    let wide = piece.width();
+                    if used > 0 && (index > 0 || used + 1 + wide > room) {
+                        writeln!(self.out, "{line}")?;
+                        (line, used) = (INDENT.to_owned(), 0);
+                    } else if used > 0 {
+                        line.push(' ');
+                        used += 1;
                     }
-                    first = false;
-                    line += word.width();
-                    write!(self.out, "{}", self.styled(&word, part.tone))?;
+                    line.push_str(&self.styled(&piece, tone));
+                    used += wide;
                 }
             }
-            writeln!(self.out)?;
+            writeln!(self.out, "{line}")?;
             self.facts(&item.facts, "    ")?;
         }
         self.rest_of(items.len(), MOST_ITEMS)
     }
 
+    /// Says how many are left out.
     fn rest_of(&mut self, all: usize, most: usize) -> io::Result<()> {
         if all > most {
             writeln!(self.out, "… and {} more", all - most)?;
@@ -146,7 +158,12 @@ impl Terminal<'_> {
 
     fn table(&mut self, table: &Table) -> io::Result<()> {
         let layout = table.layout(self.width);
-        let heads = Row::new(table.columns.iter().map(|column| Text::new(&column.head, Tone::Faint)));
+        let heads = Row::new(
+            table
+                .columns
+                .iter()
+                .map(|column| Text::new(&column.head, Tone::Faint)),
+        );
         self.row(table, &layout.columns, &heads)?;
         let mut group = None;
         for row in table.rows.iter().take(MOST_ROWS) {
@@ -162,7 +179,7 @@ impl Terminal<'_> {
         self.rest_of(table.rows.len(), MOST_ROWS)?;
         if !layout.left_out.is_empty() {
             let text = format!(
-                "no room for: {}; a wider terminal shows them, --format csv and json have all",
+                "no room for: {}; a wider terminal has it, and so has --format json",
                 layout.left_out.join(", ")
             );
             self.paragraph(&Text::new(text, Tone::Faint), "", "")?;
@@ -172,85 +189,89 @@ impl Terminal<'_> {
 
     fn row(&mut self, table: &Table, columns: &[(usize, usize)], row: &Row) -> io::Result<()> {
         let nothing = Text::default();
-        // Spaces are held back: no line ends in them.
-        let (mut line, mut spaces) = (String::new(), 0);
-        let mut broken: Vec<String> = Vec::new();
-        let mut at = 0;
-        for (place, &(column, wide)) in columns.iter().enumerate() {
-            let cell = row.cells.get(column).unwrap_or(&nothing);
-            let mut text = clean(&cell.text);
-            if place > 0 {
-                spaces += GAP;
-                at += GAP;
-            }
-            if place == 0 && text.width() > wide && columns.len() > 1 {
-                // A name that is too long has lines of its own.
-                self.paragraph(&Text::new(&text, cell.tone), "", "  ")?;
-                text.clear();
-            }
-            if table.is_broken(column) {
-                let mut lines = wrapped(&text, wide).into_iter();
-                text = lines.next().unwrap_or_default();
-                broken = lines.map(|line| " ".repeat(at) + &line).collect();
-            }
-            let pad = wide.saturating_sub(text.width());
-            let (before, after) = match table.columns[column].words || place == 0 {
-                true => (0, pad),
-                false => (pad, 0),
-            };
-            spaces += before;
-            if !text.is_empty() {
+        let cell = |column: usize| row.cells.get(column).unwrap_or(&nothing);
+        let mut lines: Vec<Vec<String>> = columns
+            .iter()
+            .map(|&(column, wide)| match table.is_broken(column) {
+                true => wrapped(&clean(&cell(column).text), wide),
+                false => vec![clean(&cell(column).text)],
+            })
+            .collect();
+        if columns.len() > 1 && lines[0][0].width() > columns[0].1 {
+            // A name that is too long has lines of its own.
+            let name = Text::new(std::mem::take(&mut lines[0][0]), cell(0).tone);
+            self.paragraph(&name, "", INDENT)?;
+        }
+        for index in 0..lines.iter().map(Vec::len).max().unwrap_or(0) {
+            // Spaces are held back: no line ends in them.
+            let (mut line, mut spaces) = (String::new(), 0);
+            for (&(column, wide), lines) in columns.iter().zip(&lines) {
+                let text = lines.get(index).map_or("", String::as_str);
+                let pad = wide.saturating_sub(text.width());
+                let left = column == 0 || table.columns[column].words;
+                if text.is_empty() {
+                    spaces += wide + GAP;
+                    continue;
+                }
+                spaces += if left { 0 } else { pad };
                 line.push_str(&" ".repeat(spaces));
-                line.push_str(&self.styled(&text, cell.tone));
-                spaces = 0;
-            } else {
-                spaces += text.width();
+                line.push_str(&self.styled(text, cell(column).tone));
+                spaces = if left { pad + GAP } else { GAP };
             }
-            spaces += after;
-            at += wide;
-        }
-        if !line.is_empty() {
-            writeln!(self.out, "{line}")?;
-        }
-        for line in broken {
-            writeln!(self.out, "{line}")?;
+            if !line.is_empty() {
+                writeln!(self.out, "{line}")?;
+            }
         }
         Ok(())
-    }
-}
-
-/// Pads to a width in columns of the terminal.
-fn padded(text: &str, wide: usize, on_the_left: bool) -> String {
-    let spaces = " ".repeat(wide.saturating_sub(text.width()));
-    match on_the_left {
-        true => spaces + text,
-        false => text.to_owned() + &spaces,
     }
 }
 
 /// Text from anyone's file without what a terminal would obey: control characters, and
 /// marks that turn the direction of writing.
 pub fn clean(text: &str) -> String {
-    let obeyed = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    text.replace(obeyed, "\u{fffd}")
+    text.replace(is_obeyed, "\u{fffd}")
 }
 
-/// The words of a text; the groups of a number are one.
+/// True for what a terminal obeys instead of showing it.
+pub fn is_obeyed(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The words of a text; the groups of a number and its unit are one.
 fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
-    let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+    let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
     for word in text.split_whitespace() {
+        let unit = word.trim_end_matches([',', ';', '.', ')', ':']);
+        let of_number = is_digit(word.chars().next()) || UNITS.contains(&unit);
         match words.last_mut() {
-            Some(last) if digit(last.chars().last()) && digit(word.chars().next()) => {
+            Some(last) if of_number && is_digit(last.chars().last()) => {
                 *last += &format!(" {word}");
             }
             _ => words.push(word.to_owned()),
         }
     }
     words
+}
+
+/// Units that stay with their number.
+const UNITS: [&str; 13] = [
+    "%", "ps", "ns", "µs", "ms", "s", "min", "h", "B", "KiB", "MiB", "GiB", "TiB",
+];
+
+/// A word in pieces of at most `width` columns.
+fn pieces(word: &str, width: usize) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    for c in word.chars() {
+        let last = pieces.last_mut().expect("there is always a piece");
+        if last.width() + c.width().unwrap_or(0) > width {
+            pieces.push(c.to_string());
+        } else {
+            last.push(c);
+        }
+    }
+    pieces
 }
 
 /// Breaks a text into lines of at most `width` columns, at spaces; a longer word where
@@ -269,17 +290,6 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
             lines.push(word);
         }
     }
-    let broken = lines.into_iter().flat_map(|line| {
-        let mut parts = vec![String::new()];
-        for c in line.chars() {
-            let last = parts.last_mut().expect("there is always a part");
-            if last.width() + UnicodeWidthStr::width(c.encode_utf8(&mut [0; 4])) > width {
-                parts.push(c.to_string());
-            } else {
-                last.push(c);
-            }
-        }
-        parts
-    });
-    broken.collect()
+    let pieces = lines.into_iter().flat_map(|line| pieces(&line, width));
+    pieces.collect()
 }

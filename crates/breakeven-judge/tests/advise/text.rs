@@ -52,12 +52,14 @@ fn summaries() {
     );
     assert_snapshot!(summary(&benchmark(quick)), @r"
     No advice: 7 rules looked at 1 operation, and none had anything to say.
-    The samples are a benchmark's: shares are of the measured time, and nobody was asked to batch or cache its iterations.
+    The samples are a benchmark's: shares are of the measured time, and nobody was
+    asked to batch or cache its iterations.
     ");
     let unmarked = profile(vec![operation("f", "cpu", vec![1_000; 300])]);
     assert_snapshot!(summary(&unmarked), @r"
     None of this can be estimated from the profile (300 µs in all).
-    The file does not tell whether its samples are calls of a program or iterations of a benchmark; for a benchmark, pass over BATCHING and CACHING.
+    The file does not tell whether its samples are calls of a program or iterations
+    of a benchmark; for a benchmark, pass over BATCHING and CACHING.
     ");
 }
 

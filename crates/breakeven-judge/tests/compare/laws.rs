@@ -174,7 +174,7 @@ proptest! {
             prop_assert!(figures.into_iter().flatten().chain(ends).all(f64::is_finite), "{row:?}");
         }
         let mut text = Vec::new();
-        found.write_markdown(&mut text).unwrap();
+        found.page().markdown(&mut text).unwrap();
         found.print_summary(&mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
         prop_assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");

@@ -36,17 +36,27 @@ fn printed(print: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
 #[test]
 fn summary_and_lists() {
     let found = sample();
-    assert_snapshot!(printed(|out| found.print_summary(out)), @"7 operation(s) compared by time, threshold 5.0 %: 2 regressions, 1 improvement, 1 inconclusive, 1 unchanged, 1 new, 1 removed");
-    assert_snapshot!(printed(|out| found.print_regressions(9, out)), @r"
-    REGRESSION much_slower on cpu: 1.00 ms to 2.00 ms, +100.0 % (+97.2 % to +102.9 %), p <0.0001
-    REGRESSION slower on cpu: 1.00 ms to 1.10 ms, +10.0 % (+8.4 % to +11.6 %), p <0.0001
+    assert_snapshot!(printed(|out| found.print_summary(out)), @r"
+    7 operation(s) compared by time, threshold 5.0 %: 2 regressions, 1 improvement,
+    1 inconclusive, 1 unchanged, 1 new, 1 removed
     ");
-    assert_snapshot!(printed(|out| found.print_improvements(9, out)), @"IMPROVEMENT faster on cpu: 1.00 ms to 500 µs, -50.0 % (-50.7 % to -49.3 %), p <0.0001");
+    assert_snapshot!(printed(|out| found.print_regressions(9, out)), @r"
+    operation           baseline  current    change        95 % interval        p
+    REGRESSION
+    much_slower on cpu   1.00 ms  2.00 ms  +100.0 %  +97.2 % to +102.9 %  <0.0001
+    slower on cpu        1.00 ms  1.10 ms   +10.0 %    +8.4 % to +11.6 %  <0.0001
+    no room for: runs; a wider terminal has it, and so has --format json
+    ");
+    assert_snapshot!(printed(|out| found.print_improvements(9, out)), @r"
+    operation      baseline  current   change       95 % interval        p   runs
+    IMPROVEMENT
+    faster on cpu   1.00 ms   500 µs  -50.0 %  -50.7 % to -49.3 %  <0.0001  5 → 5
+    ");
 }
 
 #[test]
 fn markdown() {
-    assert_snapshot!(printed(|out| sample().write_markdown(out)));
+    assert_snapshot!(printed(|out| sample().page().markdown(out)));
 }
 
 /// GitHub refuses a step summary of more than 1 MiB.
@@ -63,7 +73,7 @@ fn markdown_of_very_many_operations_is_cut_but_not_the_regressions() {
     };
     let found = compared(&side(1_000_000), &side(2_000_000), &Options::default());
     assert_eq!(found.warnings.len(), 2 + 100);
-    let text = printed(|out| found.write_markdown(out));
+    let text = printed(|out| found.page().markdown(out));
     assert!(text.len() < 600_000, "{}", text.len());
     assert!(text.contains("\n… and 1700 more\n"), "{text}");
     let plain = Options {
@@ -71,6 +81,6 @@ fn markdown_of_very_many_operations_is_cut_but_not_the_regressions() {
         ..Options::default()
     };
     let found = compared(&side(1_000_000), &side(2_000_000), &plain);
-    let text = printed(|out| found.write_markdown(out));
+    let text = printed(|out| found.page().markdown(out));
     assert_eq!(text.matches("**REGRESSION**").count(), 100);
 }

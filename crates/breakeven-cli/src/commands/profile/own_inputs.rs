@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use breakeven::Tensor;
 
 use crate::args::ProfileArgs;
-use crate::output::forecast::Forecast;
+use crate::output::Forecast;
 use crate::protocol::Input;
 
 /// What the user gave.

@@ -32,7 +32,5 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
         verdict: (report.gated || has_budgets).then_some(&report.verdict),
         comparison,
     };
-    serde_json::to_writer_pretty(&mut *out, &document)?;
-    writeln!(out)?;
-    Ok(())
+    crate::output::document(&document, out)
 }

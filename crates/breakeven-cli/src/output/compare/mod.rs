@@ -4,17 +4,15 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use breakeven_judge::{ProfilerComparison, Verdict};
+use breakeven_judge::page::{Page, Text, Tone};
+use breakeven_judge::{Outcome, ProfilerComparison, Verdict};
 use breakeven_profile::profile::Profile;
 use serde::Serialize;
 
-use super::text;
 use crate::args::CompareFormat;
 
 mod json;
 mod junit;
-mod markdown;
-mod table;
 
 /// Everything that is printed about a comparison.
 pub(crate) struct Report {
@@ -28,31 +26,29 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    pub(crate) fn new(
-        mut sources: [Source; 2],
-        mut comparison: ProfilerComparison,
-        mut verdict: Verdict,
-        gated: bool,
-    ) -> Self {
-        for source in &mut sources {
-            let Source {
-                files,
-                revision,
-                build_profile,
-                created,
-                ..
-            } = source;
-            let texts = files.iter_mut().chain(revision).chain(build_profile);
-            texts.chain(created).for_each(text::shown);
+    /// Everything, for people.
+    fn page(&self) -> Page {
+        let mut page = Page::default();
+        let sides = ["baseline", "current"].into_iter().zip(&self.sources);
+        page.facts(sides.map(|(side, source)| (side, source.text())));
+        page.aside(self.comparison.how_text());
+        page.blocks.extend(self.comparison.page().blocks);
+        let reasons = self.verdict.reasons.iter().map(ToString::to_string);
+        page.list(Text::new("Not passed", Tone::Bad), reasons);
+        let tone = match self.verdict.outcome {
+            Outcome::Passed => Tone::Good,
+            Outcome::Inconclusive => Tone::Warning,
+            Outcome::Mismatched | Outcome::Failed => Tone::Bad,
+        };
+        let summary = self.comparison.get_summary().text();
+        match self.gated {
+            true => {
+                let text = format!("{summary}; gate {}", self.verdict.outcome);
+                page.heading(Text::new(text, tone));
+            }
+            false => page.heading(summary),
         }
-        comparison.each_text(text::shown);
-        verdict.each_text(text::shown);
-        Self {
-            sources,
-            comparison,
-            verdict,
-            gated,
-        }
+        page
     }
 }
 
@@ -124,9 +120,15 @@ impl Source {
 /// Prints a report.
 pub(crate) fn write(report: &Report, format: CompareFormat, out: &mut dyn Write) -> Result<()> {
     match format {
-        CompareFormat::Table => table::write(report, out)?,
+        CompareFormat::Table => super::print(&report.page(), out)?,
         CompareFormat::Json => json::write(report, out)?,
-        CompareFormat::Markdown => markdown::write(report, out)?,
+        CompareFormat::Markdown => {
+            match report.gated {
+                true => writeln!(out, "### breakeven: {}\n", report.verdict.outcome)?,
+                false => writeln!(out, "### breakeven\n")?,
+            }
+            report.page().markdown(out)?;
+        }
         CompareFormat::Junit => junit::write(report, out)?,
     }
     Ok(out.flush()?)

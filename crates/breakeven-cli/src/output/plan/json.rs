@@ -81,8 +81,7 @@ struct ComparisonDocument<'p> {
 }
 
 pub(super) fn write(plan: &Plan, out: &mut dyn Write) -> Result<()> {
-    serde_json::to_writer_pretty(&mut *out, &document(plan))?;
-    Ok(writeln!(out)?)
+    super::super::document(&document(plan), out)
 }
 
 pub(super) fn write_comparison(comparison: &Comparison, out: &mut dyn Write) -> Result<()> {
@@ -91,8 +90,7 @@ pub(super) fn write_comparison(comparison: &Comparison, out: &mut dyn Write) -> 
         described: document(&comparison.described),
         answer: comparison.answer(),
     };
-    serde_json::to_writer_pretty(&mut *out, &document)?;
-    Ok(writeln!(out)?)
+    super::super::document(&document, out)
 }
 
 fn document(plan: &Plan) -> Document<'_> {

@@ -9,9 +9,8 @@ use breakeven_profile::unit;
 
 use crate::args::PlanFormat;
 
-mod compare;
 mod json;
-mod table;
+mod page;
 
 /// Where a batch runs on a machine.
 pub(crate) struct Plan {
@@ -128,7 +127,7 @@ fn times(here_ns: f64, there_ns: f64, alone_ns: Option<f64>) -> String {
 
 pub(crate) fn write_plan(plan: &Plan, format: PlanFormat, out: &mut dyn Write) -> Result<()> {
     match format {
-        PlanFormat::Table => table::write(plan, out)?,
+        PlanFormat::Table => super::print(&page::of(plan), out)?,
         PlanFormat::Json => json::write(plan, out)?,
     }
     Ok(out.flush()?)
@@ -140,7 +139,7 @@ pub(crate) fn write_comparison(
     out: &mut dyn Write,
 ) -> Result<()> {
     match format {
-        PlanFormat::Table => compare::write(comparison, out)?,
+        PlanFormat::Table => super::print(&page::of_both(comparison), out)?,
         PlanFormat::Json => json::write_comparison(comparison, out)?,
     }
     Ok(out.flush()?)

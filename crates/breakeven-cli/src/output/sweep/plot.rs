@@ -1,15 +1,12 @@
 //! Time over value in the terminal, both logarithmic.
 
-use std::io::Write;
-
-use anyhow::Result;
 use breakeven_judge::break_even::BreakEven;
 use breakeven_profile::unit;
 
-use super::super::text::{FAINT, right, styled, time};
+use super::super::text::time;
 use crate::commands::sweep::Found;
 
-const WIDTH: usize = 72;
+const WIDTH: usize = 70;
 const HEIGHT: usize = 14;
 
 /// Letters of the devices, the CPU's first.
@@ -44,16 +41,14 @@ impl Axis {
 }
 
 /// Draws the points; nothing where there are fewer than two values.
-pub(super) fn write(found: &Found, out: &mut dyn Write) -> Result<()> {
+pub(super) fn of(found: &Found) -> Option<Vec<String>> {
     let values = found.points.iter().map(|point| point.value as f64);
     let devices = found.devices.len().min(MARKS.len());
     let times = found
         .points
         .iter()
         .flat_map(|point| (0..devices).filter_map(|device| point.median_ns(device)));
-    let (Some(x), Some(y)) = (Axis::of(values, WIDTH), Axis::of(times, HEIGHT)) else {
-        return Ok(());
-    };
+    let (x, y) = (Axis::of(values, WIDTH)?, Axis::of(times, HEIGHT)?);
     let mut cells = vec![[' '; WIDTH]; HEIGHT];
     for rival in &found.rivals {
         if let Some(BreakEven::From { size, .. }) = rival.break_even {
@@ -73,7 +68,7 @@ pub(super) fn write(found: &Found, out: &mut dyn Write) -> Result<()> {
             }
         }
     }
-    writeln!(out)?;
+    let mut lines = Vec::new();
     for (index, row) in cells.iter().enumerate() {
         let row: String = row.iter().collect();
         let level = HEIGHT - 1 - index;
@@ -82,31 +77,19 @@ pub(super) fn write(found: &Found, out: &mut dyn Write) -> Result<()> {
             0 | 7 | 13 => time(y.value(level)),
             _ => String::new(),
         };
-        writeln!(out, "{} │{}", right(&label, 10), row.trim_end())?;
+        lines.push(format!("{label:>8} │{}", row.trim_end()));
     }
-    writeln!(out, "{} └{}", " ".repeat(10), "─".repeat(WIDTH))?;
+    lines.push(format!("{:8} └{}", "", "─".repeat(WIDTH)));
     let (first, last) = (x.value(0).round(), x.value(WIDTH - 1).round());
     let (first, last) = (unit::count(first), unit::count(last));
-    writeln!(
-        out,
-        "{}{first}{}",
-        " ".repeat(12),
-        right(&last, WIDTH - first.len())
-    )?;
+    let rest = WIDTH - first.len();
+    lines.push(format!("{:10}{first}{last:>rest$}", ""));
     let marks = found.devices.iter().zip(MARKS);
-    let mut legend: Vec<String> = marks
-        .map(|(device, mark)| format!("{mark} {device}"))
-        .collect();
-    if cells.iter().flatten().any(|cell| *cell == '*') {
-        legend.push("* several".to_owned());
-    }
-    if cells.iter().flatten().any(|cell| *cell == '┊') {
-        legend.push("┊ break-even".to_owned());
-    }
-    writeln!(
-        out,
-        "{}\n",
-        styled(&format!("{}{}", " ".repeat(12), legend.join("   ")), FAINT)
-    )?;
-    Ok(())
+    lines.extend(marks.map(|(device, mark)| format!("{:10}{mark} {device}", "")));
+    let signs = [('*', "several"), ('┊', "break-even")];
+    let drawn = signs
+        .into_iter()
+        .filter(|(sign, _)| cells.iter().flatten().any(|cell| cell == sign));
+    lines.extend(drawn.map(|(sign, what)| format!("{:10}{sign} {what}", "")));
+    Some(lines)
 }

@@ -5,36 +5,45 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use breakeven_judge::advise::{
-    Advice, Followed, OptimizationSuggestion, Outcome, Realised, RuleScore, ScoreBook,
+    Advice, Followed, OptimizationSuggestion, Outcome, Overruled, Realised, RuleScore, ScoreBook,
+    items,
 };
+use breakeven_judge::page::{Block, Item, Page, Text, Tone};
 use breakeven_profile::unit;
 
-use super::device_label;
+use serde::Serialize;
+
 use crate::args::AdviseFormat;
 
-mod json;
-mod markdown;
-mod table;
+/// Measurements that overruled a rule of thumb, at most so many.
+const OVERRULED: usize = 5;
 
 /// Everything that is printed about a profile's advice.
+#[derive(Serialize)]
 pub(crate) struct AdviceReport {
     /// The advice, with only the suggestions that are shown.
+    #[serde(flatten)]
     advice: Advice,
     /// Suggestions that are not shown.
     left_out: usize,
+    #[serde(skip)]
     critical_only: bool,
     /// What all of it comes to.
+    #[serde(skip)]
     conclusion: String,
     scores: Vec<RuleScore>,
 }
 
 /// Everything that is printed about what advice was worth.
+#[derive(Serialize)]
 pub(crate) struct RealisedReport {
+    #[serde(flatten)]
     pub(crate) realised: Realised,
-    /// The scores with this pair in them.
-    pub(crate) scores: Vec<RuleScore>,
     /// False where the pair was counted before, or cannot be.
     pub(crate) counted: bool,
+    /// The scores with this pair in them.
+    pub(crate) scores: Vec<RuleScore>,
+    #[serde(skip)]
     pub(crate) kept_in: Option<PathBuf>,
 }
 
@@ -62,11 +71,6 @@ impl AdviceReport {
         }
     }
 
-    fn score(&self, suggestion: &OptimizationSuggestion) -> Option<&RuleScore> {
-        let mut scores = self.scores.iter();
-        scores.find(|score| score.rule == suggestion.rule)
-    }
-
     /// What is not shown, and how to see it.
     fn more(&self) -> Option<String> {
         let all = self.left_out + self.advice.suggestions.len();
@@ -75,6 +79,34 @@ impl AdviceReport {
             (more, true) => Some(format!("{more} more without --critical")),
             (more, false) => Some(format!("{more} more: --top {all}")),
         }
+    }
+
+    fn page(&self) -> Page {
+        let mut page = Page::default();
+        let items = items(&self.advice.suggestions, |rule| {
+            let score = self.scores.iter().find(|score| score.rule == rule);
+            score.map(ToString::to_string)
+        });
+        if items.is_empty() && self.critical_only && self.left_out > 0 {
+            page.say("Nothing saves a quarter of the time by itself.");
+        } else if !items.is_empty() {
+            page.blocks.push(Block::List(items));
+        }
+        if let Some(more) = self.more() {
+            page.aside(format!("… {more}"));
+        }
+        page.say(Text::new(&self.conclusion, Tone::Strong));
+        for caveat in self.advice.caveats() {
+            page.aside(caveat);
+        }
+        let overruled = &self.advice.overruled;
+        let title = "Not advised, because something measured overruled the rule of thumb";
+        page.list(title, overruled.iter().take(OVERRULED).map(Overruled::item));
+        if overruled.len() > OVERRULED {
+            let more = overruled.len() - OVERRULED;
+            page.aside(format!("… {more} more: --format json"));
+        }
+        page
     }
 }
 
@@ -107,42 +139,26 @@ impl RealisedReport {
         format!("{text}. {whole}")
     }
 
-    /// What became of the score.
-    fn of_scores(&self) -> Option<String> {
-        let path = self.kept_in.as_ref()?.display();
-        Some(match self.counted {
-            true => format!("Scores kept in {path}"),
-            false => format!("Scores in {path}: this pair was counted before"),
-        })
-    }
-}
-
-/// An operation and its device, with its size.
-fn who(operation: &str, device: &str, software_gpu: bool, size: Option<u64>) -> String {
-    let size = size.map_or_else(String::new, |size| format!(" (size {size})"));
-    format!(
-        "{operation}{size} on {}",
-        device_label(device, software_gpu)
-    )
-}
-
-/// What an outcome gained, with its interval.
-fn gained(outcome: &Outcome) -> String {
-    let time = |ms: f64| unit::time(ms * 1e6);
-    match (outcome.realised_ms, outcome.realised_range_ms) {
-        (None, _) => unit::UNKNOWN.to_owned(),
-        (Some(ms), None) => time(ms),
-        (Some(ms), Some([least, most])) => {
-            format!("{} ({} to {})", time(ms), time(least), time(most))
+    fn page(&self) -> Page {
+        let mut page = Page::default();
+        let items: Vec<Item> = self.realised.outcomes.iter().map(Outcome::item).collect();
+        if !items.is_empty() {
+            page.blocks.push(Block::List(items));
         }
-    }
-}
-
-fn followed(outcome: &Outcome) -> &'static str {
-    match outcome.followed {
-        Followed::Yes => "yes",
-        Followed::No => "no",
-        Followed::Unknown => "unknown",
+        page.say(Text::new(self.conclusion(), Tone::Strong));
+        for warning in &self.realised.warnings {
+            page.say(Text::new(warning, Tone::Warning));
+        }
+        if let Some(path) = &self.kept_in {
+            let path = path.display();
+            page.aside(match self.counted {
+                true => format!("Scores kept in {path}"),
+                false => format!("Scores in {path}: this pair was counted before"),
+            });
+        }
+        let scores = self.scores.iter();
+        page.facts(scores.map(|score| (score.rule.to_string(), score.to_string())));
+        page
     }
 }
 
@@ -153,9 +169,9 @@ pub(crate) fn write_advice(
     out: &mut dyn Write,
 ) -> Result<()> {
     match format {
-        AdviseFormat::Table => table::write_advice(report, out),
-        AdviseFormat::Json => json::write_advice(report, out),
-        AdviseFormat::Markdown => markdown::write_advice(report, out),
+        AdviseFormat::Table => super::print(&report.page(), out),
+        AdviseFormat::Json => super::document(report, out),
+        AdviseFormat::Markdown => Ok(report.page().markdown(out)?),
     }
 }
 
@@ -166,8 +182,8 @@ pub(crate) fn write_realised(
     out: &mut dyn Write,
 ) -> Result<()> {
     match format {
-        AdviseFormat::Table => table::write_realised(report, out),
-        AdviseFormat::Json => json::write_realised(report, out),
-        AdviseFormat::Markdown => markdown::write_realised(report, out),
+        AdviseFormat::Table => super::print(&report.page(), out),
+        AdviseFormat::Json => super::document(report, out),
+        AdviseFormat::Markdown => Ok(report.page().markdown(out)?),
     }
 }

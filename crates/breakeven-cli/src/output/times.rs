@@ -1,0 +1,186 @@
+//! The main table: a block per operation, a line per device, and under a GPU a line per
+//! part of a call.
+
+use breakeven_judge::Row as Judged;
+use breakeven_judge::advise::CallsOf;
+use breakeven_judge::overview::Roofline;
+use breakeven_judge::page::{Column, Page, Row, Table, Text, Tone};
+use breakeven_profile::stats::Summary;
+use breakeven_profile::unit;
+
+use super::Report;
+use super::text::{giga, of, per_s, plural, share, time};
+
+/// Heads of the figures, and how much each is wanted where room is short: of a program
+/// that was recorded, and of a benchmark.
+const COLUMNS: [(&str, u8, u8); 17] = [
+    ("calls", 90, 2),
+    ("total", 95, 1),
+    ("own", 85, 1),
+    ("share", 92, 3),
+    ("mean", 50, 95),
+    ("± dev", 15, 70),
+    ("min", 10, 30),
+    ("median", 45, 90),
+    ("p95", 30, 40),
+    ("p99", 80, 15),
+    ("max", 20, 35),
+    ("CV", 25, 80),
+    ("call/s", 5, 20),
+    ("memory", 75, 10),
+    ("GPU use", 70, 12),
+    ("GB/s", 40, 85),
+    ("GFLOP/s", 35, 86),
+];
+
+/// One line of figures.
+#[derive(Default)]
+struct Figures<'r> {
+    summary: Option<&'r Summary>,
+    /// The operation where the line is of whole calls.
+    whole: Option<&'r Judged>,
+    rates: Roofline,
+}
+
+impl Figures<'_> {
+    fn cells(&self, of_program: bool) -> [Text; COLUMNS.len()] {
+        let figure = |field: fn(&Summary) -> Option<f64>, text: fn(f64) -> String| {
+            of(self.summary.and_then(field), text)
+        };
+        let whole = self.whole.filter(|_| self.summary.is_some());
+        let program = whole.filter(|_| of_program);
+        let gpu_use = whole.and_then(|row| row.gpu_use);
+        [
+            of(program.map(|row| row.calls as f64), unit::count),
+            of(program.map(|row| row.total_ns), time),
+            of(program.map(|row| row.own_ns), time),
+            of(program.map(|row| row.share_of_total), share),
+            figure(|s| Some(s.mean), time),
+            figure(|s| s.deviation, time),
+            figure(|s| Some(s.min), time),
+            figure(|s| Some(s.median), time),
+            figure(|s| Some(s.p95), time),
+            figure(|s| Some(s.p99), time),
+            figure(|s| Some(s.max), time),
+            figure(|s| s.cv, share),
+            of(whole.and_then(|row| row.calls_per_s), per_s),
+            program
+                .and_then(|row| row.memory_bytes)
+                .map_or_else(String::new, unit::bytes)
+                .into(),
+            of(gpu_use, share),
+            giga(self.rates.bytes_per_s, self.rates.bytes_share).into(),
+            giga(self.rates.flops_per_s, self.rates.flops_share).into(),
+        ]
+    }
+}
+
+pub(super) fn add(report: &Report, page: &mut Page) {
+    let rows = &report.overview.rows;
+    if rows.is_empty() {
+        return page.say("the profile holds no operations");
+    }
+    let of_program = CallsOf::in_profile(&report.profile) != CallsOf::Benchmark;
+    let columns = COLUMNS.map(|(head, program, benchmark)| {
+        Column::figures(head, if of_program { program } else { benchmark })
+    });
+    page.table(Table {
+        groups: "operation".to_owned(),
+        columns: [Column::words("", Column::KEPT)]
+            .into_iter()
+            .chain(columns)
+            .collect(),
+        rows: rows
+            .iter()
+            .flat_map(|row| lines(report, row, of_program))
+            .collect(),
+    });
+    if rows.iter().any(|row| row.roofline.bytes_share.is_some()) {
+        page.aside(
+            "GB/s and GFLOP/s at the median, with their share of the device's measured peak",
+        );
+    }
+}
+
+/// What is measured: the operation and its workload or size.
+pub(super) fn title(row: &Judged) -> Text {
+    let size = row.size.map(|size| format!("size {size}"));
+    let title = match row.workload.clone().or(size) {
+        Some(about) => format!("{} · {about}", row.operation),
+        None => row.operation.clone(),
+    };
+    Text::new(title, Tone::Strong)
+}
+
+fn lines(report: &Report, row: &Judged, of_program: bool) -> Vec<Row> {
+    let line = |name: Text, figures: Figures<'_>| Row {
+        group: title(row),
+        cells: [name]
+            .into_iter()
+            .chain(figures.cells(of_program))
+            .collect(),
+        notes: Vec::new(),
+    };
+    let mut lines = Vec::new();
+    // On a GPU the rates are those of its kernel, a few lines below.
+    let kernel = row.phases.iter().any(|(phase, _)| phase == "kernel");
+    let figures = Figures {
+        summary: row.summary.as_ref(),
+        whole: Some(row),
+        rates: if kernel {
+            Roofline::default()
+        } else {
+            row.roofline
+        },
+    };
+    let mut first = line(report.label(&row.device).into(), figures);
+    if let Some(part) = row.recording_share.filter(|_| row.mostly_recording) {
+        let what = format!("{} of it was recording: in no verdict", share(part));
+        first.notes.push(Text::new(what, Tone::Warning));
+    }
+    if let Some(failure) = &row.failure {
+        let what = format!("failed: {}: {}", failure.kind, failure.message);
+        first.notes.push(Text::new(what, Tone::Bad));
+    }
+    lines.push(first);
+    if let Some(medians) = row.between_runs.as_ref().filter(|_| !of_program) {
+        let name = format!("  medians of {}", plural(medians.count, "run"));
+        let (summary, rates) = (Some(medians), Roofline::default());
+        lines.push(line(
+            name.into(),
+            Figures {
+                summary,
+                rates,
+                whole: None,
+            },
+        ));
+    }
+    let gpu = report.profile.gpu(&row.device);
+    let host_clock = gpu.is_some_and(|gpu| gpu.kernel_clock.as_deref() == Some("host"));
+    for (phase, summary) in &row.phases {
+        let (name, rates) = match phase.as_str() {
+            "kernel" if host_clock => ("  kernel (host clock)".to_owned(), row.roofline),
+            "kernel" => ("  kernel".to_owned(), row.roofline),
+            other => (format!("  {other}"), Roofline::default()),
+        };
+        let summary = Some(summary);
+        lines.push(line(
+            name.into(),
+            Figures {
+                summary,
+                rates,
+                whole: None,
+            },
+        ));
+    }
+    if let Some(first) = row.first_call_ns {
+        let mut line = line(Text::new("  first call", Tone::Faint), Figures::default());
+        let mean = 1 + COLUMNS
+            .iter()
+            .position(|(head, ..)| *head == "mean")
+            .unwrap_or(0);
+        line.cells[mean] = Text::new(time(first), Tone::Faint);
+        lines.push(line);
+    }
+    lines
+}

@@ -1,0 +1,290 @@
+//! Advice in words: the sentences about it, and its parts of a page.
+
+use breakeven_profile::unit;
+
+use super::realised::{Followed, Outcome};
+use super::suggestion::{OptimizationSuggestion, Overlap, Priority, Rule};
+use super::{Advice, CallsOf, LookedAt, Overruled};
+use crate::page::{Block, Item, Page, Text, Tone};
+
+impl Advice {
+    /// What all suggestions save together, or why there is none: one sentence.
+    pub fn conclusion(&self) -> String {
+        let total = unit::time(self.total_ms * 1e6);
+        let rules = Rule::ALL.len();
+        let looked = match self.looked_at.operations {
+            1 => format!("{rules} rules looked at 1 operation"),
+            n => format!("{rules} rules looked at {n} operations"),
+        };
+        if self.suggestions.is_empty() {
+            let overruled = match self.overruled.len() {
+                0 => "and none had anything to say".to_owned(),
+                1 => "and a measurement overruled the one rule of thumb that spoke".to_owned(),
+                n => format!("and measurements overruled the {n} rules of thumb that spoke"),
+            };
+            return match self.looked_at.operations {
+                0 => "No advice: the profile has no operation that can be judged.".to_owned(),
+                _ => format!("No advice: {looked}, {overruled}."),
+            };
+        }
+        let potential = self.potential_ms * 1e6;
+        if potential <= 0.0 {
+            return format!("None of this can be estimated from the profile ({total} in all).");
+        }
+        format!(
+            "Together: {} of {total} ({}), overlapping advice counted once.",
+            unit::time(potential),
+            unit::percent(self.potential_ms / self.total_ms)
+        )
+    }
+
+    /// True where some of it stands on the samples being a program's calls.
+    fn of_calls(&self) -> bool {
+        let mut rules = self.suggestions.iter().map(|each| each.rule);
+        rules.any(|rule| matches!(rule, Rule::Batching | Rule::Caching))
+    }
+
+    /// What limits the advice, a sentence each.
+    pub fn caveats(&self) -> Vec<String> {
+        let mut caveats = Vec::new();
+        match self.calls_of {
+            CallsOf::Program => {}
+            CallsOf::Benchmark => caveats.push(
+                "The samples are a benchmark's: shares are of the measured time, and nobody was \
+                 asked to batch or cache its iterations."
+                    .to_owned(),
+            ),
+            CallsOf::Unmarked if !self.of_calls() => {}
+            CallsOf::Unmarked => caveats.push(
+                "The file does not tell whether its samples are calls of a program or iterations \
+                 of a benchmark; for a benchmark, pass over BATCHING and CACHING."
+                    .to_owned(),
+            ),
+        }
+        let several = self.looked_at.operations > 1;
+        if several && !self.nesting_known && self.calls_of != CallsOf::Benchmark {
+            caveats.push(
+                "The file does not tell which operations are inside which: shares are of the sum \
+                 of all, in which nested ones count twice."
+                    .to_owned(),
+            );
+        }
+        caveats.extend(self.looked_at.left_out());
+        caveats
+    }
+}
+
+impl LookedAt {
+    /// The operations that no rule was asked about, as a sentence.
+    pub fn left_out(&self) -> Option<String> {
+        let parts: Vec<String> = [
+            (self.failed, "failed"),
+            (self.without_time, "without samples"),
+            (self.recording, "mostly the cost of recording"),
+            (self.minor, "of too small a part of the time"),
+        ]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, why)| format!("{count} {why}"))
+        .collect();
+        (!parts.is_empty()).then(|| format!("Not looked at: {}.", parts.join(", ")))
+    }
+}
+
+impl OptimizationSuggestion {
+    /// How it stands to an earlier suggestion about the same operation, and what
+    /// it then adds.
+    pub fn overlap_text(&self) -> Option<String> {
+        Some(match self.overlap? {
+            Overlap::After(rank) => {
+                let adds = unit::time(self.combined_saved_ms? * 1e6);
+                format!("adds {adds} once {rank} is done")
+            }
+            Overlap::InsteadOf(rank) => {
+                format!("another way to the time of {rank}, counted there")
+            }
+        })
+    }
+}
+
+/// An operation with its size, on its device.
+fn who(operation: &str, device: &str, software_gpu: bool, size: Option<u64>) -> String {
+    let operation = sized(operation, size);
+    format!("{operation} on {}", self::device(device, software_gpu))
+}
+
+fn sized(operation: &str, size: Option<u64>) -> String {
+    let size = size.map_or_else(String::new, |size| format!(" (size {size})"));
+    format!("{operation}{size}")
+}
+
+fn device(id: &str, software_gpu: bool) -> String {
+    let software = if software_gpu { " (software)" } else { "" };
+    format!("{id}{software}")
+}
+
+/// From how many on suggestions that say the same of one device are one item.
+const ALIKE: usize = 3;
+
+/// Operations of such an item that are named; the rest is counted.
+const MOST_NAMED: usize = 10;
+
+/// An item per suggestion, with what is said of its rule; several operations of which one
+/// device has to hear the same are one.
+pub fn items(
+    suggestions: &[OptimizationSuggestion],
+    of_rule: impl Fn(Rule) -> Option<String>,
+) -> Vec<Item> {
+    let mut groups: Vec<Vec<&OptimizationSuggestion>> = Vec::new();
+    let said = |each: &OptimizationSuggestion| {
+        (
+            each.rule,
+            each.device.clone(),
+            each.implementation_hint.clone(),
+        )
+    };
+    for each in suggestions {
+        let alike = suggestions.iter().filter(|other| said(other) == said(each));
+        let known = groups.iter_mut().find(|group| said(group[0]) == said(each));
+        match known.filter(|_| alike.count() >= ALIKE) {
+            Some(group) => group.push(each),
+            None => groups.push(vec![each]),
+        }
+    }
+    let items = groups.iter().map(|group| {
+        let mut item = match &group[..] {
+            [one] => one.item(),
+            several => of_several(several),
+        };
+        let score = of_rule(group[0].rule).map(|score| ("score".to_owned(), score.into()));
+        item.facts.extend(score);
+        item
+    });
+    items.collect()
+}
+
+/// One item of suggestions that say the same of one device, what most gain first.
+fn of_several(group: &[&OptimizationSuggestion]) -> Item {
+    let first = group[0];
+    let on = device(&first.device, first.software_gpu);
+    let named = group.iter().take(MOST_NAMED).map(|each| {
+        let name = sized(&each.operation, each.size);
+        (
+            "of".to_owned(),
+            format!("{name}: {}", each.expected_improvement).into(),
+        )
+    });
+    let more = group.len().saturating_sub(MOST_NAMED);
+    let more = (more > 0).then(|| (String::new(), format!("… and {more} more").into()));
+    Item {
+        head: first.head(format!("{} operations on {on}", group.len())),
+        facts: [
+            ("why".to_owned(), first.description.clone().into()),
+            ("do".to_owned(), first.implementation_hint.clone().into()),
+        ]
+        .into_iter()
+        .chain(named)
+        .chain(more)
+        .collect(),
+    }
+}
+
+impl OptimizationSuggestion {
+    /// Its rank, priority and type, and whom it is about.
+    fn head(&self, whom: String) -> Vec<Text> {
+        let tone = match self.priority {
+            Priority::Critical => Tone::Bad,
+            Priority::High => Tone::Warning,
+            Priority::Medium => Tone::Strong,
+            Priority::Low => Tone::Faint,
+        };
+        vec![
+            format!("{}.", self.rank).into(),
+            Text::new(self.priority.to_string(), tone),
+            self.kind.to_string().into(),
+            Text::new(whom, Tone::Strong),
+        ]
+    }
+
+    /// The suggestion with its reason, what to do and what it gains.
+    fn item(&self) -> Item {
+        let facts = [
+            ("why", &self.description),
+            ("do", &self.implementation_hint),
+            ("gains", &self.expected_improvement),
+        ];
+        let facts = facts.map(|(name, text)| (name.to_owned(), text.into()));
+        let overlap = self.overlap_text().map(|text| (String::new(), text.into()));
+        let whom = who(&self.operation, &self.device, self.software_gpu, self.size);
+        Item {
+            head: self.head(whom),
+            facts: facts.into_iter().chain(overlap).collect(),
+        }
+    }
+}
+
+impl Overruled {
+    /// The rule, what it spoke of, and the measurements that overruled it.
+    pub fn item(&self) -> Item {
+        let who = who(&self.operation, &self.device, self.software_gpu, self.size);
+        let evidence = self.evidence.iter();
+        Item {
+            head: vec![format!("{}: {who}", self.rule).into()],
+            facts: evidence
+                .map(|each| (String::new(), each.to_string().into()))
+                .collect(),
+        }
+    }
+}
+
+impl Outcome {
+    /// What became of the suggestion: whether it was followed, and what it gained.
+    pub fn item(&self) -> Item {
+        let (followed, tone) = match self.followed {
+            Followed::Yes => ("yes", Tone::Good),
+            Followed::No => ("no", Tone::Warning),
+            Followed::Unknown => ("unknown", Tone::Faint),
+        };
+        let who = who(&self.operation, &self.device, self.software_gpu, self.size);
+        let mut facts = vec![("sign".to_owned(), self.sign.clone().into())];
+        if self.followed == Followed::Yes {
+            let time = |ms: f64| unit::time(ms * 1e6);
+            let gained = match (self.realised_ms, self.realised_range_ms) {
+                (None, _) => unit::UNKNOWN.to_owned(),
+                (Some(ms), None) => time(ms),
+                (Some(ms), Some([least, most])) => {
+                    format!("{} ({} to {})", time(ms), time(least), time(most))
+                }
+            };
+            let predicted = self.predicted_ms.map_or_else(|| "nothing".to_owned(), time);
+            let text = format!("{gained}; predicted was {predicted}");
+            facts.push(("gained".to_owned(), text.into()));
+        }
+        Item {
+            head: vec![
+                format!("{}.", self.rank).into(),
+                Text::new(format!("followed: {followed}"), tone),
+                self.kind.to_string().into(),
+                Text::new(who, Tone::Strong),
+            ],
+            facts,
+        }
+    }
+}
+
+impl Advice {
+    /// Some of the suggestions, how many more there are, and what all come to.
+    pub(super) fn page(&self, shown: &[OptimizationSuggestion]) -> Page {
+        let mut page = Page::default();
+        let items = items(shown, |_| None);
+        if !items.is_empty() {
+            page.blocks.push(Block::List(items));
+        }
+        let more = self.suggestions.len() - shown.len();
+        if more > 0 {
+            page.say(format!("… and {more} more"));
+        }
+        page.say(self.conclusion());
+        page
+    }
+}

@@ -1,0 +1,150 @@
+//! A comparison as a page: what changed most first, what did not change only counted.
+
+use std::io::{self, Write};
+
+use breakeven_profile::unit;
+
+use super::comparison::{ChangeType, OperationComparison, ProfilerComparison};
+use crate::budget::Standing;
+use crate::page::{Column, Page, Row, Table, Text, Tone};
+
+/// Columns that plain lines are written for.
+const WIDTH: usize = 80;
+
+impl ProfilerComparison {
+    /// The verdicts, how the budgets are kept, and the warnings.
+    pub fn page(&self) -> Page {
+        let mut page = Page::default();
+        let rows = self.by_weight().into_iter();
+        let changed = rows.filter(|row| row.change_type != ChangeType::NoChange);
+        page.table(self.table(changed));
+        if !self.budgets.is_empty() {
+            page.heading("Budgets");
+        }
+        page.table(Standing::table(self.budgets.iter().map(|held| {
+            (held.name(), held.standing, held.mean_ns, held.max_ns)
+        })));
+        let warnings = self.warnings.iter().map(ToString::to_string);
+        page.list(Text::new("Warnings", Tone::Warning), warnings);
+        page
+    }
+
+    /// Prints how many operations have which verdict, and the warnings.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn print_summary(&self, out: &mut dyn Write) -> io::Result<()> {
+        let summary = self.get_summary();
+        let mut page = Page::default();
+        page.say(format!(
+            "{} operation(s) compared by {}, threshold {}: {}",
+            summary.operations_count,
+            self.metric,
+            unit::percent(self.threshold),
+            summary.text()
+        ));
+        for warning in &self.warnings {
+            page.say(format!("warning: {warning}"));
+        }
+        page.text(WIDTH, false, out)
+    }
+
+    /// Prints the regressions, the largest first, at most `top_n`.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn print_regressions(&self, top_n: usize, out: &mut dyn Write) -> io::Result<()> {
+        self.print_table(self.get_regressions(top_n), out)
+    }
+
+    /// Prints the improvements, the largest first, at most `top_n`.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn print_improvements(&self, top_n: usize, out: &mut dyn Write) -> io::Result<()> {
+        self.print_table(self.get_improvements(top_n), out)
+    }
+
+    fn print_table(&self, rows: Vec<&OperationComparison>, out: &mut dyn Write) -> io::Result<()> {
+        let mut page = Page::default();
+        page.table(self.table(rows.into_iter()));
+        page.text(WIDTH, false, out)
+    }
+
+    fn table<'c>(&self, rows: impl Iterator<Item = &'c OperationComparison>) -> Table {
+        let metric = self.metric;
+        let value = |value: Option<f64>| value.map_or_else(String::new, |v| metric.text(v));
+        let rows = rows.map(|row| {
+            let notes = std::iter::once(row.note_text()).chain(row.beside_text(metric));
+            let notes = notes.filter(|note| !note.is_empty());
+            Row {
+                group: Text::new(row.change_type.to_string(), tone(row.change_type)),
+                notes: notes.map(|note| Text::new(note, Tone::Faint)).collect(),
+                ..Row::new([
+                    row.name(),
+                    value(row.baseline_value),
+                    value(row.current_value),
+                    row.change_text(),
+                    row.interval_text(),
+                    row.p_text(),
+                    format!("{} → {}", row.baseline_runs, row.current_runs),
+                ])
+            }
+        });
+        let figures = |head: &str, weight| Column::figures(head, weight);
+        Table {
+            groups: "verdict".to_owned(),
+            columns: vec![
+                Column::words("operation", Column::KEPT),
+                figures("baseline", Column::KEPT),
+                figures("current", Column::KEPT),
+                figures("change", Column::KEPT),
+                figures(&self.level_text(), 3),
+                figures("p", 2),
+                figures("runs", 1),
+            ],
+            rows: rows.collect(),
+        }
+    }
+}
+
+impl Standing {
+    /// A table of operations, how each stands, its mean and its budget in ns.
+    pub fn table(held: impl Iterator<Item = (String, Self, f64, f64)>) -> Table {
+        let rows = held.map(|(who, standing, mean_ns, max_ns)| {
+            let tone = match standing {
+                Self::Within => Tone::Good,
+                Self::Near => Tone::Warning,
+                Self::Over => Tone::Bad,
+            };
+            Row::new([
+                who.into(),
+                Text::new(standing.to_string(), tone),
+                Text::from(unit::percent(mean_ns / max_ns)),
+                unit::time(max_ns).into(),
+            ])
+        });
+        Table {
+            columns: vec![
+                Column::words("operation", Column::KEPT),
+                Column::words("stands", Column::KEPT),
+                Column::figures("uses", Column::KEPT),
+                Column::figures("of", Column::KEPT),
+            ],
+            rows: rows.collect(),
+            ..Table::default()
+        }
+    }
+}
+
+fn tone(kind: ChangeType) -> Tone {
+    match kind {
+        ChangeType::Regression => Tone::Bad,
+        ChangeType::Improvement => Tone::Good,
+        ChangeType::Inconclusive | ChangeType::Removed => Tone::Warning,
+        ChangeType::New | ChangeType::NoChange => Tone::Strong,
+    }
+}
