@@ -3,8 +3,8 @@
 //! Run it with `cargo run --example 04_statistics`.
 #![allow(clippy::print_stdout, reason = "an example shows its result")]
 
-use breakeven_profile::stats::{StatsError, benjamini_hochberg, log_ratio_test};
 use breakeven_profile::unit;
+use breakeven_stats::{StatsError, benjamini_hochberg, log_ratio_test};
 
 /// An operation with the median of each run, in ms, before and after the change.
 const OPERATIONS: [(&str, [f64; 5], [f64; 5]); 3] = [

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes the expected outputs that `stats::log_ratio_tests` is tested against.
+"""Writes the expected outputs that `breakeven_stats::log_ratio_tests` is tested against.
 
     pip install numpy scipy inmoose matplotlib
     python bench/peers/shared_variance_vectors.py
 
-makes crates/breakeven-profile/tests/data/shared_variance_vectors.json anew. The
+makes crates/breakeven-stats/tests/data/shared_variance_vectors.json anew. The
 common variance and its degrees of freedom are those of `squeezeVar` in InMoose,
 the Python port of limma (whose authors the method is from); Welch's squared
 error and the t distribution are NumPy's and SciPy's.
@@ -20,7 +20,7 @@ from scipy import stats
 
 OUT = (
     pathlib.Path(__file__).resolve().parents[2]
-    / "crates/breakeven-profile/tests/data/shared_variance_vectors.json"
+    / "crates/breakeven-stats/tests/data/shared_variance_vectors.json"
 )
 RNG = np.random.default_rng(20261121)
 

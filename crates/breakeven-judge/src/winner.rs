@@ -3,9 +3,7 @@
 use std::collections::HashMap;
 
 use breakeven_profile::profile::{Operation, Profile};
-use breakeven_profile::stats::{
-    Bootstrap, BootstrapMethod, bootstrap_median_ratio, log_ratio_test,
-};
+use breakeven_stats::{Bootstrap, bootstrap_median_ratio, log_ratio_test};
 use serde::Serialize;
 
 use crate::bottleneck::median;
@@ -90,7 +88,6 @@ pub(crate) fn winner(best: &Operation, next: &Operation, ratio: f64) -> Winner {
             operation.samples_ns().map(|ns| ns as f64).collect()
         };
         let options = Bootstrap {
-            method: BootstrapMethod::Percentile,
             level: LEVEL,
             resamples: resamples(&samples(best), &samples(next)),
             seed: 1,

@@ -47,7 +47,8 @@ mod tensor;
 pub mod testing;
 mod workload;
 
-/// Profiles, their file, and the statistics: the crate `breakeven-profile`.
+/// Profiles, their file, the recorder, and what describes a sample: the crate
+/// `breakeven-profile`.
 pub use breakeven_profile as profile;
 
 pub use error::{DeviceError, DeviceErrorKind, Error, ErrorKind};

@@ -1,6 +1,6 @@
 //! Where lines through the rounds' ratios cross zero.
 
-use breakeven_profile::stats::mean_interval;
+use breakeven_stats::mean_interval;
 
 use super::{LEVEL, SizeTimes};
 

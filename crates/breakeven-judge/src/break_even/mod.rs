@@ -23,7 +23,7 @@ mod tests;
 pub use refine::{coarse_sizes, refined_sizes};
 
 use breakeven_profile::profile;
-use breakeven_profile::stats::mean_interval;
+use breakeven_stats::mean_interval;
 
 use fit::Crossings;
 

@@ -1,7 +1,7 @@
 //! Judges all operations together: what each is judged by, the tests, their
 //! correction, the verdicts.
 
-use breakeven_profile::stats::{
+use breakeven_stats::{
     LogRatio, StatsError, benjamini_hochberg, holm, log_ratio_tests, log_ratio_with_noise,
 };
 

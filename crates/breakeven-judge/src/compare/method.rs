@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use breakeven_profile::stats::LogRatioMethod;
+use breakeven_stats::LogRatioMethod;
 use serde::Serialize;
 
 /// How an operation was judged.

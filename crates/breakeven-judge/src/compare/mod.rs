@@ -2,7 +2,7 @@
 //! which stayed, and which cannot be told yet.
 //!
 //! The unit is the run: a value per run (the median of its samples), tested in
-//! log space together with those of all operations (`stats::log_ratio_tests`),
+//! log space together with those of all operations (`breakeven_stats::log_ratio_tests`),
 //! corrected for their number, and held against a threshold (see [`ChangeType`]).
 //! What makes a comparison weaker than it looks comes with it as data: [`Warning`].
 //!

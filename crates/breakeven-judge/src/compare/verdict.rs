@@ -1,6 +1,6 @@
 //! From an estimate, its interval and its p-value to a verdict.
 
-use breakeven_profile::stats::{self, LogRatio, LogRatioMethod};
+use breakeven_stats::{LogRatio, LogRatioMethod};
 
 use super::comparison::ChangeType;
 
@@ -76,8 +76,9 @@ impl Bounds {
         // The noise is the deviation of logarithms; of a log-normal value this is
         // the coefficient of variation.
         let cv = (noise * noise).exp_m1().sqrt();
-        let needed =
-            |effect: f64, alpha, power| stats::runs_needed(cv, effect.exp(), alpha, power).ok();
+        let needed = |effect: f64, alpha, power| {
+            breakeven_stats::runs_needed(cv, effect.exp(), alpha, power).ok()
+        };
         let change = test.ratio.ln().abs();
         let runs = if change >= self.log() - ROUNDING {
             let corrected = match adjusted_p {
@@ -196,7 +197,10 @@ mod tests {
         assert_eq!(needed(1.10), Some(6));
         // ln 1.05 is 1.6 deviations of 0.03 from no change; each end of the
         // interval may stick out, so each does with 10 %.
-        assert_eq!(needed(1.0), stats::runs_needed(0.03, 1.05, 0.05, 0.9).ok());
+        assert_eq!(
+            needed(1.0),
+            breakeven_stats::runs_needed(0.03, 1.05, 0.05, 0.9).ok()
+        );
         assert!(needed(1.03) > needed(1.0));
         assert_eq!(needed((0.05f64.ln_1p() - 1e-8).exp()), None);
         let corrected = BOUNDS.runs_needed(&test(1.08, 0.9, 1.2, 0.02), 0.2, 0.03, 5);

@@ -3,7 +3,8 @@
 use breakeven_judge::compare::{Correction, Method, NotTested, Options};
 use breakeven_judge::{ChangeType, Limits, RelativeLimit, compare, compare_profiling_runs};
 use breakeven_profile::profile::{Failure, Run};
-use breakeven_profile::stats::{LogRatioMethod, Moments};
+use breakeven_profile::stats::Moments;
+use breakeven_stats::LogRatioMethod;
 
 use super::{compared, noisy, one, operation, profile, verdicts};
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::tree::Tree;
 
 /// Crates that a program can embed or a CI job run without any GPU library.
-const LIGHT: [&str; 2] = ["breakeven-profile", "breakeven-judge"];
+const LIGHT: [&str; 3] = ["breakeven-profile", "breakeven-stats", "breakeven-judge"];
 
 /// What they must not pull in, not even through others.
 const HEAVY: [&str; 6] = [
@@ -91,7 +91,8 @@ fn a_gpu_library_is_found_through_others() {
     };
     let tree = |serde: &str| {
         let lock = [
-            package("breakeven-judge", "\"breakeven-profile\", \"toml 1.0.0\""),
+            package("breakeven-judge", "\"breakeven-stats\", \"toml 1.0.0\""),
+            package("breakeven-stats", "\"breakeven-profile\""),
             package("breakeven-profile", "\"serde\""),
             package("serde", serde),
             package("wgpu", ""),
@@ -104,6 +105,7 @@ fn a_gpu_library_is_found_through_others() {
         gpu_libraries(&tree("\"wgpu 29.0.4\"")),
         [
             "breakeven-profile: pulls in wgpu, through serde",
+            "breakeven-stats: pulls in wgpu, through serde",
             "breakeven-judge: pulls in wgpu, through serde"
         ]
     );

@@ -108,12 +108,12 @@ pub enum StatsError {
     },
 }
 
-/// At least `needed` values, each finite and of magnitude up to [`MAX_MAGNITUDE`].
-pub(super) fn check_finite(
-    what: &'static str,
-    values: &[f64],
-    needed: usize,
-) -> Result<(), StatsError> {
+/// Checks for at least `needed` values, each finite and of magnitude up to
+/// [`MAX_MAGNITUDE`]. `what` is the argument's name in the error.
+///
+/// # Errors
+/// [`StatsError::TooFew`], [`StatsError::NotFinite`].
+pub fn check_finite(what: &'static str, values: &[f64], needed: usize) -> Result<(), StatsError> {
     let got = values.len();
     if got < needed {
         return Err(StatsError::TooFew { what, needed, got });
@@ -129,12 +129,11 @@ pub(super) fn check_finite(
     }
 }
 
-/// [`check_finite`], and each at least the reciprocal of [`MAX_MAGNITUDE`].
-pub(super) fn check_positive(
-    what: &'static str,
-    values: &[f64],
-    needed: usize,
-) -> Result<(), StatsError> {
+/// [`check_finite`], and each value at least the reciprocal of [`MAX_MAGNITUDE`].
+///
+/// # Errors
+/// Those of [`check_finite`], and [`StatsError::NotPositive`].
+pub fn check_positive(what: &'static str, values: &[f64], needed: usize) -> Result<(), StatsError> {
     check_finite(what, values, needed)?;
     match values.iter().position(|&v| v < MAX_MAGNITUDE.recip()) {
         Some(index) => Err(StatsError::NotPositive {
@@ -146,8 +145,11 @@ pub(super) fn check_positive(
     }
 }
 
-/// A confidence level, power or error rate: strictly between 0 and 1.
-pub(super) fn check_fraction(name: &'static str, value: f64) -> Result<(), StatsError> {
+/// Checks a confidence level, a power or an error rate: strictly between 0 and 1.
+///
+/// # Errors
+/// [`StatsError::BadParameter`] for the parameter `name`.
+pub fn check_fraction(name: &'static str, value: f64) -> Result<(), StatsError> {
     if value > 0.0 && value < 1.0 {
         return Ok(());
     }
@@ -159,7 +161,10 @@ pub(super) fn check_fraction(name: &'static str, value: f64) -> Result<(), Stats
 }
 
 /// Passes a finite result on.
-pub(super) fn finite(what: &'static str, value: f64) -> Result<f64, StatsError> {
+///
+/// # Errors
+/// [`StatsError::Overflow`] for the result `what`.
+pub fn finite(what: &'static str, value: f64) -> Result<f64, StatsError> {
     if value.is_finite() {
         Ok(value)
     } else {

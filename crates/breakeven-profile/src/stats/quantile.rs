@@ -24,7 +24,7 @@ pub fn quantile(sorted: &[f64], q: f64) -> Result<f64, StatsError> {
             expected: "between 0 and 1",
         });
     }
-    Ok(quantile_of_sorted(sorted, q))
+    Ok(quantile_of_sorted(sorted, q).expect("checked: at least one value"))
 }
 
 /// The median of a sample in any order.
@@ -33,30 +33,42 @@ pub fn quantile(sorted: &[f64], q: f64) -> Result<f64, StatsError> {
 /// [`StatsError::TooFew`] for no values, [`StatsError::NotFinite`].
 pub fn median(values: &[f64]) -> Result<f64, StatsError> {
     check_finite("values", values, 1)?;
-    Ok(median_in_place(&mut values.to_vec()))
+    Ok(median_in_place(&mut values.to_vec()).expect("checked: at least one value"))
 }
 
-/// [`quantile`] of values known to be finite, ascending and at least one.
-pub(super) fn quantile_of_sorted(sorted: &[f64], q: f64) -> f64 {
-    let position = q * (sorted.len() - 1) as f64;
-    let below = whole(position).min(sorted.len() - 1);
-    let above = (below + 1).min(sorted.len() - 1);
-    let (low, high) = (sorted[below], sorted[above]);
+/// [`quantile`] of values that were checked: finite, of any magnitude, and
+/// ascending; `q` between 0 and 1. `None` for no values.
+pub fn quantile_of_sorted(sorted: &[f64], q: f64) -> Option<f64> {
+    let last = sorted.len().checked_sub(1)?;
+    let position = q * last as f64;
+    let below = whole(position).min(last);
+    let (low, high) = (sorted[below], sorted[(below + 1).min(last)]);
     let part = position - below as f64;
-    (low * (1.0 - part) + high * part).clamp(low, high)
+    let between = low * (1.0 - part) + high * part;
+    // Rounding may take it past one of the two.
+    Some(if between < low {
+        low
+    } else if between > high {
+        high
+    } else {
+        between
+    })
 }
 
-/// Median by selection in linear time; reorders the values, which are finite
-/// and at least one.
-pub(super) fn median_in_place(values: &mut [f64]) -> f64 {
+/// [`median`] of values that were checked: finite, of any magnitude. It reorders
+/// them, and takes linear time. `None` for no values.
+pub fn median_in_place(values: &mut [f64]) -> Option<f64> {
+    if values.is_empty() {
+        return None;
+    }
     let middle = values.len() / 2;
     let odd = values.len() % 2 == 1;
     let (below, &mut upper, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
     if odd {
-        return upper;
+        return Some(upper);
     }
     let lower = below.iter().copied().fold(f64::MIN, f64::max);
-    f64::midpoint(lower, upper)
+    Some(f64::midpoint(lower, upper))
 }
 
 /// The whole part of a number that is not negative.
@@ -64,7 +76,7 @@ pub(super) fn median_in_place(values: &mut [f64]) -> f64 {
     clippy::cast_sign_loss,
     reason = "callers pass positions, which are 0 or more"
 )]
-pub(super) fn whole(position: f64) -> usize {
+fn whole(position: f64) -> usize {
     position as usize
 }
 
@@ -89,6 +101,14 @@ mod tests {
         assert_eq!(median(&[5.0, 1.0, 3.0]), Ok(3.0));
         assert_eq!(median(&[5.0, 1.0, 3.0, 4.0]), Ok(3.5));
         assert_eq!(median(&[2.0]), Ok(2.0));
+    }
+
+    #[test]
+    fn checked_values_may_be_of_any_magnitude_and_none() {
+        assert_eq!(median_in_place(&mut [1e300, -1e300, 1e200]), Some(1e200));
+        assert_eq!(quantile_of_sorted(&[1e200, 3e200], 0.5), Some(2e200));
+        assert_eq!(median_in_place(&mut []), None);
+        assert_eq!(quantile_of_sorted(&[], 0.5), None);
     }
 
     #[test]

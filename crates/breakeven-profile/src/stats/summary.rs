@@ -44,15 +44,16 @@ impl Summary {
         let moments = Moments::of(values)?;
         let mut sorted = values.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
+        let at = |q| quantile_of_sorted(&sorted, q).expect("checked: at least one value");
         Ok(Self {
             count: moments.count(),
             total: moments.total(),
             mean: moments.mean().expect("checked: at least one value"),
             deviation: moments.deviation(),
             min: sorted[0],
-            median: quantile_of_sorted(&sorted, 0.5),
-            p95: quantile_of_sorted(&sorted, 0.95),
-            p99: quantile_of_sorted(&sorted, 0.99),
+            median: at(0.5),
+            p95: at(0.95),
+            p99: at(0.99),
             max: sorted[sorted.len() - 1],
             cv: moments.cv(),
         })

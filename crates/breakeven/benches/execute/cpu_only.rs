@@ -7,7 +7,7 @@ use breakeven::execute::{RayonCpu, StrategyManager};
 use breakeven::profile::get_profiler;
 use breakeven::profile::profile::Operation;
 use breakeven::profile::recorder::Clock;
-use breakeven::profile::stats::BootstrapInterval;
+use breakeven_stats::BootstrapInterval;
 use rayon::prelude::*;
 
 use crate::metric::metric;
@@ -134,7 +134,6 @@ fn print_overhead(metric_name: &str, batch: &str, ours: &Samples, theirs: &Sampl
         estimate: percent(turns.estimate),
         lower: percent(turns.lower),
         upper: percent(turns.upper),
-        ..turns
     };
     print_interval(&format!("{metric_name}/{batch}"), &turns, "%");
     let quickest = percent(ours.quantile(0.1) / theirs.quantile(0.1));

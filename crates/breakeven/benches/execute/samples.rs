@@ -2,9 +2,8 @@
 
 use breakeven::profile::profile::{Operation, Run};
 use breakeven::profile::recorder::Clock;
-use breakeven::profile::stats::{
-    Bootstrap, BootstrapInterval, BootstrapMethod, bootstrap, median, quantile,
-};
+use breakeven::profile::stats::{median, quantile};
+use breakeven_stats::{Bootstrap, BootstrapInterval, bootstrap};
 
 use crate::metric::metric;
 
@@ -65,7 +64,6 @@ pub(crate) fn difference(ours: &Samples, theirs: &Samples) -> BootstrapInterval 
 
 pub(crate) fn interval_of_median(values: &[f64]) -> BootstrapInterval {
     let options = Bootstrap {
-        method: BootstrapMethod::Percentile,
         level: 0.95,
         resamples: 1_000,
         seed: 1,

@@ -6,7 +6,8 @@ use breakeven::gpu::Gpu;
 use breakeven_judge::budget::Limits;
 use breakeven_judge::overview::overview;
 use breakeven_profile::profile::{Evidence, Operation, Profile, Run};
-use breakeven_profile::stats::{Bootstrap, BootstrapInterval, BootstrapMethod, bootstrap, median};
+use breakeven_profile::stats::median;
+use breakeven_stats::{Bootstrap, BootstrapInterval, bootstrap};
 
 use crate::subject::{Outcome, Subject};
 
@@ -145,7 +146,6 @@ fn middle(times: &[u64]) -> Outcome<f64> {
 fn ratio(cpu: &[f64], gpu: &[f64]) -> Outcome<BootstrapInterval> {
     let ratios: Vec<f64> = cpu.iter().zip(gpu).map(|(cpu, gpu)| cpu / gpu).collect();
     let options = Bootstrap {
-        method: BootstrapMethod::Percentile,
         level: 0.95,
         resamples: 1_000,
         seed: 1,

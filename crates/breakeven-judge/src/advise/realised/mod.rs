@@ -15,7 +15,7 @@
 use std::collections::BTreeMap;
 
 use breakeven_profile::profile::Profile;
-use breakeven_profile::stats::{StatsError, log_ratio_test, log_ratio_with_noise};
+use breakeven_stats::{StatsError, log_ratio_test, log_ratio_with_noise};
 use serde::{Deserialize, Serialize};
 
 use super::case::{Case, Subject};

@@ -15,7 +15,7 @@
 //! own time. The ends of the exponent's interval give the range.
 
 use breakeven_profile::profile::Operation;
-use breakeven_profile::stats::{PowerLaw, power_law};
+use breakeven_stats::{PowerLaw, power_law};
 
 use super::super::elsewhere::roof_ns;
 use super::super::evidence::{Evidence, ExpectedFrom};

@@ -2,7 +2,7 @@
 //!
 //! Noise of times is multiplicative (a batch twice as long varies twice as
 //! much), strays are slow ones, and they may sit anywhere, also at the largest
-//! size. Theil–Sen (`stats::theil_sen`) weighs absolute differences, so short
+//! size. Theil–Sen (`breakeven_stats::theil_sen`) weighs absolute differences, so short
 //! batches count for nothing beside long ones; it needs three points, takes
 //! memory for every pair, and does not know old from new. Here the line is, of
 //! those through two of the points, the one with the least sum of *bounded

@@ -1,6 +1,7 @@
 //! What the line must do, whatever the observations.
 
-use breakeven_profile::stats::{median, theil_sen};
+use breakeven_profile::stats::median;
+use breakeven_stats::theil_sen;
 use proptest::collection::vec;
 use proptest::{prop_assert, proptest};
 use rand::{RngExt, SeedableRng};

@@ -1,8 +1,8 @@
 //! The interval of a mean.
 
-use super::distribution::t_upper;
-use super::error::{StatsError, check_finite, check_fraction};
-use super::moments::Moments;
+use breakeven_profile::stats::{Moments, StatsError, check_finite, check_fraction};
+
+use crate::distribution::t_upper;
 
 /// Interval of the mean of the distribution that `values` are from, at `level`:
 /// mean ± t·s/√n (Student 1908, "The probable error of a mean"). It assumes values that

@@ -1,13 +1,10 @@
 //! Many ratios at once: the t-test on logarithms with variances that learn from each other.
 
+use breakeven_profile::stats::{StatsError, check_fraction, median};
 use statrs::function::gamma::digamma;
 
-use super::{
-    distribution::{bisect, t_two_sided, t_upper},
-    error::{StatsError, check_fraction},
-    log_ratio::{LogRatio, LogRatioMethod, log_mean, log_ratio_test, result, satterthwaite},
-    quantile::median,
-};
+use crate::distribution::{bisect, t_two_sided, t_upper};
+use crate::log_ratio::{LogRatio, LogRatioMethod, log_mean, log_ratio_test, result, satterthwaite};
 
 /// Least variance that the prior is fitted on, as a part of the median one: a
 /// clock's steps can make a variance all but zero, and its logarithm boundless.

@@ -1,12 +1,11 @@
 //! Robust lines and power laws.
 
+use breakeven_profile::stats::{
+    StatsError, check_finite, check_fraction, check_positive, finite, median, median_in_place,
+};
 use serde::Serialize;
 
-use super::{
-    distribution::normal_upper,
-    error::{StatsError, check_finite, check_fraction, check_positive, finite},
-    quantile::{median_in_place, whole},
-};
+use crate::distribution::normal_upper;
 
 /// Most points of a fit: 2000 have two million slopes, 16 MB of them.
 const MOST_POINTS: usize = 2000;
@@ -69,17 +68,14 @@ pub fn theil_sen(x: &[f64], y: &[f64], level: f64) -> Result<Line, StatsError> {
     check_finite("x", x, 3)?;
     check_finite("y", y, 3)?;
     let mut slopes = pairwise_slopes(x, y)?;
-    if slopes.is_empty() {
+    let Some(slope) = median_in_place(&mut slopes) else {
         return Err(StatsError::NoSpread { what: "x" });
-    }
+    };
     slopes.sort_unstable_by(f64::total_cmp);
-    let slope = median_in_place(&mut slopes.clone());
-    let middle_x = median_in_place(&mut x.to_vec());
-    let middle_y = median_in_place(&mut y.to_vec());
     let (low, high) = interval(slopes.len(), x, y, level);
     Ok(Line {
         slope,
-        intercept: finite("intercept", middle_y - slope * middle_x)?,
+        intercept: finite("intercept", median(y)? - slope * median(x)?)?,
         slope_lower: slopes[low],
         slope_upper: slopes[high],
     })
@@ -118,6 +114,7 @@ fn pairwise_slopes(x: &[f64], y: &[f64]) -> Result<Vec<f64>, StatsError> {
 
 /// Sen's interval: places of its ends among the sorted slopes. The variance is
 /// that of Kendall's S, with ties in x and in y taken off.
+#[expect(clippy::cast_sign_loss, reason = "places are 0 or more")]
 fn interval(slopes: usize, x: &[f64], y: &[f64], level: f64) -> (usize, usize) {
     let term = |n: f64| n * (n - 1.0) * (2.0 * n + 5.0);
     let ties = |values: &[f64]| -> f64 {
@@ -131,7 +128,7 @@ fn interval(slopes: usize, x: &[f64], y: &[f64], level: f64) -> (usize, usize) {
     let (count, last) = (slopes as f64, (slopes - 1) as f64);
     let low = (((count - reach) / 2.0).round_ties_even() - 1.0).clamp(0.0, last);
     let high = ((count + reach) / 2.0).round_ties_even().clamp(0.0, last);
-    (whole(low), whole(high))
+    (low as usize, high as usize)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Corrections of p-values for the number of comparisons.
 
-use super::error::StatsError;
+use breakeven_profile::stats::StatsError;
 
 /// Benjamini and Hochberg (1995, "Controlling the false discovery rate"):
 /// adjusted p-values in the order of the input, none for none. Calling those

@@ -1,15 +1,14 @@
 //! How many runs would settle a comparison.
 
-use super::{
-    distribution::{normal_upper, t_upper},
-    error::{StatsError, check_fraction},
-};
+use breakeven_profile::stats::{StatsError, check_fraction};
+
+use crate::distribution::{normal_upper, t_upper};
 
 /// More runs than anyone will make; also where the search ends.
 const MOST_RUNS: f64 = 1e9;
 
 /// Runs needed on each of two sides for the two-sided
-/// [`log_ratio_test`](super::log_ratio_test()) at error rate `alpha` to find a true
+/// [`log_ratio_test`](crate::log_ratio_test()) at error rate `alpha` to find a true
 /// ratio of `effect_ratio` (1.05 or 0.95: 5 % slower or faster) with
 /// probability `power`, when per-run medians vary by `cv_between_runs` (0.02:
 /// 2 %). At least 2.

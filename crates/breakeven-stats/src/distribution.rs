@@ -9,17 +9,17 @@ use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 const NORMAL_FROM: f64 = 1e6;
 
 /// P(Z ≤ z) of the standard normal distribution.
-pub(super) fn normal_cdf(z: f64) -> f64 {
+fn normal_cdf(z: f64) -> f64 {
     Normal::standard().cdf(z).clamp(0.0, 1.0)
 }
 
 /// The z with P(Z > z) = `tail`, for a tail strictly between 0 and 1.
-pub(super) fn normal_upper(tail: f64) -> f64 {
+pub(crate) fn normal_upper(tail: f64) -> f64 {
     -Normal::standard().inverse_cdf(tail)
 }
 
 /// P(|Z| ≥ |z|) of the standard normal distribution.
-pub(super) fn normal_two_sided(z: f64) -> f64 {
+pub(crate) fn normal_two_sided(z: f64) -> f64 {
     (2.0 * normal_cdf(-z.abs())).min(1.0)
 }
 
@@ -34,7 +34,7 @@ fn t_tail(t: f64, freedom: f64) -> f64 {
 }
 
 /// P(|T| ≥ |t|) of Student's t with `freedom` > 0 degrees of freedom.
-pub(super) fn t_two_sided(t: f64, freedom: f64) -> f64 {
+pub(crate) fn t_two_sided(t: f64, freedom: f64) -> f64 {
     2.0 * t_tail(t.abs(), freedom)
 }
 
@@ -42,7 +42,7 @@ pub(super) fn t_two_sided(t: f64, freedom: f64) -> f64 {
 ///
 /// Bisection on the tail: sure for any tail and any degrees of freedom, which
 /// the inverse of the incomplete beta function is not. Stops at 1e150.
-pub(super) fn t_upper(tail: f64, freedom: f64) -> f64 {
+pub(crate) fn t_upper(tail: f64, freedom: f64) -> f64 {
     if tail > 0.5 {
         return -t_upper(1.0 - tail, freedom);
     }
@@ -56,7 +56,7 @@ pub(super) fn t_upper(tail: f64, freedom: f64) -> f64 {
 
 /// The place between `low` and `high` up to which `is_below` holds, as near as
 /// an `f64` is: the least value found for which it does not.
-pub(super) fn bisect(mut low: f64, mut high: f64, is_below: impl Fn(f64) -> bool) -> f64 {
+pub(crate) fn bisect(mut low: f64, mut high: f64, is_below: impl Fn(f64) -> bool) -> f64 {
     loop {
         let middle = 0.5 * (low + high);
         if middle <= low || middle >= high {

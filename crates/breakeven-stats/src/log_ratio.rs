@@ -1,13 +1,9 @@
 //! The ratio of two sides from their per-run medians: the t-test on logarithms.
 
+use breakeven_profile::stats::{Moments, StatsError, check_fraction, check_positive};
 use serde::Serialize;
 
-use super::{
-    distribution::{normal_two_sided, normal_upper, t_two_sided, t_upper},
-    error::{StatsError, check_fraction, check_positive},
-    moments::Moments,
-    rank::splits,
-};
+use crate::distribution::{normal_two_sided, normal_upper, t_two_sided, t_upper};
 
 /// Where p and the interval of a [`LogRatio`] come from.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -19,7 +15,7 @@ pub enum LogRatioMethod {
         degrees_of_freedom: f64,
     },
     /// As Welch's, with the noise between runs estimated from all operations
-    /// together ([`log_ratio_tests`](super::log_ratio_tests)).
+    /// together ([`log_ratio_tests`](crate::log_ratio_tests)).
     Shared {
         /// Degrees of freedom of the operation's own runs and of the others' together.
         degrees_of_freedom: f64,
@@ -60,8 +56,8 @@ pub struct LogRatio {
 /// timings is relative, so the estimate is a ratio and its interval is never
 /// negative (Kalibera and Jones 2013, "Rigorous benchmarking in reasonable
 /// time", on runs as the unit). Where neither side has any spread the t-test
-/// would claim certainty; p is then that of the permutation test, as in
-/// [`brunner_munzel`](super::brunner_munzel()), and 1 where the sides are equal.
+/// would claim certainty; p is then that of the permutation test: the observed
+/// split and its mirror, 2 / C(n₀ + n₁, n₀), and 1 where the sides are equal.
 /// Ends of the interval beyond an `f64` stop at its smallest and largest value.
 ///
 /// # Errors
@@ -136,16 +132,16 @@ pub fn log_ratio_with_noise(
 }
 
 /// Runs of one side, in logarithms.
-pub(super) struct LogMean {
+pub(crate) struct LogMean {
     /// Number of runs.
-    pub(super) n: f64,
+    pub(crate) n: f64,
     /// Mean of their logarithms.
-    pub(super) mean: f64,
+    pub(crate) mean: f64,
     /// That mean's squared standard error; 0 for one run.
-    pub(super) squared_error: f64,
+    pub(crate) squared_error: f64,
 }
 
-pub(super) fn log_mean(
+pub(crate) fn log_mean(
     what: &'static str,
     runs: &[f64],
     needed: usize,
@@ -162,12 +158,12 @@ pub(super) fn log_mean(
 }
 
 /// Degrees of freedom of the sum of two squared errors that are not both zero.
-pub(super) fn satterthwaite(one: &LogMean, other: &LogMean) -> f64 {
+pub(crate) fn satterthwaite(one: &LogMean, other: &LogMean) -> f64 {
     let part = |side: &LogMean| side.squared_error * side.squared_error / (side.n - 1.0);
     (one.squared_error + other.squared_error).powi(2) / (part(one) + part(other))
 }
 
-pub(super) fn result(
+pub(crate) fn result(
     difference: f64,
     standard_error: f64,
     reach: f64,
@@ -185,6 +181,18 @@ pub(super) fn result(
         standard_error,
         method,
     }
+}
+
+/// C(a + b, a), the ways to split a pooled sample in two; `f64::MAX` from there.
+fn splits(a: usize, b: usize) -> f64 {
+    let mut ways = 1.0;
+    for i in 1..=a.min(b) {
+        ways *= (a.max(b) + i) as f64 / i as f64;
+        if ways == f64::INFINITY {
+            return f64::MAX;
+        }
+    }
+    ways
 }
 
 #[cfg(test)]
@@ -217,6 +225,12 @@ mod tests {
         assert_eq!((test.lower, test.upper), (test.ratio, test.ratio));
         let same = log_ratio_test(&[100.0; 3], &[100.0; 4], 0.95).unwrap();
         assert_eq!((same.ratio, same.p_value), (1.0, 1.0));
+    }
+
+    #[test]
+    fn splits_are_binomial_and_never_overflow() {
+        assert_eq!((splits(3, 3), splits(2, 4)), (20.0, 15.0));
+        assert_eq!(splits(100_000, 100_000), f64::MAX);
     }
 
     #[test]

@@ -1,0 +1,46 @@
+//! Inference on measurements: pure functions on slices, with no clock, no file
+//! and no profile in sight. What describes one sample, and the errors, are in
+//! [`breakeven_profile::stats`].
+//!
+//! Compare two samples with [`log_ratio_test`] (few runs a side;
+//! [`log_ratio_tests`] for many operations together) or say by how much they
+//! differ with [`bootstrap_median_ratio`] (many values a side); correct many
+//! comparisons with [`benjamini_hochberg`] or [`holm`]; give an interval with
+//! [`mean_interval`] or [`bootstrap()`]; fit growth with [`theil_sen`] and
+//! [`power_law`]; plan with [`runs_needed`].
+//!
+//! Every function takes any slice whatever and answers with a [`StatsError`]
+//! where it has no answer: it neither panics nor returns a NaN. Values are
+//! finite and of magnitude up to [`MAX_MAGNITUDE`], which keeps sums of their
+//! squares finite. A unit is the caller's choice, the same for all values.
+//!
+//! ```
+//! use breakeven_stats::log_ratio_test;
+//!
+//! // Medians of five runs a side, in ms.
+//! let before = [8.02, 7.98, 8.05, 8.01, 7.99];
+//! let after = [8.81, 8.79, 8.86, 8.80, 8.84];
+//! let test = log_ratio_test(&before, &after, 0.95)?;
+//! assert!(test.lower > 1.09 && test.upper < 1.12 && test.p_value < 1e-6);
+//! # Ok::<(), breakeven_stats::StatsError>(())
+//! ```
+//!
+//! [`MAX_MAGNITUDE`]: breakeven_profile::stats::MAX_MAGNITUDE
+
+mod bootstrap;
+mod correction;
+mod distribution;
+mod fit;
+mod log_ratio;
+mod log_ratios;
+mod mean;
+mod sample_size;
+
+pub use bootstrap::{Bootstrap, BootstrapInterval, bootstrap, bootstrap_median_ratio};
+pub use breakeven_profile::stats::StatsError;
+pub use correction::{benjamini_hochberg, holm};
+pub use fit::{Line, PowerLaw, power_law, theil_sen};
+pub use log_ratio::{LogRatio, LogRatioMethod, log_ratio_test, log_ratio_with_noise};
+pub use log_ratios::log_ratio_tests;
+pub use mean::mean_interval;
+pub use sample_size::runs_needed;

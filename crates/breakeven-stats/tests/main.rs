@@ -1,0 +1,8 @@
+//! The statistics against SciPy, against their own laws, and against chance.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod calibration;
+mod laws;
+#[path = "../../breakeven-profile/tests/stats/numbers.rs"]
+mod numbers;
+mod vectors;
