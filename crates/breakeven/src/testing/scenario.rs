@@ -7,11 +7,11 @@
 //! it.
 
 use crate::error::Error;
-use crate::execute::setup::{Decided, GpuLimits, mode_of};
+use crate::execute::setup::{Decided, GpuLimits};
 use crate::hardware::Fact;
 use crate::plan::{
-    Basis, Cost, Decision, ExecutionStrategy, GpuCosts, GpuSpec, Machine, OperationCosts,
-    ProfilingHeuristics, decide_for,
+    Basis, Decision, ExecutionStrategy, GpuCosts, GpuSpec, Machine, OperationCosts,
+    ProfilingHeuristics, decide_for, estimate,
 };
 use crate::schedule::{Ns, Schedule, Tuning};
 use crate::store::Costs;
@@ -141,6 +141,12 @@ impl Scenario {
         self.task_costs.0.len() - 1
     }
 
+    /// The names of the GPUs.
+    pub(super) fn names(&self) -> Vec<String> {
+        let indices = 0..self.gpus.len();
+        indices.map(|index| format!("simulated{index}")).collect()
+    }
+
     /// Time of a mean task on one worker while `active` work, ns: each waits for
     /// the sequential parts of the others.
     pub(super) fn shared_task_ns(&self, active: usize) -> f64 {
@@ -161,8 +167,12 @@ impl Scenario {
     ///
     /// As [`decide`](crate::plan::decide).
     pub fn run(&self, strategy: ExecutionStrategy, costs: &Costs) -> Result<Simulated, Error> {
-        let names: Vec<String> = (0..self.gpus.len()).map(name).collect();
-        let known = costs.lookup("simulated", self.memory_per_task, &names, self.workers);
+        let known = costs.lookup(
+            "simulated",
+            self.memory_per_task,
+            &self.names(),
+            self.workers,
+        );
         let (run, decision) = self.run_by(strategy, &known)?;
         run.teach(costs, decision.predicted_split(&known));
         Ok(run.result(decision))
@@ -193,9 +203,7 @@ impl Scenario {
         let machine = Machine {
             cores: self.workers,
             memory_bytes: Fact::Unknown,
-            gpus: (0..self.gpus.len())
-                .map(|index| GpuSpec::named(name(index)))
-                .collect(),
+            gpus: self.names().into_iter().map(GpuSpec::named).collect(),
         };
         let heuristics = ProfilingHeuristics::default();
         let asked = Basis::Asked;
@@ -204,7 +212,6 @@ impl Scenario {
             tasks: self.tasks(),
             workers: self.workers,
             decision: &decision,
-            part: mode_of(&decision, known, self.tasks()),
             costs: known,
             is_watched: false,
             may_fall_back: usize::MAX,
@@ -212,7 +219,8 @@ impl Scenario {
         };
         let gpus = self.gpus.iter().map(|gpu| GpuLimits {
             launch_ns: gpu.tells_launch.then_some(gpu.launch_ns),
-            ..GpuLimits::default()
+            depth: 2,
+            ..GpuLimits::UNKNOWN
         });
         let gpus: Vec<_> = gpus.collect();
         let mut run = Run::new(self, Schedule::new(limits.setup(&gpus)));
@@ -233,23 +241,13 @@ impl Scenario {
     /// What the batch costs in truth, as somebody states it who has not measured it:
     /// [`Evidence::Heuristic`](crate::plan::Evidence).
     pub fn stated_costs(&self) -> OperationCosts {
-        let stated = |fixed_ns: f64, per_task_ns: f64, at_once: usize| Cost {
-            fixed_ns,
-            per_task_ns,
-            at_once,
-            beside: 1.0,
-            transfer_ns: 0.0,
-            fewest: 0,
-            most: 0,
-            observations: 0,
-        };
         let each = self.shared_task_ns(self.workers) / self.workers as f64;
         let gpus = self.gpus.iter().map(|gpu| GpuCosts {
-            cost: Some(stated(gpu.launch_ns, self.lane_task_ns(gpu), 1)),
+            cost: Some(estimate(gpu.launch_ns, self.lane_task_ns(gpu), 0.0, 1)),
             ..GpuCosts::default()
         });
         OperationCosts {
-            cpu: Some(stated(0.0, each, self.workers)),
+            cpu: Some(estimate(0.0, each, 0.0, self.workers)),
             gpus: gpus.collect(),
             ..OperationCosts::default()
         }
@@ -293,11 +291,6 @@ impl Scenario {
         }
         high
     }
-}
-
-/// The name of a simulated GPU.
-pub(super) fn name(index: usize) -> String {
-    format!("simulated{index}")
 }
 
 /// Work that is done in `time` at rate 1 that falls from some time on.

@@ -17,18 +17,13 @@ pub(super) struct State {
     timeline: Timeline,
     /// Number of its present life; grows when the device is lost.
     pub(super) life: u64,
-    lost: Option<Lost>,
+    /// The launch with which a device that was lost is back.
+    back_at: u64,
     /// Most tasks that there is memory for.
     memory_for: Option<usize>,
     /// Time of a task over what it takes by the spec.
     factor: f64,
     pub(super) counts: SimulatedCounts,
-}
-
-/// A device that is lost, and the launch with which it is back.
-#[derive(Debug, Clone, Copy)]
-struct Lost {
-    back_at: Option<u64>,
 }
 
 /// What the script says to a call of `submit`.
@@ -55,7 +50,7 @@ impl Default for State {
             began: None,
             timeline: Timeline::default(),
             life: 0,
-            lost: None,
+            back_at: 0,
             memory_for: None,
             factor: 1.0,
             counts: SimulatedCounts::default(),
@@ -75,12 +70,9 @@ impl State {
         for fault in script.of(launch) {
             self.change(launch, fault);
         }
-        if let Some(lost) = self.lost {
-            if lost.back_at.is_none_or(|back| launch < back) {
-                self.count(FaultKind::Lost);
-                return refused(DeviceErrorKind::DeviceLost, launch);
-            }
-            self.lost = None;
+        if launch < self.back_at {
+            self.count(FaultKind::Lost);
+            return refused(DeviceErrorKind::DeviceLost, launch);
         }
         if self.memory_for.is_some_and(|most| tasks > most) {
             self.count(FaultKind::OutOfMemoryAbove);
@@ -123,8 +115,8 @@ impl State {
         match *fault {
             Fault::Lost { recovers_after } => {
                 self.life += 1;
-                let back_at = recovers_after.map(|calls| (launch + 1).saturating_add(calls));
-                self.lost = Some(Lost { back_at });
+                let calls = recovers_after.unwrap_or(u64::MAX);
+                self.back_at = (launch + 1).saturating_add(calls);
             }
             Fault::OutOfMemoryAbove { tasks } => self.memory_for = Some(tasks),
             Fault::SlowDown { factor } => {
