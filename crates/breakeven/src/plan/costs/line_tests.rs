@@ -77,10 +77,8 @@ fn a_change_of_pace_is_followed_within_the_window() {
             let seen = [&old[count..], &new[..count]].concat();
             (at(fit(&seen), 1000.0) / (factor * truth(1000.0)) - 1.0).abs() < 0.05
         });
-        assert!(
-            followed.is_some_and(|count| count <= within),
-            "{followed:?}"
-        );
+        let is_soon = followed.is_some_and(|count| count <= within);
+        assert!(is_soon, "{followed:?}");
     }
 }
 
@@ -88,10 +86,8 @@ fn a_change_of_pace_is_followed_within_the_window() {
 fn one_size_tells_no_share() {
     for share in [0.0, 0.5] {
         let line = robust_line(&points(&[40.0; 5], |_, _| 1000.0), share).expect("a line");
-        assert!(
-            (line.fixed - f64::from(share) * 1000.0).abs() < 1.0,
-            "{line:?}"
-        );
+        let expected = f64::from(share) * 1000.0;
+        assert!((line.fixed - expected).abs() < 1.0, "{line:?}");
         assert!((at(line, 40.0) - 1000.0).abs() < 1.0, "{line:?}");
     }
 }
@@ -140,11 +136,7 @@ fn noisy(noise: &[f64]) -> Vec<Point> {
 /// as a hundredth.
 fn error(line: Line) -> f64 {
     let off = |size: f64| (at(line, size) / truth(size)).max(0.01).ln().abs();
-    SIZES
-        .iter()
-        .map(|&size| off(size))
-        .fold(0.0, |sum, off| sum + off)
-        / SIZES.len() as f64
+    SIZES.map(off).iter().sum::<f64>() / SIZES.len() as f64
 }
 
 #[test]
