@@ -41,13 +41,11 @@ pub(super) fn hold(path: &Path, patience: Duration) -> Result<File, Error> {
                 return Err(Error::file(path, "cannot be locked", &reason));
             }
             Err(TryLockError::WouldBlock) if start.elapsed() >= patience => {
-                return Err(Error::new(
-                    ErrorKind::File,
-                    format!(
-                        "{}: another process has held it for {patience:?}; what was learned stays in memory until it is saved again",
-                        path.display()
-                    ),
-                ));
+                let path = path.display();
+                let held = format!(
+                    "{path}: another process has held it for {patience:?}; what was learned stays in memory until it is saved again"
+                );
+                return Err(Error::new(ErrorKind::File, held));
             }
             Err(TryLockError::WouldBlock) => thread::sleep(sleep),
         }
