@@ -227,7 +227,14 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
         lanes: &'q [&'q dyn Lane],
     ) -> Result<Question<'q>, Error> {
         let manager = self.manager;
-        let (strategy, basis) = self.asked()?;
+        let asked = self.options.strategy.unwrap_or_else(|| manager.strategy());
+        // The operator's strategy comes before Auto.
+        let ordered = match asked {
+            ExecutionStrategy::Auto => ordered_strategy().transpose()?,
+            _ => None,
+        };
+        let ordered = ordered.map(|ordered| (ordered, Basis::Operator));
+        let (strategy, basis) = ordered.unwrap_or((asked, Basis::Asked));
         Ok(Question {
             config: &manager.config,
             shared: &manager.shared,
@@ -241,17 +248,6 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
             stated: None,
             tries: true,
         })
-    }
-
-    /// The strategy for the batch: the operator's before Auto.
-    pub(super) fn asked(&self) -> Result<(ExecutionStrategy, Basis), Error> {
-        let asked = self.options.strategy;
-        let asked = asked.unwrap_or_else(|| self.manager.strategy());
-        let ordered = match asked {
-            ExecutionStrategy::Auto => ordered_strategy().transpose()?,
-            _ => None,
-        };
-        Ok(ordered.map_or((asked, Basis::Asked), |ordered| (ordered, Basis::Operator)))
     }
 
     /// What was told of the tasks, or what is usual for so many.

@@ -85,15 +85,14 @@ impl Ended {
             busy: sum.busy + share.busy,
         });
         let gpus = self.names.into_iter().zip(shares);
+        let gpus = gpus.map(|(device, share)| DeviceShare { device, share });
         Ok(ExecutionResult {
             strategy_used: super::explain::amounted_to(self.counts.cpu.tasks, gpu.tasks),
             outputs,
             execution_time: self.took,
             fallback_occurred: self.counts.fallback.tasks > 0,
             cpu: self.counts.cpu,
-            gpus: gpus
-                .map(|(device, share)| DeviceShare { device, share })
-                .collect(),
+            gpus: gpus.collect(),
             gpu,
             left_out: self.left_out,
             fallback: self.counts.fallback,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use breakeven_profile::unit;
 
-use super::result::{ExecutionResult, Share};
+use super::result::{ExecutionResult, LeftOut, Share};
 use crate::plan::{ExecutionStrategy, Probe};
 
 /// What ran where, why, predicted and actual, as text: see
@@ -38,13 +38,13 @@ impl<T> Explanation<'_, T> {
             Probe::All => writeln!(f, "; all devices began, the rates seen decided the rest")?,
             _ => writeln!(f)?,
         }
-        let reasons = decision.reasons();
-        reasons
-            .iter()
-            .try_for_each(|reason| writeln!(f, "  {reason}"))?;
-        let mut left_out = self.result.left_out.iter();
-        left_out
-            .try_for_each(|gpu| writeln!(f, "  {} was left out: {}", gpu.device, gpu.why.message))
+        for reason in decision.reasons() {
+            writeln!(f, "  {reason}")?;
+        }
+        for LeftOut { device, why } in &self.result.left_out {
+            writeln!(f, "  {device} was left out: {}", why.message)?;
+        }
+        Ok(())
     }
 
     fn predictions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -69,17 +69,14 @@ pub(super) fn tell(ended: &Ended, operation: &str) {
     if !is_on() {
         return;
     }
-    let Ended {
-        counts,
-        decision,
-        tasks,
-        ..
-    } = ended;
-    let (device, size) = (&*ended.ran_on(), recorded_size(*tasks));
-    let call = if ended.is_whole() {
-        Guard::enter_named(operation, Some(device), Some(size))
-    } else {
-        Guard::enter_named(&[operation, ":incomplete"].concat(), Some(device), None)
+    let (counts, decision, tasks) = (&ended.counts, &ended.decision, ended.tasks);
+    let (device, size) = (ended.ran_on(), recorded_size(tasks));
+    let call = match ended.is_whole() {
+        true => Guard::enter_named(operation, Some(&device), Some(size)),
+        false => {
+            let name = [operation, ":incomplete"].concat();
+            Guard::enter_named(&name, Some(&device), None)
+        }
     };
     call.items(ended.done);
     if decision.basis != Basis::Asked {
@@ -91,8 +88,8 @@ pub(super) fn tell(ended: &Ended, operation: &str) {
     if device != "cpu" || decision.strategy != ExecutionStrategy::CpuOnly {
         call.attribute("strategy", &*decision.strategy.to_string());
     }
-    if ended.is_whole() && size != *tasks as u64 {
-        call.attribute("tasks", *tasks);
+    if ended.is_whole() && size != tasks as u64 {
+        call.attribute("tasks", tasks);
     }
     if ended.recalled > 0 {
         call.attribute("recalled", ended.recalled);

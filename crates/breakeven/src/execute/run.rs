@@ -11,6 +11,7 @@ use super::engine::{Ending, Engine, Watch};
 use super::executor::CpuExecutor;
 use super::quarantine;
 use super::record::SpanRecord;
+use super::result::LeftOut;
 use super::setup::Decided;
 use super::slot::GpuSlot;
 use super::start::{Question, Start, no_gpu};
@@ -55,13 +56,18 @@ impl Request<'_> {
         let tasks = question.workload.task_count;
         let started = Instant::now();
         let start = question.answer()?;
-        let (schedule, is_denied) = self.schedule(&start);
+        let mut schedule = self.schedule(&start);
         let drives = start.mode != Mode::Cpu && !start.usable.is_empty();
+        // Why no GPU can be used where some were asked for.
+        let why = |left_out: &LeftOut| left_out.why.clone();
+        let is_refused = start.mode != Mode::Cpu && !drives;
+        let refused = is_refused.then(|| start.left_out.first().map_or_else(no_gpu, why));
+        let promised = start.decision.strategy.shares(tasks).0;
+        let is_denied = is_refused && !schedule.refuse_gpus(promised) && promised > 0;
         let usable = start.usable.iter().filter(|_| drives);
         let lanes: Vec<&dyn Lane> = usable.map(|index| question.lanes[*index]).collect();
         let mut engine = Engine::new(self.work, &lanes, tasks, schedule, self.watch, started);
         engine.record = SpanRecord::of(operation, &start.names);
-        let refused = self.refusal(&start);
         if let Some(error) = &refused {
             engine.shared().counts.note(error);
         }
@@ -116,8 +122,7 @@ impl Request<'_> {
         Ok(ended)
     }
 
-    /// The schedule, and whether the batch may not even begin.
-    fn schedule(&self, start: &Start) -> (Box<Schedule>, bool) {
+    fn schedule(&self, start: &Start) -> Box<Schedule> {
         let tasks = self.question.workload.task_count;
         let limits = Decided {
             tasks,
@@ -132,20 +137,7 @@ impl Request<'_> {
         if start.usable.is_empty() {
             setup.mode = Mode::Cpu;
         }
-        let mut schedule = Schedule::new(setup);
-        let promised = start.decision.strategy.shares(tasks).0;
-        let refused = start.usable.is_empty() && start.mode != Mode::Cpu;
-        let is_denied = refused && !schedule.refuse_gpus(promised) && promised > 0;
-        (schedule, is_denied)
-    }
-
-    /// Why no GPU can be used where some were asked for.
-    fn refusal(&self, start: &Start) -> Option<DeviceError> {
-        if start.mode == Mode::Cpu || !start.usable.is_empty() {
-            return None;
-        }
-        let first = start.left_out.first();
-        Some(first.map_or_else(no_gpu, |left_out| left_out.why.clone()))
+        Schedule::new(setup)
     }
 
     /// Runs the GPUs' drivers beside the workers. The first GPU is driven by the calling

@@ -62,10 +62,7 @@ type Candidates = (Vec<(usize, GpuLimits)>, Vec<GpuSpec>);
 impl Question<'_> {
     pub(super) fn answer(&self) -> Result<Start, Error> {
         let (mut trials, mut left_out) = (Vec::new(), Vec::new());
-        let (candidates, gpus) = match self.strategy {
-            ExecutionStrategy::CpuOnly => self.described(),
-            _ => self.ask(&mut trials, &mut left_out),
-        };
+        let (candidates, gpus) = self.candidates(&mut trials, &mut left_out);
         let names: Vec<String> = gpus.iter().map(|gpu| gpu.name.clone()).collect();
         let memory = self.workload.memory_per_task;
         let costs = match self.shared.costs(self.slots.is_empty()) {
@@ -117,26 +114,20 @@ impl Question<'_> {
         })
     }
 
-    /// The GPUs as they were described or seen before, without asking anything.
-    fn described(&self) -> Candidates {
-        let slots = self.slots.iter().enumerate();
-        let all = slots.map(|(index, slot)| ((index, GpuLimits::UNKNOWN), slot.known()));
-        all.filter(|(_, spec)| self.allows(spec)).unzip()
-    }
-
-    /// Whether a device may have a part: software only where somebody asks for it.
-    fn allows(&self, spec: &GpuSpec) -> bool {
-        let is_asked = self.strategy != ExecutionStrategy::Auto;
-        is_asked || spec.kind != GpuKind::Software || self.config.allows_software
-    }
-
-    /// The GPUs that may be used; those that may not are left out.
-    fn ask(&self, trials: &mut Vec<Trial>, left_out: &mut Vec<LeftOut>) -> Candidates {
+    /// The GPUs that may be used, software only where somebody asks for it; those that do not
+    /// answer are left out. A batch that is the CPU's asks nothing.
+    fn candidates(&self, trials: &mut Vec<Trial>, left_out: &mut Vec<LeftOut>) -> Candidates {
+        let takes_software =
+            self.strategy != ExecutionStrategy::Auto || self.config.allows_software;
         let mut found = Candidates::default();
         for (index, slot) in self.slots.iter().enumerate() {
-            match self.candidate(index, slot, trials) {
-                Ok((limits, spec)) if self.allows(&spec) => found.extend([((index, limits), spec)]),
-                Ok(_) => {}
+            let candidate = match self.strategy {
+                ExecutionStrategy::CpuOnly => Ok((GpuLimits::UNKNOWN, slot.known())),
+                _ => self.candidate(index, slot, trials),
+            };
+            match candidate {
+                Ok((_, spec)) if spec.kind == GpuKind::Software && !takes_software => {}
+                Ok((limits, spec)) => found.extend([((index, limits), spec)]),
                 Err(why) => left_out.push(LeftOut {
                     device: slot.known().name,
                     why,

@@ -10,7 +10,7 @@
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use crate::locked;
 
@@ -101,9 +101,11 @@ impl<'a> Jobs<'a> {
 
 impl Drop for Jobs<'_> {
     fn drop(&mut self) {
-        let count = locked(&self.open.count);
-        // Whether a job panicked or not, the lock is held again when this returns.
-        drop(self.open.ended.wait_while(count, |count| *count > 0));
+        let Open { count, ended } = &*self.open;
+        let mut count = locked(count);
+        while *count > 0 {
+            count = ended.wait(count).unwrap_or_else(PoisonError::into_inner);
+        }
     }
 }
 

@@ -321,11 +321,9 @@ pub(super) fn wrong(message: String) -> DeviceError {
 
 /// What a panic said. What it carried may panic itself when it is dropped.
 pub(super) fn message(panic: Box<dyn Any + Send>) -> String {
-    let said = panic
-        .downcast_ref::<String>()
-        .cloned()
-        .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
-        .unwrap_or_else(|| "no message".to_owned());
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    let said = text.unwrap_or("no message").to_owned();
     quietly_dropped(panic);
     said
 }

@@ -150,10 +150,8 @@ impl ProfilingHeuristics {
             let wrong = format!(
                 "small_workload_threshold is {small}, above large_workload_threshold, {large}: a workload between would be both; exchange them"
             );
-            return Some((
-                &["small_workload_threshold", "large_workload_threshold"],
-                wrong,
-            ));
+            let keys = &["small_workload_threshold", "large_workload_threshold"];
+            return Some((keys, wrong));
         }
         let part = self.gpu_memory_pressure_threshold;
         if !(0.0..=1.0).contains(&part) {

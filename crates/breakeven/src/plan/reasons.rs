@@ -87,13 +87,9 @@ fn small(facts: &RuleFacts) -> String {
     let least = facts.heuristics.min_tasks_for_gpu;
     let size = grouped(facts.workload_size);
     let threshold = grouped(facts.heuristics.small_workload_threshold);
-    what_holds(
-        (few, format!("{tasks} {}fewer than {least}", not(few))),
-        (
-            small,
-            format!("a workload of {size} is {}below {threshold}", not(small)),
-        ),
-    )
+    let tasks = format!("{tasks} {}fewer than {least}", not(few));
+    let size = format!("a workload of {size} is {}below {threshold}", not(small));
+    what_holds((few, tasks), (small, size))
 }
 
 fn large(facts: &RuleFacts) -> String {
@@ -101,13 +97,9 @@ fn large(facts: &RuleFacts) -> String {
     let tasks = tasks_are(facts);
     let size = grouped(facts.workload_size);
     let threshold = grouped(facts.heuristics.large_workload_threshold);
-    let found = what_holds(
-        (many, format!("{tasks} {}more than {MANY_TASKS}", not(many))),
-        (
-            large,
-            format!("a workload of {size} is {}above {threshold}", not(large)),
-        ),
-    );
+    let tasks = format!("{tasks} {}more than {MANY_TASKS}", not(many));
+    let size = format!("a workload of {size} is {}above {threshold}", not(large));
+    let found = what_holds((many, tasks), (large, size));
     if !(many || large) {
         return found;
     }

@@ -113,9 +113,8 @@ pub fn rule(
         },
         heuristics: *heuristics,
     };
-    let decided = STAGES
-        .into_iter()
-        .find_map(|stage| Some((stage, facts.answer(stage)?)));
+    let answer = |stage| Some((stage, facts.answer(stage)?));
+    let decided = STAGES.into_iter().find_map(answer);
     let (stage, strategy) = decided.unwrap_or((Stage::Last, heuristics.last_answer));
     Ruling {
         strategy,

@@ -58,9 +58,8 @@ impl Schedule {
         if self.setup.mode != Mode::Both || !self.samples() {
             return;
         }
-        let alone = self
-            .alone(self.density.work(0..tasks))
-            .unwrap_or(Ns::INFINITY);
+        let alone = self.alone(self.density.work(0..tasks));
+        let alone = alone.unwrap_or(Ns::INFINITY);
         let marks = match self.end_of(self.free_work(0..tasks), 0.0, None) {
             Some(end) if end < alone => {
                 let launches = self.gpus.iter().filter_map(|gpu| gpu.rate.fixed);
@@ -74,10 +73,8 @@ impl Schedule {
             None => BLIND_MARKS.min(tuning.marks),
         };
         let marks = marks.min(tasks / 8);
-        self.cpu.marks = (1..=marks)
-            .rev()
-            .map(|mark| mark * tasks / (marks + 1))
-            .collect();
+        let places = (1..=marks).map(|mark| mark * tasks / (marks + 1));
+        self.cpu.marks = places.rev().collect();
     }
 
     /// True where samples of the tasks tell something: there are enough, and it is not
@@ -202,9 +199,8 @@ impl Schedule {
 
     /// Time of that much work on the workers alone.
     pub(super) fn alone(&self, work: f64) -> Option<Ns> {
-        self.density
-            .is_known()
-            .then(|| work / self.setup.workers.max(1) as f64)
+        let is_known = self.density.is_known();
+        is_known.then(|| work / self.setup.workers.max(1) as f64)
     }
 
     /// Tasks of a worker's span, the last ones of a range, where all is done in
@@ -219,12 +215,11 @@ impl Schedule {
             _ => self.density.count.max(1.0),
         };
         let target = (horizon * tuning.worker_part).max(tuning.least_span_ns);
-        let size = self
-            .density
-            .tasks_of_end(range.clone(), target / (1.0 + tuning.caution / seen.sqrt()));
+        let work = target / (1.0 + tuning.caution / seen.sqrt());
+        let size = self.density.tasks_of_end(range.clone(), work);
         // Nobody takes what others could share.
-        size.min(range.len().div_ceil(self.setup.workers.max(1)))
-            .max(1)
+        let most = range.len().div_ceil(self.setup.workers.max(1));
+        size.min(most).max(1)
     }
 
     /// A worker that has `left` tasks of its span to begin: how many of them it is to

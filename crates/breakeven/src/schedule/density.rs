@@ -116,20 +116,16 @@ impl Density {
 
     /// Work of these tasks.
     pub(super) fn work(&self, range: Range<usize>) -> f64 {
-        let parts = self.parts(range);
-        parts
-            .map(|(place, tasks)| self.places[place].per_task * tasks as f64)
-            .sum()
+        let each = |(place, tasks): (usize, usize)| self.places[place].per_task * tasks as f64;
+        self.parts(range).map(each).sum()
     }
 
     /// How many tasks of the mean these were taken for before the batch.
     pub(super) fn expected(&self, range: Range<usize>) -> f64 {
-        let mean =
-            self.places.iter().map(|place| place.shape).sum::<f64>() / self.places.len() as f64;
-        let parts = self.parts(range);
-        parts
-            .map(|(place, tasks)| self.places[place].shape / mean * tasks as f64)
-            .sum()
+        let sum: f64 = self.places.iter().map(|place| place.shape).sum();
+        let mean = sum / self.places.len() as f64;
+        let each = |(place, tasks): (usize, usize)| self.places[place].shape / mean * tasks as f64;
+        self.parts(range).map(each).sum()
     }
 
     /// How many of these tasks, from the first on, make up that much work: at least

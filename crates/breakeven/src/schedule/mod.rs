@@ -139,21 +139,15 @@ impl Schedule {
             rates.iter_mut().for_each(|rate| rate.rescale(task_ns));
         }
         let gpus = setup.gpus.iter().zip(rates);
+        let gpus = gpus.map(|(gpu, rate)| gpu::Gpu::new(gpu, rate, setup.mode));
+        let shape = setup.shape.as_deref();
         let mut schedule = Box::new(Self {
             free: Free::all(setup.tasks),
             fallen: Vec::new(),
             fell: Vec::new(),
-            density: Density::new(
-                setup.tasks,
-                prior,
-                setup.shape.as_deref(),
-                places,
-                setup.tuning,
-            ),
+            density: Density::new(setup.tasks, prior, shape, places, setup.tuning),
             cpu: cpu::Workers::new(&setup),
-            gpus: gpus
-                .map(|(gpu, rate)| gpu::Gpu::new(gpu, rate, setup.mode))
-                .collect(),
+            gpus: gpus.collect(),
             joined: false,
             wakes: false,
             fallback: 0,

@@ -127,11 +127,14 @@ impl Schedule {
         let without = self.end_of(left, now, Some(index)).unwrap_or(Ns::INFINITY);
         let share = ((end - ready) / per_work).min(left);
         if share >= 0.5 * task.min(left) {
+            let part = self.part_of(index, share, left);
             if gpu.rate.tells_fixed() {
-                return self.part(index, share, left);
+                let rest = per_work * share * (1.0 - part);
+                let worth = self.setup.tuning.worth_launches * gpu.rate.fixed.unwrap_or(0.0);
+                return if rest <= worth { share } else { share * part };
             }
-            let part = (share * self.part_of(index, share, left)).max(task);
-            return part.max(self.growth(index, without)).min(share.max(task));
+            let least = (share * part).max(task).max(self.growth(index, without));
+            return least.min(share.max(task));
         }
         if !gpu.rate.tells_fixed() && is_idle {
             return self.growth(index, without).min(left);
@@ -140,19 +143,8 @@ impl Schedule {
         if probes { probe } else { 0.0 }
     }
 
-    /// What of its share a GPU takes at once.
-    fn part(&self, index: usize, share: f64, left: f64) -> f64 {
-        let rate = &self.gpus[index].rate;
-        let (fixed, per_work) = (rate.fixed.unwrap_or(0.0), rate.per_work.unwrap_or(0.0));
-        let part = self.part_of(index, share, left);
-        match per_work * share * (1.0 - part) <= self.setup.tuning.worth_launches * fixed {
-            true => share,
-            false => share * part,
-        }
-    }
-
-    /// Where it is not known where the work lies, a GPU takes the less the more the others
-    /// would have to do while it is held up.
+    /// Part of its share that a GPU takes at once: where it is not known where the work lies,
+    /// the less the more the others would have to do while it is held up.
     fn part_of(&self, index: usize, share: f64, left: f64) -> f64 {
         let tuning = &self.setup.tuning;
         let gpu = &self.gpus[index];

@@ -71,10 +71,8 @@ mod tests {
         let (own, home) = (("BREAKEVEN_CACHE_DIR", "/a"), ("HOME", "/h"));
         // A directory that was named comes first.
         assert_eq!(place(&[own, home]), file("/a/costs.json"));
-        assert_eq!(
-            place(&[("BREAKEVEN_CACHE", "on"), own]),
-            file("/a/costs.json")
-        );
+        let on = ("BREAKEVEN_CACHE", "on");
+        assert_eq!(place(&[on, own]), file("/a/costs.json"));
         for off in ["off", "OFF", " 0 ", "false", "no"] {
             assert_eq!(place(&[("BREAKEVEN_CACHE", off), own]), Place::Memory);
         }

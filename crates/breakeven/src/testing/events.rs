@@ -158,7 +158,8 @@ impl<'s> Run<'s> {
     fn begin(&mut self, index: usize, span: Span, active: usize, now: Ns) {
         let unit = self.scenario.shared_task_ns(active);
         let turn = self.turn();
-        let end = ends(now, self.cost(&span) * unit, self.scenario.cpu_load);
+        let cost = self.scenario.cost(&span) * unit;
+        let end = ends(now, cost, self.scenario.cpu_load);
         self.events.push((end, Event::Worker { index, turn }));
         self.workers[index] = Some(Busy {
             span,
@@ -166,10 +167,6 @@ impl<'s> Run<'s> {
             unit,
             turn,
         });
-    }
-
-    fn cost(&self, span: &Span) -> f64 {
-        self.scenario.task_costs.of(span.range())
     }
 
     /// Workers with long spans look up from them, and give tails back.
@@ -182,13 +179,13 @@ impl<'s> Run<'s> {
             // The next end of a task after a look.
             let looks = now.max(busy.began + LOOK_NS);
             let range = busy.span.range();
-            let costs = &self.scenario.task_costs;
+            let before = &self.scenario.costs_before;
             let first = range.start + 1;
             let is_before = |sum: &f64| {
-                let cost = sum - costs.0[range.start];
+                let cost = sum - before[range.start];
                 ends(busy.began, cost * busy.unit, load) < looks
             };
-            let begun = first + costs.0[first..range.end].partition_point(is_before);
+            let begun = first + before[first..range.end].partition_point(is_before);
             let gives = self.schedule.cpu_look(range.end - begun);
             if gives == 0 {
                 continue;
@@ -198,7 +195,7 @@ impl<'s> Run<'s> {
             };
             let keeps = range.len() - gives;
             let (span, tail) = busy.span.split(keeps);
-            let end = ends(busy.began, costs.of(span.range()) * busy.unit, load);
+            let end = ends(busy.began, self.scenario.cost(&span) * busy.unit, load);
             let turn = self.turn();
             self.events.push((end, Event::Worker { index, turn }));
             self.workers[index] = Some(Busy { span, turn, ..busy });
@@ -259,7 +256,7 @@ impl<'s> Run<'s> {
             match turn {
                 GpuTurn::Run(span) => {
                     let what = self.scenario.gpus[gpu];
-                    let cost = self.cost(&span) * self.scenario.lane_task_ns(&what);
+                    let cost = self.scenario.cost(&span) * self.scenario.lane_task_ns(&what);
                     let turn = self.turn();
                     let device = &mut self.devices[gpu];
                     let began = now.max(device.free);

@@ -26,7 +26,7 @@ pub use faults::{Fault, FaultKind, FaultScript, RandomFaults};
 pub use spec::{Onset, SimulatedSpec, Slowdown};
 
 use batch::{HeldMemory, Outcome};
-use state::{Admission, State};
+use state::State;
 use timeline::{Stages, factor_of_task, ns};
 
 type TaskTime<I> = Box<dyn Fn(&I) -> Duration + Send + Sync>;
@@ -214,17 +214,14 @@ impl<I, T: Unpin> GpuExecutor<I, T> for SimulatedGpu<I, T> {
 
     fn start(&self, tasks: &[I]) -> Result<Self::Flight, DeviceError> {
         let called = Instant::now();
-        let admission = {
-            let mut state = locked(&self.state);
-            let admission = state.admit(&self.script, tasks.len());
-            self.life.store(state.life, Ordering::Relaxed);
-            admission
-        };
-        let batch = match admission {
-            Admission::Refused(error) => return Err(error),
-            Admission::Panic(launch) => panic!("simulated panic in start, launch {launch}"),
-            Admission::Batch(batch) => batch,
-        };
+        let mut state = locked(&self.state);
+        let admitted = state.admit(&self.script, tasks.len());
+        self.life.store(state.life, Ordering::Relaxed);
+        drop(state);
+        let batch = admitted?;
+        if batch.panics {
+            panic!("simulated panic in start, launch {}", batch.launch);
+        }
         let memory = self.reserve(tasks.len())?;
         let first = locked(&self.state).start(called, tasks.len());
         let work_ns = self.work_ns(tasks, first, batch.factor);

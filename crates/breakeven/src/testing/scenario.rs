@@ -13,7 +13,7 @@ use crate::plan::{
     Basis, Decision, ExecutionStrategy, GpuCosts, GpuSpec, Machine, OperationCosts,
     ProfilingHeuristics, decide_for, estimate,
 };
-use crate::schedule::{Ns, Schedule, Tuning};
+use crate::schedule::{Ns, Schedule, Span, Tuning};
 use crate::store::Costs;
 use crate::workload::WorkloadProfile;
 
@@ -22,8 +22,8 @@ use super::events::Run;
 /// A batch and the devices it could run on.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    /// Cost of each task, as a multiple of the mean.
-    pub(super) task_costs: Prefix,
+    /// Costs of the tasks before each, as multiples of the mean: a span's is a difference.
+    pub(super) costs_before: Vec<f64>,
     /// CPU workers.
     pub workers: usize,
     /// Time of a mean task on one worker that works alone, ns.
@@ -61,16 +61,6 @@ pub struct Load {
     pub from_ns: f64,
     /// How many times slower the device is then; infinite for one that stalls.
     pub times: f64,
-}
-
-/// Sums of costs, so that a span's is a difference.
-#[derive(Debug, Clone)]
-pub(super) struct Prefix(pub(super) Vec<f64>);
-
-impl Prefix {
-    pub(super) fn of(&self, range: std::ops::Range<usize>) -> f64 {
-        self.0[range.end] - self.0[range.start]
-    }
 }
 
 /// How a simulated batch went.
@@ -116,7 +106,7 @@ impl Scenario {
             sums.iter_mut().for_each(|sum| *sum /= mean);
         }
         Self {
-            task_costs: Prefix(sums),
+            costs_before: sums,
             workers: workers.max(1),
             cpu_task_ns: 10_000.0,
             parallelization: 1.0,
@@ -131,14 +121,19 @@ impl Scenario {
     #[must_use]
     pub fn with_task_costs(&self, costs: impl IntoIterator<Item = f64>) -> Self {
         Self {
-            task_costs: Self::new(costs, self.workers).task_costs,
+            costs_before: Self::new(costs, self.workers).costs_before,
             ..self.clone()
         }
     }
 
     /// Tasks in the batch.
     pub fn tasks(&self) -> usize {
-        self.task_costs.0.len() - 1
+        self.costs_before.len() - 1
+    }
+
+    /// Cost of the tasks of a span.
+    pub(super) fn cost(&self, span: &Span) -> f64 {
+        self.costs_before[span.range().end] - self.costs_before[span.range().start]
     }
 
     /// The names of the GPUs.
@@ -256,8 +251,8 @@ impl Scenario {
     /// The least time that any split could take, ns: with one launch on each GPU, the
     /// best order of indivisible tasks, and every change of rates foreseen.
     pub fn ideal_ns(&self) -> f64 {
-        let all = *self.task_costs.0.last().unwrap_or(&0.0);
-        let pairs = self.task_costs.0.windows(2);
+        let all = *self.costs_before.last().unwrap_or(&0.0);
+        let pairs = self.costs_before.windows(2);
         let largest = pairs.map(|pair| pair[1] - pair[0]).fold(0.0, f64::max);
         // The work that each side can have done by a time grows with the time.
         let done = |time: Ns| {

@@ -114,10 +114,8 @@ proptest! {
     #[test]
     fn units_do_not_matter(noise in vec(0.9_f64..1.1, WINDOW), time in 1e-3_f64..1e9, size in 1e-3_f64..1e3) {
         let seen = noisy(&noise);
-        let scaled: Vec<_> = seen
-            .iter()
-            .map(|point| Point { size: point.size * size, time: point.time * time })
-            .collect();
+        let scaled = |point: &Point| Point { size: point.size * size, time: point.time * time };
+        let scaled: Vec<_> = seen.iter().map(scaled).collect();
         let (line, other) = (fit(&seen), fit(&scaled));
         for at_size in SIZES {
             let ratio = at(other, at_size * size) / at(line, at_size) / time;

@@ -26,16 +26,10 @@ pub(super) struct State {
     pub(super) counts: SimulatedCounts,
 }
 
-/// What the script says to a call of `submit`.
-pub(super) enum Admission {
-    Refused(DeviceError),
-    /// Panic, at that launch.
-    Panic(u64),
-    Batch(Scripted),
-}
-
-/// A batch that starts, and what is to become of it.
+/// A call of `submit` that the script does not refuse, and what is to become of its batch.
 pub(super) struct Scripted {
+    /// There is none: the call panics.
+    pub(super) panics: bool,
     pub(super) launch: u64,
     pub(super) life: u64,
     pub(super) factor: f64,
@@ -64,7 +58,11 @@ impl State {
     }
 
     /// Takes the next call of `submit`, with so many tasks.
-    pub(super) fn admit(&mut self, script: &FaultScript, tasks: usize) -> Admission {
+    pub(super) fn admit(
+        &mut self,
+        script: &FaultScript,
+        tasks: usize,
+    ) -> Result<Scripted, DeviceError> {
         let launch = self.counts.submits;
         self.counts.submits += 1;
         for fault in script.of(launch) {
@@ -72,13 +70,14 @@ impl State {
         }
         if launch < self.back_at {
             self.count(FaultKind::Lost);
-            return refused(DeviceErrorKind::DeviceLost, launch);
+            return Err(refused(DeviceErrorKind::DeviceLost, launch));
         }
         if self.memory_for.is_some_and(|most| tasks > most) {
             self.count(FaultKind::OutOfMemoryAbove);
-            return refused(DeviceErrorKind::OutOfMemory, launch);
+            return Err(refused(DeviceErrorKind::OutOfMemory, launch));
         }
         let mut batch = Scripted {
+            panics: false,
             launch,
             life: self.life,
             factor: self.factor,
@@ -89,11 +88,12 @@ impl State {
             match *fault {
                 Fault::SubmitError(kind) => {
                     self.count(FaultKind::SubmitError);
-                    return refused(kind, launch);
+                    return Err(refused(kind, launch));
                 }
                 Fault::SubmitPanic => {
                     self.count(FaultKind::SubmitPanic);
-                    return Admission::Panic(launch);
+                    batch.panics = true;
+                    return Ok(batch);
                 }
                 Fault::PollError(kind) => batch.outcome = Outcome::Error(kind),
                 Fault::PollPanic => batch.outcome = Outcome::Panic,
@@ -107,7 +107,7 @@ impl State {
             }
             self.count(fault.kind());
         }
-        Admission::Batch(batch)
+        Ok(batch)
     }
 
     /// What a fault changes for good.
@@ -150,7 +150,7 @@ impl State {
     }
 }
 
-fn refused(kind: DeviceErrorKind, launch: u64) -> Admission {
+fn refused(kind: DeviceErrorKind, launch: u64) -> DeviceError {
     let message = format!("simulated, in the submit of launch {launch}");
-    Admission::Refused(DeviceError::new(kind, message))
+    DeviceError::new(kind, message)
 }

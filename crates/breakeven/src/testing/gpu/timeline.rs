@@ -48,20 +48,13 @@ impl Timeline {
     /// Puts a batch behind those before it, engine by engine; returns when its
     /// outputs are on the host.
     pub(super) fn admit(&mut self, now_ns: u64, stages: &Stages, slowdowns: &[Slowdown]) -> u64 {
-        let uploaded = now_ns
-            .max(self.upload_free_ns)
-            .saturating_add(stages.upload_ns);
-        let begun = uploaded
-            .max(self.kernel_free_ns)
-            .saturating_add(stages.launch_ns);
-        let computed = finish(begun, stages.work_ns, slowdowns);
-        let downloaded = computed
-            .max(self.download_free_ns)
-            .saturating_add(stages.download_ns);
-        self.upload_free_ns = uploaded;
-        self.kernel_free_ns = computed;
-        self.download_free_ns = downloaded;
-        downloaded
+        let after = |ready: u64, free: u64, takes: u64| ready.max(free).saturating_add(takes);
+        self.upload_free_ns = after(now_ns, self.upload_free_ns, stages.upload_ns);
+        let begun = after(self.upload_free_ns, self.kernel_free_ns, stages.launch_ns);
+        self.kernel_free_ns = finish(begun, stages.work_ns, slowdowns);
+        let (computed, free) = (self.kernel_free_ns, self.download_free_ns);
+        self.download_free_ns = after(computed, free, stages.download_ns);
+        self.download_free_ns
     }
 }
 
@@ -91,12 +84,11 @@ pub(super) fn factor_of_task(slowdowns: &[Slowdown], number: u64) -> f64 {
 
 /// The factor of the last change whose onset was reached.
 fn latest(slowdowns: &[Slowdown], reached: u64, onset: impl Fn(Onset) -> Option<u64>) -> f64 {
-    slowdowns
-        .iter()
-        .filter_map(|change| Some((onset(change.onset)?, change.factor)))
-        .filter(|&(begins, _)| begins <= reached)
-        .max_by_key(|&(begins, _)| begins)
-        .map_or(1.0, |(_, factor)| factor)
+    let changes = slowdowns.iter();
+    let changes = changes.filter_map(|change| Some((onset(change.onset)?, change.factor)));
+    let begun = changes.filter(|&(begins, _)| begins <= reached);
+    let last = begun.max_by_key(|&(begins, _)| begins);
+    last.map_or(1.0, |(_, factor)| factor)
 }
 
 /// When the rate changes next after that time.
