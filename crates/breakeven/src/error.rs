@@ -175,10 +175,8 @@ pub struct DeviceError {
 impl DeviceError {
     /// An error of that kind; only the first line of `message` is kept.
     pub fn new(kind: DeviceErrorKind, message: impl AsRef<str>) -> Self {
-        let line = message
-            .as_ref()
-            .lines()
-            .find(|line| !line.trim().is_empty());
+        let mut lines = message.as_ref().lines();
+        let line = lines.find(|line| !line.trim().is_empty());
         Self {
             kind,
             message: line.unwrap_or("no further detail").trim().to_owned(),

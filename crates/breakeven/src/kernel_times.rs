@@ -98,14 +98,9 @@ impl KernelTimes {
 impl fmt::Display for KernelTimes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (mean, deviation) = (1e3 * self.mean_us(), 1e3 * self.stddev_us());
-        write!(
-            f,
-            "{}: {} ± {}, {} elements/s",
-            self.name,
-            unit::time(mean),
-            unit::time(deviation),
-            unit::count(self.workload as f64 / mean.max(1.0) * 1e9)
-        )
+        let rate = unit::count(self.workload as f64 / mean.max(1.0) * 1e9);
+        let (name, mean, deviation) = (&self.name, unit::time(mean), unit::time(deviation));
+        write!(f, "{name}: {mean} ± {deviation}, {rate} elements/s")
     }
 }
 
@@ -125,10 +120,8 @@ mod tests {
         let of = |made_up: &KernelTimes| [made_up.mean_us(), made_up.median_us(), made_up.min_us()];
         assert_eq!(of(&made_up), [3.0, 2.5, 1.0]);
         assert!((made_up.stddev_us() - 2.160).abs() < 1e-3);
-        assert!(
-            made_up.to_string().starts_with("count: 3.00 µs ± 2.16 µs"),
-            "{made_up}"
-        );
+        let said = made_up.to_string();
+        assert!(said.starts_with("count: 3.00 µs ± 2.16 µs"), "{said}");
         assert!(profile_kernel("none", 1, 0, || ()).is_err());
     }
 }

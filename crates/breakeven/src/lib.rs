@@ -47,6 +47,14 @@ mod tensor;
 pub mod testing;
 mod workload;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What a mutex holds, also where a thread panicked with it: each of them is left as it may be
+/// seen at any moment.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Profiles, their file, the recorder, and what describes a sample: the crate
 /// `breakeven-profile`.
 pub use breakeven_profile as profile;

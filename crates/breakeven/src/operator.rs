@@ -81,13 +81,10 @@ pub trait Operator: Send + Sync {
     ///
     /// What is wrong with the shapes, which one, and what it should be.
     fn output_shape(&self, inputs: &[&[usize]]) -> Result<Vec<usize>, Error> {
+        let (name, count) = (self.name(), inputs.len());
         match inputs {
             [input] => Ok(input.to_vec()),
-            _ => Err(Error::shape(format!(
-                "{}: {} inputs; give one",
-                self.name(),
-                inputs.len()
-            ))),
+            _ => Err(Error::shape(format!("{name}: {count} inputs; give one"))),
         }
     }
 
@@ -179,10 +176,7 @@ pub(crate) fn checked_shape<O: Operator + ?Sized>(
         )));
     }
     let output = operator.output_shape(inputs)?;
-    if batches()
-        .next()
-        .is_some_and(|batch| output.first() != Some(&batch))
-    {
+    if batches().any(|batch| output.first() != Some(&batch)) {
         return Err(Error::shape(format!(
             "{name}: an output of shape {} for inputs of shape {}; its first dimension must be \
              the batch",

@@ -185,9 +185,8 @@ impl fmt::Display for StrategyRecommendation {
             count(self.estimated_gpu_tasks),
             count(self.estimated_cpu_tasks)
         )?;
-        self.reasoning
-            .iter()
-            .try_for_each(|reason| write!(f, "\n  {reason}"))
+        let mut reasons = self.reasoning.iter();
+        reasons.try_for_each(|reason| write!(f, "\n  {reason}"))
     }
 }
 
@@ -231,10 +230,8 @@ mod tests {
     fn the_heuristics_count() {
         let workload = WorkloadProfile::from_task_count(1_000);
         let profiler = profiler();
-        assert_eq!(
-            profiler.calculate_batch_size(&workload, ExecutionStrategy::GpuOnly),
-            256
-        );
+        let size = profiler.calculate_batch_size(&workload, ExecutionStrategy::GpuOnly);
+        assert_eq!(size, 256);
         let other = ProfilingHeuristics::default()
             .with_memory_threshold(0.9)
             .with_gpu_batch_size(64);
@@ -251,12 +248,9 @@ mod tests {
         let none = WorkloadProfile::from_task_count(0);
         let recommended = profiler().recommend_strategy(&none).expect("an answer");
         assert_eq!(recommended.strategy, ExecutionStrategy::CpuOnly);
-        let counts = (
-            recommended.batch_size,
-            recommended.estimated_gpu_tasks,
-            recommended.estimated_cpu_tasks,
-        );
-        assert_eq!(counts, (0, 0, 0));
+        assert_eq!(recommended.batch_size, 0);
+        assert_eq!(recommended.estimated_gpu_tasks, 0);
+        assert_eq!(recommended.estimated_cpu_tasks, 0);
     }
 
     #[test]

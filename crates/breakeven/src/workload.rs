@@ -156,11 +156,8 @@ impl fmt::Display for WorkloadProfile {
             0.0 => "sequential".to_owned(),
             part => format!("{} parallel", unit::percent(part)),
         };
-        write!(
-            f,
-            "{tasks} of {bytes}, complexity {}, {parallel}",
-            self.complexity
-        )
+        let complexity = self.complexity;
+        write!(f, "{tasks} of {bytes}, complexity {complexity}, {parallel}")
     }
 }
 
@@ -259,16 +256,12 @@ mod tests {
 
     #[test]
     fn a_batch_in_words() {
-        let batch = WorkloadProfile::from_task_count(1_000);
-        assert_eq!(
-            batch.to_string(),
-            "1 000 tasks of 10 KiB, complexity 100, 100.0 % parallel"
-        );
+        let batch = WorkloadProfile::from_task_count(1_000).to_string();
+        let expected = "1 000 tasks of 10 KiB, complexity 100, 100.0 % parallel";
+        assert_eq!(batch, expected);
         let one = WorkloadProfile::from_task_count(1).with_parallelization(0.0);
-        assert_eq!(
-            one.to_string(),
-            "1 task of 10 KiB, complexity 100, sequential"
-        );
+        let expected = "1 task of 10 KiB, complexity 100, sequential";
+        assert_eq!(one.to_string(), expected);
     }
 
     proptest! {

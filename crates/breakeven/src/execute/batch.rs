@@ -11,8 +11,7 @@ use super::executor::{CpuExecutor, GpuExecutor};
 use super::manager::StrategyManager;
 use super::operator::ordered_strategy;
 use super::result::{ExecuteError, ExecutionResult, TaskError};
-use super::run::{Kind, Request};
-use super::slot::GpuSlot;
+use super::run::Request;
 use super::slots::Slots;
 use super::start::Question;
 use super::work::{EachTask, FailFast, GpuLane, Keep, Lane, Tasks, Work};
@@ -146,7 +145,7 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
     ///
     /// As `execute`; a panic in a task is that task's error.
     pub fn map<I, T, F>(
-        self,
+        mut self,
         tasks: impl AsRef<[I]>,
         function: F,
     ) -> Result<ExecutionResult<T>, ExecuteError<Infallible>>
@@ -157,10 +156,9 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
         G: GpuExecutor<I, T>,
         V: Verify<T>,
     {
-        let operation = self.options.operation;
-        let mut batch = self;
-        batch.options.operation = operation.or(Some(std::any::type_name::<F>()));
-        batch.execute(tasks, |task| Ok(function(task)))
+        let operation = &mut self.options.operation;
+        operation.get_or_insert(std::any::type_name::<F>());
+        self.execute(tasks, |task| Ok(function(task)))
     }
 
     /// As [`execute`](Self::execute), but every task has a result of its own: one
@@ -204,58 +202,59 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
         let work = Tasks::<I, T, Infallible, _, FailFast>::new(tasks, &nothing, slots);
         let lanes = self.lanes(&work, &Unchecked);
         let lanes: Vec<&dyn Lane> = lanes.iter().map(|lane| lane as &dyn Lane).collect();
-        let profile = self.profile(tasks.len(), std::mem::size_of::<I>());
-        self.answer(profile, Some(&lanes))
+        let usual = WorkloadProfile::from_task_size(tasks.len(), size_of::<I>(), 100.0);
+        let operation = self.options.operation.unwrap_or_default();
+        self.answer(self.question(operation, self.profile(usual), &lanes)?)
     }
 
     /// The same without tasks.
     pub(super) fn decide_for(&self, workload: &WorkloadProfile) -> Result<Box<Decision>, Error> {
-        self.answer(*workload, None)
+        let operation = self.options.operation.unwrap_or_default();
+        self.answer(self.question(operation, *workload, &[])?)
     }
 
-    fn answer(
-        &self,
+    /// A decision for which no device is tried.
+    fn answer(&self, question: Question<'_>) -> Result<Box<Decision>, Error> {
+        let tries = false;
+        Ok(Question { tries, ..question }.answer()?.decision)
+    }
+
+    /// What the batch is decided by, on all GPUs.
+    pub(super) fn question<'q>(
+        &'q self,
+        operation: &'q str,
         workload: WorkloadProfile,
-        lanes: Option<&[&dyn Lane]>,
-    ) -> Result<Box<Decision>, Error> {
-        let slots: Vec<_> = self.manager.gpus.iter().map(|(_, slot)| &**slot).collect();
-        let (strategy, basis) = self.asked()?;
-        let question = Question {
-            config: &self.manager.config,
-            shared: &self.manager.shared,
-            slots: &slots,
+        lanes: &'q [&'q dyn Lane],
+    ) -> Result<Question<'q>, Error> {
+        let manager = self.manager;
+        let asked = self.options.strategy.unwrap_or_else(|| manager.strategy());
+        // The operator's strategy comes before Auto.
+        let ordered = match asked {
+            ExecutionStrategy::Auto => ordered_strategy().transpose()?,
+            _ => None,
+        };
+        let ordered = ordered.map(|ordered| (ordered, Basis::Operator));
+        let (strategy, basis) = ordered.unwrap_or((asked, Basis::Asked));
+        Ok(Question {
+            config: &manager.config,
+            shared: &manager.shared,
+            slots: &manager.slots,
             lanes,
-            operation: self.options.operation.unwrap_or_default(),
+            operation,
             workload,
             strategy,
             basis,
-            workers: self.manager.cpu.workers().max(1),
+            workers: manager.cpu.workers().max(1),
             stated: None,
-            tries: false,
-        };
-        Ok(question.answer()?.decision)
+            tries: true,
+        })
     }
 
-    /// The strategy for the batch: the operator's before Auto.
-    pub(super) fn asked(&self) -> Result<(ExecutionStrategy, Basis), Error> {
-        let strategy = self
-            .options
-            .strategy
-            .unwrap_or_else(|| self.manager.strategy());
-        match strategy {
-            ExecutionStrategy::Auto => match ordered_strategy() {
-                Some(ordered) => Ok((ordered?, Basis::Operator)),
-                None => Ok((strategy, Basis::Asked)),
-            },
-            _ => Ok((strategy, Basis::Asked)),
-        }
-    }
-
-    fn profile(&self, tasks: usize, task_bytes: usize) -> WorkloadProfile {
-        let usual = || WorkloadProfile::from_task_size(tasks, task_bytes, 100.0);
+    /// What was told of the tasks, or what is usual for so many.
+    pub(super) fn profile(&self, usual: WorkloadProfile) -> WorkloadProfile {
         WorkloadProfile {
-            task_count: tasks,
-            ..self.options.workload.unwrap_or_else(usual)
+            task_count: usual.task_count,
+            ..self.options.workload.unwrap_or(usual)
         }
     }
 
@@ -267,13 +266,8 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
     where
         'm: 'b,
     {
-        let gpus = self.manager.gpus.iter();
-        gpus.map(|(gpu, _)| GpuLane {
-            work,
-            gpu: &**gpu,
-            verify,
-        })
-        .collect()
+        let gpus = self.manager.gpus.iter().map(|gpu| &**gpu);
+        gpus.map(|gpu| GpuLane { work, gpu, verify }).collect()
     }
 
     fn run_tasks<I, T, E, F, K>(
@@ -297,40 +291,32 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
             Error::too_large(format!(
                 "the outputs of {} tasks, {} bytes each, do not fit memory",
                 tasks.len(),
-                std::mem::size_of::<K::Kept>()
+                size_of::<K::Kept>()
             ))
         })?;
-        let asked = self.asked()?;
-        let check = self.check()?;
         let work = Tasks::<I, T, E, F, K>::new(tasks, function, slots);
         let lanes = self.lanes(&work, &self.verify);
         let lanes: Vec<&dyn Lane> = lanes.iter().map(|lane| lane as &dyn Lane).collect();
-        let slots: Vec<_> = self.manager.gpus.iter().map(|(_, slot)| &**slot).collect();
-        let workload = self.profile(tasks.len(), std::mem::size_of::<I>());
-        let kind = Kind {
-            operation,
-            workload,
-            asked,
-            check,
-            each,
-            stated: None,
-        };
-        let ended = self.request(kind, &slots, &lanes, &work)?.run();
+        let usual = WorkloadProfile::from_task_size(tasks.len(), size_of::<I>(), 100.0);
+        let question = self.question(operation, self.profile(usual), &lanes)?;
+        let check = self.check()?;
+        let ended = self.request(question, &work, check, each)?.run();
         let (failed, outputs) = work.into_parts();
         ended?.result(operation, failed, outputs)
     }
 
-    /// The batch without the types of its tasks.
+    /// The batch without the types of its tasks; `each` where every task has a result of its
+    /// own.
     pub(super) fn request<'r>(
         &'r self,
-        kind: Kind<'r>,
-        slots: &'r [&'r GpuSlot],
-        lanes: &'r [&'r dyn Lane],
+        question: Question<'r>,
         work: &'r dyn Work,
+        check: Check,
+        each: bool,
     ) -> Result<Request<'r>, Error> {
-        let (manager, options) = (self.manager, &self.options);
-        let tasks = kind.workload.task_count;
-        let policy = options.policy.unwrap_or(manager.config.policy);
+        let (config, options) = (&self.manager.config, &self.options);
+        let tasks = question.workload.task_count;
+        let policy = options.policy.unwrap_or(config.policy);
         policy.check()?;
         if tasks > MOST_TASKS {
             return Err(Error::too_large(format!(
@@ -338,23 +324,9 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
             )));
         }
         let deadline = options.deadline.filter(|_| tasks > 0);
-        let (strategy, basis) = kind.asked;
         Ok(Request {
-            question: Question {
-                config: &manager.config,
-                shared: &manager.shared,
-                slots,
-                lanes: Some(lanes),
-                operation: kind.operation,
-                workload: kind.workload,
-                strategy,
-                basis,
-                workers: manager.cpu.workers().max(1),
-                stated: kind.stated,
-                tries: true,
-            },
-            cpu: &*manager.cpu,
-            lanes,
+            question,
+            cpu: &*self.manager.cpu,
             work,
             watch: Watch {
                 cancel: [options.cancel, options.dropped],
@@ -362,9 +334,9 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
                 progress: options.progress,
             },
             policy,
-            timeout: options.timeout.unwrap_or(manager.config.timeout),
-            check: kind.check,
-            each: kind.each,
+            timeout: options.timeout.unwrap_or(config.timeout),
+            check,
+            each,
         })
     }
 
@@ -380,10 +352,8 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
             })
         };
         caught(asked).map_err(|error: DeviceError| {
-            Error::invalid(format!(
-                "what is to be verified is not told: {}",
-                error.message
-            ))
+            let what = error.message;
+            Error::invalid(format!("what is to be verified is not told: {what}"))
         })
     }
 }

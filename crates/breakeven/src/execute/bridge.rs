@@ -1,11 +1,10 @@
 //! Workers that take a list and a function: a program's own pool.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::executor::{CpuExecutor, Leaf};
-use super::manager::locked;
 use super::portion::Portion;
+use crate::locked;
 
 /// A pool that calls a function for every element of a list, on as many workers as it has,
 /// and returns when that is done: what many programs have already.
@@ -62,15 +61,11 @@ impl<P: ExecuteBatch> CpuExecutor for PoolOf<P> {
         while parts.len() > before && parts.len() < PARTS * self.workers() {
             before = parts.len();
             let halves = parts.into_iter().map(Portion::halve);
-            parts = halves
-                .flat_map(|(first, rest)| [Some(first), rest])
-                .flatten()
-                .collect();
+            let halves = halves.flat_map(|(first, rest)| [Some(first), rest]);
+            parts = halves.flatten().collect();
         }
-        let parts: Vec<_> = parts
-            .into_iter()
-            .map(|part| Mutex::new(Some(part)))
-            .collect();
+        let parts = parts.into_iter().map(|part| Mutex::new(Some(part)));
+        let parts: Vec<_> = parts.collect();
         let run = |part: &Mutex<Option<Portion<'_>>>| {
             if let Some(part) = locked(part).take() {
                 part.run();
@@ -80,13 +75,11 @@ impl<P: ExecuteBatch> CpuExecutor for PoolOf<P> {
     }
 
     fn run(&self, leaf: &(dyn Fn() -> Leaf + Sync), body: &mut dyn FnMut(&(dyn Fn() + Sync))) {
-        let (wakes, woken) = (AtomicUsize::new(0), (Mutex::new(()), Condvar::new()));
-        let is_over = AtomicBool::new(false);
+        // How often the workers were woken, and whether the body has ended.
+        let (state, changed) = (Mutex::new((0_u64, false)), Condvar::new());
         let wake = || {
-            let guard = locked(&woken.0);
-            wakes.fetch_add(1, Ordering::SeqCst);
-            drop(guard);
-            woken.1.notify_all();
+            locked(&state).0 += 1;
+            changed.notify_all();
         };
         let workers = vec![(); self.workers()];
         let turn = |(): &()| while leaf() != Leaf::Idle {};
@@ -94,26 +87,21 @@ impl<P: ExecuteBatch> CpuExecutor for PoolOf<P> {
             scope.spawn(|| {
                 let mut seen = 0;
                 loop {
-                    let mut guard = locked(&woken.0);
-                    while wakes.load(Ordering::SeqCst) == seen && !is_over.load(Ordering::SeqCst) {
-                        guard = woken
-                            .1
-                            .wait(guard)
-                            .unwrap_or_else(std::sync::PoisonError::into_inner);
+                    let nothing_new =
+                        |(wakes, is_over): &mut (u64, bool)| *wakes == seen && !*is_over;
+                    let told = changed.wait_while(locked(&state), nothing_new);
+                    let (wakes, _) = *told.unwrap_or_else(PoisonError::into_inner);
+                    if wakes == seen {
+                        return;
                     }
-                    drop(guard);
-                    match wakes.load(Ordering::SeqCst) {
-                        now if now != seen => seen = now,
-                        _ => return,
-                    }
+                    seen = wakes;
                     self.0.execute_batch(&workers, &turn);
                 }
             });
             // Also where the body panics, or this would wait for ever.
             let _ends = Ends(|| {
-                is_over.store(true, Ordering::SeqCst);
-                drop(locked(&woken.0));
-                woken.1.notify_all();
+                locked(&state).1 = true;
+                changed.notify_all();
             });
             body(&wake);
         });

@@ -3,6 +3,9 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
 /// How many outputs of a launch are held against the CPU's.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Check {
@@ -16,7 +19,8 @@ pub(super) struct Check {
 pub(super) struct Checks {
     pub(super) time: Duration,
     pub(super) outputs: u32,
-    draws: u64,
+    /// Draws outputs, others in each execution.
+    pub(super) random: Xoshiro256PlusPlus,
 }
 
 impl Default for Checks {
@@ -24,32 +28,12 @@ impl Default for Checks {
         Self {
             time: Duration::ZERO,
             outputs: 0,
-            // Other outputs in each execution.
-            draws: RandomState::new().hash_one(0) | 1,
+            random: Xoshiro256PlusPlus::seed_from_u64(RandomState::new().hash_one(0)),
         }
     }
 }
 
 impl Checks {
-    /// Any bits (Marsaglia's xorshift, 2003).
-    fn bits(&mut self) -> u64 {
-        self.draws ^= self.draws << 13;
-        self.draws ^= self.draws >> 7;
-        self.draws ^= self.draws << 17;
-        self.draws
-    }
-
-    /// A number from 0 to 1, without 1.
-    pub(super) fn draw(&mut self) -> f64 {
-        (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    /// One of so many places.
-    pub(super) fn draw_place(&mut self, places: usize) -> usize {
-        let place = self.bits() % places.max(1) as u64;
-        usize::try_from(place).expect("less than a `usize`")
-    }
-
     /// Fraction of `outputs` that can be looked at until all looks took that part of so
     /// many seconds.
     pub(super) fn affordable(&self, cost_cap: f64, seconds: f64, outputs: usize) -> f64 {

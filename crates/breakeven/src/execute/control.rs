@@ -46,11 +46,9 @@ impl FallbackPolicy {
     /// Fails for a budget that is no fraction.
     pub(super) fn check(&self) -> Result<(), Error> {
         match self {
-            Self::Budget(fraction) if !(0.0..=1.0).contains(fraction) => {
-                Err(Error::invalid(format!(
-                    "a fallback budget of {fraction}: give the fraction of the tasks that may fall back, 0 to 1"
-                )))
-            }
+            Self::Budget(part) if !(0.0..=1.0).contains(part) => Err(Error::invalid(format!(
+                "a fallback budget of {part}: give the fraction of the tasks that may fall back, 0 to 1"
+            ))),
             _ => Ok(()),
         }
     }
@@ -130,10 +128,9 @@ impl<A> CrossCheck<A> {
     /// for at most 5 % of the execution's time.
     pub fn sample(part: f64, agree: A) -> Self {
         Self {
-            part: if part.is_nan() {
-                1.0
-            } else {
-                part.clamp(0.0, 1.0)
+            part: match part.is_nan() {
+                true => 1.0,
+                false => part.clamp(0.0, 1.0),
             },
             cost_cap: 0.05,
             agree,

@@ -17,23 +17,15 @@ pub(super) struct Counts {
     pub(super) errors: Vec<DeviceError>,
     pub(super) checked: usize,
     /// When a device failed first.
-    failed_at: Option<Instant>,
+    pub(super) failed_at: Option<Instant>,
 }
 
 impl Counts {
-    pub(super) fn of(gpus: usize) -> Self {
-        Self {
-            gpus: vec![Share::default(); gpus],
-            ..Self::default()
-        }
-    }
-
     /// A worker begins a span.
     pub(super) fn cpu_begins(&mut self) {
         if let Some(failed_at) = self.failed_at {
-            self.fallback
-                .delay
-                .get_or_insert_with(|| failed_at.elapsed());
+            let delay = &mut self.fallback.delay;
+            delay.get_or_insert_with(|| failed_at.elapsed());
         }
     }
 

@@ -8,6 +8,8 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
+use rand::RngExt;
+
 use super::check::{Check, Checks};
 use super::engine::{Ending, Engine};
 use super::work::{Flight, message, quietly_dropped};
@@ -136,6 +138,7 @@ impl Drive<'_, '_, '_> {
             std::thread::park_timeout(left.clamp(SHORTEST_WAIT, LONGEST_WAIT));
             return;
         };
+        let tasks = launch.span.len();
         let mut context = Context::from_waker(&self.waker);
         let polled = caught(|| Ok(launch.flight.poll(&mut context)));
         let outcome = match polled {
@@ -147,10 +150,7 @@ impl Drive<'_, '_, '_> {
                 match self.driver.timeout {
                     Some(timeout) if waited >= timeout => Err(DeviceError::new(
                         DeviceErrorKind::Timeout,
-                        format!(
-                            "a launch of {} tasks was not done after {timeout:?}",
-                            self.launches.front().map_or(0, |launch| launch.span.len())
-                        ),
+                        format!("a launch of {tasks} tasks was not done after {timeout:?}"),
                     )),
                     _ if waited < SPIN => return std::hint::spin_loop(),
                     timeout => {
@@ -172,10 +172,9 @@ impl Drive<'_, '_, '_> {
         let Some(launch) = self.launches.front() else {
             return Duration::ZERO;
         };
-        let began = self
-            .last_end
-            .map_or(launch.submitted, |last| last.max(launch.submitted));
-        began.elapsed()
+        let submitted = launch.submitted;
+        let last_end = self.last_end.unwrap_or(submitted);
+        submitted.max(last_end).elapsed()
     }
 
     /// The oldest launch has ended.
@@ -187,43 +186,29 @@ impl Drive<'_, '_, '_> {
         self.last_end = Some(Instant::now());
         let looked_away = self.looked_away.take();
         let is_known = looked_away.is_none_or(|until| launch.submitted >= until);
-        let Launch {
-            span,
-            flight,
-            submitted,
-        } = launch;
-        match outcome.and_then(|()| self.check(&*flight, &span)) {
-            Ok(()) => self.succeeded(span, flight, submitted, took, is_known),
+        match outcome.and_then(|()| self.check(&*launch.flight, &launch.span)) {
+            Ok(()) => self.succeeded(launch, took, is_known),
             Err(error) => {
-                quietly_dropped(flight);
-                self.failed(span, submitted, &error);
+                quietly_dropped(launch.flight);
+                self.failed(launch.span, launch.submitted, &error);
             }
         }
     }
 
-    fn succeeded(
-        &mut self,
-        span: Span,
-        flight: Box<dyn Flight + '_>,
-        submitted: Instant,
-        took: Duration,
-        is_known: bool,
-    ) {
+    fn succeeded(&mut self, launch: Launch<'_>, took: Duration, is_known: bool) {
         let engine = self.engine;
-        let (start, tasks) = (span.range().start, span.len());
-        flight.keep(span);
+        let (start, tasks) = (launch.span.range().start, launch.span.len());
+        launch.flight.keep(launch.span);
         if is_known {
             engine.record.gpu(self.index, tasks, took);
         }
         let ns = is_known.then_some(took.as_nanos() as f64);
         let mut shared = engine.shared();
         shared.counts.gpus[self.index].add(tasks, took);
-        let now = engine.now();
-        let after = shared
-            .schedule
-            .gpu_succeeded(self.index, start, tasks, ns, now);
+        let (schedule, now) = (&mut shared.schedule, engine.now());
+        let after = schedule.gpu_succeeded(self.index, start, tasks, ns, now);
         drop(shared);
-        self.follow(after, submitted, None);
+        self.follow(after, launch.submitted, None);
         engine.count(tasks);
     }
 
@@ -231,10 +216,8 @@ impl Drive<'_, '_, '_> {
         let engine = self.engine;
         let mut shared = engine.shared();
         shared.counts.gpu_failed(error);
-        let now = engine.now();
-        let after = shared
-            .schedule
-            .gpu_failed(self.index, span, error.kind, now);
+        let (schedule, now) = (&mut shared.schedule, engine.now());
+        let after = schedule.gpu_failed(self.index, span, error.kind, now);
         drop(shared);
         self.follow(after, submitted, Some(error));
         if !after.drops_flights {
@@ -244,9 +227,8 @@ impl Drive<'_, '_, '_> {
             quietly_dropped(launch.flight);
             let mut shared = engine.shared();
             shared.counts.fallback.failed_spans += 1;
-            let after = shared
-                .schedule
-                .gpu_dropped(self.index, launch.span, engine.now());
+            let (schedule, now) = (&mut shared.schedule, engine.now());
+            let after = schedule.gpu_dropped(self.index, launch.span, now);
             drop(shared);
             self.follow(after, submitted, Some(error));
         }
@@ -269,11 +251,10 @@ impl Drive<'_, '_, '_> {
         let Some(launch) = self.launches.pop_back() else {
             return;
         };
-        let engine = self.engine;
-        engine
-            .shared()
-            .schedule
-            .gpu_recalled(self.index, launch.span, engine.now());
+        let mut shared = self.engine.shared();
+        let (schedule, now) = (&mut shared.schedule, self.engine.now());
+        schedule.gpu_recalled(self.index, launch.span, now);
+        drop(shared);
         (self.driver.wake)();
         quietly_dropped(launch.flight);
     }
@@ -294,12 +275,12 @@ impl Drive<'_, '_, '_> {
         }
         let range = span.range();
         // One at any rate; what it takes says how many more may be looked at.
-        let first = range.start + self.checks.draw_place(range.len());
+        let first = self.checks.random.random_range(range.clone());
         self.check_one(flight, range.start, first)?;
         let seconds = self.engine.started.elapsed().as_secs_f64();
         let fraction = fraction.min(self.checks.affordable(cost_cap, seconds, range.len()));
         for task in range.clone() {
-            if task != first && self.checks.draw() < fraction {
+            if task != first && self.checks.random.random::<f64>() < fraction {
                 self.check_one(flight, range.start, task)?;
             }
         }

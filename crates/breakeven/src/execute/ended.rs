@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::counts::Counts;
 use super::engine::Ending;
-use super::record::ExecutionRecord;
+use super::record;
 use super::result::{
     DeviceShare, ExecuteError, ExecutionResult, LeftOut, Share, Stop, TaskError, ran_on,
 };
@@ -41,27 +41,14 @@ impl Ended {
                 "{operation}: the CPU does {fallen} of {tasks} tasks in the GPU's place: {error}"
             );
         }
+        record::tell(self, operation);
+    }
+
+    /// The devices that its tasks ran on, in a word.
+    pub(super) fn ran_on(&self) -> Cow<'_, str> {
         let gpus = self.counts.gpus.iter().zip(&self.names);
-        let used = gpus
-            .filter(|(gpu, _)| gpu.tasks > 0)
-            .map(|(_, name)| name.as_str());
-        ExecutionRecord {
-            operation,
-            ran_on: &ran_on(self.counts.cpu.tasks > 0, used),
-            gpus: &match &self.names[..] {
-                [] => Cow::Borrowed("gpu"),
-                names => Cow::Owned(names.join("+")),
-            },
-            tasks,
-            took: self.took,
-            decision: &self.decision,
-            fallback: &self.counts.fallback,
-            error,
-            recalled: self.recalled,
-            done: self.done,
-            is_whole: self.is_whole(),
-        }
-        .tell();
+        let used = gpus.filter(|(gpu, _)| gpu.tasks > 0);
+        ran_on(self.counts.cpu.tasks > 0, used.map(|(_, name)| &**name))
     }
 
     /// The result, with the outputs or the task that failed.
@@ -98,15 +85,14 @@ impl Ended {
             busy: sum.busy + share.busy,
         });
         let gpus = self.names.into_iter().zip(shares);
+        let gpus = gpus.map(|(device, share)| DeviceShare { device, share });
         Ok(ExecutionResult {
             strategy_used: super::explain::amounted_to(self.counts.cpu.tasks, gpu.tasks),
             outputs,
             execution_time: self.took,
             fallback_occurred: self.counts.fallback.tasks > 0,
             cpu: self.counts.cpu,
-            gpus: gpus
-                .map(|(device, share)| DeviceShare { device, share })
-                .collect(),
+            gpus: gpus.collect(),
             gpu,
             left_out: self.left_out,
             fallback: self.counts.fallback,

@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 use super::control::CancelToken;
 use super::counts::Counts;
 use super::executor::{CpuExecutor, Leaf};
-use super::portion::{Portion, RunSpan};
+use super::portion::Portion;
 use super::record::SpanRecord;
-use super::result::Stop;
+use super::result::{Share, Stop};
 use super::work::{Lane, Ran, Work, message};
 use crate::error::{DeviceError, Error};
+use crate::locked;
 use crate::schedule::{Ns, Schedule, Span};
 
 /// How often a worker looks up from its span: whether the batch was stopped, and whether
@@ -89,10 +90,12 @@ impl<'b> Engine<'b> {
         watch: Watch<'b>,
         started: Instant,
     ) -> Self {
-        let counts = Counts::of(lanes.len());
         let shared = Shared {
             schedule,
-            counts,
+            counts: Counts {
+                gpus: vec![Share::default(); lanes.len()],
+                ..Counts::default()
+            },
             ending: None,
         };
         Self {
@@ -111,7 +114,7 @@ impl<'b> Engine<'b> {
     }
 
     pub(super) fn shared(&self) -> MutexGuard<'_, Shared> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.shared)
     }
 
     /// Time since the batch began.
@@ -241,9 +244,8 @@ impl<'b> Engine<'b> {
     fn did(&self, start: usize, done: usize, took: Duration, left: Option<Span>) {
         let mut shared = self.shared();
         shared.counts.cpu.add(done, took);
-        shared
-            .schedule
-            .cpu_did(start..start + done, took.as_nanos() as f64);
+        let ns = took.as_nanos() as f64;
+        shared.schedule.cpu_did(start..start + done, ns);
         if let Some(left) = left {
             shared.schedule.give_back(left);
         }
@@ -257,8 +259,8 @@ impl<'b> Engine<'b> {
         let left = left.as_ref().map_or(0, Span::len);
         let mut shared = self.shared();
         let gives = shared.schedule.cpu_look(left) > 0;
-        self.hungry
-            .store(shared.schedule.is_hungry(), Ordering::Relaxed);
+        let is_hungry = shared.schedule.is_hungry();
+        self.hungry.store(is_hungry, Ordering::Relaxed);
         gives
     }
 
@@ -273,10 +275,8 @@ impl<'b> Engine<'b> {
         };
         let told = catch_unwind(AssertUnwindSafe(|| progress(done, self.tasks)));
         if let Err(panic) = told {
-            let message = message(panic);
-            self.end(Ending::Invalid(Error::invalid(format!(
-                "the progress function panicked: {message}"
-            ))));
+            let message = format!("the progress function panicked: {}", message(panic));
+            self.end(Ending::Invalid(Error::invalid(message)));
         }
     }
 
@@ -290,13 +290,8 @@ impl<'b> Engine<'b> {
         if self.is_over() {
             return true;
         }
-        if self
-            .watch
-            .cancel
-            .into_iter()
-            .flatten()
-            .any(CancelToken::is_cancelled)
-        {
+        let mut cancels = self.watch.cancel.into_iter().flatten();
+        if cancels.any(CancelToken::is_cancelled) {
             self.end(Ending::Stopped(Stop::Cancelled));
         } else if self.watch.deadline.is_some_and(|end| Instant::now() >= end) {
             self.end(Ending::Stopped(Stop::Deadline));
@@ -334,24 +329,16 @@ impl<'b> Engine<'b> {
 
     /// How it ended, and what was counted.
     pub(super) fn into_outcome(self) -> (Option<Ending>, Box<Schedule>, Counts) {
-        let shared = self
-            .shared
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
-        let Shared {
-            mut schedule,
-            counts,
-            ending,
-        } = shared;
-        if matches!(ending, Some(Ending::Stopped(_))) {
-            schedule.forget_unrun();
+        let shared = self.shared.into_inner();
+        let mut shared = shared.unwrap_or_else(PoisonError::into_inner);
+        if matches!(shared.ending, Some(Ending::Stopped(_))) {
+            shared.schedule.forget_unrun();
         }
-        (ending, schedule, counts)
+        (shared.ending, shared.schedule, shared.counts)
     }
-}
 
-impl RunSpan for Engine<'_> {
-    fn run(&self, span: Span) {
+    /// Runs the tasks of a span, one after the other.
+    pub(super) fn run(&self, span: Span) {
         let recording = self.record.cpu();
         let began = Instant::now();
         let done = self.run_chunk(span, &mut None);
@@ -363,7 +350,8 @@ impl RunSpan for Engine<'_> {
         self.count(done);
     }
 
-    fn give_back(&self, span: Span) {
+    /// Takes a span back that was not run.
+    pub(super) fn give_back(&self, span: Span) {
         self.shared().schedule.give_back(span);
     }
 }

@@ -4,31 +4,23 @@ use std::fmt;
 
 use breakeven_profile::unit;
 
-use super::result::{ExecutionResult, Share};
+use super::result::{ExecutionResult, LeftOut, Share};
 use crate::plan::{ExecutionStrategy, Probe};
 
 /// What ran where, why, predicted and actual, as text: see
 /// [`ExecutionResult::explain`].
 #[derive(Debug)]
 pub struct Explanation<'r, T> {
-    result: &'r ExecutionResult<T>,
+    pub(super) result: &'r ExecutionResult<T>,
 }
 
-impl<'r, T> Explanation<'r, T> {
-    pub(super) fn of(result: &'r ExecutionResult<T>) -> Self {
-        Self { result }
-    }
-
+impl<T> Explanation<'_, T> {
     fn ran(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let result = self.result;
         let time = unit::time(result.execution_time.as_nanos() as f64);
-        writeln!(
-            f,
-            "{}: {} tasks in {time}, {}",
-            result.operation,
-            unit::count(result.outputs.len() as f64),
-            result.strategy_used
-        )?;
+        let tasks = unit::count(result.outputs.len() as f64);
+        let (operation, strategy) = (&result.operation, result.strategy_used);
+        writeln!(f, "{operation}: {tasks} tasks in {time}, {strategy}")?;
         let gpus = result.gpus.iter();
         let gpus = gpus.map(|gpu| (gpu.device.as_str(), &gpu.share, "launches"));
         for (name, share, pieces) in [("cpu", &result.cpu, "spans")].into_iter().chain(gpus) {
@@ -46,35 +38,28 @@ impl<'r, T> Explanation<'r, T> {
             Probe::All => writeln!(f, "; all devices began, the rates seen decided the rest")?,
             _ => writeln!(f)?,
         }
-        decision
-            .reasons()
-            .iter()
-            .try_for_each(|reason| writeln!(f, "  {reason}"))?;
-        let mut left_out = self.result.left_out.iter();
-        left_out
-            .try_for_each(|gpu| writeln!(f, "  {} was left out: {}", gpu.device, gpu.why.message))
+        for reason in decision.reasons() {
+            writeln!(f, "  {reason}")?;
+        }
+        for LeftOut { device, why } in &self.result.left_out {
+            writeln!(f, "  {device} was left out: {}", why.message)?;
+        }
+        Ok(())
     }
 
     fn predictions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let decision = &self.result.decision;
         for candidate in &decision.candidates {
             if let Some(ns) = candidate.predicted_ns {
-                let (strategy, ns) = (candidate.strategy.to_string(), unit::time(ns));
-                writeln!(
-                    f,
-                    "  {strategy:<13} predicted {ns} ({})",
-                    candidate.evidence
-                )?;
+                let (strategy, evidence) = (candidate.strategy, candidate.evidence);
+                let ns = unit::time(ns);
+                writeln!(f, "  {strategy:<13} predicted {ns} ({evidence})")?;
             }
         }
         if let Some(ns) = decision.predicted_ns() {
             let actual = self.result.execution_time.as_nanos() as f64;
-            let change = unit::change(actual / ns - 1.0);
-            writeln!(
-                f,
-                "  actual        {} ({change} of the prediction)",
-                unit::time(actual)
-            )?;
+            let (change, actual) = (unit::change(actual / ns - 1.0), unit::time(actual));
+            writeln!(f, "  actual        {actual} ({change} of the prediction)")?;
         }
         Ok(())
     }
@@ -85,15 +70,13 @@ impl<'r, T> Explanation<'r, T> {
             writeln!(f, "device: {error}")?;
         }
         if result.fallback.tasks > 0 {
-            let delay = result.fallback.delay.map_or_else(String::new, |delay| {
-                format!(", {} after the error", unit::time(delay.as_nanos() as f64))
-            });
-            writeln!(
-                f,
-                "fallback: {} tasks ({}) went to the CPU{delay}",
-                result.fallback.tasks,
-                unit::percent(result.fallback_part())
-            )?;
+            let (tasks, part) = (result.fallback.tasks, unit::percent(result.fallback_part()));
+            write!(f, "fallback: {tasks} tasks ({part}) went to the CPU")?;
+            if let Some(delay) = result.fallback.delay {
+                let delay = unit::time(delay.as_nanos() as f64);
+                write!(f, ", {delay} after the error")?;
+            }
+            writeln!(f)?;
         }
         if let Some(fits) = result.fallback.fits.filter(|fits| *fits > 0) {
             writeln!(f, "memory: {fits} tasks fitted one launch")?;
@@ -114,15 +97,12 @@ impl<'r, T> Explanation<'r, T> {
 
 fn side(name: &str, share: &Share, pieces: &str) -> String {
     let busy = unit::time(share.busy.as_nanos() as f64);
-    let pieces = if share.spans == 1 {
-        pieces.trim_end_matches("es").trim_end_matches('s')
-    } else {
-        pieces
+    let pieces = match share.spans {
+        1 => pieces.trim_end_matches("es").trim_end_matches('s'),
+        _ => pieces,
     };
-    format!(
-        "{name}: {} tasks in {} {pieces}, busy for {busy}",
-        share.tasks, share.spans
-    )
+    let Share { tasks, spans, .. } = share;
+    format!("{name}: {tasks} tasks in {spans} {pieces}, busy for {busy}")
 }
 
 impl<T> fmt::Display for Explanation<'_, T> {

@@ -9,15 +9,16 @@ use std::task::{Context, Poll};
 use super::batch::Batch;
 use super::control::Verify;
 use super::executor::CpuExecutor;
-use super::manager::{StrategyManager, locked};
+use super::manager::StrategyManager;
 use super::promise::Executing;
 use super::result::{ExecuteError, ExecutionResult, Stop, TaskError};
-use super::run::Kind;
 use super::slots::Slots;
+use super::start::Question;
 use super::tensor_device::{TensorDevice, TensorFlight};
-use super::work::{Flight, Lane, Ran, Work, agreed, first_of, message};
+use super::work::{Flight, Lane, Parts, Ran, Work, agreed, first_of, message};
 use crate::error::{DeviceError, Error};
 use crate::hardware::Fact;
+use crate::locked;
 use crate::operator::{Operator, View, checked_shape};
 use crate::plan::{Basis, ExecutionStrategy, GpuSpec, StatedWork};
 use crate::schedule::Span;
@@ -94,54 +95,43 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         let output_shape = checked_shape(operator, &shapes)?;
         let name = self.options.operation.unwrap_or_else(|| operator.name());
         let items = Items::new(operator, &inputs, output_shape)?;
-        // Where the inputs are already.
-        let gpus = &self.manager.gpus;
-        let has_all = |gpu: &G| !inputs.is_empty() && inputs.iter().all(|input| gpu.has(input));
-        let home = gpus.iter().position(|(gpu, _)| has_all(gpu));
-        let (mut strategy, mut basis) = self.asked()?;
-        let home = home.filter(|_| strategy == ExecutionStrategy::Auto);
-        if home.is_some() {
-            (strategy, basis) = (ExecutionStrategy::GpuOnly, Basis::Resident);
-        }
-        let used = match home {
-            Some(home) => &gpus[home..=home],
-            None => &gpus[..],
-        };
-        let lanes = used.iter().map(|(gpu, _)| ItemsLane {
+        let work = operator.work(&shapes);
+        let each = |all: u64| all / work.items.max(1);
+        let bytes = usize::try_from(each(work.bytes)).unwrap_or(usize::MAX);
+        let complexity = (each(work.flops) as f64).max(1.0);
+        let usual = WorkloadProfile::from_task_size(items.batch(), bytes, complexity);
+        let gpus = self.manager.gpus.iter();
+        let lanes = gpus.map(|gpu| ItemsLane {
             items: &items,
             gpu: &**gpu,
             verify: &self.verify,
         });
         let lanes: Vec<_> = lanes.collect();
+        let home = lanes.iter().position(ItemsLane::has_all);
+        let home = home.filter(|_| !inputs.is_empty());
         let lanes: Vec<&dyn Lane> = lanes.iter().map(|lane| lane as &dyn Lane).collect();
-        let work = operator.work(&shapes);
-        let each = |all: u64| all / work.items.max(1);
-        let bytes = usize::try_from(each(work.bytes)).unwrap_or(usize::MAX);
-        let usual = || {
-            let complexity = each(work.flops) as f64;
-            WorkloadProfile::from_task_size(items.batch(), bytes, complexity.max(1.0))
-        };
-        let workload = WorkloadProfile {
-            task_count: items.batch(),
-            ..self.options.workload.unwrap_or_else(usual)
-        };
-        let slots: Vec<_> = used.iter().map(|(_, slot)| &**slot).collect();
-        let kind = Kind {
-            operation: name,
-            workload,
-            asked: (strategy, basis),
-            check: self.check()?,
-            each: false,
+        let mut question = Question {
             stated: Some(StatedWork {
                 work,
                 inputs: shapes.iter().copied().map(shape::bytes).sum(),
                 output: shape::bytes(&items.shape),
-                workers: self.manager.cpu.workers(),
             }),
+            ..self.question(name, self.profile(usual), &lanes)?
         };
-        let ended = self.request(kind, &slots, &lanes, &items)?.run();
+        if question.strategy == ExecutionStrategy::Auto
+            && let Some(home) = home
+        {
+            question = Question {
+                strategy: ExecutionStrategy::GpuOnly,
+                basis: Basis::Resident,
+                slots: &question.slots[home..=home],
+                lanes: &lanes[home..=home],
+                ..question
+            };
+        }
+        let ended = self.request(question, &items, self.check()?, false)?.run();
         let (failed, output) = items.into_parts();
-        ended?.result(name, failed, output.map(|output| vec![output]))
+        ended?.result(name, failed, output)
     }
 
     /// As [`run`](Self::run), without waiting: what it works on is its own then. A clone of
@@ -240,23 +230,14 @@ impl<'b, O: Operator + ?Sized> Items<'b, O> {
     }
 
     /// The item that failed, or the output.
-    #[expect(
-        clippy::type_complexity,
-        reason = "both at once, for who ends the batch"
-    )]
-    fn into_parts(
-        self,
-    ) -> (
-        Option<(usize, TaskError<Error>)>,
-        Option<Tensor<'static, O::Out>>,
-    ) {
+    fn into_parts(self) -> Parts<Tensor<'static, O::Out>, Error> {
         let failed = locked(&self.failed).take();
         if failed.is_some() {
             return (failed, None);
         }
         let whole = locked(&self.whole).take();
         let rows = || Tensor::new(self.rows.into_outputs()?, &self.shape).ok();
-        (None, whole.or_else(rows))
+        (None, whole.or_else(rows).map(|output| vec![output]))
     }
 }
 
@@ -293,6 +274,14 @@ struct ItemsLane<'b, O: Operator + ?Sized, G, V> {
     verify: &'b V,
 }
 
+impl<O: Operator + ?Sized, G: TensorDevice, V> ItemsLane<'_, O, G, V> {
+    /// True where the GPU has all inputs already.
+    fn has_all(&self) -> bool {
+        let mut inputs = self.items.inputs.iter();
+        inputs.all(|input| self.gpu.has(input))
+    }
+}
+
 impl<O, G, V> Lane for ItemsLane<'_, O, G, V>
 where
     O: Operator + ?Sized,
@@ -320,7 +309,7 @@ where
     fn start<'l>(&'l self, range: Range<usize>) -> Result<Box<dyn Flight + 'l>, DeviceError> {
         let items = self.items;
         let is_whole = range == (0..items.batch());
-        let stays = is_whole && items.inputs.iter().all(|input| self.gpu.has(input));
+        let stays = is_whole && self.has_all();
         let parts = items.inputs.iter().map(|input| input.items(range.clone()));
         let parts = parts.collect::<Result<Vec<_>, _>>()?;
         Ok(Box::new(ItemsFlight {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use breakeven_profile::recorder;
@@ -17,6 +17,7 @@ use super::result::{ExecuteError, ExecutionResult};
 use super::slot::GpuSlot;
 use crate::error::Error;
 use crate::hardware::HardwareCapabilities;
+use crate::locked;
 use crate::plan::{Decision, ExecutionStrategy, GpuSpec, ProfilingHeuristics};
 use crate::store::{Costs, CostsWarning, saver};
 use crate::workload::WorkloadProfile;
@@ -46,7 +47,9 @@ const SAVED_WITHIN: Duration = Duration::from_millis(80);
 #[derive(Debug)]
 pub struct StrategyManager<C, G = NoGpu> {
     pub(super) cpu: Arc<C>,
-    pub(super) gpus: Vec<(Arc<G>, Arc<GpuSlot>)>,
+    pub(super) gpus: Vec<Arc<G>>,
+    /// What is kept of each.
+    pub(super) slots: Vec<Arc<GpuSlot>>,
     pub(super) config: Config,
     pub(super) shared: Arc<Shared>,
 }
@@ -65,7 +68,7 @@ pub(super) struct Config {
 #[derive(Debug)]
 pub(super) struct Shared {
     strategy: Mutex<ExecutionStrategy>,
-    costs: OnceLock<(Arc<Costs>, Option<CostsWarning>)>,
+    costs: OnceLock<Model>,
     saved: Mutex<Instant>,
     stats: Mutex<ManagerStats>,
     capabilities: OnceLock<HardwareCapabilities>,
@@ -111,6 +114,7 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
         Self {
             cpu,
             gpus: Vec::new(),
+            slots: Vec::new(),
             config: Config {
                 heuristics: ProfilingHeuristics::default(),
                 policy: FallbackPolicy::Allow,
@@ -118,13 +122,7 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
                 back_off: FIRST_BACK_OFF,
                 allows_software: false,
             },
-            shared: Arc::new(Shared {
-                strategy: Mutex::default(),
-                costs: OnceLock::new(),
-                saved: Mutex::new(Instant::now()),
-                stats: Mutex::default(),
-                capabilities: OnceLock::new(),
-            }),
+            shared: Shared::new(ExecutionStrategy::Auto, OnceLock::new()),
         }
     }
 
@@ -134,8 +132,8 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
         static MADE: AtomicU64 = AtomicU64::new(0);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let nameless = format!("the GPU without a name, number {number}");
-        self.gpus
-            .push((gpu, Arc::new(GpuSlot::new(nameless, None))));
+        self.gpus.push(gpu);
+        self.slots.push(Arc::new(GpuSlot::new(nameless, None)));
         self
     }
 
@@ -156,14 +154,7 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
     /// The same with that cost model.
     #[must_use]
     pub fn with_costs(mut self, costs: Arc<Costs>) -> Self {
-        let strategy = Mutex::new(self.strategy());
-        self.shared = Arc::new(Shared {
-            strategy,
-            costs: OnceLock::from((costs, None)),
-            saved: Mutex::new(Instant::now()),
-            stats: Mutex::default(),
-            capabilities: OnceLock::new(),
-        });
+        self.shared = Shared::new(self.strategy(), OnceLock::from((costs, None)));
         self
     }
 
@@ -202,7 +193,7 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
     /// give none.
     #[must_use]
     pub fn with_device(mut self, device: GpuSpec) -> Self {
-        if let Some((_, slot)) = self.gpus.last_mut() {
+        if let Some(slot) = self.slots.last_mut() {
             *slot = Arc::new(slot.described_as(device));
         }
         self
@@ -227,7 +218,7 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
 
     /// The workers, and the GPUs in their order.
     pub(crate) fn devices(&self) -> (&C, impl Iterator<Item = &G>) {
-        (&self.cpu, self.gpus.iter().map(|(gpu, _)| &**gpu))
+        (&self.cpu, self.gpus.iter().map(|gpu| &**gpu))
     }
 
     /// The cost model.
@@ -290,13 +281,27 @@ impl<C, G> Clone for StrategyManager<C, G> {
         Self {
             cpu: Arc::clone(&self.cpu),
             gpus: self.gpus.clone(),
+            slots: self.slots.clone(),
             config: self.config.clone(),
             shared: Arc::clone(&self.shared),
         }
     }
 }
 
+/// The cost model, and what was wrong with its file.
+type Model = (Arc<Costs>, Option<CostsWarning>);
+
 impl Shared {
+    fn new(strategy: ExecutionStrategy, costs: OnceLock<Model>) -> Arc<Self> {
+        Arc::new(Self {
+            strategy: Mutex::new(strategy),
+            costs,
+            saved: Mutex::new(Instant::now()),
+            stats: Mutex::default(),
+            capabilities: OnceLock::new(),
+        })
+    }
+
     /// Where what is measured is kept: where there is a choice, or where somebody gave a
     /// cost model to keep it in.
     pub(super) fn costs(&self, cpu_only: bool) -> Option<&Arc<Costs>> {
@@ -304,7 +309,7 @@ impl Shared {
         keeps.then(|| &self.model(cpu_only).0)
     }
 
-    fn model(&self, cpu_only: bool) -> &(Arc<Costs>, Option<CostsWarning>) {
+    fn model(&self, cpu_only: bool) -> &Model {
         self.costs.get_or_init(|| {
             // Without a GPU nothing is decided, so nothing need be kept.
             if cpu_only {
@@ -338,17 +343,13 @@ impl Shared {
         stats.recalled_tasks += recalled as u64;
         stats.fallback_tasks += counts.fallback.tasks as u64;
         for error in &counts.errors {
-            *stats
-                .device_errors
-                .entry(error.kind.to_string())
-                .or_default() += 1;
+            let kind = error.kind.to_string();
+            *stats.device_errors.entry(kind).or_default() += 1;
         }
         let gpus = counts.gpus.iter().zip(names);
         let gpus = gpus.map(|(gpu, name)| (name.as_str(), gpu.tasks));
-        for (name, tasks) in gpus
-            .chain([("cpu", counts.cpu.tasks)])
-            .filter(|(_, tasks)| *tasks > 0)
-        {
+        let all = gpus.chain([("cpu", counts.cpu.tasks)]);
+        for (name, tasks) in all.filter(|(_, tasks)| *tasks > 0) {
             match stats.tasks.get_mut(name) {
                 Some(count) => *count += tasks as u64,
                 None => _ = stats.tasks.insert(name.to_owned(), tasks as u64),
@@ -368,8 +369,4 @@ impl Drop for Shared {
             saver::save_within(costs, SAVED_WITHIN);
         }
     }
-}
-
-pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -18,9 +18,8 @@ fn operator(value: Option<&std::ffi::OsStr>) -> Option<Result<ExecutionStrategy,
     if text.trim().is_empty() {
         return None;
     }
-    let strategy = text
-        .parse()
-        .map_err(|error: Error| Error::invalid(format!("{STRATEGY_VARIABLE}: {error}")));
+    let wrong = |error| Error::invalid(format!("{STRATEGY_VARIABLE}: {error}"));
+    let strategy = text.parse().map_err(|error: Error| wrong(error));
     (strategy != Ok(ExecutionStrategy::Auto)).then_some(strategy)
 }
 
@@ -38,10 +37,7 @@ mod tests {
         assert_eq!(said(" "), None);
         assert_eq!(operator(None), None);
         let wrong = said("cpu").and_then(Result::err).expect("no strategy");
-        assert!(
-            wrong
-                .to_string()
-                .starts_with("BREAKEVEN_STRATEGY: \"cpu\" is no strategy")
-        );
+        let expected = "BREAKEVEN_STRATEGY: \"cpu\" is no strategy";
+        assert!(wrong.to_string().starts_with(expected));
     }
 }

@@ -1,15 +1,7 @@
 //! A part of a batch as a value, for workers that split a batch themselves.
 
+use super::engine::Engine;
 use crate::schedule::Span;
-
-/// What runs the spans of a batch.
-pub(super) trait RunSpan: Sync {
-    /// Runs the tasks of a span, one after the other.
-    fn run(&self, span: Span);
-
-    /// Takes a span back that was not run.
-    fn give_back(&self, span: Span);
-}
 
 /// A part of a batch that has not been run: split it, or run it. The tasks of
 /// one that is dropped are run in the end by whoever executes the batch.
@@ -17,15 +9,13 @@ pub(super) trait RunSpan: Sync {
 pub struct Portion<'r> {
     /// None once it was split or run.
     span: Option<Span>,
-    batch: &'r dyn RunSpan,
+    batch: &'r Engine<'r>,
 }
 
 impl<'r> Portion<'r> {
-    pub(super) fn new(span: Span, batch: &'r dyn RunSpan) -> Self {
-        Self {
-            span: Some(span),
-            batch,
-        }
+    pub(super) fn new(span: Span, batch: &'r Engine<'r>) -> Self {
+        let span = Some(span);
+        Self { span, batch }
     }
 
     /// Tasks in it, never zero.
@@ -39,11 +29,8 @@ impl<'r> Portion<'r> {
         let half = self.len() / 2;
         let span = self.span.take().expect("a portion has its span until now");
         let (first, rest) = span.split(half.max(1));
-        let batch = self.batch;
-        (
-            Portion::new(first, batch),
-            rest.map(|span| Portion::new(span, batch)),
-        )
+        let of = |span| Portion::new(span, self.batch);
+        (of(first), rest.map(of))
     }
 
     /// Runs its tasks, one after the other, on this thread.

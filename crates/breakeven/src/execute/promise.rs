@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 use super::batch::{Batch, Options};
@@ -12,6 +12,7 @@ use super::executor::{CpuExecutor, GpuExecutor};
 use super::result::{ExecuteError, ExecutionResult};
 use super::work::message;
 use crate::error::Error;
+use crate::locked;
 
 type Outcome<T, E> = Result<ExecutionResult<T>, ExecuteError<E>>;
 
@@ -27,10 +28,6 @@ pub struct Executing<T, E> {
 struct State<T, E> {
     outcome: Option<Outcome<T, E>>,
     waker: Option<Waker>,
-}
-
-fn locked<T, E>(state: &Mutex<State<T, E>>) -> MutexGuard<'_, State<T, E>> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<T: Send + 'static, E: Send + 'static> Executing<T, E> {
@@ -55,9 +52,7 @@ impl<T: Send + 'static, E: Send + 'static> Executing<T, E> {
             state.outcome = Some(outcome);
             let waker = state.waker.take();
             drop(state);
-            if let Some(waker) = waker {
-                waker.wake();
-            }
+            waker.into_iter().for_each(Waker::wake);
         }));
         Self { state, cancel }
     }
@@ -115,22 +110,12 @@ impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
         G: Send + Sync + 'static,
         V: Send + 'static,
     {
-        let Self {
-            manager,
-            options,
-            verify,
-        } = self;
+        let (options, verify) = (self.options, self.verify);
         let cancel = options.cancel.cloned();
         let has_progress = options.progress.is_some();
-        let Options {
-            workload,
-            strategy,
-            policy,
-            timeout,
-            deadline,
-            ..
-        } = options;
-        let manager = manager.clone();
+        let (workload, strategy, policy) = (options.workload, options.strategy, options.policy);
+        let (timeout, deadline) = (options.timeout, options.deadline);
+        let manager = self.manager.clone();
         let cpu = Arc::clone(&manager.cpu);
         Executing::start(&*cpu, move |dropped| {
             if has_progress {

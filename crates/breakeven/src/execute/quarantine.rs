@@ -6,9 +6,11 @@
 //! without it. Launches that were under way when a device failed say nothing new:
 //! neither do they fail it once more, nor does one that ends well lift the quarantine.
 
-use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+use crate::locked;
 
 /// How long a device is left alone after its first failure.
 pub(super) const FIRST_BACK_OFF: Duration = Duration::from_secs(1);
@@ -28,7 +30,7 @@ struct Entry {
     on_trial: bool,
 }
 
-static ENTRIES: LazyLock<Mutex<HashMap<String, Entry>>> = LazyLock::new(Mutex::default);
+static ENTRIES: Mutex<BTreeMap<String, Entry>> = Mutex::new(BTreeMap::new());
 
 /// Whether a device may be used.
 #[derive(Debug)]
@@ -41,28 +43,17 @@ pub(super) enum Standing {
     Until(Instant),
 }
 
-fn entries() -> MutexGuard<'static, HashMap<String, Entry>> {
-    ENTRIES.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// True where nothing is held against any device.
 pub(super) fn is_empty() -> bool {
-    entries().is_empty()
+    locked(&ENTRIES).is_empty()
 }
 
-/// Until when the device is left alone; none where it may be used or tried.
-pub(super) fn until(device: &str, now: Instant) -> Option<Instant> {
-    let entries = entries();
-    let entry = entries.get(device)?;
-    (entry.on_trial || now < entry.until).then_some(entry.until)
-}
-
-/// How the device stands now; where it is to be tried, the trial is the caller's.
-pub(super) fn standing(device: &str, now: Instant) -> Standing {
-    let mut entries = entries();
-    match entries.get_mut(device) {
+/// How the device stands now; where it is to be tried, the trial is the caller's if it `tries`.
+pub(super) fn standing(device: &str, now: Instant, tries: bool) -> Standing {
+    match locked(&ENTRIES).get_mut(device) {
         None => Standing::Good,
         Some(entry) if entry.on_trial || now < entry.until => Standing::Until(entry.until),
+        Some(_) if !tries => Standing::Good,
         Some(entry) => {
             entry.on_trial = true;
             Standing::OnProbation(Trial {
@@ -74,7 +65,7 @@ pub(super) fn standing(device: &str, now: Instant) -> Standing {
 
 /// A launch that began then failed. True where that is news.
 pub(super) fn failed(device: &str, first: Duration, began: Instant, now: Instant) -> bool {
-    let mut entries = entries();
+    let mut entries = locked(&ENTRIES);
     if entries.len() >= MANY {
         entries.retain(|_, entry| entry.on_trial || now < entry.until + LONGEST_BACK_OFF);
     }
@@ -97,11 +88,9 @@ pub(super) fn failed(device: &str, first: Duration, began: Instant, now: Instant
 
 /// A launch that began then was done.
 pub(super) fn works(device: &str, began: Instant) {
-    let mut entries = entries();
-    if entries
-        .get(device)
-        .is_some_and(|entry| began > entry.failed)
-    {
+    let mut entries = locked(&ENTRIES);
+    let entry = entries.get(device);
+    if entry.is_some_and(|entry| began > entry.failed) {
         entries.remove(device);
     }
 }
@@ -115,7 +104,7 @@ pub(super) struct Trial {
 
 impl Drop for Trial {
     fn drop(&mut self) {
-        if let Some(entry) = entries().get_mut(&self.device) {
+        if let Some(entry) = locked(&ENTRIES).get_mut(&self.device) {
             entry.on_trial = false;
         }
     }
@@ -128,7 +117,14 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     fn is_good(device: &str, now: Instant) -> bool {
-        matches!(standing(device, now), Standing::Good)
+        matches!(standing(device, now, true), Standing::Good)
+    }
+
+    fn until(device: &str, now: Instant) -> Option<Instant> {
+        match standing(device, now, false) {
+            Standing::Until(until) => Some(until),
+            Standing::Good | Standing::OnProbation(_) => None,
+        }
     }
 
     #[test]
@@ -139,7 +135,7 @@ mod tests {
         assert!(failed(device, SECOND, start, start));
         assert_eq!(until(device, start), Some(start + SECOND));
         let later = start + SECOND;
-        let trial = standing(device, later);
+        let trial = standing(device, later, true);
         assert!(matches!(trial, Standing::OnProbation(_)), "{trial:?}");
         assert_eq!(until(device, later), Some(later));
         assert!(failed(device, SECOND, later, later));
@@ -179,10 +175,10 @@ mod tests {
             let now = start + index as u32 * 2 * LONGEST_BACK_OFF;
             assert!(failed(&name, SECOND, now, now));
         }
-        let names = entries();
+        let names = locked(&ENTRIES);
         let kept = names
             .keys()
-            .filter(|name| name.starts_with("quarantine name test"));
+            .filter(|name| name.starts_with("quarantine name"));
         assert!(kept.count() <= MANY + 1);
     }
 }

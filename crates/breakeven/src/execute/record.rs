@@ -21,9 +21,8 @@ use std::time::Duration;
 
 use breakeven_profile::recorder::{Guard, is_on};
 
-use super::result::Fallback;
-use crate::error::DeviceError;
-use crate::plan::{Basis, Decision, ExecutionStrategy};
+use super::ended::Ended;
+use crate::plan::{Basis, ExecutionStrategy};
 
 /// What spans of one execution are recorded as; nothing while recording is off.
 #[derive(Debug, Default)]
@@ -58,76 +57,62 @@ impl SpanRecord {
     pub(super) fn gpu(&self, index: usize, tasks: usize, took: Duration) {
         if let Some(names) = &self.names {
             let device = names.devices[index].as_str();
-            let mut call = Guard::enter_named(&names.operation, Some(device), None);
+            let call = Guard::enter_named(&names.operation, Some(device), None);
             call.items(tasks);
-            call.began_ago(took);
+            ends(call, took);
         }
     }
 }
 
-/// An execution that has ended.
-pub(super) struct ExecutionRecord<'e> {
-    pub(super) operation: &'e str,
-    /// Where its tasks ran.
-    pub(super) ran_on: &'e str,
-    /// The devices that tasks fell back from.
-    pub(super) gpus: &'e str,
-    pub(super) tasks: usize,
-    /// Of them, those that have their output.
-    pub(super) done: usize,
-    pub(super) took: Duration,
-    pub(super) decision: &'e Decision,
-    pub(super) fallback: &'e Fallback,
-    pub(super) error: Option<&'e DeviceError>,
-    /// Tasks taken back from a launch that took too long.
-    pub(super) recalled: usize,
-    /// It neither failed nor was it stopped.
-    pub(super) is_whole: bool,
-}
-
-impl ExecutionRecord<'_> {
-    pub(super) fn tell(&self) {
-        if !is_on() {
-            return;
+/// Records an execution that has ended.
+pub(super) fn tell(ended: &Ended, operation: &str) {
+    if !is_on() {
+        return;
+    }
+    let (counts, decision, tasks) = (&ended.counts, &ended.decision, ended.tasks);
+    let (device, size) = (ended.ran_on(), recorded_size(tasks));
+    let call = match ended.is_whole() {
+        true => Guard::enter_named(operation, Some(&device), Some(size)),
+        false => {
+            let name = [operation, ":incomplete"].concat();
+            Guard::enter_named(&name, Some(&device), None)
         }
-        let device = self.ran_on;
-        let mut call = if self.is_whole {
-            let size = recorded_size(self.tasks);
-            Guard::enter_named(self.operation, Some(device), Some(size))
-        } else {
-            let name = [self.operation, ":incomplete"].concat();
-            Guard::enter_named(&name, Some(device), None)
+    };
+    call.items(ended.done);
+    if decision.basis != Basis::Asked {
+        call.attribute("decided", decision.basis.name());
+        if let Some(ns) = decision.predicted_ns() {
+            call.attribute("predicted_ns", ns);
+        }
+    }
+    if device != "cpu" || decision.strategy != ExecutionStrategy::CpuOnly {
+        call.attribute("strategy", &*decision.strategy.to_string());
+    }
+    if ended.is_whole() && size != tasks as u64 {
+        call.attribute("tasks", tasks);
+    }
+    if ended.recalled > 0 {
+        call.attribute("recalled", ended.recalled);
+    }
+    if let Some(error) = counts.errors.first() {
+        call.attribute("device_error", &*error.to_string());
+    }
+    ends(call, ended.took);
+    if counts.fallback.tasks > 0 {
+        let devices = match &ended.names[..] {
+            [] => "gpu".to_owned(),
+            names => names.join("+"),
         };
-        call.items(self.done);
-        if self.decision.basis != Basis::Asked {
-            call.attribute("decided", self.decision.basis.name());
-            if let Some(ns) = self.decision.predicted_ns() {
-                call.attribute("predicted_ns", ns);
-            }
-        }
-        if device != "cpu" || self.decision.strategy != ExecutionStrategy::CpuOnly {
-            let strategy = self.decision.strategy.to_string();
-            call.attribute("strategy", strategy.as_str());
-        }
-        if self.is_whole && recorded_size(self.tasks) != self.tasks as u64 {
-            call.attribute("tasks", self.tasks);
-        }
-        if self.recalled > 0 {
-            call.attribute("recalled", self.recalled);
-        }
-        if let Some(error) = self.error {
-            let error = error.to_string();
-            call.attribute("device_error", error.as_str());
-        }
-        call.began_ago(self.took);
-        drop(call);
-        if self.fallback.tasks > 0 {
-            let name = [self.operation, ":fallback"].concat();
-            let mut call = Guard::enter_named(&name, Some(self.gpus), None);
-            call.items(self.fallback.tasks);
-            call.began_ago(self.fallback.delay.unwrap_or_default());
-        }
+        let name = [operation, ":fallback"].concat();
+        let call = Guard::enter_named(&name, Some(&devices), None);
+        call.items(counts.fallback.tasks);
+        ends(call, counts.fallback.delay.unwrap_or_default());
     }
+}
+
+/// Ends a call that took so long until now.
+fn ends(mut call: Guard, took: Duration) {
+    call.began_ago(took);
 }
 
 /// The size that a profile has a batch of so many tasks under: their number where

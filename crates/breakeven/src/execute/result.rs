@@ -99,7 +99,7 @@ pub struct Fallback {
 impl<T> ExecutionResult<T> {
     /// The whole story as text: what ran where, why, predicted and actual.
     pub fn explain(&self) -> Explanation<'_, T> {
-        Explanation::of(self)
+        Explanation { result: self }
     }
 
     /// Where a profile has this execution: `cpu`, a GPU's name, or several with `+`
@@ -137,30 +137,36 @@ pub enum TaskError<E> {
 }
 
 /// Why an execution ended early.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
     /// Its [`CancelToken`](super::CancelToken) was used.
+    #[error("it was cancelled")]
     Cancelled,
     /// Its deadline passed.
+    #[error("its deadline passed")]
     Deadline,
 }
 
 /// Why a batch has no outputs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ExecuteError<E> {
     /// A task failed; of those that did, the first in the batch.
+    #[error("task {index}: {error}")]
     Task {
         /// Its place in the batch.
         index: usize,
         /// How it failed.
+        #[source]
         error: TaskError<E>,
     },
     /// The device failed, and the policy does not let the CPU take over (any more).
+    #[error("{error}; the fallback policy does not let the CPU do {fallen} of {tasks} tasks")]
     Device {
         /// The error that was one too many.
+        #[source]
         error: DeviceError,
         /// Tasks that had fallen back, with those of this error.
         fallen: usize,
@@ -168,6 +174,7 @@ pub enum ExecuteError<E> {
         tasks: usize,
     },
     /// It was stopped. `execute_each` keeps what was done.
+    #[error("stopped after {done} of {tasks} tasks: {why}")]
     Stopped {
         /// Why.
         why: Stop,
@@ -177,22 +184,8 @@ pub enum ExecuteError<E> {
         tasks: usize,
     },
     /// What was asked for cannot be done.
-    Invalid(Error),
-}
-
-impl<E> From<Error> for ExecuteError<E> {
-    fn from(error: Error) -> Self {
-        Self::Invalid(error)
-    }
-}
-
-impl fmt::Display for Stop {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Cancelled => "it was cancelled",
-            Self::Deadline => "its deadline passed",
-        })
-    }
+    #[error("{0}")]
+    Invalid(#[from] Error),
 }
 
 impl<E: fmt::Display> fmt::Display for TaskError<E> {
@@ -205,42 +198,11 @@ impl<E: fmt::Display> fmt::Display for TaskError<E> {
     }
 }
 
-impl<E: fmt::Display> fmt::Display for ExecuteError<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Task { index, error } => write!(f, "task {index}: {error}"),
-            Self::Device {
-                error,
-                fallen,
-                tasks,
-            } => write!(
-                f,
-                "{error}; the fallback policy does not let the CPU do {fallen} of {tasks} tasks"
-            ),
-            Self::Stopped { why, done, tasks } => {
-                write!(f, "stopped after {done} of {tasks} tasks: {why}")
-            }
-            Self::Invalid(error) => error.fmt(f),
-        }
-    }
-}
-
 impl<E: std::error::Error + 'static> std::error::Error for TaskError<E> {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Failed(error) => Some(error),
             Self::Panicked(_) | Self::NotRun(_) => None,
-        }
-    }
-}
-
-impl<E: std::error::Error + 'static> std::error::Error for ExecuteError<E> {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Task { error, .. } => Some(error),
-            Self::Device { error, .. } => Some(error),
-            Self::Invalid(error) => Some(error),
-            Self::Stopped { .. } => None,
         }
     }
 }

@@ -11,15 +11,15 @@ use super::engine::{Ending, Engine, Watch};
 use super::executor::CpuExecutor;
 use super::quarantine;
 use super::record::SpanRecord;
+use super::result::LeftOut;
 use super::setup::Decided;
 use super::slot::GpuSlot;
 use super::start::{Question, Start, no_gpu};
 use super::threads::Jobs;
 use super::work::{Lane, Work};
 use crate::error::{DeviceError, DeviceErrorKind, Error};
-use crate::plan::{Basis, ExecutionStrategy, Learned, Probe, StatedWork};
+use crate::plan::{Learned, Probe};
 use crate::schedule::{GpuTurn, Mode, Schedule, Standing, Tuning};
-use crate::workload::WorkloadProfile;
 
 /// For how long a worker that waits for a device sleeps between two looks for work of
 /// its pool.
@@ -36,22 +36,10 @@ thread_local! {
     static WAITS: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
 }
 
-/// What is to be run, whatever its types are.
-pub(super) struct Kind<'k> {
-    pub(super) operation: &'k str,
-    pub(super) workload: WorkloadProfile,
-    pub(super) asked: (ExecutionStrategy, Basis),
-    pub(super) check: Check,
-    /// Every task has a result of its own.
-    pub(super) each: bool,
-    pub(super) stated: Option<StatedWork>,
-}
-
-/// A batch to run.
+/// A batch to run, whatever its types are.
 pub(super) struct Request<'r> {
     pub(super) question: Question<'r>,
     pub(super) cpu: &'r dyn CpuExecutor,
-    pub(super) lanes: &'r [&'r dyn Lane],
     pub(super) work: &'r dyn Work,
     pub(super) watch: Watch<'r>,
     pub(super) policy: FallbackPolicy,
@@ -63,27 +51,23 @@ pub(super) struct Request<'r> {
 
 impl Request<'_> {
     pub(super) fn run(self) -> Result<Ended, Error> {
-        let Question {
-            shared,
-            slots,
-            operation,
-            workload,
-            ..
-        } = self.question;
-        let tasks = workload.task_count;
+        let question = &self.question;
+        let (shared, operation) = (question.shared, question.operation);
+        let tasks = question.workload.task_count;
         let started = Instant::now();
-        let start = self.question.answer()?;
-        let (schedule, is_denied) = self.schedule(&start);
-        let lanes: Vec<&dyn Lane> = start
-            .usable
-            .iter()
-            .map(|index| self.lanes[*index])
-            .collect();
-        let drives = start.mode != Mode::Cpu && !lanes.is_empty();
-        let lanes = if drives { &lanes[..] } else { &[] };
-        let mut engine = Engine::new(self.work, lanes, tasks, schedule, self.watch, started);
+        let start = question.answer()?;
+        let mut schedule = self.schedule(&start);
+        let drives = start.mode != Mode::Cpu && !start.usable.is_empty();
+        // Why no GPU can be used where some were asked for.
+        let why = |left_out: &LeftOut| left_out.why.clone();
+        let is_refused = start.mode != Mode::Cpu && !drives;
+        let refused = is_refused.then(|| start.left_out.first().map_or_else(no_gpu, why));
+        let promised = start.decision.strategy.shares(tasks).0;
+        let is_denied = is_refused && !schedule.refuse_gpus(promised) && promised > 0;
+        let usable = start.usable.iter().filter(|_| drives);
+        let lanes: Vec<&dyn Lane> = usable.map(|index| question.lanes[*index]).collect();
+        let mut engine = Engine::new(self.work, &lanes, tasks, schedule, self.watch, started);
         engine.record = SpanRecord::of(operation, &start.names);
-        let refused = self.refusal(&start);
         if let Some(error) = &refused {
             engine.shared().counts.note(error);
         }
@@ -100,43 +84,34 @@ impl Request<'_> {
         };
         let (took, done) = (started.elapsed(), engine.done());
         let (ending, schedule, mut counts) = engine.into_outcome();
-        counts.fallback.tasks = schedule.fallback();
-        counts.fallback.fits = (0..start.usable.len() * usize::from(drives))
-            .filter_map(|index| schedule.fits(index))
-            .min();
+        counts.fallback.tasks = schedule.fallback;
+        counts.fallback.fits = schedule.fits();
         if counts.fallback.tasks == 0 {
             counts.fallback.delay = None;
         }
         let predicted = start.decision.predicted_split(&start.costs);
-        let Start {
-            decision,
-            names,
-            left_out,
-            ..
-        } = start;
         let ended = Ended {
             ending,
             stop,
-            recalled: schedule.recalled(),
+            recalled: schedule.recalled,
             counts,
-            decision,
-            names,
-            left_out,
+            decision: start.decision,
+            names: start.names,
+            left_out: start.left_out,
             took,
             tasks,
             done,
         };
-        let costs = shared.costs(slots.is_empty());
+        let costs = shared.costs(question.slots.is_empty());
         if let Some(costs) = costs.filter(|_| ended.is_whole()) {
             let took = (ended.took.as_nanos() as f64, predicted);
-            let workers = self.cpu.workers().max(1);
             costs.change(|model| {
                 let mut batch = Learned {
                     model,
                     operation,
-                    memory_per_task: workload.memory_per_task,
+                    memory_per_task: question.workload.memory_per_task,
                     at: SystemTime::now(),
-                    workers,
+                    workers: question.workers,
                 };
                 schedule.teach(&mut batch, &ended.names, ended.counts.cpu.tasks, took);
             });
@@ -147,14 +122,12 @@ impl Request<'_> {
         Ok(ended)
     }
 
-    /// The schedule, and whether the batch may not even begin.
-    fn schedule(&self, start: &Start) -> (Box<Schedule>, bool) {
+    fn schedule(&self, start: &Start) -> Box<Schedule> {
         let tasks = self.question.workload.task_count;
         let limits = Decided {
             tasks,
             workers: self.question.workers,
             decision: &start.decision,
-            part: (start.mode, start.corrects),
             costs: &start.costs,
             is_watched: self.watch.is_set(),
             may_fall_back: self.policy.most(tasks),
@@ -164,41 +137,19 @@ impl Request<'_> {
         if start.usable.is_empty() {
             setup.mode = Mode::Cpu;
         }
-        let mut schedule = Schedule::new(setup);
-        let promised = start.decision.strategy.shares(tasks).0;
-        let refused = start.usable.is_empty() && start.mode != Mode::Cpu;
-        let is_denied = refused && !schedule.refuse_gpus(promised) && promised > 0;
-        (schedule, is_denied)
-    }
-
-    /// Why no GPU can be used where some were asked for.
-    fn refusal(&self, start: &Start) -> Option<DeviceError> {
-        if start.mode == Mode::Cpu || !start.usable.is_empty() {
-            return None;
-        }
-        let first = start.left_out.first();
-        Some(first.map_or_else(no_gpu, |left_out| left_out.why.clone()))
+        Schedule::new(setup)
     }
 
     /// Runs the GPUs' drivers beside the workers. The first GPU is driven by the calling
     /// thread, unless that is a worker of a pool: it would be missing there.
     fn drive(&self, engine: &Engine<'_>, start: &Start) {
-        let standing =
-            |index: usize, standing: Standing, began: Instant, error: Option<&DeviceError>| {
-                self.note_standing(
-                    self.question.slots[start.usable[index]],
-                    standing,
-                    began,
-                    error,
-                );
-            };
-        // Before the workers begin: they leave the GPUs what those take first.
-        let mut firsts: Vec<Option<GpuTurn>> = {
-            let mut shared = engine.shared();
-            (0..engine.lanes.len())
-                .map(|index| Some(shared.schedule.gpu_turn(index, 0.0)))
-                .collect()
+        let slot = |index: usize| &*self.question.slots[start.usable[index]];
+        let standing = |index: usize, standing, began, error: Option<&DeviceError>| {
+            self.note_standing(slot(index), standing, began, error);
         };
+        // Before the workers begin: they leave the GPUs what those take first.
+        let first = |index| Some(engine.shared().schedule.gpu_turn(index, 0.0));
+        let mut firsts: Vec<Option<GpuTurn>> = (0..engine.lanes.len()).map(first).collect();
         self.cpu.run(&|| engine.leaf(), &mut |wake| {
             let driver = Driver {
                 check: self.check,
@@ -216,8 +167,7 @@ impl Request<'_> {
                         own = Some(first);
                         continue;
                     }
-                    let drivers = &self.question.slots[start.usable[index]].drivers;
-                    let name = &start.names[index];
+                    let (drivers, name) = (&slot(index).drivers, &start.names[index]);
                     let turn = OnceLock::from(first);
                     let thread = std::thread::current();
                     let job = move || {
@@ -273,16 +223,11 @@ impl Request<'_> {
         began: Instant,
         error: Option<&DeviceError>,
     ) {
-        let Question {
-            operation,
-            shared,
-            config,
-            ..
-        } = self.question;
+        let question = &self.question;
         if standing == Standing::Works && quarantine::is_empty() {
             return;
         }
-        let [device, of_operation] = slot.keys(operation);
+        let [device, of_operation] = slot.keys(question.operation);
         let key = match standing {
             Standing::Works => {
                 quarantine::works(&device, began);
@@ -291,8 +236,9 @@ impl Request<'_> {
             Standing::LeaveOperation => of_operation,
             Standing::Quarantine => device,
         };
-        if quarantine::failed(&key, config.back_off, began, Instant::now()) {
-            shared.count_quarantine();
+        let back_off = question.config.back_off;
+        if quarantine::failed(&key, back_off, began, Instant::now()) {
+            question.shared.count_quarantine();
             if let Some(error) = error {
                 log::warn!("{key} is left alone for a while: {error}");
             }

@@ -28,25 +28,22 @@ pub(crate) struct GpuLimits {
     pub(crate) on_probation: bool,
 }
 
-impl Default for GpuLimits {
-    fn default() -> Self {
-        Self {
-            launch_ns: None,
-            fits: usize::MAX,
-            depth: 2,
-            on_probation: false,
-        }
-    }
+impl GpuLimits {
+    /// Those of a device that nothing was asked of.
+    pub(crate) const UNKNOWN: Self = Self {
+        launch_ns: None,
+        fits: usize::MAX,
+        depth: 1,
+        on_probation: false,
+    };
 }
 
-/// What a schedule's setup are made from.
+/// What a schedule's setup is made from.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Decided<'a> {
     pub(crate) tasks: usize,
     pub(crate) workers: usize,
     pub(crate) decision: &'a Decision,
-    /// What [`mode_of`] says of it.
-    pub(crate) part: (Mode, bool),
     pub(crate) costs: &'a OperationCosts,
     pub(crate) is_watched: bool,
     pub(crate) may_fall_back: usize,
@@ -57,8 +54,18 @@ impl Decided<'_> {
     /// The setup, with what is known beside of each GPU.
     pub(crate) fn setup(&self, gpus: &[GpuLimits]) -> Setup {
         let decision = self.decision;
-        let (mode, corrects) = self.part;
+        let (mode, corrects) = mode_of(decision, self.costs, self.tasks);
         let beside = |cost: &Cost| if mode == Mode::Both { cost.beside } else { 1.0 };
+        let is_stated = |cost: Cost| cost.observations == 0;
+        let gpus = gpus.iter().enumerate().map(|(index, gpu)| GpuSetup {
+            rate: self.rate(index, gpu.launch_ns, beside),
+            is_stated: self.costs.gpu(index).cost.is_some_and(is_stated),
+            probes: decision.probe == Probe::Gpu(index),
+            probe_tasks: decision.probe_tasks,
+            on_probation: gpu.on_probation,
+            fits: gpu.fits.max(1),
+            depth: gpu.depth.max(1),
+        });
         Setup {
             tasks: self.tasks,
             workers: self.workers.max(1),
@@ -72,23 +79,7 @@ impl Decided<'_> {
                 let task_ns = per_task * cost.at_once.max(1) as f64;
                 (task_ns, cost.observations >= TRUSTED_FROM)
             }),
-            gpus: gpus
-                .iter()
-                .enumerate()
-                .map(|(index, gpu)| GpuSetup {
-                    rate: self.rate(index, gpu.launch_ns, beside),
-                    is_stated: self
-                        .costs
-                        .gpu(index)
-                        .cost
-                        .is_some_and(|cost| cost.observations == 0),
-                    probes: decision.probe == Probe::Gpu(index),
-                    probe_tasks: decision.probe_tasks,
-                    on_probation: gpu.on_probation,
-                    fits: gpu.fits.max(1),
-                    depth: gpu.depth.max(1),
-                })
-                .collect(),
+            gpus: gpus.collect(),
             shape: self.costs.shape.clone(),
             may_fall_back: self.may_fall_back,
             tuning: self.tuning,

@@ -3,11 +3,11 @@
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use super::manager::locked;
 use super::quarantine;
 use super::threads::Drivers;
 use crate::error::DeviceError;
 use crate::hardware::Fact;
+use crate::locked;
 use crate::plan::GpuSpec;
 
 /// For how long the memory in use on a GPU is believed.
@@ -42,8 +42,13 @@ impl GpuSlot {
 
     /// What is known of the device.
     pub(super) fn known(&self) -> GpuSpec {
-        let spec = self.seen.get().or(self.described.as_ref());
-        spec.cloned().unwrap_or_else(|| GpuSpec::named("gpu"))
+        self.spec()
+            .cloned()
+            .unwrap_or_else(|| GpuSpec::named("gpu"))
+    }
+
+    fn spec(&self) -> Option<&GpuSpec> {
+        self.seen.get().or(self.described.as_ref())
     }
 
     /// Keeps what the executor says of its device.
@@ -60,8 +65,7 @@ impl GpuSlot {
     /// What it goes by in quarantine: its name, by which all managers of the process
     /// know it, or a name that only this manager has; and the same for one operation.
     pub(super) fn keys(&self, operation: &str) -> [String; 2] {
-        let spec = self.seen.get().or(self.described.as_ref());
-        let device = spec.map_or(&self.nameless, |spec| &spec.name);
+        let device = self.spec().map_or(&self.nameless, |spec| &spec.name);
         [device.clone(), format!("{device}: {operation}")]
     }
 
@@ -71,8 +75,7 @@ impl GpuSlot {
         ask: impl FnOnce() -> Result<Fact<u64>, DeviceError>,
     ) -> Result<Fact<u64>, DeviceError> {
         let known = *locked(&self.memory_used);
-        if let Some((at, used)) = known.filter(|(at, _)| at.elapsed() < MEMORY_KNOWN_FOR) {
-            let _ = at;
+        if let Some((_, used)) = known.filter(|(at, _)| at.elapsed() < MEMORY_KNOWN_FOR) {
             return Ok(used);
         }
         let used = ask()?;

@@ -15,11 +15,12 @@
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ops::Range;
 use std::ptr::NonNull;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use bytemuck::Pod;
 use smallvec::SmallVec;
 
+use crate::locked;
 use crate::schedule::Span;
 
 /// The outputs of a batch that is being run.
@@ -77,25 +78,17 @@ impl<T> Slots<T> {
 
     /// The outputs in the order of the tasks; none where one is missing.
     pub(super) fn into_outputs(self) -> Option<Vec<T>> {
-        let mut this = ManuallyDrop::new(self);
-        let ledger = this
-            .ledger
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner);
-        let mut spans = std::mem::take(ledger);
+        let mut spans = locked(&self.ledger);
         spans.sort_unstable_by_key(|span| span.start);
-        let mut end = 0;
-        let whole = spans
-            .iter()
-            .all(|span| std::mem::replace(&mut end, span.end) == span.start);
-        if !whole || end != this.tasks {
-            *this
-                .ledger
-                .get_mut()
-                .unwrap_or_else(PoisonError::into_inner) = spans;
-            drop(ManuallyDrop::into_inner(this));
+        let (mut end, mut each) = (0, spans.iter());
+        let whole = each.all(|span| std::mem::replace(&mut end, span.end) == span.start);
+        drop(spans);
+        if !whole || end != self.tasks {
             return None;
         }
+        let this = ManuallyDrop::new(self);
+        // It has memory of its own where a batch had many spans.
+        drop(std::mem::take(&mut *locked(&this.ledger)));
         let first = this.first.as_ptr().cast::<T>();
         // SAFETY: the allocation came from a vector of this capacity whose
         // elements have the same layout; the ledger says that the first `tasks`
@@ -114,15 +107,11 @@ impl<T: Pod> Slots<T> {
 
 impl<T> Drop for Slots<T> {
     fn drop(&mut self) {
-        let ledger = self
-            .ledger
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the allocation came from a vector of this capacity, and a
         // `MaybeUninit` needs no value: freeing it drops none.
         let mut slots = unsafe { Vec::from_raw_parts(self.first.as_ptr(), 0, self.capacity) };
         let room = slots.spare_capacity_mut();
-        for span in std::mem::take(ledger) {
+        for span in locked(&self.ledger).drain(..) {
             for slot in &mut room[self.width * span.start..self.width * span.end] {
                 // SAFETY: the ledger says that the slot is written, and spans in
                 // it do not overlap, so each is dropped once.
@@ -190,11 +179,7 @@ impl<T> Writer<'_, T> {
         }
         let (span, rest) = span.split(written);
         let done = span.range();
-        let mut ledger = self
-            .slots
-            .ledger
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut ledger = locked(&self.slots.ledger);
         match ledger.last_mut() {
             // The usual case: neighbours, one after the other.
             Some(last) if last.end == done.start => last.end = done.end,
@@ -203,19 +188,15 @@ impl<T> Writer<'_, T> {
         }
         rest
     }
+}
 
-    fn forget_outputs(&mut self) {
+impl<T> Drop for Writer<'_, T> {
+    fn drop(&mut self) {
         let written = std::mem::take(&mut self.written);
         for index in 0..written * self.slots.width {
             // SAFETY: this writer wrote the slot (`push` counts), and counts it
             // no more, so that it is dropped once; nobody else can reach it.
             unsafe { (*self.first.add(index).as_ptr()).assume_init_drop() };
         }
-    }
-}
-
-impl<T> Drop for Writer<'_, T> {
-    fn drop(&mut self) {
-        self.forget_outputs();
     }
 }

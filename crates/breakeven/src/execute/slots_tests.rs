@@ -1,26 +1,20 @@
 //! Slots, also under valgrind (`./check --long`): nothing is read before it is
 //! written, freed twice or lost.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use super::slots::Slots;
 use crate::schedule::Span;
 
-/// Counts the values alive.
-struct Counted<'c>(&'c AtomicUsize, Box<usize>);
+/// A value that owns memory, and is counted while it is alive.
+type Counted = (Arc<()>, Box<usize>);
 
-impl<'c> Counted<'c> {
-    fn new(alive: &'c AtomicUsize, value: usize) -> Self {
-        alive.fetch_add(1, Ordering::Relaxed);
-        Self(alive, Box::new(value))
-    }
+fn counted(alive: &Arc<()>, value: usize) -> Counted {
+    (Arc::clone(alive), Box::new(value))
 }
 
-impl Drop for Counted<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
+fn count(alive: &Arc<()>) -> usize {
+    Arc::strong_count(alive) - 1
 }
 
 /// Neighbouring spans of these lengths, from the first task on.
@@ -37,7 +31,7 @@ fn spans(lengths: impl IntoIterator<Item = usize>) -> Vec<Span> {
 
 #[test]
 fn outputs_are_in_the_order_of_the_tasks() {
-    let alive = AtomicUsize::new(0);
+    let alive = Arc::new(());
     let slots = Slots::new(1000).expect("memory for it");
     let queue = Mutex::new(spans([7, 3].into_iter().cycle().take(200)));
     std::thread::scope(|scope| {
@@ -48,7 +42,7 @@ fn outputs_are_in_the_order_of_the_tasks() {
                 while let Some(span) = take() {
                     let tasks = span.range();
                     let mut writer = slots.writer(span);
-                    tasks.for_each(|task| writer.push(Counted::new(alive, task)));
+                    tasks.for_each(|task| writer.push(counted(alive, task)));
                     assert_eq!(writer.finish(), None);
                 }
             });
@@ -57,22 +51,22 @@ fn outputs_are_in_the_order_of_the_tasks() {
     let outputs = slots.into_outputs().expect("every task has its output");
     let mut numbered = outputs.iter().enumerate();
     assert!(numbered.all(|(task, output)| *output.1 == task));
-    assert_eq!(alive.load(Ordering::Relaxed), 1000);
+    assert_eq!(count(&alive), 1000);
     drop(outputs);
-    assert_eq!(alive.load(Ordering::Relaxed), 0);
+    assert_eq!(count(&alive), 0);
 }
 
 #[test]
 fn what_was_not_written_of_a_span_is_given_back() {
-    let alive = AtomicUsize::new(0);
+    let alive = Arc::new(());
     let slots = Slots::new(5).expect("memory for it");
     let mut writer = slots.writer(spans([5]).remove(0));
-    (0..2).for_each(|task| writer.push(Counted::new(&alive, task)));
+    (0..2).for_each(|task| writer.push(counted(&alive, task)));
     let rest = writer.finish().expect("three tasks are left");
     assert_eq!(rest.range(), 2..5);
     let rest = slots.writer(rest).finish().expect("nothing was written");
     let mut writer = slots.writer(rest);
-    (2..5).for_each(|task| writer.push(Counted::new(&alive, task)));
+    (2..5).for_each(|task| writer.push(counted(&alive, task)));
     assert_eq!(writer.finish(), None);
     let outputs = slots.into_outputs().expect("every task has its output");
     assert_eq!(outputs.len(), 5);
@@ -80,18 +74,18 @@ fn what_was_not_written_of_a_span_is_given_back() {
 
 #[test]
 fn outputs_of_a_batch_that_failed_are_dropped() {
-    let alive = AtomicUsize::new(0);
+    let alive = Arc::new(());
     let slots = Slots::new(10).expect("memory for it");
     let [last, first] = [1, 0].map(|index| spans([7, 3]).remove(index));
     let mut writer = slots.writer(last);
-    (0..3).for_each(|task| writer.push(Counted::new(&alive, task)));
+    (0..3).for_each(|task| writer.push(counted(&alive, task)));
     writer.finish();
     let mut unfinished = slots.writer(first);
-    unfinished.push(Counted::new(&alive, 0));
+    unfinished.push(counted(&alive, 0));
     drop(unfinished);
-    assert_eq!(alive.load(Ordering::Relaxed), 3);
+    assert_eq!(count(&alive), 3);
     assert!(slots.into_outputs().is_none());
-    assert_eq!(alive.load(Ordering::Relaxed), 0);
+    assert_eq!(count(&alive), 0);
 }
 
 #[test]
@@ -101,10 +95,8 @@ fn outputs_without_size_and_batches_without_tasks() {
     (0..5).for_each(|_| writer.push(()));
     writer.finish();
     assert_eq!(slots.into_outputs(), Some(vec![(); 5]));
-    assert_eq!(
-        Slots::<String>::new(0).and_then(Slots::into_outputs),
-        Some(Vec::new())
-    );
+    let none = Slots::<String>::new(0).and_then(Slots::into_outputs);
+    assert_eq!(none, Some(Vec::new()));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! How a batch begins: what is decided, and which devices may be used.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::drive::caught;
@@ -24,9 +25,9 @@ const MOST_DEPTH: usize = 16;
 pub(super) struct Question<'q> {
     pub(super) config: &'q Config,
     pub(super) shared: &'q Shared,
-    pub(super) slots: &'q [&'q GpuSlot],
+    pub(super) slots: &'q [Arc<GpuSlot>],
     /// The GPUs as this batch's types have them; none for a decision without tasks.
-    pub(super) lanes: Option<&'q [&'q dyn Lane]>,
+    pub(super) lanes: &'q [&'q dyn Lane],
     pub(super) operation: &'q str,
     pub(super) workload: WorkloadProfile,
     pub(super) strategy: ExecutionStrategy,
@@ -52,49 +53,26 @@ pub(super) struct Start {
     #[expect(dead_code, reason = "dropping them ends the trials")]
     pub(super) trials: Vec<Trial>,
     pub(super) mode: Mode,
-    pub(super) corrects: bool,
 }
 
-/// One GPU before it is known whether it has a part.
-struct Candidate {
-    index: usize,
-    depth: usize,
-    on_probation: bool,
-}
-
-/// The GPUs that may have a part, and what is known of each.
-type Candidates = (Vec<Candidate>, Vec<GpuSpec>);
-
-impl Candidate {
-    /// One that nothing was asked of.
-    fn untried(index: usize) -> Self {
-        Self {
-            index,
-            depth: 1,
-            on_probation: false,
-        }
-    }
-}
+/// The GPUs that may have a part, by their places in the manager's list: what is known of
+/// each, and what it says of itself.
+type Candidates = (Vec<(usize, GpuLimits)>, Vec<GpuSpec>);
 
 impl Question<'_> {
     pub(super) fn answer(&self) -> Result<Start, Error> {
         let (mut trials, mut left_out) = (Vec::new(), Vec::new());
-        let (candidates, gpus) = match self.strategy {
-            ExecutionStrategy::CpuOnly => self.described(),
-            _ => self.ask(&mut trials, &mut left_out)?,
-        };
+        let (candidates, gpus) = self.candidates(&mut trials, &mut left_out);
         let names: Vec<String> = gpus.iter().map(|gpu| gpu.name.clone()).collect();
-        let costs = {
-            let memory = self.workload.memory_per_task;
-            match self.shared.costs(self.slots.is_empty()) {
-                Some(costs) => costs.lookup(self.operation, memory, &names, self.workers),
-                None => OperationCosts::default(),
-            }
+        let memory = self.workload.memory_per_task;
+        let costs = match self.shared.costs(self.slots.is_empty()) {
+            Some(costs) => costs.lookup(self.operation, memory, &names, self.workers),
+            None => OperationCosts::default(),
         };
         let costs = match &self.stated {
             Some(work) if !self.slots.is_empty() => {
                 let known = self.shared.costs(false).map(|costs| costs.peaks());
-                costs.or(&work.costs(&known.unwrap_or_default(), &names))
+                costs.or(&work.costs(&known.unwrap_or_default(), &names, self.workers))
             }
             _ => costs,
         };
@@ -111,19 +89,15 @@ impl Question<'_> {
         let heuristics = &self.config.heuristics;
         let workload = &self.workload;
         let decision = decide_for(strategy, basis, workload, &machine, heuristics, &costs)?;
-        let (mode, corrects) = mode_of(&decision, &costs, self.workload.task_count);
-        let mut limits = Vec::with_capacity(candidates.len());
-        for (place, (gpu, spec)) in candidates.iter().zip(&machine.gpus).enumerate() {
+        let (mode, _) = mode_of(&decision, &costs, self.workload.task_count);
+        let (usable, mut limits): (Vec<_>, Vec<_>) = candidates.into_iter().unzip();
+        for (place, (limits, spec)) in limits.iter_mut().zip(&machine.gpus).enumerate() {
             let task_bytes = match mode {
                 Mode::Cpu => 0,
-                _ => self.task_bytes(gpu.index),
+                _ => self.task_bytes(usable[place]),
             };
-            limits.push(GpuLimits {
-                launch_ns: spec.launch.get().map(|time| time.as_nanos() as f64),
-                fits: fits(spec, gpu.depth, task_bytes, costs.gpu(place).fits),
-                depth: gpu.depth,
-                on_probation: gpu.on_probation,
-            });
+            limits.launch_ns = spec.launch.get().map(|time| time.as_nanos() as f64);
+            limits.fits = fits(spec, limits.depth, task_bytes, costs.gpu(place).fits);
         }
         if mode == Mode::Cpu {
             trials.clear();
@@ -131,47 +105,36 @@ impl Question<'_> {
         Ok(Start {
             decision,
             costs,
-            usable: candidates.into_iter().map(|gpu| gpu.index).collect(),
+            usable,
             names,
             limits,
             left_out,
             trials,
             mode,
-            corrects,
         })
     }
 
-    /// The GPUs as they were described or seen before, without asking anything.
-    fn described(&self) -> Candidates {
-        let slots = self.slots.iter().enumerate();
-        let all = slots.map(|(index, slot)| (Candidate::untried(index), slot.known()));
-        all.filter(|(_, spec)| self.allows(spec)).unzip()
-    }
-
-    /// Whether a device may have a part: software only where somebody asks for it.
-    fn allows(&self, spec: &GpuSpec) -> bool {
-        let is_asked = self.strategy != ExecutionStrategy::Auto;
-        is_asked || spec.kind != GpuKind::Software || self.config.allows_software
-    }
-
-    /// The GPUs that may be used; those that may not are left out.
-    fn ask(
-        &self,
-        trials: &mut Vec<Trial>,
-        left_out: &mut Vec<LeftOut>,
-    ) -> Result<Candidates, Error> {
+    /// The GPUs that may be used, software only where somebody asks for it; those that do not
+    /// answer are left out. A batch that is the CPU's asks nothing.
+    fn candidates(&self, trials: &mut Vec<Trial>, left_out: &mut Vec<LeftOut>) -> Candidates {
+        let takes_software =
+            self.strategy != ExecutionStrategy::Auto || self.config.allows_software;
         let mut found = Candidates::default();
         for (index, slot) in self.slots.iter().enumerate() {
-            match self.candidate(index, slot, trials) {
-                Ok(gpu) if self.allows(&gpu.1) => found.extend([gpu]),
-                Ok(_) => {}
+            let candidate = match self.strategy {
+                ExecutionStrategy::CpuOnly => Ok((GpuLimits::UNKNOWN, slot.known())),
+                _ => self.candidate(index, slot, trials),
+            };
+            match candidate {
+                Ok((_, spec)) if spec.kind == GpuKind::Software && !takes_software => {}
+                Ok((limits, spec)) => found.extend([((index, limits), spec)]),
                 Err(why) => left_out.push(LeftOut {
                     device: slot.known().name,
                     why,
                 }),
             }
         }
-        Ok(found)
+        found
     }
 
     /// A GPU, unless it is in quarantine or does not answer. The quarantine is looked at
@@ -181,59 +144,42 @@ impl Question<'_> {
         index: usize,
         slot: &GpuSlot,
         trials: &mut Vec<Trial>,
-    ) -> Result<(Candidate, GpuSpec), DeviceError> {
-        let Some(lanes) = self.lanes else {
-            let now = Instant::now();
-            self.not_in_quarantine(slot, now)?;
-            return Ok((Candidate::untried(index), slot.known()));
-        };
-        let lane = lanes[index];
-        if let Some(spec) = caught(|| Ok(lane.device()))? {
+    ) -> Result<(GpuLimits, GpuSpec), DeviceError> {
+        let lane = self.lanes.get(index);
+        if let Some(lane) = lane
+            && let Some(spec) = caught(|| Ok(lane.device()))?
+        {
             slot.saw(spec);
         }
-        let mut own = Vec::new();
-        let now = Instant::now();
-        if self.tries {
-            for key in slot.suspects(self.operation) {
-                match quarantine::standing(&key, now) {
-                    Standing::Good => {}
-                    Standing::OnProbation(trial) => own.push(trial),
-                    Standing::Until(until) => return Err(left_alone(&key, until, now)),
-                }
+        let (mut own, now) = (Vec::new(), Instant::now());
+        for key in slot.suspects(self.operation) {
+            match quarantine::standing(&key, now, self.tries) {
+                Standing::Good => {}
+                Standing::OnProbation(trial) => own.push(trial),
+                Standing::Until(until) => return Err(left_alone(&key, until, now)),
             }
-        } else {
-            self.not_in_quarantine(slot, now)?;
         }
         let mut spec = slot.known();
+        let Some(lane) = lane else {
+            return Ok((GpuLimits::UNKNOWN, spec));
+        };
         if let (Some(costs), Some(driver)) = (self.shared.costs(false), spec.driver.known()) {
             costs.declare_driver(&spec.name, driver);
         }
         let used = slot.memory_used(|| caught(|| Ok(lane.memory_used())))?;
         spec.memory_used_bytes = used.or(spec.memory_used_bytes);
-        let depth = caught(|| Ok(lane.depth()))?.clamp(1, MOST_DEPTH);
-        let on_probation = !own.is_empty();
-        trials.append(&mut own);
-        let candidate = Candidate {
-            index,
-            depth,
-            on_probation,
+        let limits = GpuLimits {
+            depth: caught(|| Ok(lane.depth()))?.clamp(1, MOST_DEPTH),
+            on_probation: !own.is_empty(),
+            ..GpuLimits::UNKNOWN
         };
-        Ok((candidate, spec))
-    }
-
-    /// Whether a GPU is in quarantine, without trying it.
-    fn not_in_quarantine(&self, slot: &GpuSlot, now: Instant) -> Result<(), DeviceError> {
-        for key in slot.suspects(self.operation) {
-            if let Some(until) = quarantine::until(&key, now) {
-                return Err(left_alone(&key, until, now));
-            }
-        }
-        Ok(())
+        trials.append(&mut own);
+        Ok((limits, spec))
     }
 
     /// Memory that a task takes on a device.
     fn task_bytes(&self, index: usize) -> u64 {
-        let lane = self.lanes.map(|lanes| lanes[index]);
+        let lane = self.lanes.get(index);
         let bytes = lane.and_then(|lane| caught(|| Ok(lane.batch_bytes())).ok().flatten());
         bytes.map_or(self.workload.memory_per_task as u64, |bytes| {
             bytes.div_ceil(self.workload.task_count.max(1) as u64)
@@ -254,10 +200,8 @@ fn fits(spec: &GpuSpec, depth: usize, task_bytes: u64, seen: Option<u64>) -> usi
 
 /// There is no GPU where one was asked for.
 pub(super) fn no_gpu() -> DeviceError {
-    DeviceError::new(
-        DeviceErrorKind::Unavailable { until: None },
-        "there is no GPU: `StrategyManager::new` takes one",
-    )
+    let kind = DeviceErrorKind::Unavailable { until: None };
+    DeviceError::new(kind, "there is no GPU: `StrategyManager::new` takes one")
 }
 
 fn left_alone(key: &str, until: Instant, now: Instant) -> DeviceError {

@@ -18,20 +18,32 @@ pub type TensorFlight<E> =
 /// A device that operators run on: a `Gpu`, or none.
 pub trait TensorDevice: Send + Sync {
     /// What is known of it.
-    fn spec(&self) -> Option<&GpuSpec>;
+    fn spec(&self) -> Option<&GpuSpec> {
+        None
+    }
 
     /// Memory in use on it, bytes.
-    fn used_memory(&self) -> Fact<u64>;
+    fn used_memory(&self) -> Fact<u64> {
+        Fact::Unknown
+    }
 
     /// Memory that a call on inputs of these shapes takes; none where the operator has no
     /// form for devices.
-    fn call_bytes<O: Operator + ?Sized>(&self, operator: &O, inputs: &[&[usize]]) -> Option<u64>;
+    fn call_bytes<O: Operator + ?Sized>(&self, operator: &O, inputs: &[&[usize]]) -> Option<u64> {
+        let _ = (operator, inputs);
+        None
+    }
 
     /// What it can do at best, measured; none where there is no device.
-    fn measure_peak(&self) -> Option<Result<Peak, DeviceError>>;
+    fn measure_peak(&self) -> Option<Result<Peak, DeviceError>> {
+        None
+    }
 
     /// True where the device has a copy of it.
-    fn has<E: Element>(&self, tensor: &Tensor<'_, E>) -> bool;
+    fn has<E: Element>(&self, tensor: &Tensor<'_, E>) -> bool {
+        let _ = tensor;
+        false
+    }
 
     /// Sends what is not there and starts; the output stays on the device, or is brought
     /// to the host.
@@ -48,26 +60,6 @@ pub trait TensorDevice: Send + Sync {
 }
 
 impl TensorDevice for NoGpu {
-    fn spec(&self) -> Option<&GpuSpec> {
-        None
-    }
-
-    fn used_memory(&self) -> Fact<u64> {
-        Fact::Unknown
-    }
-
-    fn call_bytes<O: Operator + ?Sized>(&self, _: &O, _: &[&[usize]]) -> Option<u64> {
-        None
-    }
-
-    fn measure_peak(&self) -> Option<Result<Peak, DeviceError>> {
-        None
-    }
-
-    fn has<E: Element>(&self, _: &Tensor<'_, E>) -> bool {
-        false
-    }
-
     fn start_call<O: Operator + ?Sized>(
         &self,
         _: &O,

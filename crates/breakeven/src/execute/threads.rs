@@ -8,8 +8,11 @@
 //! `std::thread::scope`.
 
 use std::marker::PhantomData;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use crate::locked;
 
 /// Threads of one device at the most: so many batches are on it at once, and the others
 /// wait for their turn. One that is executed by device code on such a thread needs
@@ -21,16 +24,14 @@ type Queue = Arc<Mutex<Receiver<Job>>>;
 
 /// The threads that drive one device.
 #[derive(Debug, Default)]
-pub(super) struct Drivers {
-    inner: Mutex<Inner>,
-}
+pub(super) struct Drivers(Mutex<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
     jobs: Option<(Sender<Job>, Queue)>,
     threads: usize,
     /// Jobs that were sent and have not ended.
-    busy: Arc<Mutex<usize>>,
+    busy: Arc<AtomicUsize>,
 }
 
 /// Jobs of one caller; dropping it waits for them.
@@ -44,10 +45,6 @@ pub(super) struct Jobs<'a> {
 struct Open {
     count: Mutex<usize>,
     ended: Condvar,
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Counts a job as ended, however it ends.
@@ -104,13 +101,10 @@ impl<'a> Jobs<'a> {
 
 impl Drop for Jobs<'_> {
     fn drop(&mut self) {
-        let mut count = locked(&self.open.count);
+        let Open { count, ended } = &*self.open;
+        let mut count = locked(count);
         while *count > 0 {
-            count = self
-                .open
-                .ended
-                .wait(count)
-                .unwrap_or_else(PoisonError::into_inner);
+            count = ended.wait(count).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -118,30 +112,21 @@ impl Drop for Jobs<'_> {
 impl Drivers {
     /// Where jobs go, with another thread where all are busy.
     fn sender(&self, name: &str) -> Option<Sender<Job>> {
-        let mut inner = locked(&self.inner);
-        let Inner {
-            jobs,
-            threads,
-            busy,
-        } = &mut *inner;
-        let (sender, receiver) = jobs.get_or_insert_with(|| {
+        let inner = &mut *locked(&self.0);
+        let (sender, receiver) = inner.jobs.get_or_insert_with(|| {
             let (sender, receiver) = channel();
             (sender, Arc::new(Mutex::new(receiver)))
         });
-        let waiting = {
-            let mut busy = locked(busy);
-            *busy += 1;
-            *busy
-        };
-        if waiting > *threads && *threads < MOST {
-            let (receiver, busy) = (Arc::clone(receiver), Arc::clone(busy));
+        let waiting = inner.busy.fetch_add(1, Ordering::Relaxed) + 1;
+        if waiting > inner.threads && inner.threads < MOST {
+            let (receiver, busy) = (Arc::clone(receiver), Arc::clone(&inner.busy));
             let thread = std::thread::Builder::new().name(format!("drive {name}"));
             match thread.spawn(move || serve(&receiver, &busy)) {
-                Ok(_) => *threads += 1,
+                Ok(_) => inner.threads += 1,
                 Err(error) => {
                     log::warn!("no thread to drive {name}: {error}");
-                    if *threads == 0 {
-                        *locked(&inner.busy) -= 1;
+                    if inner.threads == 0 {
+                        inner.busy.fetch_sub(1, Ordering::Relaxed);
                         return None;
                     }
                 }
@@ -152,20 +137,18 @@ impl Drivers {
 }
 
 /// A thread's life: jobs until the device's sender is dropped.
-fn serve(receiver: &Mutex<Receiver<Job>>, busy: &Mutex<usize>) {
+fn serve(receiver: &Mutex<Receiver<Job>>, busy: &AtomicUsize) {
     loop {
         let job = locked(receiver).recv();
         let Ok(job) = job else { return };
         // A job's panic was counted by its own guard, and is told by its batch.
         let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job));
-        *locked(busy) -= 1;
+        busy.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
     use super::*;
 
     #[test]
@@ -183,7 +166,7 @@ mod tests {
             });
             assert_eq!(done.load(Ordering::Relaxed), 6);
         }
-        assert!(locked(&drivers.inner).threads <= MOST);
+        assert!(locked(&drivers.0).threads <= MOST);
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use super::control::Verify;
@@ -15,6 +15,7 @@ use super::result::{Stop, TaskError};
 use super::slots::Slots;
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::hardware::Fact;
+use crate::locked;
 use crate::plan::GpuSpec;
 use crate::schedule::Span;
 
@@ -122,17 +123,12 @@ impl<'b, I, T, E, F, K: Keep<T, E>> Tasks<'b, I, T, E, F, K> {
 
     /// The task that failed, or the outputs; neither where some are missing.
     pub(super) fn into_parts(self) -> Parts<K::Kept, E> {
-        let failed = self
-            .failed
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
-        match failed {
-            None => (None, self.slots.into_outputs()),
-            failed => {
-                quietly_dropped(self.slots);
-                (failed, None)
-            }
+        let failed = locked(&self.failed).take();
+        if failed.is_none() {
+            return (None, self.slots.into_outputs());
         }
+        quietly_dropped(self.slots);
+        (failed, None)
     }
 }
 
@@ -142,14 +138,10 @@ pub(super) fn first_of<E>(
     index: usize,
     error: TaskError<E>,
 ) {
-    let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut failed = locked(failed);
     match &*failed {
         Some((before, _)) if *before <= index => quietly_dropped(error),
-        _ => {
-            if let Some(later) = failed.replace((index, error)) {
-                quietly_dropped(later);
-            }
-        }
+        _ => quietly_dropped(failed.replace((index, error))),
     }
 }
 
@@ -287,12 +279,8 @@ where
         let work = self.lane.work;
         agreed(task, || {
             let expected = (work.function)(&work.tasks[task])?;
-            let agrees = self
-                .lane
-                .verify
-                .agree(&self.outputs[task - first], &expected);
-            drop(expected);
-            Ok::<_, E>(agrees)
+            let output = &self.outputs[task - first];
+            Ok::<_, E>(self.lane.verify.agree(output, &expected))
         })
     }
 
@@ -321,9 +309,8 @@ pub(super) fn agreed<E>(
                 Ok(error) => quietly_dropped(error),
                 Err(panic) => _ = message(panic),
             }
-            Err(wrong(format!(
-                "an output of task {task}, which fails on the CPU"
-            )))
+            let what = format!("an output of task {task}, which fails on the CPU");
+            Err(wrong(what))
         }
     }
 }
@@ -334,11 +321,9 @@ pub(super) fn wrong(message: String) -> DeviceError {
 
 /// What a panic said. What it carried may panic itself when it is dropped.
 pub(super) fn message(panic: Box<dyn Any + Send>) -> String {
-    let said = panic
-        .downcast_ref::<String>()
-        .cloned()
-        .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
-        .unwrap_or_else(|| "no message".to_owned());
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    let said = text.unwrap_or("no message").to_owned();
     quietly_dropped(panic);
     said
 }

@@ -4,8 +4,8 @@
 //! `forecast` has the times. A split that would save less than 3 % of the better
 //! side's time is declined: several devices at one batch cost energy and attention.
 
-use super::decision::{Basis, Decision, Declined, Probe, Stage};
-use super::forecast::{Forecast, asked_split};
+use super::decision::{Basis, Decision, Declined, Evidence, Probe, Stage};
+use super::forecast::{asked_split, forecast};
 use super::heuristics::ProfilingHeuristics;
 use super::rule::rule;
 use super::{Candidate, Cost, ExecutionStrategy, GpuCosts, Machine, OperationCosts};
@@ -68,10 +68,7 @@ pub fn decide(
     workload.check()?;
     heuristics.check()?;
     let ruling = rule(workload, machine, heuristics);
-    let Forecast {
-        candidates,
-        ceiling,
-    } = Forecast::of(workload, costs);
+    let (candidates, ceiling) = forecast(workload, costs);
     let is_final = matches!(ruling.stage, Stage::NoGpu | Stage::Sequential);
     let mut decision = Box::new(Decision {
         strategy: ruling.strategy,
@@ -146,10 +143,8 @@ pub fn decide_for(
 fn probe_tasks(tasks: usize, gpu: Option<&Cost>) -> usize {
     match gpu {
         Some(gpu) if gpu.fewest == gpu.most => {
-            let more = usize::try_from(gpu.most)
-                .unwrap_or(usize::MAX)
-                .saturating_mul(2);
-            more.min(tasks.div_ceil(2)).max(1)
+            let most = usize::try_from(gpu.most).unwrap_or(usize::MAX);
+            most.saturating_mul(2).min(tasks.div_ceil(2)).max(1)
         }
         _ => (tasks / 64).clamp(1, MOST_PROBE_TASKS),
     }
@@ -165,10 +160,9 @@ fn tells_sizes(cost: &Cost, tasks: u64) -> bool {
 fn choose(decision: &mut Decision) {
     let ns = |candidate: &Candidate| candidate.predicted_ns.unwrap_or(f64::INFINITY);
     let [cpu, gpu, both] = &decision.candidates;
-    let (better, worse) = if ns(cpu) <= ns(gpu) {
-        (cpu, gpu)
-    } else {
-        (gpu, cpu)
+    let (better, worse) = match ns(cpu) <= ns(gpu) {
+        true => (cpu, gpu),
+        false => (gpu, cpu),
     };
     let gain = 1.0 - ns(both) / ns(better).max(f64::MIN_POSITIVE);
     let (chosen, second) = if gain >= LEAST_GAIN {
@@ -189,16 +183,14 @@ fn choose(decision: &mut Decision) {
 /// less than the budget that the time without it has earned, or little is known
 /// of it and the try makes the run longer by half at the most.
 fn explore(decision: &mut Decision, cpu: &Cost, costs: &OperationCosts, tasks: usize) {
-    let Some(chosen) = decision.chosen() else {
+    // What is made from rates, of this machine or another, has no run to spend.
+    let is_measured = |chosen: &&Candidate| chosen.evidence > Evidence::Heuristic;
+    let Some(chosen) = decision.chosen().filter(is_measured) else {
         return;
     };
     let Some(run_ns) = chosen.predicted_ns else {
         return;
     };
-    if chosen.evidence == super::Evidence::Heuristic {
-        // Made from rates, of this machine or another: there is no run to spend.
-        return;
-    }
     let is_due = |excess: f64, try_ns: f64, is_known: bool, since_ns: f64, tries: u32| {
         // The first launches have compilation and cold caches in them.
         let doubted = match is_known {
@@ -246,15 +238,8 @@ fn explore(decision: &mut Decision, cpu: &Cost, costs: &OperationCosts, tasks: u
     let try_ns = cpu.predict_ns(1);
     let excess = (try_ns - run_ns).max(0.0);
     let is_known = cpu.observations >= FEW_OBSERVATIONS;
-    if !uses_cpu
-        && is_due(
-            excess,
-            try_ns,
-            is_known,
-            costs.since_cpu_ns,
-            costs.cpu_tries,
-        )
-    {
+    let (since_ns, tries) = (costs.since_cpu_ns, costs.cpu_tries);
+    if !uses_cpu && is_due(excess, try_ns, is_known, since_ns, tries) {
         decision.probe = Probe::Cpu;
         decision.basis = Basis::Exploration;
     }

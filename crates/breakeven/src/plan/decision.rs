@@ -165,9 +165,8 @@ impl Decision {
     /// What the costs of its devices say of a split that the model chose, ns.
     pub(crate) fn predicted_split(&self, costs: &OperationCosts) -> Option<f64> {
         let is_split = matches!(self.strategy, ExecutionStrategy::Hybrid { .. });
-        let chosen = self
-            .chosen()
-            .filter(|_| is_split && self.basis == Basis::Model);
+        let by_model = self.basis == Basis::Model;
+        let chosen = self.chosen().filter(|_| is_split && by_model);
         Some(chosen?.predicted_ns? / costs.split_excess.max(1.0))
     }
 }

@@ -48,12 +48,11 @@ impl Machine {
     pub fn from_toml(text: &str) -> Result<Self, Error> {
         let file: File = toml_file::read(text)?;
         let gpus = file.gpu.into_iter().enumerate();
+        let gpus = gpus.map(|(index, entry)| entry.spec(index, text));
         Ok(Self {
-            cores: file.cores.0,
-            memory_bytes: file.memory.map(|memory| memory.0).into(),
-            gpus: gpus
-                .map(|(index, entry)| entry.spec(index, text))
-                .collect::<Result<_, _>>()?,
+            cores: checked(text, file.cores, cores)?,
+            memory_bytes: fact(text, file.memory, memory)?,
+            gpus: gpus.collect::<Result<_, _>>()?,
         })
     }
 }
@@ -61,8 +60,8 @@ impl Machine {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    cores: Cores,
-    memory: Option<Memory>,
+    cores: Spanned<i64>,
+    memory: Option<Spanned<String>>,
     #[serde(default)]
     gpu: Vec<GpuEntry>,
 }
@@ -72,24 +71,26 @@ struct File {
 struct GpuEntry {
     name: Option<String>,
     kind: Option<GpuKind>,
-    memory: Option<Memory>,
-    memory_used: Option<Spanned<MemoryUsed>>,
-    launch: Option<Launch>,
-    transfer: Option<Transfer>,
-    speedup: Option<Speedup>,
+    memory: Option<Spanned<String>>,
+    memory_used: Option<Spanned<String>>,
+    launch: Option<Spanned<String>>,
+    transfer: Option<Spanned<String>>,
+    speedup: Option<Spanned<f64>>,
     driver: Option<String>,
 }
 
 impl GpuEntry {
     /// The GPU; `index` counts those before it, for a GPU without a name.
     fn spec(self, index: usize, text: &str) -> Result<GpuSpec, Error> {
-        let memory = self.memory.map(|memory| memory.0);
-        if let (Some(memory), Some(used)) = (memory, &self.memory_used)
-            && used.get_ref().0 > memory
+        let place = self.memory_used.as_ref().map(Spanned::span);
+        let memory = fact(text, self.memory, memory)?;
+        let used = fact(text, self.memory_used, |used| unit::parse_bytes(&used))?;
+        if let (Some(memory), Some(used)) = (memory.get(), used.get())
+            && used > memory
         {
-            let (used_bytes, memory) = (unit::bytes(used.get_ref().0), unit::bytes(memory));
-            let message = format!("memory_used is {used_bytes}, and the GPU has {memory}");
-            return Err(toml_file::error_at(text, Some(used.span()), &message));
+            let (used, memory) = (unit::bytes(used), unit::bytes(memory));
+            let message = format!("memory_used is {used}, and the GPU has {memory}");
+            return Err(toml_file::error_at(text, place, &message));
         }
         let name = self.name.unwrap_or_else(|| match index {
             0 => "gpu".to_owned(),
@@ -98,114 +99,79 @@ impl GpuEntry {
         Ok(GpuSpec {
             name,
             kind: self.kind.unwrap_or(GpuKind::Discrete),
-            memory_bytes: memory.into(),
-            memory_used_bytes: self.memory_used.map(|used| used.into_inner().0).into(),
-            launch: self.launch.map(|launch| launch.0).into(),
-            transfer_bytes_per_s: self.transfer.map(|transfer| transfer.0).into(),
-            speedup: self.speedup.map(|speedup| speedup.0).into(),
+            memory_bytes: memory,
+            memory_used_bytes: used,
+            launch: fact(text, self.launch, launch)?,
+            transfer_bytes_per_s: fact(text, self.transfer, transfer)?,
+            speedup: fact(text, self.speedup, speedup)?,
             driver: Fact::from(self.driver),
         })
     }
 }
 
-#[derive(Deserialize)]
-#[serde(try_from = "i64")]
-struct Cores(usize);
+/// What a value of the text says, or what is wrong with it, with its place.
+fn checked<R, T, E: ToString>(
+    text: &str,
+    value: Spanned<R>,
+    check: impl FnOnce(R) -> Result<T, E>,
+) -> Result<T, Error> {
+    let place = value.span();
+    let wrong = |error: E| toml_file::error_at(text, Some(place), &error.to_string());
+    check(value.into_inner()).map_err(wrong)
+}
 
-impl TryFrom<i64> for Cores {
-    type Error = String;
+/// The same of a value that may be left out.
+fn fact<R, T, E: ToString>(
+    text: &str,
+    value: Option<Spanned<R>>,
+    check: impl FnOnce(R) -> Result<T, E>,
+) -> Result<Fact<T>, Error> {
+    let value = value.map(|value| checked(text, value, check));
+    Ok(value.transpose()?.into())
+}
 
-    fn try_from(cores: i64) -> Result<Self, String> {
-        let counted = usize::try_from(cores)
-            .ok()
-            .filter(|cores| (1..=MOST_CORES).contains(cores));
-        counted.map(Self).ok_or_else(|| {
-            format!("there are no {cores} cores; give a number from 1 to {MOST_CORES}")
-        })
+fn cores(cores: i64) -> Result<usize, String> {
+    let counted = usize::try_from(cores).ok();
+    let counted = counted.filter(|cores| (1..=MOST_CORES).contains(cores));
+    counted
+        .ok_or_else(|| format!("there are no {cores} cores; give a number from 1 to {MOST_CORES}"))
+}
+
+fn memory(text: String) -> Result<u64, UnitError> {
+    match unit::parse_bytes(&text)? {
+        0 => Err(UnitError::Bytes(text)),
+        bytes => Ok(bytes),
     }
 }
 
-#[derive(Deserialize)]
-#[serde(try_from = "String")]
-struct Memory(u64);
-
-impl TryFrom<String> for Memory {
-    type Error = UnitError;
-
-    fn try_from(text: String) -> Result<Self, UnitError> {
-        match unit::parse_bytes(&text)? {
-            0 => Err(UnitError::Bytes(text)),
-            bytes => Ok(Self(bytes)),
-        }
+#[expect(clippy::cast_sign_loss, reason = "a time that was read is 0 or more")]
+fn launch(text: String) -> Result<Duration, String> {
+    let ns = unit::parse_time(&text).map_err(|error| error.to_string())?;
+    match ns <= LONGEST_LAUNCH_NS {
+        true => Ok(Duration::from_nanos(ns as u64)),
+        false => Err(format!("a launch of {text}: give at most a minute")),
     }
 }
 
-#[derive(Deserialize)]
-#[serde(try_from = "String")]
-struct MemoryUsed(u64);
-
-impl TryFrom<String> for MemoryUsed {
-    type Error = UnitError;
-
-    fn try_from(text: String) -> Result<Self, UnitError> {
-        unit::parse_bytes(&text).map(Self)
+fn transfer(text: String) -> Result<f64, UnitError> {
+    match unit::parse_rate(&text)? {
+        rate if rate > 0.0 => Ok(rate),
+        _ => Err(UnitError::Rate(text)),
     }
 }
 
-#[derive(Deserialize)]
-#[serde(try_from = "String")]
-struct Launch(Duration);
-
-impl TryFrom<String> for Launch {
-    type Error = String;
-
-    #[expect(clippy::cast_sign_loss, reason = "a time that was read is 0 or more")]
-    fn try_from(text: String) -> Result<Self, String> {
-        let ns = unit::parse_time(&text).map_err(|error| error.to_string())?;
-        match ns <= LONGEST_LAUNCH_NS {
-            true => Ok(Self(Duration::from_nanos(ns as u64))),
-            false => Err(format!("a launch of {text}: give at most a minute")),
-        }
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(try_from = "String")]
-struct Transfer(f64);
-
-impl TryFrom<String> for Transfer {
-    type Error = UnitError;
-
-    fn try_from(text: String) -> Result<Self, UnitError> {
-        let rate = unit::parse_rate(&text)?;
-        match rate > 0.0 {
-            true => Ok(Self(rate)),
-            false => Err(UnitError::Rate(text)),
-        }
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(try_from = "f64")]
-struct Speedup(f64);
-
-impl TryFrom<f64> for Speedup {
-    type Error = String;
-
-    fn try_from(speedup: f64) -> Result<Self, String> {
-        match speedup.is_finite() && speedup > 0.0 {
-            true => Ok(Self(speedup)),
-            false => Err(format!(
-                "a speedup of {speedup}: give the GPU's rate over that of one CPU core, a number above 0"
-            )),
-        }
+fn speedup(speedup: f64) -> Result<f64, String> {
+    match speedup.is_finite() && speedup > 0.0 {
+        true => Ok(speedup),
+        false => Err(format!(
+            "a speedup of {speedup}: give the GPU's rate over that of one CPU core, a number above 0"
+        )),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
 
     #[test]
     fn cores_are_enough() {
@@ -252,65 +218,25 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_told_with_its_place() {
-        let check = |text: &str, expected: &str| {
-            let error = Machine::from_toml(text).expect_err(text);
-            assert_eq!(error.to_string(), expected, "{text}");
-            assert_eq!(error.kind(), ErrorKind::File);
-        };
-        check("", "line 1, column 1: missing field `cores`");
-        check(
-            "cores = 0",
-            "line 1, column 9: there are no 0 cores; give a number from 1 to 1048576",
-        );
-        check(
-            "cores = -4",
-            "line 1, column 9: there are no -4 cores; give a number from 1 to 1048576",
-        );
-        check(
-            "cores = 4\nmemory = 64",
-            "line 2, column 10: invalid type: integer `64`, expected a string",
-        );
-        check(
-            "cores = 4\nmemory = \"64 gigs\"",
-            "line 2, column 10: \"64 gigs\" is not a size of memory; write a number and a unit, as in \"64 GiB\", \"10 kB\" or \"512 B\"",
-        );
-        check(
-            "cores = 4\nthreads = 8",
-            "line 2, column 1: unknown field `threads`, expected one of `cores`, `memory`, `gpu`",
-        );
-        let gpu =
-            |keys: &str, expected: &str| check(&format!("cores = 4\n[[gpu]]\n{keys}"), expected);
-        gpu(
-            "kind = \"huge\"",
-            "line 3, column 8: unknown variant `huge`, expected one of `discrete`, `integrated`, `virtual`, `other`, `software`",
-        );
-        gpu(
-            "memory = \"2 GiB\"\nmemory_used = \"3 GiB\"",
-            "line 4, column 15: memory_used is 3 GiB, and the GPU has 2 GiB",
-        );
-        gpu(
-            "memory = \"0 GiB\"",
-            "line 3, column 10: \"0 GiB\" is not a size of memory; write a number and a unit, as in \"64 GiB\", \"10 kB\" or \"512 B\"",
-        );
-        gpu(
-            "launch = \"2 h\"",
-            "line 3, column 10: a launch of 2 h: give at most a minute",
-        );
-        gpu(
-            "launch = \"-2 us\"",
-            "line 3, column 10: \"-2 us\" is not a duration; write a number and a unit, as in \"2 ms\" or \"800 us\"",
-        );
-        gpu(
-            "transfer = \"0 GB/s\"",
-            "line 3, column 12: \"0 GB/s\" is not a rate of data; write a number and a unit per second, as in \"12 GB/s\"",
-        );
+        let cases = r#"
+ => line 1, column 1: missing field `cores`
+cores = 0 => line 1, column 9: there are no 0 cores; give a number from 1 to 1048576
+cores = -4 => line 1, column 9: there are no -4 cores; give a number from 1 to 1048576
+cores = 4; memory = 64 => line 2, column 10: invalid type: integer `64`, expected a string
+cores = 4; memory = "64 gigs" => line 2, column 10: "64 gigs" is not a size of memory; write a number and a unit, as in "64 GiB", "10 kB" or "512 B"
+cores = 4; threads = 8 => line 2, column 1: unknown field `threads`, expected one of `cores`, `memory`, `gpu`
+cores = 4; [[gpu]]; kind = "huge" => line 3, column 8: unknown variant `huge`, expected one of `discrete`, `integrated`, `virtual`, `other`, `software`
+cores = 4; [[gpu]]; memory = "2 GiB"; memory_used = "3 GiB" => line 4, column 15: memory_used is 3 GiB, and the GPU has 2 GiB
+cores = 4; [[gpu]]; memory = "0 GiB" => line 3, column 10: "0 GiB" is not a size of memory; write a number and a unit, as in "64 GiB", "10 kB" or "512 B"
+cores = 4; [[gpu]]; launch = "2 h" => line 3, column 10: a launch of 2 h: give at most a minute
+cores = 4; [[gpu]]; launch = "-2 us" => line 3, column 10: "-2 us" is not a duration; write a number and a unit, as in "2 ms" or "800 us"
+cores = 4; [[gpu]]; transfer = "0 GB/s" => line 3, column 12: "0 GB/s" is not a rate of data; write a number and a unit per second, as in "12 GB/s""#;
+        toml_file::refuses(cases, Machine::from_toml);
         for speedup in ["0", "-1", "nan", "inf"] {
             let error = Machine::from_toml(&format!("cores = 4\n[[gpu]]\nspeedup = {speedup}"));
             let error = error.expect_err(speedup).to_string();
-            assert!(
-                error.starts_with("line 3, column 11: a speedup of "),
-                "{error}"
-            );
+            let expected = "line 3, column 11: a speedup of ";
+            assert!(error.starts_with(expected), "{error}");
         }
     }
 }

@@ -42,35 +42,26 @@ impl Decision {
     }
 
     fn by_model(&self) -> Vec<String> {
-        let mut reasons: Vec<String> = self
-            .chosen()
-            .and_then(|chosen| self.ahead(chosen))
-            .into_iter()
-            .collect();
+        let ahead = self.chosen().and_then(|chosen| self.ahead(chosen));
+        let mut reasons = Vec::from_iter(ahead);
         reasons.extend(self.ceiling.map(|ceiling| {
             format!(
                 "a perfect split could be {ceiling:.2} times as fast as the better device alone"
             )
         }));
         reasons.extend(self.declined.map(|declined| {
-            format!(
-                "a split would gain {}, under {}: declined",
-                unit::percent(declined.gain),
-                unit::percent(LEAST_GAIN)
-            )
+            let (gain, least) = (unit::percent(declined.gain), unit::percent(LEAST_GAIN));
+            format!("a split would gain {gain}, under {least}: declined")
         }));
         reasons.extend(match self.probe {
             Probe::Gpu(_) => Some("the GPU was left out for long and gets a small part".to_owned()),
             Probe::Cpu => Some("the CPU was left out for long and gets a small part".to_owned()),
             Probe::None | Probe::All => None,
         });
-        let ruling = &self.ruling;
-        reasons.push(match ruling.stage.number() {
-            Some(_) => format!(
-                "without costs {} would say {}",
-                ruling.stage, ruling.strategy
-            ),
-            None => format!("without costs the last answer would be {}", ruling.strategy),
+        let (stage, strategy) = (self.ruling.stage, self.ruling.strategy);
+        reasons.push(match stage.number() {
+            Some(_) => format!("without costs {stage} would say {strategy}"),
+            None => format!("without costs the last answer would be {strategy}"),
         });
         reasons
     }
@@ -84,21 +75,17 @@ impl Decision {
             .min_by(|(a, _), (b, _)| a.total_cmp(b));
         let ahead = next.map_or_else(String::new, |(other, strategy)| {
             let other = unit::time(other);
-            match self.margin.filter(|margin| *margin > 0.0) {
-                Some(margin) => {
-                    let margin = unit::percent(margin);
-                    format!(", {margin} less than {strategy}, {other}")
-                }
+            match self
+                .margin
+                .filter(|margin| *margin > 0.0)
+                .map(unit::percent)
+            {
+                Some(margin) => format!(", {margin} less than {strategy}, {other}"),
                 None => format!("; {strategy} {other}"),
             }
         });
-        let Candidate {
-            strategy, evidence, ..
-        } = chosen;
-        Some(format!(
-            "{strategy} should take {} ({evidence}){ahead}",
-            unit::time(ns)
-        ))
+        let (strategy, evidence, time) = (chosen.strategy, chosen.evidence, unit::time(ns));
+        Some(format!("{strategy} should take {time} ({evidence}){ahead}"))
     }
 }
 
@@ -121,18 +108,16 @@ mod tests {
         costs_from_rates, decide, decide_for,
     };
 
-    fn machine() -> Machine {
-        Machine::from_toml("cores = 16\n[[gpu]]\nspeedup = 20\nlaunch = \"20 us\"")
-            .expect("a machine")
-    }
+    const FAST: &str = "cores = 16\n[[gpu]]\nspeedup = 20\nlaunch = \"20 us\"";
 
-    fn decision(tasks: usize, task_ns: Option<f64>) -> Box<Decision> {
-        let workload = WorkloadProfile::from_task_count(tasks);
+    fn decision(machine: &str, task_ns: Option<f64>) -> Box<Decision> {
+        let machine = Machine::from_toml(machine).expect("a machine");
+        let workload = WorkloadProfile::from_task_count(1_000);
         let costs = task_ns.map_or(OperationCosts::default(), |ns| {
-            costs_from_rates(ns, &workload, &machine()).expect("costs")
+            costs_from_rates(ns, &workload, &machine).expect("costs")
         });
         let heuristics = ProfilingHeuristics::default();
-        decide(&workload, &machine(), &heuristics, &costs).expect("a decision")
+        decide(&workload, &machine, &heuristics, &costs).expect("a decision")
     }
 
     fn reasons(decision: &Decision) -> String {
@@ -141,7 +126,7 @@ mod tests {
 
     #[test]
     fn the_model_says_what_each_should_take() {
-        let decision = decision(1_000, Some(1e6));
+        let decision = decision(FAST, Some(1e6));
         assert_eq!(decision.evidence(), Evidence::Heuristic);
         assert_eq!(decision.reason(), decision.reasons()[0]);
         insta::assert_snapshot!(reasons(&decision), @r"
@@ -153,12 +138,7 @@ mod tests {
 
     #[test]
     fn a_declined_split_has_its_number() {
-        let workload = WorkloadProfile::from_task_count(1_000);
-        let fast = "cores = 1\n[[gpu]]\nspeedup = 50";
-        let machine = Machine::from_toml(fast).expect("a machine");
-        let costs = costs_from_rates(1e6, &workload, &machine).expect("costs");
-        let heuristics = ProfilingHeuristics::default();
-        let decision = decide(&workload, &machine, &heuristics, &costs).expect("a decision");
+        let decision = decision("cores = 1\n[[gpu]]\nspeedup = 50", Some(1e6));
         assert_eq!(decision.strategy, ExecutionStrategy::GpuOnly);
         insta::assert_snapshot!(reasons(&decision), @r"
         gpu-only should take 20.0 ms (heuristic); hybrid:98/2 19.6 ms
@@ -170,14 +150,11 @@ mod tests {
 
     #[test]
     fn the_rule_says_what_its_stages_found() {
-        let decision = decision(1_000, None);
+        let decision = decision(FAST, None);
         assert_eq!(decision.reasons(), decision.ruling.reasons());
-        assert!(
-            decision
-                .reason()
-                .starts_with("stage 6: 1 000 tasks are more")
-        );
-        assert!(decision.reason().ends_with(": gpu-only"));
+        let reason = decision.reason();
+        assert!(reason.starts_with("stage 6: 1 000 tasks are more"));
+        assert!(reason.ends_with(": gpu-only"));
         assert_eq!(decision.evidence(), Evidence::Heuristic);
         assert_eq!(decision.predicted_ns(), None);
     }
@@ -190,16 +167,14 @@ mod tests {
                 ExecutionStrategy::CpuOnly,
                 basis,
                 &workload,
-                &machine(),
+                &Machine::from_toml(FAST).expect("a machine"),
                 &ProfilingHeuristics::default(),
                 &OperationCosts::default(),
             );
             reasons(&decision.expect("a decision"))
         };
         assert_eq!(asked(Basis::Asked), "cpu-only was asked for");
-        assert_eq!(
-            asked(Basis::Operator),
-            "BREAKEVEN_STRATEGY asks for cpu-only"
-        );
+        let ordered = "BREAKEVEN_STRATEGY asks for cpu-only";
+        assert_eq!(asked(Basis::Operator), ordered);
     }
 }

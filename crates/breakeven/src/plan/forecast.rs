@@ -14,49 +14,40 @@ use crate::workload::WorkloadProfile;
 /// What a task takes at the least, ns: rates stay finite.
 const LEAST_TASK_NS: f64 = 1e-9;
 
-/// The times of the three ways to run a batch.
-#[derive(Debug)]
-pub(super) struct Forecast {
-    pub(super) candidates: [Candidate; 3],
-    pub(super) ceiling: Option<f64>,
-}
-
-impl Forecast {
-    pub(super) fn of(workload: &WorkloadProfile, costs: &OperationCosts) -> Self {
-        let tasks = workload.task_count;
-        let gpus = costs.gpus.iter().map(|gpu| gpu.cost);
-        let cpu = Candidate {
-            strategy: ExecutionStrategy::CpuOnly,
-            gpu_parts: Vec::new(),
-            predicted_ns: costs.cpu.map(|cost| on_cpu(workload, cost)),
-            evidence: evidence(costs.cpu.into_iter(), tasks),
-        };
-        let on_gpus = poured(tasks, None, gpus.clone());
-        let gpu = Candidate {
-            strategy: ExecutionStrategy::GpuOnly,
-            predicted_ns: on_gpus.as_ref().map(|split| split.ns),
-            gpu_parts: on_gpus.map_or(Vec::new(), |split| split.gpu_parts),
-            evidence: evidence(gpus.clone().flatten(), tasks),
-        };
-        let split = costs.cpu.and_then(|cpu| match cpu.observations {
-            0 => with_sequential_part(workload, cpu, gpus.clone()),
-            _ => poured(tasks, Some(cpu), gpus.clone()),
-        });
-        let part = split
-            .as_ref()
-            .map_or(0.5, |split| split.gpu_parts.iter().sum());
-        let excess = costs.split_excess.max(1.0);
-        let both = Candidate {
-            strategy: hybrid(part),
-            predicted_ns: split.as_ref().map(|split| split.ns * excess),
-            gpu_parts: split.map_or(Vec::new(), |split| split.gpu_parts),
-            evidence: Evidence::Fitted.min(cpu.evidence).min(gpu.evidence),
-        };
-        Self {
-            candidates: [cpu, gpu, both],
-            ceiling: ceiling(costs.cpu, gpus.flatten()),
-        }
-    }
+/// The times of the three ways to run a batch, and how many times as fast as the better side
+/// alone a perfect split would be.
+pub(super) fn forecast(
+    workload: &WorkloadProfile,
+    costs: &OperationCosts,
+) -> ([Candidate; 3], Option<f64>) {
+    let tasks = workload.task_count;
+    let gpus = costs.gpus.iter().map(|gpu| gpu.cost);
+    let cpu = Candidate {
+        strategy: ExecutionStrategy::CpuOnly,
+        gpu_parts: Vec::new(),
+        predicted_ns: costs.cpu.map(|cost| on_cpu(workload, cost)),
+        evidence: evidence(costs.cpu.into_iter(), tasks),
+    };
+    let (predicted_ns, gpu_parts) = poured(tasks, None, gpus.clone()).unzip();
+    let gpu = Candidate {
+        strategy: ExecutionStrategy::GpuOnly,
+        predicted_ns,
+        gpu_parts: gpu_parts.unwrap_or_default(),
+        evidence: evidence(gpus.clone().flatten(), tasks),
+    };
+    let split = costs.cpu.and_then(|cpu| match cpu.observations {
+        0 => with_sequential_part(workload, cpu, gpus.clone()),
+        _ => poured(tasks, Some(cpu), gpus.clone()),
+    });
+    let (split_ns, parts) = split.unzip();
+    let excess = costs.split_excess.max(1.0);
+    let both = Candidate {
+        strategy: hybrid(parts.as_ref().map_or(0.5, |parts| parts.iter().sum())),
+        predicted_ns: split_ns.map(|ns| ns * excess),
+        gpu_parts: parts.unwrap_or_default(),
+        evidence: Evidence::Fitted.min(cpu.evidence).min(gpu.evidence),
+    };
+    ([cpu, gpu, both], ceiling(costs.cpu, gpus.flatten()))
 }
 
 /// How good predictions by these costs are.
@@ -78,12 +69,8 @@ fn ceiling(cpu: Option<Cost>, gpus: impl Iterator<Item = Cost>) -> Option<f64> {
     (gpu > 0.0 && best.is_finite()).then_some((cpu + gpu) / best)
 }
 
-/// A batch poured into devices.
-#[derive(Debug)]
-struct Split {
-    ns: f64,
-    gpu_parts: Vec<f64>,
-}
+/// A batch poured into devices: its time, ns, and the part of each GPU.
+type Split = (f64, Vec<f64>);
 
 /// A batch of so many tasks on the GPUs and, where there is a cost of it, on the CPU;
 /// none where no GPU's cost is known.
@@ -108,20 +95,17 @@ fn poured(
             let end = level(vessels.clone().chain([vessel(&cpu)]), all)?;
             // As many waves as end in that time, or one more.
             let wave = cpu.per_task_ns * slower(&cpu) * cpu.at_once as f64;
-            let waves = ((end - cpu.fixed_ns) / wave.max(f64::MIN_POSITIVE))
-                .floor()
-                .max(0.0);
+            let waves = (end - cpu.fixed_ns) / wave.max(f64::MIN_POSITIVE);
+            let waves = waves.floor().max(0.0);
             let with = |waves: f64| {
                 let done = (waves * cpu.at_once as f64).min(all);
-                let cpu_ns = if done > 0.0 {
-                    cpu.fixed_ns + waves * wave
-                } else {
-                    0.0
+                let cpu_ns = match done > 0.0 {
+                    true => cpu.fixed_ns + waves * wave,
+                    false => 0.0,
                 };
-                let gpu_ns = if done < all {
-                    on_gpus(all - done)?
-                } else {
-                    0.0
+                let gpu_ns = match done < all {
+                    true => on_gpus(all - done)?,
+                    false => 0.0,
                 };
                 Some((f64::max(cpu_ns, gpu_ns), done))
             };
@@ -135,10 +119,7 @@ fn poured(
         let (from, width) = cost.map_or((0.0, 0.0), |cost| vessel(&cost));
         ((end - from) * width).clamp(0.0, left) / all.max(1.0)
     };
-    Some(Split {
-        ns,
-        gpu_parts: gpus.map(part).collect(),
-    })
+    Some((ns, gpus.map(part).collect()))
 }
 
 /// The same for costs that follow from a task's time on one worker, where only a part
@@ -159,16 +140,13 @@ fn with_sequential_part(
     let splits = hosts.filter_map(|host| {
         let each = gpus.clone().enumerate();
         let rest = each.map(|(index, cost)| cost.map(|cost| without(cost, host == Some(index))));
-        let split = poured(tasks, Some(without(cpu, host.is_none())), rest)?;
+        let (ns, parts) = poured(tasks, Some(without(cpu, host.is_none())), rest)?;
         // The host has the sequential part, whoever does the rest.
         let of_host = host.map_or(Some(cpu), |index| gpus.clone().nth(index).flatten())?;
         let first = without(of_host, true).fixed_ns;
-        Some(Split {
-            ns: split.ns.max(first),
-            ..split
-        })
+        Some((ns.max(first), parts))
     });
-    splits.min_by(|a, b| a.ns.total_cmp(&b.ns))
+    splits.min_by(|(a, _), (b, _)| a.total_cmp(b))
 }
 
 /// The sequential part of a task, ns, where costs follow from its time on one worker.
@@ -210,12 +188,10 @@ pub(super) fn asked_split(
     let (on_gpus, on_cpu) = strategy.shares(tasks);
     let known = costs.gpus.iter().map(|gpu| gpu.cost);
     let gpu = match on_gpus {
-        0 => Some(Split {
-            ns: 0.0,
-            gpu_parts: Vec::new(),
-        }),
+        0 => Some((0.0, Vec::new())),
         tasks => poured(tasks, None, known.clone()),
     };
+    let (gpu, parts) = gpu.unzip();
     let cpu = match on_cpu {
         0 => Some(0.0),
         tasks => costs.cpu.map(|cost| cost.predict_ns(tasks as u64)),
@@ -224,16 +200,14 @@ pub(super) fn asked_split(
     let is_known = costs.cpu.as_ref().is_some_and(is_measured)
         && known.flatten().any(|cost| is_measured(&cost));
     let part = on_gpus as f64 / tasks.max(1) as f64;
+    let parts = parts.into_iter().flatten();
     Candidate {
         strategy,
-        predicted_ns: cpu.zip(gpu.as_ref()).map(|(cpu, gpu)| cpu.max(gpu.ns)),
-        gpu_parts: gpu.map_or(Vec::new(), |gpu| {
-            gpu.gpu_parts.iter().map(|each| each * part).collect()
-        }),
-        evidence: if is_known {
-            Evidence::Fitted
-        } else {
-            Evidence::Heuristic
+        predicted_ns: cpu.zip(gpu).map(|(cpu, gpu)| cpu.max(gpu)),
+        gpu_parts: parts.map(|each| each * part).collect(),
+        evidence: match is_known {
+            true => Evidence::Fitted,
+            false => Evidence::Heuristic,
         },
     }
 }
@@ -287,9 +261,8 @@ mod tests {
         let machine = crate::plan::Machine::from_toml(machine).expect("a machine");
         let workload = WorkloadProfile::from_task_count(tasks).with_parallelization(parallel);
         let costs = crate::plan::costs_from_rates(1e9, &workload, &machine).expect("costs");
-        Forecast::of(&workload, &costs)
-            .candidates
-            .map(|candidate| candidate.predicted_ns)
+        let (candidates, _) = forecast(&workload, &costs);
+        candidates.map(|candidate| candidate.predicted_ns)
     }
 
     fn near(found: Option<f64>, expected: f64) -> bool {
@@ -299,11 +272,9 @@ mod tests {
     #[test]
     fn a_task_is_indivisible() {
         // One task of 1 s: 15 of 16 cores have nothing to do.
-        let [cpu, gpu, both] = of(1, 1.0);
-        assert!(
-            near(cpu, 1e9) && near(gpu, 5e7) && near(both, 5e7),
-            "{cpu:?} {gpu:?} {both:?}"
-        );
+        for (found, expected) in of(1, 1.0).into_iter().zip([1e9, 5e7, 5e7]) {
+            assert!(near(found, expected), "{found:?} {expected}");
+        }
         // 17 tasks are two waves.
         assert!(near(of(17, 1.0)[0], 2e9));
     }

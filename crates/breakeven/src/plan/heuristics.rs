@@ -21,7 +21,8 @@ use crate::error::Error;
 /// assert_eq!(read.last_answer, ExecutionStrategy::CpuOnly);
 /// # Ok::<(), breakeven::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct ProfilingHeuristics {
     /// Workload size below which the CPU does it (stage 2); 100 000.
     pub small_workload_threshold: u64,
@@ -146,40 +147,30 @@ impl ProfilingHeuristics {
     fn wrong(&self) -> Option<(&'static [&'static str], String)> {
         let (small, large) = (self.small_workload_threshold, self.large_workload_threshold);
         if small > large {
-            return Some((
-                &["small_workload_threshold", "large_workload_threshold"],
-                format!(
-                    "small_workload_threshold is {small}, above large_workload_threshold, {large}: a workload between would be both; exchange them"
-                ),
-            ));
+            let wrong = format!(
+                "small_workload_threshold is {small}, above large_workload_threshold, {large}: a workload between would be both; exchange them"
+            );
+            let keys = &["small_workload_threshold", "large_workload_threshold"];
+            return Some((keys, wrong));
         }
         let part = self.gpu_memory_pressure_threshold;
         if !(0.0..=1.0).contains(&part) {
-            return Some((
-                &["gpu_memory_pressure_threshold"],
-                format!("gpu_memory_pressure_threshold is {part}; give a part from 0 to 1"),
-            ));
+            let wrong = format!("gpu_memory_pressure_threshold is {part}; give a part from 0 to 1");
+            return Some((&["gpu_memory_pressure_threshold"], wrong));
         }
-        if self.optimal_cpu_batch_size == 0 {
-            return Some((
-                &["optimal_cpu_batch_size"],
-                "optimal_cpu_batch_size is 0; give 1 task or more".to_owned(),
-            ));
-        }
-        if self.optimal_gpu_batch_size == 0 {
-            return Some((
-                &["optimal_gpu_batch_size"],
-                "optimal_gpu_batch_size is 0; give 1 task or more".to_owned(),
-            ));
+        let sizes: [(&[_], usize); 2] = [
+            (&["optimal_cpu_batch_size"], self.optimal_cpu_batch_size),
+            (&["optimal_gpu_batch_size"], self.optimal_gpu_batch_size),
+        ];
+        if let Some((keys, _)) = sizes.into_iter().find(|(_, size)| *size == 0) {
+            return Some((keys, format!("{} is 0; give 1 task or more", keys[0])));
         }
         let complexity = self.complexity_threshold_for_gpu;
         if complexity.is_nan() || complexity < 0.0 {
-            return Some((
-                &["complexity_threshold_for_gpu"],
-                format!(
-                    "complexity_threshold_for_gpu is {complexity}; give a number, 0 or more, or infinity for no stage 7"
-                ),
-            ));
+            let wrong = format!(
+                "complexity_threshold_for_gpu is {complexity}; give a number, 0 or more, or infinity for no stage 7"
+            );
+            return Some((&["complexity_threshold_for_gpu"], wrong));
         }
         let wrong = match self.last_answer {
             ExecutionStrategy::Auto => {
@@ -209,32 +200,7 @@ impl ProfilingHeuristics {
     /// [`ErrorKind::File`](crate::ErrorKind::File) with line and column, for what
     /// is no TOML, has other keys, or would not pass [`check`](Self::check).
     pub fn from_toml(text: &str) -> Result<Self, Error> {
-        let file: File = toml_file::read(text)?;
-        let usual = Self::default();
-        let heuristics = Self {
-            small_workload_threshold: file
-                .small_workload_threshold
-                .unwrap_or(usual.small_workload_threshold),
-            large_workload_threshold: file
-                .large_workload_threshold
-                .unwrap_or(usual.large_workload_threshold),
-            gpu_memory_pressure_threshold: file
-                .gpu_memory_pressure_threshold
-                .unwrap_or(usual.gpu_memory_pressure_threshold),
-            min_tasks_for_gpu: file.min_tasks_for_gpu.unwrap_or(usual.min_tasks_for_gpu),
-            optimal_cpu_batch_size: file
-                .optimal_cpu_batch_size
-                .unwrap_or(usual.optimal_cpu_batch_size),
-            optimal_gpu_batch_size: file
-                .optimal_gpu_batch_size
-                .unwrap_or(usual.optimal_gpu_batch_size),
-            complexity_threshold_for_gpu: file
-                .complexity_threshold_for_gpu
-                .unwrap_or(usual.complexity_threshold_for_gpu),
-            last_answer: file
-                .last_answer
-                .map_or(usual.last_answer, |Answer(strategy)| strategy),
-        };
+        let heuristics: Self = toml_file::read(text)?;
         match heuristics.wrong() {
             Some((keys, message)) => Err(toml_file::error_at_key(text, keys, &message)),
             None => Ok(heuristics),
@@ -259,32 +225,6 @@ impl ProfilingHeuristics {
             }
         };
         size.min(tasks)
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    small_workload_threshold: Option<u64>,
-    large_workload_threshold: Option<u64>,
-    gpu_memory_pressure_threshold: Option<f64>,
-    min_tasks_for_gpu: Option<usize>,
-    optimal_cpu_batch_size: Option<usize>,
-    optimal_gpu_batch_size: Option<usize>,
-    complexity_threshold_for_gpu: Option<f64>,
-    last_answer: Option<Answer>,
-}
-
-/// A strategy as it is printed.
-#[derive(Deserialize)]
-#[serde(try_from = "String")]
-struct Answer(ExecutionStrategy);
-
-impl TryFrom<String> for Answer {
-    type Error = Error;
-
-    fn try_from(text: String) -> Result<Self, Error> {
-        text.parse().map(Self)
     }
 }
 

@@ -49,55 +49,19 @@ fn what_is_written_is_read() {
 
 #[test]
 fn what_is_wrong_is_named_with_its_place() {
-    let check = |text: &str, expected: &str| {
-        let error = ProfilingHeuristics::from_toml(text).expect_err(text);
-        assert_eq!(error.to_string(), expected, "{text}");
-        assert_eq!(error.kind(), ErrorKind::File);
-    };
-    check(
-        "min_tasks_for_gpu = -1",
-        "line 1, column 21: invalid value: integer `-1`, expected usize",
-    );
-    check(
-        "\nsmall_workload_threshold = 2e7",
-        "line 2, column 28: invalid type: floating point `20000000.0`, expected u64",
-    );
-    check(
-        "small_workload_threshold = 20_000_000",
-        "line 1, column 1: small_workload_threshold is 20000000, above large_workload_threshold, 10000000: a workload between would be both; exchange them",
-    );
-    check(
-        "min_tasks_for_gpu = 3\nlarge_workload_threshold = 9",
-        "line 2, column 1: small_workload_threshold is 100000, above large_workload_threshold, 9: a workload between would be both; exchange them",
-    );
-    check(
-        "# first\n  gpu_memory_pressure_threshold = 80",
-        "line 2, column 3: gpu_memory_pressure_threshold is 80; give a part from 0 to 1",
-    );
-    check(
-        "gpu_memory_pressure_threshold = nan",
-        "line 1, column 1: gpu_memory_pressure_threshold is NaN; give a part from 0 to 1",
-    );
-    check(
-        "optimal_gpu_batch_size = 0",
-        "line 1, column 1: optimal_gpu_batch_size is 0; give 1 task or more",
-    );
-    check(
-        "complexity_threshold_for_gpu = nan",
-        "line 1, column 1: complexity_threshold_for_gpu is NaN; give a number, 0 or more, or infinity for no stage 7",
-    );
-    check(
-        "last_answer = \"auto\"",
-        "line 1, column 1: last_answer: auto is no answer; give cpu-only, gpu-only or hybrid:GPU/CPU",
-    );
-    check(
-        "last_answer = \"hybrid:60/60\"",
-        "line 1, column 15: hybrid:60/60 sums to 120 %; the GPU's and the CPU's percentages must sum to 100",
-    );
-    check(
-        "tasks = 3",
-        "line 1, column 1: unknown field `tasks`, expected one of `small_workload_threshold`, `large_workload_threshold`, `gpu_memory_pressure_threshold`, `min_tasks_for_gpu`, `optimal_cpu_batch_size`, `optimal_gpu_batch_size`, `complexity_threshold_for_gpu`, `last_answer`",
-    );
+    let cases = r#"
+min_tasks_for_gpu = -1 => line 1, column 21: invalid value: integer `-1`, expected usize
+; small_workload_threshold = 2e7 => line 2, column 28: invalid type: floating point `20000000.0`, expected u64
+small_workload_threshold = 20_000_000 => line 1, column 1: small_workload_threshold is 20000000, above large_workload_threshold, 10000000: a workload between would be both; exchange them
+min_tasks_for_gpu = 3; large_workload_threshold = 9 => line 2, column 1: small_workload_threshold is 100000, above large_workload_threshold, 9: a workload between would be both; exchange them
+# first;   gpu_memory_pressure_threshold = 80 => line 2, column 3: gpu_memory_pressure_threshold is 80; give a part from 0 to 1
+gpu_memory_pressure_threshold = nan => line 1, column 1: gpu_memory_pressure_threshold is NaN; give a part from 0 to 1
+optimal_gpu_batch_size = 0 => line 1, column 1: optimal_gpu_batch_size is 0; give 1 task or more
+complexity_threshold_for_gpu = nan => line 1, column 1: complexity_threshold_for_gpu is NaN; give a number, 0 or more, or infinity for no stage 7
+last_answer = "auto" => line 1, column 1: last_answer: auto is no answer; give cpu-only, gpu-only or hybrid:GPU/CPU
+last_answer = "hybrid:60/60" => line 1, column 15: hybrid:60/60 sums to 120 %; the GPU's and the CPU's percentages must sum to 100
+tasks = 3 => line 1, column 1: unknown field `tasks`, expected one of `small_workload_threshold`, `large_workload_threshold`, `gpu_memory_pressure_threshold`, `min_tasks_for_gpu`, `optimal_cpu_batch_size`, `optimal_gpu_batch_size`, `complexity_threshold_for_gpu`, `last_answer`"#;
+    toml_file::refuses(cases, ProfilingHeuristics::from_toml);
 }
 
 #[test]

@@ -78,15 +78,11 @@ impl Machine {
     /// This machine.
     pub fn of(hardware: &HardwareCapabilities, load: Option<&SystemLoad>) -> Self {
         let usable = |gpu: &&GpuInfo| gpu.preferred && gpu.kind != GpuKind::Software;
+        let gpus = hardware.gpus.iter().filter(usable);
         Self {
             cores: hardware.usable_cores.workers.max(1),
             memory_bytes: hardware.usable_memory_bytes,
-            gpus: hardware
-                .gpus
-                .iter()
-                .filter(usable)
-                .map(|gpu| GpuSpec::of(gpu, load))
-                .collect(),
+            gpus: gpus.map(|gpu| GpuSpec::of(gpu, load)).collect(),
         }
     }
 
@@ -144,14 +140,13 @@ mod tests {
     fn a_machine_in_words() {
         let machine = |text: &str| Machine::from_toml(text).expect("a machine").to_string();
         assert_eq!(machine("cores = 1"), "1 core; no GPU");
-        assert_eq!(
-            machine(
-                "cores = 16\nmemory = \"64 GiB\"\n[[gpu]]\nname = \"V100\"\nmemory = \"32 GiB\"\n\
-                 memory_used = \"2 GiB\"\nlaunch = \"20 us\"\ntransfer = \"12 GB/s\"\nspeedup = 20\n\
-                 [[gpu]]\nkind = \"integrated\""
-            ),
-            "16 cores, 64 GiB; V100: discrete, 32 GiB, 2 GiB in use, launch 20.0 µs, transfer 12.0 GB/s, 20 × a core; gpu#2: integrated"
+        let found = machine(
+            "cores = 16\nmemory = \"64 GiB\"\n[[gpu]]\nname = \"V100\"\nmemory = \"32 GiB\"\n\
+             memory_used = \"2 GiB\"\nlaunch = \"20 us\"\ntransfer = \"12 GB/s\"\nspeedup = 20\n\
+             [[gpu]]\nkind = \"integrated\"",
         );
+        let expected = "16 cores, 64 GiB; V100: discrete, 32 GiB, 2 GiB in use, launch 20.0 µs, transfer 12.0 GB/s, 20 × a core; gpu#2: integrated";
+        assert_eq!(found, expected);
     }
 
     #[test]

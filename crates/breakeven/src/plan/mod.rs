@@ -24,6 +24,7 @@ pub(crate) use forecast::level;
 pub use heuristics::ProfilingHeuristics;
 pub use machine::{GpuSpec, Machine};
 pub use rates::costs_from_rates;
+pub(crate) use rates::estimate;
 pub(crate) use roofline::StatedWork;
 pub use rule::{MANY_TASKS, PARALLEL_FROM, RuleFacts, Ruling, rule};
 pub use strategy::ExecutionStrategy;

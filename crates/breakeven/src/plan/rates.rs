@@ -79,7 +79,7 @@ fn transfer_ns(gpu: &GpuSpec, bytes: usize) -> f64 {
 }
 
 /// A cost that nobody measured.
-pub(super) fn estimate(fixed_ns: f64, per_task_ns: f64, transfer_ns: f64, at_once: usize) -> Cost {
+pub(crate) fn estimate(fixed_ns: f64, per_task_ns: f64, transfer_ns: f64, at_once: usize) -> Cost {
     Cost {
         fixed_ns,
         per_task_ns,
@@ -105,10 +105,8 @@ mod tests {
         let workload = WorkloadProfile::from_task_count(1_000).with_parallelization(p);
         let costs = costs_from_rates(1e6, &workload, &machine(gpu)).expect("costs");
         let cpu = costs.cpu.expect("there is a CPU");
-        (
-            cpu.per_task_ns,
-            costs.gpu(0).cost.map(|cost| cost.per_task_ns),
-        )
+        let gpu = costs.gpu(0).cost.map(|cost| cost.per_task_ns);
+        (cpu.per_task_ns, gpu)
     }
 
     #[test]

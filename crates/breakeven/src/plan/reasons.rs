@@ -44,41 +44,37 @@ impl Ruling {
 
 /// What a stage finds, with its numbers.
 fn finding(facts: &RuleFacts, stage: Stage) -> String {
-    let workload = &facts.workload;
-    let heuristics = &facts.heuristics;
+    let (workload, heuristics) = (&facts.workload, &facts.heuristics);
+    let holds = facts.answer(stage).is_some();
     match stage {
         Stage::NoGpu if facts.has_gpu => "there is a GPU".to_owned(),
         Stage::NoGpu => "there is no GPU".to_owned(),
         Stage::Small => small(facts),
-        Stage::Sequential if facts.answer(stage).is_some() => "the tasks are sequential".to_owned(),
+        Stage::Sequential if holds => "the tasks are sequential".to_owned(),
         Stage::Sequential => format!("{} of the work is parallel", part(workload.parallelization)),
         Stage::MemoryPressure => match facts.memory_use {
             None => "how much of the GPU's memory is in use is unknown and counts as no pressure"
                 .to_owned(),
             Some(used) => format!(
-                "{} of the GPU's memory is in use, {} {}",
+                "{} of the GPU's memory is in use, {}above {}",
                 part(used),
-                above(facts.answer(stage).is_some()),
+                not(holds),
                 part(heuristics.gpu_memory_pressure_threshold)
             ),
         },
         Stage::DoesNotFit => match facts.free_bytes {
             None => "the GPU's memory is unknown and counts as enough".to_owned(),
             Some(free) => {
-                let free = unit::bytes(free);
-                let needed = unit::bytes(facts.needed_bytes);
-                let fits = match facts.answer(stage).is_some() {
-                    true => "do not fit",
-                    false => "fit",
-                };
-                format!("{needed} {fits} the GPU's free {free}")
+                let (needed, free) = (unit::bytes(facts.needed_bytes), unit::bytes(free));
+                let fit = if holds { "do not fit" } else { "fit" };
+                format!("{needed} {fit} the GPU's free {free}")
             }
         },
         Stage::Large => large(facts),
         Stage::Complex => format!(
-            "a complexity of {} is {} {}",
+            "a complexity of {} is {}above {}",
             workload.complexity,
-            above(facts.answer(stage).is_some()),
+            not(holds),
             heuristics.complexity_threshold_for_gpu
         ),
         Stage::Last => format!("the last answer is {}", heuristics.last_answer),
@@ -86,58 +82,43 @@ fn finding(facts: &RuleFacts, stage: Stage) -> String {
 }
 
 fn small(facts: &RuleFacts) -> String {
+    let (few, small) = (facts.is_few(), facts.is_small());
+    let tasks = tasks_are(facts);
     let least = facts.heuristics.min_tasks_for_gpu;
     let size = grouped(facts.workload_size);
     let threshold = grouped(facts.heuristics.small_workload_threshold);
-    let few = match facts.is_few() {
-        true => format!("{} fewer than {least}", tasks_are(facts)),
-        false => format!("{} not fewer than {least}", tasks_are(facts)),
-    };
-    let small = match facts.is_small() {
-        true => format!("a workload of {size} is below {threshold}"),
-        false => format!("a workload of {size} is not below {threshold}"),
-    };
-    match (facts.is_few(), facts.is_small()) {
-        (true, false) => few,
-        (false, true) => small,
-        _ => format!("{few}, {small}"),
-    }
+    let tasks = format!("{tasks} {}fewer than {least}", not(few));
+    let size = format!("a workload of {size} is {}below {threshold}", not(small));
+    what_holds((few, tasks), (small, size))
 }
 
 fn large(facts: &RuleFacts) -> String {
-    let many = format!(
-        "{} {} {MANY_TASKS}",
-        tasks_are(facts),
-        more(facts.is_many())
-    );
-    let large = format!(
-        "a workload of {} is {} {}",
-        grouped(facts.workload_size),
-        above(facts.is_large()),
-        grouped(facts.heuristics.large_workload_threshold)
-    );
-    let size = match (facts.is_many(), facts.is_large()) {
-        (true, false) => many,
-        (false, true) => large,
-        _ => format!("{many}, {large}"),
-    };
-    if !(facts.is_many() || facts.is_large()) {
-        return size;
+    let (many, large) = (facts.is_many(), facts.is_large());
+    let tasks = tasks_are(facts);
+    let size = grouped(facts.workload_size);
+    let threshold = grouped(facts.heuristics.large_workload_threshold);
+    let tasks = format!("{tasks} {}more than {MANY_TASKS}", not(many));
+    let size = format!("a workload of {size} is {}above {threshold}", not(large));
+    let found = what_holds((many, tasks), (large, size));
+    if !(many || large) {
+        return found;
     }
     let parallel = facts.workload.parallelization;
-    let enough = match parallel >= PARALLEL_FROM {
-        true => "and",
-        false => "but only",
+    let (and, least) = match parallel >= PARALLEL_FROM {
+        true => ("and", "at least"),
+        false => ("but only", "less than"),
     };
-    let least = match parallel >= PARALLEL_FROM {
-        true => "at least",
-        false => "less than",
-    };
-    format!(
-        "{size}, {enough} {} of the work is parallel, {least} {}",
-        part(parallel),
-        part(PARALLEL_FROM)
-    )
+    let (parallel, from) = (part(parallel), part(PARALLEL_FROM));
+    format!("{found}, {and} {parallel} of the work is parallel, {least} {from}")
+}
+
+/// The one of two findings that holds, or both.
+fn what_holds((first, one): (bool, String), (second, other): (bool, String)) -> String {
+    match (first, second) {
+        (true, false) => one,
+        (false, true) => other,
+        _ => format!("{one}, {other}"),
+    }
 }
 
 fn tasks_are(facts: &RuleFacts) -> String {
@@ -147,18 +128,8 @@ fn tasks_are(facts: &RuleFacts) -> String {
     }
 }
 
-fn more(is: bool) -> &'static str {
-    match is {
-        true => "more than",
-        false => "not more than",
-    }
-}
-
-fn above(is: bool) -> &'static str {
-    match is {
-        true => "above",
-        false => "not above",
-    }
+fn not(holds: bool) -> &'static str {
+    if holds { "" } else { "not " }
 }
 
 /// A part as a percentage, whole where it is one: `80 %`, `6.3 %`.
@@ -173,54 +144,32 @@ fn grouped(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use crate::WorkloadProfile;
-    use crate::hardware::Fact;
-    use crate::plan::{GpuSpec, Machine, ProfilingHeuristics, rule};
+    use crate::plan::{Machine, ProfilingHeuristics, Ruling, rule};
 
-    fn machine(gpus: Vec<GpuSpec>) -> Machine {
-        Machine {
-            cores: 8,
-            memory_bytes: Fact::Unknown,
-            gpus,
-        }
+    fn ruling(workload: WorkloadProfile, gpu: &str) -> Ruling {
+        let machine = Machine::from_toml(&format!("cores = 8\n{gpu}")).expect("a machine");
+        rule(&workload, &machine, &ProfilingHeuristics::default())
     }
 
-    fn card(memory: u64, used: Fact<u64>) -> Machine {
-        machine(vec![GpuSpec {
-            memory_bytes: Fact::Known(memory),
-            memory_used_bytes: used,
-            ..GpuSpec::named("card")
-        }])
-    }
-
-    fn reasons(workload: &WorkloadProfile, machine: &Machine) -> String {
-        let ruling = rule(workload, machine, &ProfilingHeuristics::default());
-        ruling.reasons().join("\n")
+    fn reasons(workload: WorkloadProfile, gpu: &str) -> String {
+        ruling(workload, gpu).reasons().join("\n")
     }
 
     #[test]
     fn without_a_gpu_the_smallness_agrees() {
-        insta::assert_snapshot!(
-            reasons(&WorkloadProfile::from_task_count(1), &machine(vec![])),
-            @r"
+        insta::assert_snapshot!(reasons(WorkloadProfile::from_task_count(1), ""), @r"
         stage 1: there is no GPU: cpu-only
         stage 2 agrees: 1 task is fewer than 10
-        "
-        );
+        ");
     }
 
     #[test]
     fn the_whole_way_down_to_the_last_answer() {
         let workload = WorkloadProfile::from_task_count(60).with_complexity(20.0);
-        let nobody = rule(
-            &workload,
-            &card(32 << 30, Fact::Known(2 << 30)),
-            &ProfilingHeuristics::default(),
-        );
-        assert_eq!(
-            nobody.reason(),
-            "no stage decided; the last answer is cpu-only"
-        );
-        insta::assert_snapshot!(reasons(&workload, &card(32 << 30, Fact::Known(2 << 30))), @r"
+        let card = "[[gpu]]\nmemory = \"32 GiB\"\nmemory_used = \"2 GiB\"";
+        let last = "no stage decided; the last answer is cpu-only";
+        assert_eq!(ruling(workload, card).reason(), last);
+        insta::assert_snapshot!(reasons(workload, card), @r"
         stage 1: there is a GPU
         stage 2: 60 tasks are not fewer than 10, a workload of 1 228 800 is not below 100 000
         stage 3: 100 % of the work is parallel
@@ -234,8 +183,7 @@ mod tests {
 
     #[test]
     fn what_is_unknown_says_what_it_counts_as() {
-        let workload = WorkloadProfile::from_task_count(1_000);
-        insta::assert_snapshot!(reasons(&workload, &machine(vec![GpuSpec::named("card")])), @r"
+        insta::assert_snapshot!(reasons(WorkloadProfile::from_task_count(1_000), "[[gpu]]"), @r"
         stage 1: there is a GPU
         stage 2: 1 000 tasks are not fewer than 10, a workload of 102 400 000 is not below 100 000
         stage 3: 100 % of the work is parallel
@@ -249,14 +197,14 @@ mod tests {
     #[test]
     fn a_batch_past_the_memory_in_use() {
         let workload = WorkloadProfile::from_task_count(1_000_000).with_parallelization(0.3);
-        insta::assert_snapshot!(reasons(&workload, &card(8 << 30, Fact::Known(7 << 30))), @r"
+        insta::assert_snapshot!(reasons(workload, "[[gpu]]\nmemory = \"8 GiB\"\nmemory_used = \"7 GiB\""), @r"
         stage 1: there is a GPU
         stage 2: 1 000 000 tasks are not fewer than 10, a workload of 102 400 000 000 is not below 100 000
         stage 3: 30 % of the work is parallel
         stage 4: 87.5 % of the GPU's memory is in use, above 80 %: hybrid:60/40
         stage 5 agrees: 9.54 GiB do not fit the GPU's free 1 GiB
         ");
-        insta::assert_snapshot!(reasons(&workload, &card(8 << 30, Fact::Unknown)), @r"
+        insta::assert_snapshot!(reasons(workload, "[[gpu]]\nmemory = \"8 GiB\""), @r"
         stage 1: there is a GPU
         stage 2: 1 000 000 tasks are not fewer than 10, a workload of 102 400 000 000 is not below 100 000
         stage 3: 30 % of the work is parallel
@@ -268,7 +216,7 @@ mod tests {
     #[test]
     fn many_tasks_that_are_hardly_parallel() {
         let workload = WorkloadProfile::from_task_count(1_000).with_parallelization(0.3);
-        insta::assert_snapshot!(reasons(&workload, &card(8 << 30, Fact::Known(0))), @r"
+        insta::assert_snapshot!(reasons(workload, "[[gpu]]\nmemory = \"8 GiB\"\nmemory_used = \"0 B\""), @r"
         stage 1: there is a GPU
         stage 2: 1 000 tasks are not fewer than 10, a workload of 102 400 000 is not below 100 000
         stage 3: 30 % of the work is parallel

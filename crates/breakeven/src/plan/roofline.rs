@@ -3,8 +3,7 @@
 
 use breakeven_profile::profile::Peak;
 
-use super::rates::estimate;
-use super::{Cost, GpuCosts, OperationCosts};
+use super::{Cost, GpuCosts, OperationCosts, estimate};
 use crate::operator::Work;
 
 /// A batch whose work is stated.
@@ -14,19 +13,18 @@ pub(crate) struct StatedWork {
     /// Bytes of the inputs and of the output, which a GPU is sent and sends.
     pub(crate) inputs: u64,
     pub(crate) output: u64,
-    pub(crate) workers: usize,
 }
 
 impl StatedWork {
     /// Costs that count no observation, of devices whose peaks are known.
-    pub(crate) fn costs(&self, peaks: &[Peak], gpus: &[String]) -> OperationCosts {
+    pub(crate) fn costs(&self, peaks: &[Peak], gpus: &[String], workers: usize) -> OperationCosts {
         let of = |device: &str| peaks.iter().find(|peak| peak.device == device);
         let gpu = |name: &String| GpuCosts {
             cost: of(name).and_then(|peak| self.on_gpu(peak)),
             ..GpuCosts::default()
         };
         OperationCosts {
-            cpu: of("cpu").and_then(|peak| self.on_cpu(peak)),
+            cpu: of("cpu").and_then(|peak| self.on_cpu(peak, workers)),
             gpus: gpus.iter().map(gpu).collect(),
             ..OperationCosts::default()
         }
@@ -36,9 +34,9 @@ impl StatedWork {
         self.work.items.max(1) as f64
     }
 
-    fn on_cpu(&self, peak: &Peak) -> Option<Cost> {
+    fn on_cpu(&self, peak: &Peak, workers: usize) -> Option<Cost> {
         let each = self.at_best_ns(peak)? / self.items();
-        Some(estimate(0.0, each, 0.0, self.workers.max(1)))
+        Some(estimate(0.0, each, 0.0, workers))
     }
 
     fn on_gpu(&self, peak: &Peak) -> Option<Cost> {
@@ -85,7 +83,6 @@ mod tests {
             },
             inputs: 1_000_000,
             output: 500_000,
-            workers: 4,
         };
         let peak = |device: &str| Peak {
             device: device.to_owned(),
@@ -101,7 +98,7 @@ mod tests {
         };
         let peaks = [peak("cpu"), peak("gpu")];
         let names = ["gpu".to_owned(), "another".to_owned()];
-        let found = work(1_000, 1_000_000).costs(&peaks, &names);
+        let found = work(1_000, 1_000_000).costs(&peaks, &names, 4);
         // 1 MB at 4 GB/s are 250 µs, for ten items.
         let cpu = found.cpu.expect("its peak is known");
         assert_eq!((cpu.per_task_ns, cpu.at_once), (25_000.0, 4));
@@ -110,15 +107,10 @@ mod tests {
         assert_eq!((gpu.fixed_ns, gpu.per_task_ns), (20_000.0, 225_000.0));
         assert!(found.gpu(1).cost.is_none());
         // Beyond the caches, and where arithmetic is the limit.
-        let cpu = |flops, bytes| work(flops, bytes).costs(&peaks, &[]).cpu;
-        assert_eq!(
-            cpu(0, 4_000_000).map(|cost| cost.per_task_ns),
-            Some(400_000.0)
-        );
-        assert_eq!(
-            cpu(10_000_000_000, 1).map(|cost| cost.per_task_ns),
-            Some(1e6)
-        );
-        assert!(cpu(0, 0).is_none());
+        let cpu = |flops, bytes| work(flops, bytes).costs(&peaks, &[], 4).cpu;
+        let each = |flops, bytes| Some(cpu(flops, bytes)?.per_task_ns);
+        assert_eq!(each(0, 4_000_000), Some(400_000.0));
+        assert_eq!(each(10_000_000_000, 1), Some(1e6));
+        assert_eq!(each(0, 0), None);
     }
 }

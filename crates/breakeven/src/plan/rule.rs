@@ -113,9 +113,8 @@ pub fn rule(
         },
         heuristics: *heuristics,
     };
-    let decided = STAGES
-        .into_iter()
-        .find_map(|stage| Some((stage, facts.answer(stage)?)));
+    let answer = |stage| Some((stage, facts.answer(stage)?));
+    let decided = STAGES.into_iter().find_map(answer);
     let (stage, strategy) = decided.unwrap_or((Stage::Last, heuristics.last_answer));
     Ruling {
         strategy,
@@ -198,12 +197,8 @@ impl Ruling {
     /// The later stages that would have sent the work to the same place. Splits
     /// agree with each other whatever their shares.
     pub fn agreeing(&self) -> impl Iterator<Item = Stage> + use<> {
-        let Self {
-            strategy,
-            stage: decided,
-            facts,
-        } = *self;
-        let kind = std::mem::discriminant(&strategy);
+        let (decided, facts) = (self.stage, self.facts);
+        let kind = std::mem::discriminant(&self.strategy);
         STAGES.into_iter().filter(move |stage| {
             let answer = facts.answer(*stage);
             *stage > decided && answer.is_some_and(|answer| std::mem::discriminant(&answer) == kind)

@@ -76,68 +76,31 @@ fn every_stage_decides() {
 #[test]
 fn every_threshold_changes_a_decision() {
     let usual = ProfilingHeuristics::default();
-    let card = idle_card();
-    let decides = |heuristics, workload: WorkloadProfile, machine: &Machine, expected| {
-        decides_by(&heuristics, &workload, machine, expected);
-    };
-    // 1 024 000 is the middling workload's size.
     let (last, small) = ((Stage::Last, "cpu-only"), (Stage::Small, "cpu-only"));
-    decides(
-        usual.with_small_threshold(1_024_000),
-        middling(),
-        &card,
-        last,
-    );
-    decides(
-        usual.with_small_threshold(1_024_001),
-        middling(),
-        &card,
-        small,
-    );
-    let gpu = (Stage::Large, "gpu-only");
-    decides(
-        usual.with_large_threshold(1_024_000),
-        middling(),
-        &card,
-        last,
-    );
-    decides(
-        usual.with_large_threshold(1_023_999),
-        middling(),
-        &card,
-        gpu,
-    );
+    let (large, complex) = ((Stage::Large, "gpu-only"), (Stage::Complex, "gpu-only"));
+    let cases = [
+        // 1 024 000 is the middling workload's size.
+        (usual.with_small_threshold(1_024_000), last),
+        (usual.with_small_threshold(1_024_001), small),
+        (usual.with_large_threshold(1_024_000), last),
+        (usual.with_large_threshold(1_023_999), large),
+        (usual.with_min_tasks(50), last),
+        (usual.with_min_tasks(51), small),
+        (usual.with_complexity_threshold(20.0), last),
+        (usual.with_complexity_threshold(19.9), complex),
+    ];
+    for (heuristics, expected) in cases {
+        decides_by(&heuristics, &middling(), &idle_card(), expected);
+    }
+    let answer = usual.with_last_answer(ExecutionStrategy::GpuOnly);
+    let expected = (Stage::Last, "gpu-only");
+    decides_by(&answer, &middling(), &idle_card(), expected);
     let half_full = with_card(Fact::Known(4 * GIB), Fact::Known(2 * GIB));
     let split = (Stage::MemoryPressure, "hybrid:60/40");
-    decides(
-        usual.with_memory_threshold(0.5),
-        middling(),
-        &half_full,
-        last,
-    );
-    decides(
-        usual.with_memory_threshold(0.49),
-        middling(),
-        &half_full,
-        split,
-    );
-    decides(usual.with_min_tasks(50), middling(), &card, last);
-    decides(usual.with_min_tasks(51), middling(), &card, small);
-    let gpu = (Stage::Complex, "gpu-only");
-    decides(
-        usual.with_complexity_threshold(20.0),
-        middling(),
-        &card,
-        last,
-    );
-    decides(
-        usual.with_complexity_threshold(19.9),
-        middling(),
-        &card,
-        gpu,
-    );
-    let answer = usual.with_last_answer(ExecutionStrategy::GpuOnly);
-    decides(answer, middling(), &card, (Stage::Last, "gpu-only"));
+    for (part, expected) in [(0.5, last), (0.49, split)] {
+        let heuristics = usual.with_memory_threshold(part);
+        decides_by(&heuristics, &middling(), &half_full, expected);
+    }
     // The sizes of batches decide the batch.
     let batch = |heuristics: ProfilingHeuristics, strategy| heuristics.batch_size(strategy, 1_000);
     let cpu = ExecutionStrategy::CpuOnly;
@@ -150,11 +113,8 @@ fn every_threshold_changes_a_decision() {
 fn the_preset_splits_and_has_no_stage_7() {
     let preset = ProfilingHeuristics::hybrid_first();
     let complex = middling().with_complexity(1e9).with_memory_per_task(1);
-    let ruling = rule(
-        &complex,
-        &idle_card(),
-        &preset.with_large_threshold(u64::MAX),
-    );
+    let preset = preset.with_large_threshold(u64::MAX);
+    let ruling = rule(&complex, &idle_card(), &preset);
     assert_eq!(ruling.stage, Stage::Last);
     assert_eq!(ruling.strategy.to_string(), "hybrid:70/30");
     assert!(ruling.looked_at().all(|stage| stage != Stage::Complex));
@@ -180,12 +140,11 @@ fn what_fits_is_the_share() {
 #[test]
 fn hardly_parallel_is_not_parallel() {
     let half = WorkloadProfile::from_task_count(1_000).with_complexity(1.0);
-    let less = half.with_parallelization(0.49);
-    decides(
-        &half.with_parallelization(0.5),
-        &idle_card(),
-        (Stage::Large, "gpu-only"),
+    let (less, half) = (
+        half.with_parallelization(0.49),
+        half.with_parallelization(0.5),
     );
+    decides(&half, &idle_card(), (Stage::Large, "gpu-only"));
     decides(&less, &idle_card(), (Stage::Last, "cpu-only"));
 }
 

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::Error;
 
@@ -48,17 +49,18 @@ impl ExecutionStrategy {
     ///
     /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid), with the sum.
     pub fn check(&self) -> Result<(), Error> {
-        match *self {
+        let sum = match *self {
             Self::Hybrid {
                 gpu_allocation,
                 cpu_allocation,
-            } if u16::from(gpu_allocation) + u16::from(cpu_allocation) != 100 => {
-                let sum = u16::from(gpu_allocation) + u16::from(cpu_allocation);
-                Err(Error::invalid(format!(
-                    "hybrid:{gpu_allocation}/{cpu_allocation} sums to {sum} %; the GPU's and the CPU's percentages must sum to 100"
-                )))
-            }
-            _ => Ok(()),
+            } => u16::from(gpu_allocation) + u16::from(cpu_allocation),
+            Self::Auto | Self::CpuOnly | Self::GpuOnly => 100,
+        };
+        match sum {
+            100 => Ok(()),
+            sum => Err(Error::invalid(format!(
+                "{self} sums to {sum} %; the GPU's and the CPU's percentages must sum to 100"
+            ))),
         }
     }
 
@@ -107,30 +109,36 @@ impl Serialize for ExecutionStrategy {
     }
 }
 
+impl<'de> Deserialize<'de> for ExecutionStrategy {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(D::Error::custom)
+    }
+}
+
 impl FromStr for ExecutionStrategy {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
         let lower = text.trim().to_ascii_lowercase();
-        match lower.as_str() {
-            "auto" => return Ok(Self::Auto),
-            "cpu-only" => return Ok(Self::CpuOnly),
-            "gpu-only" => return Ok(Self::GpuOnly),
-            _ => {}
-        }
-        let parts = lower
-            .strip_prefix("hybrid:")
-            .and_then(|parts| parts.split_once('/'))
-            .and_then(|(gpu, cpu)| Some((gpu.trim().parse().ok()?, cpu.trim().parse().ok()?)));
-        let Some((gpu_allocation, cpu_allocation)) = parts else {
-            return Err(Error::invalid(format!(
+        let split = || {
+            let (gpu, cpu) = lower.strip_prefix("hybrid:")?.split_once('/')?;
+            Some(Self::Hybrid {
+                gpu_allocation: gpu.trim().parse().ok()?,
+                cpu_allocation: cpu.trim().parse().ok()?,
+            })
+        };
+        let strategy = match lower.as_str() {
+            "auto" => Some(Self::Auto),
+            "cpu-only" => Some(Self::CpuOnly),
+            "gpu-only" => Some(Self::GpuOnly),
+            _ => split(),
+        };
+        let strategy = strategy.ok_or_else(|| {
+            Error::invalid(format!(
                 "{text:?} is no strategy; give auto, cpu-only, gpu-only or hybrid:GPU/CPU in percent, as in hybrid:60/40"
-            )));
-        };
-        let strategy = Self::Hybrid {
-            gpu_allocation,
-            cpu_allocation,
-        };
+            ))
+        })?;
         strategy.check().map(|()| strategy)
     }
 }
@@ -141,13 +149,7 @@ mod tests {
 
     #[test]
     fn what_is_printed_is_read() {
-        for text in [
-            "auto",
-            "cpu-only",
-            "gpu-only",
-            "hybrid:60/40",
-            "hybrid:0/100",
-        ] {
+        for text in "auto cpu-only gpu-only hybrid:60/40 hybrid:0/100".split(' ') {
             let strategy: ExecutionStrategy = text.parse().expect("a strategy");
             assert_eq!(strategy.to_string(), text);
         }
@@ -173,14 +175,7 @@ mod tests {
             error.to_string()
         };
         assert!(said("hybrid:60/60").contains("sums to 120 %"));
-        for text in [
-            "",
-            "hybrid",
-            "hybrid:60",
-            "hybrid:-1/101",
-            "hybrid:300/1",
-            "gpu",
-        ] {
+        for text in " hybrid hybrid:60 hybrid:-1/101 hybrid:300/1 gpu".split(' ') {
             assert!(said(text).contains("as in hybrid:60/40"), "{text}");
         }
     }

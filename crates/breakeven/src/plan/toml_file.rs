@@ -35,3 +35,15 @@ pub(super) fn error_at(text: &str, place: Option<Range<usize>>, message: &str) -
         format!("line {line}, column {column}: {message}"),
     )
 }
+
+/// Holds errors against cases, a line each: `document => error`, with `; ` between the lines of
+/// the document.
+#[cfg(test)]
+pub(super) fn refuses<T: std::fmt::Debug>(cases: &str, read: fn(&str) -> Result<T, Error>) {
+    for case in cases.lines().skip(1) {
+        let (text, expected) = case.split_once(" => ").expect("a document and an error");
+        let error = read(&text.replace("; ", "\n")).expect_err(text);
+        assert_eq!(error.to_string(), expected, "{text}");
+        assert_eq!(error.kind(), ErrorKind::File);
+    }
+}

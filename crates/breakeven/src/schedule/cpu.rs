@@ -8,7 +8,7 @@ use super::{Mode, Ns, Schedule, Setup, Span, whole};
 const BLIND_MARKS: usize = 4;
 
 /// What is known of the workers.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Workers {
     held: Vec<Held>,
     /// What the last spans took over what was expected of them.
@@ -36,13 +36,9 @@ struct Held {
 impl Workers {
     pub(super) fn new(setup: &Setup) -> Self {
         Self {
-            held: Vec::new(),
             recent: 1.0,
-            took: 0.0,
-            weight: 0.0,
-            marks: Vec::new(),
-            hungry: 0,
             probes: setup.probes_cpu,
+            ..Self::default()
         }
     }
 
@@ -62,12 +58,11 @@ impl Schedule {
         if self.setup.mode != Mode::Both || !self.samples() {
             return;
         }
-        let alone = self
-            .alone(self.density.work(0..tasks))
-            .unwrap_or(Ns::INFINITY);
+        let alone = self.alone(self.density.work(0..tasks));
+        let alone = alone.unwrap_or(Ns::INFINITY);
         let marks = match self.end_of(self.free_work(0..tasks), 0.0, None) {
             Some(end) if end < alone => {
-                let launches = self.gpus.iter().filter_map(|gpu| gpu.rate.fixed());
+                let launches = self.gpus.iter().filter_map(|gpu| gpu.rate.fixed);
                 let launch = launches.fold(1.0, f64::max);
                 // Time that is lost where the GPUs have all of what was not seen.
                 let risk = end / (alone - end).max(f64::MIN_POSITIVE);
@@ -78,10 +73,8 @@ impl Schedule {
             None => BLIND_MARKS.min(tuning.marks),
         };
         let marks = marks.min(tasks / 8);
-        self.cpu.marks = (1..=marks)
-            .rev()
-            .map(|mark| mark * tasks / (marks + 1))
-            .collect();
+        let places = (1..=marks).map(|mark| mark * tasks / (marks + 1));
+        self.cpu.marks = places.rev().collect();
     }
 
     /// True where samples of the tasks tell something: there are enough, and it is not
@@ -92,20 +85,16 @@ impl Schedule {
 
     /// The next span of a worker; none where there is nothing for it now.
     pub(crate) fn cpu_turn(&mut self, now: Ns) -> Option<Span> {
-        let found = self.cpu_span(now);
-        match &found {
-            Some(span) => {
-                let range = span.range();
-                let work = self.density.work(range.clone());
-                self.cpu.held.push(Held {
-                    start: range.start,
-                    began: now,
-                    work,
-                });
-            }
-            None => self.cpu.hungry += 1,
-        }
-        found
+        let Some(span) = self.cpu_span(now) else {
+            self.cpu.hungry += 1;
+            return None;
+        };
+        self.cpu.held.push(Held {
+            start: span.range().start,
+            began: now,
+            work: self.density.work(span.range()),
+        });
+        Some(span)
     }
 
     fn cpu_span(&mut self, now: Ns) -> Option<Span> {
@@ -117,12 +106,8 @@ impl Schedule {
             return Some(span);
         }
         let start = self.cpu_start();
-        let last = self
-            .free
-            .ranges()
-            .next_back()
-            .filter(|range| range.end > start);
-        let Some(range) = last else {
+        let last = self.free.ranges().next_back();
+        let Some(range) = last.filter(|range| range.end > start) else {
             return self.probe();
         };
         let shares = self.is_shared() && self.has_gpus();
@@ -153,11 +138,8 @@ impl Schedule {
         if !self.samples() {
             return None;
         }
-        let mut ends = self
-            .gpus
-            .iter()
-            .filter(|gpu| !gpu.is_gone)
-            .filter_map(super::gpu::Gpu::frontier);
+        let gpus = self.gpus.iter().filter(|gpu| !gpu.is_gone);
+        let mut ends = gpus.filter_map(|gpu| Some(gpu.flights.back()?.range().end));
         let behind = ends.find_map(|end| {
             self.free.ranges().find(|range| range.start == end)?;
             (self.density.seen_part(end..end + 1) <= 0.0).then(|| end..end + 1)
@@ -217,9 +199,8 @@ impl Schedule {
 
     /// Time of that much work on the workers alone.
     pub(super) fn alone(&self, work: f64) -> Option<Ns> {
-        self.density
-            .is_known()
-            .then(|| work / self.setup.workers.max(1) as f64)
+        let is_known = self.density.is_known();
+        is_known.then(|| work / self.setup.workers.max(1) as f64)
     }
 
     /// Tasks of a worker's span, the last ones of a range, where all is done in
@@ -231,15 +212,14 @@ impl Schedule {
         };
         let seen = match self.setup.cpu {
             Some((_, true)) => f64::INFINITY,
-            _ => self.density.count().max(1.0),
+            _ => self.density.count.max(1.0),
         };
         let target = (horizon * tuning.worker_part).max(tuning.least_span_ns);
-        let size = self
-            .density
-            .tasks_of_end(range.clone(), target / (1.0 + tuning.caution / seen.sqrt()));
+        let work = target / (1.0 + tuning.caution / seen.sqrt());
+        let size = self.density.tasks_of_end(range.clone(), work);
         // Nobody takes what others could share.
-        size.min(range.len().div_ceil(self.setup.workers.max(1)))
-            .max(1)
+        let most = range.len().div_ceil(self.setup.workers.max(1));
+        size.min(most).max(1)
     }
 
     /// A worker that has `left` tasks of its span to begin: how many of them it is to
@@ -262,13 +242,9 @@ impl Schedule {
 
     /// A worker did the tasks of a span, which began at `start`, in `ns`.
     pub(crate) fn cpu_did(&mut self, done: Range<usize>, ns: Ns) {
-        let held = self
-            .cpu
-            .held
-            .iter()
-            .position(|held| held.start == done.start);
-        if let Some(index) = held {
-            self.cpu.held.swap_remove(index);
+        let held = &mut self.cpu.held;
+        if let Some(index) = held.iter().position(|held| held.start == done.start) {
+            held.swap_remove(index);
         }
         if done.is_empty() {
             return;
@@ -282,12 +258,8 @@ impl Schedule {
             self.cpu.recent = (self.cpu.recent * ratio.clamp(0.1, 10.0)).sqrt();
         }
         if let Some(times) = self.density.observe(done, ns) {
-            for gpu in &mut self.gpus {
-                gpu.rescale(times);
-            }
-            for held in &mut self.cpu.held {
-                held.work *= times;
-            }
+            self.gpus.iter_mut().for_each(|gpu| gpu.rescale(times));
+            held.iter_mut().for_each(|held| held.work *= times);
         }
     }
 }

@@ -32,8 +32,8 @@ pub(super) struct Density {
     places: SmallVec<[Place; 1]>,
     /// A mean that was known before; it counts as one task.
     prior: Option<f64>,
-    /// Tasks that workers did.
-    count: f64,
+    /// Tasks whose times workers told in this batch.
+    pub(super) count: f64,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -85,11 +85,6 @@ impl Density {
         self.prior.is_some() || self.count > 0.0
     }
 
-    /// Tasks whose times workers told in this batch.
-    pub(super) fn count(&self) -> f64 {
-        self.count
-    }
-
     fn place(&self, task: usize) -> usize {
         let places = self.places.len();
         (task * places / self.tasks).min(places - 1)
@@ -101,15 +96,17 @@ impl Density {
     }
 
     /// The parts of a range, each of one place: the place and how many tasks.
-    fn parts(&self, range: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
-        let mut start = range.start;
-        std::iter::from_fn(move || {
-            let place = (start < range.end).then(|| self.place(start))?;
-            let end = self.first(place + 1).clamp(start + 1, range.end);
-            let tasks = end - start;
-            start = end;
-            Some((place, tasks))
-        })
+    fn parts(&self, mut range: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
+        std::iter::from_fn(move || self.next_part(&mut range))
+    }
+
+    /// Cuts off the first of those parts.
+    fn next_part(&self, range: &mut Range<usize>) -> Option<(usize, usize)> {
+        let place = (range.start < range.end).then(|| self.place(range.start))?;
+        let end = self.first(place + 1).clamp(range.start + 1, range.end);
+        let tasks = end - range.start;
+        range.start = end;
+        Some((place, tasks))
     }
 
     /// The places of these tasks.
@@ -119,20 +116,16 @@ impl Density {
 
     /// Work of these tasks.
     pub(super) fn work(&self, range: Range<usize>) -> f64 {
-        let parts = self.parts(range);
-        parts
-            .map(|(place, tasks)| self.places[place].per_task * tasks as f64)
-            .sum()
+        let each = |(place, tasks): (usize, usize)| self.places[place].per_task * tasks as f64;
+        self.parts(range).map(each).sum()
     }
 
     /// How many tasks of the mean these were taken for before the batch.
     pub(super) fn expected(&self, range: Range<usize>) -> f64 {
-        let mean =
-            self.places.iter().map(|place| place.shape).sum::<f64>() / self.places.len() as f64;
-        let parts = self.parts(range);
-        parts
-            .map(|(place, tasks)| self.places[place].shape / mean * tasks as f64)
-            .sum()
+        let sum: f64 = self.places.iter().map(|place| place.shape).sum();
+        let mean = sum / self.places.len() as f64;
+        let each = |(place, tasks): (usize, usize)| self.places[place].shape / mean * tasks as f64;
+        self.parts(range).map(each).sum()
     }
 
     /// How many of these tasks, from the first on, make up that much work: at least
@@ -184,10 +177,9 @@ impl Density {
         let (count, sum) = sampled.fold((0.0, 0.0), |(count, sum), place| {
             (count + 1.0, sum + place.per_task)
         });
-        if count > 0.0 {
-            sum / count
-        } else {
-            self.mean()
+        match count > 0.0 {
+            true => sum / count,
+            false => self.mean(),
         }
     }
 
@@ -195,10 +187,9 @@ impl Density {
     pub(super) fn mean_done(&self) -> f64 {
         let done = self.places.iter().map(|place| place.done);
         let (tasks, work) = done.fold((0.0, 0.0), |sum, done| (sum.0 + done.0, sum.1 + done.1));
-        if tasks > 0.0 && work > 0.0 {
-            work / tasks
-        } else {
-            self.mean()
+        match tasks > 0.0 && work > 0.0 {
+            true => work / tasks,
+            false => self.mean(),
         }
     }
 
@@ -218,9 +209,8 @@ impl Density {
 
     /// True where workers did tasks at all places of these.
     pub(super) fn is_sampled(&self, range: Range<usize>) -> bool {
-        self.places[self.places(&range)]
-            .iter()
-            .all(|place| place.is_sampled)
+        let mut places = self.places[self.places(&range)].iter();
+        places.all(|place| place.is_sampled)
     }
 
     /// True where earlier batches had no place around these much denser than another.
@@ -239,15 +229,14 @@ impl Density {
 
     /// A worker took so many ns for these tasks. Returns the work of a task in the new
     /// unit over that in the old one, where the unit changed with it.
-    pub(super) fn observe(&mut self, range: Range<usize>, ns: f64) -> Option<f64> {
+    pub(super) fn observe(&mut self, mut range: Range<usize>, ns: f64) -> Option<f64> {
         let was_known = self.is_known();
         let tasks = range.len() as f64;
+        let middle = self.place((range.start + range.end) / 2);
         self.add_done(range.clone(), ns);
-        let parts: Vec<_> = self.parts(range.clone()).collect();
-        for (place, tasks) in parts {
+        while let Some((place, tasks)) = self.next_part(&mut range) {
             self.places[place].by_workers += tasks as f64;
         }
-        let middle = self.place((range.start + range.end) / 2);
         let place = &mut self.places[middle];
         place.seen = (place.seen.0 + tasks, place.seen.1 + ns);
         place.is_sampled = true;
@@ -258,10 +247,9 @@ impl Density {
 
     /// A GPU's launch tells that these tasks had that much work: so had those places of
     /// which nothing was seen.
-    pub(super) fn correct(&mut self, range: Range<usize>, work: f64) {
+    pub(super) fn correct(&mut self, mut range: Range<usize>, work: f64) {
         let times = (work / self.work(range.clone()).max(f64::MIN_POSITIVE)).clamp(0.01, 100.0);
-        let parts: Vec<_> = self.parts(range).collect();
-        for (place, tasks) in parts {
+        while let Some((place, tasks)) = self.next_part(&mut range) {
             let place = &mut self.places[place];
             if place.seen.0 <= 0.0 {
                 let tasks = tasks as f64;
@@ -272,10 +260,9 @@ impl Density {
     }
 
     /// These tasks are done, and had that much work.
-    pub(super) fn add_done(&mut self, range: Range<usize>, work: f64) {
+    pub(super) fn add_done(&mut self, mut range: Range<usize>, work: f64) {
         let each = work / self.work(range.clone()).max(f64::MIN_POSITIVE);
-        let parts: Vec<_> = self.parts(range).collect();
-        for (place, tasks) in parts {
+        while let Some((place, tasks)) = self.next_part(&mut range) {
             let place = &mut self.places[place];
             place.done.0 += tasks as f64;
             place.done.1 += each * place.per_task * tasks as f64;
@@ -284,26 +271,18 @@ impl Density {
 
     fn refresh(&mut self) {
         let (mut tasks, mut ns) = self.prior.map_or((0.0, 0.0), |mean| (1.0, mean));
-        for Place {
-            seen: (seen, took),
-            shape,
-            ..
-        } in self.places.iter().filter(|place| place.seen.0 > 0.0)
-        {
+        for place in self.places.iter().filter(|place| place.seen.0 > 0.0) {
+            let (seen, took) = place.seen;
             let counts = seen.min(MOST_COUNTS);
             tasks += counts;
-            ns += took / seen / shape * counts;
+            ns += took / seen / place.shape * counts;
         }
         let mean = (ns / tasks).max(LEAST);
         // Work over the shape's: at places that were seen, then between them.
         let mut times = [mean; PLACES];
         let mut last: Option<usize> = None;
         for place in 0..self.places.len() {
-            let Place {
-                seen: (seen, took),
-                shape,
-                ..
-            } = self.places[place];
+            let ((seen, took), shape) = (self.places[place].seen, self.places[place].shape);
             if seen <= 0.0 {
                 continue;
             }
@@ -353,11 +332,8 @@ mod tests {
         let _ = density.observe(0..5, 50.0);
         density.correct(0..160, 16_000.0);
         assert!((density.work(0..5) - 50.0).abs() < 30.0);
-        assert!(
-            (density.work(100..101) - 100.0).abs() < 20.0,
-            "{}",
-            density.work(100..101)
-        );
+        let work = density.work(100..101);
+        assert!((work - 100.0).abs() < 20.0, "{work}");
         let even = Density::new(2, None, None, PLACES, Tuning::USUAL);
         assert_eq!((even.work(0..2), even.expected(0..1)), (2.0, 1.0));
     }

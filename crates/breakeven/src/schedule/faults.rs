@@ -64,9 +64,9 @@ impl Record {
 }
 
 impl Schedule {
-    /// Tasks that fitted a launch of that GPU, after memory had not sufficed for more.
-    pub(crate) fn fits(&self, index: usize) -> Option<usize> {
-        self.gpus[index].faults.fits()
+    /// The least of what fitted a launch of a GPU, after memory had not sufficed for more.
+    pub(crate) fn fits(&self) -> Option<usize> {
+        self.gpus.iter().filter_map(|gpu| gpu.faults.fits()).min()
     }
 
     /// A launch ended well, in `ns` if that is known.
@@ -132,30 +132,22 @@ impl Schedule {
                 record.misfits_in_a_row += 1;
                 // Of a device that does others, a task may be what is wrong.
                 let is_the_tasks = record.works && kind != DeviceErrorKind::OutOfMemory;
-                let most = if is_the_tasks {
-                    MOST_MISFITS
-                } else {
-                    MOST_FAILURES
+                let most = match is_the_tasks {
+                    true => MOST_MISFITS,
+                    false => MOST_FAILURES,
                 };
                 let leaves = record.misfits_in_a_row >= most;
-                self.fall_back(span);
-                if leaves {
-                    self.leave(index);
-                }
+                self.give_up(index, span, leaves);
                 self.after(None, false)
             }
             DeviceErrorKind::Launch | DeviceErrorKind::Other => {
                 record.in_a_row += 1;
                 let leaves = record.in_a_row >= MOST_FAILURES;
-                self.fall_back(span);
-                if leaves {
-                    self.leave(index);
-                }
+                self.give_up(index, span, leaves);
                 self.after(leaves.then_some(Standing::Quarantine), false)
             }
             DeviceErrorKind::Compile | DeviceErrorKind::Unsupported => {
-                self.fall_back(span);
-                self.leave(index);
+                self.give_up(index, span, true);
                 self.after(Some(Standing::LeaveOperation), false)
             }
             DeviceErrorKind::Unavailable { .. }
@@ -163,8 +155,7 @@ impl Schedule {
             | DeviceErrorKind::Timeout
             | DeviceErrorKind::Panic
             | DeviceErrorKind::WrongResult => {
-                self.fall_back(span);
-                self.leave(index);
+                self.give_up(index, span, true);
                 // A device that is gone does not end what is in flight.
                 self.after(Some(Standing::Quarantine), true)
             }
@@ -203,19 +194,20 @@ impl Schedule {
         self.fallen.push(span);
     }
 
-    /// The device gets nothing more: others have what it has not begun.
-    fn leave(&mut self, index: usize) {
-        if std::mem::replace(&mut self.gpus[index].is_gone, true) {
+    /// The CPU does a span. A device that is left gets nothing more: others have what it has
+    /// not begun.
+    fn give_up(&mut self, index: usize, span: Span, leaves: bool) {
+        self.fall_back(span);
+        if !leaves || std::mem::replace(&mut self.gpus[index].is_gone, true) {
             return;
         }
         for span in std::mem::take(&mut self.gpus[index].retry) {
             self.fall_back(span);
         }
-        if self.has_gpus() {
-            return;
+        if !self.has_gpus() {
+            // What was promised to GPUs and is free is the CPU's now.
+            self.fallback += self.free_of_promised();
         }
-        // What was promised to GPUs and is free is the CPU's now.
-        self.fallback += self.free_of_promised();
     }
 
     /// No GPU may be used: what was promised to them is the CPU's from the start. False

@@ -30,7 +30,7 @@ pub(super) struct Gpu {
     pub(super) is_gone: bool,
     /// Spans to try again, smaller ones.
     pub(super) retry: Vec<Span>,
-    flights: VecDeque<Flight>,
+    pub(super) flights: VecDeque<Flight>,
     /// When all that is in flight should be done.
     busy_until: Ns,
     /// When the last launch ended.
@@ -75,7 +75,7 @@ impl Gpu {
             launches: 0,
             successes: 0,
             first: (rate, Vec::new()),
-            last_tasks: setup.rate.one_size().map_or(0, |(tasks, _)| whole(tasks)),
+            last_tasks: setup.rate.first.map_or(0, |(tasks, _)| whole(tasks)),
             fits: setup.fits.max(1),
             faults: super::faults::Record::default(),
             told: super::teach::LaunchTimes::default(),
@@ -101,31 +101,10 @@ impl Gpu {
         }
     }
 
-    pub(super) fn in_flight(&self) -> usize {
-        self.flights.len()
-    }
-
-    pub(super) fn oldest_and_newest(&self) -> Option<(Flight, Flight)> {
-        Some((*self.flights.front()?, *self.flights.back()?))
-    }
-
-    /// Where the launch that was made last ends.
-    pub(super) fn frontier(&self) -> Option<usize> {
-        self.flights.back().map(|flight| flight.range().end)
-    }
-
     /// Time of the launch that was made last, as it was predicted.
     pub(super) fn last_predicted(&self) -> Ns {
-        let last = self
-            .flights
-            .back()
-            .and_then(|last| self.rate.predict(last.work));
-        last.unwrap_or(0.0)
-    }
-
-    /// True after a first launch, whatever became of it.
-    pub(super) fn was_used(&self) -> bool {
-        self.launches > 0
+        let last = self.flights.back();
+        last.map_or(0.0, |last| self.rate.predict(last.work).unwrap_or(0.0))
     }
 
     /// True before its first launch of this batch.
@@ -137,23 +116,14 @@ impl Gpu {
         self.setup.on_probation && self.successes == 0
     }
 
-    /// When the oldest launch began, as far as the device is concerned.
-    pub(super) fn began(&self) -> Ns {
-        let first = self.flights.front().map_or(0.0, |flight| flight.began);
-        first.max(self.last_end)
-    }
-
-    /// The same of the newest launch.
-    pub(super) fn began_newest(&self) -> Ns {
-        let last = self.flights.back().map_or(0.0, |flight| flight.began);
-        last.max(self.last_end)
+    /// When a launch began, as far as the device is concerned.
+    pub(super) fn began(&self, flight: &Flight) -> Ns {
+        flight.began.max(self.last_end)
     }
 
     fn set_busy(&mut self, now: Ns) {
-        let left = self
-            .flights
-            .iter()
-            .filter_map(|flight| self.rate.predict(flight.work));
+        let flights = self.flights.iter();
+        let left = flights.filter_map(|flight| self.rate.predict(flight.work));
         self.busy_until = now + left.sum::<f64>();
     }
 }
@@ -161,7 +131,7 @@ impl Gpu {
 impl Schedule {
     /// The next step of a GPU.
     pub(crate) fn gpu_turn(&mut self, index: usize, now: Ns) -> GpuTurn {
-        let in_flight = self.gpus[index].in_flight();
+        let in_flight = self.gpus[index].flights.len();
         if in_flight > 0
             && let Some(turn) = self.recall(index, now)
         {
@@ -173,10 +143,9 @@ impl Schedule {
             return GpuTurn::Done;
         }
         // Of a batch that is shared the next launch's size follows from this one's time.
-        let most = if is_shared || gpu.on_trial() {
-            1
-        } else {
-            gpu.setup.depth
+        let most = match is_shared || gpu.on_trial() {
+            true => 1,
+            false => gpu.setup.depth,
         };
         if in_flight >= most {
             return self.wait(index, now);
@@ -229,7 +198,7 @@ impl Schedule {
 
     /// True where nobody has anything, after the workers looked for something.
     fn is_stuck(&self) -> bool {
-        let flies = self.gpus.iter().any(|gpu| gpu.in_flight() > 0);
+        let flies = self.gpus.iter().any(|gpu| !gpu.flights.is_empty());
         !flies && self.cpu.is_idle() && (!self.is_shared() || self.cpu.hungry > 0)
     }
 
@@ -237,7 +206,7 @@ impl Schedule {
     fn next_look(&self, index: usize, now: Ns) -> Ns {
         let left = self.alone(self.free_work(0..self.gpu_end())).unwrap_or(0.0);
         let look = now + (left * LOOK.0).max(LOOK.1);
-        let launch = self.gpus[index].rate.fixed();
+        let launch = self.gpus[index].rate.fixed;
         let patient = launch.map(|launch| self.setup.tuning.patience * launch);
         let patient = patient.filter(|until| *until > now && !self.density.is_known());
         patient.map_or(look, |until| until.min(look))
@@ -249,10 +218,9 @@ impl Schedule {
         let gpu = &mut self.gpus[index];
         gpu.launches += 1;
         gpu.last_tasks = span.len();
-        let begins = if gpu.flights.is_empty() {
-            now
-        } else {
-            now.max(gpu.busy_until)
+        let begins = match gpu.flights.is_empty() {
+            true => now,
+            false => now.max(gpu.busy_until),
         };
         gpu.busy_until = begins + gpu.rate.predict(work).unwrap_or(0.0);
         gpu.flights.push_back(Flight {
@@ -290,13 +258,12 @@ impl Schedule {
             let was_told = gpu.rate.tells_fixed();
             if was_told {
                 // What differs is the rate's where it is known how much work there was.
-                let sure = if knows_shape {
-                    1.0
-                } else {
-                    self.density.seen_part(range.clone())
+                let sure = match knows_shape {
+                    true => 1.0,
+                    false => self.density.seen_part(range.clone()),
                 };
-                gpu.rate
-                    .observe(work, ns, sure * self.setup.tuning.rate_step);
+                let step = sure * self.setup.tuning.rate_step;
+                gpu.rate.observe(work, ns, step);
             } else {
                 // How much work the earlier ones had is known better by now.
                 gpu.first.1.push((range.clone(), ns));
@@ -306,7 +273,7 @@ impl Schedule {
                 }
             }
             gpu.set_busy(now);
-            if let (Some(fixed), Some(per_work)) = (gpu.rate.fixed(), gpu.rate.per_work()) {
+            if let (Some(fixed), Some(per_work)) = (gpu.rate.fixed, gpu.rate.per_work) {
                 let found = ((ns - fixed) / per_work).max(0.0);
                 self.density.add_done(range.clone(), found);
                 if was_told {
@@ -314,9 +281,9 @@ impl Schedule {
                 }
             }
         }
-        let failed = ns
-            .zip(predicted)
-            .is_some_and(|(ns, predicted)| ns > self.setup.tuning.failed_prediction * predicted);
+        let most = self.setup.tuning.failed_prediction;
+        let mut times = ns.into_iter().zip(predicted);
+        let failed = times.any(|(ns, predicted)| ns > most * predicted);
         if failed && self.setup.corrects && self.setup.mode == Mode::Gpu {
             self.joined = true;
         }

@@ -40,6 +40,7 @@ pub(crate) use rate::Rate;
 pub(crate) use span::{MOST_TASKS, Span};
 pub use tuning::Tuning;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::plan::{PLACES, Shape, level};
@@ -114,7 +115,7 @@ pub(crate) struct Schedule {
     /// Spans that GPUs failed at, for the CPU.
     fallen: Vec<Span>,
     /// All tasks that ever fell back.
-    fell: Vec<std::ops::Range<usize>>,
+    fell: Vec<Range<usize>>,
     density: Density,
     cpu: cpu::Workers,
     gpus: Vec<gpu::Gpu>,
@@ -122,8 +123,10 @@ pub(crate) struct Schedule {
     joined: bool,
     /// Workers that found nothing are to look again.
     wakes: bool,
-    fallback: usize,
-    recalled: usize,
+    /// Tasks that the CPU does in the place of GPUs that failed at them.
+    pub(crate) fallback: usize,
+    /// Tasks that were taken back from launches that lasted too long.
+    pub(crate) recalled: usize,
 }
 
 impl Schedule {
@@ -136,21 +139,15 @@ impl Schedule {
             rates.iter_mut().for_each(|rate| rate.rescale(task_ns));
         }
         let gpus = setup.gpus.iter().zip(rates);
+        let gpus = gpus.map(|(gpu, rate)| gpu::Gpu::new(gpu, rate, setup.mode));
+        let shape = setup.shape.as_deref();
         let mut schedule = Box::new(Self {
             free: Free::all(setup.tasks),
             fallen: Vec::new(),
             fell: Vec::new(),
-            density: Density::new(
-                setup.tasks,
-                prior,
-                setup.shape.as_deref(),
-                places,
-                setup.tuning,
-            ),
+            density: Density::new(setup.tasks, prior, shape, places, setup.tuning),
             cpu: cpu::Workers::new(&setup),
-            gpus: gpus
-                .map(|(gpu, rate)| gpu::Gpu::new(gpu, rate, setup.mode))
-                .collect(),
+            gpus: gpus.collect(),
             joined: false,
             wakes: false,
             fallback: 0,
@@ -207,19 +204,8 @@ impl Schedule {
             Mode::Split { gpu } => gpu,
             Mode::Cpu | Mode::Both => 0,
         };
-        let part =
-            |range: std::ops::Range<usize>| range.end.min(promised).saturating_sub(range.start);
+        let part = |range: Range<usize>| range.end.min(promised).saturating_sub(range.start);
         self.free.ranges().map(part).sum()
-    }
-
-    /// Tasks that the CPU does in the place of GPUs that failed at them.
-    pub(crate) fn fallback(&self) -> usize {
-        self.fallback
-    }
-
-    /// Tasks that were taken back from launches that lasted too long.
-    pub(crate) fn recalled(&self) -> usize {
-        self.recalled
     }
 
     /// The GPUs take nothing any more: the CPU has the rest.
@@ -269,7 +255,7 @@ impl Schedule {
     }
 
     /// Work that nobody holds, of the tasks in a range.
-    fn free_work(&self, within: std::ops::Range<usize>) -> f64 {
+    fn free_work(&self, within: Range<usize>) -> f64 {
         let parts = self.free.ranges().map(|range| {
             let part = range.start.max(within.start)..range.end.min(within.end);
             match part.is_empty() {

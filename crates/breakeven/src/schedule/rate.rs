@@ -14,10 +14,13 @@ const LEAST: f64 = 1e-9;
 /// (`density.rs` has the unit).
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Rate {
-    fixed: Option<f64>,
-    per_work: Option<f64>,
-    /// A launch of which it is not known what was fixed: work and ns.
-    first: Option<(f64, f64)>,
+    /// What a launch costs whatever its size, ns; none where it is not told from
+    /// its tasks' time yet.
+    pub(super) fixed: Option<f64>,
+    /// Time of a unit of work, ns.
+    pub(super) per_work: Option<f64>,
+    /// The launch from which a larger one would tell what is fixed: its work and its time.
+    pub(super) first: Option<(f64, f64)>,
 }
 
 impl Rate {
@@ -44,22 +47,6 @@ impl Rate {
         let mut rate = Self::unknown(launch_ns);
         rate.learn(tasks as f64, ns);
         rate
-    }
-
-    /// The launch from which a larger one would tell what is fixed: its work and its time.
-    pub(super) fn one_size(&self) -> Option<(f64, f64)> {
-        self.first
-    }
-
-    /// What a launch costs whatever its size, ns; none where it is not told from
-    /// its tasks' time yet.
-    pub(super) fn fixed(&self) -> Option<f64> {
-        self.fixed
-    }
-
-    /// Time of a unit of work, ns.
-    pub(super) fn per_work(&self) -> Option<f64> {
-        self.per_work
     }
 
     /// True where fixed time and work are told apart.
@@ -136,10 +123,8 @@ mod tests {
         assert!(!rate.tells_fixed());
         rate.rescale(2.0);
         rate.observe(128.0, 1000.0 + 640.0, 1.0);
-        assert!(
-            near(rate.fixed(), 1000.0) && near(rate.per_work(), 5.0),
-            "{rate:?}"
-        );
+        let is_told = near(rate.fixed, 1000.0) && near(rate.per_work, 5.0);
+        assert!(is_told, "{rate:?}");
     }
 
     #[test]
@@ -148,7 +133,7 @@ mod tests {
         for _ in 0..4 {
             rate.observe(1000.0, 1000.0 + 30_000.0, 0.8);
         }
-        assert!(near(rate.per_work(), 30.0), "{rate:?}");
+        assert!(near(rate.per_work, 30.0), "{rate:?}");
     }
 
     #[test]

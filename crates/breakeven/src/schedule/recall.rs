@@ -25,13 +25,10 @@ impl Schedule {
             return None;
         }
         let gpu = &self.gpus[index];
-        let (oldest, newest) = gpu.oldest_and_newest()?;
-        let predicted = gpu
-            .rate
-            .predict(oldest.work)
-            .or(gpu.rate.fixed())
-            .unwrap_or(0.0);
-        let overdue = gpu.began() + tuning.failed_prediction * predicted;
+        let (oldest, newest) = (gpu.flights.front()?, gpu.flights.back()?);
+        let predicted = gpu.rate.predict(oldest.work).or(gpu.rate.fixed);
+        let predicted = predicted.unwrap_or(0.0);
+        let overdue = gpu.began(oldest) + tuning.failed_prediction * predicted;
         if !self.is_shared() {
             if self.setup.mode != Mode::Gpu || predicted <= 0.0 {
                 return None;
@@ -47,7 +44,7 @@ impl Schedule {
         }
         let mean = self.density.mean_sampled();
         // A time that nobody measured may be far too short.
-        let is_stated = gpu.setup.is_stated && self.density.count() <= 0.0;
+        let is_stated = gpu.setup.is_stated && self.density.count <= 0.0;
         let times = if is_stated { MOST_OFF } else { 1.0 };
         let at = match self.alone(times * mean * self.setup.tasks as f64) {
             Some(all) => {
@@ -57,19 +54,17 @@ impl Schedule {
                     false => 0.0,
                 };
                 let latest = tuning.most_delay * all - waves * task.max(mean);
-                if predicted < A_TRY * all {
-                    latest.max(overdue)
-                } else {
-                    latest
+                match predicted < A_TRY * all {
+                    true => latest.max(overdue),
+                    false => latest,
                 }
             }
             // Nothing says how long the CPU would take.
             None => overdue,
         };
-        Some(if now < at {
-            GpuTurn::Wait(at)
-        } else {
-            GpuTurn::Recall
+        Some(match now < at {
+            true => GpuTurn::Wait(at),
+            false => GpuTurn::Recall,
         })
     }
 
@@ -77,7 +72,7 @@ impl Schedule {
     pub(crate) fn gpu_recalled(&mut self, index: usize, span: Span, now: Ns) {
         self.recalled += span.len();
         let gpu = &mut self.gpus[index];
-        let began = gpu.began_newest();
+        let began = gpu.flights.back().map_or(0.0, |flight| gpu.began(flight));
         let predicted = gpu.last_predicted();
         gpu.told.recalled(span.len(), now - began, predicted);
         self.flight_ended(index, span.range().start, now);

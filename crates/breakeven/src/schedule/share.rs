@@ -28,10 +28,9 @@ impl Schedule {
         let waves = ((end - busy) * speed / wave).max(0.0).floor();
         let with = |waves: f64| {
             let done = (waves * wave).min(work);
-            let cpu = if done > 0.0 {
-                busy + waves * wave / speed
-            } else {
-                0.0
+            let cpu = match done > 0.0 {
+                true => busy + waves * wave / speed,
+                false => 0.0,
             };
             match done < work {
                 true => level(gpus.clone(), work - done).map_or(cpu, |gpus| cpu.max(gpus)),
@@ -57,11 +56,9 @@ impl Schedule {
         let gpus = self.gpus.iter().enumerate();
         let gpus = gpus.filter(move |(index, gpu)| !gpu.is_gone && wanted(*index));
         let vessel = move |(_, gpu): (usize, &super::gpu::Gpu)| {
-            let per_work = gpu.rate.per_work()?;
-            Some((
-                gpu.busy(now) + gpu.rate.fixed().unwrap_or(0.0),
-                per_work.recip(),
-            ))
+            let per_work = gpu.rate.per_work?;
+            let ready = gpu.busy(now) + gpu.rate.fixed.unwrap_or(0.0);
+            Some((ready, per_work.recip()))
         };
         gpus.filter_map(vessel)
     }
@@ -69,9 +66,8 @@ impl Schedule {
     /// Tasks to launch now of a range, on a GPU.
     pub(super) fn gpu_size(&self, index: usize, range: Range<usize>, now: Ns) -> usize {
         let tuning = &self.setup.tuning;
-        let is_alone =
-            !self.is_shared() && self.gpus.iter().filter(|gpu| !gpu.is_gone).count() == 1;
-        if is_alone {
+        let gpus = self.gpus.iter().filter(|gpu| !gpu.is_gone);
+        if !self.is_shared() && gpus.count() == 1 {
             if !self.setup.corrects && !self.setup.is_watched {
                 return range.len();
             }
@@ -92,11 +88,8 @@ impl Schedule {
         }
         let tasks = self.density.tasks_of(range.clone(), work);
         // No launch is worth what little would be left before a sample.
-        let is_last = self
-            .free
-            .ranges()
-            .next_back()
-            .is_none_or(|last| last.end <= range.end);
+        let last = self.free.ranges().next_back();
+        let is_last = last.is_none_or(|last| last.end <= range.end);
         match !is_last && tasks as f64 * tuning.rest >= range.len() as f64 {
             true => range.len(),
             false => tasks,
@@ -106,17 +99,14 @@ impl Schedule {
     /// Work to launch now so that all devices end together.
     fn gpu_work(&self, index: usize, now: Ns) -> f64 {
         let gpu = &self.gpus[index];
-        let is_idle = gpu.in_flight() == 0;
+        let is_idle = gpu.flights.is_empty();
         let task = self.density.mean();
         let left = self.free_work(0..self.gpu_end());
         let probe = task * gpu.setup.probe_tasks.max(1) as f64;
-        let Some(per_work) = gpu.rate.per_work() else {
+        let Some(per_work) = gpu.rate.per_work else {
             // One probe at a time.
-            return if is_idle && self.could_pay(index, left, now) {
-                probe
-            } else {
-                0.0
-            };
+            let pays = is_idle && self.could_pay(index, left, now);
+            return if pays { probe } else { 0.0 };
         };
         if self.is_shared() && self.cpu_speed(now).is_none() {
             return if is_idle { probe } else { 0.0 };
@@ -125,7 +115,7 @@ impl Schedule {
         if !is_idle && busy > 0.5 * gpu.last_predicted() {
             return 0.0;
         }
-        let ready = busy + gpu.rate.fixed().unwrap_or(0.0);
+        let ready = busy + gpu.rate.fixed.unwrap_or(0.0);
         // The workers leave all of it to the GPUs, so they must not leave it to them.
         if self.is_shared() && self.gpus_end_before_a_task(now) {
             let end = self.gpus_alone(left, now).unwrap_or(0.0);
@@ -137,35 +127,24 @@ impl Schedule {
         let without = self.end_of(left, now, Some(index)).unwrap_or(Ns::INFINITY);
         let share = ((end - ready) / per_work).min(left);
         if share >= 0.5 * task.min(left) {
+            let part = self.part_of(index, share, left);
             if gpu.rate.tells_fixed() {
-                return self.part(index, share, left);
+                let rest = per_work * share * (1.0 - part);
+                let worth = self.setup.tuning.worth_launches * gpu.rate.fixed.unwrap_or(0.0);
+                return if rest <= worth { share } else { share * part };
             }
-            let part = (share * self.part_of(index, share, left)).max(task);
-            return part.max(self.growth(index, without)).min(share.max(task));
+            let least = (share * part).max(task).max(self.growth(index, without));
+            return least.min(share.max(task));
         }
         if !gpu.rate.tells_fixed() && is_idle {
             return self.growth(index, without).min(left);
         }
-        if gpu.setup.probes && gpu.is_new() {
-            probe
-        } else {
-            0.0
-        }
+        let probes = gpu.setup.probes && gpu.is_new();
+        if probes { probe } else { 0.0 }
     }
 
-    /// What of its share a GPU takes at once.
-    fn part(&self, index: usize, share: f64, left: f64) -> f64 {
-        let rate = &self.gpus[index].rate;
-        let (fixed, per_work) = (rate.fixed().unwrap_or(0.0), rate.per_work().unwrap_or(0.0));
-        let part = self.part_of(index, share, left);
-        match per_work * share * (1.0 - part) <= self.setup.tuning.worth_launches * fixed {
-            true => share,
-            false => share * part,
-        }
-    }
-
-    /// Where it is not known where the work lies, a GPU takes the less the more the others
-    /// would have to do while it is held up.
+    /// Part of its share that a GPU takes at once: where it is not known where the work lies,
+    /// the less the more the others would have to do while it is held up.
     fn part_of(&self, index: usize, share: f64, left: f64) -> f64 {
         let tuning = &self.setup.tuning;
         let gpu = &self.gpus[index];
@@ -180,7 +159,7 @@ impl Schedule {
     /// needs for all that is left, or where that is not known yet and a short wait
     /// beside the launch may tell.
     fn could_pay(&self, index: usize, left: f64, now: Ns) -> bool {
-        match (self.gpus[index].rate.fixed(), self.alone(left)) {
+        match (self.gpus[index].rate.fixed, self.alone(left)) {
             _ if !self.is_shared() => true,
             (None, _) => true,
             (Some(launch), None) => now >= self.setup.tuning.patience * launch,
@@ -193,16 +172,15 @@ impl Schedule {
     /// smaller one was another batch's; else none.
     fn growth(&self, index: usize, without: Ns) -> f64 {
         let gpu = &self.gpus[index];
-        let (Some((_, ns)), Some(range)) = (gpu.rate.one_size(), self.free.ranges().next()) else {
+        let (Some((_, ns)), Some(range)) = (gpu.rate.first, self.free.ranges().next()) else {
             return 0.0;
         };
         let part = if gpu.is_new() { 1.0 } else { 0.5 };
         let times = (part * without / ns).min(self.setup.tuning.growth);
         let end = (range.start + whole(times * gpu.last_tasks as f64)).min(self.setup.tasks);
-        if times >= 2.0 {
-            self.density.work(range.start..end.max(range.start))
-        } else {
-            0.0
+        match times >= 2.0 {
+            true => self.density.work(range.start..end.max(range.start)),
+            false => 0.0,
         }
     }
 }

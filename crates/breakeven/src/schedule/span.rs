@@ -80,9 +80,8 @@ impl Free {
 
     /// Cuts the tasks out of the range that has them all; none where no range has.
     pub(crate) fn take(&mut self, wanted: Range<usize>) -> Option<Span> {
-        let after = self
-            .ranges
-            .partition_point(|range| range.start as usize <= wanted.start);
+        let begins = |range: &Span| range.start as usize <= wanted.start;
+        let after = self.ranges.partition_point(begins);
         let index = after.checked_sub(1)?;
         let range = self.ranges[index].range();
         if wanted.is_empty() || wanted.end > range.end {
@@ -107,14 +106,10 @@ impl Free {
     /// Takes a span back that was not done.
     pub(crate) fn give_back(&mut self, mut span: Span) {
         self.tasks += span.len();
-        let index = self
-            .ranges
-            .partition_point(|range| range.start < span.start);
-        if self
-            .ranges
-            .get(index)
-            .is_some_and(|next| next.start == span.end)
-        {
+        let is_before = |range: &Span| range.start < span.start;
+        let index = self.ranges.partition_point(is_before);
+        let next = self.ranges.get(index);
+        if next.is_some_and(|next| next.start == span.end) {
             span.end = self.ranges.remove(index).end;
         }
         match index.checked_sub(1).map(|before| &mut self.ranges[before]) {
@@ -148,10 +143,8 @@ mod tests {
     fn the_largest_batch_is_counted() {
         let all = Span::all(MOST_TASKS).expect("it is countable");
         let (first, rest) = all.split(1);
-        assert_eq!(
-            (first.range(), rest.map(|rest| rest.len())),
-            (0..1, Some(MOST_TASKS - 1))
-        );
+        let rest = rest.map(|rest| rest.len());
+        assert_eq!((first.range(), rest), (0..1, Some(MOST_TASKS - 1)));
         assert_eq!((Span::all(0), Span::all(MOST_TASKS + 1)), (None, None));
     }
 }

@@ -71,12 +71,10 @@ impl Schedule {
         let are_few = self.setup.tasks < workers && 2 * cpu_tasks < self.setup.tasks;
         if cpu_tasks > 0 && (tried.is_empty() || !are_few) {
             // Of a batch of its own it counts how evenly the workers shared it.
-            let (tasks, ns) = match self.gpus.iter().any(Gpu::was_used) {
-                false => (cpu_tasks, took),
-                true => {
-                    let tasks = self.setup.tasks;
-                    (tasks, self.cpu_task_ns() * tasks.div_ceil(workers) as f64)
-                }
+            let waves = self.setup.tasks.div_ceil(workers) as f64;
+            let (tasks, ns) = match self.gpus.iter().all(Gpu::is_new) {
+                true => (cpu_tasks, took),
+                false => (self.setup.tasks, self.cpu_task_ns() * waves),
             };
             tell(RanOn::Cpu, tasks, ns, !tried.is_empty());
         }

@@ -11,7 +11,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus as Random;
 
 use super::made_up::{any_setup, any_time};
-use super::{After, GpuSetup, GpuTurn, Mode, Ns, Schedule, Setup, Span};
+use super::{GpuSetup, GpuTurn, Mode, Ns, Schedule, Setup, Span};
 use crate::error::DeviceErrorKind;
 use crate::plan::{PLACES, Shape};
 
@@ -24,6 +24,15 @@ const WALKS: u64 = if cfg!(debug_assertions) {
 
 /// Steps in a row in which no task is done.
 const PATIENCE: usize = 2_000;
+
+const KINDS: [DeviceErrorKind; 6] = [
+    DeviceErrorKind::OutOfMemory,
+    DeviceErrorKind::NeverFits,
+    DeviceErrorKind::Refused,
+    DeviceErrorKind::Launch,
+    DeviceErrorKind::Compile,
+    DeviceErrorKind::DeviceLost,
+];
 
 /// What a driver's thread does.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -152,8 +161,8 @@ impl Walk {
         let (done, tail) = span.split(end - start - gives);
         self.schedule.cpu_did(done.range(), self.now - since);
         self.is_done(done.range());
-        tail.into_iter()
-            .for_each(|tail| self.schedule.give_back(tail));
+        let tail = tail.expect("it gives some");
+        self.schedule.give_back(tail);
         self.idle += 1;
         self.wake_workers();
         self.wake_drivers();
@@ -171,11 +180,9 @@ impl Walk {
                     true => Ns::INFINITY,
                     false => self.until(launch + each * span.len() as f64),
                 };
-                let last = self.devices[gpu]
-                    .flights
-                    .back()
-                    .map_or(0.0, |last| last.until);
-                self.devices[gpu].flights.push_back(Held {
+                let flights = &mut self.devices[gpu].flights;
+                let last = flights.back().map_or(0.0, |last| last.until);
+                flights.push_back(Held {
                     span,
                     since: self.now,
                     until: until.max(last),
@@ -197,29 +204,17 @@ impl Walk {
         };
         let after = match self.devices[gpu].fails && self.random.random_bool(0.3) {
             true => {
-                const KINDS: [DeviceErrorKind; 6] = [
-                    DeviceErrorKind::OutOfMemory,
-                    DeviceErrorKind::NeverFits,
-                    DeviceErrorKind::Refused,
-                    DeviceErrorKind::Launch,
-                    DeviceErrorKind::Compile,
-                    DeviceErrorKind::DeviceLost,
-                ];
                 let kind = KINDS[self.random.random_range(0..KINDS.len())];
                 self.schedule.gpu_failed(gpu, span, kind, self.now)
             }
             false => {
                 self.is_done(span.range());
                 let ns = self.random.random_bool(0.9).then_some(self.now - since);
-                self.schedule
-                    .gpu_succeeded(gpu, span.range().start, span.len(), ns, self.now)
+                let (start, tasks) = (span.range().start, span.len());
+                self.schedule.gpu_succeeded(gpu, start, tasks, ns, self.now)
             }
         };
         self.devices[gpu].driver = Driver::Looks;
-        self.follow(gpu, after);
-    }
-
-    fn follow(&mut self, gpu: usize, after: After) {
         if after.drops_flights {
             for flight in std::mem::take(&mut self.devices[gpu].flights) {
                 let _ = self.schedule.gpu_dropped(gpu, flight.span, self.now);
@@ -234,32 +229,19 @@ impl Walk {
     /// A step of anybody who can take one; false where nobody is left.
     fn step(&mut self) -> bool {
         let now = self.now;
-        let due: Vec<usize> = (0..self.busy.len())
-            .filter(|&index| self.busy[index].until <= now)
-            .collect();
-        let ends = |device: &Device| {
-            device
-                .flights
-                .front()
-                .is_some_and(|flight| flight.until <= now)
-        };
+        let is_due = |held: &Held| held.until <= now;
+        let ends = |device: &Device| device.flights.front().is_some_and(is_due);
         let looks = |device: &Device| match device.driver {
             Driver::Looks => true,
             Driver::Sleeps(until) => until <= now,
             Driver::HasEnded => false,
         };
-        let ending: Vec<usize> = (0..self.devices.len())
-            .filter(|&gpu| ends(&self.devices[gpu]))
-            .collect();
-        let looking: Vec<usize> = (0..self.devices.len())
-            .filter(|&gpu| looks(&self.devices[gpu]))
-            .collect();
-        let can = [
-            self.turns > 0,
-            !due.is_empty(),
-            !ending.is_empty(),
-            !looking.is_empty(),
-        ];
+        let due = self.busy.iter().position(is_due);
+        let ending = self.devices.iter().position(ends);
+        let looking = (0..self.devices.len()).filter(|&gpu| looks(&self.devices[gpu]));
+        let looking: Vec<usize> = looking.collect();
+        let (ends, look) = (due.is_some(), !looking.is_empty());
+        let can = [self.turns > 0, ends, ending.is_some(), look];
         if !can.contains(&true) {
             return self.waits();
         }
@@ -274,8 +256,8 @@ impl Walk {
         }
         match who {
             0 => self.worker_looks(),
-            1 => self.worker_ends(due[0]),
-            2 => self.launch_ends(ending[0]),
+            1 => self.worker_ends(due.expect("one can")),
+            2 => self.launch_ends(ending.expect("one can")),
             _ => {
                 let gpu = looking[self.random.random_range(0..looking.len())];
                 self.driver_looks(gpu);
@@ -289,20 +271,14 @@ impl Walk {
         let workers = self.busy.iter().map(|held| held.until);
         let devices = self.devices.iter().flat_map(|device| {
             let sleeps = match device.driver {
-                Driver::Sleeps(until) => Some(until),
-                Driver::Looks | Driver::HasEnded => None,
+                Driver::Sleeps(until) => until,
+                Driver::Looks | Driver::HasEnded => Ns::INFINITY,
             };
-            device
-                .flights
-                .front()
-                .map(|flight| flight.until)
-                .into_iter()
-                .chain(sleeps)
+            let ends = device.flights.front().map(|flight| flight.until);
+            [sleeps, ends.unwrap_or(Ns::INFINITY)]
         });
-        let next = workers
-            .chain(devices)
-            .filter(|at| at.is_finite())
-            .min_by(f64::total_cmp);
+        let times = workers.chain(devices).filter(|at| at.is_finite());
+        let next = times.min_by(f64::total_cmp);
         self.now = next.map_or(self.now, |next| next + 1.0);
         next.is_some()
     }
@@ -338,14 +314,13 @@ fn launches_count_by_their_work() {
     let mut places = [0.5; PLACES];
     places[PLACES / 2..].fill(1.5);
     let mut random = Random::seed_from_u64(1);
+    let spread = 0.0;
+    let shape = Shape { places, spread };
     let setup = Setup {
         tasks: 640,
         mode: Mode::Both,
         cpu: Some((1_000.0, true)),
-        shape: Some(Arc::new(Shape {
-            places,
-            spread: 0.0,
-        })),
+        shape: Some(Arc::new(shape)),
         ..any_setup(&mut random)
     };
     let schedule = Schedule::new(setup);

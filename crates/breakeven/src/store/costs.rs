@@ -1,7 +1,7 @@
 //! The cost model as the threads of a process share it, and where it is kept.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::SystemTime;
 
 use breakeven_profile::profile::Peak;
@@ -45,10 +45,10 @@ use crate::plan::{Observation, OperationCosts, RanOn};
 /// ```
 #[derive(Debug, Default)]
 pub struct Costs {
-    model: RwLock<Model>,
-    file: Option<CostFile>,
+    pub(super) model: RwLock<Model>,
+    pub(super) file: Option<CostFile>,
     /// Of this machine's devices; none before they were looked for.
-    peaks: Mutex<Option<Arc<[Peak]>>>,
+    pub(super) peaks: Mutex<Option<Arc<[Peak]>>>,
 }
 
 /// Where a model is kept, and of which machine it is.
@@ -73,26 +73,9 @@ impl Costs {
         Self::default()
     }
 
-    /// One that is kept in a file. `writer` is a number that no other process has.
-    pub(super) fn kept(file: CostFile, writer: u32) -> Self {
-        Self {
-            model: RwLock::new(Model::of(writer)),
-            file: Some(file),
-            peaks: Mutex::default(),
-        }
-    }
-
     /// True where a file keeps what is learned, false in memory only.
     pub fn is_kept(&self) -> bool {
         self.file.is_some()
-    }
-
-    pub(super) fn peaks_slot(&self) -> MutexGuard<'_, Option<Arc<[Peak]>>> {
-        self.peaks.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn file(&self) -> Option<&CostFile> {
-        self.file.as_ref()
     }
 
     /// What is known of an operation whose tasks take so much memory, on a CPU

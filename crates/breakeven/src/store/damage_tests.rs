@@ -6,22 +6,19 @@ use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::{prop_assert, proptest};
 
-use super::tests::{GPU, directory, observe, open};
+use super::tests::{GPU, observe, open, place};
 use crate::plan::{Cost, RanOn};
 use crate::store::Costs;
 
 /// Whatever the file says, a lookup gives costs that a run can have.
 fn is_sound(costs: &Costs) -> bool {
     let sound = |cost: Cost| {
-        let parts = [
-            cost.fixed_ns,
-            cost.per_task_ns,
-            cost.transfer_ns,
+        let (parts, all) = (
+            [cost.fixed_ns, cost.per_task_ns, cost.transfer_ns],
             cost.predict_ns(u64::MAX),
-        ];
-        parts
-            .into_iter()
-            .all(|part| part.is_finite() && part >= 0.0)
+        );
+        let is_sound = |part: f64| part.is_finite() && part >= 0.0;
+        parts.into_iter().chain([all]).all(is_sound)
             && cost.transfer_ns <= cost.per_task_ns
             // At most three months on 65 536 workers.
             && cost.predict_ns(cost.most) < 1e21
@@ -31,10 +28,8 @@ fn is_sound(costs: &Costs) -> bool {
     costs.operations().iter().all(|operation| {
         (0..usize::BITS).all(|bit| {
             let known = costs.lookup(operation, 1 << bit, &[GPU], 3);
-            [known.cpu, known.gpu(0).cost]
-                .into_iter()
-                .flatten()
-                .all(sound)
+            let mut each = [known.cpu, known.gpu(0).cost].into_iter().flatten();
+            each.all(sound)
                 && known.since_cpu_ns >= 0.0
                 && known.gpu(0).since_ns >= 0.0
                 && known.gpu(0).fits.is_none_or(|fits| fits > 0)
@@ -45,8 +40,7 @@ fn is_sound(costs: &Costs) -> bool {
 proptest! {
     #[test]
     fn any_bytes_are_read_without_panic(bytes in vec(any::<u8>(), 0..300)) {
-        let directory = directory();
-        let path = directory.path().join("costs.json");
+        let (_directory, path) = place();
         fs::write(&path, &bytes).expect("a file");
         let (costs, warning) = open(&path);
         prop_assert!(warning.is_some() && costs.operations().is_empty());
@@ -57,8 +51,7 @@ proptest! {
         edits in vec((any::<proptest::sample::Index>(), any::<u8>()), 1..6),
         numbers in vec(any::<u64>(), 12),
     ) {
-        let directory = directory();
-        let path = directory.path().join("costs.json");
+        let (_directory, path) = place();
         let n = |index: usize| numbers[index] >> (numbers[index] % 64);
         let windows = format!(
             r#"{{"observed":{},"observations":[{{"at_us":{},"writer":1,"number":2,"tasks":{},"ns":{},"workers":{},"transfer_ns":{}}},{{"at_us":5,"writer":1,"number":2,"tasks":{},"ns":{},"workers":8}}]}}"#,

@@ -77,11 +77,14 @@ impl Default for Document {
 
 /// The document at `path`; an empty one where there is no file.
 pub(super) fn read(path: &Path, now: SystemTime) -> Result<Document, CostsWarning> {
-    let refused = |kind, message: String| CostsWarning::new(kind, path, message);
+    let refused = |kind, message| CostsWarning {
+        kind,
+        path: Some(path.to_owned()),
+        message,
+    };
     let unreadable = |reason: &io::Error| {
-        let message =
-            format!("cannot be read: {reason}; nothing that was measured before is known");
-        refused(CostsWarningKind::Unreadable, message)
+        let what = format!("cannot be read: {reason}; nothing that was measured before is known");
+        refused(CostsWarningKind::Unreadable, what)
     };
     match fs::metadata(path) {
         Err(reason) if reason.kind() == io::ErrorKind::NotFound => return Ok(Document::default()),
@@ -103,10 +106,8 @@ pub(super) fn read(path: &Path, now: SystemTime) -> Result<Document, CostsWarnin
     let not_json = |reason: serde_json::Error| damaged(format!("is damaged: {reason}"));
     let head: Head = serde_json::from_slice(&text).map_err(not_json)?;
     if head.format != FORMAT {
-        return Err(damaged(format!(
-            "is of format {:?}, not {FORMAT}",
-            head.format.chars().take(40).collect::<String>()
-        )));
+        let format: String = head.format.chars().take(40).collect();
+        return Err(damaged(format!("is of format {format:?}, not {FORMAT}")));
     }
     if head.version > VERSION {
         let message = format!(
@@ -136,34 +137,26 @@ impl Document {
 
     /// Puts that machine's part in, in front.
     pub(super) fn put(&mut self, id: &MachineId, snapshot: &Snapshot, now: SystemTime) {
-        let forgotten = snapshot.forgotten.iter();
+        let forgotten = snapshot.forgotten.iter().cloned();
+        let forgotten = forgotten.map(|(operation, at_us)| Forgotten { operation, at_us });
         let own = Machine {
             cpu: id.cpu.clone(),
             cores: id.cores,
             saved_at_us: micros(now),
-            forgotten: forgotten
-                .map(|(operation, at_us)| Forgotten {
-                    operation: operation.clone(),
-                    at_us: *at_us,
-                })
-                .collect(),
+            forgotten: forgotten.collect(),
             operations: snapshot.operations.clone(),
         };
         self.machines.insert(0, own);
-        self.machines
-            .sort_by_key(|machine| std::cmp::Reverse(machine.saved_at_us));
+        let newest = |machine: &Machine| std::cmp::Reverse(machine.saved_at_us);
+        self.machines.sort_by_key(newest);
         self.machines.truncate(MOST_MACHINES);
     }
 
     pub(super) fn write(&self, mut file: &mut dyn Write) -> Result<(), Error> {
         let written = serde_json::to_writer(&mut file, self).map_err(io::Error::from);
         let ended = written.and_then(|()| file.write_all(b"\n"));
-        ended.map_err(|reason| {
-            Error::new(
-                ErrorKind::File,
-                format!("costs cannot be written: {reason}"),
-            )
-        })
+        let wrong = |reason| format!("costs cannot be written: {reason}");
+        ended.map_err(|reason| Error::new(ErrorKind::File, wrong(reason)))
     }
 
     /// Drops what is stamped later than that.
@@ -171,10 +164,9 @@ impl Document {
         for machine in &mut self.machines {
             machine.forgotten.retain(|noted| noted.at_us <= latest);
             for operation in &mut machine.operations {
-                let gpus = operation.gpus.iter_mut();
-                let windows = gpus.flat_map(|gpu| {
+                let windows = operation.gpus.iter_mut().map(|gpu| {
                     gpu.fits = gpu.fits.filter(|fits| fits.at_us <= latest);
-                    [&mut gpu.launches]
+                    &mut gpu.launches
                 });
                 for window in windows.chain([&mut operation.cpu]) {
                     window.observations.retain(|seen| seen.at_us <= latest);

@@ -21,11 +21,8 @@ pub(super) fn hold(path: &Path, patience: Duration) -> Result<File, Error> {
         let reason = io::Error::other("it is not a regular file");
         return Err(Error::file(path, "cannot be locked", &reason));
     }
-    let opened = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(path);
+    let mut options = OpenOptions::new();
+    let opened = options.create(true).truncate(false).write(true).open(path);
     let file = opened.map_err(|reason| Error::file(path, "cannot be opened", &reason))?;
     let start = Instant::now();
     let mut sleep = Duration::from_millis(1);
@@ -41,13 +38,11 @@ pub(super) fn hold(path: &Path, patience: Duration) -> Result<File, Error> {
                 return Err(Error::file(path, "cannot be locked", &reason));
             }
             Err(TryLockError::WouldBlock) if start.elapsed() >= patience => {
-                return Err(Error::new(
-                    ErrorKind::File,
-                    format!(
-                        "{}: another process has held it for {patience:?}; what was learned stays in memory until it is saved again",
-                        path.display()
-                    ),
-                ));
+                let path = path.display();
+                let held = format!(
+                    "{path}: another process has held it for {patience:?}; what was learned stays in memory until it is saved again"
+                );
+                return Err(Error::new(ErrorKind::File, held));
             }
             Err(TryLockError::WouldBlock) => thread::sleep(sleep),
         }

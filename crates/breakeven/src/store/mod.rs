@@ -24,14 +24,16 @@ mod tests;
 mod warning;
 
 use std::fs;
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
+use std::sync::RwLock;
 use std::time::{Duration, SystemTime};
 
 use breakeven_profile::file::{TEMPORARY_PREFIX, replace};
 
 use crate::error::Error;
 use crate::hardware::HardwareCapabilities;
+use crate::plan::costs::Model;
 use costs::{CostFile, MachineId};
 use document::Document;
 use place::Place;
@@ -71,19 +73,17 @@ impl Costs {
 
     fn load_on(path: &Path, machine: MachineId, now: SystemTime) -> (Self, Option<CostsWarning>) {
         let read = document::read(path, now);
-        let file = CostFile {
-            path: path.to_owned(),
-            machine,
+        let read = read.map(|mut document| document.take(&machine));
+        let path = path.to_owned();
+        let costs = Self {
+            model: RwLock::new(Model::of(writer())),
+            file: Some(CostFile { path, machine }),
+            ..Self::default()
         };
-        match read {
-            Ok(mut document) => {
-                let (operations, forgotten) = document.take(&file.machine);
-                let costs = Self::kept(file, writer());
-                costs.change(|model| model.join(operations, forgotten));
-                (costs, None)
-            }
-            Err(warning) => (Self::kept(file, writer()), Some(warning)),
-        }
+        let joined = read.map(|(operations, forgotten)| {
+            costs.change(|model| model.join(operations, forgotten));
+        });
+        (costs, joined.err())
     }
 
     /// Writes what was learned to the file, together with what other processes
@@ -101,7 +101,8 @@ impl Costs {
     /// for 5 s. The old file is then as it was, and so is the model: the next call
     /// may succeed.
     pub fn save(&self) -> Result<(), Error> {
-        let Some(CostFile { path, machine }) = self.file().filter(|_| self.is_unsaved()) else {
+        let Some(CostFile { path, machine }) = self.file.as_ref().filter(|_| self.is_unsaved())
+        else {
             return Ok(());
         };
         if let Some(directory) = path.parent() {
@@ -130,18 +131,13 @@ impl Costs {
 
 /// Removes what savers that were killed left beside the file.
 fn sweep(path: &Path, now: SystemTime) {
-    let entries = path
-        .parent()
-        .and_then(|directory| fs::read_dir(directory).ok());
-    for entry in entries.into_iter().flatten().flatten() {
-        let is_ours = entry
-            .file_name()
-            .to_string_lossy()
-            .starts_with(TEMPORARY_PREFIX);
+    let entries = path.parent().map(fs::read_dir);
+    for entry in entries.into_iter().flatten().flatten().flatten() {
+        let name = entry.file_name();
+        let is_ours = name.to_string_lossy().starts_with(TEMPORARY_PREFIX);
         let modified = entry.metadata().and_then(|found| found.modified());
-        let is_old =
-            modified.is_ok_and(|at| now.duration_since(at).unwrap_or_default() > FORGOTTEN_AFTER);
-        if is_ours && is_old {
+        let age = modified.map(|at| now.duration_since(at).unwrap_or_default());
+        if is_ours && age.is_ok_and(|age| age > FORGOTTEN_AFTER) {
             let _ = fs::remove_file(entry.path());
         }
     }
@@ -166,7 +162,5 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 /// A number that no other process is likely to have: what the standard library
 /// seeds its maps with comes from the operating system.
 fn writer() -> u32 {
-    let mut hasher = RandomState::new().build_hasher();
-    hasher.write_u32(std::process::id());
-    (hasher.finish() >> 32) as u32
+    (RandomState::new().hash_one(std::process::id()) >> 32) as u32
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::costs::{CostFile, Costs, MachineId};
 use crate::error::Error;
+use crate::locked;
 
 /// The file's name.
 const NAME: &str = "peaks.json";
@@ -34,8 +35,8 @@ impl Costs {
     /// What the devices of this machine can do at best, as far as it was kept; the file is
     /// read once. None where it is another machine's or damaged.
     pub fn peaks(&self) -> Arc<[Peak]> {
-        let mut peaks = self.peaks_slot();
-        let read = || self.file().map_or(Vec::new(), read);
+        let mut peaks = locked(&self.peaks);
+        let read = || self.file.as_ref().map_or(Vec::new(), read);
         Arc::clone(peaks.get_or_insert_with(|| read().into()))
     }
 
@@ -47,17 +48,14 @@ impl Costs {
     /// [`ErrorKind::File`](crate::ErrorKind::File) where that cannot be written; they are
     /// kept in memory all the same.
     pub fn keep_peaks(&self, peaks: &[Peak]) -> Result<(), Error> {
-        let known = self.file().map_or_else(|| self.peaks().to_vec(), read);
+        let file = self.file.as_ref();
+        let known = file.map_or_else(|| self.peaks().to_vec(), read);
         let is_old = |old: &Peak| !peaks.iter().any(|new| new.device == old.device);
-        let old = known.into_iter().filter(is_old);
-        let all: Vec<Peak> = peaks
-            .iter()
-            .cloned()
-            .chain(old)
-            .take(MOST_DEVICES)
-            .collect();
-        *self.peaks_slot() = Some(all.clone().into());
-        self.file().map_or(Ok(()), |file| write(file, all))
+        let mut all = peaks.to_vec();
+        all.extend(known.into_iter().filter(is_old));
+        all.truncate(MOST_DEVICES);
+        *locked(&self.peaks) = Some(all.as_slice().into());
+        file.map_or(Ok(()), |file| write(file, all))
     }
 }
 

@@ -67,37 +67,24 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_was_named_comes_first() {
-        let variables = [("BREAKEVEN_CACHE_DIR", "/a"), ("HOME", "/h")];
-        assert_eq!(place(&variables), file("/a/costs.json"));
-    }
-
-    #[test]
-    fn off_is_off() {
+    fn the_environment_says_where() {
+        let (own, home) = (("BREAKEVEN_CACHE_DIR", "/a"), ("HOME", "/h"));
+        // A directory that was named comes first.
+        assert_eq!(place(&[own, home]), file("/a/costs.json"));
+        let on = ("BREAKEVEN_CACHE", "on");
+        assert_eq!(place(&[on, own]), file("/a/costs.json"));
         for off in ["off", "OFF", " 0 ", "false", "no"] {
-            let variables = [("BREAKEVEN_CACHE", off), ("BREAKEVEN_CACHE_DIR", "/a")];
-            assert_eq!(place(&variables), Place::Memory, "{off}");
+            assert_eq!(place(&[("BREAKEVEN_CACHE", off), own]), Place::Memory);
         }
-        let variables = [("BREAKEVEN_CACHE", "on"), ("BREAKEVEN_CACHE_DIR", "/a")];
-        assert_eq!(place(&variables), file("/a/costs.json"));
-    }
-
-    #[test]
-    fn without_a_directory_there_is_no_place() {
-        assert_eq!(place(&[]), Place::Unknown);
-        assert_eq!(place(&[("HOME", "")]), Place::Unknown);
-    }
-
-    #[cfg(all(unix, not(target_os = "macos")))]
-    #[test]
-    fn xdg_then_home() {
-        let home = ("HOME", "/h");
-        let ours = file("/h/.cache/breakeven/costs.json");
-        assert_eq!(place(&[home]), ours);
-        assert_eq!(place(&[home, ("XDG_CACHE_HOME", "relative")]), ours);
-        assert_eq!(
-            place(&[home, ("XDG_CACHE_HOME", "/x")]),
-            file("/x/breakeven/costs.json")
-        );
+        for nowhere in [&[][..], &[("HOME", "")]] {
+            assert_eq!(place(nowhere), Place::Unknown);
+        }
+        if cfg!(all(unix, not(target_os = "macos"))) {
+            let ours = file("/h/.cache/breakeven/costs.json");
+            assert_eq!(place(&[home]), ours);
+            assert_eq!(place(&[home, ("XDG_CACHE_HOME", "relative")]), ours);
+            let xdg = place(&[home, ("XDG_CACHE_HOME", "/x")]);
+            assert_eq!(xdg, file("/x/breakeven/costs.json"));
+        }
     }
 }

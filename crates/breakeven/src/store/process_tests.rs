@@ -4,10 +4,11 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use super::{MachineId, lock};
-use crate::plan::{Observation, RanOn};
+use super::lock;
+use super::tests::{load, place};
+use crate::plan::RanOn;
 use crate::store::Costs;
 
 /// The file, for a child.
@@ -21,20 +22,11 @@ const SAVES: u64 = 50;
 
 /// This binary, to run one ignored test of this module.
 fn child(test: &str, file: &Path, number: u64) -> Command {
-    let module = module_path!()
-        .split_once("::")
-        .expect("a module in a crate")
-        .1;
+    let (_, module) = module_path!().split_once("::").expect("a module");
+    let test = format!("{module}::{test}");
     let mut command = Command::new(env::current_exe().expect("this binary"));
-    command
-        .args([
-            &format!("{module}::{test}"),
-            "--exact",
-            "--ignored",
-            "--nocapture",
-        ])
-        .env(FILE, file)
-        .env(NUMBER, number.to_string());
+    command.args([&*test, "--exact", "--ignored", "--nocapture"]);
+    command.env(FILE, file).env(NUMBER, number.to_string());
     command
 }
 
@@ -42,26 +34,8 @@ fn file() -> PathBuf {
     env::var_os(FILE).expect("the parent names it").into()
 }
 
-fn load(path: &Path) -> Costs {
-    let machine = MachineId {
-        cpu: None,
-        cores: 2,
-    };
-    let (costs, warning) = Costs::load_on(path, machine, SystemTime::now());
-    assert_eq!(warning, None);
-    costs
-}
-
 fn observe(costs: &Costs, operation: &str, tasks: u64) {
-    let seen = Observation {
-        at: SystemTime::now(),
-        tasks,
-        ns: 1_000 * tasks,
-        transfer_ns: None,
-        shared: false,
-        workers: 1,
-    };
-    costs.observe(operation, 4096, RanOn::Cpu, &seen);
+    super::tests::observe(costs, operation, RanOn::Cpu, tasks, 1_000 * tasks);
     costs.note_run(operation, 4096, 1, true, &[]);
 }
 
@@ -69,11 +43,8 @@ fn observe(costs: &Costs, operation: &str, tasks: u64) {
 fn tasks(path: &Path, operation: &str) -> Vec<u64> {
     let known = load(path).change(|model| model.join(vec![], vec![]).operations);
     let found = known.into_iter().find(|known| known.operation == operation);
-    let mut tasks: Vec<_> = found
-        .into_iter()
-        .flat_map(|known| known.cpu.observations)
-        .map(|seen| seen.tasks)
-        .collect();
+    let seen = found.into_iter().flat_map(|known| known.cpu.observations);
+    let mut tasks: Vec<_> = seen.map(|seen| seen.tasks).collect();
     tasks.sort_unstable();
     tasks
 }
@@ -86,10 +57,8 @@ fn wait(mut child: Child) {
 #[test]
 #[ignore = "run by processes_that_write_at_once_lose_nothing"]
 fn write_fifty_times() {
-    let number: u64 = env::var(NUMBER)
-        .expect("the parent says")
-        .parse()
-        .expect("a number");
+    let number = env::var(NUMBER).expect("the parent says");
+    let number: u64 = number.parse().expect("a number");
     let costs = load(&file());
     for save in 0..SAVES {
         // One in an operation per save, to which each process adds one, and one
@@ -102,19 +71,15 @@ fn write_fifty_times() {
 
 #[test]
 fn processes_that_write_at_once_lose_nothing() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let path = directory.path().join("costs.json");
-    let mut children: Vec<Child> = (0..PROCESSES)
-        .map(|number| {
-            let mut command = child("write_fifty_times", &path, number);
-            command.stdout(Stdio::null()).spawn().expect("a child")
-        })
-        .collect();
+    let (directory, path) = place();
+    let start = |number| {
+        let mut command = child("write_fifty_times", &path, number);
+        command.stdout(Stdio::null()).spawn().expect("a child")
+    };
+    let mut children: Vec<Child> = (0..PROCESSES).map(start).collect();
     let mut looks = 0;
-    while children
-        .iter_mut()
-        .any(|child| child.try_wait().expect("a child").is_none())
-    {
+    let mut runs = |child: &mut Child| child.try_wait().expect("a child").is_none();
+    while children.iter_mut().any(&mut runs) {
         // Whole at every moment: `load` asserts that there is no warning.
         load(&path);
         looks += 1;
@@ -122,11 +87,8 @@ fn processes_that_write_at_once_lose_nothing() {
     children.into_iter().for_each(wait);
     assert!(looks > 1, "the file was read while it was written");
     for save in 0..SAVES {
-        assert_eq!(
-            tasks(&path, &format!("shared {save}")),
-            [1, 2, 3, 4],
-            "{save}"
-        );
+        let shared = format!("shared {save}");
+        assert_eq!(tasks(&path, &shared), [1, 2, 3, 4], "{shared}");
     }
     let newest: Vec<u64> = (SAVES - 15..=SAVES).collect();
     for number in 0..PROCESSES {
@@ -136,10 +98,8 @@ fn processes_that_write_at_once_lose_nothing() {
         assert_eq!(known.cpu.expect("it was observed").observations, SAVES);
         assert_eq!(known.gpu(0).since_ns, SAVES as f64);
     }
-    let left: Vec<_> = fs::read_dir(directory.path())
-        .expect("a directory")
-        .collect();
-    assert_eq!(left.len(), 2, "the file and its lock: {left:?}");
+    let left = fs::read_dir(directory.path()).expect("a directory");
+    assert_eq!(left.count(), 2, "the file and its lock");
 }
 
 /// Not a test: a process that dies with the lock in its hand.
@@ -152,9 +112,9 @@ fn die_with_the_lock() {
 
 #[test]
 fn the_lock_of_a_dead_process_is_free() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let path = directory.path().join("costs.json");
-    let output = child("die_with_the_lock", &super::beside(&path, ".lock"), 0).output();
+    let (_directory, path) = place();
+    let lock = path.with_file_name("costs.json.lock");
+    let output = child("die_with_the_lock", &lock, 0).output();
     assert!(!output.expect("a child").status.success());
     let costs = load(&path);
     observe(&costs, "blur", 3);
@@ -164,18 +124,15 @@ fn the_lock_of_a_dead_process_is_free() {
 
 #[test]
 fn a_lock_that_is_held_is_waited_for_and_then_named() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let path = directory.path().join("costs.json.lock");
+    let (_directory, path) = place();
+    let path = path.with_file_name("costs.json.lock");
     let patience = Duration::from_millis(50);
     let held = lock::hold(&path, patience).expect("the lock");
     let start = Instant::now();
     let error = lock::hold(&path, patience).expect_err("it is held");
     assert!(start.elapsed() >= patience);
-    let said = error.to_string();
-    assert!(
-        said.contains("costs.json.lock: another process has held it for 50ms"),
-        "{said}"
-    );
+    let expected = "costs.json.lock: another process has held it for 50ms";
+    assert!(error.to_string().contains(expected), "{error}");
     drop(held);
     lock::hold(&path, patience).expect("it is free");
 }
@@ -192,19 +149,14 @@ fn save_too_much() {
     let error = costs.save().expect_err("there is no room");
     assert_eq!(error.kind(), crate::ErrorKind::File);
     assert!(error.to_string().contains("costs"), "{error}");
-    assert!(
-        costs
-            .lookup("operation 199", 4096, &[""; 0], 1)
-            .cpu
-            .is_some()
-    );
+    let known = costs.lookup("operation 199", 4096, &[""; 0], 1);
+    assert!(known.cpu.is_some());
 }
 
 #[cfg(unix)]
 #[test]
 fn a_full_disk_leaves_the_old_file() {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let path = directory.path().join("costs.json");
+    let (directory, path) = place();
     let costs = load(&path);
     observe(&costs, "blur", 3);
     costs.save().expect("a file");
@@ -218,14 +170,9 @@ fn a_full_disk_leaves_the_old_file() {
         .env(FILE, &path)
         .output()
         .expect("a shell");
-    let said = String::from_utf8_lossy(&limited.stdout);
-    assert!(
-        limited.status.success() && said.contains("1 passed"),
-        "{limited:?}"
-    );
+    let is_run = String::from_utf8_lossy(&limited.stdout).contains("1 passed");
+    assert!(limited.status.success() && is_run, "{limited:?}");
     assert_eq!(fs::read(&path).expect("a file"), before);
-    let left: Vec<_> = fs::read_dir(directory.path())
-        .expect("a directory")
-        .collect();
-    assert_eq!(left.len(), 2, "the file and its lock: {left:?}");
+    let left = fs::read_dir(directory.path()).expect("a directory");
+    assert_eq!(left.count(), 2, "the file and its lock");
 }

@@ -7,11 +7,8 @@ use std::time::Duration;
 
 use super::Costs;
 
-struct Request {
-    costs: Arc<Costs>,
-    /// Told when it is done.
-    done: Option<SyncSender<()>>,
-}
+/// What is to be saved, and who is told when it is.
+type Request = (Arc<Costs>, Option<SyncSender<()>>);
 
 /// The thread that saves; none where there is none to be had.
 fn requests() -> Option<&'static Sender<Request>> {
@@ -20,12 +17,12 @@ fn requests() -> Option<&'static Sender<Request>> {
         let (sender, receiver) = channel::<Request>();
         let thread = std::thread::Builder::new().name("breakeven-save".to_owned());
         let made = thread.spawn(move || {
-            for request in receiver {
-                if let Err(error) = request.costs.save() {
+            for (costs, done) in receiver {
+                if let Err(error) = costs.save() {
                     log::warn!("what was learned was not kept: {error}");
                 }
                 // Whoever waited may have given up.
-                let _ = request.done.map(|done| done.try_send(()));
+                let _ = done.map(|done| done.try_send(()));
             }
         });
         made.map(|_| sender)
@@ -53,43 +50,32 @@ fn save_and(costs: &Arc<Costs>, done: Option<SyncSender<()>>) {
     }
     let costs = Arc::clone(costs);
     // The thread lives as long as the process.
-    let _ = requests().map(|requests| requests.send(Request { costs, done }));
+    let _ = requests().map(|requests| requests.send((costs, done)));
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Instant, SystemTime};
+    use std::time::Instant;
 
     use super::*;
-    use crate::plan::{Observation, RanOn};
+    use crate::plan::RanOn;
+    use crate::store::tests::{observe, place};
 
     #[test]
     fn a_lock_that_others_hold_holds_nobody_up() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let path = directory.path().join("costs.json");
+        let (_directory, path) = place();
         let load = || Costs::load(&path).0;
         let costs = Arc::new(load());
-        let held =
-            crate::store::lock::hold(&directory.path().join("costs.json.lock"), Duration::ZERO);
-        let held = held.expect("nobody else has it");
-        let seen = Observation {
-            at: SystemTime::now(),
-            tasks: 100,
-            ns: 10,
-            transfer_ns: None,
-            workers: 1,
-            shared: false,
-        };
-        costs.observe("blur", 4096, RanOn::Cpu, &seen);
+        let lock = path.with_file_name("costs.json.lock");
+        let held = crate::store::lock::hold(&lock, Duration::ZERO).expect("nobody else has it");
+        observe(&costs, "blur", RanOn::Cpu, 100, 10);
         let begun = Instant::now();
         save(&costs);
         let asked = begun.elapsed();
         save_within(&costs, Duration::from_millis(50));
         let waited = begun.elapsed();
-        assert!(
-            asked < Duration::from_millis(20) && waited < Duration::from_millis(500),
-            "{asked:?} {waited:?}"
-        );
+        assert!(asked < Duration::from_millis(20), "{asked:?}");
+        assert!(waited < Duration::from_millis(500), "{waited:?}");
         drop(held);
         let until = Instant::now() + Duration::from_secs(20);
         while load().operations().is_empty() {

@@ -13,8 +13,11 @@ use crate::store::Costs;
 
 pub(super) const GPU: &str = "cuda:h100";
 
-pub(super) fn directory() -> TempDir {
-    tempfile::tempdir().expect("a temporary directory")
+/// A directory, and the path of a file in it.
+pub(super) fn place() -> (TempDir, PathBuf) {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let path = directory.path().join("costs.json");
+    (directory, path)
 }
 
 fn machine(cpu: &str) -> MachineId {
@@ -29,21 +32,25 @@ pub(super) fn open(path: &Path) -> (Costs, Option<CostsWarning>) {
     Costs::load_on(path, machine("EPYC"), SystemTime::now())
 }
 
-fn load(path: &Path) -> Costs {
+pub(super) fn load(path: &Path) -> Costs {
     let (costs, warning) = open(path);
     assert_eq!(warning, None);
     costs
 }
 
-pub(super) fn observe(costs: &Costs, operation: &str, on: RanOn<'_>, tasks: u64, ns: u64) {
-    let seen = Observation {
-        at: SystemTime::now(),
+fn seen(at: SystemTime, tasks: u64, ns: u64) -> Observation {
+    Observation {
+        at,
         tasks,
         ns,
         transfer_ns: None,
         workers: 8,
         shared: false,
-    };
+    }
+}
+
+pub(super) fn observe(costs: &Costs, operation: &str, on: RanOn<'_>, tasks: u64, ns: u64) {
+    let seen = seen(SystemTime::now(), tasks, ns);
     costs.observe(operation, 4096, on, &seen);
 }
 
@@ -67,7 +74,7 @@ fn read(path: &Path) -> String {
 
 #[test]
 fn what_was_saved_is_loaded() {
-    let directory = directory();
+    let (directory, _) = place();
     let path = directory.path().join("new/below/costs.json");
     let costs = load(&path);
     costs.declare_driver(GPU, "570.1");
@@ -90,17 +97,13 @@ fn what_was_saved_is_loaded() {
 
 #[test]
 fn the_file_reads_like_this() {
-    let directory = directory();
-    let path = directory.path().join("costs.json");
+    let (_directory, path) = place();
     let costs = load(&path);
     costs.declare_driver(GPU, "570.1");
+    let at = SystemTime::UNIX_EPOCH + Duration::from_millis(1_700_000_000_500);
     let seen = Observation {
-        at: SystemTime::UNIX_EPOCH + Duration::from_millis(1_700_000_000_500),
-        tasks: 1_000,
-        ns: 2_500_000,
         transfer_ns: Some(500_000),
-        workers: 8,
-        shared: false,
+        ..seen(at, 1_000, 2_500_000)
     };
     costs.observe("blur", 4096, RanOn::Gpu(GPU), &seen);
     costs.note_run("blur", 4096, 2_500_000, false, &[GPU]);
@@ -114,8 +117,7 @@ fn the_file_reads_like_this() {
 
 #[test]
 fn a_first_run_poisoned_by_compilation_is_forgotten_within_ten() {
-    let directory = directory();
-    let path = directory.path().join("costs.json");
+    let (_directory, path) = place();
     let truth = |tasks: u64| 200_000 + 900 * tasks;
     let first = load(&path);
     observe(&first, "blur", RanOn::Gpu(GPU), 1_000, 100 * truth(1_000));
@@ -126,13 +128,8 @@ fn a_first_run_poisoned_by_compilation_is_forgotten_within_ten() {
         // Each in a process of its own, with 3 % of noise.
         let costs = load(&path);
         let noise = [100, 103, 98, 101, 97][run % 5];
-        observe(
-            &costs,
-            "blur",
-            RanOn::Gpu(GPU),
-            tasks,
-            truth(tasks) * noise / 100,
-        );
+        let ns = truth(tasks) * noise / 100;
+        observe(&costs, "blur", RanOn::Gpu(GPU), tasks, ns);
         costs.save().expect("a file");
     }
     let gpu = gpu(&load(&path), "blur").expect("it was observed");
@@ -145,8 +142,7 @@ fn a_first_run_poisoned_by_compilation_is_forgotten_within_ten() {
 
 #[test]
 fn saving_twice_counts_once() {
-    let directory = directory();
-    let path = directory.path().join("costs.json");
+    let (_directory, path) = place();
     let (mine, other) = (load(&path), load(&path));
     for costs in [&mine, &other, &mine, &other, &mine] {
         observe(costs, "blur", RanOn::Cpu, 100, 1_000_000);
@@ -156,17 +152,13 @@ fn saving_twice_counts_once() {
     let known = load(&path).lookup("blur", 4096, &[GPU], 8);
     assert_eq!(known.cpu.expect("it was observed").observations, 5);
     assert_eq!(known.gpu(0).since_ns, 5e6);
-    assert_eq!(
-        read(&path).matches("at_us").count(),
-        6,
-        "5, and the file's own"
-    );
+    let stamps = read(&path).matches("at_us").count();
+    assert_eq!(stamps, 6, "5, and the file's own");
 }
 
 #[test]
 fn a_chance_that_another_process_gave_counts() {
-    let directory = directory();
-    let path = directory.path().join("costs.json");
+    let (_directory, path) = place();
     let (mine, other) = (load(&path), load(&path));
     mine.note_run("blur", 4096, 1_000, true, &[]);
     mine.save().expect("a file");
@@ -183,8 +175,7 @@ fn a_chance_that_another_process_gave_counts() {
 
 #[test]
 fn forgetting_reaches_the_file() {
-    let directory = directory();
-    let path = directory.path().join("costs.json");
+    let (_directory, path) = place();
     file_with_one(&path);
     let (mine, other) = (load(&path), load(&path));
     mine.forget("blur", SystemTime::now());
@@ -196,8 +187,7 @@ fn forgetting_reaches_the_file() {
 
 #[test]
 fn another_driver_or_processor_makes_it_void_and_other_machines_stay() {
-    let directory = directory();
-    let path = directory.path().join("costs.json");
+    let (_directory, path) = place();
     let old = load(&path);
     old.declare_driver(GPU, "570.1");
     observe(&old, "blur", RanOn::Gpu(GPU), 10, 10);
@@ -222,50 +212,36 @@ fn another_driver_or_processor_makes_it_void_and_other_machines_stay() {
 
 #[test]
 fn a_damaged_file_is_put_aside_whole() {
-    let directory = directory();
-    let path = directory.path().join("costs.json");
-    for (number, damage) in ["", "{\"format\":\"breakeven-costs\"", "[]", "\u{1}"]
-        .iter()
-        .enumerate()
-    {
+    let (_directory, path) = place();
+    let damages = ["", "{\"format\":\"breakeven-costs\"", "[]", "\u{1}"];
+    for (number, damage) in (1..).zip(damages) {
         fs::write(&path, damage).expect("a file");
         let (costs, warning) = open(&path);
         let warning = warning.expect("it is damaged");
         assert_eq!(warning.kind, CostsWarningKind::Damaged);
-        assert!(
-            warning.to_string().contains("costs.json: is damaged: "),
-            "{warning}"
-        );
-        assert_eq!(warning.to_string().lines().count(), 1);
+        let said = warning.to_string();
+        assert!(said.contains("costs.json: is damaged: "), "{said}");
+        assert_eq!(said.lines().count(), 1);
         observe(&costs, "blur", RanOn::Cpu, 100, 10);
         costs.save().expect("a file");
         assert!(cpu(&load(&path), "blur").is_some());
-        let aside = directory
-            .path()
-            .join(format!("costs.json.damaged-{}", number + 1));
-        assert_eq!(read(&aside), *damage);
+        let aside = path.with_file_name(format!("costs.json.damaged-{number}"));
+        assert_eq!(read(&aside), damage);
     }
     fs::write(&path, r#"{"format":"breakeven-profile","version":1}"#).expect("a file");
-    let warning = open(&path).1.expect("it is something else");
-    assert!(
-        warning
-            .message
-            .starts_with("is of format \"breakeven-profile\""),
-        "{warning}"
-    );
+    let said = open(&path).1.expect("it is something else").message;
+    let expected = "is of format \"breakeven-profile\"";
+    assert!(said.starts_with(expected), "{said}");
 }
 
 #[test]
 fn a_newer_version_is_left_alone() {
-    let directory = directory();
-    let path = directory.path().join("costs.json");
+    let (_directory, path) = place();
     let newer = r#"{"format":"breakeven-costs","version":2,"anything":true}"#;
     fs::write(&path, newer).expect("a file");
     let (costs, warning) = open(&path);
-    assert_eq!(
-        warning.expect("it is newer").kind,
-        CostsWarningKind::NewerVersion
-    );
+    let kind = warning.map(|warning| warning.kind);
+    assert_eq!(kind, Some(CostsWarningKind::NewerVersion));
     observe(&costs, "blur", RanOn::Cpu, 100, 10);
     let error = costs.save().expect_err("it is newer");
     assert_eq!(error.kind(), ErrorKind::File);
@@ -276,7 +252,7 @@ fn a_newer_version_is_left_alone() {
 
 #[test]
 fn a_place_that_cannot_be_written_leaves_the_model_as_it_is() {
-    let directory = directory();
+    let (directory, path) = place();
     let file = directory.path().join("file");
     fs::write(&file, "").expect("a file");
     let places: [PathBuf; 2] = [file.join("costs.json"), directory.path().to_owned()];
@@ -285,19 +261,14 @@ fn a_place_that_cannot_be_written_leaves_the_model_as_it_is() {
         observe(&costs, "blur", RanOn::Cpu, 100, 10);
         let error = costs.save().expect_err("there is no such place");
         assert_eq!(error.kind(), ErrorKind::File);
-        assert!(
-            error
-                .to_string()
-                .contains(directory.path().to_str().expect("UTF-8")),
-            "{error}"
-        );
+        let named = directory.path().display().to_string();
+        assert!(error.to_string().contains(&named), "{error}");
         assert!(cpu(&costs, "blur").is_some());
     }
     // A lock that cannot be had: what is there stays, and the next time it works.
-    let path = directory.path().join("costs.json");
     file_with_one(&path);
     let (before, costs) = (read(&path), load(&path));
-    let lock = directory.path().join("costs.json.lock");
+    let lock = path.with_file_name("costs.json.lock");
     fs::remove_file(&lock).expect("the lock's file");
     fs::create_dir(&lock).expect("a directory");
     observe(&costs, "blur", RanOn::Cpu, 100, 10);
@@ -305,29 +276,16 @@ fn a_place_that_cannot_be_written_leaves_the_model_as_it_is() {
     assert_eq!(read(&path), before);
     fs::remove_dir(&lock).expect("a directory");
     costs.save().expect("a file");
-    assert_eq!(
-        cpu(&load(&path), "blur")
-            .expect("it was observed")
-            .observations,
-        2
-    );
+    let known = cpu(&load(&path), "blur").expect("it was observed");
+    assert_eq!(known.observations, 2);
 }
 
 #[test]
 fn stamps_of_the_future_are_not_believed() {
-    let directory = directory();
-    let path = directory.path().join("costs.json");
+    let (_directory, path) = place();
     let later = SystemTime::now() + Duration::from_secs(3 * 24 * 60 * 60);
     let costs = load(&path);
-    let seen = Observation {
-        at: later,
-        tasks: 10,
-        ns: 10,
-        transfer_ns: None,
-        workers: 8,
-        shared: false,
-    };
-    costs.observe("blur", 4096, RanOn::Cpu, &seen);
+    costs.observe("blur", 4096, RanOn::Cpu, &seen(later, 10, 10));
     costs.forget("sharpen", later);
     costs.save().expect("a file");
     let costs = load(&path);
@@ -339,8 +297,7 @@ fn stamps_of_the_future_are_not_believed() {
 
 #[test]
 fn what_is_learned_after_a_forget_by_a_clock_that_was_ahead_is_kept() {
-    let directory = directory();
-    let path = directory.path().join("costs.json");
+    let (_directory, path) = place();
     let ahead = SystemTime::now() + Duration::from_secs(20 * 60 * 60);
     let costs = load(&path);
     costs.forget("blur", ahead);
@@ -353,9 +310,8 @@ fn what_is_learned_after_a_forget_by_a_clock_that_was_ahead_is_kept() {
 
 #[test]
 fn what_a_killed_saver_left_is_swept_up() {
-    let directory = directory();
-    let path = directory.path().join("costs.json");
-    let [old, new] = [".breakeven-old", ".breakeven-new"].map(|name| directory.path().join(name));
+    let (_directory, path) = place();
+    let [old, new] = [".breakeven-old", ".breakeven-new"].map(|name| path.with_file_name(name));
     fs::write(&new, "").expect("a file");
     let file = fs::File::create(&old).expect("a file");
     let long_ago = SystemTime::now() - Duration::from_secs(2 * 60 * 60);
@@ -367,9 +323,8 @@ fn what_a_killed_saver_left_is_swept_up() {
 #[cfg(unix)]
 #[test]
 fn a_pipe_in_the_place_of_the_lock_is_an_error() {
-    let directory = directory();
-    let path = directory.path().join("costs.json");
-    let lock = directory.path().join("costs.json.lock");
+    let (_directory, path) = place();
+    let lock = path.with_file_name("costs.json.lock");
     let made = std::process::Command::new("mkfifo").arg(&lock).status();
     assert!(made.expect("mkfifo is there").success());
     let costs = load(&path);

@@ -1,7 +1,7 @@
 //! Why a file of costs was not used.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::error::{Error, ErrorKind};
 
@@ -34,14 +34,6 @@ pub struct CostsWarning {
 }
 
 impl CostsWarning {
-    pub(super) fn new(kind: CostsWarningKind, path: &Path, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            path: Some(path.to_owned()),
-            message: message.into(),
-        }
-    }
-
     pub(super) fn no_place() -> Self {
         Self {
             kind: CostsWarningKind::NoPlace,

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
-use super::scenario::{Load, Scenario, Simulated, name};
+use super::scenario::{Load, Scenario, Simulated};
 use crate::plan::{Decision, Learned};
 use crate::schedule::{GpuTurn, Ns, Schedule, Span};
 use crate::store::Costs;
@@ -20,7 +20,7 @@ enum Event {
     /// A worker ends its span, or looks up from it.
     Worker { index: usize, turn: u64 },
     /// The oldest launch of a GPU ended.
-    Launch { gpu: usize, flight: u64 },
+    Launch { gpu: usize, turn: u64 },
     /// A driver looks again.
     Look { gpu: usize },
 }
@@ -39,7 +39,7 @@ struct Busy {
 struct Flight {
     span: Span,
     began: Ns,
-    number: u64,
+    turn: u64,
 }
 
 #[derive(Debug, Default)]
@@ -56,14 +56,11 @@ pub(super) struct Run<'s> {
     events: Vec<(Ns, Event)>,
     workers: Vec<Option<Busy>>,
     devices: Vec<Device>,
-    numbers: u64,
-    /// GPU, tasks and time.
-    launches: Vec<(usize, std::ops::Range<usize>, Ns)>,
-    /// Launches that were taken back, and when.
-    recalled: Vec<(usize, std::ops::Range<usize>, Ns)>,
-    cpu_did: Vec<std::ops::Range<usize>>,
+    turns: u64,
+    launches: usize,
+    gpu_tasks: usize,
     cpu_spans: usize,
-    cpu_busy: f64,
+    cpu_tasks: usize,
     makespan: Ns,
 }
 
@@ -75,32 +72,22 @@ impl<'s> Run<'s> {
             events: Vec::new(),
             workers: (0..scenario.workers).map(|_| None).collect(),
             devices: scenario.gpus.iter().map(|_| Device::default()).collect(),
-            numbers: 0,
-            launches: Vec::new(),
-            recalled: Vec::new(),
-            cpu_did: Vec::new(),
+            turns: 0,
+            launches: 0,
+            gpu_tasks: 0,
             cpu_spans: 0,
-            cpu_busy: 0.0,
+            cpu_tasks: 0,
             makespan: 0.0,
         }
     }
 
     pub(super) fn run(&mut self) {
-        for gpu in 0..self.devices.len() {
-            self.drive(gpu, 0.0);
-        }
+        self.drive_all(0.0);
         self.wake_workers(0.0);
         for _ in 0..STEPS.saturating_mul(self.scenario.tasks() + STEPS) {
             let Some((now, event)) = self.next_event() else {
                 if self.schedule.is_empty() {
-                    let done: usize = self
-                        .launches
-                        .iter()
-                        .map(|(_, range, _)| range)
-                        .chain(&self.cpu_did)
-                        .map(|range| range.len())
-                        .sum();
-                    if done == self.scenario.tasks() {
+                    if self.cpu_tasks + self.gpu_tasks == self.scenario.tasks() {
                         return;
                     }
                     break;
@@ -112,7 +99,7 @@ impl<'s> Run<'s> {
             };
             match event {
                 Event::Worker { index, turn } => self.worker(index, turn, now),
-                Event::Launch { gpu, flight } => self.launch_ended(gpu, flight, now),
+                Event::Launch { gpu, turn } => self.launch_ended(gpu, turn, now),
                 Event::Look { gpu } => {
                     if std::mem::take(&mut self.devices[gpu].waits) {
                         self.drive(gpu, now);
@@ -129,27 +116,22 @@ impl<'s> Run<'s> {
         Some(self.events.swap_remove(index)).filter(|(at, _)| at.is_finite())
     }
 
-    fn number(&mut self) -> u64 {
-        self.numbers += 1;
-        self.numbers
+    fn turn(&mut self) -> u64 {
+        self.turns += 1;
+        self.turns
     }
 
     /// Gives idle workers spans, as far as there are some.
     fn wake_workers(&mut self, now: Ns) {
-        let mut idle = (0..self.workers.len())
-            .filter(|&index| self.workers[index].is_none())
-            .collect::<Vec<_>>()
-            .into_iter();
-        let mut woken = Vec::new();
-        let is_in_vain = loop {
-            let Some(index) = idle.next() else {
-                break false;
+        let idle = (0..self.workers.len()).filter(|&index| self.workers[index].is_none());
+        let (mut woken, mut is_in_vain) = (Vec::new(), false);
+        for index in idle {
+            let Some(span) = self.schedule.cpu_turn(now) else {
+                is_in_vain = true;
+                break;
             };
-            match self.schedule.cpu_turn(now) {
-                Some(span) => woken.push((index, span)),
-                None => break true,
-            }
-        };
+            woken.push((index, span));
+        }
         // Those that begin at the same time wait for each other too.
         let active = woken.len() + self.workers.iter().flatten().count();
         for (index, span) in woken {
@@ -175,8 +157,9 @@ impl<'s> Run<'s> {
 
     fn begin(&mut self, index: usize, span: Span, active: usize, now: Ns) {
         let unit = self.scenario.shared_task_ns(active);
-        let turn = self.number();
-        let end = ends(now, self.cost(&span) * unit, self.scenario.cpu_load);
+        let turn = self.turn();
+        let cost = self.scenario.cost(&span) * unit;
+        let end = ends(now, cost, self.scenario.cpu_load);
         self.events.push((end, Event::Worker { index, turn }));
         self.workers[index] = Some(Busy {
             span,
@@ -184,10 +167,6 @@ impl<'s> Run<'s> {
             unit,
             turn,
         });
-    }
-
-    fn cost(&self, span: &Span) -> f64 {
-        self.scenario.task_costs.of(span.range())
     }
 
     /// Workers with long spans look up from them, and give tails back.
@@ -200,18 +179,14 @@ impl<'s> Run<'s> {
             // The next end of a task after a look.
             let looks = now.max(busy.began + LOOK_NS);
             let range = busy.span.range();
-            let costs = &self.scenario.task_costs;
-            let (mut low, mut high) = (range.start + 1, range.end);
-            while low < high {
-                let middle = (low + high) / 2;
-                let end = ends(busy.began, costs.of(range.start..middle) * busy.unit, load);
-                if end < looks {
-                    low = middle + 1
-                } else {
-                    high = middle
-                }
-            }
-            let gives = self.schedule.cpu_look(range.end - low);
+            let before = &self.scenario.costs_before;
+            let first = range.start + 1;
+            let is_before = |sum: &f64| {
+                let cost = sum - before[range.start];
+                ends(busy.began, cost * busy.unit, load) < looks
+            };
+            let begun = first + before[first..range.end].partition_point(is_before);
+            let gives = self.schedule.cpu_look(range.end - begun);
             if gives == 0 {
                 continue;
             }
@@ -220,22 +195,19 @@ impl<'s> Run<'s> {
             };
             let keeps = range.len() - gives;
             let (span, tail) = busy.span.split(keeps);
-            let end = ends(busy.began, costs.of(span.range()) * busy.unit, load);
-            let turn = self.number();
+            let end = ends(busy.began, self.scenario.cost(&span) * busy.unit, load);
+            let turn = self.turn();
             self.events.push((end, Event::Worker { index, turn }));
             self.workers[index] = Some(Busy { span, turn, ..busy });
             if let Some(tail) = tail {
                 self.schedule.give_back(tail);
             }
-            let idle = (0..self.workers.len()).filter(|&index| self.workers[index].is_none());
-            for index in idle.collect::<Vec<_>>() {
+            for index in 0..self.workers.len() {
                 if self.workers[index].is_none() && !self.work(index, looks) {
                     break;
                 }
             }
-            for gpu in 0..self.devices.len() {
-                self.drive(gpu, looks);
-            }
+            self.drive_all(looks);
             return;
         }
     }
@@ -245,35 +217,33 @@ impl<'s> Run<'s> {
             return;
         };
         self.makespan = self.makespan.max(now);
-        self.cpu_busy += now - busy.began;
-        self.cpu_did.push(busy.span.range());
+        self.cpu_tasks += busy.span.len();
         self.cpu_spans += 1;
         self.schedule.cpu_did(busy.span.range(), now - busy.began);
         if !self.work(index, now) {
-            for gpu in 0..self.devices.len() {
-                self.drive(gpu, now);
-            }
+            self.drive_all(now);
         }
     }
 
-    fn launch_ended(&mut self, gpu: usize, number: u64, now: Ns) {
-        let device = &mut self.devices[gpu];
-        let Some(flight) = device
-            .flights
-            .pop_front_if(|flight| flight.number == number)
-        else {
+    fn launch_ended(&mut self, gpu: usize, turn: u64, now: Ns) {
+        let flights = &mut self.devices[gpu].flights;
+        let Some(flight) = flights.pop_front_if(|flight| flight.turn == turn) else {
             return;
         };
         self.makespan = self.makespan.max(now);
-        let (range, took) = (flight.span.range(), now - flight.began);
-        self.launches.push((gpu, range.clone(), took));
-        let after = self
-            .schedule
-            .gpu_succeeded(gpu, range.start, range.len(), Some(took), now);
+        let (start, tasks) = (flight.span.range().start, flight.span.len());
+        self.launches += 1;
+        self.gpu_tasks += tasks;
+        let took = Some(now - flight.began);
+        let after = self.schedule.gpu_succeeded(gpu, start, tasks, took, now);
         self.drive(gpu, now);
         if after.wakes {
             self.wake_workers(now);
         }
+    }
+
+    fn drive_all(&mut self, now: Ns) {
+        (0..self.devices.len()).for_each(|gpu| self.drive(gpu, now));
     }
 
     /// A driver's turn.
@@ -286,31 +256,19 @@ impl<'s> Run<'s> {
             match turn {
                 GpuTurn::Run(span) => {
                     let what = self.scenario.gpus[gpu];
-                    let cost = self.cost(&span) * self.scenario.lane_task_ns(&what);
-                    let number = self.number();
+                    let cost = self.scenario.cost(&span) * self.scenario.lane_task_ns(&what);
+                    let turn = self.turn();
                     let device = &mut self.devices[gpu];
                     let began = now.max(device.free);
                     let end = ends(began + what.launch_ns, cost, what.load);
                     device.free = end;
-                    device.flights.push_back(Flight {
-                        span,
-                        began,
-                        number,
-                    });
-                    self.events.push((
-                        end,
-                        Event::Launch {
-                            gpu,
-                            flight: number,
-                        },
-                    ));
+                    device.flights.push_back(Flight { span, began, turn });
+                    self.events.push((end, Event::Launch { gpu, turn }));
                 }
                 GpuTurn::Recall => {
                     let Some(flight) = self.devices[gpu].flights.pop_back() else {
                         return;
                     };
-                    self.recalled
-                        .push((gpu, flight.span.range(), now - flight.began));
                     self.schedule.gpu_recalled(gpu, flight.span, now);
                     self.wake_workers(now);
                 }
@@ -328,16 +286,14 @@ impl<'s> Run<'s> {
     pub(super) fn result(&self, decision: Box<Decision>) -> Simulated {
         Simulated {
             makespan_ns: self.makespan,
-            gpu_tasks: self.launches.iter().map(|(_, range, _)| range.len()).sum(),
-            launches: self.launches.len(),
+            gpu_tasks: self.gpu_tasks,
+            launches: self.launches,
             cpu_spans: self.cpu_spans,
             decision,
         }
     }
 
     pub(super) fn teach(&self, costs: &Costs, predicted: Option<Ns>) {
-        let names: Vec<String> = (0..self.devices.len()).map(name).collect();
-        let cpu_tasks = self.cpu_did.iter().map(ExactSizeIterator::len).sum();
         let took = (self.makespan, predicted);
         costs.change(|model| {
             let mut batch = Learned {
@@ -347,7 +303,9 @@ impl<'s> Run<'s> {
                 at: SystemTime::now(),
                 workers: self.scenario.workers,
             };
-            self.schedule.teach(&mut batch, &names, cpu_tasks, took);
+            let names = self.scenario.names();
+            self.schedule
+                .teach(&mut batch, &names, self.cpu_tasks, took);
         });
     }
 }

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::execute::GpuExecutor;
 use crate::hardware::Fact;
+use crate::locked;
 use crate::plan::GpuSpec;
 
 mod batch;
@@ -25,7 +26,7 @@ pub use faults::{Fault, FaultKind, FaultScript, RandomFaults};
 pub use spec::{Onset, SimulatedSpec, Slowdown};
 
 use batch::{HeldMemory, Outcome};
-use state::{Admission, State};
+use state::State;
 use timeline::{Stages, factor_of_task, ns};
 
 type TaskTime<I> = Box<dyn Fn(&I) -> Duration + Send + Sync>;
@@ -140,17 +141,12 @@ impl<I, T> SimulatedGpu<I, T> {
 
     /// What it did so far.
     pub fn counts(&self) -> SimulatedCounts {
-        self.device_state().counts.clone()
+        locked(&self.state).counts.clone()
     }
 
     /// What it is like.
     pub fn spec(&self) -> &SimulatedSpec {
         &self.spec
-    }
-
-    fn device_state(&self) -> MutexGuard<'_, State> {
-        // A panic of a user's function happens outside of the lock.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Memory in use, by other processes and by the batches in flight, bytes.
@@ -162,21 +158,16 @@ impl<I, T> SimulatedGpu<I, T> {
     /// Memory for a batch of so many tasks, which the device gives or refuses.
     fn reserve(&self, tasks: usize) -> Result<HeldMemory, DeviceError> {
         let bytes = self.spec.batch_bytes(tasks);
-        let Fact::Known(all) = self.spec.memory_bytes else {
-            return Ok(HeldMemory::take(&self.held, bytes));
+        let all = self.spec.memory_bytes.get().unwrap_or(u64::MAX);
+        let refused = |kind, found: String| {
+            let message = format!("a batch of {tasks} tasks takes {bytes} bytes, {found}");
+            Err(DeviceError::new(kind, message))
         };
-        if bytes > all {
-            return Err(DeviceError::new(
-                DeviceErrorKind::NeverFits,
-                format!("a batch of {tasks} tasks takes {bytes} bytes, the device has {all}"),
-            ));
-        }
         let free = all.saturating_sub(self.taken_bytes());
-        if bytes > free {
-            return Err(DeviceError::new(
-                DeviceErrorKind::OutOfMemory,
-                format!("a batch of {tasks} tasks takes {bytes} bytes, {free} are free"),
-            ));
+        if bytes > all {
+            return refused(DeviceErrorKind::NeverFits, format!("the device has {all}"));
+        } else if bytes > free && self.spec.memory_bytes != Fact::Unknown {
+            return refused(DeviceErrorKind::OutOfMemory, format!("{free} are free"));
         }
         Ok(HeldMemory::take(&self.held, bytes))
     }
@@ -223,25 +214,20 @@ impl<I, T: Unpin> GpuExecutor<I, T> for SimulatedGpu<I, T> {
 
     fn start(&self, tasks: &[I]) -> Result<Self::Flight, DeviceError> {
         let called = Instant::now();
-        let admission = {
-            let mut state = self.device_state();
-            let admission = state.admit(&self.script, tasks.len());
-            self.life.store(state.life, Ordering::Relaxed);
-            admission
-        };
-        let batch = match admission {
-            Admission::Refused(error) => return Err(error),
-            Admission::Panic(launch) => panic!("simulated panic in start, launch {launch}"),
-            Admission::Batch(batch) => batch,
-        };
+        let mut state = locked(&self.state);
+        let admitted = state.admit(&self.script, tasks.len());
+        self.life.store(state.life, Ordering::Relaxed);
+        drop(state);
+        let batch = admitted?;
+        if batch.panics {
+            panic!("simulated panic in start, launch {}", batch.launch);
+        }
         let memory = self.reserve(tasks.len())?;
-        let first = self.device_state().start(called, tasks.len());
+        let first = locked(&self.state).start(called, tasks.len());
         let work_ns = self.work_ns(tasks, first, batch.factor);
         let outputs = self.outputs(tasks, &batch.faults);
         let stages = Stages::new(&self.spec, tasks.len(), work_ns);
-        let ready = self
-            .device_state()
-            .schedule(called, &stages, &self.spec.slowdowns);
+        let ready = locked(&self.state).schedule(called, &stages, &self.spec.slowdowns);
         Ok(SimulatedInFlight {
             device: Arc::clone(&self.state),
             current_life: Arc::clone(&self.life),

@@ -7,13 +7,13 @@
 //! it.
 
 use crate::error::Error;
-use crate::execute::setup::{Decided, GpuLimits, mode_of};
+use crate::execute::setup::{Decided, GpuLimits};
 use crate::hardware::Fact;
 use crate::plan::{
-    Basis, Cost, Decision, ExecutionStrategy, GpuCosts, GpuSpec, Machine, OperationCosts,
-    ProfilingHeuristics, decide_for,
+    Basis, Decision, ExecutionStrategy, GpuCosts, GpuSpec, Machine, OperationCosts,
+    ProfilingHeuristics, decide_for, estimate,
 };
-use crate::schedule::{Ns, Schedule, Tuning};
+use crate::schedule::{Ns, Schedule, Span, Tuning};
 use crate::store::Costs;
 use crate::workload::WorkloadProfile;
 
@@ -22,8 +22,8 @@ use super::events::Run;
 /// A batch and the devices it could run on.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    /// Cost of each task, as a multiple of the mean.
-    pub(super) task_costs: Prefix,
+    /// Costs of the tasks before each, as multiples of the mean: a span's is a difference.
+    pub(super) costs_before: Vec<f64>,
     /// CPU workers.
     pub workers: usize,
     /// Time of a mean task on one worker that works alone, ns.
@@ -61,16 +61,6 @@ pub struct Load {
     pub from_ns: f64,
     /// How many times slower the device is then; infinite for one that stalls.
     pub times: f64,
-}
-
-/// Sums of costs, so that a span's is a difference.
-#[derive(Debug, Clone)]
-pub(super) struct Prefix(pub(super) Vec<f64>);
-
-impl Prefix {
-    pub(super) fn of(&self, range: std::ops::Range<usize>) -> f64 {
-        self.0[range.end] - self.0[range.start]
-    }
 }
 
 /// How a simulated batch went.
@@ -116,7 +106,7 @@ impl Scenario {
             sums.iter_mut().for_each(|sum| *sum /= mean);
         }
         Self {
-            task_costs: Prefix(sums),
+            costs_before: sums,
             workers: workers.max(1),
             cpu_task_ns: 10_000.0,
             parallelization: 1.0,
@@ -131,14 +121,25 @@ impl Scenario {
     #[must_use]
     pub fn with_task_costs(&self, costs: impl IntoIterator<Item = f64>) -> Self {
         Self {
-            task_costs: Self::new(costs, self.workers).task_costs,
+            costs_before: Self::new(costs, self.workers).costs_before,
             ..self.clone()
         }
     }
 
     /// Tasks in the batch.
     pub fn tasks(&self) -> usize {
-        self.task_costs.0.len() - 1
+        self.costs_before.len() - 1
+    }
+
+    /// Cost of the tasks of a span.
+    pub(super) fn cost(&self, span: &Span) -> f64 {
+        self.costs_before[span.range().end] - self.costs_before[span.range().start]
+    }
+
+    /// The names of the GPUs.
+    pub(super) fn names(&self) -> Vec<String> {
+        let indices = 0..self.gpus.len();
+        indices.map(|index| format!("simulated{index}")).collect()
     }
 
     /// Time of a mean task on one worker while `active` work, ns: each waits for
@@ -161,8 +162,12 @@ impl Scenario {
     ///
     /// As [`decide`](crate::plan::decide).
     pub fn run(&self, strategy: ExecutionStrategy, costs: &Costs) -> Result<Simulated, Error> {
-        let names: Vec<String> = (0..self.gpus.len()).map(name).collect();
-        let known = costs.lookup("simulated", self.memory_per_task, &names, self.workers);
+        let known = costs.lookup(
+            "simulated",
+            self.memory_per_task,
+            &self.names(),
+            self.workers,
+        );
         let (run, decision) = self.run_by(strategy, &known)?;
         run.teach(costs, decision.predicted_split(&known));
         Ok(run.result(decision))
@@ -193,9 +198,7 @@ impl Scenario {
         let machine = Machine {
             cores: self.workers,
             memory_bytes: Fact::Unknown,
-            gpus: (0..self.gpus.len())
-                .map(|index| GpuSpec::named(name(index)))
-                .collect(),
+            gpus: self.names().into_iter().map(GpuSpec::named).collect(),
         };
         let heuristics = ProfilingHeuristics::default();
         let asked = Basis::Asked;
@@ -204,7 +207,6 @@ impl Scenario {
             tasks: self.tasks(),
             workers: self.workers,
             decision: &decision,
-            part: mode_of(&decision, known, self.tasks()),
             costs: known,
             is_watched: false,
             may_fall_back: usize::MAX,
@@ -212,7 +214,8 @@ impl Scenario {
         };
         let gpus = self.gpus.iter().map(|gpu| GpuLimits {
             launch_ns: gpu.tells_launch.then_some(gpu.launch_ns),
-            ..GpuLimits::default()
+            depth: 2,
+            ..GpuLimits::UNKNOWN
         });
         let gpus: Vec<_> = gpus.collect();
         let mut run = Run::new(self, Schedule::new(limits.setup(&gpus)));
@@ -233,23 +236,13 @@ impl Scenario {
     /// What the batch costs in truth, as somebody states it who has not measured it:
     /// [`Evidence::Heuristic`](crate::plan::Evidence).
     pub fn stated_costs(&self) -> OperationCosts {
-        let stated = |fixed_ns: f64, per_task_ns: f64, at_once: usize| Cost {
-            fixed_ns,
-            per_task_ns,
-            at_once,
-            beside: 1.0,
-            transfer_ns: 0.0,
-            fewest: 0,
-            most: 0,
-            observations: 0,
-        };
         let each = self.shared_task_ns(self.workers) / self.workers as f64;
         let gpus = self.gpus.iter().map(|gpu| GpuCosts {
-            cost: Some(stated(gpu.launch_ns, self.lane_task_ns(gpu), 1)),
+            cost: Some(estimate(gpu.launch_ns, self.lane_task_ns(gpu), 0.0, 1)),
             ..GpuCosts::default()
         });
         OperationCosts {
-            cpu: Some(stated(0.0, each, self.workers)),
+            cpu: Some(estimate(0.0, each, 0.0, self.workers)),
             gpus: gpus.collect(),
             ..OperationCosts::default()
         }
@@ -258,8 +251,8 @@ impl Scenario {
     /// The least time that any split could take, ns: with one launch on each GPU, the
     /// best order of indivisible tasks, and every change of rates foreseen.
     pub fn ideal_ns(&self) -> f64 {
-        let all = *self.task_costs.0.last().unwrap_or(&0.0);
-        let pairs = self.task_costs.0.windows(2);
+        let all = *self.costs_before.last().unwrap_or(&0.0);
+        let pairs = self.costs_before.windows(2);
         let largest = pairs.map(|pair| pair[1] - pair[0]).fold(0.0, f64::max);
         // The work that each side can have done by a time grows with the time.
         let done = |time: Ns| {
@@ -293,11 +286,6 @@ impl Scenario {
         }
         high
     }
-}
-
-/// The name of a simulated GPU.
-pub(super) fn name(index: usize) -> String {
-    format!("simulated{index}")
 }
 
 /// Work that is done in `time` at rate 1 that falls from some time on.

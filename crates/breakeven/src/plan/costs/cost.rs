@@ -54,10 +54,9 @@ impl Cost {
     pub fn evidence(&self, tasks: u64) -> Evidence {
         let least = self.fewest.div_ceil(MEASURED_WITHIN);
         let most = self.most.saturating_mul(MEASURED_WITHIN);
-        if (least..=most).contains(&tasks) {
-            Evidence::Measured
-        } else {
-            Evidence::Fitted
+        match (least..=most).contains(&tasks) {
+            true => Evidence::Measured,
+            false => Evidence::Fitted,
         }
     }
 }
@@ -108,11 +107,10 @@ impl OperationCosts {
             observations: 1,
             ..cost
         };
+        let fewer = |fits: u64| whole(fits as f64 / times).max(1) as u64;
         let gpus = self.gpus.iter().map(|gpu| GpuCosts {
             cost: gpu.cost.map(scaled),
-            fits: gpu
-                .fits
-                .map(|fits| whole(fits as f64 / times).max(1) as u64),
+            fits: gpu.fits.map(fewer),
             ..*gpu
         });
         Self {

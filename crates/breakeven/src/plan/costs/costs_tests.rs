@@ -7,17 +7,17 @@ use proptest::prelude::{Just, Strategy as _, any};
 use proptest::{prop_assert_eq, proptest};
 
 use super::model::{MOST_GROUPS, MOST_NAME};
-use super::{GpuCosts, Model, Observation, OperationCosts, OperationRecord, RanOn};
+use super::{Cost, GpuCosts, Model, Observation, OperationCosts, OperationRecord, RanOn};
 use crate::plan::Evidence;
 
-pub(super) const GPU: &str = "cuda:h100";
+const GPU: &str = "cuda:h100";
 const NO_GPU: &[&str] = &[];
 
 fn at(second: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(second)
 }
 
-pub(super) fn seen(second: u64, tasks: u64, ns: u64) -> Observation {
+fn seen(second: u64, tasks: u64, ns: u64) -> Observation {
     Observation {
         at: at(second),
         tasks,
@@ -28,8 +28,25 @@ pub(super) fn seen(second: u64, tasks: u64, ns: u64) -> Observation {
     }
 }
 
-pub(super) fn look(costs: &Model) -> OperationCosts {
+fn look(costs: &Model) -> OperationCosts {
     costs.lookup("blur", 4096, &[GPU], 4)
+}
+
+fn gpu(costs: &Model) -> Cost {
+    look(costs).gpu(0).cost.expect("it was observed")
+}
+
+/// Time without a part of the CPU and of the GPU.
+fn since(costs: &Model) -> (f64, f64) {
+    (look(costs).since_cpu_ns, look(costs).gpu(0).since_ns)
+}
+
+fn on_cpu(costs: &mut Model, seen: Observation) {
+    costs.observe("blur", 4096, RanOn::Cpu, &seen);
+}
+
+fn on_gpu(costs: &mut Model, seen: Observation) {
+    costs.observe("blur", 4096, RanOn::Gpu(GPU), &seen);
 }
 
 /// What is known of an operation that never ran, on one GPU.
@@ -44,7 +61,7 @@ fn unknown() -> OperationCosts {
 fn with_runs(count: u64) -> Model {
     let mut costs = Model::default();
     for second in 1..=count {
-        costs.observe("blur", 4096, RanOn::Gpu(GPU), &seen(second, 100, 1_000_000));
+        on_gpu(&mut costs, seen(second, 100, 1_000_000));
     }
     costs
 }
@@ -54,13 +71,8 @@ fn each_device_has_its_own_cost() {
     let mut costs = Model::default();
     assert_eq!(look(&costs), unknown());
     for tasks in [100, 200, 400, 800] {
-        costs.observe("blur", 4096, RanOn::Cpu, &seen(tasks, tasks, 1_000 * tasks));
-        costs.observe(
-            "blur",
-            4096,
-            RanOn::Gpu(GPU),
-            &seen(tasks, tasks, 50_000 + 10 * tasks),
-        );
+        on_cpu(&mut costs, seen(tasks, tasks, 1_000 * tasks));
+        on_gpu(&mut costs, seen(tasks, tasks, 50_000 + 10 * tasks));
         costs.observe("blur", 4096, RanOn::Gpu("other"), &seen(tasks, tasks, 7));
         costs.observe("blur", 8192, RanOn::Cpu, &seen(tasks, tasks, 7));
         costs.observe("sharpen", 4096, RanOn::Cpu, &seen(tasks, tasks, 7));
@@ -68,23 +80,17 @@ fn each_device_has_its_own_cost() {
     let known = look(&costs);
     for (cost, expected) in [(known.cpu, 300_000.0), (known.gpu(0).cost, 53_000.0)] {
         let cost = cost.expect("it was observed");
-        assert!(
-            (cost.predict_ns(300) / expected - 1.0).abs() < 1e-3,
-            "{cost:?}"
-        );
+        let off = cost.predict_ns(300) / expected - 1.0;
+        assert!(off.abs() < 1e-3, "{cost:?}");
         assert_eq!((cost.fewest, cost.most, cost.observations), (100, 800, 4));
     }
     // 4096 to 8191 bytes are one size.
     assert_eq!(costs.lookup("blur", 8191, &[GPU], 4), known);
     // Smaller tasks are like these, but smaller: nobody measured them.
-    let smaller = costs
-        .lookup("blur", 4095, &[GPU], 4)
-        .cpu
-        .expect("it is fitted");
-    assert!(
-        (smaller.predict_ns(300) / 150_000.0 - 1.0).abs() < 1e-3,
-        "{smaller:?}"
-    );
+    let smaller = costs.lookup("blur", 4095, &[GPU], 4).cpu;
+    let smaller = smaller.expect("it is fitted");
+    let off = smaller.predict_ns(300) / 150_000.0 - 1.0;
+    assert!(off.abs() < 1e-3, "{smaller:?}");
     assert_eq!(smaller.evidence(300), Evidence::Fitted);
     assert_eq!(costs.lookup("blur", 4096, NO_GPU, 4).gpus, []);
     assert_eq!(costs.operations(), ["blur", "sharpen"]);
@@ -92,21 +98,15 @@ fn each_device_has_its_own_cost() {
 
 #[test]
 fn evidence_is_measured_within_a_factor_of_two() {
-    let gpu = look(&with_runs(1)).gpu(0).cost.expect("it was observed");
-    for (tasks, evidence) in [
-        (49, Evidence::Fitted),
-        (50, Evidence::Measured),
-        (200, Evidence::Measured),
-        (201, Evidence::Fitted),
-    ] {
-        assert_eq!(gpu.evidence(tasks), evidence, "{tasks}");
-    }
+    let evidence = [49, 50, 200, 201].map(|tasks| gpu(&with_runs(1)).evidence(tasks));
+    let (fitted, measured) = (Evidence::Fitted, Evidence::Measured);
+    assert_eq!(evidence, [fitted, measured, measured, fitted]);
 }
 
 #[test]
 fn a_pool_of_half_the_workers_takes_twice_as_long() {
     let mut costs = Model::default();
-    costs.observe("blur", 4096, RanOn::Cpu, &seen(1, 100, 1_000_000));
+    on_cpu(&mut costs, seen(1, 100, 1_000_000));
     let with = |costs: &Model, workers| {
         let cpu = costs.lookup("blur", 4096, NO_GPU, workers).cpu;
         cpu.expect("it was observed").predict_ns(100).round()
@@ -120,7 +120,7 @@ fn a_pool_of_half_the_workers_takes_twice_as_long() {
             workers: 1,
             ..seen(second, 100, 3_000_000)
         };
-        costs.observe("blur", 4096, RanOn::Cpu, &small);
+        on_cpu(&mut costs, small);
     }
     assert_eq!(with(&costs, 1), 3e6);
 }
@@ -128,37 +128,25 @@ fn a_pool_of_half_the_workers_takes_twice_as_long() {
 #[test]
 fn transfers_are_known_apart_where_they_were_told() {
     let mut costs = Model::default();
-    for (second, transfer_ns) in [
-        (1, None),
-        (2, Some(2_000)),
-        (3, Some(2_200)),
-        (4, Some(90_000)),
-    ] {
+    for (second, transfer_ns) in (1..).zip([None, Some(2_000), Some(2_200), Some(90_000)]) {
         let run = Observation {
             transfer_ns,
             ..seen(second, 100, 100_000)
         };
-        costs.observe("blur", 4096, RanOn::Gpu(GPU), &run);
+        on_gpu(&mut costs, run);
     }
-    assert_eq!(
-        look(&costs)
-            .gpu(0)
-            .cost
-            .expect("it was observed")
-            .transfer_ns,
-        22.0
-    );
+    assert_eq!(gpu(&costs).transfer_ns, 22.0);
 }
 
 #[test]
 fn what_no_run_can_take_teaches_nothing() {
     let mut costs = Model::default();
     for (tasks, ns) in [(0, 100), (10, u64::MAX), (u64::MAX, 10)] {
-        costs.observe("blur", 4096, RanOn::Cpu, &seen(1, tasks, ns));
+        on_cpu(&mut costs, seen(1, tasks, ns));
     }
     assert_eq!(look(&costs).cpu, None);
     // A clock too coarse for the batch.
-    costs.observe("blur", 4096, RanOn::Cpu, &seen(2, 10, 0));
+    on_cpu(&mut costs, seen(2, 10, 0));
     assert!(look(&costs).cpu.expect("it was observed").predict_ns(10) <= 1.0);
 }
 
@@ -166,10 +154,9 @@ fn what_no_run_can_take_teaches_nothing() {
 fn a_clock_that_was_set_back_does_not_stop_learning() {
     let mut costs = with_runs(16);
     for _ in 0..16 {
-        costs.observe("blur", 4096, RanOn::Gpu(GPU), &seen(1, 100, 4_000_000));
+        on_gpu(&mut costs, seen(1, 100, 4_000_000));
     }
-    let gpu = look(&costs).gpu(0).cost.expect("it was observed");
-    assert_eq!(gpu.predict_ns(100).round(), 4e6);
+    assert_eq!(gpu(&costs).predict_ns(100).round(), 4e6);
 }
 
 #[test]
@@ -177,20 +164,11 @@ fn time_without_a_part_is_counted() {
     let mut costs = Model::default();
     costs.note_run("blur", 4096, 1_000, true, &[]);
     costs.note_run("blur", 4096, 500, true, &[]);
-    assert_eq!(
-        (look(&costs).since_cpu_ns, look(&costs).gpu(0).since_ns),
-        (0.0, 1_500.0)
-    );
+    assert_eq!(since(&costs), (0.0, 1_500.0));
     costs.note_run("blur", 4096, 200, false, &[GPU]);
-    assert_eq!(
-        (look(&costs).since_cpu_ns, look(&costs).gpu(0).since_ns),
-        (200.0, 0.0)
-    );
+    assert_eq!(since(&costs), (200.0, 0.0));
     costs.note_run("blur", 4096, 300, true, &[GPU]);
-    assert_eq!(
-        (look(&costs).since_cpu_ns, look(&costs).gpu(0).since_ns),
-        (0.0, 0.0)
-    );
+    assert_eq!(since(&costs), (0.0, 0.0));
     let other = costs.lookup("blur", 4096, &["other"], 4);
     assert_eq!(other.gpu(0).since_ns, 2_000.0);
 }
@@ -202,8 +180,8 @@ fn what_fits_grows_again_with_runs_that_went_well() {
     for (runs, fits) in [(0, 64), (31, 64), (1, 128), (32, 256)] {
         for second in 0..runs {
             // A run of several launches is one run.
-            costs.observe("blur", 4096, RanOn::Gpu(GPU), &seen(second, 100, 10));
-            costs.observe("blur", 4096, RanOn::Gpu(GPU), &seen(second, 100, 10));
+            on_gpu(&mut costs, seen(second, 100, 10));
+            on_gpu(&mut costs, seen(second, 100, 10));
             costs.note_run("blur", 4096, 10, false, &[GPU]);
         }
         assert_eq!(look(&costs).gpu(0).fits, Some(fits));
@@ -216,8 +194,8 @@ fn what_fits_grows_again_with_runs_that_went_well() {
 fn another_driver_makes_what_was_measured_void() {
     let mut costs = Model::default();
     costs.declare_driver(GPU, "570.1");
-    costs.observe("blur", 4096, RanOn::Gpu(GPU), &seen(1, 100, 10));
-    costs.observe("blur", 4096, RanOn::Cpu, &seen(1, 100, 10));
+    on_gpu(&mut costs, seen(1, 100, 10));
+    on_cpu(&mut costs, seen(1, 100, 10));
     costs.declare_driver(GPU, "570.1");
     assert!(look(&costs).gpu(0).cost.is_some());
     costs.declare_driver(GPU, "580.2");
@@ -240,7 +218,7 @@ fn what_is_forgotten_stays_so_whoever_still_knows_it() {
     other.join(vec![], told);
     assert_eq!(look(&other), unknown());
     // What comes later is learned.
-    mine.observe("blur", 4096, RanOn::Cpu, &seen(7, 100, 10));
+    on_cpu(&mut mine, seen(7, 100, 10));
     mine.join(vec![], vec![]);
     assert!(look(&mine).cpu.is_some());
 }
@@ -257,20 +235,15 @@ fn the_least_recently_observed_goes() {
         costs.observe(&name(index), 1, RanOn::Cpu, &seen(9_000, 1, 1));
     }
     let known = |index: usize| costs.lookup(&name(index), 1, NO_GPU, 1).cpu.is_some();
-    let gone: Vec<_> = (0..MOST_GROUPS + 3)
-        .filter(|&index| !known(index))
-        .collect();
-    assert_eq!(gone, [1, 2, 3]);
+    let gone = (0..MOST_GROUPS + 3).filter(|&index| !known(index));
+    assert!(gone.eq([1, 2, 3]));
     for second in 0..40 {
         let gpu = format!("gpu {second}");
         costs.observe("blur", 1, RanOn::Gpu(&gpu), &seen(second, 1, 1));
     }
     let known = |second| {
-        costs
-            .lookup("blur", 1, &[&format!("gpu {second}")], 1)
-            .gpu(0)
-            .cost
-            .is_some()
+        let known = costs.lookup("blur", 1, &[&format!("gpu {second}")], 1);
+        known.gpu(0).cost.is_some()
     };
     assert!((0..24).all(|second| !known(second)) && (24..40).all(known));
 }
@@ -290,7 +263,7 @@ fn records(writer: u32, times: &[u64]) -> Vec<OperationRecord> {
     let mut costs = Model::of(writer);
     for &ns in times {
         // Stamps of two processes may be the same, also of different times.
-        costs.observe("blur", 4096, RanOn::Cpu, &seen(ns % 40, 1 + ns % 7, ns));
+        on_cpu(&mut costs, seen(ns % 40, 1 + ns % 7, ns));
         costs.note_run("blur", 4096, ns, true, &[]);
     }
     costs.join(vec![], vec![]).operations
@@ -322,11 +295,11 @@ proptest! {
         let mut costs = with_runs(0);
         let (mine, theirs) = times.split_at(times.len() / 2);
         for (index, &ns) in mine.iter().enumerate() {
-            costs.observe("blur", 4096, RanOn::Cpu, &seen(2 * index as u64, 1, ns));
+            on_cpu(&mut costs, seen(2 * index as u64, 1, ns));
         }
         let mut other = Model::of(9);
         for (index, &ns) in theirs.iter().enumerate() {
-            other.observe("blur", 4096, RanOn::Cpu, &seen(2 * index as u64 + 1, 1, ns));
+            on_cpu(&mut other, seen(2 * index as u64 + 1, 1, ns));
         }
         let theirs = other.join(vec![], vec![]).operations;
         let all = costs.join(theirs, vec![]).operations;
@@ -344,24 +317,32 @@ proptest! {
 #[test]
 fn what_devices_cost_each_other_is_a_factor() {
     let mut costs = Model::default();
-    for (second, shared) in [
-        (1, false),
-        (2, true),
-        (3, false),
-        (4, true),
-        (5, false),
-        (6, true),
-    ] {
+    for second in 1..=6 {
+        let shared = second % 2 == 0;
         let slower = if shared { 15 } else { 10 };
         let run = Observation {
             shared,
             ..seen(second, 100, slower * 100_000)
         };
-        costs.observe("blur", 4096, RanOn::Gpu(GPU), &run);
+        on_gpu(&mut costs, run);
     }
-    let gpu = look(&costs).gpu(0).cost.expect("it was observed");
-    assert!(
-        (gpu.beside - 1.5).abs() < 0.01 && (gpu.predict_ns(100) / 1e6 - 1.0).abs() < 0.02,
-        "{gpu:?}"
-    );
+    let gpu = gpu(&costs);
+    let off = [gpu.beside - 1.5, gpu.predict_ns(100) / 1e6 - 1.0];
+    assert!(off[0].abs() < 0.01 && off[1].abs() < 0.02, "{gpu:?}");
+}
+
+#[test]
+fn what_a_launch_costs_is_known_from_other_operations() {
+    let mut costs = Model::default();
+    let launch = |costs: &Model, gpu: &str| costs.lookup("sharpen", 64, &[gpu], 4).gpu(0).launch_ns;
+    // 20 µs a launch, 1 µs a task: of one size, nothing is told.
+    for (second, tasks) in (1..).zip([10, 10, 10, 100, 100]) {
+        on_gpu(&mut costs, seen(second, tasks, 20_000 + 1_000 * tasks));
+        assert_eq!(launch(&costs, GPU).is_some(), tasks > 10);
+    }
+    let told = launch(&costs, GPU).expect("two sizes tell it");
+    assert!((told / 20_000.0 - 1.0).abs() < 0.01, "{told}");
+    assert_eq!(launch(&costs, "another"), None);
+    // Who was measured itself knows better.
+    assert_eq!(look(&costs).gpu(0).launch_ns, None);
 }

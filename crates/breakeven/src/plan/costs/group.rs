@@ -74,12 +74,13 @@ impl Group {
 
     /// When it was last observed, µs since 1970.
     pub(super) fn newest(&self) -> u64 {
-        let gpus = self.gpus.iter().map(Gpu::newest);
+        let gpus = self.gpus.iter().map(|gpu| gpu.launches.newest());
         gpus.fold(self.cpu.newest(), u64::max)
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.cpu.is_empty() && self.gpus.iter().all(Gpu::is_empty)
+        let is_empty = |gpu: &Gpu| gpu.launches.is_empty() && gpu.fit.is_none();
+        self.cpu.is_empty() && self.gpus.iter().all(is_empty)
     }
 
     pub(super) fn costs<'g>(
@@ -124,7 +125,8 @@ impl Group {
         let found = self.gpus.iter().position(|gpu| *gpu.name == *name);
         let index = found.unwrap_or_else(|| {
             if self.gpus.len() == MOST_GPUS {
-                let oldest = (0..MOST_GPUS).min_by_key(|&index| self.gpus[index].newest());
+                let newest = |&index: &usize| self.gpus[index].launches.newest();
+                let oldest = (0..MOST_GPUS).min_by_key(newest);
                 self.gpus.remove(oldest.unwrap_or(0));
             }
             self.gpus.push(Gpu::new(name, driver));
@@ -160,12 +162,9 @@ impl Group {
         self.spent.add(ns);
         let spent = self.spent.value();
         // Who was left out before was tried now.
-        let tries = |part: u64, tries: u32| {
-            if part < before {
-                tries.saturating_add(1)
-            } else {
-                0
-            }
+        let tries = |part: u64, tries: u32| match part < before {
+            true => tries.saturating_add(1),
+            false => 0,
         };
         if cpu {
             self.cpu_tries = tries(self.cpu_part, self.cpu_tries);
@@ -175,21 +174,18 @@ impl Group {
             let gpu = self.gpu(name, driver);
             gpu.tries = tries(gpu.part, gpu.tries);
             gpu.part = spent;
-            gpu.count_run();
+            if let Some(fit) = &mut gpu.fit {
+                // A step towards larger launches.
+                fit.runs = fit.runs.saturating_add(1);
+            }
         }
     }
 
     /// How many times as long as its devices' costs say a split lasts at the least.
     fn split_excess(&self) -> f64 {
-        match self.excess.len() < SPLITS {
-            true => 1.0,
-            false => self
-                .excess
-                .iter()
-                .copied()
-                .fold(f64::INFINITY, f64::min)
-                .max(1.0),
-        }
+        let least = self.excess.iter().copied().reduce(f64::min);
+        let least = least.filter(|_| self.excess.len() >= SPLITS);
+        least.map_or(1.0, |least| least.max(1.0))
     }
 
     /// A split took so many times what was predicted; none where the batch was no split.
@@ -267,8 +263,8 @@ impl Group {
         self.spent.written(record.spent_ns);
         self.cpu.written(&record.cpu);
         for record in &record.gpus {
-            let found = self.gpus.iter_mut();
-            for gpu in found.filter(|gpu| *gpu.name == *record.device) {
+            let mut gpus = self.gpus.iter_mut();
+            if let Some(gpu) = gpus.find(|gpu| *gpu.name == *record.device) {
                 gpu.launches.written(&record.launches);
             }
         }
@@ -287,12 +283,11 @@ impl Parts {
     /// was last read, and the file's.
     fn join(&self, part: u64, filed_since: u64) -> u64 {
         let filed = self.filed.saturating_sub(filed_since);
-        if self.old.is_unfiled(part) {
-            let since = self.old.value().saturating_sub(part);
-            filed.max(self.new.saturating_sub(since))
-        } else {
-            filed
+        if !self.old.is_unfiled(part) {
+            return filed;
         }
+        let since = self.old.value().saturating_sub(part);
+        filed.max(self.new.saturating_sub(since))
     }
 }
 
@@ -306,14 +301,6 @@ impl Gpu {
             part: 0,
             tries: 0,
         }
-    }
-
-    fn newest(&self) -> u64 {
-        self.launches.newest()
-    }
-
-    fn is_empty(&self) -> bool {
-        self.launches.is_empty() && self.fit.is_none()
     }
 
     /// False where it is known to be another one.
@@ -338,25 +325,13 @@ impl Gpu {
         });
     }
 
-    /// A run on it went well: a step towards larger launches.
-    fn count_run(&mut self) {
-        if let Some(fit) = &mut self.fit {
-            fit.runs = fit.runs.saturating_add(1);
-        }
-    }
-
     fn join(&mut self, record: GpuRecord, parts: &Parts) {
         self.part = parts.join(self.part, record.since_ns);
         let driver = record.driver.as_deref();
         if driver.is_some_and(|driver| !self.is_of_driver(driver)) {
             // Both cannot be true of the machine; the newer one is.
-            let filed = record
-                .launches
-                .observations
-                .iter()
-                .map(|seen| seen.at_us)
-                .max();
-            if filed.unwrap_or(0) <= self.newest() {
+            let filed = record.launches.observations.iter();
+            if filed.map(|seen| seen.at_us).max() <= Some(self.launches.newest()) {
                 return;
             }
             self.launches = Window::new(Kind::GPU);

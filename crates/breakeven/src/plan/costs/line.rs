@@ -72,13 +72,6 @@ pub(super) struct Point {
     pub(super) time: f64,
 }
 
-impl Point {
-    pub(super) const NONE: Self = Self {
-        size: 1.0,
-        time: 1.0,
-    };
-}
-
 /// time = fixed + slope × size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Line {
@@ -166,7 +159,11 @@ impl Scaled {
     /// level. Lines through two: of all pairs those from either half of the
     /// sizes, as neighbours tell of noise only.
     fn candidates(&self, expected_share: f32) -> Candidates {
-        let mut candidates = Candidates::default();
+        let mut candidates = Candidates {
+            count: 0,
+            fixed: [0.0; CANDIDATES],
+            slope: [0.0; CANDIDATES],
+        };
         // Of many points every other one: the newest is always among them.
         let step = if self.count > WINDOW / 2 { 2 } else { 1 };
         for (&size, &time) in self.points().rev().step_by(step) {
@@ -276,15 +273,5 @@ impl Candidates {
         // One that falls, or begins below 0, is overwritten by the next.
         // There is room: `candidates` pushes no more than CANDIDATES.
         self.count += usize::from(fixed >= 0.0 && slope >= 0.0);
-    }
-}
-
-impl Default for Candidates {
-    fn default() -> Self {
-        Self {
-            count: 0,
-            fixed: [0.0; CANDIDATES],
-            slope: [0.0; CANDIDATES],
-        }
     }
 }

@@ -78,10 +78,8 @@ fn a_change_of_pace_is_followed_within_the_window() {
             let seen = [&old[count..], &new[..count]].concat();
             (at(fit(&seen), 1000.0) / (factor * truth(1000.0)) - 1.0).abs() < 0.05
         });
-        assert!(
-            followed.is_some_and(|count| count <= within),
-            "{followed:?}"
-        );
+        let is_soon = followed.is_some_and(|count| count <= within);
+        assert!(is_soon, "{followed:?}");
     }
 }
 
@@ -89,10 +87,8 @@ fn a_change_of_pace_is_followed_within_the_window() {
 fn one_size_tells_no_share() {
     for share in [0.0, 0.5] {
         let line = robust_line(&points(&[40.0; 5], |_, _| 1000.0), share).expect("a line");
-        assert!(
-            (line.fixed - f64::from(share) * 1000.0).abs() < 1.0,
-            "{line:?}"
-        );
+        let expected = f64::from(share) * 1000.0;
+        assert!((line.fixed - expected).abs() < 1.0, "{line:?}");
         assert!((at(line, 40.0) - 1000.0).abs() < 1.0, "{line:?}");
     }
 }
@@ -119,10 +115,8 @@ proptest! {
     #[test]
     fn units_do_not_matter(noise in vec(0.9_f64..1.1, WINDOW), time in 1e-3_f64..1e9, size in 1e-3_f64..1e3) {
         let seen = noisy(&noise);
-        let scaled: Vec<_> = seen
-            .iter()
-            .map(|point| Point { size: point.size * size, time: point.time * time })
-            .collect();
+        let scaled = |point: &Point| Point { size: point.size * size, time: point.time * time };
+        let scaled: Vec<_> = seen.iter().map(scaled).collect();
         let (line, other) = (fit(&seen), fit(&scaled));
         for at_size in SIZES {
             let ratio = at(other, at_size * size) / at(line, at_size) / time;
@@ -141,11 +135,7 @@ fn noisy(noise: &[f64]) -> Vec<Point> {
 /// as a hundredth.
 fn error(line: Line) -> f64 {
     let off = |size: f64| (at(line, size) / truth(size)).max(0.01).ln().abs();
-    SIZES
-        .iter()
-        .map(|&size| off(size))
-        .fold(0.0, |sum, off| sum + off)
-        / SIZES.len() as f64
+    SIZES.map(off).iter().sum::<f64>() / SIZES.len() as f64
 }
 
 #[test]

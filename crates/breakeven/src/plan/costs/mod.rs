@@ -16,8 +16,6 @@ mod cost;
 mod costs_tests;
 mod counter;
 mod group;
-#[cfg(test)]
-mod launch_tests;
 mod line;
 #[cfg(test)]
 mod line_tests;

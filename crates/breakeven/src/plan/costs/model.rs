@@ -49,11 +49,9 @@ fn size_class(memory_per_task: usize) -> u8 {
 
 /// The least memory per task of so many bits.
 fn least_of_class(size_class: u8) -> usize {
-    let shift = u32::from(size_class).saturating_sub(1);
-    if size_class == 0 {
-        0
-    } else {
-        1_usize.checked_shl(shift).unwrap_or(usize::MAX)
+    match size_class.checked_sub(1) {
+        None => 0,
+        Some(shift) => 1_usize.checked_shl(shift.into()).unwrap_or(usize::MAX),
     }
 }
 
@@ -88,11 +86,9 @@ impl Model {
         let mut costs = match nearest {
             Some(group) => {
                 let costs = group.costs(names, workers.max(1));
-                let doublings = i32::from(size_class) - i32::from(group.size_class);
-                if doublings == 0 {
-                    costs
-                } else {
-                    costs.of_another_size(2_f64.powi(doublings))
+                match i32::from(size_class) - i32::from(group.size_class) {
+                    0 => costs,
+                    doublings => costs.of_another_size(2_f64.powi(doublings)),
                 }
             }
             None => OperationCosts {
@@ -257,9 +253,8 @@ impl Model {
         }
         let groups = self.operations.get_mut(operation);
         let groups = groups.expect("it was put in if it was not there");
-        let found = groups
-            .iter()
-            .position(|group| group.size_class == size_class);
+        let is_it = |group: &Group| group.size_class == size_class;
+        let found = groups.iter().position(is_it);
         let index = found.unwrap_or_else(|| {
             groups.push(Group::new(size_class));
             groups.len() - 1
@@ -331,16 +326,14 @@ impl Model {
 
     /// All of it as plain data, in the order of names.
     fn snapshot(&self) -> Snapshot {
-        let mut records: Vec<_> = self
-            .operations
-            .iter()
-            .flat_map(|(name, groups)| groups.iter().map(|group| group.record(name)))
-            .collect();
+        let groups = self.operations.iter();
+        let records =
+            groups.flat_map(|(name, groups)| groups.iter().map(|group| group.record(name)));
+        let mut records: Vec<_> = records.collect();
         records.sort_by(|a, b| (&a.operation, a.size_class).cmp(&(&b.operation, b.size_class)));
         let forgotten = self.forgotten.iter();
-        let mut forgotten: Vec<_> = forgotten
-            .map(|(name, &at_us)| (name.to_string(), at_us))
-            .collect();
+        let forgotten = forgotten.map(|(name, &at_us)| (name.to_string(), at_us));
+        let mut forgotten: Vec<_> = forgotten.collect();
         forgotten.sort();
         Snapshot {
             operations: records,

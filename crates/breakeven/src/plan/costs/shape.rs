@@ -67,20 +67,18 @@ impl Remembered {
         if let Some(expected) = &self.expected {
             let off = pairs(&values, expected).map(|(new, old)| (new - old).abs());
             let spread = off.sum::<f32>() / pairs(&values, expected).count() as f32;
-            let old = if self.batches > 1 {
-                self.shape.spread
-            } else {
-                spread
+            let old = match self.batches > 1 {
+                true => self.shape.spread,
+                false => spread,
             };
             self.shape.spread = old + NEWEST * (spread - old);
             let sums = pairs(&values, &self.shape).fold((0.0, 0.0), |(both, sum), (new, old)| {
                 let (new, old) = (new - 1.0, old - 1.0);
                 (both + new * old, sum + old * old)
             });
-            let slope = if sums.1 > 0.0 {
-                (sums.0 / sums.1).clamp(0.0, 1.0)
-            } else {
-                0.0
+            let slope = match sums.1 > 0.0 {
+                true => (sums.0 / sums.1).clamp(0.0, 1.0),
+                false => 0.0,
             };
             self.agreement += part(1) * (slope - self.agreement);
             if self.shape.spread <= STEADY {
@@ -132,15 +130,10 @@ mod tests {
     fn only_what_repeats_is_expected() {
         let half = |front: f32| {
             std::array::from_fn(|place| {
-                let work = if place < PLACES / 2 {
-                    front
-                } else {
-                    2.0 - front
-                };
-                Some(PlaceWork {
-                    work,
-                    is_gpus: false,
-                })
+                let is_front = place < PLACES / 2;
+                let work = if is_front { front } else { 2.0 - front };
+                let is_gpus = false;
+                Some(PlaceWork { work, is_gpus })
             })
         };
         let mut same = Remembered::default();
@@ -151,9 +144,7 @@ mod tests {
         }
         let front = |remembered: &Remembered| remembered.expected().map(|shape| shape.places[0]);
         assert!(front(&same).is_some_and(|work| (work - 0.2).abs() < 0.01));
-        assert!(
-            front(&other).is_some_and(|work| (work - 1.0).abs() < 0.3),
-            "{other:?}"
-        );
+        let is_level = front(&other).is_some_and(|work| (work - 1.0).abs() < 0.3);
+        assert!(is_level, "{other:?}");
     }
 }

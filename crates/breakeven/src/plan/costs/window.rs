@@ -1,5 +1,7 @@
 //! The newest observations of an operation on a device, and their cost.
 
+use smallvec::SmallVec;
+
 use super::Cost;
 use super::counter::Counter;
 use super::line::{Point, WINDOW, robust_line};
@@ -105,13 +107,12 @@ impl Window {
         let is_faster = known.is_some_and(|known| (record.ns as f64) < FAR_FASTER * known);
         self.faster = if is_faster { self.faster + 1 } else { 0 };
         if is_faster && (was_left_out || self.faster >= FASTER_IN_A_ROW) {
-            let kept = if was_left_out {
-                OF_ANOTHER_TIME
-            } else {
-                self.faster - 1
+            let kept = match was_left_out {
+                true => OF_ANOTHER_TIME,
+                false => self.faster - 1,
             };
-            self.records
-                .drain(..self.records.len().saturating_sub(kept));
+            let surplus = self.records.len().saturating_sub(kept);
+            self.records.drain(..surplus);
         }
         // A clock that was set back must not make it older than what is here.
         if let Some(last) = self.records.last() {
@@ -158,14 +159,11 @@ impl Window {
 
     fn fit(&mut self) {
         let beside = self.beside();
-        let (mut fewest, mut most) = (u64::MAX, 0);
-        let mut points = [Point::NONE; WINDOW];
-        for (point, record) in points.iter_mut().zip(&self.records) {
-            *point = self.point(record, beside);
-            fewest = fewest.min(record.tasks);
-            most = most.max(record.tasks);
-        }
-        let line = robust_line(&points[..self.records.len()], self.kind.fixed_share);
+        let points = self.records.iter().map(|record| self.point(record, beside));
+        let points: SmallVec<[Point; WINDOW]> = points.collect();
+        let tasks = || self.records.iter().map(|record| record.tasks);
+        let (fewest, most) = (tasks().min().unwrap_or(0), tasks().max().unwrap_or(0));
+        let line = robust_line(&points, self.kind.fixed_share);
         self.cost = line.map(|line| Cost {
             fixed_ns: line.fixed,
             per_task_ns: line.slope,
@@ -198,41 +196,29 @@ impl Window {
         if shared < TELLING || self.records.len() - shared < TELLING {
             return 1.0;
         }
-        let mut alone = [Point::NONE; WINDOW];
-        let records = self.records.iter().filter(|record| !record.shared);
-        for (point, record) in alone.iter_mut().zip(records) {
-            *point = self.point(record, 1.0);
-        }
-        let alone = &alone[..self.records.len() - shared];
-        let Some(line) = robust_line(alone, self.kind.fixed_share) else {
+        let of = |shared| {
+            let records = self.records.iter();
+            let records = records.filter(move |record| record.shared == shared);
+            records.map(|record| self.point(record, 1.0))
+        };
+        let alone: SmallVec<[Point; WINDOW]> = of(false).collect();
+        let Some(line) = robust_line(&alone, self.kind.fixed_share) else {
             return 1.0;
         };
-        let mut ratios = [0.0; WINDOW];
-        let records = self.records.iter().filter(|record| record.shared);
-        for (ratio, record) in ratios.iter_mut().zip(records) {
-            let point = self.point(record, 1.0);
-            *ratio = point.time / (line.fixed + line.slope * point.size).max(f64::MIN_POSITIVE);
-        }
-        let ratios = &mut ratios[..shared];
+        let time = |size: f64| (line.fixed + line.slope * size).max(f64::MIN_POSITIVE);
+        let ratios = of(true).map(|point| point.time / time(point.size));
+        let mut ratios: SmallVec<[f64; WINDOW]> = ratios.collect();
         ratios.sort_unstable_by(f64::total_cmp);
         ratios[shared / 2].clamp(1.0, MOST_BESIDE)
     }
 
     /// Median transfer time per task, ns; 0 where no observation tells.
     fn transfer(&self) -> f64 {
-        let mut per_task = [0.0; WINDOW];
-        let mut count = 0;
-        for record in &self.records {
-            if let Some(ns) = record.transfer_ns {
-                per_task[count] = ns as f64 / record.tasks as f64;
-                count += 1;
-            }
-        }
-        let per_task = &mut per_task[..count];
+        let each =
+            |record: &ObservationRecord| Some(record.transfer_ns? as f64 / record.tasks as f64);
+        let mut per_task: SmallVec<[f64; WINDOW]> = self.records.iter().filter_map(each).collect();
         per_task.sort_unstable_by(f64::total_cmp);
-        per_task
-            .get(count.saturating_sub(1) / 2)
-            .copied()
-            .unwrap_or(0.0)
+        let middle = per_task.len().saturating_sub(1) / 2;
+        per_task.get(middle).copied().unwrap_or(0.0)
     }
 }

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,7 @@ use super::faults::FaultKind;
 use super::state::State;
 use super::timer;
 use crate::error::{DeviceError, DeviceErrorKind};
+use crate::locked;
 
 /// `wait` sleeps until this long before the batch is done and then spins: a
 /// thread of Linux wakes 50 µs late by default.
@@ -55,9 +56,8 @@ impl<T> SimulatedInFlight<T> {
     /// The outputs, if they are there.
     pub(super) fn look(&mut self) -> Option<Result<Vec<T>, DeviceError>> {
         let launch = self.launch;
-        let state = || self.device.lock().unwrap_or_else(PoisonError::into_inner);
         if self.life != self.current_life.load(Ordering::Relaxed) {
-            state().count(FaultKind::Lost);
+            locked(&self.device).count(FaultKind::Lost);
             self.memory = None;
             return Some(Err(DeviceError::new(
                 DeviceErrorKind::DeviceLost,
@@ -75,7 +75,7 @@ impl<T> SimulatedInFlight<T> {
             )),
             Outcome::Panic => panic!("simulated panic in poll, launch {launch}"),
             Outcome::Outputs | Outcome::Hang => {
-                state().counts.finished += 1;
+                locked(&self.device).counts.finished += 1;
                 Ok(std::mem::take(&mut self.outputs))
             }
         })

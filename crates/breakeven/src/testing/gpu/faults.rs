@@ -228,12 +228,8 @@ mod tests {
     #[test]
     fn a_seed_is_a_script() {
         let bounds = RandomFaults::default();
-        let scripts = || -> Vec<_> {
-            let seeds = 0..20;
-            seeds
-                .map(|seed| FaultScript::random(seed, &bounds))
-                .collect()
-        };
+        let script = |seed| FaultScript::random(seed, &bounds);
+        let scripts = || (0..20).map(script).collect::<Vec<_>>();
         let mut different = scripts();
         assert_eq!(different, scripts());
         different.retain(|script| *script != FaultScript::none());
@@ -270,17 +266,10 @@ mod tests {
 
     #[test]
     fn nothing_to_draw_from_is_no_fault() {
-        for bounds in [
-            RandomFaults {
-                kinds: &[],
-                ..RandomFaults::default()
-            },
-            RandomFaults {
-                most: 0,
-                launches: 0,
-                ..RandomFaults::default()
-            },
-        ] {
+        let (mut no_kinds, mut no_launches) = (RandomFaults::default(), RandomFaults::default());
+        no_kinds.kinds = &[];
+        (no_launches.most, no_launches.launches) = (0, 0);
+        for bounds in [no_kinds, no_launches] {
             assert_eq!(FaultScript::random(1, &bounds), FaultScript::none());
         }
     }

@@ -121,10 +121,8 @@ impl SimulatedSpec {
 
     /// Memory that a batch of so many tasks takes, bytes; saturates.
     pub fn batch_bytes(&self, tasks: usize) -> u64 {
-        let per_task = self
-            .upload_bytes_per_task
-            .saturating_add(self.download_bytes_per_task);
-        per_task.saturating_mul(tasks as u64)
+        let (up, down) = (self.upload_bytes_per_task, self.download_bytes_per_task);
+        up.saturating_add(down).saturating_mul(tasks as u64)
     }
 
     /// What a real device tells of itself. Launch cost and rates are not among

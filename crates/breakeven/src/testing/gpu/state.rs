@@ -17,7 +17,8 @@ pub(super) struct State {
     timeline: Timeline,
     /// Number of its present life; grows when the device is lost.
     pub(super) life: u64,
-    lost: Option<Lost>,
+    /// The launch with which a device that was lost is back.
+    back_at: u64,
     /// Most tasks that there is memory for.
     memory_for: Option<usize>,
     /// Time of a task over what it takes by the spec.
@@ -25,22 +26,10 @@ pub(super) struct State {
     pub(super) counts: SimulatedCounts,
 }
 
-/// A device that is lost, and the launch with which it is back.
-#[derive(Debug, Clone, Copy)]
-struct Lost {
-    back_at: Option<u64>,
-}
-
-/// What the script says to a call of `submit`.
-pub(super) enum Admission {
-    Refused(DeviceError),
-    /// Panic, at that launch.
-    Panic(u64),
-    Batch(Scripted),
-}
-
-/// A batch that starts, and what is to become of it.
+/// A call of `submit` that the script does not refuse, and what is to become of its batch.
 pub(super) struct Scripted {
+    /// There is none: the call panics.
+    pub(super) panics: bool,
     pub(super) launch: u64,
     pub(super) life: u64,
     pub(super) factor: f64,
@@ -55,7 +44,7 @@ impl Default for State {
             began: None,
             timeline: Timeline::default(),
             life: 0,
-            lost: None,
+            back_at: 0,
             memory_for: None,
             factor: 1.0,
             counts: SimulatedCounts::default(),
@@ -69,24 +58,26 @@ impl State {
     }
 
     /// Takes the next call of `submit`, with so many tasks.
-    pub(super) fn admit(&mut self, script: &FaultScript, tasks: usize) -> Admission {
+    pub(super) fn admit(
+        &mut self,
+        script: &FaultScript,
+        tasks: usize,
+    ) -> Result<Scripted, DeviceError> {
         let launch = self.counts.submits;
         self.counts.submits += 1;
         for fault in script.of(launch) {
             self.change(launch, fault);
         }
-        if let Some(lost) = self.lost {
-            if lost.back_at.is_none_or(|back| launch < back) {
-                self.count(FaultKind::Lost);
-                return refused(DeviceErrorKind::DeviceLost, launch);
-            }
-            self.lost = None;
+        if launch < self.back_at {
+            self.count(FaultKind::Lost);
+            return Err(refused(DeviceErrorKind::DeviceLost, launch));
         }
         if self.memory_for.is_some_and(|most| tasks > most) {
             self.count(FaultKind::OutOfMemoryAbove);
-            return refused(DeviceErrorKind::OutOfMemory, launch);
+            return Err(refused(DeviceErrorKind::OutOfMemory, launch));
         }
         let mut batch = Scripted {
+            panics: false,
             launch,
             life: self.life,
             factor: self.factor,
@@ -97,11 +88,12 @@ impl State {
             match *fault {
                 Fault::SubmitError(kind) => {
                     self.count(FaultKind::SubmitError);
-                    return refused(kind, launch);
+                    return Err(refused(kind, launch));
                 }
                 Fault::SubmitPanic => {
                     self.count(FaultKind::SubmitPanic);
-                    return Admission::Panic(launch);
+                    batch.panics = true;
+                    return Ok(batch);
                 }
                 Fault::PollError(kind) => batch.outcome = Outcome::Error(kind),
                 Fault::PollPanic => batch.outcome = Outcome::Panic,
@@ -115,7 +107,7 @@ impl State {
             }
             self.count(fault.kind());
         }
-        Admission::Batch(batch)
+        Ok(batch)
     }
 
     /// What a fault changes for good.
@@ -123,8 +115,8 @@ impl State {
         match *fault {
             Fault::Lost { recovers_after } => {
                 self.life += 1;
-                let back_at = recovers_after.map(|calls| (launch + 1).saturating_add(calls));
-                self.lost = Some(Lost { back_at });
+                let calls = recovers_after.unwrap_or(u64::MAX);
+                self.back_at = (launch + 1).saturating_add(calls);
             }
             Fault::OutOfMemoryAbove { tasks } => self.memory_for = Some(tasks),
             Fault::SlowDown { factor } => {
@@ -158,7 +150,7 @@ impl State {
     }
 }
 
-fn refused(kind: DeviceErrorKind, launch: u64) -> Admission {
+fn refused(kind: DeviceErrorKind, launch: u64) -> DeviceError {
     let message = format!("simulated, in the submit of launch {launch}");
-    Admission::Refused(DeviceError::new(kind, message))
+    DeviceError::new(kind, message)
 }

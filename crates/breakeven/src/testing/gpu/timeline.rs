@@ -48,29 +48,21 @@ impl Timeline {
     /// Puts a batch behind those before it, engine by engine; returns when its
     /// outputs are on the host.
     pub(super) fn admit(&mut self, now_ns: u64, stages: &Stages, slowdowns: &[Slowdown]) -> u64 {
-        let uploaded = now_ns
-            .max(self.upload_free_ns)
-            .saturating_add(stages.upload_ns);
-        let begun = uploaded
-            .max(self.kernel_free_ns)
-            .saturating_add(stages.launch_ns);
-        let computed = finish(begun, stages.work_ns, slowdowns);
-        let downloaded = computed
-            .max(self.download_free_ns)
-            .saturating_add(stages.download_ns);
-        self.upload_free_ns = uploaded;
-        self.kernel_free_ns = computed;
-        self.download_free_ns = downloaded;
-        downloaded
+        let after = |ready: u64, free: u64, takes: u64| ready.max(free).saturating_add(takes);
+        self.upload_free_ns = after(now_ns, self.upload_free_ns, stages.upload_ns);
+        let begun = after(self.upload_free_ns, self.kernel_free_ns, stages.launch_ns);
+        self.kernel_free_ns = finish(begun, stages.work_ns, slowdowns);
+        let (computed, free) = (self.kernel_free_ns, self.download_free_ns);
+        self.download_free_ns = after(computed, free, stages.download_ns);
+        self.download_free_ns
     }
 }
 
 /// When work that begins then is done, past all changes of the rate on its way.
 fn finish(begun_ns: u64, work_ns: f64, slowdowns: &[Slowdown]) -> u64 {
-    let mut at = begun_ns;
-    let mut left = work_ns;
+    let (mut at, mut left) = (begun_ns, work_ns);
     loop {
-        let factor = factor_at_time(slowdowns, at);
+        let factor = latest(slowdowns, at, time_onset);
         let end = at.saturating_add(whole_ns(left * factor));
         match next_change(slowdowns, at) {
             Some(change) if change < end => {
@@ -80,11 +72,6 @@ fn finish(begun_ns: u64, work_ns: f64, slowdowns: &[Slowdown]) -> u64 {
             _ => return end,
         }
     }
-}
-
-/// The factor in force after that time.
-fn factor_at_time(slowdowns: &[Slowdown], at_ns: u64) -> f64 {
-    latest(slowdowns, at_ns, time_onset)
 }
 
 /// The factor in force for the task of that number.
@@ -97,19 +84,17 @@ pub(super) fn factor_of_task(slowdowns: &[Slowdown], number: u64) -> f64 {
 
 /// The factor of the last change whose onset was reached.
 fn latest(slowdowns: &[Slowdown], reached: u64, onset: impl Fn(Onset) -> Option<u64>) -> f64 {
-    slowdowns
-        .iter()
-        .filter_map(|change| Some((onset(change.onset)?, change.factor)))
-        .filter(|&(begins, _)| begins <= reached)
-        .max_by_key(|&(begins, _)| begins)
-        .map_or(1.0, |(_, factor)| factor)
+    let changes = slowdowns.iter();
+    let changes = changes.filter_map(|change| Some((onset(change.onset)?, change.factor)));
+    let begun = changes.filter(|&(begins, _)| begins <= reached);
+    let last = begun.max_by_key(|&(begins, _)| begins);
+    last.map_or(1.0, |(_, factor)| factor)
 }
 
 /// When the rate changes next after that time.
 fn next_change(slowdowns: &[Slowdown], at_ns: u64) -> Option<u64> {
-    let times = slowdowns
-        .iter()
-        .filter_map(|change| time_onset(change.onset));
+    let changes = slowdowns.iter();
+    let times = changes.filter_map(|change| time_onset(change.onset));
     times.filter(|&begins| begins > at_ns).min()
 }
 
@@ -138,6 +123,10 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
+    fn change(onset: Onset, factor: f64) -> Slowdown {
+        Slowdown { onset, factor }
+    }
+
     fn stages(upload_ns: u64, work_ns: f64, download_ns: u64) -> Stages {
         Stages {
             upload_ns,
@@ -161,11 +150,8 @@ mod tests {
 
     #[test]
     fn a_device_slows_in_the_middle_of_a_batch() {
-        let change = |at: u32, factor| Slowdown {
-            onset: Onset::Time(MS * at),
-            factor,
-        };
-        let changes = [change(4, 0.5), change(1, 3.0)];
+        let at = |ms: u32| Onset::Time(MS * ms);
+        let changes = [change(at(4), 0.5), change(at(1), 3.0)];
         // 1 ms at once, 1 ms of work in the 3 ms until 4 ms, 8 ms of work in 4 ms.
         assert_eq!(finish(0, 10e6, &changes), 8_000_000);
         assert_eq!(finish(0, 1e6, &changes), 1_000_000);
@@ -174,16 +160,8 @@ mod tests {
 
     #[test]
     fn the_rate_by_tasks_is_the_last_that_was_reached() {
-        let changes = [
-            Slowdown {
-                onset: Onset::Tasks(20),
-                factor: 1.0,
-            },
-            Slowdown {
-                onset: Onset::Tasks(10),
-                factor: 4.0,
-            },
-        ];
+        let changes =
+            [(20, 1.0), (10, 4.0)].map(|(tasks, factor)| change(Onset::Tasks(tasks), factor));
         let factors = [9, 10, 19, 20].map(|number| factor_of_task(&changes, number));
         assert_eq!(factors, [1.0, 4.0, 4.0, 1.0]);
         assert_eq!(finish(0, 100.0, &changes), 100);
@@ -196,15 +174,9 @@ mod tests {
             let ready = Timeline::default().admit(7, &Stages::new(&spec, 3, 0.0), &[]);
             assert!(ready == 7 || ready == u64::MAX, "{rate}: {ready}");
         }
-        let never = [Slowdown {
-            onset: Onset::Time(MS),
-            factor: f64::INFINITY,
-        }];
+        let never = [change(Onset::Time(MS), f64::INFINITY)];
         assert_eq!(finish(0, 2e6, &never), u64::MAX);
-        let at_once = [Slowdown {
-            onset: Onset::Time(Duration::ZERO),
-            factor: 0.0,
-        }];
+        let at_once = [change(Onset::Time(Duration::ZERO), 0.0)];
         assert_eq!(finish(5, 2e6, &at_once), 5);
     }
 }

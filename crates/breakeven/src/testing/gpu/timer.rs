@@ -1,38 +1,14 @@
 //! Wakes whoever waits for a simulated device, when its time has come.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::sync::{Condvar, LazyLock, Mutex, Once, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, Once, PoisonError};
 use std::task::Waker;
 use std::time::Instant;
 
-struct Alarm {
-    at: Instant,
-    waker: Waker,
-}
+use crate::locked;
 
-impl PartialEq for Alarm {
-    fn eq(&self, other: &Self) -> bool {
-        self.at == other.at
-    }
-}
-
-impl Eq for Alarm {}
-
-impl PartialOrd for Alarm {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Alarm {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.at.cmp(&other.at)
-    }
-}
-
-static ALARMS: LazyLock<(Mutex<BinaryHeap<Reverse<Alarm>>>, Condvar)> =
-    LazyLock::new(Default::default);
+static ALARMS: Mutex<BTreeMap<Instant, Vec<Waker>>> = Mutex::new(BTreeMap::new());
+static CHANGED: Condvar = Condvar::new();
 
 /// Wakes it then.
 pub(super) fn wake_at(at: Instant, waker: Waker) {
@@ -43,30 +19,24 @@ pub(super) fn wake_at(at: Instant, waker: Waker) {
             log::warn!("no thread to wake whoever waits for simulated devices");
         }
     });
-    let (alarms, changed) = &*ALARMS;
-    alarms
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .push(Reverse(Alarm { at, waker }));
-    changed.notify_one();
+    locked(&ALARMS).entry(at).or_default().push(waker);
+    CHANGED.notify_one();
 }
 
 fn serve() {
-    let (alarms, changed) = &*ALARMS;
-    let mut alarms = alarms.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut alarms = locked(&ALARMS);
     loop {
         let now = Instant::now();
-        let next = alarms.peek().map(|Reverse(alarm)| alarm.at);
+        let next = alarms.first_key_value().map(|(at, _)| *at);
         alarms = match next {
-            None => changed.wait(alarms).unwrap_or_else(PoisonError::into_inner),
+            None => CHANGED.wait(alarms).unwrap_or_else(PoisonError::into_inner),
             Some(at) if at > now => {
-                let waited = changed.wait_timeout(alarms, at - now);
+                let waited = CHANGED.wait_timeout(alarms, at - now);
                 waited.unwrap_or_else(PoisonError::into_inner).0
             }
-            Some(_) => {
-                if let Some(Reverse(alarm)) = alarms.pop() {
-                    alarm.waker.wake();
-                }
+            Some(at) => {
+                let due = alarms.remove(&at);
+                due.into_iter().flatten().for_each(Waker::wake);
                 alarms
             }
         };
