@@ -242,7 +242,7 @@ fn off(point: u32, draw: u64) -> [f64; 3] {
 /// A first run by costs that an operator states: the true ones, each off by its factor.
 fn run_stated(scenario: &Scenario, [cpu, launch, gpu]: [f64; 3]) -> f64 {
     let mut costs = scenario.stated_costs();
-    for cost in &mut costs.cpu {
+    if let Some(cost) = &mut costs.cpu {
         cost.per_task_ns *= cpu;
     }
     for cost in costs.gpus.iter_mut().filter_map(|gpu| gpu.cost.as_mut()) {
