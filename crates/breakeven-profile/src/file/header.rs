@@ -50,10 +50,9 @@ impl Header {
     /// Judges a document that has ended.
     pub(super) fn finish(&self) -> Result<(), FileError> {
         if !self.format {
-            let keys = if self.keys.is_empty() {
-                "it is an empty object".to_owned()
-            } else {
-                format!("its first keys are {}", self.keys.join(", "))
+            let keys = match &self.keys[..] {
+                [] => "it is an empty object".to_owned(),
+                keys => format!("its first keys are {}", keys.join(", ")),
             };
             return Err(FileError::new(
                 FileErrorKind::NotAProfile,

@@ -132,42 +132,25 @@ pub(crate) fn phases<'de, D: Deserializer<'de>>(
 mod tests {
     use super::*;
 
-    fn parsed(text: &str) -> Result<Vec<u64>, String> {
-        serde_json::from_str::<Times>(text)
-            .map(|Times(times)| times)
-            .map_err(|error| error.to_string())
+    fn parsed(text: &str) -> Option<Vec<u64>> {
+        let Times(times) = serde_json::from_str(text).ok()?;
+        Some(times)
     }
 
     #[test]
     fn decimals_are_rounded_to_the_nearest_nanosecond() {
-        assert_eq!(
-            parsed("[812000.5, 0.4, 1e3, 0, -0.0]"),
-            Ok(vec![812_001, 0, 1000, 0, 0])
-        );
+        let times = parsed("[812000.5, 0.4, 1e3, 0, -0.0]");
+        assert_eq!(times, Some(vec![812_001, 0, 1000, 0, 0]));
     }
 
     #[test]
-    fn the_range_ends_at_two_to_the_63() {
-        assert_eq!(
-            parsed("[9223372036854775808, 9.223372036854775808e18]"),
-            Ok(vec![MAX_NS; 2])
-        );
-        for text in [
-            "[9223372036854775809]",
-            "[1e19]",
-            "[99999999999999999999999]",
-            "[1e400]",
-        ] {
-            assert!(parsed(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn everything_else_is_refused() {
-        for text in [
-            "[-1]", "[-0.1]", "[null]", "[\"5\"]", "[NaN]", "[true]", "[[1]]", "5", "{}",
-        ] {
-            assert!(parsed(text).is_err(), "{text}");
+    fn the_range_ends_at_two_to_the_63_and_everything_else_is_refused() {
+        let last = parsed("[9223372036854775808, 9.223372036854775808e18]");
+        assert_eq!(last, Some(vec![MAX_NS; 2]));
+        let refused = "[9223372036854775809] [1e19] [99999999999999999999999] [1e400] [-1] [-0.1] \
+                       [null] [\"5\"] [NaN] [true] [[1]] 5 {}";
+        for text in refused.split(' ') {
+            assert_eq!(parsed(text), None, "{text}");
         }
     }
 }

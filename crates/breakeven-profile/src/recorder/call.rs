@@ -8,7 +8,7 @@ use super::local::Local;
 use super::node::{Call, Node};
 use super::site::Site;
 use super::timeline::{Event, Slot};
-use super::tree::End;
+use super::tree::{End, Place};
 use super::{clock, memory};
 
 /// A call that has begun, on the thread that it belongs to.
@@ -26,17 +26,12 @@ pub(super) struct Open {
     above: u64,
     /// Time of the recorded calls in the call around it, before this one, ticks.
     children: u64,
-    start: Instant,
+    pub(super) start: Instant,
     /// It began inside a call of the same name.
     recursive: bool,
 }
 
 impl Open {
-    /// When the call began.
-    pub(super) fn start(&self) -> Instant {
-        self.start
-    }
-
     /// Has the call's time begun so many ns before now.
     pub(super) fn start_ago(&mut self, ns: u64) {
         let clock = clock();
@@ -151,15 +146,16 @@ impl Local {
         let tree = buffer.tree();
         let since = open.end.family.open.load(Ordering::Relaxed);
         let is_open = (1..=open.serial).contains(&since) && self.top.get() > open.serial;
-        if !is_open || !tree.is_around(open.end.node, self.current.get()) {
+        let is_this = |place: &&Place| ptr::eq(place.node, open.end.node);
+        let around = || tree.path(self.current.get());
+        if !is_open || !around().any(|place| is_this(&place)) {
             let folded = open.recursive;
             return Some(Call {
                 folded,
                 ..self.call(open, ticks, 0)
             });
         }
-        let inside = tree.path(self.current.get());
-        for place in inside.take_while(|place| !ptr::eq(place.node, open.end.node)) {
+        for place in around().take_while(|place| !is_this(place)) {
             place.family.open.store(0, Ordering::Relaxed);
         }
         Some(self.leave(open, ticks))
@@ -171,7 +167,7 @@ impl Local {
         if let Some(buffer) = self.buffer.get() {
             let event = Event {
                 node: open.end.node.id,
-                start: open.start.ticks(),
+                start: open.start.0,
                 ticks,
             };
             buffer.ring.push(timeline, event);

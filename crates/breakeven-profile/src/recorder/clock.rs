@@ -7,14 +7,14 @@ const READINGS: usize = 2_000;
 
 /// A monotonic clock: the CPU's time stamp counter where it runs at a constant
 /// rate on all cores, the operating system's clock otherwise (`quanta` decides).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Clock {
     inner: quanta::Clock,
 }
 
-/// A reading of a [`Clock`].
+/// A reading of a [`Clock`]: its ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Instant(u64);
+pub struct Instant(pub(super) u64);
 
 impl Instant {
     /// Ticks of the clock from `start` until this reading; 0 where it is the earlier one.
@@ -32,31 +32,13 @@ impl Instant {
     pub(super) fn before(self, ticks: u64) -> Self {
         Self(self.0.saturating_sub(ticks))
     }
-
-    /// The reading itself, ticks.
-    pub(super) fn ticks(self) -> u64 {
-        self.0
-    }
-
-    /// A reading of that many ticks.
-    pub(super) fn of_ticks(ticks: u64) -> Self {
-        Self(ticks)
-    }
-}
-
-impl Default for Clock {
-    fn default() -> Self {
-        Self::new()
-    }
 }
 
 impl Clock {
     /// The clock. The first one of a process calibrates the counter, which can
     /// take up to 0.2 s.
     pub fn new() -> Self {
-        Self {
-            inner: quanta::Clock::new(),
-        }
+        Self::default()
     }
 
     /// Reads it.

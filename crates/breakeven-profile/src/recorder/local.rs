@@ -90,23 +90,6 @@ pub(super) fn open_in(state: u32, site: &'static Site) -> Option<Open> {
     })
 }
 
-/// Begins a call of what `site` names, on that device and of that size.
-#[inline]
-pub(super) fn open_on(
-    site: &'static Site,
-    device: Option<&str>,
-    size: Option<u64>,
-) -> Option<Open> {
-    switch::state()?;
-    open(site_on(site, device, size)?)
-}
-
-/// Begins a call of an operation whose name is known at run time only.
-pub(super) fn open_named(name: &str, device: Option<&str>, size: Option<u64>) -> Option<Open> {
-    switch::state()?;
-    open(site_named(name, device, size)?)
-}
-
 /// The site of what `site` names, on that device and of that size.
 #[inline]
 pub(super) fn site_on(
@@ -138,7 +121,7 @@ pub(super) fn generation() -> u32 {
 /// Ends a part of a call. Its time and its end, unless it is no longer recorded.
 pub(super) fn close_part(open: &Open) -> Option<(u64, Instant)> {
     let call = LOCAL.with(|local| local.close_part(open))?;
-    Some((call.ticks, open.start().after(call.ticks)))
+    Some((call.ticks, open.start.after(call.ticks)))
 }
 
 /// Where this thread records that call.
@@ -156,8 +139,9 @@ pub(super) fn abandon(open: &Open) {
     });
 }
 
-/// Records a call whose parts were recorded as they passed, where the last of
-/// them was, or where the thread is now if that was another's, unless the recording that it began in is over.
+/// Records a call whose parts were recorded as they passed: where the last of them
+/// was, or where the thread is now if that was another's. Does nothing where the
+/// recording that it began in is over.
 pub(super) fn record_whole(site: &'static Site, whole: &Whole<'_>) {
     let Some(state) = switch::state() else { return };
     LOCAL.with(|local| {
@@ -167,16 +151,13 @@ pub(super) fn record_whole(site: &'static Site, whole: &Whole<'_>) {
         let here = |(buffer, _): &(&Buffer, _)| {
             local.buffer.get().is_some_and(|own| ptr::eq(own, *buffer))
         };
-        let node = match whole.place.filter(here) {
-            Some((_, node)) => Some(node),
-            // Of a thread that is not this one: a node is written by its owner only.
-            None => {
-                let parent = local.current.get();
-                let end = local.cache.step(parent, site);
-                let end = end.or_else(|| local.step(parent, site));
-                end.map(|End { node, .. }| node)
-            }
-        };
+        let own = whole.place.filter(here).map(|(_, node)| node);
+        // Of a thread that is not this one: a node is written by its owner only.
+        let node = own.or_else(|| {
+            let parent = local.current.get();
+            let end = local.cache.step(parent, site);
+            Some(end.or_else(|| local.step(parent, site))?.node)
+        });
         if let Some(node) = node {
             let (ticks, polled) = (whole.ticks, whole.polled);
             node.record_whole(ticks, polled, whole.cancelled, &local.random);
@@ -301,7 +282,7 @@ impl Local {
         let buffer = self.buffer.get().unwrap_or_else(|| {
             let buffer = pool.take(thread.name().unwrap_or("unnamed"));
             self.random
-                .seed(ptr::from_ref(buffer).addr() as u64 ^ clock().now().ticks());
+                .seed(ptr::from_ref(buffer).addr() as u64 ^ clock().now().0);
             self.buffer.set(Some(buffer));
             buffer
         });
@@ -331,11 +312,10 @@ impl Local {
             return;
         };
         // A call that never ended is open no more.
-        let places = buffer.places();
-        places
-            .iter()
-            .for_each(|place| place.node.open.store(0, Ordering::Relaxed));
+        for place in buffer.places() {
+            place.node.open.store(0, Ordering::Relaxed);
+        }
         self.forget();
-        pool().give_back(buffer);
+        pool().free.push(buffer);
     }
 }

@@ -95,7 +95,7 @@ impl Memory {
 /// Counts an allocation of the thread.
 #[inline]
 pub(super) fn allocated(bytes: usize) {
-    if !COUNTED.load(Ordering::Relaxed) {
+    if !is_counted() {
         COUNTED.store(true, Ordering::Relaxed);
     }
     change(i64::try_from(bytes).unwrap_or(i64::MAX));
