@@ -115,7 +115,6 @@ fn finite(values: impl IntoIterator<Item = f64>, place: &str) -> Result<(), File
     wrong(message, place)
 }
 
-/// Fails where something is wrong at that place.
 fn wrong(message: Option<impl Into<String>>, place: &str) -> Result<(), FileError> {
     message.map_or(Ok(()), |message| {
         Err(FileError::new(FileErrorKind::Value, message).at_place(place))

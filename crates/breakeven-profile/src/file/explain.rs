@@ -22,7 +22,6 @@ pub(super) enum Beginning {
 }
 
 impl Beginning {
-    /// Bytes that are looked at.
     pub(super) const BYTES: u64 = 4;
 
     pub(super) fn of(head: &[u8]) -> Self {

@@ -25,7 +25,6 @@ impl Header {
         }
     }
 
-    /// Takes the value of `format`.
     pub(super) fn format(&mut self, value: &Value) -> Result<(), FileError> {
         if value.as_str() != Some(FORMAT) {
             return Err(FileError::new(
@@ -41,7 +40,6 @@ impl Header {
         self.check_version()
     }
 
-    /// Takes the value of `version`.
     pub(super) fn version(&mut self, value: Value) -> Result<(), FileError> {
         self.version = Some(value);
         self.check_version()

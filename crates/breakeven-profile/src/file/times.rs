@@ -10,7 +10,6 @@ use super::names::Name;
 /// The greatest time that a file may hold, ns: 292 years.
 pub(super) const MAX_NS: u64 = 1 << 63;
 
-/// One time, ns.
 struct Time(u64);
 
 struct TimeVisitor;
@@ -104,24 +103,20 @@ impl<'de> Visitor<'de> for PhasesVisitor {
     }
 }
 
-/// For fields that are a list of times.
 pub(crate) fn times<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u64>, D::Error> {
     Times::deserialize(deserializer).map(|Times(times)| times)
 }
 
-/// For fields that are one time.
 pub(crate) fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     Time::deserialize(deserializer).map(|Time(ns)| ns)
 }
 
-/// For fields that are one time or absent.
 pub(crate) fn optional_time<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<u64>, D::Error> {
     Ok(Option::deserialize(deserializer)?.map(|Time(ns)| ns))
 }
 
-/// For fields that are lists of times by name.
 pub(crate) fn phases<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<String, Vec<u64>>, D::Error> {

@@ -13,7 +13,6 @@ use super::timeline::Ring;
 use super::tree::{Place, Tree};
 use super::{clock, switch};
 
-/// What one thread records.
 #[derive(Debug, Default)]
 pub(super) struct Buffer {
     /// The recording that the content is of; see [`Pool::generation`].
@@ -115,7 +114,6 @@ impl Buffer {
         lock(&self.tree)
     }
 
-    /// The operations and paths as they are now.
     pub(super) fn places(&self) -> Vec<Place> {
         self.tree().places().to_vec()
     }

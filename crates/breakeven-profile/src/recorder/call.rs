@@ -38,7 +38,6 @@ impl Open {
         self.start = clock.now().before(clock.ticks_of(ns));
     }
 
-    /// Begins the call's time anew.
     #[inline]
     pub(super) fn start_now(&mut self) {
         self.start = clock().now();
@@ -75,7 +74,6 @@ impl Local {
         })
     }
 
-    /// Ends a call.
     #[inline(always)]
     pub(super) fn close(&self, open: &Open) {
         let ticks = clock().now().ticks_since(open.start);
@@ -87,7 +85,6 @@ impl Local {
         }
     }
 
-    /// Ends a part of a call.
     pub(super) fn close_part(&self, open: &Open) -> Option<Call> {
         let ticks = clock().now().ticks_since(open.start);
         let call = if self.top.get() == open.serial {
@@ -99,7 +96,6 @@ impl Local {
         Some(call)
     }
 
-    /// Leaves the innermost call.
     #[inline(always)]
     pub(super) fn leave(&self, open: &Open, ticks: u64) -> Call {
         let timeline = self.timeline.get();

@@ -23,12 +23,10 @@ impl Instant {
         self.0.saturating_sub(start.0)
     }
 
-    /// The reading so many ticks later.
     pub(super) fn after(self, ticks: u64) -> Self {
         Self(self.0.saturating_add(ticks))
     }
 
-    /// The reading so many ticks earlier.
     pub(super) fn before(self, ticks: u64) -> Self {
         Self(self.0.saturating_sub(ticks))
     }
@@ -59,18 +57,15 @@ impl Clock {
         self.ns_between(start, self.now())
     }
 
-    /// Nanoseconds that so many ticks are.
     pub(super) fn ns_of(&self, ticks: u64) -> u64 {
         self.inner.delta_as_nanos(0, ticks)
     }
 
-    /// Ticks that so many nanoseconds are.
     #[expect(clippy::cast_sign_loss, reason = "neither is negative")]
     pub(super) fn ticks_of(&self, ns: u64) -> u64 {
         (ns as f64 / self.ns_per_tick()) as u64
     }
 
-    /// Nanoseconds that one tick is.
     pub(super) fn ns_per_tick(&self) -> f64 {
         // Hours of ticks, so that rounding to whole nanoseconds is no matter.
         const MANY: u64 = 1 << 44;

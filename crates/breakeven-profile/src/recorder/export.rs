@@ -82,7 +82,6 @@ fn timeline_of(buffer: &Buffer, began: Instant) -> Timeline {
     }
 }
 
-/// The recording as a profile.
 pub(super) fn profile() -> Profile {
     let environment = environment();
     let (lanes, at) = local::quiet(lanes);

@@ -73,7 +73,6 @@ impl Drop for Ending {
     }
 }
 
-/// Begins a call.
 pub(super) fn open(site: &'static Site) -> Option<Open> {
     let state = switch::state()?;
     open_in(state, site)
@@ -130,7 +129,6 @@ pub(super) fn place_of(open: &Open) -> Option<(&'static Buffer, &'static Node)> 
     Some((buffer, open.end.node))
 }
 
-/// Ends a call without recording it.
 pub(super) fn abandon(open: &Open) {
     LOCAL.with(|local| {
         if local.top.get() == open.serial {
@@ -173,7 +171,6 @@ pub(super) fn node_of(open: &Open) -> Option<&'static Node> {
     recorded.then_some(open.end.node)
 }
 
-/// Ends a call.
 #[inline(never)]
 pub(super) fn close(open: &Open) {
     LOCAL.with(|local| local.close(open));

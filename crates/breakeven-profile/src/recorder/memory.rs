@@ -18,7 +18,6 @@ thread_local! {
     static HELD: Held = const { Held { now: Cell::new(0), most: Cell::new(0) } };
 }
 
-/// True where an allocator counts.
 #[inline(always)]
 pub(super) fn is_counted() -> bool {
     COUNTED.load(Ordering::Relaxed)
@@ -47,7 +46,6 @@ impl Memory {
         }
     }
 
-    /// Begins a call.
     pub(super) fn begin(&self) {
         HELD.with(|held| {
             let now = held.now.get();
@@ -74,7 +72,6 @@ impl Memory {
         self.note(u64::try_from(held).unwrap_or(0));
     }
 
-    /// Notes what a call held, bytes.
     #[inline]
     pub(super) fn note(&self, bytes: u64) {
         if bytes > self.most.load(Ordering::Relaxed) {
@@ -92,7 +89,6 @@ impl Memory {
     }
 }
 
-/// Counts an allocation of the thread.
 #[inline]
 pub(super) fn allocated(bytes: usize) {
     if !is_counted() {
@@ -101,7 +97,6 @@ pub(super) fn allocated(bytes: usize) {
     change(i64::try_from(bytes).unwrap_or(i64::MAX));
 }
 
-/// Counts what the thread frees.
 #[inline]
 pub(super) fn freed(bytes: usize) {
     change(-i64::try_from(bytes).unwrap_or(i64::MAX));

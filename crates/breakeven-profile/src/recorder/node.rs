@@ -73,7 +73,6 @@ pub(super) enum Figure {
     Flops,
 }
 
-/// One call that ended.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Call {
     /// From its beginning to its end.
@@ -164,7 +163,6 @@ impl Node {
         self.changed(version);
     }
 
-    /// Adds a call.
     #[inline(always)]
     pub(super) fn record(&self, call: Call, random: &Random) {
         let version = self.changing();

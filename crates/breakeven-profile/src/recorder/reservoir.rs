@@ -44,7 +44,6 @@ impl Slots {
         slots[index(slot - first)].store(value, Relaxed);
     }
 
-    /// Forgets what the slot holds.
     pub(super) fn unset(&self, slot: u64) {
         let (chunk, first) = Self::chunk_of(slot);
         if let Some(slots) = self.0[chunk].get() {

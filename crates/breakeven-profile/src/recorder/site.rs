@@ -41,7 +41,6 @@ impl Site {
         }
     }
 
-    /// True where this is that operation.
     #[inline]
     pub(super) fn is(&self, name: &str, device: Option<&str>, size: Option<u64>) -> bool {
         self.size == size && self.device == device.unwrap_or(CPU) && self.name == name

@@ -10,7 +10,6 @@ use super::local;
 /// program asks for.
 const VARIABLE: &str = "BREAKEVEN_RECORD";
 
-/// Nothing is recorded.
 const OFF: u32 = 0;
 
 /// Nobody has asked yet.
@@ -68,7 +67,6 @@ impl Wanted {
     }
 }
 
-/// The state: [`None`] when off.
 #[inline(always)]
 pub(super) fn state() -> Option<u32> {
     let state = STATE.load(Ordering::Relaxed);

@@ -9,7 +9,6 @@ use super::buffer::lock;
 /// The most events that a thread's ring holds.
 pub(super) const MAX_EVENTS: usize = 1 << 22;
 
-/// One call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Event {
     /// The node's id in the tree of the thread.
