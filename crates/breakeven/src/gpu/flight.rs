@@ -108,10 +108,8 @@ impl Lane {
             .name("breakeven-read".to_owned())
             .spawn(move || stream.executes(|| queue.iter().for_each(|job| job())))
             .map_err(|error| {
-                DeviceError::new(
-                    DeviceErrorKind::Other,
-                    format!("no thread to wait for {}: {error}", gpu.id()),
-                )
+                let message = format!("no thread to wait for {}: {error}", gpu.id());
+                DeviceError::new(DeviceErrorKind::Other, message)
             })?;
         Ok(Self { stream, jobs })
     }
@@ -183,10 +181,8 @@ pub(super) fn start<O: Operator + ?Sized, T: Send + 'static>(
         reply.set(outcome.map(finish));
     });
     lane.jobs.send(job).map_err(|_| {
-        DeviceError::new(
-            DeviceErrorKind::Other,
-            format!("the thread that waits for {} is gone", flight.gpu.id()),
-        )
+        let message = format!("the thread that waits for {} is gone", flight.gpu.id());
+        DeviceError::new(DeviceErrorKind::Other, message)
     })?;
     flight.lane = Some(lane);
     Ok(flight)

@@ -80,11 +80,9 @@ impl SystemLoad {
     /// The load of this GPU, found by its PCI address; all `Unknown` when no
     /// driver tells.
     pub fn gpu(&self, gpu: &GpuInfo) -> GpuLoad {
-        self.gpus
-            .iter()
-            .find(|load| load.pci.is_known() && load.pci == gpu.pci)
-            .cloned()
-            .unwrap_or_else(GpuLoad::unknown)
+        let mut gpus = self.gpus.iter();
+        let load = gpus.find(|load| load.pci.is_known() && load.pci == gpu.pci);
+        load.cloned().unwrap_or_default()
     }
 }
 
@@ -142,10 +140,8 @@ impl Sampler {
             }
             None => (run_queue.map(|queue| queue.min(1.0)), CpuUseBasis::RunQueue),
         };
-        let available = self
-            .system
-            .as_mut()
-            .map_or(Fact::Unknown, memory::available);
+        let available = self.system.as_mut();
+        let available = available.and_then(|system| memory::available(system).get());
         let left = cgroup::limits(root).memory_left_bytes;
         let load = SystemLoad {
             cpu_use: cpu_use.into(),
@@ -154,13 +150,7 @@ impl Sampler {
             cpu_pressure: read("proc/pressure/cpu")
                 .and_then(|text| proc::pressure(&text))
                 .into(),
-            available_memory_bytes: available
-                .known()
-                .copied()
-                .into_iter()
-                .chain(left)
-                .min()
-                .into(),
+            available_memory_bytes: available.into_iter().chain(left).min().into(),
             gpus: gpus(),
         };
         self.last = Some((Instant::now(), load.clone()));
@@ -277,15 +267,8 @@ mod tests {
     #[test]
     fn shares_are_shares_on_this_machine() {
         let load = SystemLoad::sample();
-        assert!(
-            load.cpu_use
-                .get()
-                .is_none_or(|share| (0.0..=1.0).contains(&share))
-        );
-        assert!(
-            load.available_memory_bytes
-                .get()
-                .is_some_and(|bytes| bytes > 0)
-        );
+        let (share, available) = (load.cpu_use.get(), load.available_memory_bytes.get());
+        assert!(share.is_none_or(|share| (0.0..=1.0).contains(&share)));
+        assert!(available.is_some_and(|bytes| bytes > 0));
     }
 }

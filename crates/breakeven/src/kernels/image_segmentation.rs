@@ -70,7 +70,6 @@ impl ImageSegmentation {
         })
     }
 
-    /// The labels of one image.
     fn label(&self, pixels: &[f32], width: usize, out: &mut [u32]) {
         let band = (CHUNK / width).max(1) * width;
         let scan =
