@@ -20,11 +20,8 @@ pub(super) struct OwnInputs {
 impl OwnInputs {
     pub(super) fn read(args: &ProfileArgs) -> Result<Self> {
         let image = args.image.as_deref().map(crate::image::read).transpose()?;
-        let series = args
-            .series
-            .as_deref()
-            .map(crate::series::read)
-            .transpose()?;
+        let series = args.series.as_deref().map(crate::series::read);
+        let series = series.transpose()?;
         // A series of which nothing can be forecast is told of before it is measured.
         let forecast = series.as_deref().map_or(Ok(None), forecast_of)?;
         Ok(Self {
@@ -51,12 +48,10 @@ impl OwnInputs {
             if takers.iter().any(|kernel| kernels.contains(kernel)) {
                 return Ok(());
             }
-            match takers[..] {
-                [one] => bail!("{option} is for {one}, which is not asked for"),
-                _ => bail!(
-                    "{option} is for {}; none of them is asked for",
-                    takers.join(", ")
-                ),
+            let all = takers.join(", ");
+            match takers.len() {
+                1 => bail!("{option} is for {all}, which is not asked for"),
+                _ => bail!("{option} is for {all}; none of them is asked for"),
             }
         };
         if self.image.is_some() {

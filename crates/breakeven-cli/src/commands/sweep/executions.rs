@@ -118,10 +118,8 @@ mod tests {
     #[test]
     fn batches_that_take_too_long_are_smaller_or_left_out() {
         let size = |ns| affordable(Over::Size, ns, 100, 2);
-        assert_eq!(
-            [size(1e6), size(1e7), size(2e8), size(3e8)],
-            [Some(100), Some(50), Some(2), None]
-        );
+        let sizes = [1e6, 1e7, 2e8, 3e8].map(size);
+        assert_eq!(sizes, [Some(100), Some(50), Some(2), None]);
         let batch = |ns| affordable(Over::Batch, ns, 100, 2);
         assert_eq!([batch(4e8), batch(6e8)], [Some(100), None]);
     }
