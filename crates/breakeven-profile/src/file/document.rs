@@ -16,7 +16,6 @@ use crate::profile::{Operation, OperationKey, Profile, Stack, Timeline};
 /// What the reader learns beside the profile itself.
 #[derive(Default)]
 pub(super) struct Findings {
-    /// The document turned out to be an object.
     pub(super) is_object: bool,
     /// An error of ours. serde's own error type has room for its text only.
     pub(super) error: Option<FileError>,

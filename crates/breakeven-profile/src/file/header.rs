@@ -45,7 +45,6 @@ impl Header {
         self.check_version()
     }
 
-    /// Judges a document that has ended.
     pub(super) fn finish(&self) -> Result<(), FileError> {
         if !self.format {
             let keys = match &self.keys[..] {

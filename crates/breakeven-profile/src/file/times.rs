@@ -53,7 +53,6 @@ impl<'de> Deserialize<'de> for Time {
     }
 }
 
-/// A list of times, ns.
 pub(super) struct Times(pub(super) Vec<u64>);
 
 struct TimesVisitor;

@@ -136,7 +136,6 @@ impl Profile {
 }
 
 impl Evidence {
-    /// Takes what was not measured here.
     fn fill_from(&mut self, other: Self) {
         for peak in other.peaks {
             if !self.peaks.iter().any(|known| known.device == peak.device) {

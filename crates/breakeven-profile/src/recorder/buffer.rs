@@ -35,7 +35,6 @@ pub(super) struct Pool {
     pub(super) generation: u32,
     /// Events that the timeline of a thread holds; 0: there is none.
     pub(super) timeline: usize,
-    /// When the recording began.
     pub(super) began: Option<(Instant, SystemTime)>,
     pub(super) switch: switch::Wanted,
 }

@@ -24,8 +24,7 @@ pub struct Losses {
     /// Guards that were dropped after one around them: they count, but the
     /// times of what is inside what may be wrong.
     pub misnested: u64,
-    /// Calls in destructors of threads that had ended recording; since the
-    /// process began.
+    /// Calls in destructors of threads that had ended recording; since the process began.
     pub late: u64,
     /// Calls that the timeline had no room for.
     pub timeline_dropped: u64,

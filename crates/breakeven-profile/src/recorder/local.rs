@@ -123,7 +123,6 @@ pub(super) fn close_part(open: &Open) -> Option<(u64, Instant)> {
     Some((call.ticks, open.start.after(call.ticks)))
 }
 
-/// Where this thread records that call.
 pub(super) fn place_of(open: &Open) -> Option<(&'static Buffer, &'static Node)> {
     let buffer = LOCAL.with(|local| local.buffer.get())?;
     Some((buffer, open.end.node))
@@ -226,8 +225,7 @@ impl Local {
         Some(edge.end)
     }
 
-    /// The site of an operation that is known at run time only. `place` is a
-    /// number that goes with the name.
+    /// The site of an operation of run time. `place` is a number that goes with its name.
     #[inline]
     fn operation(
         &self,

@@ -23,8 +23,7 @@ pub(super) fn is_counted() -> bool {
     COUNTED.load(Ordering::Relaxed)
 }
 
-/// The most memory that the calls of a node held, bytes. Of one call at a time,
-/// written by one thread.
+/// The most memory that a node's calls held, bytes; one thread writes, a call at a time.
 #[derive(Debug)]
 pub(super) struct Memory {
     most: AtomicU64,

@@ -42,7 +42,6 @@ pub(super) struct Node {
     /// is polled for less than it takes.
     apart: AtomicU64,
     cancelled: AtomicU64,
-    /// Greatest memory that a call held.
     pub(super) memory: Memory,
     bytes: Measure,
     items: Measure,

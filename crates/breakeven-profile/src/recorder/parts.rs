@@ -9,8 +9,7 @@ use super::local;
 use super::node::{Figure, Node};
 use super::site::Site;
 
-/// A call that runs in parts. Its time is from the beginning of the first part
-/// to the end of the last one.
+/// A call that runs in parts, from the beginning of the first to the end of the last.
 #[derive(Debug)]
 pub(super) struct Parts {
     /// `None` where the call is not recorded.
@@ -53,7 +52,6 @@ pub(super) struct Whole<'a> {
     pub(super) cancelled: bool,
     /// The recording in which it began.
     pub(super) generation: u32,
-    /// Where its last part was recorded.
     pub(super) place: Option<(&'static Buffer, &'static Node)>,
     told: &'a [Detail],
 }

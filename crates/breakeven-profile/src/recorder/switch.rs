@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::buffer::pool;
 use super::local;
 
-/// The variable of the environment that switches recording off, whatever the
-/// program asks for.
+/// The environment's variable that switches recording off, whatever the program asks for.
 const VARIABLE: &str = "BREAKEVEN_RECORD";
 
 const OFF: u32 = 0;
