@@ -42,7 +42,6 @@ impl State {
 }
 
 impl Faults {
-    /// Notes that the device is gone, and why.
     fn report_lost(&self, reason: &str) {
         let mut state = self.state();
         let kind = match kind_of_text(reason) {

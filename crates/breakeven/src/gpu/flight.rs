@@ -75,8 +75,7 @@ impl<T> Reply<T> {
     }
 }
 
-/// What a lane's thread is to do for a flight: wait for its outputs and leave them in
-/// its reply.
+/// What a lane's thread does for a flight: it waits for the outputs and leaves them.
 type Job = Box<dyn FnOnce() + Send>;
 
 /// A stream, and the thread that waits for it; the thread ends with the lane.

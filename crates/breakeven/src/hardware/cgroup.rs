@@ -9,7 +9,6 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// A limit and the file it was read from.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Limit<T> {
     pub(super) value: T,

@@ -4,7 +4,6 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A tree of files below a temporary root.
 fn tree(files: &[(&str, &str)]) -> TempDir {
     let root = tempfile::tempdir().expect("a temporary directory");
     for (path, text) in files {

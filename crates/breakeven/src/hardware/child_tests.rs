@@ -14,7 +14,6 @@ use tempfile::TempDir;
 use super::made_up_drivers::{LIBRARIES, NVML, TWO_CARDS, compile, cuda_driver, nvrtc, skipped};
 use super::*;
 
-/// Set in the child.
 const CHILD: &str = "BREAKEVEN_HARDWARE_TEST_CHILD";
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -21,8 +21,7 @@ pub(super) fn unusable(reason: String, remedy: impl Into<String>) -> AbsentBacke
     AbsentBackend::new(Backend::Cuda, reason, remedy)
 }
 
-/// Adds to the remedy what becomes of the cards in the meantime: Vulkan has
-/// them too, or does not.
+/// Adds to the remedy whether Vulkan has the cards in the meantime.
 pub(super) fn advise(
     mut missing: AbsentBackend,
     cards: &[(GpuInfo, usize)],

@@ -15,7 +15,6 @@ pub(super) fn skipped(why: &str) {
 /// The names cudarc may open for CUDA's driver, as far as they can exist.
 const CUDA: [&str; 2] = ["libcuda.so", "libcuda.so.1"];
 
-/// The libraries that detection loads.
 pub(super) const LIBRARIES: [&str; 4] = [CUDA[0], CUDA[1], "libvulkan.so.1", "libnvidia-ml.so.1"];
 
 /// Compiles C into a shared library of these names; none without a C compiler.

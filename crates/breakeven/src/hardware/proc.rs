@@ -11,8 +11,7 @@ pub(super) struct CpuTimes {
 }
 
 impl CpuTimes {
-    /// The share of the time since `earlier` that was busy, 0 to 1. None when
-    /// the clock has not ticked since.
+    /// The busy share of the time since `earlier`, 0 to 1; none without a tick since.
     pub(super) fn use_since(self, earlier: CpuTimes) -> Option<f64> {
         let total = self.total.checked_sub(earlier.total).filter(|&t| t > 0)?;
         // The idle counters may step back a little (see proc_stat(5)).

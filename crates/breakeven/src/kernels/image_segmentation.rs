@@ -30,9 +30,7 @@ use runs::Band;
 const CHUNK: usize = 64 * 1024;
 
 static SHARING: Sharing = Sharing::new();
-
 static BANDS: Sharing = Sharing::new();
-
 static LABELS: Sharing = Sharing::new();
 
 /// Which pixels touch.

@@ -32,7 +32,6 @@ const MAX_WINDOW: usize = 255;
 const CHUNK: usize = 4 * 1024;
 
 static SHARING: Sharing = Sharing::new();
-
 static SORTING: Sharing = Sharing::new();
 
 const BINS: usize = 256;

@@ -9,8 +9,7 @@ use crate::gpu::{DeviceForm, Launch, as_u32, grid, with_client};
 
 const UNITS: u32 = 256;
 
-/// Output rows of a unit, where there are enough pixels to fill a device with units
-/// that take this many.
+/// Output rows of a unit, where there are enough pixels to fill a device even so.
 const ROWS: u32 = 4;
 
 /// Output pixels from which on a unit takes [`ROWS`].

@@ -17,7 +17,6 @@ pub(super) struct Neurons<'n> {
     pub(super) previous_soma: Option<&'n [f32]>,
     pub(super) weights: &'n [f32],
     pub(super) conductances: &'n [f32],
-    /// Neurons, dendrites of each, synapses of each.
     pub(super) dims: [usize; 3],
     pub(super) nonlinearity: Nonlinearity,
 }

@@ -281,7 +281,6 @@ fn spread(parents: &Array<u32>, out: &mut Array<u32>) {
     }
 }
 
-/// Pixels of a block.
 const BLOCK: u32 = UNITS * EACH;
 
 impl DeviceForm for ImageSegmentation {
