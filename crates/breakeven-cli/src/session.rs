@@ -139,7 +139,6 @@ impl Session {
     }
 }
 
-/// The machine as it was found.
 pub(crate) struct Machine {
     pub(crate) hardware: HardwareCapabilities,
     pub(crate) load: SystemLoad,

@@ -39,8 +39,7 @@ pub(crate) fn own_channel<'o>(out: &'o mut dyn Write) -> Result<Box<dyn Write + 
     Ok(Box::new(out))
 }
 
-/// Reads a [`Request`] from `input` and answers on `out` until all is done or a
-/// cell failed.
+/// Reads a [`Request`] and answers on `out` until all is done or a cell failed.
 pub(crate) fn run(mut input: impl BufRead, out: &mut dyn Write) -> Result<Exit> {
     let mut line = String::new();
     input.read_line(&mut line)?;

@@ -87,7 +87,6 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
     Ok(report.exit())
 }
 
-/// The devices that were asked for.
 pub(super) fn devices(asked: &str, hardware: &HardwareCapabilities) -> Result<Vec<String>> {
     let gpus: Vec<String> = hardware.gpus.iter().map(|gpu| gpu.id.to_string()).collect();
     let cpu = "cpu".to_owned();
@@ -189,8 +188,7 @@ impl Work {
     }
 }
 
-/// Fails where the work does not fit. `asked` is the option that makes it larger,
-/// and its value.
+/// Fails where the work does not fit, given the option that makes it larger.
 fn check_memory(work: &Work, memory: Option<u64>, (option, asked): (&str, usize)) -> Result<()> {
     check_fits(work, memory, |memory| {
         let largest = u128::from(memory) * asked as u128 / u128::from(work.bytes);

@@ -120,7 +120,6 @@ fn teach(
     ended
 }
 
-/// What is swept over.
 pub(crate) struct Axis {
     pub(crate) kernel: &'static str,
     pub(crate) over: crate::suite::Over,
@@ -164,7 +163,6 @@ impl Axis {
         })
     }
 
-    /// The kernel's workload at a value.
     pub(crate) fn workload(&self, value: u64) -> Result<Workload> {
         let value = usize::try_from(value).unwrap_or(usize::MAX);
         Ok(Workload::at(self.kernel, self.over, value)?)

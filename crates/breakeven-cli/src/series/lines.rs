@@ -40,8 +40,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Its number in the text, counted from 1. The reader's own count leaves out empty
-    /// lines.
+    /// Its number in the text, from 1; the reader's own count leaves out empty lines.
     pub(super) fn number(&self, text: &str) -> usize {
         number(text, self.start)
     }

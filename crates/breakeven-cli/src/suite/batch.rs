@@ -9,7 +9,6 @@ use breakeven::{Error, Tensor, WorkloadProfile};
 use super::sweep::Over;
 use super::table::{self, Made, Row, Shape};
 
-/// The inputs of one task.
 pub(crate) type Task = Vec<Tensor<'static>>;
 
 /// A kernel's workload as a batch of tasks.
@@ -60,7 +59,6 @@ impl BatchWorkload {
         self.shape.batch
     }
 
-    /// The batch in words.
     pub(crate) fn text(&self) -> String {
         let tasks = match self.tasks() {
             1 => "1 task".to_owned(),

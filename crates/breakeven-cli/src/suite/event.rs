@@ -15,8 +15,7 @@ pub(crate) enum Event {
     WarmUp(u64),
     /// A measured call.
     Sample(u64),
-    /// A part of a call on a GPU, measured apart from whole calls; by its name in a
-    /// profile.
+    /// A part of a call on a GPU, measured apart; by its name in a profile.
     Phase(Cow<'static, str>, u64),
 }
 

@@ -16,7 +16,6 @@ use bytemuck::Zeroable;
 use super::event::Event;
 use super::table::{Made, with_operator};
 
-/// How often a workload is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Iterations {
     /// Calls before measuring; the first of them is reported apart.
@@ -26,14 +25,6 @@ pub(crate) struct Iterations {
     /// Time after which no further call is begun, if that is limited; one is made
     /// whatever it takes.
     pub(crate) at_most: Option<Duration>,
-}
-
-impl Iterations {
-    /// True where there is time for another measured call after `done` of them.
-    fn more(&self, done: u32, began: Instant) -> bool {
-        let is_late = self.at_most.is_some_and(|limit| began.elapsed() > limit);
-        done < self.measured && (done == 0 || !is_late)
-    }
 }
 
 /// What a time is handed over to as it is taken; it may break off.
@@ -140,9 +131,12 @@ fn measured<E>(
     if iterations.warmup > 0 {
         let _ = parts(&mut |_| ControlFlow::Continue(()))?;
     }
-    let (began, mut done) = (Instant::now(), 0);
-    while iterations.more(done, began) {
-        done += 1;
+    let began = Instant::now();
+    for done in 0..iterations.measured {
+        let is_late = |limit| began.elapsed() > limit;
+        if done > 0 && iterations.at_most.is_some_and(is_late) {
+            break;
+        }
         if report(Event::Sample(call()?)).is_break() || parts(report)?.is_break() {
             break;
         }
@@ -150,8 +144,7 @@ fn measured<E>(
     Ok(())
 }
 
-/// One call in its parts, each reported as soon as it is done; whether to go on is what
-/// the last report says.
+/// One call in its parts, each reported as soon as it is done. The last says how to go on.
 #[cfg(feature = "gpu")]
 fn parts<O: Operator + ?Sized>(
     gpu: &Gpu,

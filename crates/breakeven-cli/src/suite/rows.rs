@@ -15,7 +15,6 @@ use super::table::{Made, Row, Scales, Shape, Takes};
 const TASKS: usize = 64;
 const SMALL_TASKS: usize = 1024;
 
-/// Elements of the default vector.
 const VECTOR: usize = 100_000;
 
 const ONE_VECTOR: Shape = Shape::new([1, 1, VECTOR]);

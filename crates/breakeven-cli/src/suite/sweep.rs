@@ -25,7 +25,6 @@ pub(crate) enum Over {
     Hidden,
 }
 
-/// The values of a sweep.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Points {
     /// Any from the first to the last; these are the default ones.
@@ -44,10 +43,8 @@ const BATCH_ELEMENTS: u64 = 1 << 22;
 const MOST_ITEMS: u64 = 1 << 14;
 
 impl Over {
-    /// All, as they are typed.
     pub(crate) const ALL: [Self; 4] = [Self::Size, Self::Batch, Self::Window, Self::Hidden];
 
-    /// Its name, as it is typed.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Size => "size",
@@ -77,7 +74,6 @@ impl Over {
         })
     }
 
-    /// The shape at a value.
     pub(super) fn checked(self, row: &Row, value: usize) -> Result<Shape, Error> {
         if value == 0 {
             let message = format!("a {self} of zero leaves nothing to measure; give 1 or more");

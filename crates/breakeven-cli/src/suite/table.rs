@@ -47,7 +47,6 @@ impl Shape {
     }
 }
 
-/// What a scale multiplies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scales {
     Batch,
@@ -126,7 +125,6 @@ impl std::fmt::Debug for Row {
 }
 
 impl Row {
-    /// The workload in words.
     pub(super) fn text(&self, shape: Shape) -> String {
         let item = (self.item)(shape);
         match shape.batch {

@@ -87,18 +87,13 @@ impl Workload {
         }
     }
 
-    /// The kernels that take an image of the user's.
-    pub(crate) fn pixel_kernels() -> impl Iterator<Item = &'static str> {
-        taking(Takes::Image).map(|row| row.name)
+    /// The kernels that take an image of the user's, and those that take a series.
+    pub(crate) fn takers() -> [Vec<&'static str>; 2] {
+        let names = |what| taking(what).map(|row| row.name).collect();
+        [Takes::Image, Takes::Series].map(names)
     }
 
-    /// The kernels that take a series of the user's.
-    pub(crate) fn series_kernels() -> impl Iterator<Item = &'static str> {
-        taking(Takes::Series).map(|row| row.name)
-    }
-
-    /// The operation's name: the kernel's, with `:image` on a user's image and
-    /// `:series` on a user's series.
+    /// The operation's name: the kernel's, with `:image` or `:series` on a user's own.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -109,7 +104,6 @@ impl Workload {
         self.shape.elements()
     }
 
-    /// The workload in words.
     pub(crate) fn text(&self) -> String {
         self.row.text(self.shape)
     }
@@ -188,8 +182,8 @@ mod tests {
         let image = Tensor::new(vec![0.5; 15], &[1, 3, 5]).expect("15 pixels");
         for name in NAMES {
             let workload = Workload::on_image(name, &image);
-            let is_pixel_kernel = Workload::pixel_kernels().any(|kernel| kernel == name);
-            assert_eq!(workload.is_some(), is_pixel_kernel, "{name}");
+            let [pixel_kernels, _] = Workload::takers();
+            assert_eq!(workload.is_some(), pixel_kernels.contains(&name), "{name}");
             let Some(workload) = workload else { continue };
             let problem = workload.build().expect("the image has its shape");
             assert_eq!(problem.work().elements, 15, "{name}");

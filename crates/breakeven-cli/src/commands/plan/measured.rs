@@ -16,8 +16,7 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    /// Opens the model that this user's processes share; one that cannot be read
-    /// is a warning.
+    /// Opens this user's model; one that cannot be read is a warning.
     pub(super) fn open(operation: &str, err: &mut dyn Write) -> Self {
         let (costs, warning) = Costs::open_default();
         if let Some(warning) = warning {
@@ -41,8 +40,7 @@ impl Measured {
         })
     }
 
-    /// The size of task that was measured, where it is one alone and not the
-    /// workload's.
+    /// The size of task that was measured, where it is one, and not the workload's.
     pub(super) fn only_size(&self, workload: &WorkloadProfile) -> Option<usize> {
         let sizes = self.costs.sizes(&self.operation);
         let [size] = sizes[..] else { return None };

@@ -8,7 +8,6 @@ use crate::args::ProfileArgs;
 use crate::output::forecast::Forecast;
 use crate::protocol::Input;
 
-/// What the user gave.
 #[derive(Debug, Default)]
 pub(super) struct OwnInputs {
     image: Option<Tensor<'static>>,
@@ -54,11 +53,12 @@ impl OwnInputs {
                 _ => bail!("{option} is for {all}; none of them is asked for"),
             }
         };
+        let [of_images, of_series] = Workload::takers();
         if self.image.is_some() {
-            wanted(Workload::pixel_kernels().collect(), "--image")?;
+            wanted(of_images, "--image")?;
         }
         if self.series.is_some() {
-            wanted(Workload::series_kernels().collect(), "--series")?;
+            wanted(of_series, "--series")?;
         }
         Ok(())
     }
