@@ -23,16 +23,15 @@ struct Decoded {
 /// Reads a PNG or JPEG as grey values v / 256, a batch of one image.
 pub(crate) fn read(path: &Path) -> Result<Tensor<'static>> {
     let mut file = Vec::new();
-    let opened = File::open(path).map(|file| file.take(MOST_BYTES as u64));
-    opened
-        .and_then(|mut opened| opened.read_to_end(&mut file))
+    File::open(path)
+        .and_then(|opened| opened.take(MOST_BYTES as u64).read_to_end(&mut file))
         .map_err(|error| unreadable(path, &error.to_string()))?;
-    let decoded = match file.starts_with(&[0xff, 0xd8]) {
-        true => jpeg(&file),
-        false => png(&file),
+    let decode = match file.starts_with(&[0xff, 0xd8]) {
+        true => jpeg,
+        false => png,
     };
-    let decoded =
-        decoded.map_err(|error| unreadable(path, &format!("give a PNG or a JPEG: {error}")))?;
+    let refused = |error| unreadable(path, &format!("give a PNG or a JPEG: {error}"));
+    let decoded = decode(&file).map_err(refused)?;
     let shape = [1, decoded.height, decoded.width];
     let pixels = decoded.bytes.chunks_exact(decoded.channels).map(grey);
     Ok(Tensor::new(pixels.collect::<Vec<f32>>(), &shape)?)
@@ -94,9 +93,6 @@ fn jpeg(file: &[u8]) -> Result<Decoded> {
 
 fn unreadable(path: &Path, why: &str) -> Error {
     let why: Vec<&str> = why.lines().map(str::trim).collect();
-    anyhow!(
-        "cannot read the image {}: {}",
-        path.display(),
-        why.join(" ")
-    )
+    let (path, why) = (path.display(), why.join(" "));
+    anyhow!("cannot read the image {path}: {why}")
 }

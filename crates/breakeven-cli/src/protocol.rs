@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use crate::suite::{BatchWorkload, Event, Over, Workload};
 use breakeven::execute::recorded_size;
 use breakeven::hardware::{HardwareCapabilities, SystemLoad};
-use breakeven_profile::profile::{Clock, Failure, Operation, Peak, RecorderCost};
+use breakeven_profile::profile::{Clock, Failure, Operation, Peak, Profile};
 use serde::{Deserialize, Serialize};
 
 /// All that one worker is to do, in order.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Request {
     pub(crate) cells: Vec<Cell>,
     pub(crate) warmup: u32,
@@ -180,18 +180,14 @@ impl Cell {
             } => (kernel, scale, input, device),
             _ => return None,
         };
-        let name = match input {
-            Input::Generated => kernel.clone(),
+        Some(match input {
+            Input::Generated => Operation {
+                size: (Workload::new(kernel, *scale).ok()).map(|workload| workload.size()),
+                ..Operation::new(kernel, device)
+            },
             // Of their sizes the profile has one.
-            Input::Image => return Some(Operation::new(format!("{kernel}:image"), device)),
-            Input::Series => return Some(Operation::new(format!("{kernel}:series"), device)),
-        };
-        let size = Workload::new(kernel, *scale)
-            .ok()
-            .map(|workload| workload.size());
-        Some(Operation {
-            size,
-            ..Operation::new(name, device)
+            Input::Image => Operation::new(format!("{kernel}:image"), device),
+            Input::Series => Operation::new(format!("{kernel}:series"), device),
         })
     }
 
@@ -227,7 +223,7 @@ pub(crate) enum Message {
     /// A batch was executed.
     Execution(Box<Execution>),
     /// What the recorder has of the measured executions of the cell's batch until now.
-    Recorded(Box<Recorded>),
+    Recorded(Box<Profile>),
     /// What a person should know, and which makes nothing fail.
     Warning(String),
     /// Whether what was learned outlives the process.
@@ -238,6 +234,15 @@ pub(crate) enum Message {
     Failed(Failure),
     /// The cell is done.
     End,
+}
+
+impl Message {
+    pub(crate) fn failed(kind: impl ToString, message: impl Into<String>) -> Self {
+        Self::Failed(Failure {
+            kind: kind.to_string(),
+            message: message.into(),
+        })
+    }
 }
 
 /// An execution of a batch, in short.
@@ -261,11 +266,4 @@ pub(crate) struct Execution {
     pub(crate) fallback_tasks: u64,
     /// What the GPU reported.
     pub(crate) errors: Vec<Failure>,
-}
-
-/// What a recorder has.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Recorded {
-    pub(crate) operations: Vec<Operation>,
-    pub(crate) recorder: Option<RecorderCost>,
 }

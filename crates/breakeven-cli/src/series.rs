@@ -74,10 +74,8 @@ mod tests {
     fn a_column_by_name_number_or_for_want_of_another() {
         assert_eq!(values(DAYS, Some("temp")), [1.5, -2.0]);
         assert_eq!(values(DAYS, Some("4")), [0.0, 30.0]);
-        assert_eq!(
-            values("day,x\nMonday, 4 \r\nTuesday,5\r\n", None),
-            [4.0, 5.0]
-        );
+        let days = "day,x\nMonday, 4 \r\nTuesday,5\r\n";
+        assert_eq!(values(days, None), [4.0, 5.0]);
         assert_eq!(values("Monday,4\nTuesday,5", None), [4.0, 5.0]);
         assert_eq!(values("\"a,b\"\n7\n", None), [7.0]);
         // A name that is a number is a name.
@@ -92,10 +90,8 @@ mod tests {
         assert_eq!(values("a,2,3\n1,5,6\n", Some("2")), [5.0]);
         assert_eq!(values("a,3,2\n1,5,6\n", Some("2")), [6.0]);
         // Text above text, and a name that is no column's number.
-        assert_eq!(
-            values("country,2019\nde,5\nfr,6\n", Some("2019")),
-            [5.0, 6.0]
-        );
+        let years = "country,2019\nde,5\nfr,6\n";
+        assert_eq!(values(years, Some("2019")), [5.0, 6.0]);
         // No names.
         assert_eq!(values("2024-01-01,5.3\n2024-01-02,6\n", None), [5.3, 6.0]);
         assert_eq!(values("a,2,3\nx,5,6\n", Some("2")), [2.0, 5.0]);
@@ -128,11 +124,8 @@ mod tests {
         assert_snapshot!(refused("x\n\n3\n", None), @"line 2: the value is missing; fill it in, or take the line out");
         assert_snapshot!(refused("1\n\"\"\n", None), @"line 2, column 1: the value is missing; fill it in, or take the line out");
         for end in ["", "\n", "\r\n", "\r", "\n\n", "\r\n\r\n", "\n \n", "\n\t"] {
-            assert_eq!(
-                values(&format!("\n1\r\n2{end}"), None),
-                [1.0, 2.0],
-                "{end:?}"
-            );
+            let text = format!("\n1\r\n2{end}");
+            assert_eq!(values(&text, None), [1.0, 2.0], "{end:?}");
         }
         assert_eq!(values("\"a\n\nb\"\n1\n2\n", None), [1.0, 2.0]);
         assert_eq!(values("a,b\n\nx,1\n  \n\ny,2\n\n", None), [1.0, 2.0]);

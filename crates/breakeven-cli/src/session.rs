@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use anyhow::Result;
-use breakeven::hardware::{AbsentBackend, HardwareCapabilities, SystemLoad};
+use breakeven::hardware::{AbsentBackend, GpuInfo, HardwareCapabilities, SystemLoad};
 use breakeven_profile::profile::{
     Cpu, Environment, Failure, Gpu, Operation, OperationKey, Profile, Run,
 };
@@ -17,6 +17,7 @@ use batches::Executions;
 
 /// Collects what is measured. Operations are in the order of the cells; a run
 /// is added to an operation when one of its cells begins to be measured.
+#[derive(Default)]
 pub(crate) struct Session {
     pub(crate) profile: Profile,
     /// What went wrong beside the operations.
@@ -33,28 +34,19 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) fn new(hardware: &HardwareCapabilities) -> Self {
+        let now = jiff::Timestamp::now();
         let profile = Profile {
-            created: Some(
-                jiff::Timestamp::now()
-                    .strftime("%Y-%m-%dT%H:%M:%SZ")
-                    .to_string(),
-            ),
+            created: Some(now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()),
             generator: Some(format!("breakeven {}", env!("CARGO_PKG_VERSION"))),
             environment: environment(hardware),
             ..Profile::default()
         };
         Self {
             profile,
-            notes: Vec::new(),
-            warnings: Vec::new(),
-            learned: None,
-            run: 0,
-            operations: Vec::new(),
-            executions: HashMap::new(),
+            ..Self::default()
         }
     }
 
-    /// Takes a message about a cell.
     pub(crate) fn take(&mut self, cell: &Cell, message: Message) {
         match message {
             Message::Clock(clock) => self.profile.environment.clock = Some(clock),
@@ -96,35 +88,28 @@ impl Session {
     }
 
     fn failed(&mut self, cell: &Cell, failure: Failure) {
-        match cell {
-            Cell::Batch(cell) => return self.batch_failed(cell, failure),
-            Cell::Lesson(cell) => {
-                let Failure { kind, message } = failure;
+        let Failure { kind, message } = &failure;
+        match (cell, cell.operation()) {
+            (Cell::Batch(cell), _) => self.batch_failed(cell, failure),
+            (Cell::Lesson(cell), _) => {
                 let (kernel, on) = (&cell.kernel, &cell.strategy);
                 self.warnings.push(format!(
                     "the cost model learned nothing of {kernel} by {on}: {kind}: {message}"
                 ));
-                return;
             }
-            _ => {}
-        }
-        // A cell can fail before its operation was announced.
-        if let Some(announced) = cell.operation() {
-            let operation = self.operation(cell, announced);
-            operation.failure = Some(failure);
-            operation.runs.retain(|run| *run != Run::default());
-            return;
-        }
-        match cell {
-            Cell::Peak { device } => self.notes.push(format!(
-                "{}: its peaks could not be measured: {}: {}",
-                crate::output::device_label(device, self.profile.is_software_gpu(device)),
-                failure.kind,
-                failure.message
-            )),
-            _ => self
-                .notes
-                .push(format!("{}: {}", failure.kind, failure.message)),
+            // A cell can fail before its operation was announced.
+            (_, Some(announced)) => {
+                let operation = self.operation(cell, announced);
+                operation.failure = Some(failure);
+                operation.runs.retain(|run| *run != Run::default());
+            }
+            (Cell::Peak { device }, None) => {
+                let is_software = self.profile.is_software_gpu(device);
+                let label = crate::output::device_label(device, is_software);
+                let note = format!("{label}: its peaks could not be measured: {kind}: {message}");
+                self.notes.push(note);
+            }
+            (_, None) => self.notes.push(format!("{kind}: {message}")),
         }
     }
 
@@ -145,7 +130,6 @@ impl Session {
         &mut self.profile.operations[index]
     }
 
-    /// True where the cell's operation has failed.
     pub(crate) fn failed_at(&self, cell: &Cell) -> bool {
         if let Cell::Batch(cell) = cell {
             return self.batch_failed_at(cell);
@@ -155,7 +139,6 @@ impl Session {
     }
 }
 
-/// The machine as it was found.
 pub(crate) struct Machine {
     pub(crate) hardware: HardwareCapabilities,
     pub(crate) load: SystemLoad,
@@ -166,12 +149,8 @@ pub(crate) struct Machine {
 pub(crate) fn detect(device_timeout_s: u32) -> Result<Option<Machine>> {
     let request = Request {
         cells: vec![Cell::Detect, Cell::Load],
-        warmup: 0,
-        iterations: 0,
-        limit_ms: None,
-        image: None,
-        series: None,
         device_timeout_s,
+        ..Request::default()
     };
     let (mut hardware, mut load, mut broke) = (None, None, None);
     let ended = supervisor::run(&request, &mut |cell, message| match message {
@@ -185,13 +164,10 @@ pub(crate) fn detect(device_timeout_s: u32) -> Result<Option<Machine>> {
     }
     let hardware = hardware.unwrap_or_else(|| {
         let mut hardware = HardwareCapabilities::detect_without_gpu();
-        if let Some(failure) = broke {
+        if let Some(Failure { message, .. }) = broke {
             hardware.absent = vec![AbsentBackend {
                 backend: None,
-                reason: format!(
-                    "a GPU driver broke while it was looked at: {}",
-                    failure.message
-                ),
+                reason: format!("a GPU driver broke while it was looked at: {message}"),
                 remedy: "reinstall or remove the driver; the CPU is used meanwhile".to_owned(),
             }];
         }
@@ -205,6 +181,19 @@ pub(crate) fn detect(device_timeout_s: u32) -> Result<Option<Machine>> {
 
 fn environment(hardware: &HardwareCapabilities) -> Environment {
     let cores = |count: usize| count as u64;
+    let build = match cfg!(debug_assertions) {
+        true => "debug",
+        false => "release",
+    };
+    let gpu = |gpu: &GpuInfo| Gpu {
+        id: gpu.id.to_string(),
+        name: Some(gpu.name.clone()),
+        kind: Some(gpu.kind.to_string()),
+        backend: Some(gpu.backend.to_string()),
+        memory_bytes: gpu.memory_bytes.get(),
+        driver: gpu.driver.known().cloned(),
+        kernel_clock: None,
+    };
     Environment {
         os: Some(hardware.os.clone()),
         arch: Some(hardware.arch.clone()),
@@ -217,30 +206,9 @@ fn environment(hardware: &HardwareCapabilities) -> Environment {
             memory_bytes: hardware.system_memory_bytes.get(),
             usable_memory_bytes: hardware.usable_memory_bytes.get(),
         }),
-        gpus: hardware
-            .gpus
-            .iter()
-            .map(|gpu| Gpu {
-                id: gpu.id.to_string(),
-                name: Some(gpu.name.clone()),
-                kind: Some(gpu.kind.to_string()),
-                backend: Some(gpu.backend.to_string()),
-                memory_bytes: gpu.memory_bytes.get(),
-                driver: gpu.driver.known().cloned(),
-                kernel_clock: None,
-            })
-            .collect(),
-        clock: None,
-        recorder: None,
+        gpus: hardware.gpus.iter().map(gpu).collect(),
         revision: option_env!("BREAKEVEN_REVISION").map(str::to_owned),
-        build_profile: Some(
-            if cfg!(debug_assertions) {
-                "debug"
-            } else {
-                "release"
-            }
-            .to_owned(),
-        ),
-        host: None,
+        build_profile: Some(build.to_owned()),
+        ..Environment::default()
     }
 }

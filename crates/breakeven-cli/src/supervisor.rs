@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use breakeven::DeviceErrorKind;
-use breakeven_profile::profile::Failure;
 
 use crate::protocol::{Cell, Message, Request};
 
@@ -56,11 +55,7 @@ pub(crate) fn run(request: &Request, on: &mut dyn FnMut(usize, Message)) -> Resu
             Err(error) => {
                 // What is left cannot be had; what was measured stays.
                 for cell in left {
-                    let failure = Failure {
-                        kind: "no worker".to_owned(),
-                        message: format!("{error:#}"),
-                    };
-                    on(cell, Message::Failed(failure));
+                    on(cell, Message::failed("no worker", format!("{error:#}")));
                 }
                 return Ok(Ended::Complete);
             }
@@ -87,11 +82,10 @@ pub(crate) fn run(request: &Request, on: &mut dyn FnMut(usize, Message)) -> Resu
             let is_of_it =
                 matches!(&request.cells[*index], Cell::Point(point) if point.device == hung);
             if is_of_it {
-                let failure = Failure {
-                    kind: "not tried".to_owned(),
-                    message: "the device hung before".to_owned(),
-                };
-                on(*index, Message::Failed(failure));
+                on(
+                    *index,
+                    Message::failed("not tried", "the device hung before"),
+                );
             }
             !is_of_it
         });
@@ -141,10 +135,8 @@ impl Worker {
         std::thread::spawn(move || read_messages(stdout, &sender));
         let noise = Arc::new(Mutex::new(Vec::new()));
         let heard = Arc::clone(&noise);
-        let stderr = child
-            .stderr
-            .take()
-            .map(|stderr| std::thread::spawn(move || listen(stderr, &heard)));
+        let stderr = child.stderr.take();
+        let stderr = stderr.map(|stderr| std::thread::spawn(move || listen(stderr, &heard)));
         let mut stdin = child.stdin.take().context("the worker has no stdin")?;
         // A worker that is gone already is found out by its silence.
         let _ = writeln!(stdin, "{}", serde_json::to_string(request)?);
@@ -193,20 +185,18 @@ impl Worker {
                     self.stop();
                     return Ok(Followed::All);
                 }
-                Ok(Signal::End) => {
+                silence => {
+                    let failure = match silence {
+                        Ok(_) => self.crash(),
+                        Err(limit) => {
+                            self.stop();
+                            let message = format!("nothing came back for {} s", limit.as_secs());
+                            Message::failed(DeviceErrorKind::Timeout, message)
+                        }
+                    };
                     // Between two cells it is the next one that is missing.
                     let failed = current.unwrap_or(done);
-                    on(failed, Message::Failed(self.crash()));
-                    return Ok(Followed::FailedAt(failed));
-                }
-                Err(limit) => {
-                    self.stop();
-                    let failed = current.unwrap_or(done);
-                    let failure = Failure {
-                        kind: DeviceErrorKind::Timeout.to_string(),
-                        message: format!("nothing came back for {} s", limit.as_secs()),
-                    };
-                    on(failed, Message::Failed(failure));
+                    on(failed, failure);
                     return Ok(Followed::FailedAt(failed));
                 }
             }
@@ -219,18 +209,14 @@ impl Worker {
         if !cell.is_some_and(Cell::touches_a_driver) {
             return Ok(self.signals.recv().unwrap_or(Signal::End));
         }
-        let mut limit = Duration::from_secs(device_timeout_s.into());
-        if matches!(
-            cell,
-            Some(Cell::Peak { .. } | Cell::Batch(_) | Cell::Lesson(_))
-        ) {
-            limit *= WAITS_OF_MANY;
-        }
-        limit += GRACE;
+        let waits = match cell {
+            Some(Cell::Peak { .. } | Cell::Batch(_) | Cell::Lesson(_)) => WAITS_OF_MANY,
+            _ => 1,
+        };
+        let limit = Duration::from_secs(device_timeout_s.into()) * waits + GRACE;
         match self.signals.recv_timeout(limit) {
-            Ok(signal) => Ok(signal),
             Err(RecvTimeoutError::Timeout) => Err(limit),
-            Err(RecvTimeoutError::Disconnected) => Ok(Signal::End),
+            signal => Ok(signal.unwrap_or(Signal::End)),
         }
     }
 
@@ -241,7 +227,7 @@ impl Worker {
     }
 
     /// How a worker died that did not say so itself.
-    fn crash(&mut self) -> Failure {
+    fn crash(&mut self) -> Message {
         let how = match self.child.wait() {
             Ok(status) => died_of(status),
             Err(error) => error.to_string(),
@@ -252,15 +238,10 @@ impl Worker {
         }
         let noise = lock(&self.noise);
         let since = String::from_utf8_lossy(noise.get(self.noise_before..).unwrap_or_default());
-        let last_words = since
-            .lines()
-            .rev()
-            .find(|line| !line.trim().is_empty())
-            .map_or_else(String::new, |line| format!(": {}", line.trim()));
-        Failure {
-            kind: "crash".to_owned(),
-            message: format!("the process {how}{last_words}"),
-        }
+        let mut words = since.lines().rev().map(str::trim);
+        let last = words.find(|line| !line.is_empty());
+        let last = last.map_or_else(String::new, |line| format!(": {line}"));
+        Message::failed("crash", format!("the process {how}{last}"))
     }
 }
 
@@ -306,20 +287,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 fn read_messages(stdout: impl Read, signals: &Sender<Signal>) {
-    let mut reader = BufReader::new(stdout);
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        match reader.read_until(b'\n', &mut line) {
-            Ok(0) | Err(_) => break,
-            Ok(_) => {
-                // A driver's own output is no message.
-                if let Ok(message) = serde_json::from_slice(&line)
-                    && signals.send(Signal::Message(message)).is_err()
-                {
-                    return;
-                }
-            }
+    for line in BufReader::new(stdout).split(b'\n').map_while(Result::ok) {
+        // A driver's own output is no message.
+        if let Ok(message) = serde_json::from_slice(&line)
+            && signals.send(Signal::Message(message)).is_err()
+        {
+            return;
         }
     }
     let _ = signals.send(Signal::End);

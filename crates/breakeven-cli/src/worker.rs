@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use breakeven::Costs;
 use breakeven::hardware::{HardwareCapabilities, SystemLoad};
 use breakeven::peak::measure_cpu as measure_cpu_peak;
-use breakeven::{Error, Tensor};
+use breakeven::{DeviceError, Error, ErrorKind, Tensor};
 use breakeven_profile::profile::{Failure, Operation};
 use breakeven_profile::recorder::Clock;
 
@@ -21,7 +21,6 @@ use crate::protocol::{Cell, Input, Message, Request};
 mod batches;
 mod devices;
 
-use batches::Learns;
 use devices::Devices;
 
 /// A channel to the parent that no driver writes to: stdout under another
@@ -40,18 +39,13 @@ pub(crate) fn own_channel<'o>(out: &'o mut dyn Write) -> Result<Box<dyn Write + 
     Ok(Box::new(out))
 }
 
-/// Reads a [`Request`] from `input` and answers on `out` until all is done or a
-/// cell failed.
+/// Reads a [`Request`] and answers on `out` until all is done or a cell failed.
 pub(crate) fn run(mut input: impl BufRead, out: &mut dyn Write) -> Result<Exit> {
     let mut line = String::new();
     input.read_line(&mut line)?;
     let request: Request = serde_json::from_str(&line)
         .context("`breakeven worker` is for `breakeven profile` to start, not for people")?;
-    let image = request
-        .image
-        .as_deref()
-        .map(crate::image::read)
-        .transpose()?;
+    let image = request.image.as_deref().map(crate::image::read);
     let mut worker = Worker {
         outbox: Outbox {
             out,
@@ -64,22 +58,61 @@ pub(crate) fn run(mut input: impl BufRead, out: &mut dyn Write) -> Result<Exit> 
             measured: request.iterations,
             at_most: request.limit_ms.map(Duration::from_millis),
         },
-        image,
+        image: image.transpose()?,
         series: request.series,
         devices: Devices::new(request.device_timeout_s),
         costs: None,
     };
     for (index, cell) in request.cells.iter().enumerate() {
         worker.outbox.send(&Message::Begin(index))?;
-        match worker.cell(cell)? {
+        match worker.cell(cell) {
             Ok(()) => worker.outbox.send(&Message::End)?,
-            Err(failure) => {
+            Err(Stopped::Parent(error)) => return Err(error),
+            Err(Stopped::Cell(failure)) => {
                 worker.outbox.send(&Message::Failed(failure))?;
                 return Ok(Exit::Failed);
             }
         }
     }
     Ok(Exit::Done)
+}
+
+/// Why a cell was not done.
+enum Stopped {
+    /// The parent is gone.
+    Parent(anyhow::Error),
+    /// The cell failed.
+    Cell(Failure),
+}
+
+impl From<anyhow::Error> for Stopped {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Parent(error)
+    }
+}
+
+impl From<DeviceError> for Stopped {
+    fn from(DeviceError { kind, message }: DeviceError) -> Self {
+        let kind = kind.to_string();
+        Self::Cell(Failure { kind, message })
+    }
+}
+
+impl From<Error> for Stopped {
+    fn from(error: Error) -> Self {
+        match error.kind() {
+            ErrorKind::Device(_) => DeviceError::from(error).into(),
+            _ => Self::failed(&error),
+        }
+    }
+}
+
+impl Stopped {
+    /// By an error that has no kind.
+    fn failed(error: &dyn std::error::Error) -> Self {
+        let (kind, message) = ("error".to_owned(), error.to_string());
+        Self::Cell(Failure { kind, message })
+    }
 }
 
 /// Over how long the use of the CPU is counted.
@@ -96,68 +129,45 @@ struct Worker<'o> {
 }
 
 impl Worker<'_> {
-    /// The outer error is of the parent (it is gone); the inner one is the cell's.
-    fn cell(&mut self, cell: &Cell) -> Result<Result<(), Failure>> {
-        match cell {
-            Cell::Detect => {
-                let found = HardwareCapabilities::detect();
-                self.outbox.send(&Message::Hardware(Box::new(found)))?;
-            }
+    fn cell(&mut self, cell: &Cell) -> Result<(), Stopped> {
+        let message = match cell {
+            Cell::Detect => Message::Hardware(Box::new(HardwareCapabilities::detect())),
             Cell::Load => {
                 // The first sample has no interval to look at.
                 SystemLoad::sample();
                 std::thread::sleep(LOAD_INTERVAL);
-                let load = SystemLoad::sample();
-                self.outbox.send(&Message::Load(Box::new(load)))?;
+                Message::Load(Box::new(SystemLoad::sample()))
             }
-            Cell::Clock => {
-                let measured = self.clock.measure();
-                self.outbox.send(&Message::Clock(measured))?;
+            Cell::Clock => Message::Clock(self.clock.measure()),
+            Cell::Peak { device } if device == "cpu" => {
+                let memory = HardwareCapabilities::detect_without_gpu().usable_memory_bytes;
+                Message::Peak(Box::new(measure_cpu_peak(memory.get())))
             }
-            Cell::Peak { device } => {
-                let peak = match self.peak(device) {
-                    Ok(peak) => peak,
-                    Err(error) => return Ok(Err(failure(&error))),
-                };
-                self.outbox.send(&Message::Peak(Box::new(peak)))?;
-            }
+            Cell::Peak { device } => Message::Peak(Box::new(self.devices.peak(device)?)),
             Cell::Kernel {
                 kernel,
                 scale,
                 input,
                 device,
             } => {
-                let workload = self.workload(kernel, *scale, *input);
-                return self.measure(workload, device, |_| {});
+                let workload = self.workload(kernel, *scale, *input)?;
+                return self.measure(&workload, device, |_| {});
             }
             Cell::Point(point) => {
-                return self.measure(point.workload(), &point.device, |operation| {
-                    point.mark(operation);
-                });
+                let mark = |operation: &mut _| point.mark(operation);
+                return self.measure(&point.workload()?, &point.device, mark);
             }
-            Cell::Batch(batch) => return self.batch(batch, Learns::OfGpus),
-            Cell::Lesson(batch) => return self.batch(batch, Learns::Always),
-        }
-        Ok(Ok(()))
-    }
-
-    fn peak(&mut self, device: &str) -> Result<breakeven_profile::profile::Peak, Error> {
-        if device == "cpu" {
-            let memory = HardwareCapabilities::detect_without_gpu().usable_memory_bytes;
-            return Ok(measure_cpu_peak(memory.get()));
-        }
-        Ok(self.devices.peak(device)?)
+            Cell::Batch(batch) => return self.batch(batch, false),
+            Cell::Lesson(batch) => return self.batch(batch, true),
+        };
+        Ok(self.outbox.send(&message)?)
     }
 
     fn workload(&self, kernel: &str, scale: usize, input: Input) -> Result<Workload, Error> {
-        let own = match input {
-            Input::Generated => None,
-            Input::Image => {
-                (self.image.as_ref()).and_then(|image| Workload::on_image(kernel, image))
-            }
-            Input::Series => {
-                (self.series.as_ref()).and_then(|series| Workload::on_series(kernel, series))
-            }
+        let own = match (input, &self.image, &self.series) {
+            (Input::Image, Some(image), _) => Workload::on_image(kernel, image),
+            (Input::Series, _, Some(series)) => Workload::on_series(kernel, series),
+            _ => None,
         };
         own.map_or_else(|| Workload::new(kernel, scale), Ok)
     }
@@ -165,23 +175,17 @@ impl Worker<'_> {
     /// Measures a workload, whose operation gets whatever `mark` adds.
     fn measure(
         &mut self,
-        workload: Result<Workload, Error>,
+        workload: &Workload,
         device: &str,
         mark: impl FnOnce(&mut Operation),
-    ) -> Result<Result<(), Failure>> {
-        let prepared = workload.and_then(|workload| Ok((workload.build()?, workload)));
-        let (problem, workload) = match prepared {
-            Ok(prepared) => prepared,
-            Err(error) => return Ok(Err(failure(&error))),
-        };
+    ) -> Result<(), Stopped> {
+        let problem = workload.build()?;
         let mut operation = workload.operation(device, &problem);
         mark(&mut operation);
         self.outbox.send(&Message::Operation(Box::new(operation)))?;
         if device != "cpu" {
-            match self.devices.kernel_clock(device) {
-                Ok(clock) => self.outbox.send(&Message::KernelClock(clock))?,
-                Err(error) => return Ok(Err(failure(&error.into()))),
-            }
+            let clock = self.devices.kernel_clock(device)?;
+            self.outbox.send(&Message::KernelClock(clock))?;
         }
         let mut lost_parent = None;
         let outbox = &mut self.outbox;
@@ -191,12 +195,10 @@ impl Worker<'_> {
                 "cpu" => outbox.post(&message),
                 _ => outbox.send(&message),
             };
-            match told {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => {
-                    lost_parent = Some(error);
-                    ControlFlow::Break(())
-                }
+            lost_parent = told.err();
+            match lost_parent {
+                None => ControlFlow::Continue(()),
+                Some(_) => ControlFlow::Break(()),
             }
         };
         // Broken off only when the parent is gone, which is looked at below.
@@ -207,8 +209,8 @@ impl Worker<'_> {
                 .map_err(Error::from),
         };
         match lost_parent {
-            Some(error) => Err(error),
-            None => Ok(outcome.map_err(|error| failure(&error))),
+            Some(error) => Err(Stopped::Parent(error)),
+            None => Ok(outcome?),
         }
     }
 }
@@ -255,19 +257,4 @@ impl Outbox<'_> {
         self.waiting.push(b'\n');
         Ok(())
     }
-}
-
-fn failure(error: &Error) -> Failure {
-    let (kind, message) = match error.kind() {
-        breakeven::ErrorKind::Device(kind) => {
-            let text = error.to_string();
-            let message = text
-                .strip_prefix(&format!("{kind}: "))
-                .unwrap_or(&text)
-                .to_owned();
-            (kind.to_string(), message)
-        }
-        _ => ("error".to_owned(), error.to_string()),
-    };
-    Failure { kind, message }
 }

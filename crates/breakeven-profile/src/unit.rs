@@ -245,53 +245,28 @@ mod tests {
         assert_eq!(bytes_per_s(0.0), "0 B/s");
         assert_eq!(flops_per_s(1.234e9), "1.23 GFLOP/s");
         assert_eq!(flops_per_s(2e18), "2 000 PFLOP/s");
-        assert_eq!(per_s(0.25), "0.25 /s");
-        assert_eq!(per_s(12.34), "12.3 /s");
-        assert_eq!(per_s(999.6), "1 000 /s");
-        assert_eq!(per_s(1234.4), "1 234 /s");
+        assert_eq!([0.25, 12.34].map(per_s), ["0.25 /s", "12.3 /s"]);
+        assert_eq!([999.6, 1234.4].map(per_s), ["1 000 /s", "1 234 /s"]);
         assert_eq!(per_s(999_999.0), "999 999 /s");
-        assert_eq!(per_s(999_999.6), "1.00 M/s");
-        assert_eq!(per_s(1.23e6), "1.23 M/s");
+        assert_eq!([999_999.6, 1.23e6].map(per_s), ["1.00 M/s", "1.23 M/s"]);
     }
 
     #[test]
-    fn percentages() {
-        assert_eq!(percent(0.1234), "12.3 %");
-        assert_eq!(percent(-0.0001), "0.0 %");
-        assert_eq!(percent(-0.05), "-5.0 %");
-        assert_eq!(percent(12.0), "1200.0 %");
-    }
-
-    #[test]
-    fn changes_have_a_sign() {
-        assert_eq!(change(0.1234), "+12.3 %");
-        assert_eq!(change(-0.05), "-5.0 %");
-        assert_eq!(change(0.000_01), "0.0 %");
-        assert_eq!(change(-0.000_01), "0.0 %");
-        assert_eq!((change(8.0).as_str(), change(140.0).as_str()), ("+800.0 %", "× 141"));
-    }
-
-    #[test]
-    fn counts() {
-        assert_eq!(count(20.0), "20");
-        assert_eq!(count(12_345.0), "12 345");
-        assert_eq!(count(7.5), "7.50");
+    fn percentages_changes_with_their_sign_and_counts() {
+        assert_eq!([0.1234, 12.0].map(percent), ["12.3 %", "1200.0 %"]);
+        assert_eq!([-0.0001, -0.05].map(percent), ["0.0 %", "-5.0 %"]);
+        assert_eq!([0.1234, -0.05].map(change), ["+12.3 %", "-5.0 %"]);
+        assert_eq!([8.0, 140.0].map(change), ["+800.0 %", "× 141"]);
+        assert_eq!([0.000_01, -0.000_01].map(change), ["0.0 %"; 2]);
+        assert_eq!([20.0, 12_345.0, 7.5].map(count), ["20", "12 345", "7.50"]);
     }
 
     #[test]
     fn what_is_not_finite_is_unknown() {
-        for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            for print in [
-                time,
-                bytes_per_s,
-                flops_per_s,
-                per_s,
-                percent,
-                change,
-                count,
-            ] {
-                assert_eq!(print(value), UNKNOWN);
-            }
+        let rates = [bytes_per_s, flops_per_s, per_s];
+        for print in [time, percent, change, count].into_iter().chain(rates) {
+            let values = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+            assert_eq!(values.map(print), [UNKNOWN; 3]);
         }
     }
 

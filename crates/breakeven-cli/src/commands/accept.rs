@@ -1,6 +1,7 @@
 //! `breakeven baseline accept`: what was measured becomes the baseline.
 
 use std::io::Write;
+use std::slice::from_ref;
 
 use anyhow::{Result, bail};
 use breakeven_judge::compare::Options;
@@ -8,7 +9,7 @@ use breakeven_judge::gate::hold_budgets;
 use breakeven_judge::page::clean;
 use breakeven_judge::{CompareError, compare};
 use breakeven_profile::file;
-use breakeven_profile::profile::{Profile, Run};
+use breakeven_profile::profile::{Failure, Profile, Run};
 
 use super::compare::{distinct, read};
 use crate::args::{AcceptArgs, CompareFormat};
@@ -23,10 +24,8 @@ pub(crate) fn run(args: &AcceptArgs, out: &mut dyn Write) -> Result<Exit> {
     distinct(&args.current)?;
     let current = Profile::join(read(&args.current)?)?;
     check(&current, args.allow_interrupted)?;
-    let changes = match args.baseline.try_exists()? {
-        true => Some(changes(args, &current)?),
-        false => None,
-    };
+    let has_baseline = args.baseline.try_exists()?;
+    let changes = has_baseline.then(|| changes(args, &current)).transpose()?;
     if !args.dry_run {
         // Before printing: a closed terminal must not keep the old baseline.
         file::write(&current, &args.baseline)?;
@@ -46,11 +45,8 @@ fn check(current: &Profile, allow_interrupted: bool) -> Result<()> {
     for operation in &current.operations {
         let key = operation.key();
         if let Some(failure) = &operation.failure {
-            bail!(
-                "{key} failed: {}: {}; a baseline needs it measured",
-                failure.kind,
-                failure.message
-            );
+            let Failure { kind, message } = failure;
+            bail!("{key} failed: {kind}: {message}; a baseline needs it measured");
         }
         if operation.samples_ns().next().is_none() {
             bail!("{key} has no samples; a baseline needs it measured");
@@ -75,25 +71,19 @@ type Changes = Result<Report, CompareError>;
 
 fn changes(args: &AcceptArgs, current: &Profile) -> Result<Changes> {
     let baseline = file::read(&args.baseline)?;
-    let (before, after) = (
-        std::slice::from_ref(&baseline),
-        std::slice::from_ref(current),
-    );
-    Ok(
-        compare(before, after, &Options::default()).map(|comparison| {
-            let verdict = hold_budgets(&comparison);
-            let sources = [
-                Source::of(std::slice::from_ref(&args.baseline), before),
-                Source::of(&args.current, after),
-            ];
-            Report {
-                sources,
-                comparison,
-                verdict,
-                gated: false,
-            }
-        }),
-    )
+    let (before, after) = (from_ref(&baseline), from_ref(current));
+    let compared = compare(before, after, &Options::default());
+    Ok(compared.map(|comparison| {
+        let verdict = hold_budgets(&comparison);
+        let before = Source::of(from_ref(&args.baseline), before);
+        let sources = [before, Source::of(&args.current, after)];
+        Report {
+            sources,
+            comparison,
+            verdict,
+            gated: false,
+        }
+    }))
 }
 
 fn write(args: &AcceptArgs, changes: Option<Changes>, out: &mut dyn Write) -> Result<()> {

@@ -48,13 +48,8 @@ fn advise(args: &AdviseArgs, file: &Path, warnings: &mut Vec<String>) -> Result<
     let mut profile = file::read(file)?;
     for path in &args.evidence {
         let taken = profile.take_evidence(file::read(path)?);
-        taken.map_err(|differs| {
+        taken.map_err(|Difference { part, first, second }| {
             let (its, here) = (path.display(), file.display());
-            let Difference {
-                part,
-                first,
-                second,
-            } = differs;
             anyhow::anyhow!(
                 "{its}: its evidence is of another machine: the {part} is {second} there, {first} \
                  in {here}"
@@ -62,29 +57,22 @@ fn advise(args: &AdviseArgs, file: &Path, warnings: &mut Vec<String>) -> Result<
         })?;
     }
     let optimizer = ProfilerOptimizer::new(&profile);
-    let scores = match scores_file(args).map(|path| ScoreBook::read(&path)) {
-        None => ScoreBook::default(),
-        Some(Ok(book)) => book,
-        Some(Err(error)) => {
-            warnings.push(error.to_string());
-            ScoreBook::default()
-        }
-    };
+    let scores =
+        scores_file(args).map_or_else(|| Ok(ScoreBook::default()), |path| ScoreBook::read(&path));
+    let scores = scores.unwrap_or_else(|error| {
+        warnings.push(error.to_string());
+        ScoreBook::default()
+    });
+    let top = args.top.get();
     let shown = match args.critical {
-        true => optimizer
-            .get_critical_suggestions()
-            .into_iter()
-            .take(args.top.get())
-            .cloned()
-            .collect(),
-        false => optimizer.get_suggestions(args.top.get()).to_vec(),
+        true => {
+            let critical = optimizer.get_critical_suggestions().into_iter();
+            critical.take(top).cloned().collect()
+        }
+        false => optimizer.get_suggestions(top).to_vec(),
     };
-    Ok(AdviceReport::new(
-        optimizer.advice().clone(),
-        shown,
-        args.critical,
-        &scores,
-    ))
+    let advice = optimizer.advice().clone();
+    Ok(AdviceReport::new(advice, shown, args.critical, &scores))
 }
 
 fn realise(
@@ -103,10 +91,9 @@ fn realise(
         kept_in: None,
     };
     let Some(path) = scores_file(args) else {
-        warnings.push(
-            "there is no folder for a user's data: the score is not kept; --scores names a file"
-                .to_owned(),
-        );
+        let warning =
+            "there is no folder for a user's data: the score is not kept; --scores names a file";
+        warnings.push(warning.to_owned());
         return Ok(report);
     };
     let kept = ScoreBook::read(&path).and_then(|mut book| {

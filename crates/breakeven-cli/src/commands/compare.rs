@@ -58,16 +58,12 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
         }
     };
     unless_closed(printed)?;
-    Ok(exit(report.verdict.outcome))
-}
-
-fn exit(outcome: Outcome) -> Exit {
-    match outcome {
+    Ok(match report.verdict.outcome {
         Outcome::Passed => Exit::Done,
         Outcome::Inconclusive => Exit::Inconclusive,
         Outcome::Mismatched => Exit::WrongUse,
         Outcome::Failed => Exit::Failed,
-    }
+    })
 }
 
 /// The files of both sides, none of them twice on one.
@@ -82,13 +78,11 @@ fn sides(args: &CompareArgs) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     distinct(&current)?;
     // A gate that compares a file with itself would always pass.
     let both = current.iter().find(|path| before.contains(&behind(path)));
-    match both {
-        Some(both) if args.gate => bail!(
-            "{} is on both sides; name the baseline and the new profile",
-            both.display()
-        ),
-        _ => Ok((baseline, current)),
+    if let Some(both) = both.filter(|_| args.gate) {
+        let both = both.display();
+        bail!("{both} is on both sides; name the baseline and the new profile");
     }
+    Ok((baseline, current))
 }
 
 /// The files behind the paths; the same runs twice would look like less noise.

@@ -21,10 +21,10 @@ pub(crate) fn run(args: &DevicesArgs, out: &mut dyn Write, err: &mut dyn Write) 
         return Ok(Exit::Interrupted);
     };
     let mut session = Session::new(&hardware);
-    let mut ended = Ended::Complete;
-    if args.measure {
-        ended = measure(&hardware, &mut session)?;
-    }
+    let ended = match args.measure {
+        true => measure(&hardware, &mut session)?,
+        false => Ended::Complete,
+    };
     let listing = Listing {
         hardware: &hardware,
         load: &load,
@@ -44,17 +44,11 @@ pub(crate) fn run(args: &DevicesArgs, out: &mut dyn Write, err: &mut dyn Write) 
 
 fn measure(hardware: &HardwareCapabilities, session: &mut Session) -> Result<Ended> {
     let gpus = hardware.gpus.iter().map(|gpu| gpu.id.to_string());
+    let devices = std::iter::once("cpu".to_owned()).chain(gpus);
     let request = Request {
-        cells: std::iter::once("cpu".to_owned())
-            .chain(gpus)
-            .map(|device| Cell::Peak { device })
-            .collect(),
-        warmup: 0,
-        iterations: 0,
-        limit_ms: None,
-        image: None,
-        series: None,
+        cells: devices.map(|device| Cell::Peak { device }).collect(),
         device_timeout_s: TIMEOUT_S,
+        ..Request::default()
     };
     supervisor::run(&request, &mut |index, message| {
         session.take(&request.cells[index], message);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
-use std::slice;
+use std::slice::from_ref;
 
 use anyhow::{Result, bail};
 use breakeven_judge::compare;
@@ -18,10 +18,8 @@ use crate::exit::Exit;
 use crate::output::{self, Report};
 
 pub(crate) fn run(args: &ExportArgs, out: &mut dyn Write) -> Result<Exit> {
-    let target = args
-        .output
-        .as_deref()
-        .filter(|path| *path != Path::new("-"));
+    let target = args.output.as_deref();
+    let target = target.filter(|path| *path != Path::new("-"));
     if args.compare.is_some() && args.to != ExportFormat::Chrome {
         bail!("--compare has a place in --to chrome only; breakeven compare prints verdicts");
     }
@@ -29,10 +27,8 @@ pub(crate) fn run(args: &ExportArgs, out: &mut dyn Write) -> Result<Exit> {
         file::check_writable(path)?;
         let itself = fs::canonicalize(path).ok();
         if itself.is_some() && itself == fs::canonicalize(&args.file).ok() {
-            bail!(
-                "{}: is the profile itself; name another file",
-                path.display()
-            );
+            let path = path.display();
+            bail!("{path}: is the profile itself; name another file");
         }
     }
     let profile = file::read(&args.file)?;
@@ -44,18 +40,21 @@ pub(crate) fn run(args: &ExportArgs, out: &mut dyn Write) -> Result<Exit> {
             args.file.display()
         );
     }
-    let verdicts = match &args.compare {
-        None => Vec::new(),
-        Some(baseline) => verdicts(baseline, &profile)?,
-    };
-    let name = |error: anyhow::Error| match error.downcast_ref::<ExportError>() {
-        Some(ExportError::Empty | ExportError::TooLong) => {
-            error.context(args.file.display().to_string())
-        }
-        _ => match target {
+    let verdicts = args
+        .compare
+        .as_deref()
+        .map(|baseline| verdicts(baseline, &profile));
+    let verdicts = verdicts.transpose()?.unwrap_or_default();
+    let name = |error: anyhow::Error| {
+        let is_input = |error: &_| matches!(error, ExportError::Empty | ExportError::TooLong);
+        let of = match error.downcast_ref().is_some_and(is_input) {
+            true => Some(&*args.file),
+            false => target,
+        };
+        match of {
             Some(path) => error.context(path.display().to_string()),
             None => error,
-        },
+        }
     };
     match target {
         Some(path) => file::replace(path, |file| {
@@ -69,13 +68,9 @@ pub(crate) fn run(args: &ExportArgs, out: &mut dyn Write) -> Result<Exit> {
 /// What a comparison with the defaults says of the profile's operations.
 fn verdicts(baseline: &Path, profile: &Profile) -> Result<Vec<Verdict>> {
     let baseline = file::read(baseline)?;
-    let options = Options::default();
-    let comparison = compare(
-        slice::from_ref(&baseline),
-        slice::from_ref(profile),
-        &options,
-    )?;
-    Ok(comparison.operations.iter().map(Verdict::from).collect())
+    let compared = compare(from_ref(&baseline), from_ref(profile), &Options::default());
+    let operations = compared?.operations;
+    Ok(operations.iter().map(Verdict::from).collect())
 }
 
 fn write(

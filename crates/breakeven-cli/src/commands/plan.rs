@@ -74,25 +74,22 @@ fn this_machine(found: &session::Machine, device: Option<&str>) -> Result<Machin
     let Some(device) = device else {
         return Ok(machine);
     };
-    let all = found.hardware.gpus.iter();
+    let all = || found.hardware.gpus.iter();
     let wanted = |gpu: &&GpuInfo| device == "gpu" && gpu.preferred || gpu.id.as_str() == device;
-    let gpus = all
-        .filter(wanted)
-        .map(|gpu| GpuSpec::of(gpu, Some(&found.load)));
-    machine.gpus = gpus.collect();
+    let gpus = all().filter(wanted);
+    machine.gpus = gpus
+        .map(|gpu| GpuSpec::of(gpu, Some(&found.load)))
+        .collect();
     if machine.gpus.is_empty() {
-        let known = found.hardware.gpus.iter().map(|gpu| gpu.id.as_str());
-        let known: Vec<&str> = known.collect();
-        bail!(
-            "--device {device}: there is no such GPU here; {}",
-            match known.is_empty() {
-                true => "`breakeven devices` says why there is none".to_owned(),
-                false => format!(
-                    "there is {}, and `gpu` stands for every one",
-                    known.join(", ")
-                ),
-            }
-        );
+        let known: Vec<&str> = all().map(|gpu| gpu.id.as_str()).collect();
+        let hint = match &known[..] {
+            [] => "`breakeven devices` says why there is none".to_owned(),
+            known => format!(
+                "there is {}, and `gpu` stands for every one",
+                known.join(", ")
+            ),
+        };
+        bail!("--device {device}: there is no such GPU here; {hint}");
     }
     Ok(machine)
 }
@@ -144,20 +141,21 @@ impl Question {
     fn answer(&self, name: String, machine: Machine, is_here: bool) -> Result<Plan> {
         let mut notes = self.notes.clone();
         let costs = self.costs(&machine, is_here, &mut notes)?;
-        let free = decide(&self.workload, &machine, &self.heuristics, &costs)?;
-        let (decision, otherwise) = match self.ordered {
+        let (workload, heuristics) = (&self.workload, &self.heuristics);
+        let free = decide(workload, &machine, heuristics, &costs)?;
+        let ordered = self.ordered.map(|strategy| {
+            decide_for(
+                strategy,
+                Basis::Operator,
+                workload,
+                &machine,
+                heuristics,
+                &costs,
+            )
+        });
+        let (decision, otherwise) = match ordered.transpose()? {
             None => (free, None),
-            Some(strategy) => {
-                let ordered = decide_for(
-                    strategy,
-                    Basis::Operator,
-                    &self.workload,
-                    &machine,
-                    &self.heuristics,
-                    &costs,
-                )?;
-                (ordered, Some(free))
-            }
+            Some(ordered) => (ordered, Some(free)),
         };
         Ok(Plan {
             name,
@@ -177,6 +175,7 @@ impl Question {
         notes: &mut Vec<String>,
     ) -> Result<OperationCosts> {
         let mut costs = OperationCosts::default();
+        let mut task_time = self.task_time_ns;
         match &self.measured {
             Some(measured) if is_here => {
                 costs = measured.lookup(&self.workload, machine);
@@ -184,24 +183,19 @@ impl Question {
                     notes.push(measured.nothing_known(&self.workload));
                 }
             }
+            Some(measured) if task_time.is_none() => {
+                let (time, note) = measured.task_time(&self.workload);
+                notes.push(note);
+                task_time = time;
+            }
             Some(_) | None => {}
         }
-        let measured = self
-            .measured
-            .as_ref()
-            .filter(|_| !is_here && self.task_time_ns.is_none());
-        let task_time = self.task_time_ns.or_else(|| {
-            let (time, note) = measured?.task_time(&self.workload);
-            notes.push(note);
-            time
-        });
         if let Some(ns) = task_time {
             let by_rates = costs_from_rates(ns, &self.workload, machine)?;
             costs.cpu = costs.cpu.or(by_rates.cpu);
             costs.gpus.resize(machine.gpus.len(), GpuCosts::default());
-            for ((known, by_rates), gpu) in
-                costs.gpus.iter_mut().zip(by_rates.gpus).zip(&machine.gpus)
-            {
+            let gpus = costs.gpus.iter_mut().zip(by_rates.gpus);
+            for ((known, by_rates), gpu) in gpus.zip(&machine.gpus) {
                 if known.cost.is_none() {
                     notes.extend(unknown_rates(gpu));
                 }
@@ -214,19 +208,17 @@ impl Question {
 
 /// What is missing for a time on a GPU.
 fn unknown_rates(gpu: &GpuSpec) -> Option<String> {
-    if !gpu.speedup.is_known() {
-        return Some(format!(
-            "{}: its rate over that of a core (`speedup`) is not known: there is no estimate of its time",
-            gpu.name
-        ));
-    }
-    let missing = match (gpu.launch.is_known(), gpu.transfer_bytes_per_s.is_known()) {
+    let (launch, transfer) = (gpu.launch.is_known(), gpu.transfer_bytes_per_s.is_known());
+    let missing = match (launch, transfer) {
+        _ if !gpu.speedup.is_known() => {
+            "its rate over that of a core (`speedup`) is not known: there is no estimate of its time"
+        }
         (true, true) => return None,
-        (false, true) => "`launch` is not known and counts",
-        (true, false) => "`transfer` is not known and counts",
-        (false, false) => "`launch` and `transfer` are not known and count",
+        (false, true) => "`launch` is not known and counts as nothing",
+        (true, false) => "`transfer` is not known and counts as nothing",
+        (false, false) => "`launch` and `transfer` are not known and count as nothing",
     };
-    Some(format!("{}: {missing} as nothing", gpu.name))
+    Some(format!("{}: {missing}", gpu.name))
 }
 
 /// The machine that a file describes, with the file's name.

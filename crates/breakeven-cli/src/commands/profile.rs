@@ -1,11 +1,11 @@
 //! `breakeven profile`: measures the kernels.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 
-use crate::suite::Workload;
+use crate::suite::{Event, Workload};
 use anyhow::{Result, bail};
 use breakeven::Costs;
-use breakeven::hardware::{GpuInfo, GpuKind, HardwareCapabilities};
+use breakeven::hardware::{GpuKind, HardwareCapabilities};
 use breakeven::kernels::NAMES;
 use breakeven_judge::Limits;
 use breakeven_profile::profile::Operation;
@@ -59,10 +59,8 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
 
     // The file first: what was measured must not hang on a closed terminal, nor
     // the tables on a full disk.
-    let written = args
-        .output
-        .as_deref()
-        .map_or(Ok(()), |path| file::write(&session.profile, path));
+    let output = args.output.as_deref();
+    let written = output.map_or(Ok(()), |path| file::write(&session.profile, path));
     let peaks = &session.profile.evidence.peaks;
     if !peaks.is_empty() {
         // Without them an operator's first batch is decided by the rule; they are in the
@@ -74,12 +72,8 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
         let _ = writeln!(err, "warning: {warning}");
     }
     let remarks = batches::remarks(args, &kernels, hardware, &session);
-    let mut report = Report::new(
-        session.profile,
-        limits,
-        machine.hardware.absent,
-        session.notes,
-    );
+    let (profile, absent) = (session.profile, machine.hardware.absent);
+    let mut report = Report::new(profile, limits, absent, session.notes);
     report.remarks = remarks;
     report.forecast = own.forecast;
     let printed = output::write(&report, args.format, out, err);
@@ -93,7 +87,6 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
     Ok(report.exit())
 }
 
-/// The devices that were asked for.
 pub(super) fn devices(asked: &str, hardware: &HardwareCapabilities) -> Result<Vec<String>> {
     let gpus: Vec<String> = hardware.gpus.iter().map(|gpu| gpu.id.to_string()).collect();
     let cpu = "cpu".to_owned();
@@ -107,15 +100,12 @@ pub(super) fn devices(asked: &str, hardware: &HardwareCapabilities) -> Result<Ve
         "gpu" => Ok(gpus),
         id if gpus.iter().any(|gpu| gpu == id) => Ok(vec![id.to_owned()]),
         unknown => {
-            let label = |gpu: &GpuInfo| {
-                output::device_label(gpu.id.as_str(), gpu.kind == GpuKind::Software)
-            };
-            let gpus = hardware.gpus.iter().map(label);
-            let known: Vec<String> = std::iter::once(cpu).chain(gpus).collect();
-            bail!(
-                "there is no device {unknown:?} here; there are: {} (and `gpu`, `all`)",
-                known.join(", ")
-            )
+            let mut known = cpu;
+            for gpu in &hardware.gpus {
+                let is_software = gpu.kind == GpuKind::Software;
+                known.extend([", ", &output::device_label(gpu.id.as_str(), is_software)]);
+            }
+            bail!("there is no device {unknown:?} here; there are: {known} (and `gpu`, `all`)")
         }
     }
 }
@@ -123,12 +113,12 @@ pub(super) fn devices(asked: &str, hardware: &HardwareCapabilities) -> Result<Ve
 /// Budgets of what is not going to be measured would hold nothing.
 fn check_budgets(limits: &Limits, cells: &[Cell]) -> Result<()> {
     let measured: Vec<Operation> = cells.iter().flat_map(Cell::operations).collect();
-    let idle: Vec<String> = limits
-        .budgets
-        .iter()
-        .filter(|budget| !measured.iter().any(|operation| budget.is_for(operation)))
-        .map(ToString::to_string)
-        .collect();
+    let mut idle = Vec::new();
+    for budget in &limits.budgets {
+        if !measured.iter().any(|operation| budget.is_for(operation)) {
+            idle.push(budget.to_string());
+        }
+    }
     if idle.is_empty() {
         return Ok(());
     }
@@ -181,53 +171,43 @@ pub(super) fn memory(machine: &Machine) -> Option<u64> {
 }
 
 /// Work in words, and the memory that it takes.
-pub(super) struct Work<'w> {
-    name: &'w str,
+pub(super) struct Work {
     text: String,
     bytes: u64,
 }
 
-impl<'w> Work<'w> {
-    pub(super) fn of(workload: &'w Workload, on_gpu: bool) -> Self {
-        Self {
-            name: workload.name(),
-            text: workload.text(),
-            bytes: workload.memory_bytes(on_gpu),
-        }
+impl Work {
+    fn new(name: &str, text: &str, bytes: u64) -> Self {
+        let text = format!("{name} ({text})");
+        Self { text, bytes }
+    }
+
+    pub(super) fn of(workload: &Workload, on_gpu: bool) -> Self {
+        let bytes = workload.memory_bytes(on_gpu);
+        Self::new(workload.name(), &workload.text(), bytes)
     }
 }
 
-/// Fails where the work does not fit. `asked` is the option that makes it larger,
-/// and its value.
-fn check_memory(
-    work: &Work<'_>,
-    memory: Option<u64>,
-    (option, asked): (&str, usize),
-) -> Result<()> {
+/// Fails where the work does not fit, given the option that makes it larger.
+fn check_memory(work: &Work, memory: Option<u64>, (option, asked): (&str, usize)) -> Result<()> {
     check_fits(work, memory, |memory| {
-        let asked = u64::try_from(asked).unwrap_or(u64::MAX);
-        let largest = u128::from(memory) * u128::from(asked) / u128::from(work.bytes);
+        let largest = u128::from(memory) * asked as u128 / u128::from(work.bytes);
         (asked > 1).then(|| format!("up to about {option} {largest} fits"))
     })
 }
 
 /// The same, with what would fit the memory in the caller's words.
 pub(super) fn check_fits(
-    work: &Work<'_>,
+    Work { text, bytes }: &Work,
     memory: Option<u64>,
     what_fits: impl FnOnce(u64) -> Option<String>,
 ) -> Result<()> {
-    let Some(memory) = memory.filter(|memory| work.bytes > *memory) else {
+    let Some(memory) = memory.filter(|memory| bytes > memory) else {
         return Ok(());
     };
     let hint = what_fits(memory).map_or_else(String::new, |fits| format!("; {fits}"));
-    bail!(
-        "{} ({}) would take {} of memory, and there are {}{hint}",
-        work.name,
-        work.text,
-        unit::bytes(work.bytes),
-        unit::bytes(memory),
-    )
+    let [bytes, memory] = [*bytes, memory].map(unit::bytes);
+    bail!("{text} would take {bytes} of memory, and there are {memory}{hint}")
 }
 
 /// Runs every process that was asked for.
@@ -238,18 +218,12 @@ fn measure(
     kernels: &[Cell],
     session: &mut Session,
 ) -> Result<Ended> {
-    let machine: Vec<Cell> = std::iter::once(Cell::Clock)
-        .chain(devices.iter().map(|device| Cell::Peak {
-            device: device.clone(),
-        }))
-        .collect();
+    let peaks = devices.iter().cloned().map(|device| Cell::Peak { device });
+    let machine: Vec<Cell> = std::iter::once(Cell::Clock).chain(peaks).collect();
     let calls = u64::from(args.warmup) + u64::from(args.iterations.get());
-    let runs = u64::from(args.runs.get());
-    let progress = progress(
-        (kernels.len() as u64)
-            .saturating_mul(runs.saturating_mul(calls))
-            .saturating_add(machine.len() as u64),
-    );
+    let all = calls.saturating_mul(args.runs.get().into());
+    let all = all.saturating_mul(kernels.len() as u64);
+    let progress = progress(all.saturating_add(machine.len() as u64));
     for run in 0..args.runs.get() {
         let again = kernels.iter().filter(|cell| !session.failed_at(cell));
         let cells: Vec<Cell> = match run {
@@ -264,8 +238,8 @@ fn measure(
             iterations: args.iterations.get(),
             image: args.image.clone(),
             series: own.series.clone(),
-            limit_ms: None,
             device_timeout_s: args.device_timeout.get(),
+            ..Request::default()
         };
         let ended = supervisor::run(&request, &mut |index, message| {
             let cell = &request.cells[index];
@@ -282,11 +256,8 @@ fn measure(
 }
 
 pub(super) fn progress(steps: u64) -> ProgressBar {
-    let target = if std::io::stderr().is_terminal() {
-        ProgressDrawTarget::stderr_with_hz(4)
-    } else {
-        ProgressDrawTarget::hidden()
-    };
+    // Hidden where stderr is no terminal.
+    let target = ProgressDrawTarget::stderr_with_hz(4);
     let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}");
     ProgressBar::with_draw_target(Some(steps), target)
         .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
@@ -307,22 +278,13 @@ fn show_progress(progress: &ProgressBar, cell: &Cell, message: &Message, run: u3
         1 => progress.set_message(now),
         _ => progress.set_message(format!("{now}, run {} of {runs}", run + 1)),
     }
-    let a_call = matches!(
-        message,
-        Message::Event(
-            crate::suite::Event::FirstCall(_)
-                | crate::suite::Event::WarmUp(_)
-                | crate::suite::Event::Sample(_)
-        ) | Message::Execution(_)
-    );
-    if a_call
-        || matches!(
-            (cell, message),
-            (Cell::Clock | Cell::Peak { .. }, Message::End)
-        )
-    {
-        progress.inc(1);
-    }
+    let is_step = match message {
+        Message::Event(event) => !matches!(event, Event::Phase(..)),
+        Message::Execution(_) => true,
+        Message::End => matches!(cell, Cell::Clock | Cell::Peak { .. }),
+        _ => false,
+    };
+    progress.inc(is_step.into());
 }
 
 fn host() -> Option<String> {

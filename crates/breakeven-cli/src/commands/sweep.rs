@@ -38,7 +38,11 @@ pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write, err: &mut dyn Write) ->
         let _ = writeln!(err, "interrupted: nothing was measured yet");
         return Ok(Exit::Interrupted);
     };
-    let devices = with_cpu(devices(&args.device, &machine.hardware)?);
+    let mut devices = devices(&args.device, &machine.hardware)?;
+    if devices.iter().all(|device| device != "cpu") {
+        // It is what GPUs are held against.
+        devices.insert(0, "cpu".to_owned());
+    }
     axis.check_memory(&machine, devices.len() > 1)?;
     let mut session = Session::new(&machine.hardware);
     let mut sweep = Sweep {
@@ -52,10 +56,8 @@ pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write, err: &mut dyn Write) ->
     session.profile.evidence.break_even = found.evidence(&axis)?;
 
     // What was measured first: it must not hang on a closed terminal.
-    let written = args
-        .output
-        .as_deref()
-        .map_or(Ok(()), |path| file::write(&session.profile, path));
+    let written =
+        (args.output.as_deref()).map_or(Ok(()), |path| file::write(&session.profile, path));
     let printed = output::write(&found, &session, &machine.hardware, args.format, out);
     written?;
     unless_closed(printed)?;
@@ -69,10 +71,8 @@ pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write, err: &mut dyn Write) ->
         let _ = writeln!(err, "warning: {warning}");
     }
     if taught == Ended::Interrupted {
-        let _ = writeln!(
-            err,
-            "interrupted: all was measured, and the cost model told a part of it"
-        );
+        let said = "interrupted: all was measured, and the cost model told a part of it";
+        let _ = writeln!(err, "{said}");
         return Ok(Exit::Interrupted);
     }
     let mut operations = session.profile.operations.iter();
@@ -92,9 +92,8 @@ fn teach(
     session: &mut Session,
 ) -> Result<Ended> {
     let (costs, warning) = Costs::open_default();
-    session
-        .warnings
-        .extend(warning.map(|warning| warning.to_string()));
+    let warnings = &mut session.warnings;
+    warnings.extend(warning.map(|warning| warning.to_string()));
     let workers = whole(machine.hardware.usable_cores.cores.ceil().max(1.0));
     let cells = match costs.is_kept() {
         true => executions(axis, found, workers, memory(machine)),
@@ -121,22 +120,13 @@ fn teach(
     ended
 }
 
-/// The CPU is what GPUs are held against.
-fn with_cpu(mut devices: Vec<String>) -> Vec<String> {
-    if devices.iter().all(|device| device != "cpu") {
-        devices.insert(0, "cpu".to_owned());
-    }
-    devices
-}
-
-/// What is swept over.
 pub(crate) struct Axis {
     pub(crate) kernel: &'static str,
     pub(crate) over: crate::suite::Over,
     /// The values to begin with.
     values: Vec<u64>,
     /// Values between them mean something too.
-    is_range: bool,
+    pub(crate) is_range: bool,
 }
 
 impl Axis {
@@ -159,10 +149,8 @@ impl Axis {
             Points::Fixed(values) => {
                 if args.from.is_some() || args.to.is_some() {
                     let values: Vec<String> = values.iter().map(u64::to_string).collect();
-                    bail!(
-                        "a sweep over {over} is at {}; leave --from and --to out",
-                        values.join(", ")
-                    );
+                    let values = values.join(", ");
+                    bail!("a sweep over {over} is at {values}; leave --from and --to out");
                 }
                 (values, false)
             }
@@ -175,7 +163,6 @@ impl Axis {
         })
     }
 
-    /// The kernel's workload at a value.
     pub(crate) fn workload(&self, value: u64) -> Result<Workload> {
         let value = usize::try_from(value).unwrap_or(usize::MAX);
         Ok(Workload::at(self.kernel, self.over, value)?)
@@ -189,17 +176,9 @@ impl Axis {
         Ok(low + (high - low) * (value - below as f64).clamp(0.0, 1.0))
     }
 
-    /// Values between others mean something.
-    pub(crate) fn is_range(&self) -> bool {
-        self.is_range
-    }
-
     /// Fails where the largest workload does not fit, and says which would.
     fn check_memory(&self, machine: &Machine, on_gpu: bool) -> Result<()> {
-        let needed = |value: u64| {
-            self.workload(value)
-                .map(|workload| workload.memory_bytes(on_gpu))
-        };
+        let needed = |value| Ok::<_, anyhow::Error>(self.workload(value)?.memory_bytes(on_gpu));
         let Some(&last) = self.values.last() else {
             return Ok(());
         };
@@ -249,11 +228,10 @@ impl Sweep<'_> {
             return Ok(Ended::Complete);
         }
         let found = Found::of(self.axis, devices, &self.session.profile);
-        let refined = found
-            .rivals
-            .iter()
-            .flat_map(|rival| refined_sizes(&rival.times));
-        let mut values: Vec<u64> = refined.collect();
+        let rivals = found.rivals.iter();
+        let mut values: Vec<u64> = rivals
+            .flat_map(|rival| refined_sizes(&rival.times))
+            .collect();
         values.sort_unstable();
         values.dedup();
         match values.is_empty() {
@@ -269,17 +247,16 @@ impl Sweep<'_> {
         let cells = (values.len() * devices.len()) as u64 * u64::from(rounds);
         let progress = progress(cells);
         for round in 0..rounds {
-            let cell = |value: u64, device: &String| {
-                Cell::Point(PointCell {
-                    kernel: self.axis.kernel.to_owned(),
-                    over: self.axis.over,
-                    value,
-                    device: device.clone(),
-                })
-            };
             let mut cells = Vec::new();
             for value in values {
-                cells.extend(devices.iter().map(|device| cell(*value, device)));
+                cells.extend(devices.iter().map(|device| {
+                    Cell::Point(PointCell {
+                        kernel: self.axis.kernel.to_owned(),
+                        over: self.axis.over,
+                        value: *value,
+                        device: device.clone(),
+                    })
+                }));
             }
             cells.retain(|cell| !self.session.failed_at(cell));
             // Nobody is always first.
@@ -312,12 +289,10 @@ impl Sweep<'_> {
 /// What is asked of every worker.
 fn request(args: &SweepArgs) -> Request {
     Request {
-        cells: Vec::new(),
         warmup: args.warmup,
         iterations: args.iterations.get(),
         limit_ms: Some(POINT_LIMIT_MS),
-        image: None,
-        series: None,
         device_timeout_s: args.device_timeout.get(),
+        ..Request::default()
     }
 }

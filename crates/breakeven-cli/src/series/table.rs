@@ -5,16 +5,17 @@ use anyhow::{Result, anyhow, bail};
 use super::lines::{self, Line, MISSING, Separator};
 
 /// Lines of one length, and what their columns are called.
-pub(super) struct Table {
+pub(super) struct Table<'t> {
+    text: &'t str,
     separator: Separator,
     names: Option<Vec<String>>,
     lines: Vec<Line>,
 }
 
-impl Table {
+impl<'t> Table<'t> {
     /// Of a text, from which a column of that name or number is asked for.
-    pub(super) fn read(text: &str, asked: Option<&str>) -> Result<Self> {
-        let separator = Separator::of(text);
+    pub(super) fn read(text: &'t str, asked: Option<&str>) -> Result<Self> {
+        let separator = lines::separator_of(text);
         let mut lines = lines::read(text, separator)?;
         let Some((first, below)) = lines.split_first() else {
             bail!("it is empty");
@@ -24,6 +25,7 @@ impl Table {
             bail!("there is nothing below its header");
         }
         Ok(Self {
+            text,
             separator,
             names,
             lines,
@@ -40,7 +42,6 @@ impl Table {
         lines.map(|line| self.value(line, column)).collect()
     }
 
-    /// How many columns there are.
     fn width(&self) -> usize {
         self.lines.first().map_or(0, |line| line.fields.len())
     }
@@ -61,11 +62,8 @@ impl Table {
 
     /// What there is to choose from.
     fn all(&self) -> String {
-        let labels = self.labels(0..self.width());
-        format!(
-            "its columns, split at {}, are: {labels}",
-            self.separator.plural
-        )
+        let (labels, (_, plural)) = (self.labels(0..self.width()), self.separator);
+        format!("its columns, split at {plural}, are: {labels}")
     }
 
     /// The column that was asked for. A name comes before a number.
@@ -104,25 +102,22 @@ impl Table {
 
     fn value(&self, line: &Line, column: usize) -> Result<f32> {
         let field = line.fields[column].as_str();
-        let place = || format!("line {}, column {}", line.number, self.label(column));
+        let number = || line.number(self.text);
+        let place = || format!("line {}, column {}", number(), self.label(column));
         if field.is_empty() {
             bail!("{}: {MISSING}", place());
         }
         let Ok(value) = field.parse::<f64>() else {
-            let remedy = if is_number(field) {
-                "write a decimal point, not a comma"
-            } else {
-                "take the line out, or name another column"
+            let remedy = match is_number(field) {
+                true => "write a decimal point, not a comma",
+                false => "take the line out, or name another column",
             };
             bail!("{}: {:?} is no number; {remedy}", place(), clipped(field));
         };
         let value = value as f32;
         if !value.is_finite() {
-            bail!(
-                "{}: {} is no finite number of 32 bits; take the line out",
-                place(),
-                clipped(field)
-            );
+            let (place, field) = (place(), clipped(field));
+            bail!("{place}: {field} is no finite number of 32 bits; take the line out");
         }
         Ok(value)
     }

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 
 use crate::suite::{BatchWorkload, Event};
-use breakeven_profile::profile::{Failure, Operation, OperationKey, Run};
+use breakeven_profile::profile::{Failure, Operation, OperationKey, Profile, Run};
 use serde_json::{Value, json};
 
 use super::Session;
-use crate::protocol::{BatchCell, Execution, Recorded};
+use crate::protocol::{BatchCell, Execution};
 
 /// What is known of the executions of one operation on one device.
 #[derive(Debug, Default)]
@@ -36,10 +36,8 @@ struct Fallback {
 impl Executions {
     fn note(&mut self, execution: &Execution) {
         self.count += 1;
-        *self
-            .decided_by
-            .entry(execution.decided_by.clone())
-            .or_default() += 1;
+        let decided_by = self.decided_by.entry(execution.decided_by.clone());
+        *decided_by.or_default() += 1;
         let Some(Failure { kind, message }) = execution.errors.first() else {
             return;
         };
@@ -118,9 +116,9 @@ impl Session {
     }
 
     /// Takes what the recorder of a process has of the measured executions of a batch.
-    pub(super) fn recorded(&mut self, cell: &BatchCell, recorded: Recorded) {
+    pub(super) fn recorded(&mut self, cell: &BatchCell, recorded: Profile) {
         let environment = &mut self.profile.environment;
-        environment.recorder = environment.recorder.take().or(recorded.recorder);
+        environment.recorder = environment.recorder.or(recorded.environment.recorder);
         for operation in recorded.operations {
             let key = operation.key();
             let at = self.batch_operation(cell, &key);
@@ -150,7 +148,8 @@ impl Session {
             ..Operation::new(&key.name, &key.device)
         };
         if key.name == cell.kernel {
-            operation.workload = workload(cell);
+            let workload = BatchWorkload::new(&cell.kernel, 1).ok();
+            operation.workload = workload.map(|all| all.with_tasks(cell.tasks).text());
         }
         operations.insert(at, operation);
         at
@@ -177,11 +176,6 @@ impl Session {
         let mut operations = self.profile.operations.iter();
         operations.any(|known| known.name == cell.kernel && known.failure.is_some())
     }
-}
-
-fn workload(cell: &BatchCell) -> Option<String> {
-    let workload = BatchWorkload::new(&cell.kernel, 1).ok()?;
-    Some(workload.with_tasks(cell.tasks).text())
 }
 
 /// Takes over what a recorder has now; warm-up was before it began.

@@ -9,23 +9,9 @@ use breakeven::{Error, Tensor, WorkloadProfile};
 use super::sweep::Over;
 use super::table::{self, Made, Row, Shape};
 
-/// The inputs of one task.
 pub(crate) type Task = Vec<Tensor<'static>>;
 
-/// A kernel's default workload as a batch of tasks.
-///
-/// | kernel | a task | tasks |
-/// |---|---|---|
-/// | `vector_add` | two vectors of 1 000 elements | 100 |
-/// | `vector_add_batch` | two vectors of 100 000 elements | 32 |
-/// | `dot_product` | two vectors of 1 000 elements | 100 |
-/// | `matrix_multiply` | two matrices of 256×256 | 64 |
-/// | `conv2d` | an image of 256×256 | 64 |
-/// | `pixel_entropy` | an image of 512×512 | 64 |
-/// | `image_segmentation` | an image of 256×256 | 64 |
-/// | `ar_forecast` | a series of 1 000 points | 1 024 |
-/// | `lstm_cell_forward` | a step of a cell, 64 inputs and 128 hidden units | 1 024 |
-/// | `dendritic_integration` | inputs to 10 neurons of 8 × 16 synapses | 1 024 |
+/// A kernel's workload as a batch of tasks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BatchWorkload {
     row: &'static Row,
@@ -35,30 +21,17 @@ pub(crate) struct BatchWorkload {
 
 impl BatchWorkload {
     /// A kernel's default batch with `scale` times as many tasks.
-    ///
-    /// # Errors
-    ///
-    /// As [`Workload::new`](super::Workload::new).
     pub(crate) fn new(kernel: &str, scale: usize) -> Result<Self, Error> {
         let row = table::row(kernel, scale)?;
-        let tasks = row.tasks.batch.checked_mul(scale).ok_or_else(|| {
-            Error::too_large(format!(
-                "{kernel} at scale {scale} has more tasks than can be counted"
-            ))
-        })?;
-        Ok(Self {
-            row,
-            shape: row.tasks,
-        }
-        .with_tasks(tasks))
+        let Some(tasks) = row.tasks.batch.checked_mul(scale) else {
+            let message = format!("{kernel} at scale {scale} has more tasks than can be counted");
+            return Err(Error::too_large(message));
+        };
+        let shape = row.tasks.with_batch(tasks);
+        Ok(Self { row, shape })
     }
 
-    /// The items of a sweep's workload as tasks.
-    ///
-    /// # Errors
-    ///
-    /// As [`Workload::at`](super::Workload::at), and
-    /// [`ErrorKind::Invalid`](breakeven::ErrorKind::Invalid) where another value is another
+    /// The items of a sweep's workload as tasks. Fails where another value is another
     /// operation than the one whose tasks these are.
     pub(crate) fn at(kernel: &str, over: Over, value: usize) -> Result<Self, Error> {
         let row = table::row(kernel, 1)?;
@@ -71,7 +44,6 @@ impl BatchWorkload {
         }
     }
 
-    /// The same with that many tasks.
     #[must_use]
     pub(crate) fn with_tasks(mut self, tasks: usize) -> Self {
         self.shape.batch = tasks;
@@ -83,12 +55,10 @@ impl BatchWorkload {
         self.row.name
     }
 
-    /// Tasks in the batch.
     pub(crate) fn tasks(&self) -> usize {
         self.shape.batch
     }
 
-    /// The batch in words.
     pub(crate) fn text(&self) -> String {
         let tasks = match self.tasks() {
             1 => "1 task".to_owned(),
@@ -110,20 +80,12 @@ impl BatchWorkload {
     }
 
     /// Makes the operator and the tasks: views of the whole batch's inputs.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the kernel says of the shape.
     pub(crate) fn build(&self) -> Result<(Made, Vec<Task>), Error> {
         let inputs = (self.row.inputs)(self.shape)?;
-        let task = |item: usize| {
-            inputs
-                .iter()
-                .map(|input| input.items(item..item + 1))
-                .collect()
-        };
-        let tasks: Result<_, Error> = (0..self.tasks()).map(task).collect();
-        Ok(((self.row.operator)(self.shape)?, tasks?))
+        let item = |at: usize| inputs.iter().map(move |input| input.items(at..at + 1));
+        let tasks = (0..self.tasks()).map(|at| item(at).collect());
+        let tasks = tasks.collect::<Result<_, _>>()?;
+        Ok(((self.row.operator)(self.shape)?, tasks))
     }
 }
 
@@ -174,10 +136,8 @@ mod tests {
         assert_eq!(elements("matrix_multiply", Over::Size, 9), [81; 2]);
         assert_eq!(elements("vector_add", Over::Batch, 5), [100_000; 2]);
         let window = BatchWorkload::at("pixel_entropy", Over::Window, 8);
-        assert_eq!(
-            window.err().map(|error| error.kind()),
-            Some(ErrorKind::Invalid)
-        );
+        let kind = window.err().map(|error| error.kind());
+        assert_eq!(kind, Some(ErrorKind::Invalid));
     }
 
     #[test]
@@ -199,11 +159,7 @@ mod tests {
         assert_eq!(kind("conv3d", 1), Some(ErrorKind::UnknownName));
         assert_eq!(kind("conv2d", 0), Some(ErrorKind::Shape));
         assert_eq!(kind("conv2d", usize::MAX), Some(ErrorKind::TooLarge));
-        let large = BatchWorkload::new("conv2d", 1).map(|batch| batch.with_tasks(usize::MAX));
-        assert_eq!(
-            large.map(|batch| batch.memory_bytes(true)),
-            Ok(u64::MAX),
-            "counted, not allocated"
-        );
+        let one = BatchWorkload::new("conv2d", 1).expect("counted, not allocated");
+        assert_eq!(one.with_tasks(usize::MAX).memory_bytes(true), u64::MAX);
     }
 }

@@ -5,7 +5,6 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::table::Shape;
 
-/// The seed of all inputs.
 const SEED: u64 = 0x6272_6561_6b65_7665;
 
 /// Uniform values in [-1, 1); `stream` tells one input of a kernel from another.

@@ -14,11 +14,8 @@ use breakeven_profile::recorder::Clock;
 use bytemuck::Zeroable;
 
 use super::event::Event;
-#[cfg(feature = "gpu")]
-use super::event::Phase;
 use super::table::{Made, with_operator};
 
-/// How often a workload is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Iterations {
     /// Calls before measuring; the first of them is reported apart.
@@ -28,14 +25,6 @@ pub(crate) struct Iterations {
     /// Time after which no further call is begun, if that is limited; one is made
     /// whatever it takes.
     pub(crate) at_most: Option<Duration>,
-}
-
-impl Iterations {
-    /// True where there is time for another measured call after `done` of them.
-    fn more(&self, done: u32, began: Instant) -> bool {
-        let is_late = self.at_most.is_some_and(|limit| began.elapsed() > limit);
-        done < self.measured && (done == 0 || !is_late)
-    }
 }
 
 /// What a time is handed over to as it is taken; it may break off.
@@ -59,7 +48,6 @@ impl Problem {
         self.inputs.iter().map(Tensor::shape).collect()
     }
 
-    /// What one call does.
     pub(crate) fn work(&self) -> Work {
         with_operator!(&self.operator, operator => operator.work(&self.shapes()))
     }
@@ -72,10 +60,6 @@ impl Problem {
     }
 
     /// Measures the CPU form on the current rayon pool.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the operator says.
     pub(crate) fn measure_cpu(
         &self,
         iterations: Iterations,
@@ -101,11 +85,8 @@ impl Problem {
     }
 
     /// Measures the GPU form: whole calls (upload, kernel, download), and after
-    /// each one the parts of a call with a wait after every part.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the device reports; what was measured before has been reported.
+    /// each one the parts of a call with a wait after every part. Where the device
+    /// fails, what was measured before has been reported.
     #[cfg(feature = "gpu")]
     pub(crate) fn measure_gpu(
         &self,
@@ -138,16 +119,24 @@ fn measured<E>(
     parts: &mut dyn FnMut(&mut Report<'_>) -> Result<ControlFlow<()>, E>,
 ) -> Result<(), E> {
     for index in 0..iterations.warmup {
-        if report(warm_up(index, call()?)).is_break() {
+        let ns = call()?;
+        let event = match index {
+            0 => Event::FirstCall(ns),
+            _ => Event::WarmUp(ns),
+        };
+        if report(event).is_break() {
             return Ok(());
         }
     }
     if iterations.warmup > 0 {
         let _ = parts(&mut |_| ControlFlow::Continue(()))?;
     }
-    let (began, mut done) = (Instant::now(), 0);
-    while iterations.more(done, began) {
-        done += 1;
+    let began = Instant::now();
+    for done in 0..iterations.measured {
+        let is_late = |limit| began.elapsed() > limit;
+        if done > 0 && iterations.at_most.is_some_and(is_late) {
+            break;
+        }
         if report(Event::Sample(call()?)).is_break() || parts(report)?.is_break() {
             break;
         }
@@ -155,14 +144,7 @@ fn measured<E>(
     Ok(())
 }
 
-fn warm_up(index: u32, ns: u64) -> Event {
-    match index {
-        0 => Event::FirstCall(ns),
-        _ => Event::WarmUp(ns),
-    }
-}
-
-/// One call in its parts, each reported as soon as it is done.
+/// One call in its parts, each reported as soon as it is done. The last says how to go on.
 #[cfg(feature = "gpu")]
 fn parts<O: Operator + ?Sized>(
     gpu: &Gpu,
@@ -171,25 +153,22 @@ fn parts<O: Operator + ?Sized>(
     clock: &Clock,
     report: &mut Report<'_>,
 ) -> Result<ControlFlow<()>, DeviceError> {
+    let mut tell = |phase: &'static str, ns| report(Event::Phase(phase.into(), ns));
     let scratch = gpu.upload(&[0; 4])?;
+    // Host to device, waited for.
     let start = clock.now();
     let call = gpu.prepare(operator, black_box(inputs))?;
     gpu.synchronize()?;
-    let mut flow = report(Event::Phase(Phase::Upload, clock.ns_since(start)));
-    if flow.is_continue() {
-        let start = clock.now();
-        gpu.empty_launch(&scratch)?;
-        flow = report(Event::Phase(Phase::Launch, clock.ns_since(start)));
-    }
-    if flow.is_continue() {
-        let kernel = call.kernel_time()?.as_nanos();
-        let kernel = u64::try_from(kernel).unwrap_or(u64::MAX);
-        flow = report(Event::Phase(Phase::Kernel, kernel));
-    }
-    if flow.is_continue() {
-        let start = clock.now();
-        black_box(call.download()?);
-        flow = report(Event::Phase(Phase::Download, clock.ns_since(start)));
-    }
-    Ok(flow)
+    let _ = tell("upload", clock.ns_since(start));
+    // An empty kernel, from starting it until the host knows that it is done.
+    let start = clock.now();
+    gpu.empty_launch(&scratch)?;
+    let _ = tell("launch", clock.ns_since(start));
+    // The kernel by the device's clock.
+    let kernel = call.kernel_time()?.as_nanos();
+    let _ = tell("kernel", u64::try_from(kernel).unwrap_or(u64::MAX));
+    // Device to host.
+    let start = clock.now();
+    black_box(call.download()?);
+    Ok(tell("download", clock.ns_since(start)))
 }

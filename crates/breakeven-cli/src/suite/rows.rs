@@ -10,19 +10,20 @@ use super::inputs::{images, series, uniform};
 use super::sweep::Over;
 use super::table::{Made, Row, Scales, Shape, Takes};
 
-/// Tasks of a default batch whose default workload is a single task.
+/// Tasks of a default batch whose default workload is a single task, and of one whose
+/// tasks take some microseconds each.
 const TASKS: usize = 64;
-
-/// The same of tasks that take some microseconds each.
 const SMALL_TASKS: usize = 1024;
 
-/// Elements of the default vector.
 const VECTOR: usize = 100_000;
 
 const ONE_VECTOR: Shape = Shape::new([1, 1, VECTOR]);
 
 /// Of `pixel_entropy`.
-const WINDOW: usize = 16;
+const WINDOWS: Shape = Shape {
+    window: 16,
+    ..Shape::new([1, 512, 512])
+};
 
 /// Of `ar_forecast`.
 const LAGS: usize = 5;
@@ -106,11 +107,8 @@ pub(super) static ROWS: [Row; 10] = [
     Row {
         name: "conv2d",
         budget_us: Some(2_000),
-        item: |shape| {
-            format!(
-                "{}×{}, 3×3 Sobel, stride 1, padding 1",
-                shape.rows, shape.columns
-            )
+        item: |Shape { rows, columns, .. }| {
+            format!("{rows}×{columns}, 3×3 Sobel, stride 1, padding 1")
         },
         shared_values: |_| SOBEL_X.len() as u64,
         operator: |_| {
@@ -121,14 +119,8 @@ pub(super) static ROWS: [Row; 10] = [
     },
     Row {
         name: "pixel_entropy",
-        workload: Shape {
-            window: WINDOW,
-            ..Shape::new([1, 512, 512])
-        },
-        tasks: Shape {
-            window: WINDOW,
-            ..Shape::new([TASKS, 512, 512])
-        },
+        workload: WINDOWS,
+        tasks: WINDOWS.with_batch(TASKS),
         budget_us: Some(8_000),
         sweeps: &[Over::Size, Over::Batch, Over::Window],
         item: |shape| format!("{}×{}, window {}", shape.rows, shape.columns, shape.window),
@@ -143,11 +135,8 @@ pub(super) static ROWS: [Row; 10] = [
     Row {
         name: "image_segmentation",
         budget_us: Some(1_000),
-        item: |shape| {
-            format!(
-                "{}×{}, threshold 100/256, 4 neighbours",
-                shape.rows, shape.columns
-            )
+        item: |Shape { rows, columns, .. }| {
+            format!("{rows}×{columns}, threshold 100/256, 4 neighbours")
         },
         scratch_bytes: |shape| shape.elements().saturating_mul(10),
         operator: |_| {
@@ -192,11 +181,9 @@ pub(super) static ROWS: [Row; 10] = [
         operator: |shape| Ok(Made::numbers(cell(shape.columns)?)),
         inputs: |shape| {
             let (batch, hidden) = (shape.batch, shape.columns);
-            Ok(vec![
-                Tensor::new(uniform(batch * INPUTS, 11), &[batch, INPUTS])?,
-                Tensor::new(uniform(batch * hidden, 12), &[batch, hidden])?,
-                Tensor::new(uniform(batch * hidden, 13), &[batch, hidden])?,
-            ])
+            let inputs = [(INPUTS, 11), (hidden, 12), (hidden, 13)].into_iter();
+            let tensor = |(len, stream)| Tensor::new(uniform(batch * len, stream), &[batch, len]);
+            inputs.map(tensor).collect()
         },
         ..IMAGES
     },
@@ -262,11 +249,8 @@ fn cell(hidden: usize) -> Result<LstmCell, Error> {
     LstmCell::new(&of_input, &of_hidden, &bias, &other, [INPUTS, hidden])
 }
 
-/// What the suite's model (AR(5), 10 steps) expects after a series.
-///
-/// # Errors
-///
-/// A series that is too short, or that has no unique fit.
+/// What the suite's model (AR(5), 10 steps) expects after a series. Fails where that is
+/// too short or has no unique fit.
 pub(crate) fn forecast(series: &[f32]) -> Result<Vec<f32>, Error> {
     let operator = ArForecast::new(LAGS, STEPS)?;
     let output = operator.on_cpu(&Tensor::new(series, &[1, series.len()])?)?;

@@ -25,7 +25,6 @@ pub(crate) enum Over {
     Hidden,
 }
 
-/// The values of a sweep.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Points {
     /// Any from the first to the last; these are the default ones.
@@ -44,10 +43,8 @@ const BATCH_ELEMENTS: u64 = 1 << 22;
 const MOST_ITEMS: u64 = 1 << 14;
 
 impl Over {
-    /// All, as they are typed.
     pub(crate) const ALL: [Self; 4] = [Self::Size, Self::Batch, Self::Window, Self::Hidden];
 
-    /// Its name, as it is typed.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Size => "size",
@@ -58,22 +55,11 @@ impl Over {
     }
 
     /// What of this kernel a sweep can change, the default first.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::UnknownName`] for a kernel that is not in
-    /// [`NAMES`](breakeven::kernels::NAMES).
     pub(crate) fn of(kernel: &str) -> Result<&'static [Self], Error> {
         Ok(table::row(kernel, 1)?.sweeps)
     }
 
     /// The values of a sweep of that kernel.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::UnknownName`] for a kernel that is not in
-    /// [`NAMES`](breakeven::kernels::NAMES), [`ErrorKind::Invalid`] where the kernel has
-    /// no such dimension.
     pub(crate) fn points(self, kernel: &str) -> Result<Points, Error> {
         let row = table::row(kernel, 1)?;
         self.checked(row, 1)?;
@@ -88,22 +74,16 @@ impl Over {
         })
     }
 
-    /// The shape at a value.
     pub(super) fn checked(self, row: &Row, value: usize) -> Result<Shape, Error> {
         if value == 0 {
-            return Err(Error::shape(format!(
-                "a {} of zero leaves nothing to measure; give 1 or more",
-                self.name()
-            )));
+            let message = format!("a {self} of zero leaves nothing to measure; give 1 or more");
+            return Err(Error::shape(message));
         }
         if !row.sweeps.contains(&self) {
             let known: Vec<&str> = row.sweeps.iter().map(|over| over.name()).collect();
-            return Err(Error::invalid(format!(
-                "a sweep of {} is over {}, not over {}",
-                row.name,
-                known.join(" or "),
-                self.name()
-            )));
+            let (name, known) = (row.name, known.join(" or "));
+            let message = format!("a sweep of {name} is over {known}, not over {self}");
+            return Err(Error::invalid(message));
         }
         let shape = row.workload;
         Ok(match self {
@@ -139,10 +119,9 @@ impl FromStr for Over {
     fn from_str(text: &str) -> Result<Self, Error> {
         let found = Self::ALL.into_iter().find(|over| over.name() == text);
         found.ok_or_else(|| {
-            Error::new(
-                ErrorKind::UnknownName,
-                format!("a sweep is over size, batch, window or hidden, not over {text:?}"),
-            )
+            let message =
+                format!("a sweep is over size, batch, window or hidden, not over {text:?}");
+            Error::new(ErrorKind::UnknownName, message)
         })
     }
 }

@@ -47,7 +47,6 @@ impl Shape {
     }
 }
 
-/// What a scale multiplies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scales {
     Batch,
@@ -126,7 +125,6 @@ impl std::fmt::Debug for Row {
 }
 
 impl Row {
-    /// The workload in words.
     pub(super) fn text(&self, shape: Shape) -> String {
         let item = (self.item)(shape);
         match shape.batch {
@@ -156,17 +154,12 @@ impl Row {
 /// A kernel's row, for a scale that leaves something to do.
 pub(super) fn row(kernel: &str, scale: usize) -> Result<&'static Row, Error> {
     if scale == 0 {
-        return Err(Error::shape(
-            "a scale of zero leaves nothing to measure; give 1 or more",
-        ));
+        let message = "a scale of zero leaves nothing to measure; give 1 or more";
+        return Err(Error::shape(message));
     }
     let row = ROWS.iter().find(|row| row.name == kernel);
-    row.ok_or_else(|| {
-        Error::new(
-            ErrorKind::UnknownName,
-            format!("there is no kernel {kernel:?}"),
-        )
-    })
+    let message = || format!("there is no kernel {kernel:?}");
+    row.ok_or_else(|| Error::new(ErrorKind::UnknownName, message()))
 }
 
 /// Budgets of the suite on a discrete GPU at the default workload, µs per call.

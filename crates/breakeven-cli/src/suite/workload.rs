@@ -22,14 +22,6 @@ impl Workload {
     /// A kernel's default workload, `scale` times as large: the vectors of
     /// `vector_add` and `dot_product` are `scale` times as long, every other
     /// kernel's batch has `scale` times as many items.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::UnknownName`](breakeven::ErrorKind::UnknownName) for a kernel that
-    /// is not in [`NAMES`](breakeven::kernels::NAMES),
-    /// [`ErrorKind::Shape`](breakeven::ErrorKind::Shape) for a scale of zero,
-    /// [`ErrorKind::TooLarge`](breakeven::ErrorKind::TooLarge) for one past what can be
-    /// counted.
     pub(crate) fn new(kernel: &str, scale: usize) -> Result<Self, Error> {
         let row = table::row(kernel, scale)?;
         let mut shape = row.workload;
@@ -38,9 +30,8 @@ impl Workload {
             Scales::Length => &mut shape.columns,
         };
         *scaled = scaled.checked_mul(scale).ok_or_else(|| {
-            Error::too_large(format!(
-                "{kernel} at scale {scale} is larger than can be counted"
-            ))
+            let message = format!("{kernel} at scale {scale} is larger than can be counted");
+            Error::too_large(message)
         })?;
         Ok(Self {
             row,
@@ -51,11 +42,6 @@ impl Workload {
     }
 
     /// A kernel's default workload with another value of what a sweep is over.
-    ///
-    /// # Errors
-    ///
-    /// As [`new`](Workload::new), and [`ErrorKind::Invalid`](breakeven::ErrorKind::Invalid)
-    /// where the kernel has no such dimension.
     pub(crate) fn at(kernel: &str, over: Over, value: usize) -> Result<Self, Error> {
         let row = table::row(kernel, 1)?;
         let name = match over {
@@ -101,18 +87,13 @@ impl Workload {
         }
     }
 
-    /// The kernels that take an image of the user's.
-    pub(crate) fn pixel_kernels() -> impl Iterator<Item = &'static str> {
-        taking(Takes::Image).map(|row| row.name)
+    /// The kernels that take an image of the user's, and those that take a series.
+    pub(crate) fn takers() -> [Vec<&'static str>; 2] {
+        let names = |what| taking(what).map(|row| row.name).collect();
+        [Takes::Image, Takes::Series].map(names)
     }
 
-    /// The kernels that take a series of the user's.
-    pub(crate) fn series_kernels() -> impl Iterator<Item = &'static str> {
-        taking(Takes::Series).map(|row| row.name)
-    }
-
-    /// The operation's name: the kernel's, with `:image` on a user's image and
-    /// `:series` on a user's series.
+    /// The operation's name: the kernel's, with `:image` or `:series` on a user's own.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -123,7 +104,6 @@ impl Workload {
         self.shape.elements()
     }
 
-    /// The workload in words.
     pub(crate) fn text(&self) -> String {
         self.row.text(self.shape)
     }
@@ -139,11 +119,6 @@ impl Workload {
             .saturating_add((self.row.scratch_bytes)(self.shape))
     }
 
-    /// Makes the inputs.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the kernel says of the shape.
     pub(crate) fn build(&self) -> Result<Problem, Error> {
         let inputs = match &self.given {
             Some(given) => vec![given.clone()],
@@ -179,39 +154,25 @@ mod tests {
     use breakeven::kernels::NAMES;
 
     #[test]
-    fn every_kernel_has_a_workload_that_builds() {
+    fn every_kernel_has_a_workload_that_builds_and_scales() {
         for name in NAMES {
             let workload = Workload::new(name, 2).expect("a known kernel");
             let problem = workload.build().expect("the default shape fits");
             assert!(workload.size() >= problem.work().elements, "{name}");
-            assert!(
-                problem.memory_bytes() <= workload.memory_bytes(false),
-                "{name}"
-            );
-        }
-    }
-
-    #[test]
-    fn scale_is_the_amount_of_work() {
-        for name in NAMES {
+            let stated = workload.memory_bytes(false);
+            assert!(problem.memory_bytes() <= stated, "{name}");
             let one = Workload::new(name, 1).expect("a known kernel");
-            let three = Workload::new(name, 3).expect("a known kernel");
-            assert_eq!(three.size(), 3 * one.size(), "{name}");
+            assert_eq!(workload.size(), 2 * one.size(), "{name}");
         }
     }
 
     #[test]
     fn what_cannot_be_is_refused_before_anything_is_allocated() {
-        let kind = |outcome: Result<Workload, Error>| outcome.err().map(|error| error.kind());
-        assert_eq!(
-            kind(Workload::new("conv3d", 1)),
-            Some(ErrorKind::UnknownName)
-        );
-        assert_eq!(kind(Workload::new("conv2d", 0)), Some(ErrorKind::Shape));
-        assert_eq!(
-            kind(Workload::new("vector_add", usize::MAX / 2)),
-            Some(ErrorKind::TooLarge)
-        );
+        let kind = |kernel, scale| Some(Workload::new(kernel, scale).err()?.kind());
+        assert_eq!(kind("conv3d", 1), Some(ErrorKind::UnknownName));
+        assert_eq!(kind("conv2d", 0), Some(ErrorKind::Shape));
+        let large = usize::MAX / 2;
+        assert_eq!(kind("vector_add", large), Some(ErrorKind::TooLarge));
         let large = Workload::new("conv2d", usize::MAX).expect("counted, not allocated");
         assert_eq!(large.memory_bytes(true), u64::MAX);
     }
@@ -221,15 +182,13 @@ mod tests {
         let image = Tensor::new(vec![0.5; 15], &[1, 3, 5]).expect("15 pixels");
         for name in NAMES {
             let workload = Workload::on_image(name, &image);
-            let is_pixel_kernel = Workload::pixel_kernels().any(|kernel| kernel == name);
-            assert_eq!(workload.is_some(), is_pixel_kernel, "{name}");
+            let [pixel_kernels, _] = Workload::takers();
+            assert_eq!(workload.is_some(), pixel_kernels.contains(&name), "{name}");
             let Some(workload) = workload else { continue };
             let problem = workload.build().expect("the image has its shape");
             assert_eq!(problem.work().elements, 15, "{name}");
-            assert_eq!(
-                (workload.name(), workload.size()),
-                (&*format!("{name}:image"), 15)
-            );
+            assert_eq!(workload.name(), format!("{name}:image"));
+            assert_eq!(workload.size(), 15);
         }
     }
 }

@@ -12,8 +12,8 @@ use breakeven::{DeviceError, DeviceErrorKind, Element, Operator, Tensor};
 use breakeven_profile::get_profiler;
 use breakeven_profile::profile::Failure;
 
-use super::{Worker, failure};
-use crate::protocol::{BatchCell, BatchGpu, Execution, Message, Recorded};
+use super::{Stopped, Worker};
+use crate::protocol::{BatchCell, BatchGpu, Execution, Message};
 use crate::suite::{BatchWorkload, Task, with_operator};
 
 /// A GPU that there is none of, or that does not open: every launch says why.
@@ -34,41 +34,26 @@ impl<I, T> GpuExecutor<I, T> for Unusable {
     }
 }
 
-/// When the cost model is told of a batch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Learns {
-    /// Where there is a GPU to choose.
-    OfGpus,
-    Always,
-}
-
 /// An operator and the tasks of a cell's batch.
 struct Executing<'b, 'w, 'o, E> {
     worker: &'w mut Worker<'o>,
     cell: &'b BatchCell,
-    learns: Learns,
+    /// The cost model is told of it even where there is no GPU to choose.
+    is_lesson: bool,
     workload: BatchWorkload,
     operator: &'b Arc<dyn Operator<In = f32, Out = E>>,
     tasks: &'b [Task],
 }
 
 impl Worker<'_> {
-    /// The outer error is of the parent (it is gone); the inner one is the cell's.
-    pub(super) fn batch(
-        &mut self,
-        cell: &BatchCell,
-        learns: Learns,
-    ) -> Result<Result<(), Failure>> {
-        let built = (cell.workload()).and_then(|workload| Ok((workload.build()?, workload)));
-        let ((operator, tasks), workload) = match built {
-            Ok(built) => built,
-            Err(error) => return Ok(Err(failure(&error))),
-        };
+    pub(super) fn batch(&mut self, cell: &BatchCell, is_lesson: bool) -> Result<(), Stopped> {
+        let workload = cell.workload()?;
+        let (operator, tasks) = workload.build()?;
         with_operator!(&operator, operator => {
             let executing = Executing {
                 worker: self,
                 cell,
-                learns,
+                is_lesson,
                 workload,
                 operator,
                 tasks: &tasks,
@@ -101,12 +86,12 @@ impl Worker<'_> {
 }
 
 impl<E: Element> Executing<'_, '_, '_, E> {
-    fn run(mut self) -> Result<Result<(), Failure>> {
+    fn run(mut self) -> Result<(), Stopped> {
         let cpu = Arc::new(RayonCpu::current());
         let unusable = match &self.cell.gpu {
             BatchGpu::Unwanted => {
                 let manager = StrategyManager::<_, NoGpu>::cpu_only(cpu);
-                if self.learns == Learns::OfGpus {
+                if !self.is_lesson {
                     return self.execute(manager);
                 }
                 let costs = self.worker.costs()?;
@@ -114,7 +99,7 @@ impl<E: Element> Executing<'_, '_, '_, E> {
             }
             BatchGpu::Absent(why) => Unusable {
                 device: None,
-                error: unavailable(why),
+                error: DeviceError::new(DeviceErrorKind::Unavailable { until: None }, why),
             },
             BatchGpu::Device(id) => match self.worker.devices.executor(id, self.operator) {
                 Ok(executor) => {
@@ -140,22 +125,19 @@ impl<E: Element> Executing<'_, '_, '_, E> {
         &mut self,
         manager: StrategyManager<RayonCpu, G>,
         costs: Arc<Costs>,
-    ) -> Result<Result<(), Failure>> {
+    ) -> Result<(), Stopped> {
         let manager = manager.with_costs(Arc::clone(&costs));
-        let outcome = self.execute(manager)?;
+        let outcome = self.execute(manager);
         self.worker.keep(&costs)?;
-        Ok(outcome)
+        outcome
     }
 
     fn execute<G: GpuExecutor<Task, Tensor<'static, E>>>(
         &mut self,
         manager: StrategyManager<RayonCpu, G>,
-    ) -> Result<Result<(), Failure>> {
+    ) -> Result<(), Stopped> {
         let on_cpu = |task: &Task| self.operator.on_cpu(task);
-        let strategy = match self.cell.strategy.parse() {
-            Ok(strategy) => strategy,
-            Err(error) => return Ok(Err(failure(&error))),
-        };
+        let strategy = self.cell.strategy.parse()?;
         // Only a GPU that was asked for comes here, software or not.
         let manager = manager
             .with_strategy(strategy)
@@ -179,9 +161,7 @@ impl<E: Element> Executing<'_, '_, '_, E> {
                 Ok(result) => result,
                 Err(error) => {
                     self.recorded()?;
-                    let message = error.to_string();
-                    let kind = "error".to_owned();
-                    return Ok(Err(Failure { kind, message }));
+                    return Err(Stopped::failed(&error));
                 }
             };
             has_failed |= !result.errors.is_empty();
@@ -206,18 +186,16 @@ impl<E: Element> Executing<'_, '_, '_, E> {
             // The next kernel gets a device that was opened anew.
             self.worker.devices.close(id);
         }
-        Ok(Ok(()))
+        Ok(())
     }
 
     /// Hands over what the recorder has.
     fn recorded(&mut self) -> Result<()> {
-        let profile = get_profiler(true).snapshot();
-        let recorded = Recorded {
-            operations: profile.operations,
-            recorder: profile.environment.recorder,
-        };
-        let message = Message::Recorded(Box::new(recorded));
-        self.worker.outbox.send(&message)
+        let mut profile = get_profiler(true).snapshot();
+        // Nobody reads them.
+        profile.stacks.clear();
+        let outbox = &mut self.worker.outbox;
+        outbox.send(&Message::Recorded(Box::new(profile)))
     }
 }
 
@@ -246,8 +224,4 @@ fn told<T>(result: &ExecutionResult<T>, warm_up: bool) -> Execution {
         fallback_tasks: result.fallback.tasks as u64,
         errors: result.errors.iter().map(error).collect(),
     }
-}
-
-fn unavailable(why: &str) -> DeviceError {
-    DeviceError::new(DeviceErrorKind::Unavailable { until: None }, why)
 }

@@ -1,5 +1,8 @@
 //! The GPUs that a worker has opened.
 
+use std::collections::HashMap;
+#[cfg(feature = "gpu")]
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,24 +14,37 @@ use breakeven_profile::recorder::Clock;
 
 use crate::suite::{Iterations, Problem, Report};
 
-/// Open GPUs by id.
-#[cfg(feature = "gpu")]
+/// Open GPUs by id; without the GPU path there is none to open.
 pub(super) struct Devices {
     timeout: Duration,
-    open: std::collections::HashMap<String, Gpu>,
+    open: HashMap<String, Gpu>,
 }
 
-#[cfg(feature = "gpu")]
+#[cfg(not(feature = "gpu"))]
+enum Gpu {}
+
 impl Devices {
     pub(super) fn new(timeout_s: u32) -> Self {
         Self {
             timeout: Duration::from_secs(timeout_s.into()),
-            open: std::collections::HashMap::new(),
+            open: HashMap::new(),
         }
     }
 
+    /// Lets go of a device: the next use opens it anew.
+    pub(super) fn close(&mut self, device: &str) {
+        self.open.remove(device);
+    }
+
+    /// How long a launch may take.
+    pub(super) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+}
+
+#[cfg(feature = "gpu")]
+impl Devices {
     fn open(&mut self, device: &str) -> Result<&Gpu, DeviceError> {
-        use std::collections::hash_map::Entry;
         match self.open.entry(device.to_owned()) {
             Entry::Occupied(open) => Ok(open.into_mut()),
             Entry::Vacant(room) => {
@@ -69,37 +85,13 @@ impl Devices {
         device: &str,
         operator: &Arc<O>,
     ) -> Result<OperatorExecutor<O>, DeviceError> {
-        Ok(OperatorExecutor::new(
-            self.open(device)?,
-            Arc::clone(operator),
-        ))
+        let gpu = self.open(device)?;
+        Ok(OperatorExecutor::new(gpu, Arc::clone(operator)))
     }
-
-    /// Lets go of a device: the next use opens it anew.
-    pub(super) fn close(&mut self, device: &str) {
-        self.open.remove(device);
-    }
-
-    /// How long a launch may take.
-    pub(super) fn timeout(&self) -> Duration {
-        self.timeout
-    }
-}
-
-/// Without the GPU path there is none to open.
-#[cfg(not(feature = "gpu"))]
-pub(super) struct Devices {
-    timeout: Duration,
 }
 
 #[cfg(not(feature = "gpu"))]
 impl Devices {
-    pub(super) fn new(timeout_s: u32) -> Self {
-        Self {
-            timeout: Duration::from_secs(timeout_s.into()),
-        }
-    }
-
     pub(super) fn kernel_clock(&mut self, device: &str) -> Result<String, DeviceError> {
         Err(no_gpu_path(device))
     }
@@ -125,12 +117,6 @@ impl Devices {
         _: &Arc<O>,
     ) -> Result<breakeven::execute::NoGpu, DeviceError> {
         Err(no_gpu_path(device))
-    }
-
-    pub(super) fn close(&mut self, _: &str) {}
-
-    pub(super) fn timeout(&self) -> Duration {
-        self.timeout
     }
 }
 

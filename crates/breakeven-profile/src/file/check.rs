@@ -71,17 +71,16 @@ fn evidence(evidence: &Evidence) -> Result<(), FileError> {
 }
 
 fn operation(operation: &Operation, index: usize) -> Result<(), FileError> {
-    if operation.name.is_empty() {
-        let error = FileError::new(FileErrorKind::Value, "the operation's name is empty");
-        return Err(error.at_place(format!("operations[{index}].name")));
-    }
     let place = format!("operations[{index}]");
+    let unnamed = operation
+        .name
+        .is_empty()
+        .then_some("the operation's name is empty");
+    wrong(unnamed, &format!("{place}.name"))?;
     names([&operation.name, &operation.device], &place)?;
-    if let Some(part) = operation.gpu_use.filter(|part| !(0.0..=1.0).contains(part)) {
-        let message = format!("{part} is no part of a whole, 0 to 1");
-        let error = FileError::new(FileErrorKind::Value, message);
-        return Err(error.at_place(format!("operations[{index}].gpu_use")));
-    }
+    let part = operation.gpu_use.filter(|part| !(0.0..=1.0).contains(part));
+    let part = part.map(|part| format!("{part} is no part of a whole, 0 to 1"));
+    wrong(part, &format!("{place}.gpu_use"))?;
     for (number, each) in operation.runs.iter().enumerate() {
         run(each, &format!("{place}.runs[{number}]"))?;
     }
@@ -99,30 +98,25 @@ fn run(run: &Run, place: &str) -> Result<(), FileError> {
 }
 
 fn times(times: impl IntoIterator<Item = u64>, place: &str) -> Result<(), FileError> {
-    match times.into_iter().find(|ns| *ns > MAX_NS) {
-        None => Ok(()),
-        Some(long) => Err(FileError::new(
-            FileErrorKind::Value,
-            format!("{long} ns is past 2^63, no time"),
-        )
-        .at_place(place)),
-    }
+    let long = times.into_iter().find(|ns| *ns > MAX_NS);
+    wrong(
+        long.map(|ns| format!("{ns} ns is past 2^63, no time")),
+        place,
+    )
 }
 
 fn names<'a>(names: impl IntoIterator<Item = &'a String>, place: &str) -> Result<(), FileError> {
-    match names.into_iter().find_map(|name| too_long(name)) {
-        None => Ok(()),
-        Some(message) => Err(FileError::new(FileErrorKind::Value, message).at_place(place)),
-    }
+    wrong(names.into_iter().find_map(|name| too_long(name)), place)
 }
 
 fn finite(values: impl IntoIterator<Item = f64>, place: &str) -> Result<(), FileError> {
-    match values.into_iter().find(|value| !value.is_finite()) {
-        None => Ok(()),
-        Some(value) => Err(FileError::new(
-            FileErrorKind::Value,
-            format!("JSON has no number {value}; leave the value out"),
-        )
-        .at_place(place)),
-    }
+    let value = values.into_iter().find(|value| !value.is_finite());
+    let message = value.map(|value| format!("JSON has no number {value}; leave the value out"));
+    wrong(message, place)
+}
+
+fn wrong(message: Option<impl Into<String>>, place: &str) -> Result<(), FileError> {
+    message.map_or(Ok(()), |message| {
+        Err(FileError::new(FileErrorKind::Value, message).at_place(place))
+    })
 }

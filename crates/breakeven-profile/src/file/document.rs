@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use serde::de::value::MapAccessDeserializer;
+use serde::de::value::{Error as ValueError, MapAccessDeserializer, StrDeserializer};
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
@@ -16,7 +16,6 @@ use crate::profile::{Operation, OperationKey, Profile, Stack, Timeline};
 /// What the reader learns beside the profile itself.
 #[derive(Default)]
 pub(super) struct Findings {
-    /// The document turned out to be an object.
     pub(super) is_object: bool,
     /// An error of ours. serde's own error type has room for its text only.
     pub(super) error: Option<FileError>,
@@ -58,7 +57,8 @@ impl<'de, F: FnMut(Operation)> Visitor<'de> for Document<'_, F> {
         let mut seen = Vec::new();
         while let Some(key) = map.next_key::<String>()? {
             header.key(&key);
-            let Some(field) = Field::of(&key) else {
+            let field = <StrDeserializer<'_, ValueError>>::new(&key);
+            let Ok(field) = Field::deserialize(field) else {
                 map.next_value::<IgnoredAny>()?;
                 continue;
             };
@@ -80,9 +80,7 @@ impl<'de, F: FnMut(Operation)> Visitor<'de> for Document<'_, F> {
                 Field::Created => profile.created = map.next_value()?,
                 Field::Generator => profile.generator = map.next_value()?,
                 Field::Interrupted => profile.interrupted = map.next_value()?,
-                Field::Environment => {
-                    Object(profile.environment) = map.next_value()?;
-                }
+                Field::Environment => Object(profile.environment) = map.next_value()?,
                 Field::Evidence => Object(profile.evidence) = map.next_value()?,
                 Field::Operations => map.next_value_seed(Operations {
                     findings: self.findings,
@@ -106,7 +104,8 @@ impl<'de, F: FnMut(Operation)> Visitor<'de> for Document<'_, F> {
 }
 
 /// The top-level keys that mean something.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 enum Field {
     Format,
     Version,
@@ -118,24 +117,6 @@ enum Field {
     Operations,
     Stacks,
     Timeline,
-}
-
-impl Field {
-    fn of(key: &str) -> Option<Self> {
-        Some(match key {
-            "format" => Self::Format,
-            "version" => Self::Version,
-            "created" => Self::Created,
-            "generator" => Self::Generator,
-            "interrupted" => Self::Interrupted,
-            "environment" => Self::Environment,
-            "evidence" => Self::Evidence,
-            "operations" => Self::Operations,
-            "stacks" => Self::Stacks,
-            "timeline" => Self::Timeline,
-            _ => return None,
-        })
-    }
 }
 
 /// Hands over the list of operations one by one.

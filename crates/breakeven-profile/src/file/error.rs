@@ -1,6 +1,5 @@
 //! What can be wrong with a profile file, in one line with its place.
 
-use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -100,19 +99,15 @@ impl FileError {
     }
 
     fn line_of_text(&self) -> String {
-        let mut text = String::new();
-        if let Some(path) = self.path().filter(|path| !path.as_os_str().is_empty()) {
-            text.push_str(&path.to_string_lossy());
-            if let Some((line, column)) = self.position {
-                write!(text, ":{line}:{column}").expect("a String takes every text");
-            }
-            text.push_str(": ");
-        } else if let Some((line, column)) = self.position {
-            write!(text, "line {line}, column {column}: ").expect("a String takes every text");
-        }
+        let path = self.path().map(Path::to_string_lossy);
+        let mut text = match (path.filter(|path| !path.is_empty()), self.position) {
+            (Some(path), Some((line, column))) => format!("{path}:{line}:{column}: "),
+            (Some(path), None) => format!("{path}: "),
+            (None, Some((line, column))) => format!("line {line}, column {column}: "),
+            (None, None) => String::new(),
+        };
         if let Some(place) = &self.place {
-            text.push_str(&clipped(place));
-            text.push_str(": ");
+            text.extend([&clipped(place), ": "]);
         }
         text.push_str(&self.message);
         escaped(&text)

@@ -22,7 +22,6 @@ pub(super) enum Beginning {
 }
 
 impl Beginning {
-    /// Bytes that are looked at.
     pub(super) const BYTES: u64 = 4;
 
     pub(super) fn of(head: &[u8]) -> Self {
@@ -54,10 +53,8 @@ impl Beginning {
             Self::Text(b'[') => "it is a JSON list, and a profile is an object".to_owned(),
             Self::Text(b'<') => "it looks like HTML or XML".to_owned(),
             Self::Text(byte) if byte.is_ascii_graphic() => {
-                format!(
-                    "it begins with {:?}, and a profile with '{{'",
-                    char::from(byte)
-                )
+                let begins = char::from(byte);
+                format!("it begins with {begins:?}, and a profile with '{{'")
             }
             Self::Text(byte) => format!("it begins with the byte {byte:#04x}, so it is no text"),
             Self::Blank | Self::Utf8Mark => "a profile begins with '{'".to_owned(),
@@ -158,10 +155,7 @@ fn value(text: &str) -> String {
 
 /// The parser's text without the line and column that it appends.
 fn bare_text(error: &serde_json::Error) -> String {
-    let text = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());
-    match text.strip_suffix(&position) {
-        Some(bare) => bare.to_owned(),
-        None => text,
-    }
+    let text = error.to_string();
+    text.strip_suffix(&position).unwrap_or(&text).to_owned()
 }

@@ -25,7 +25,6 @@ impl Header {
         }
     }
 
-    /// Takes the value of `format`.
     pub(super) fn format(&mut self, value: &Value) -> Result<(), FileError> {
         if value.as_str() != Some(FORMAT) {
             return Err(FileError::new(
@@ -41,19 +40,16 @@ impl Header {
         self.check_version()
     }
 
-    /// Takes the value of `version`.
     pub(super) fn version(&mut self, value: Value) -> Result<(), FileError> {
         self.version = Some(value);
         self.check_version()
     }
 
-    /// Judges a document that has ended.
     pub(super) fn finish(&self) -> Result<(), FileError> {
         if !self.format {
-            let keys = if self.keys.is_empty() {
-                "it is an empty object".to_owned()
-            } else {
-                format!("its first keys are {}", self.keys.join(", "))
+            let keys = match &self.keys[..] {
+                [] => "it is an empty object".to_owned(),
+                keys => format!("its first keys are {}", keys.join(", ")),
             };
             return Err(FileError::new(
                 FileErrorKind::NotAProfile,

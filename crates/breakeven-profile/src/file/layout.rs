@@ -9,7 +9,6 @@ use serde_json::ser::Formatter;
 /// operations, an operation, its list of runs.
 const LEVELS: usize = 4;
 
-/// The formatter of the profile file.
 #[derive(Default)]
 pub(super) struct Layout {
     level: usize,

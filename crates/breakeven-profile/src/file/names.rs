@@ -28,19 +28,16 @@ pub(super) fn too_long(name: &str) -> Option<String> {
     })
 }
 
-/// For fields that are a name.
 pub(crate) fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     Name::deserialize(deserializer).map(|Name(name)| name)
 }
 
-/// For fields that are a name or absent.
 pub(crate) fn optional_name<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<String>, D::Error> {
     Ok(Option::deserialize(deserializer)?.map(|Name(name)| name))
 }
 
-/// For fields that are lists of names.
 pub(crate) fn names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let names: Vec<Name> = Vec::deserialize(deserializer)?;
     Ok(names.into_iter().map(|Name(name)| name).collect())

@@ -45,17 +45,14 @@ impl TryFrom<OperationForm> for Operation {
     type Error = &'static str;
 
     fn try_from(form: OperationForm) -> Result<Self, Self::Error> {
-        let runs = match (form.runs, form.samples_ns) {
-            (Some(_), Some(_)) => {
-                return Err("it has both samples_ns and runs; keep one of them");
-            }
-            (Some(runs), None) => runs,
-            (None, Some(samples_ns)) => vec![Run {
-                samples_ns,
-                ..Run::default()
-            }],
-            (None, None) => Vec::new(),
-        };
+        let single = form.samples_ns.map(|samples_ns| Run {
+            samples_ns,
+            ..Run::default()
+        });
+        if form.runs.is_some() && single.is_some() {
+            return Err("it has both samples_ns and runs; keep one of them");
+        }
+        let runs = form.runs.unwrap_or_else(|| single.into_iter().collect());
         Ok(Self {
             name: form.name,
             device: form.device,

@@ -27,7 +27,6 @@ pub fn check_writable(path: &Path) -> Result<(), FileError> {
     checked.map_err(|error| error.at_path(path))
 }
 
-/// What a path leads to.
 pub(super) enum Target {
     /// A pipe, a device, or a descriptor of this process.
     Direct,

@@ -10,7 +10,6 @@ use super::names::Name;
 /// The greatest time that a file may hold, ns: 292 years.
 pub(super) const MAX_NS: u64 = 1 << 63;
 
-/// One time, ns.
 struct Time(u64);
 
 struct TimeVisitor;
@@ -54,7 +53,6 @@ impl<'de> Deserialize<'de> for Time {
     }
 }
 
-/// A list of times, ns.
 pub(super) struct Times(pub(super) Vec<u64>);
 
 struct TimesVisitor;
@@ -104,24 +102,20 @@ impl<'de> Visitor<'de> for PhasesVisitor {
     }
 }
 
-/// For fields that are a list of times.
 pub(crate) fn times<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u64>, D::Error> {
     Times::deserialize(deserializer).map(|Times(times)| times)
 }
 
-/// For fields that are one time.
 pub(crate) fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     Time::deserialize(deserializer).map(|Time(ns)| ns)
 }
 
-/// For fields that are one time or absent.
 pub(crate) fn optional_time<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<u64>, D::Error> {
     Ok(Option::deserialize(deserializer)?.map(|Time(ns)| ns))
 }
 
-/// For fields that are lists of times by name.
 pub(crate) fn phases<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<String, Vec<u64>>, D::Error> {
@@ -132,42 +126,25 @@ pub(crate) fn phases<'de, D: Deserializer<'de>>(
 mod tests {
     use super::*;
 
-    fn parsed(text: &str) -> Result<Vec<u64>, String> {
-        serde_json::from_str::<Times>(text)
-            .map(|Times(times)| times)
-            .map_err(|error| error.to_string())
+    fn parsed(text: &str) -> Option<Vec<u64>> {
+        let Times(times) = serde_json::from_str(text).ok()?;
+        Some(times)
     }
 
     #[test]
     fn decimals_are_rounded_to_the_nearest_nanosecond() {
-        assert_eq!(
-            parsed("[812000.5, 0.4, 1e3, 0, -0.0]"),
-            Ok(vec![812_001, 0, 1000, 0, 0])
-        );
+        let times = parsed("[812000.5, 0.4, 1e3, 0, -0.0]");
+        assert_eq!(times, Some(vec![812_001, 0, 1000, 0, 0]));
     }
 
     #[test]
-    fn the_range_ends_at_two_to_the_63() {
-        assert_eq!(
-            parsed("[9223372036854775808, 9.223372036854775808e18]"),
-            Ok(vec![MAX_NS; 2])
-        );
-        for text in [
-            "[9223372036854775809]",
-            "[1e19]",
-            "[99999999999999999999999]",
-            "[1e400]",
-        ] {
-            assert!(parsed(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn everything_else_is_refused() {
-        for text in [
-            "[-1]", "[-0.1]", "[null]", "[\"5\"]", "[NaN]", "[true]", "[[1]]", "5", "{}",
-        ] {
-            assert!(parsed(text).is_err(), "{text}");
+    fn the_range_ends_at_two_to_the_63_and_everything_else_is_refused() {
+        let last = parsed("[9223372036854775808, 9.223372036854775808e18]");
+        assert_eq!(last, Some(vec![MAX_NS; 2]));
+        let refused = "[9223372036854775809] [1e19] [99999999999999999999999] [1e400] [-1] [-0.1] \
+                       [null] [\"5\"] [NaN] [true] [[1]] 5 {}";
+        for text in refused.split(' ') {
+            assert_eq!(parsed(text), None, "{text}");
         }
     }
 }

@@ -75,7 +75,6 @@ pub fn replace<E: From<FileError>>(
     Ok(())
 }
 
-/// Lets `fill` write to `file` through a buffer.
 fn filled<E: From<FileError>>(
     file: impl Write,
     path: &Path,

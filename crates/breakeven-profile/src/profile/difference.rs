@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Environment, Gpu};
+use super::Environment;
 
 /// A part of the machine or the build.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,44 +86,33 @@ impl Environment {
         };
         differ(Part::System, self.os.clone(), other.os.clone());
         differ(Part::Architecture, self.arch.clone(), other.arch.clone());
-        if let (Some(cpu), Some(others)) = (&self.cpu, &other.cpu) {
-            differ(Part::Processor, cpu.model.clone(), others.model.clone());
-            let text = |cores: Option<u64>| cores.map(|cores| cores.to_string());
-            let (cores, others_cores) = (cpu.logical_cores, others.logical_cores);
-            differ(Part::Cores, text(cores), text(others_cores));
-            let text = |cores: Option<f64>| cores.map(|cores| cores.to_string());
-            let (usable, others_usable) = (cpu.usable_cores, others.usable_cores);
-            differ(Part::UsableCores, text(usable), text(others_usable));
-        }
+        let [cpu, others] = [self, other].map(|each| each.cpu.clone().unwrap_or_default());
+        differ(Part::Processor, cpu.model, others.model);
+        let text = |cores: Option<u64>| cores.map(|cores| cores.to_string());
+        let [cores, others_cores] = [cpu.logical_cores, others.logical_cores].map(text);
+        differ(Part::Cores, cores, others_cores);
+        let text = |cores: Option<f64>| cores.map(|cores| cores.to_string());
+        let [cores, others_cores] = [cpu.usable_cores, others.usable_cores].map(text);
+        differ(Part::UsableCores, cores, others_cores);
         for gpu in &self.gpus {
-            let same = |other: &&Gpu| other.id == gpu.id;
-            let Some(others) = other.gpus.iter().find(same) else {
-                continue;
-            };
-            let (name, driver) = (&others.name, &others.driver);
-            let id = || gpu.id.clone();
-            differ(Part::GpuName(id()), gpu.name.clone(), name.clone());
-            differ(Part::GpuDriver(id()), gpu.driver.clone(), driver.clone());
+            let others = other.gpus.iter().find(|other| other.id == gpu.id);
+            let (others, id) = (others.cloned().unwrap_or_default(), || gpu.id.clone());
+            differ(Part::GpuName(id()), gpu.name.clone(), others.name);
+            differ(Part::GpuDriver(id()), gpu.driver.clone(), others.driver);
         }
-        let source = |environment: &Self| {
-            let clock = environment.clock.as_ref();
-            clock.map(|clock| clock.source.clone())
-        };
+        let source = |each: &Self| Some(each.clock.as_ref()?.source.clone());
         differ(Part::ClockSource, source(self), source(other));
-        let (build, others_build) = (&self.build_profile, &other.build_profile);
-        differ(Part::BuildProfile, build.clone(), others_build.clone());
-        differ(
-            Part::Revision,
-            self.revision.clone(),
-            other.revision.clone(),
-        );
+        let [build, others_build] = [self, other].map(|each| each.build_profile.clone());
+        differ(Part::BuildProfile, build, others_build);
+        let [revision, others_revision] = [self, other].map(|each| each.revision.clone());
+        differ(Part::Revision, revision, others_revision);
         found
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Cpu;
+    use super::super::{Cpu, Gpu};
     use super::*;
 
     fn environment(model: Option<&str>, driver: &str) -> Environment {

@@ -1,7 +1,6 @@
 //! Several profiles of one program on one machine, made into one.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
 use super::{
     BreakEven, Clock, Difference, Environment, Evidence, Gpu, Operation, OperationKey, Profile,
@@ -120,16 +119,15 @@ impl Profile {
             .map(|(at, stack)| (stack.frames.clone(), at))
             .collect();
         for stack in stacks {
-            let next = self.stacks.len();
-            match index.entry(stack.frames.clone()) {
-                Entry::Occupied(known) => {
-                    let known = &mut self.stacks[*known.get()];
+            match index.get(&stack.frames) {
+                Some(at) => {
+                    let known = &mut self.stacks[*at];
                     known.calls = known.calls.saturating_add(stack.calls);
                     known.total_ns = known.total_ns.saturating_add(stack.total_ns);
                     known.self_ns = known.self_ns.saturating_add(stack.self_ns);
                 }
-                Entry::Vacant(new) => {
-                    new.insert(next);
+                None => {
+                    index.insert(stack.frames.clone(), self.stacks.len());
                     self.stacks.push(stack);
                 }
             }
@@ -138,7 +136,6 @@ impl Profile {
 }
 
 impl Evidence {
-    /// Takes what was not measured here.
     fn fill_from(&mut self, other: Self) {
         for peak in other.peaks {
             if !self.peaks.iter().any(|known| known.device == peak.device) {

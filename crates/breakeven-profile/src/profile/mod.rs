@@ -195,8 +195,7 @@ impl Run {
         }
     }
 
-    /// Time of all calls, ns; less that of the operations inside, where the run
-    /// tells it.
+    /// Time of all calls, ns; less that of the operations inside, where the run tells it.
     pub fn own_ns(&self) -> f64 {
         self.self_ns
             .map_or_else(|| self.total_ns(), |own| own as f64)

@@ -42,8 +42,7 @@ impl Operation {
         self.runs.iter().map(Run::calls).sum()
     }
 
-    /// Time of all measured calls, ns: exact where runs kept only some of their
-    /// samples.
+    /// Time of all measured calls, ns: exact where runs kept only some of their samples.
     pub fn total_ns(&self) -> f64 {
         (self.runs.iter()).fold(0.0, |sum, run| sum + run.total_ns())
     }

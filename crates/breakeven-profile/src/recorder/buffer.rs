@@ -13,7 +13,6 @@ use super::timeline::Ring;
 use super::tree::{Place, Tree};
 use super::{clock, switch};
 
-/// What one thread records.
 #[derive(Debug, Default)]
 pub(super) struct Buffer {
     /// The recording that the content is of; see [`Pool::generation`].
@@ -30,12 +29,12 @@ pub(super) struct Buffer {
 #[derive(Debug)]
 pub(super) struct Pool {
     buffers: Vec<&'static Buffer>,
-    free: Vec<&'static Buffer>,
+    /// Those of threads that have ended.
+    pub(super) free: Vec<&'static Buffer>,
     /// Which recording is going on: the number of resets, from 1.
     pub(super) generation: u32,
     /// Events that the timeline of a thread holds; 0: there is none.
     pub(super) timeline: usize,
-    /// When the recording began.
     pub(super) began: Option<(Instant, SystemTime)>,
     pub(super) switch: switch::Wanted,
 }
@@ -54,7 +53,7 @@ static POOL: Mutex<Pool> = Mutex::new(Pool {
 
 /// The pool, for slow paths.
 pub(super) fn pool() -> MutexGuard<'static, Pool> {
-    POOL.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&POOL)
 }
 
 impl Pool {
@@ -69,8 +68,7 @@ impl Pool {
     /// there is one. What it holds already keeps its thread's name.
     pub(super) fn take(&mut self, thread: &str) -> &'static Buffer {
         let same = |buffer: &&'static Buffer| *lock(&buffer.thread) == thread;
-        let last = self.free.iter().rposition(same);
-        let found = match last {
+        let found = match self.free.iter().rposition(same) {
             Some(at) => Some(self.free.swap_remove(at)),
             None => self.free.pop(),
         };
@@ -88,11 +86,6 @@ impl Pool {
         }
         drop(name);
         buffer
-    }
-
-    /// Takes the buffer of a thread that ends.
-    pub(super) fn give_back(&mut self, buffer: &'static Buffer) {
-        self.free.push(buffer);
     }
 
     /// The buffers that hold something of the recording that is going on. None
@@ -120,7 +113,6 @@ impl Buffer {
         lock(&self.tree)
     }
 
-    /// The operations and paths as they are now.
     pub(super) fn places(&self) -> Vec<Place> {
         self.tree().places().to_vec()
     }

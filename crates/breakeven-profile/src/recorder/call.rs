@@ -8,7 +8,7 @@ use super::local::Local;
 use super::node::{Call, Node};
 use super::site::Site;
 use super::timeline::{Event, Slot};
-use super::tree::End;
+use super::tree::{End, Place};
 use super::{clock, memory};
 
 /// A call that has begun, on the thread that it belongs to.
@@ -26,24 +26,18 @@ pub(super) struct Open {
     above: u64,
     /// Time of the recorded calls in the call around it, before this one, ticks.
     children: u64,
-    start: Instant,
+    pub(super) start: Instant,
     /// It began inside a call of the same name.
     recursive: bool,
 }
 
 impl Open {
-    /// When the call began.
-    pub(super) fn start(&self) -> Instant {
-        self.start
-    }
-
     /// Has the call's time begun so many ns before now.
     pub(super) fn start_ago(&mut self, ns: u64) {
         let clock = clock();
         self.start = clock.now().before(clock.ticks_of(ns));
     }
 
-    /// Begins the call's time anew.
     #[inline]
     pub(super) fn start_now(&mut self) {
         self.start = clock().now();
@@ -80,7 +74,6 @@ impl Local {
         })
     }
 
-    /// Ends a call.
     #[inline(always)]
     pub(super) fn close(&self, open: &Open) {
         let ticks = clock().now().ticks_since(open.start);
@@ -92,7 +85,6 @@ impl Local {
         }
     }
 
-    /// Ends a part of a call.
     pub(super) fn close_part(&self, open: &Open) -> Option<Call> {
         let ticks = clock().now().ticks_since(open.start);
         let call = if self.top.get() == open.serial {
@@ -104,7 +96,6 @@ impl Local {
         Some(call)
     }
 
-    /// Leaves the innermost call.
     #[inline(always)]
     pub(super) fn leave(&self, open: &Open, ticks: u64) -> Call {
         let timeline = self.timeline.get();
@@ -151,15 +142,16 @@ impl Local {
         let tree = buffer.tree();
         let since = open.end.family.open.load(Ordering::Relaxed);
         let is_open = (1..=open.serial).contains(&since) && self.top.get() > open.serial;
-        if !is_open || !tree.is_around(open.end.node, self.current.get()) {
+        let is_this = |place: &&Place| ptr::eq(place.node, open.end.node);
+        let around = || tree.path(self.current.get());
+        if !is_open || !around().any(|place| is_this(&place)) {
             let folded = open.recursive;
             return Some(Call {
                 folded,
                 ..self.call(open, ticks, 0)
             });
         }
-        let inside = tree.path(self.current.get());
-        for place in inside.take_while(|place| !ptr::eq(place.node, open.end.node)) {
+        for place in around().take_while(|place| !is_this(place)) {
             place.family.open.store(0, Ordering::Relaxed);
         }
         Some(self.leave(open, ticks))
@@ -171,7 +163,7 @@ impl Local {
         if let Some(buffer) = self.buffer.get() {
             let event = Event {
                 node: open.end.node.id,
-                start: open.start.ticks(),
+                start: open.start.0,
                 ticks,
             };
             buffer.ring.push(timeline, event);

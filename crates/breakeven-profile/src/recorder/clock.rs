@@ -7,14 +7,14 @@ const READINGS: usize = 2_000;
 
 /// A monotonic clock: the CPU's time stamp counter where it runs at a constant
 /// rate on all cores, the operating system's clock otherwise (`quanta` decides).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Clock {
     inner: quanta::Clock,
 }
 
-/// A reading of a [`Clock`].
+/// A reading of a [`Clock`]: its ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Instant(u64);
+pub struct Instant(pub(super) u64);
 
 impl Instant {
     /// Ticks of the clock from `start` until this reading; 0 where it is the earlier one.
@@ -23,30 +23,12 @@ impl Instant {
         self.0.saturating_sub(start.0)
     }
 
-    /// The reading so many ticks later.
     pub(super) fn after(self, ticks: u64) -> Self {
         Self(self.0.saturating_add(ticks))
     }
 
-    /// The reading so many ticks earlier.
     pub(super) fn before(self, ticks: u64) -> Self {
         Self(self.0.saturating_sub(ticks))
-    }
-
-    /// The reading itself, ticks.
-    pub(super) fn ticks(self) -> u64 {
-        self.0
-    }
-
-    /// A reading of that many ticks.
-    pub(super) fn of_ticks(ticks: u64) -> Self {
-        Self(ticks)
-    }
-}
-
-impl Default for Clock {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -54,9 +36,7 @@ impl Clock {
     /// The clock. The first one of a process calibrates the counter, which can
     /// take up to 0.2 s.
     pub fn new() -> Self {
-        Self {
-            inner: quanta::Clock::new(),
-        }
+        Self::default()
     }
 
     /// Reads it.
@@ -77,18 +57,15 @@ impl Clock {
         self.ns_between(start, self.now())
     }
 
-    /// Nanoseconds that so many ticks are.
     pub(super) fn ns_of(&self, ticks: u64) -> u64 {
         self.inner.delta_as_nanos(0, ticks)
     }
 
-    /// Ticks that so many nanoseconds are.
     #[expect(clippy::cast_sign_loss, reason = "neither is negative")]
     pub(super) fn ticks_of(&self, ns: u64) -> u64 {
         (ns as f64 / self.ns_per_tick()) as u64
     }
 
-    /// Nanoseconds that one tick is.
     pub(super) fn ns_per_tick(&self) -> f64 {
         // Hours of ticks, so that rounding to whole nanoseconds is no matter.
         const MANY: u64 = 1 << 44;

@@ -13,7 +13,6 @@ use crate::profile::RecorderCost;
 /// Blocks of calls; the least of them is taken, as what others do adds to it.
 const BLOCKS: u32 = 30;
 
-/// Calls in a block.
 const CALLS: u64 = 300;
 
 static SITE: Site = Site::new("(the recorder)");

@@ -24,8 +24,7 @@ pub struct Losses {
     /// Guards that were dropped after one around them: they count, but the
     /// times of what is inside what may be wrong.
     pub misnested: u64,
-    /// Calls in destructors of threads that had ended recording; since the
-    /// process began.
+    /// Calls in destructors of threads that had ended recording; since the process began.
     pub late: u64,
     /// Calls that the timeline had no room for.
     pub timeline_dropped: u64,
@@ -46,17 +45,15 @@ fn lanes() -> (Vec<Lane>, SystemTime) {
     let with_timeline = pool.timeline > 0;
     let lane = |buffer: &'static Buffer| {
         let nodes = buffer.places().into_iter();
-        let nodes = nodes.map(|place| (place, place.node.read())).collect();
-        let mut lane = Lane {
+        Lane {
+            nodes: nodes.map(|place| (place, place.node.read())).collect(),
             thread: lock(&buffer.thread).clone(),
-            nodes,
-            timeline: Timeline::default(),
             misnested: buffer.misnested.load(Ordering::Relaxed),
-        };
-        if with_timeline {
-            lane.timeline = timeline_of(buffer, began);
+            timeline: match with_timeline {
+                true => timeline_of(buffer, began),
+                false => Timeline::default(),
+            },
         }
-        lane
     };
     (pool.in_use().map(lane).collect(), at)
 }
@@ -72,7 +69,7 @@ fn timeline_of(buffer: &Buffer, began: Instant) -> Timeline {
             name: operation.name.to_owned(),
             device: (operation.device != "cpu").then(|| operation.device.to_owned()),
             thread: 0,
-            start_ns: clock().ns_between(began, Instant::of_ticks(event.start)),
+            start_ns: clock().ns_between(began, Instant(event.start)),
             duration_ns: clock().ns_of(event.ticks),
             attributes: BTreeMap::new(),
         })
@@ -84,7 +81,6 @@ fn timeline_of(buffer: &Buffer, began: Instant) -> Timeline {
     }
 }
 
-/// The recording as a profile.
 pub(super) fn profile() -> Profile {
     let environment = environment();
     let (lanes, at) = local::quiet(lanes);
@@ -114,10 +110,9 @@ pub(super) fn losses() -> Losses {
 
 fn environment() -> Environment {
     static CLOCK: OnceLock<profile::Clock> = OnceLock::new();
-    let build = if cfg!(debug_assertions) {
-        "debug"
-    } else {
-        "release"
+    let build = match cfg!(debug_assertions) {
+        true => "debug",
+        false => "release",
     };
     Environment {
         os: Some(std::env::consts::OS.to_owned()),
@@ -139,10 +134,8 @@ fn operations(lanes: &[Lane]) -> Vec<profile::Operation> {
             of.1.push(reading);
         }
     }
-    let sites = by_site.into_values();
-    sites
-        .map(|(site, readings)| merge::operation(site, &readings, clock()))
-        .collect()
+    let merged = |(site, readings): (_, Vec<_>)| merge::operation(site, &readings, clock());
+    by_site.into_values().map(merged).collect()
 }
 
 /// Call paths by name, in the order of their frames.

@@ -19,7 +19,7 @@ pub enum Value<'a> {
 }
 
 macro_rules! value_from {
-    ($($from:ty => $kind:ident as $to:ty),+ $(,)?) => {$(
+    ($kind:ident as $to:ty: $($from:ty)+) => {$(
         impl From<$from> for Value<'_> {
             fn from(value: $from) -> Self {
                 Self::$kind(value as $to)
@@ -28,20 +28,9 @@ macro_rules! value_from {
     )+};
 }
 
-value_from! {
-    i8 => Int as i64,
-    i16 => Int as i64,
-    i32 => Int as i64,
-    i64 => Int as i64,
-    isize => Int as i64,
-    u8 => Uint as u64,
-    u16 => Uint as u64,
-    u32 => Uint as u64,
-    u64 => Uint as u64,
-    usize => Uint as u64,
-    f32 => Float as f64,
-    f64 => Float as f64,
-}
+value_from!(Int as i64: i8 i16 i32 i64 isize);
+value_from!(Uint as u64: u8 u16 u32 u64 usize);
+value_from!(Float as f64: f32 f64);
 
 impl From<bool> for Value<'_> {
     fn from(value: bool) -> Self {
@@ -125,10 +114,6 @@ impl Attributes {
         Self(Vec::new())
     }
 
-    pub(super) fn clear(&mut self) {
-        self.0.clear();
-    }
-
     /// Sets one; an equal value costs no allocation.
     pub(super) fn set(&mut self, name: &'static str, mut value: Value<'_>) {
         if let Value::Text(text) = &mut value
@@ -158,22 +143,11 @@ mod tests {
 
     #[test]
     fn the_last_value_stays_and_their_number_is_bounded() {
-        const NAMES: [&str; 40] = {
-            let mut names = ["same"; 40];
-            let all = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMN";
-            let mut at = 0;
-            while at < 40 {
-                names[at] = all.split_at(at).1.split_at(1).0;
-                at += 1;
-            }
-            names
-        };
+        const NAMES: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMN";
         let mut attributes = Attributes::new();
         attributes.set("r#type", "first".into());
         attributes.set("type", 2.into());
-        NAMES
-            .iter()
-            .for_each(|name| attributes.set(name, true.into()));
+        (0..NAMES.len()).for_each(|at| attributes.set(&NAMES[at..=at], true.into()));
         let all: Vec<_> = attributes.iter().collect();
         assert_eq!(all[0], ("type", &Value::Int(2)));
         assert_eq!(all.len(), MAX_ATTRIBUTES);

@@ -25,22 +25,22 @@ pub struct AsyncCall {
 impl AsyncCall {
     /// A call of what `site` names.
     pub fn enter(site: &'static Site) -> Self {
-        Self {
-            parts: Parts::new(Some(site)),
-        }
+        Self::of(Some(site))
     }
 
     /// A call of what `site` names, on that device and of that size.
     pub fn enter_on(site: &'static Site, device: Option<&str>, size: Option<u64>) -> Self {
-        Self {
-            parts: Parts::new(local::site_on(site, device, size)),
-        }
+        Self::of(local::site_on(site, device, size))
     }
 
     /// A call that is not recorded.
     pub fn off() -> Self {
+        Self::of(None)
+    }
+
+    fn of(site: Option<&'static Site>) -> Self {
         Self {
-            parts: Parts::new(None),
+            parts: Parts::new(site),
         }
     }
 
@@ -76,10 +76,7 @@ impl AsyncCall {
 
     /// The future, recorded each time it is polled.
     pub fn record<F: Future>(self, future: F) -> Recorded<F> {
-        Recorded {
-            future,
-            call: Unfinished { parts: self.parts },
-        }
+        Recorded { future, call: self }
     }
 }
 
@@ -91,17 +88,12 @@ pin_project! {
         // Dropped first: what it holds is dropped in the call's time.
         #[pin]
         future: F,
-        call: Unfinished,
+        call: AsyncCall,
     }
 }
 
-/// A call that is cancelled when it is dropped.
-#[derive(Debug)]
-struct Unfinished {
-    parts: Parts,
-}
-
-impl Drop for Unfinished {
+impl Drop for AsyncCall {
+    /// One that has begun and not ended was cancelled.
     fn drop(&mut self) {
         if self.parts.is_recorded() {
             self.parts.finish(Some(clock().now()), true);

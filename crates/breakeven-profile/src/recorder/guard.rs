@@ -47,12 +47,7 @@ impl Guard {
     /// Begins a call of the operation that `site` names, on that device, of that size.
     #[inline]
     pub fn enter_on(site: &'static Site, device: Option<&str>, size: Option<u64>) -> Self {
-        Self::of(local::open_on(site, device, size))
-    }
-
-    /// Begins a call of an operation whose name is known at run time only.
-    pub(super) fn named(name: &str) -> Self {
-        Self::enter_named(name, None, None)
+        Self::of(switch::state().and_then(|_| local::open(local::site_on(site, device, size)?)))
     }
 
     /// Begins a call of an operation whose name is known at run time only, on
@@ -60,7 +55,7 @@ impl Guard {
     /// [`Profiler::profile`](super::Profiler::profile).
     #[inline]
     pub fn enter_named(name: &str, device: Option<&str>, size: Option<u64>) -> Self {
-        Self::of(local::open_named(name, device, size))
+        Self::of(switch::state().and_then(|_| local::open(local::site_named(name, device, size)?)))
     }
 
     /// Records nothing.
@@ -120,7 +115,7 @@ impl Guard {
     #[inline]
     pub fn memory_bytes(&self, bytes: impl Count) {
         if let Some(node) = self.node() {
-            node.tell_memory(bytes.count());
+            node.memory.note(bytes.count());
         }
     }
 

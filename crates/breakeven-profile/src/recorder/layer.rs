@@ -45,9 +45,7 @@ const MAX_ENTERED: usize = 1_024;
 /// assert_eq!(profile.operations[0].attributes["codec"], "png");
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
-pub struct TracingLayer {
-    _private: (),
-}
+pub struct TracingLayer(());
 
 impl TracingLayer {
     /// The layer.

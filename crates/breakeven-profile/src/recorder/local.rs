@@ -73,7 +73,6 @@ impl Drop for Ending {
     }
 }
 
-/// Begins a call.
 pub(super) fn open(site: &'static Site) -> Option<Open> {
     let state = switch::state()?;
     open_in(state, site)
@@ -88,23 +87,6 @@ pub(super) fn open_in(state: u32, site: &'static Site) -> Option<Open> {
         }
         local.open(site)
     })
-}
-
-/// Begins a call of what `site` names, on that device and of that size.
-#[inline]
-pub(super) fn open_on(
-    site: &'static Site,
-    device: Option<&str>,
-    size: Option<u64>,
-) -> Option<Open> {
-    switch::state()?;
-    open(site_on(site, device, size)?)
-}
-
-/// Begins a call of an operation whose name is known at run time only.
-pub(super) fn open_named(name: &str, device: Option<&str>, size: Option<u64>) -> Option<Open> {
-    switch::state()?;
-    open(site_named(name, device, size)?)
 }
 
 /// The site of what `site` names, on that device and of that size.
@@ -138,16 +120,14 @@ pub(super) fn generation() -> u32 {
 /// Ends a part of a call. Its time and its end, unless it is no longer recorded.
 pub(super) fn close_part(open: &Open) -> Option<(u64, Instant)> {
     let call = LOCAL.with(|local| local.close_part(open))?;
-    Some((call.ticks, open.start().after(call.ticks)))
+    Some((call.ticks, open.start.after(call.ticks)))
 }
 
-/// Where this thread records that call.
 pub(super) fn place_of(open: &Open) -> Option<(&'static Buffer, &'static Node)> {
     let buffer = LOCAL.with(|local| local.buffer.get())?;
     Some((buffer, open.end.node))
 }
 
-/// Ends a call without recording it.
 pub(super) fn abandon(open: &Open) {
     LOCAL.with(|local| {
         if local.top.get() == open.serial {
@@ -156,8 +136,9 @@ pub(super) fn abandon(open: &Open) {
     });
 }
 
-/// Records a call whose parts were recorded as they passed, where the last of
-/// them was, or where the thread is now if that was another's, unless the recording that it began in is over.
+/// Records a call whose parts were recorded as they passed: where the last of them
+/// was, or where the thread is now if that was another's. Does nothing where the
+/// recording that it began in is over.
 pub(super) fn record_whole(site: &'static Site, whole: &Whole<'_>) {
     let Some(state) = switch::state() else { return };
     LOCAL.with(|local| {
@@ -167,16 +148,13 @@ pub(super) fn record_whole(site: &'static Site, whole: &Whole<'_>) {
         let here = |(buffer, _): &(&Buffer, _)| {
             local.buffer.get().is_some_and(|own| ptr::eq(own, *buffer))
         };
-        let node = match whole.place.filter(here) {
-            Some((_, node)) => Some(node),
-            // Of a thread that is not this one: a node is written by its owner only.
-            None => {
-                let parent = local.current.get();
-                let end = local.cache.step(parent, site);
-                let end = end.or_else(|| local.step(parent, site));
-                end.map(|End { node, .. }| node)
-            }
-        };
+        let own = whole.place.filter(here).map(|(_, node)| node);
+        // Of a thread that is not this one: a node is written by its owner only.
+        let node = own.or_else(|| {
+            let parent = local.current.get();
+            let end = local.cache.step(parent, site);
+            Some(end.or_else(|| local.step(parent, site))?.node)
+        });
         if let Some(node) = node {
             let (ticks, polled) = (whole.ticks, whole.polled);
             node.record_whole(ticks, polled, whole.cancelled, &local.random);
@@ -192,7 +170,6 @@ pub(super) fn node_of(open: &Open) -> Option<&'static Node> {
     recorded.then_some(open.end.node)
 }
 
-/// Ends a call.
 #[inline(never)]
 pub(super) fn close(open: &Open) {
     LOCAL.with(|local| local.close(open));
@@ -248,8 +225,7 @@ impl Local {
         Some(edge.end)
     }
 
-    /// The site of an operation that is known at run time only. `place` is a
-    /// number that goes with the name.
+    /// The site of an operation of run time. `place` is a number that goes with its name.
     #[inline]
     fn operation(
         &self,
@@ -301,7 +277,7 @@ impl Local {
         let buffer = self.buffer.get().unwrap_or_else(|| {
             let buffer = pool.take(thread.name().unwrap_or("unnamed"));
             self.random
-                .seed(ptr::from_ref(buffer).addr() as u64 ^ clock().now().ticks());
+                .seed(ptr::from_ref(buffer).addr() as u64 ^ clock().now().0);
             self.buffer.set(Some(buffer));
             buffer
         });
@@ -331,11 +307,10 @@ impl Local {
             return;
         };
         // A call that never ended is open no more.
-        let places = buffer.places();
-        places
-            .iter()
-            .for_each(|place| place.node.open.store(0, Ordering::Relaxed));
+        for place in buffer.places() {
+            place.node.open.store(0, Ordering::Relaxed);
+        }
         self.forget();
-        pool().give_back(buffer);
+        pool().free.push(buffer);
     }
 }

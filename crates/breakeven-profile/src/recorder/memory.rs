@@ -18,14 +18,12 @@ thread_local! {
     static HELD: Held = const { Held { now: Cell::new(0), most: Cell::new(0) } };
 }
 
-/// True where an allocator counts.
 #[inline(always)]
 pub(super) fn is_counted() -> bool {
     COUNTED.load(Ordering::Relaxed)
 }
 
-/// The most memory that the calls of a node held, bytes. Of one call at a time,
-/// written by one thread.
+/// The most memory that a node's calls held, bytes; one thread writes, a call at a time.
 #[derive(Debug)]
 pub(super) struct Memory {
     most: AtomicU64,
@@ -47,7 +45,6 @@ impl Memory {
         }
     }
 
-    /// Begins a call.
     pub(super) fn begin(&self) {
         HELD.with(|held| {
             let now = held.now.get();
@@ -74,7 +71,6 @@ impl Memory {
         self.note(u64::try_from(held).unwrap_or(0));
     }
 
-    /// Notes what a call held, bytes.
     #[inline]
     pub(super) fn note(&self, bytes: u64) {
         if bytes > self.most.load(Ordering::Relaxed) {
@@ -92,16 +88,14 @@ impl Memory {
     }
 }
 
-/// Counts an allocation of the thread.
 #[inline]
 pub(super) fn allocated(bytes: usize) {
-    if !COUNTED.load(Ordering::Relaxed) {
+    if !is_counted() {
         COUNTED.store(true, Ordering::Relaxed);
     }
     change(i64::try_from(bytes).unwrap_or(i64::MAX));
 }
 
-/// Counts what the thread frees.
 #[inline]
 pub(super) fn freed(bytes: usize) {
     change(-i64::try_from(bytes).unwrap_or(i64::MAX));

@@ -1,5 +1,7 @@
 //! One operation out of what several threads and call paths recorded of it.
 
+use std::collections::BTreeMap;
+
 use super::clock::Clock;
 use super::reading::Reading;
 use super::reservoir::{CAPACITY, Random};
@@ -9,30 +11,32 @@ use crate::stats::Moments;
 
 /// The operation that all these readings are of, with one run.
 pub(super) fn operation(site: &Site, readings: &[&Reading], clock: &Clock) -> Operation {
-    let mut operation = Operation::new(site.name, site.device);
-    operation.size = site.size;
-    operation.bytes = mean(readings, |reading| reading.bytes);
-    operation.items = mean(readings, |reading| reading.items);
-    operation.flops = mean(readings, |reading| reading.flops);
-    operation.gpu_use = gpu_use(readings);
-    operation.memory_bytes = readings.iter().map(|reading| reading.memory).max();
-    operation.memory_bytes = operation.memory_bytes.filter(|bytes| *bytes > 0);
-    for (name, value) in readings
+    let told = readings
         .iter()
-        .flat_map(|reading| reading.attributes.iter())
-    {
-        let value = value.to_json();
-        operation.attributes.insert(name.to_owned(), value);
-    }
+        .flat_map(|reading| reading.attributes.iter());
+    let mut attributes: BTreeMap<String, _> = told
+        .map(|(name, value)| (name.to_owned(), value.to_json()))
+        .collect();
     let cancelled: u64 = readings.iter().map(|reading| reading.cancelled).sum();
     if cancelled > 0 {
-        let name = "cancelled".to_owned();
-        operation.attributes.insert(name, cancelled.into());
+        attributes.insert("cancelled".to_owned(), cancelled.into());
     }
-    let mut run = run(readings, clock);
-    run.memory_bytes = operation.memory_bytes;
-    operation.runs.push(run);
-    operation
+    let memory_bytes = readings.iter().map(|reading| reading.memory).max();
+    let memory_bytes = memory_bytes.filter(|bytes| *bytes > 0);
+    Operation {
+        size: site.size,
+        bytes: mean(readings, |reading| reading.bytes),
+        items: mean(readings, |reading| reading.items),
+        flops: mean(readings, |reading| reading.flops),
+        gpu_use: gpu_use(readings),
+        memory_bytes,
+        attributes,
+        runs: vec![Run {
+            memory_bytes,
+            ..run(readings, clock)
+        }],
+        ..Operation::new(site.name, site.device)
+    }
 }
 
 fn run(readings: &[&Reading], clock: &Clock) -> Run {
@@ -54,10 +58,10 @@ fn run(readings: &[&Reading], clock: &Clock) -> Run {
     if kept.iter().any(|(ticks, polled)| ticks != polled) {
         let polled = |&(_, polled): &(u64, u64)| clock.ns_of(polled);
         let waiting = |&(ticks, polled): &(u64, u64)| clock.ns_of(ticks.saturating_sub(polled));
-        let (polled, waiting) = (kept.iter().map(polled), kept.iter().map(waiting));
-        run.phases_ns.insert("polled".to_owned(), polled.collect());
-        run.phases_ns
-            .insert("waiting".to_owned(), waiting.collect());
+        run.phases_ns = BTreeMap::from([
+            ("polled".to_owned(), kept.iter().map(polled).collect()),
+            ("waiting".to_owned(), kept.iter().map(waiting).collect()),
+        ]);
     }
     run
 }
@@ -116,35 +120,24 @@ fn moments(readings: &[&Reading], clock: &Clock) -> Moments {
 /// each (a draw without replacement); which of its kept calls, evenly.
 fn draw(readings: &[&Reading]) -> Vec<(u64, u64)> {
     let calls: u64 = readings.iter().map(|reading| reading.count).sum();
-    let all = || {
-        readings
-            .iter()
-            .flat_map(|reading| reading.kept.iter().copied())
-    };
     let single = readings.iter().filter(|reading| reading.count > 0).count() <= 1;
     if calls <= CAPACITY || single {
-        return all().collect();
+        let kept = readings.iter().flat_map(|reading| &reading.kept);
+        return kept.copied().collect();
     }
     // The same recording always gives the same draw.
     let random = Random::new(calls);
-    let mut left: Vec<(u64, Vec<(u64, u64)>)> = readings
-        .iter()
-        .map(|reading| (reading.count, reading.kept.clone()))
-        .collect();
-    let mut total = calls;
+    let of = |reading: &&Reading| (reading.count, reading.kept.clone());
+    let mut left: Vec<(u64, Vec<(u64, u64)>)> = readings.iter().map(of).collect();
     let mut drawn = Vec::new();
-    for _ in 0..CAPACITY {
-        let mut at = random.below(total);
-        total -= 1;
-        let of = left
-            .iter_mut()
-            .find(|(calls, _)| match at.checked_sub(*calls) {
-                Some(beyond) => {
-                    at = beyond;
-                    false
-                }
-                None => true,
-            });
+    for done in 0..CAPACITY {
+        let mut at = random.below(calls - done);
+        let mut of = left.iter_mut();
+        let of = of.find(|(calls, _)| {
+            let beyond = at.checked_sub(*calls);
+            at = beyond.unwrap_or(at);
+            beyond.is_none()
+        });
         let Some((calls, kept)) = of else { continue };
         *calls -= 1;
         if !kept.is_empty() {

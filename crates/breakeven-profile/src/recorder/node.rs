@@ -5,10 +5,11 @@
 //! call is being added tells the reader to look again (a sequence lock: Boehm
 //! 2012, "Can seqlocks get along with programming language memory models?").
 
+use std::sync::Mutex;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU64, fence};
-use std::sync::{Mutex, PoisonError};
 
+use super::buffer::lock;
 use super::field::{Attributes, Value};
 use super::memory::Memory;
 use super::reading::Reading;
@@ -41,7 +42,6 @@ pub(super) struct Node {
     /// is polled for less than it takes.
     apart: AtomicU64,
     cancelled: AtomicU64,
-    /// Greatest memory that a call held.
     pub(super) memory: Memory,
     bytes: Measure,
     items: Measure,
@@ -72,7 +72,6 @@ pub(super) enum Figure {
     Flops,
 }
 
-/// One call that ended.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Call {
     /// From its beginning to its end.
@@ -163,7 +162,6 @@ impl Node {
         self.changed(version);
     }
 
-    /// Adds a call.
     #[inline(always)]
     pub(super) fn record(&self, call: Call, random: &Random) {
         let version = self.changing();
@@ -270,20 +268,9 @@ impl Node {
         });
     }
 
-    /// Notes the memory that a call held, bytes.
-    #[inline]
-    pub(super) fn tell_memory(&self, bytes: u64) {
-        self.memory.note(bytes);
-    }
-
     /// Notes an attribute; the last value stays.
     pub(super) fn tell_attribute(&self, name: &'static str, value: Value<'_>) {
-        let mut attributes = self.attributes.lock();
-        let attributes = attributes.as_mut();
-        match attributes {
-            Ok(attributes) => attributes.set(name, value),
-            Err(poisoned) => poisoned.get_mut().set(name, value),
-        }
+        lock(&self.attributes).set(name, value);
     }
 
     /// Begins anew as a node of nothing; its owner's to call.
@@ -315,11 +302,7 @@ impl Node {
             self.samples.clear();
             self.polled.clear();
         });
-        let mut attributes = self
-            .attributes
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        attributes.clear();
+        *lock(&self.attributes) = Attributes::new();
     }
 
     /// What the node holds, all of it of the same moment.
@@ -337,8 +320,7 @@ impl Node {
             // that, `draw` moves before a slot does.
             fence(Acquire);
             if self.draw.next() == next {
-                let attributes = self.attributes.lock();
-                reading.attributes = attributes.unwrap_or_else(PoisonError::into_inner).clone();
+                reading.attributes = lock(&self.attributes).clone();
                 return reading;
             }
         }

@@ -9,26 +9,19 @@ use super::local;
 use super::node::{Figure, Node};
 use super::site::Site;
 
-/// A call that runs in parts. Its time is from the beginning of the first part
-/// to the end of the last one.
+/// A call that runs in parts, from the beginning of the first to the end of the last.
 #[derive(Debug)]
 pub(super) struct Parts {
     /// `None` where the call is not recorded.
     site: Option<&'static Site>,
     told: Vec<Detail>,
-    first: Option<First>,
+    /// When the first part began, and in which recording.
+    first: Option<(Instant, u32)>,
     last: Option<Instant>,
     /// Where the last part was recorded: the buffer and the node.
     place: Option<(&'static Buffer, &'static Node)>,
     /// Time of all parts, ticks.
     polled: u64,
-}
-
-/// The beginning of the first part.
-#[derive(Debug, Clone, Copy)]
-struct First {
-    start: Instant,
-    generation: u32,
 }
 
 /// Something that is known of a call before there is a place to tell it.
@@ -59,7 +52,6 @@ pub(super) struct Whole<'a> {
     pub(super) cancelled: bool,
     /// The recording in which it began.
     pub(super) generation: u32,
-    /// Where its last part was recorded.
     pub(super) place: Option<(&'static Buffer, &'static Node)>,
     told: &'a [Detail],
 }
@@ -70,7 +62,7 @@ impl Whole<'_> {
         for told in self.told {
             match told {
                 Detail::Figure(figure, value) => node.tell(*figure, *value),
-                Detail::Memory(bytes) => node.tell_memory(*bytes),
+                Detail::Memory(bytes) => node.memory.note(*bytes),
                 Detail::GpuUse(part) => node.tell_gpu_use(*part),
                 Detail::Attribute(name, value) => node.tell_attribute(name, value.clone()),
             }
@@ -99,9 +91,8 @@ impl Parts {
             self.site = None;
             return None;
         };
-        let start = open.start();
-        let first = self.first.get_or_insert(First { start, generation });
-        if first.generation != generation {
+        let (_, first) = *self.first.get_or_insert((open.start, generation));
+        if first != generation {
             self.site = None;
             local::abandon(&open);
             return None;
@@ -120,16 +111,16 @@ impl Parts {
 
     /// Records the call as a whole, up to now or to the end of its last part.
     pub(super) fn finish(&mut self, end: Option<Instant>, cancelled: bool) {
-        let (Some(site), Some(first)) = (self.site.take(), self.first) else {
+        let (Some(site), Some((start, generation))) = (self.site.take(), self.first) else {
             return;
         };
         let Some(end) = end.or(self.last) else { return };
-        let ticks = end.ticks_since(first.start);
+        let ticks = end.ticks_since(start);
         let whole = Whole {
             ticks,
             polled: self.polled.min(ticks),
             cancelled,
-            generation: first.generation,
+            generation,
             place: self.place,
             told: &self.told,
         };

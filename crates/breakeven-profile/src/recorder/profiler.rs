@@ -27,14 +27,12 @@ use crate::profile::Profile;
 /// ```
 pub fn get_profiler(enabled: bool) -> Profiler {
     local::quiet(|| pool().switch.turn(enabled));
-    Profiler { _private: () }
+    Profiler(())
 }
 
 /// A handle of the process's profiler, from [`get_profiler`].
 #[derive(Debug, Clone, Copy)]
-pub struct Profiler {
-    _private: (),
-}
+pub struct Profiler(());
 
 /// Why a recording was not written to a file.
 #[derive(Debug, thiserror::Error)]
@@ -63,7 +61,7 @@ impl Profiler {
     /// Names are kept for good, at most 65 536 of them: past that, calls are
     /// counted under one name that says so.
     pub fn profile(&self, name: &str) -> Guard {
-        Guard::named(name)
+        Guard::enter_named(name, None, None)
     }
 
     /// Records one call of `work`.

@@ -2,7 +2,6 @@
 
 use super::field::Attributes;
 
-/// What a node holds at one moment.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Reading {
     pub(super) count: u64,

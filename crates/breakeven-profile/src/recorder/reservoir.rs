@@ -44,7 +44,6 @@ impl Slots {
         slots[index(slot - first)].store(value, Relaxed);
     }
 
-    /// Forgets what the slot holds.
     pub(super) fn unset(&self, slot: u64) {
         let (chunk, first) = Self::chunk_of(slot);
         if let Some(slots) = self.0[chunk].get() {
@@ -171,13 +170,15 @@ impl Random {
 mod tests {
     use super::*;
 
+    fn fill((slots, draw): (&Slots, &Draw), stream: u64, random: &Random) {
+        for index in (0..stream).filter(|index| draw.keeps(*index)) {
+            slots.set(draw.slot(index, random), index);
+        }
+    }
+
     fn kept_of(stream: u64, random: &Random) -> Vec<u64> {
         let (slots, draw) = (Slots::new(), Draw::new());
-        for index in 0..stream {
-            if draw.keeps(index) {
-                slots.set(draw.slot(index, random), index);
-            }
-        }
+        fill((&slots, &draw), stream, random);
         slots.first(stream).flatten().collect()
     }
 
@@ -185,9 +186,8 @@ mod tests {
     fn a_short_stream_is_kept_whole_and_in_order() {
         let random = Random::new(7);
         for length in [0, 1, 15, 16, 17, 300, CAPACITY] {
-            assert_eq!(
-                kept_of(length, &random),
-                (0..length).collect::<Vec<_>>(),
+            assert!(
+                kept_of(length, &random).into_iter().eq(0..length),
                 "{length}"
             );
         }
@@ -217,11 +217,7 @@ mod tests {
     #[test]
     fn a_cleared_reservoir_begins_again() {
         let (slots, draw, random) = (Slots::new(), Draw::new(), Random::new(3));
-        for index in 0..5_000 {
-            if draw.keeps(index) {
-                slots.set(draw.slot(index, &random), index);
-            }
-        }
+        fill((&slots, &draw), 5_000, &random);
         slots.clear();
         draw.clear();
         assert!(draw.keeps(0));

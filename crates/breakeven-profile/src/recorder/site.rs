@@ -2,7 +2,9 @@
 //! memory for as long as the process lives.
 
 use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex};
+
+use super::buffer::lock;
 
 /// Different operations that are told apart in the life of a process.
 pub(super) const MAX_SITES: usize = 1 << 16;
@@ -39,7 +41,6 @@ impl Site {
         }
     }
 
-    /// True where this is that operation.
     #[inline]
     pub(super) fn is(&self, name: &str, device: Option<&str>, size: Option<u64>) -> bool {
         self.size == size && self.device == device.unwrap_or(CPU) && self.name == name
@@ -59,7 +60,7 @@ pub(super) fn intern(name: &str, device: Option<&str>, size: Option<u64>) -> &'s
     };
     let device = device.filter(|device| !device.is_empty()).unwrap_or(CPU);
     let device = &device[..device.floor_char_boundary(MAX_NAME)];
-    let mut sites = SITES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut sites = lock(&SITES);
     if let Some(site) = sites.get(&(name, device, size)) {
         return site;
     }
@@ -83,15 +84,9 @@ mod tests {
     #[test]
     fn the_same_operation_is_the_same_site() {
         let first = intern("site test", None, Some(3));
-        assert!(std::ptr::eq(
-            first,
-            intern("site test", Some("cpu"), Some(3))
-        ));
-        assert!(!std::ptr::eq(first, intern("site test", None, None)));
-        assert!(!std::ptr::eq(
-            first,
-            intern("site test", Some("gpu"), Some(3))
-        ));
+        let is_first = |device, size| std::ptr::eq(first, intern("site test", device, size));
+        assert!(is_first(Some("cpu"), Some(3)));
+        assert!(!is_first(None, None) && !is_first(Some("gpu"), Some(3)));
     }
 
     #[test]

@@ -6,11 +6,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::buffer::pool;
 use super::local;
 
-/// The variable of the environment that switches recording off, whatever the
-/// program asks for.
+/// The environment's variable that switches recording off, whatever the program asks for.
 const VARIABLE: &str = "BREAKEVEN_RECORD";
 
-/// Nothing is recorded.
 const OFF: u32 = 0;
 
 /// Nobody has asked yet.
@@ -68,7 +66,6 @@ impl Wanted {
     }
 }
 
-/// The state: [`None`] when off.
 #[inline(always)]
 pub(super) fn state() -> Option<u32> {
     let state = STATE.load(Ordering::Relaxed);

@@ -1,13 +1,14 @@
 //! Single calls in the order of time: the latest ones of each thread.
 
+use std::sync::Mutex;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU64, AtomicUsize, fence};
-use std::sync::{Mutex, PoisonError};
+
+use super::buffer::lock;
 
 /// The most events that a thread's ring holds.
 pub(super) const MAX_EVENTS: usize = 1 << 22;
 
-/// One call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Event {
     /// The node's id in the tree of the thread.
@@ -45,7 +46,7 @@ impl Ring {
             0 => 0,
             some => some.next_power_of_two(),
         };
-        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slots = lock(&self.slots);
         if capacity > slots.len() {
             let more: Vec<Slot> = (0..capacity).map(|_| Slot::default()).collect();
             *slots = more.leak();
@@ -82,7 +83,7 @@ impl Ring {
 
     /// The events that it holds, and how many it had no more room for.
     pub(super) fn read(&self) -> (Vec<Event>, u64) {
-        let slots = *self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let slots = *lock(&self.slots);
         let capacity = self.capacity.load(Relaxed);
         let room = capacity as u64;
         let ended = self.ended.load(Acquire);
@@ -91,9 +92,8 @@ impl Ring {
         for index in first..ended {
             let at = usize::try_from(index).unwrap_or(usize::MAX) & capacity.wrapping_sub(1);
             let Some(slot) = slots.get(at) else { break };
-            let node = u32::try_from(slot.node.load(Relaxed)).unwrap_or(u32::MAX);
             events.push(Event {
-                node,
+                node: u32::try_from(slot.node.load(Relaxed)).unwrap_or(u32::MAX),
                 start: slot.start.load(Relaxed),
                 ticks: slot.ticks.load(Relaxed),
             });
@@ -145,14 +145,8 @@ mod tests {
             let writer = scope.spawn(|| {
                 for start in 0..300_000 {
                     let ticks = start * 3;
-                    ring.push(
-                        slots,
-                        Event {
-                            node: 1,
-                            start,
-                            ticks,
-                        },
-                    );
+                    let event = event(start);
+                    ring.push(slots, Event { ticks, ..event });
                 }
             });
             while !writer.is_finished() {

@@ -74,11 +74,6 @@ impl Tree {
         }
     }
 
-    /// True where `node` is `from` or around it.
-    pub(super) fn is_around(&self, node: &'static Node, from: &'static Node) -> bool {
-        self.path(from).any(|place| ptr::eq(place.node, node))
-    }
-
     /// The node and those around it, the innermost first.
     pub(super) fn path(&self, from: &'static Node) -> impl Iterator<Item = &Place> {
         std::iter::successors(self.place(from), |below| self.place(below.parent))
@@ -98,7 +93,9 @@ impl Tree {
             .path(parent)
             .find(|place| place.operation.name == operation.name);
         let mut around = same.map_or(parent, |place| place.parent);
-        if !self.by_operation.contains_key(&key(around, operation)) && self.is_full() {
+        // One node is kept for what has no node.
+        let is_full = self.places.len() >= MAX_NODES - 1;
+        if is_full && !self.by_operation.contains_key(&key(around, operation)) {
             (operation, around) = (&OVERFLOW, &ROOT);
         }
         let node = match self.by_operation.get(&key(around, operation)) {
@@ -108,11 +105,6 @@ impl Tree {
         let family = self.place(node).map_or(node, |place| place.family);
         let end = End { node, family };
         Edge { parent, site, end }
-    }
-
-    /// One node is kept for what has no node.
-    fn is_full(&self) -> bool {
-        self.places.len() >= MAX_NODES - 1
     }
 
     fn make(&mut self, parent: &'static Node, operation: &'static Site) -> &'static Node {
@@ -174,10 +166,8 @@ mod tests {
         assert_eq!(tree.places().len(), MAX_NODES);
         let last = tree.places()[MAX_NODES - 1];
         assert!(ptr::eq(last.operation, &OVERFLOW));
-        assert!(ptr::eq(
-            tree.step(&ROOT, site(1)).end.node,
-            tree.places()[1].node
-        ));
+        let first = tree.step(&ROOT, site(1)).end.node;
+        assert!(ptr::eq(first, tree.places()[1].node));
 
         tree.clear();
         tree.step(&ROOT, named("after"));

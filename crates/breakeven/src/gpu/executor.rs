@@ -93,10 +93,9 @@ impl TensorDevice for Gpu {
         inputs: &[Tensor<'_, O::In>],
         stays: bool,
     ) -> Result<TensorFlight<O::Out>, DeviceError> {
-        let output = if stays {
-            Output::OnDevice
-        } else {
-            Output::OnHost
+        let output = match stays {
+            true => Output::OnDevice,
+            false => Output::OnHost,
         };
         Ok(Box::pin(self.start(operator, &inputs, output)?))
     }
@@ -132,10 +131,9 @@ where
     fn start(&self, tasks: &[I]) -> Result<Self::Flight, DeviceError> {
         let counts: Vec<usize> = groups(tasks).map(<[I]>::len).collect();
         let batches = groups(tasks).map(joined).collect::<Result<Vec<_>, _>>()?;
-        let plans = batches
-            .iter()
-            .map(|batch| Plan::new(&*self.operator, batch.iter().collect()))
-            .collect::<Result<Vec<_>, _>>()?;
+        let plans = batches.iter().map(|batch| batch.iter().collect());
+        let plans = plans.map(|inputs| Plan::new(&*self.operator, inputs));
+        let plans = plans.collect::<Result<Vec<_>, _>>()?;
         let parts = move |outputs: Vec<Tensor<'static, O::Out>>| {
             let parts = outputs.iter().zip(counts).flat_map(|(output, count)| {
                 let each = output.batch() / count;
@@ -158,14 +156,12 @@ where
     fn batch_bytes(&self, tasks: &[I]) -> Option<u64> {
         let parameters = parameter_bytes(&*self.operator);
         groups(tasks).try_fold(parameters, |sum, group| {
-            let mut shapes: Vec<Vec<usize>> = group[0]
-                .tensors()
-                .iter()
-                .map(|tensor| tensor.shape().to_vec())
-                .collect();
-            for shape in &mut shapes {
+            let shape = |tensor: &&Tensor<'_, _>| {
+                let mut shape = tensor.shape().to_vec();
                 shape[0] = shape[0].saturating_mul(group.len());
-            }
+                shape
+            };
+            let shapes: Vec<_> = group[0].tensors().iter().map(shape).collect();
             let shapes: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
             Some(sum.saturating_add(bytes_of(&*self.operator, &shapes)?))
         })

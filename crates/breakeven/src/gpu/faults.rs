@@ -21,7 +21,6 @@ struct State {
     first: Option<DeviceError>,
     /// Set once the device is gone, which it stays.
     lost: Option<DeviceError>,
-    /// Reports so far.
     reports: u64,
     /// The last report that was no echo of one before it.
     latest: Option<DeviceError>,
@@ -43,11 +42,6 @@ impl State {
 }
 
 impl Faults {
-    fn report(&self, error: DeviceError) {
-        self.state().add(error);
-    }
-
-    /// Notes that the device is gone, and why.
     fn report_lost(&self, reason: &str) {
         let mut state = self.state();
         let kind = match kind_of_text(reason) {
@@ -73,7 +67,6 @@ impl Faults {
         told.map_or(Ok(()), Err)
     }
 
-    /// Now.
     pub(super) fn mark(&self) -> Mark {
         Mark(self.state().reports)
     }
@@ -111,7 +104,7 @@ impl Faults {
             let text = error.to_string();
             let lines = text.lines().map(str::trim);
             let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
-            reports.report(DeviceError::new(kind, lines.join(" ")));
+            reports.state().add(DeviceError::new(kind, lines.join(" ")));
         }));
         let reports = self.clone();
         device.set_device_lost_callback(move |reason, message| {
@@ -139,32 +132,27 @@ impl From<ServerError> for DeviceError {
 
 impl From<LaunchError> for DeviceError {
     fn from(error: LaunchError) -> Self {
-        match error {
-            LaunchError::CompilationError(error) => {
-                Self::new(DeviceErrorKind::Compile, error.to_string())
-            }
-            LaunchError::OutOfMemory { reason, .. } => {
-                Self::new(DeviceErrorKind::OutOfMemory, reason)
-            }
-            LaunchError::TooManyResources(error) => {
-                Self::new(DeviceErrorKind::Launch, error.to_string())
-            }
-            LaunchError::IoError(error) => error.into(),
-            LaunchError::Unknown { reason, .. } => Self::new(DeviceErrorKind::Launch, reason),
-        }
+        let (kind, message) = match error {
+            LaunchError::CompilationError(error) => (DeviceErrorKind::Compile, error.to_string()),
+            LaunchError::OutOfMemory { reason, .. } => (DeviceErrorKind::OutOfMemory, reason),
+            LaunchError::TooManyResources(error) => (DeviceErrorKind::Launch, error.to_string()),
+            LaunchError::IoError(error) => return error.into(),
+            LaunchError::Unknown { reason, .. } => (DeviceErrorKind::Launch, reason),
+        };
+        Self::new(kind, message)
     }
 }
 
 impl From<IoError> for DeviceError {
     fn from(error: IoError) -> Self {
         match error {
-            IoError::BufferTooBig { size, .. } => Self::new(
-                DeviceErrorKind::OutOfMemory,
-                format!("a buffer of {size} bytes could not be allocated"),
-            ),
-            IoError::Unknown { description, .. } => {
-                Self::new(kind_of_text(&description), description)
+            IoError::BufferTooBig { size, .. } => {
+                let message = format!("a buffer of {size} bytes could not be allocated");
+                Self::new(DeviceErrorKind::OutOfMemory, message)
             }
+            IoError::Unknown {
+                description: text, ..
+            } => Self::new(kind_of_text(&text), text),
             other => Self::new(DeviceErrorKind::Other, other.to_string()),
         }
     }
@@ -184,22 +172,12 @@ impl From<ProfileError> for DeviceError {
 /// their libraries only hand on as text.
 pub(super) fn kind_of_text(text: &str) -> DeviceErrorKind {
     let text = text.to_ascii_lowercase();
-    let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    if says(&[
-        "out of memory",
-        "outofmemory",
-        "out_of_memory",
-        "not enough memory",
-    ]) {
+    let says = |words: &str| words.split(", ").any(|word| text.contains(word));
+    if says("out of memory, outofmemory, out_of_memory, not enough memory") {
         DeviceErrorKind::OutOfMemory
-    } else if says(&[
-        "device lost",
-        "device is lost",
-        "devicelost",
-        "parent device is lost",
-    ]) {
+    } else if says("device lost, device is lost, devicelost") {
         DeviceErrorKind::DeviceLost
-    } else if says(&["compil"]) {
+    } else if says("compil") {
         DeviceErrorKind::Compile
     } else {
         DeviceErrorKind::Other
@@ -208,11 +186,9 @@ pub(super) fn kind_of_text(text: &str) -> DeviceErrorKind {
 
 /// A panic of the driver's library, in one line.
 pub(super) fn from_panic(panic: &(dyn Any + Send)) -> DeviceError {
-    let text = panic
-        .downcast_ref::<String>()
-        .map(String::as_str)
-        .or_else(|| panic.downcast_ref::<&str>().copied())
-        .unwrap_or("panicked without a message");
+    let text = panic.downcast_ref().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    let text = text.unwrap_or("panicked without a message");
     let kind = match kind_of_text(text) {
         DeviceErrorKind::Other => DeviceErrorKind::Panic,
         kind => kind,
@@ -252,13 +228,11 @@ fn install_hook() {
 
 /// `DSU0-0-0`-like names: stage, then device type and index.
 fn is_device_thread(name: &str) -> bool {
-    let Some(rest) = name
-        .strip_prefix("DSU")
-        .or_else(|| name.strip_prefix("DSD"))
-    else {
-        return false;
-    };
-    !rest.is_empty() && rest.chars().all(|c| c.is_ascii_digit() || c == '-')
+    let rest = name
+        .strip_prefix("DS")
+        .and_then(|rest| rest.strip_prefix(['U', 'D']));
+    let is_index = |c: char| c.is_ascii_digit() || c == '-';
+    rest.is_some_and(|rest| !rest.is_empty() && rest.chars().all(is_index))
 }
 
 #[cfg(test)]
@@ -267,23 +241,22 @@ mod tests {
 
     #[test]
     fn device_threads_are_told_by_their_names() {
-        assert!(is_device_thread("DSD-5-0"));
-        assert!(is_device_thread("DSU-0-1"));
-        assert!(!is_device_thread("DSD"));
-        assert!(!is_device_thread("main"));
-        assert!(!is_device_thread("DSDwarf"));
+        assert!(["DSD-5-0", "DSU-0-1"].into_iter().all(is_device_thread));
+        assert!(!["DSD", "main", "DSDwarf"].into_iter().any(is_device_thread));
     }
 
     #[test]
     fn a_lost_device_stays_lost_and_the_first_report_counts() {
         let faults = Faults::default();
         assert_eq!(faults.check(), Ok(()));
-        faults.report(DeviceError::new(DeviceErrorKind::Launch, "bad launch"));
-        faults.report(DeviceError::new(DeviceErrorKind::Other, "echo"));
-        assert_eq!(
-            faults.check().map_err(|error| error.to_string()),
-            Err("launch error: bad launch".to_owned())
-        );
+        faults
+            .state()
+            .add(DeviceError::new(DeviceErrorKind::Launch, "bad launch"));
+        faults
+            .state()
+            .add(DeviceError::new(DeviceErrorKind::Other, "echo"));
+        let told = faults.check().map_err(|error| error.to_string());
+        assert_eq!(told, Err("launch error: bad launch".to_owned()));
         assert_eq!(faults.check(), Ok(()));
         faults.report_lost("Not enough memory left.");
         let kind = |told: Result<(), DeviceError>| told.map_err(|error| error.kind);
@@ -296,8 +269,12 @@ mod tests {
     fn a_fault_is_told_to_every_batch_that_was_on_the_device() {
         let faults = Faults::default();
         let before = faults.mark();
-        faults.report(DeviceError::new(DeviceErrorKind::Launch, "bad launch"));
-        faults.report(DeviceError::new(DeviceErrorKind::Other, "echo"));
+        faults
+            .state()
+            .add(DeviceError::new(DeviceErrorKind::Launch, "bad launch"));
+        faults
+            .state()
+            .add(DeviceError::new(DeviceErrorKind::Other, "echo"));
         let after = faults.mark();
         for _ in 0..2 {
             let told = faults.since(before).map_err(|error| error.message);
@@ -315,14 +292,12 @@ mod tests {
 
     #[test]
     fn kinds_are_read_from_driver_texts() {
-        assert_eq!(
-            kind_of_text("CUDA_ERROR_OUT_OF_MEMORY"),
-            DeviceErrorKind::OutOfMemory
-        );
-        assert_eq!(
-            kind_of_text("Parent device is lost"),
-            DeviceErrorKind::DeviceLost
-        );
-        assert_eq!(kind_of_text("something"), DeviceErrorKind::Other);
+        for (text, kind) in [
+            ("CUDA_ERROR_OUT_OF_MEMORY", DeviceErrorKind::OutOfMemory),
+            ("Parent device is lost", DeviceErrorKind::DeviceLost),
+            ("something", DeviceErrorKind::Other),
+        ] {
+            assert_eq!(kind_of_text(text), kind);
+        }
     }
 }

@@ -75,8 +75,7 @@ impl<T> Reply<T> {
     }
 }
 
-/// What a lane's thread is to do for a flight: wait for its outputs and leave them in
-/// its reply.
+/// What a lane's thread does for a flight: it waits for the outputs and leaves them.
 type Job = Box<dyn FnOnce() + Send>;
 
 /// A stream, and the thread that waits for it; the thread ends with the lane.
@@ -108,10 +107,8 @@ impl Lane {
             .name("breakeven-read".to_owned())
             .spawn(move || stream.executes(|| queue.iter().for_each(|job| job())))
             .map_err(|error| {
-                DeviceError::new(
-                    DeviceErrorKind::Other,
-                    format!("no thread to wait for {}: {error}", gpu.id()),
-                )
+                let message = format!("no thread to wait for {}: {error}", gpu.id());
+                DeviceError::new(DeviceErrorKind::Other, message)
             })?;
         Ok(Self { stream, jobs })
     }
@@ -183,10 +180,8 @@ pub(super) fn start<O: Operator + ?Sized, T: Send + 'static>(
         reply.set(outcome.map(finish));
     });
     lane.jobs.send(job).map_err(|_| {
-        DeviceError::new(
-            DeviceErrorKind::Other,
-            format!("the thread that waits for {} is gone", flight.gpu.id()),
-        )
+        let message = format!("the thread that waits for {} is gone", flight.gpu.id());
+        DeviceError::new(DeviceErrorKind::Other, message)
     })?;
     flight.lane = Some(lane);
     Ok(flight)

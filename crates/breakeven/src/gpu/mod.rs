@@ -194,13 +194,10 @@ impl Gpu {
         if count.0 <= max.0 && count.1 <= max.1 && count.2 <= max.2 {
             return Ok(());
         }
-        Err(DeviceError::new(
-            DeviceErrorKind::NeverFits,
-            format!(
-                "{what} needs a grid of {count:?} cubes, {} takes {max:?}; split the batch",
-                self.id()
-            ),
-        ))
+        Err(never_fits(format!(
+            "{what} needs a grid of {count:?} cubes, {} takes {max:?}; split the batch",
+            self.id()
+        )))
     }
 
     /// Fails where the buffers could not be allocated: CubeCL would find out on
@@ -209,22 +206,18 @@ impl Gpu {
         let largest = sizes.iter().copied().max().unwrap_or(0);
         let limit = self.max_buffer_bytes();
         if largest > limit {
-            return Err(DeviceError::new(
-                DeviceErrorKind::NeverFits,
-                format!(
-                    "a buffer of {largest} bytes, {} takes at most {limit} in one",
-                    self.id()
-                ),
-            ));
+            let id = self.id();
+            let message = format!("a buffer of {largest} bytes, {id} takes at most {limit} in one");
+            return Err(never_fits(message));
         }
-        let total = sizes
-            .iter()
-            .fold(0_u64, |sum, size| sum.saturating_add(*size));
+        let total = sizes.iter().copied().fold(0, u64::saturating_add);
         match self.info().memory_bytes.get() {
-            Some(memory) if total > memory => Err(DeviceError::new(
-                DeviceErrorKind::NeverFits,
-                format!("{total} bytes in all, {} has {memory}", self.id()),
-            )),
+            Some(memory) if total > memory => {
+                let id = self.id();
+                Err(never_fits(format!(
+                    "{total} bytes in all, {id} has {memory}"
+                )))
+            }
             _ => Ok(()),
         }
     }
@@ -268,18 +261,13 @@ impl Gpu {
 
     /// What the device returned of a buffer, as elements.
     fn received<E: Element>(&self, bytes: &[u8], of: &Buffer) -> Result<Vec<E>, DeviceError> {
-        if bytes.len() != of.bytes() {
-            return Err(DeviceError::new(
-                DeviceErrorKind::Other,
-                format!(
-                    "the device returned {} bytes of {}",
-                    bytes.len(),
-                    of.bytes()
-                ),
-            ));
+        let (found, all) = (bytes.len(), of.bytes());
+        if found != all {
+            let message = format!("the device returned {found} bytes of {all}");
+            return Err(DeviceError::new(DeviceErrorKind::Other, message));
         }
-        let count = bytes.len() as u64;
-        self.shared.downloaded.fetch_add(count, Ordering::Relaxed);
+        let downloaded = &self.shared.downloaded;
+        downloaded.fetch_add(found as u64, Ordering::Relaxed);
         Ok(bytemuck::pod_collect_to_vec(bytes))
     }
 
@@ -363,23 +351,20 @@ fn copy(from: &Array<u32>, to: &mut Array<u32>, first: u32) {
 pub fn grid(elements: usize, units: u32) -> CubeCount {
     let cubes = elements.div_ceil(units as usize).max(1);
     let rows = cubes.div_ceil(65_535);
-    let row = cubes.div_ceil(rows);
-    CubeCount::Static(saturating(row), saturating(rows), 1)
-}
-
-fn saturating(count: usize) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
+    let count = [cubes.div_ceil(rows), rows].map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+    CubeCount::Static(count[0], count[1], 1)
 }
 
 /// A size that a kernel counts in 32 bits.
 pub(crate) fn as_u32(what: &str, size: usize) -> Result<u32, DeviceError> {
     u32::try_from(size).map_err(|_| {
-        DeviceError::new(
-            DeviceErrorKind::NeverFits,
-            format!(
-                "{what} of {size}: the kernel counts to {}; split the batch",
-                u32::MAX
-            ),
-        )
+        let most = u32::MAX;
+        never_fits(format!(
+            "{what} of {size}: the kernel counts to {most}; split the batch"
+        ))
     })
+}
+
+fn never_fits(message: String) -> DeviceError {
+    DeviceError::new(DeviceErrorKind::NeverFits, message)
 }

@@ -7,7 +7,7 @@ use cubecl::wgpu::{RuntimeOptions, WgpuDevice, WgpuRuntime, WgpuSetup, init_devi
 use super::Client;
 use super::faults::{self, Faults};
 use crate::error::{DeviceError, DeviceErrorKind};
-use crate::hardware::open::{self, Handle, OpenError};
+use crate::hardware::open::{self, Handle};
 use crate::hardware::{DeviceId, GpuInfo};
 
 /// A client of the device of that id, and what detection says of it.
@@ -18,15 +18,6 @@ pub(super) fn client(id: &DeviceId, faults: &Faults) -> Result<(Client, GpuInfo)
         Handle::Cuda { ordinal } => Client::Cuda(CudaRuntime::client(&CudaDevice::new(ordinal))),
     };
     Ok((client, info))
-}
-
-impl From<OpenError> for DeviceError {
-    fn from(error: OpenError) -> Self {
-        Self::new(
-            DeviceErrorKind::Unavailable { until: None },
-            error.to_string(),
-        )
-    }
 }
 
 /// A client on an adapter of our choice. CubeCL picks adapters by their number

@@ -93,11 +93,10 @@ impl<'c, 'i, O: Operator + ?Sized> Plan<'c, 'i, O> {
         operator: &'c O,
         inputs: Vec<&'i Tensor<'i, O::In>>,
     ) -> Result<Self, DeviceError> {
-        let shapes = shapes(&inputs);
+        let shapes: Vec<_> = inputs.iter().map(|input| input.shape()).collect();
         let output_shape = checked_shape(operator, &shapes)?;
-        let form = form(operator)?;
         Ok(Self {
-            scratch: form.scratch(&shapes),
+            scratch: form(operator)?.scratch(&shapes),
             operator,
             inputs,
             output_shape,
@@ -130,11 +129,7 @@ impl<'c, 'i, O: Operator + ?Sized> Plan<'c, 'i, O> {
             gpu,
             operator: self.operator,
             inputs: inputs.collect::<Result<_, _>>()?,
-            shapes: self
-                .inputs
-                .iter()
-                .map(|input| input.shape().to_vec())
-                .collect(),
+            shapes: (self.inputs.iter().map(|input| input.shape().to_vec())).collect(),
             parameters,
             scratch: self.scratch.iter().copied().map(empty).collect(),
             output: empty(shape::bytes(&self.output_shape)),
@@ -318,18 +313,10 @@ fn nothing(out: &mut Array<f32>) {
 
 fn form<O: Operator + ?Sized>(operator: &O) -> Result<&dyn DeviceForm, DeviceError> {
     operator.device().ok_or_else(|| {
-        DeviceError::new(
-            DeviceErrorKind::Unsupported,
-            format!(
-                "{} has no form for devices; run it on the CPU",
-                operator.name()
-            ),
-        )
+        let name = operator.name();
+        let message = format!("{name} has no form for devices; run it on the CPU");
+        DeviceError::new(DeviceErrorKind::Unsupported, message)
     })
-}
-
-fn shapes<'s, E: crate::tensor::Element>(inputs: &'s [&Tensor<'_, E>]) -> Vec<&'s [usize]> {
-    inputs.iter().map(|input| input.shape()).collect()
 }
 
 /// Bytes that a call on inputs of these shapes takes on a device, but for the
@@ -342,7 +329,6 @@ pub(super) fn bytes_of<O: Operator + ?Sized>(operator: &O, inputs: &[&[usize]]) 
     Some(bytes.fold(0, u64::saturating_add))
 }
 
-/// Bytes of the operator's parameters.
 pub(super) fn parameter_bytes<O: Operator + ?Sized>(operator: &O) -> u64 {
     let parameters = operator.parameters().into_iter();
     parameters

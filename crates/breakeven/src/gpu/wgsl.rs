@@ -13,8 +13,8 @@ use cubecl::{CompilationError, CubeTask};
 use wgpu::naga::valid::{Capabilities, ValidationFlags, Validator};
 use wgpu::naga::{self, AddressSpace};
 
+use super::Client;
 use super::run::{DeviceForm, Launch};
-use super::{Buffer, Client};
 use crate::error::{DeviceError, DeviceErrorKind, Error};
 use crate::operator::{Operator, Parameter, View};
 use crate::tensor::{Element, Tensor, shape};
@@ -183,10 +183,7 @@ impl<In: Element, Out: Element> Operator for WgslOperator<In, Out> {
     }
 
     fn parameters(&self) -> Vec<&dyn Parameter> {
-        self.parameters
-            .iter()
-            .map(|parameter| &**parameter)
-            .collect()
+        self.parameters.iter().map(|each| &**each).collect()
     }
 
     fn cpu(&self, inputs: &[View<'_, In>], out: &mut [Out]) -> Result<(), Error> {
@@ -201,15 +198,13 @@ impl<In: Element, Out: Element> Operator for WgslOperator<In, Out> {
 impl<In: Element, Out: Element> DeviceForm for WgslOperator<In, Out> {
     fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
         let Client::Wgpu(client) = launch.gpu.client() else {
-            return Err(DeviceError::new(
-                DeviceErrorKind::Unsupported,
-                format!(
-                    "{}: a WGSL shader does not run on {}; open the same GPU by way of Vulkan, or \
-                     write the kernel in CubeCL",
-                    self.name,
-                    launch.gpu.id()
-                ),
-            ));
+            let message = format!(
+                "{}: a WGSL shader does not run on {}; open the same GPU by way of Vulkan, or \
+                 write the kernel in CubeCL",
+                self.name,
+                launch.gpu.id()
+            );
+            return Err(DeviceError::new(DeviceErrorKind::Unsupported, message));
         };
         let units = self.shader.workgroup.iter().product::<u32>();
         let count = match &self.grid {
@@ -220,19 +215,14 @@ impl<In: Element, Out: Element> DeviceForm for WgslOperator<In, Out> {
             }
         };
         launch.gpu.check_grid(&self.name, count)?;
-        let buffers = launch
-            .inputs
-            .iter()
-            .chain(launch.parameters)
-            .chain([launch.output]);
-        let bindings = buffers.map(|buffer: &Buffer| buffer.handle().binding());
+        let buffers = launch.inputs.iter().chain(launch.parameters);
+        let bindings = buffers
+            .chain([launch.output])
+            .map(|buffer| buffer.handle().binding());
         let arguments = KernelArguments::new().with_buffers(bindings.collect());
         let kernel = Box::new(Kernel(Arc::clone(&self.shader)));
-        client.launch(
-            kernel,
-            CubeCount::Static(count.0, count.1, count.2),
-            arguments,
-        );
+        let count = CubeCount::Static(count.0, count.1, count.2);
+        client.launch(kernel, count, arguments);
         Ok(())
     }
 }
@@ -276,12 +266,10 @@ impl CubeTask<AutoCompiler> for Kernel {
 impl Shader {
     /// Reads the shader, or says in one line what is wrong with it and where.
     fn new(source: String) -> Result<Self, String> {
-        let at = |place: Option<naga::SourceLocation>| match place {
-            Some(place) => {
-                let (line, column) = (place.line_number, place.line_position);
-                format!(" in line {line}, column {column}")
-            }
-            None => String::new(),
+        let at = |place: Option<naga::SourceLocation>| {
+            let place = place.map(|place| (place.line_number, place.line_position));
+            let text = |(line, column)| format!(" in line {line}, column {column}");
+            place.map(text).unwrap_or_default()
         };
         let module = naga::front::wgsl::parse_str(&source)
             .map_err(|error| format!("{}{}", error.message(), at(error.location(&source))))?;
@@ -297,10 +285,8 @@ impl Shader {
                 why + &at(error.location(&source))
             })?;
         let [entry_point] = &module.entry_points[..] else {
-            return Err(format!(
-                "the shader has {} entry points; give it one",
-                module.entry_points.len()
-            ));
+            let count = module.entry_points.len();
+            return Err(format!("the shader has {count} entry points; give it one"));
         };
         let variables = module.global_variables.iter();
         let bindings: BTreeMap<(u32, u32), AddressSpace> = variables

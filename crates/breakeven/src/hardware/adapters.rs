@@ -2,10 +2,10 @@
 
 use wgpu::{Backends, DeviceType, Instance, InstanceDescriptor, InstanceFlags};
 
-use super::gpu::{AbsentBackend, GpuKind};
-use super::listing::{self, Listed};
-use super::open::OpenError;
-use super::{Backend, DeviceId, Fact, vulkan};
+use super::gpu::{AbsentBackend, GpuInfo, GpuKind};
+use super::open::{self, Handle};
+use super::{Backend, DeviceId, Fact, listing, vulkan};
+use crate::error::DeviceError;
 
 /// The backends that this platform can have. OpenGL is not among them: its
 /// compute shaders lack what the kernels need.
@@ -18,48 +18,35 @@ pub(super) const EXPECTED: &[Backend] = if cfg!(target_vendor = "apple") {
 };
 
 /// The devices of a backend, or why it has none.
-pub(super) fn list(backend: Backend) -> Result<Vec<Listed>, AbsentBackend> {
-    if backend == Backend::Vulkan {
-        vulkan::loader()?;
-    }
-    let (_instance, adapters) = enumerate(backend);
-    let listed: Vec<_> = adapters
-        .iter()
-        .enumerate()
-        .map(|(index, adapter)| describe(backend, index, adapter))
-        .collect();
+pub(super) fn list(backend: Backend) -> Result<Vec<(GpuInfo, usize)>, AbsentBackend> {
+    let (_, _, listed) = enumerate(backend)?;
     if listed.is_empty() {
         return Err(match backend {
             Backend::Vulkan => vulkan::no_device(),
-            _ => AbsentBackend {
-                backend: Some(backend),
-                reason: format!("{backend} offers no device"),
-                remedy: "install or update the GPU vendor's driver".to_owned(),
-            },
+            _ => AbsentBackend::new(
+                backend,
+                format!("{backend} offers no device"),
+                "install or update the GPU vendor's driver",
+            ),
         });
     }
     Ok(listed)
 }
 
-/// The adapter of this id, and the instance that it came from.
-pub(super) fn open(
-    id: &DeviceId,
-    backend: Backend,
-) -> Result<(Instance, wgpu::Adapter, super::GpuInfo), OpenError> {
+pub(super) fn open(id: &DeviceId, backend: Backend) -> Result<(Handle, GpuInfo), DeviceError> {
+    let (instance, mut adapters, listed) = enumerate(backend)?;
+    let (info, index) = open::find(id, backend, listing::identify(listed))?;
+    let adapter = adapters.swap_remove(index);
+    Ok((Handle::Wgpu { instance, adapter }, info))
+}
+
+type Enumerated = (Instance, Vec<wgpu::Adapter>, Vec<(GpuInfo, usize)>);
+
+/// A backend's adapters, and each of them described with its place in that list.
+fn enumerate(backend: Backend) -> Result<Enumerated, AbsentBackend> {
     if backend == Backend::Vulkan {
         vulkan::loader()?;
     }
-    let (instance, mut adapters) = enumerate(backend);
-    let listed = adapters
-        .iter()
-        .enumerate()
-        .map(|(index, adapter)| describe(backend, index, adapter))
-        .collect();
-    let (info, index) = OpenError::find(id, listing::identify(listed))?;
-    Ok((instance, adapters.swap_remove(index), info))
-}
-
-fn enumerate(backend: Backend) -> (Instance, Vec<wgpu::Adapter>) {
     let backends = match backend {
         Backend::Vulkan => Backends::VULKAN,
         Backend::Metal => Backends::METAL,
@@ -74,24 +61,22 @@ fn enumerate(backend: Backend) -> (Instance, Vec<wgpu::Adapter>) {
         ..InstanceDescriptor::new_without_display_handle()
     });
     let adapters = pollster::block_on(instance.enumerate_adapters(backends));
-    (instance, adapters)
+    let described = adapters.iter().map(|adapter| describe(backend, adapter));
+    let listed = described.zip(0..).collect();
+    Ok((instance, adapters, listed))
 }
 
-fn describe(backend: Backend, index: usize, adapter: &wgpu::Adapter) -> Listed {
+fn describe(backend: Backend, adapter: &wgpu::Adapter) -> GpuInfo {
     let info = adapter.get_info();
-    let memory_bytes = match backend {
-        Backend::Vulkan => vulkan::device_local_bytes(adapter),
-        _ => Fact::Unknown,
-    };
-    Listed {
-        backend,
-        kind: kind(info.device_type, &info.name),
-        memory_bytes,
+    let kind = kind(info.device_type, &info.name);
+    GpuInfo {
+        memory_bytes: match backend {
+            Backend::Vulkan => vulkan::device_local_bytes(adapter),
+            _ => Fact::Unknown,
+        },
         driver: driver(&info.driver, &info.driver_info),
         pci: listing::pci_address(&info.device_pci_bus_id),
-        architecture: Fact::Unknown,
-        name: info.name,
-        index,
+        ..GpuInfo::named(backend, info.name, kind)
     }
 }
 
@@ -105,10 +90,8 @@ fn kind(device_type: DeviceType, name: &str) -> GpuKind {
         "swiftshader",
         "microsoft basic render",
     ];
-    if renderers.iter().any(|renderer| name.contains(renderer)) {
-        return GpuKind::Software;
-    }
     match device_type {
+        _ if renderers.iter().any(|renderer| name.contains(renderer)) => GpuKind::Software,
         DeviceType::DiscreteGpu => GpuKind::Discrete,
         DeviceType::IntegratedGpu => GpuKind::Integrated,
         DeviceType::VirtualGpu => GpuKind::Virtual,
@@ -132,23 +115,22 @@ mod tests {
 
     #[test]
     fn software_is_known_by_type_and_by_name() {
-        assert_eq!(kind(DeviceType::Cpu, "anything"), GpuKind::Software);
         let venus = "Virtio-GPU Venus (llvmpipe (LLVM 15.0.6, 256 bits))";
-        assert_eq!(kind(DeviceType::VirtualGpu, venus), GpuKind::Software);
-        assert_eq!(kind(DeviceType::VirtualGpu, "GRID A100"), GpuKind::Virtual);
-        assert_eq!(
-            kind(DeviceType::DiscreteGpu, "NVIDIA H200"),
-            GpuKind::Discrete
-        );
+        for (device_type, name, expected) in [
+            (DeviceType::Cpu, "anything", GpuKind::Software),
+            (DeviceType::VirtualGpu, venus, GpuKind::Software),
+            (DeviceType::VirtualGpu, "GRID A100", GpuKind::Virtual),
+            (DeviceType::DiscreteGpu, "NVIDIA H200", GpuKind::Discrete),
+        ] {
+            assert_eq!(kind(device_type, name), expected, "{name}");
+        }
     }
 
     #[test]
     fn an_unknown_driver_is_unknown() {
         assert_eq!(driver("?", ""), Fact::Unknown);
-        assert_eq!(
-            driver("NVIDIA", "570.86"),
-            Fact::Known("NVIDIA 570.86".to_owned())
-        );
-        assert_eq!(driver("?", "570.86"), Fact::Known("570.86".to_owned()));
+        for (name, text) in [("NVIDIA", "NVIDIA 570.86"), ("?", "570.86")] {
+            assert_eq!(driver(name, "570.86"), Fact::Known(text.to_owned()));
+        }
     }
 }

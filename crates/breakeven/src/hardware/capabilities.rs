@@ -137,18 +137,11 @@ mod tests {
     use super::*;
     use crate::hardware::Backend;
 
-    fn gpu(kind: GpuKind, slug: &str, preferred: bool) -> GpuInfo {
+    fn gpu(kind: GpuKind, name: &str, preferred: bool) -> GpuInfo {
         GpuInfo {
-            id: DeviceId::gpu(Backend::Vulkan, slug, 1),
-            name: slug.to_owned(),
-            kind,
-            backend: Backend::Vulkan,
             memory_bytes: Fact::Known(7),
-            driver: Fact::Unknown,
-            pci: Fact::Unknown,
-            architecture: Fact::Unknown,
-            same_as: Vec::new(),
             preferred,
+            ..GpuInfo::named(Backend::Vulkan, name.to_owned(), kind)
         }
     }
 
@@ -177,10 +170,7 @@ mod tests {
         ]);
         assert!(machine.gpu_available);
         assert_eq!(machine.gpu_memory_bytes, Fact::Known(7));
-        assert_eq!(
-            machine.best_gpu().map(|gpu| gpu.name.as_str()),
-            Some("card")
-        );
+        assert_eq!(machine.best_gpu().map(|gpu| &*gpu.name), Some("card"));
         let id = DeviceId::gpu(Backend::Vulkan, "shadow", 1);
         assert!(machine.gpu(&id).is_some());
     }
@@ -194,14 +184,8 @@ mod tests {
         let usable = &machine.usable_cores;
         assert!(usable.workers >= 1 && usable.workers <= machine.cpu_cores);
         assert!(usable.cores > 0.0 && usable.cores <= usable.workers as f64);
-        let total = machine
-            .system_memory_bytes
-            .get()
-            .expect("a machine has memory");
-        let usable = machine
-            .usable_memory_bytes
-            .get()
-            .expect("a process has memory");
+        let [total, usable] = [machine.system_memory_bytes, machine.usable_memory_bytes]
+            .map(|bytes| bytes.get().expect("machine and process have memory"));
         assert!(usable > 0 && usable <= total);
         let json = serde_json::to_string(&machine).expect("it is JSON");
         let back: HardwareCapabilities = serde_json::from_str(&json).expect("it comes back");

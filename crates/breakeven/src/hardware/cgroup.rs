@@ -9,14 +9,12 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// A limit and the file it was read from.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Limit<T> {
     pub(super) value: T,
     pub(super) source: PathBuf,
 }
 
-/// What the groups of this process allow.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Limits {
     /// The tightest CPU quota, in cores (1.5 = 150 ms of CPU time per 100 ms).
@@ -36,14 +34,9 @@ pub(super) fn limits(root: &Path) -> Limits {
     let mounts = mounts(&read("proc/self/mountinfo"));
     let mut limits = Limits::default();
     for mount in &mounts {
-        let Some(path) = memberships
-            .iter()
-            .find(|m| mount.holds(m))
-            .map(|m| m.path.as_str())
-        else {
-            continue;
-        };
-        for group in groups(root, mount, path) {
+        let member = memberships.iter().find(|m| mount.holds(m));
+        let groups = member.map(|member| groups(root, mount, &member.path));
+        for group in groups.into_iter().flatten() {
             limits.tighten(&group, mount.version);
         }
     }
@@ -51,43 +44,39 @@ pub(super) fn limits(root: &Path) -> Limits {
 }
 
 impl Limits {
-    /// Takes the limits of the group in this directory in.
     fn tighten(&mut self, group: &Path, version: Version) {
         let read = |file: &str| fs::read_to_string(group.join(file)).ok();
-        let (cpu_file, memory_file) = match version {
-            Version::V2 => ("cpu.max", "memory.max"),
-            Version::V1 => ("cpu.cfs_quota_us", "memory.limit_in_bytes"),
+        let (cpu, memory, usage, cache_key) = match version {
+            Version::V2 => ("cpu.max", "memory.max", "memory.current", "inactive_file"),
+            Version::V1 => (
+                "cpu.cfs_quota_us",
+                "memory.limit_in_bytes",
+                "memory.usage_in_bytes",
+                "total_inactive_file",
+            ),
         };
-        let cores = match version {
-            Version::V2 => read(cpu_file).and_then(|text| cpu_max(&text)),
-            Version::V1 => read(cpu_file)
-                .zip(read("cpu.cfs_period_us"))
-                .and_then(|(quota, period)| cfs_quota(&quota, &period)),
-        };
-        if let Some(value) = cores
-            && self.cpu_cores.as_ref().is_none_or(|l| value < l.value)
-        {
-            let source = group.join(cpu_file);
-            self.cpu_cores = Some(Limit { value, source });
+        let cores = read(cpu).and_then(|text| match version {
+            Version::V2 => cpu_max(&text),
+            Version::V1 => cfs_quota(&text, &read("cpu.cfs_period_us")?),
+        });
+        if let Some(cores) = cores {
+            tighter(&mut self.cpu_cores, cores, group.join(cpu));
         }
-        let Some(value) = read(memory_file).and_then(|text| memory_limit(&text)) else {
+        let Some(limit) = read(memory).and_then(|text| memory_limit(&text)) else {
             return;
         };
-        if self.memory_bytes.as_ref().is_none_or(|l| value < l.value) {
-            let source = group.join(memory_file);
-            self.memory_bytes = Some(Limit { value, source });
-        }
-        let (usage_file, cache_key) = match version {
-            Version::V2 => ("memory.current", "inactive_file"),
-            Version::V1 => ("memory.usage_in_bytes", "total_inactive_file"),
-        };
-        if let Some(used) = read(usage_file).and_then(|text| text.trim().parse::<u64>().ok()) {
-            let cache = read("memory.stat")
-                .and_then(|text| stat_value(&text, cache_key))
-                .unwrap_or(0);
-            let left = value.saturating_sub(used.saturating_sub(cache));
+        tighter(&mut self.memory_bytes, limit, group.join(memory));
+        if let Some(used) = read(usage).and_then(|text| text.trim().parse::<u64>().ok()) {
+            let cache = read("memory.stat").and_then(|text| stat_value(&text, cache_key));
+            let left = limit.saturating_sub(used.saturating_sub(cache.unwrap_or(0)));
             self.memory_left_bytes = Some(self.memory_left_bytes.map_or(left, |l| l.min(left)));
         }
+    }
+}
+
+fn tighter<T: PartialOrd>(limit: &mut Option<Limit<T>>, value: T, source: PathBuf) {
+    if limit.as_ref().is_none_or(|known| value < known.value) {
+        *limit = Some(Limit { value, source });
     }
 }
 
@@ -137,10 +126,7 @@ impl Mount {
     fn holds(&self, membership: &Membership) -> bool {
         match self.version {
             Version::V2 => membership.controllers.is_empty(),
-            Version::V1 => self
-                .controllers
-                .iter()
-                .any(|c| membership.controllers.contains(c)),
+            Version::V1 => (self.controllers.iter()).any(|c| membership.controllers.contains(c)),
         }
     }
 }
@@ -150,20 +136,15 @@ impl Mount {
 fn mounts(text: &str) -> Vec<Mount> {
     let line = |line: &str| {
         let (before, after) = line.split_once(" - ")?;
-        let mut before = before.split(' ').skip(3);
-        let (root, point) = (unescaped(before.next()?), unescaped(before.next()?));
+        let mut before = before.split(' ').skip(3).map(unescaped);
+        let (root, point) = (before.next()?, before.next()?);
         let mut after = after.split(' ');
         let (kind, options) = (after.next()?, after.nth(1).unwrap_or_default());
-        let (version, controllers) = match kind {
-            "cgroup2" => (Version::V2, Vec::new()),
-            "cgroup" => {
-                let mut controllers = names(options);
-                controllers.retain(|c| c == "cpu" || c == "memory");
-                if controllers.is_empty() {
-                    return None;
-                }
-                (Version::V1, controllers)
-            }
+        let mut controllers = names(options);
+        controllers.retain(|c| c == "cpu" || c == "memory");
+        let version = match kind {
+            "cgroup2" => Version::V2,
+            "cgroup" if !controllers.is_empty() => Version::V1,
             _ => return None,
         };
         Some(Mount {

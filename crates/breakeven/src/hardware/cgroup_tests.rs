@@ -4,7 +4,6 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A tree of files below a temporary root.
 fn tree(files: &[(&str, &str)]) -> TempDir {
     let root = tempfile::tempdir().expect("a temporary directory");
     for (path, text) in files {
@@ -38,21 +37,12 @@ fn nested_limits_count_and_the_tightest_wins() {
         ("sys/fs/cgroup/user.slice/job/leaf/memory.current", "1000\n"),
     ]);
     let limits = limits(root.path());
-    let group = root.path().join("sys/fs/cgroup/user.slice");
-    assert_eq!(
-        limits,
-        Limits {
-            cpu_cores: Some(Limit {
-                value: 1.5,
-                source: group.join("job/cpu.max")
-            }),
-            memory_bytes: Some(Limit {
-                value: 1_000_000,
-                source: group.join("memory.max")
-            }),
-            memory_left_bytes: Some(300_000),
-        }
-    );
+    let source = |file| root.path().join("sys/fs/cgroup/user.slice").join(file);
+    let cores = limits.cpu_cores.map(|limit| (limit.value, limit.source));
+    assert_eq!(cores, Some((1.5, source("job/cpu.max"))));
+    let memory = limits.memory_bytes.map(|limit| (limit.value, limit.source));
+    assert_eq!(memory, Some((1_000_000, source("memory.max"))));
+    assert_eq!(limits.memory_left_bytes, Some(300_000));
 }
 
 #[test]

@@ -11,13 +11,11 @@ use std::process::Command;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
-use super::made_up_drivers::{CUDA, NVML, TWO_CARDS, compile, cuda_driver, nvrtc, skipped};
+use super::made_up_drivers::{LIBRARIES, NVML, TWO_CARDS, compile, cuda_driver, nvrtc, skipped};
 use super::*;
 
-/// Set in the child.
 const CHILD: &str = "BREAKEVEN_HARDWARE_TEST_CHILD";
 
-/// What the child saw.
 #[derive(Debug, Serialize, Deserialize)]
 struct Report {
     machine: HardwareCapabilities,
@@ -27,12 +25,12 @@ struct Report {
 }
 
 impl Report {
-    fn absent(&self, backend: Backend) -> String {
+    /// Looks whether the backend is absent for a reason that has these words in it.
+    fn assert_absent(&self, backend: Backend, words: &str) {
         let absent = &self.machine.absent;
         let entry = absent.iter().find(|a| a.backend == Some(backend));
-        entry
-            .unwrap_or_else(|| panic!("{backend} is not absent: {self:?}"))
-            .to_string()
+        let reason = entry.unwrap_or_else(|| panic!("{backend} is not absent: {self:?}"));
+        assert!(reason.to_string().contains(words), "{reason}");
     }
 }
 
@@ -62,10 +60,9 @@ fn report() {
 /// Runs detection in a child with these variables. It has to succeed and to
 /// print nothing on stderr.
 fn detect_with(variables: &[(&str, &str)]) -> Report {
-    let this_test = module_path!()
+    let (_, this_test) = module_path!()
         .split_once("::")
-        .expect("a module in a crate")
-        .1;
+        .expect("a module in a crate");
     let mut child = Command::new(std::env::current_exe().expect("this binary"));
     child
         .args([&format!("{this_test}::report"), "--exact", "--nocapture"])
@@ -73,10 +70,7 @@ fn detect_with(variables: &[(&str, &str)]) -> Report {
         .env_remove("CUDA_PATH")
         .envs(variables.iter().copied());
     let output = child.output().expect("a child process");
-    let (stdout, stderr) = (
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr),
-    );
+    let [stdout, stderr] = [&output.stdout, &output.stderr].map(|all| String::from_utf8_lossy(all));
     assert!(output.status.success(), "{stdout}{stderr}");
     assert_eq!(stderr, "", "nothing is printed");
     let json = stdout.lines().find_map(|line| line.strip_prefix("REPORT "));
@@ -105,70 +99,36 @@ fn a_vulkan_loader_without_drivers_says_which_variable_hides_them() {
         skipped("no Vulkan loader here (Debian: libvulkan1)");
         return;
     }
-    let reason = detect_with(&[NO_VULKAN]).absent(Backend::Vulkan);
-    assert!(
-        reason.contains("VK_ICD_FILENAMES is set to /nonexistent/icd.json"),
-        "{reason}"
-    );
+    let hidden = "VK_ICD_FILENAMES is set to /nonexistent/icd.json";
+    detect_with(&[NO_VULKAN]).assert_absent(Backend::Vulkan, hidden);
 }
 
 #[test]
-fn a_text_file_in_place_of_a_library_is_no_driver() {
-    let directory = directory();
-    for name in CUDA
-        .into_iter()
-        .chain(["libvulkan.so.1", "libnvidia-ml.so.1"])
-    {
-        fs::write(directory.path().join(name), "not a library\n").expect("a file");
+fn a_text_or_an_empty_file_in_place_of_a_library_is_no_driver() {
+    for content in ["not a library\n", ""] {
+        let directory = directory();
+        for name in LIBRARIES {
+            fs::write(directory.path().join(name), content).expect("a file");
+        }
+        let report = detect_in(directory.path(), &[]);
+        let cuda = "no CUDA driver: libcuda.so could not be loaded";
+        report.assert_absent(Backend::Cuda, cuda);
+        let vulkan = "no Vulkan loader: libvulkan.so.1 could not be loaded";
+        report.assert_absent(Backend::Vulkan, vulkan);
+        assert!(report.machine.gpus.is_empty() && report.load.gpus.is_empty());
     }
-    let report = detect_in(directory.path(), &[]);
-    let cuda = report.absent(Backend::Cuda);
-    assert!(
-        cuda.contains("no CUDA driver: libcuda.so could not be loaded"),
-        "{cuda}"
-    );
-    let vulkan = report.absent(Backend::Vulkan);
-    assert!(
-        vulkan.contains("no Vulkan loader: libvulkan.so.1 could not be loaded"),
-        "{vulkan}"
-    );
-    assert!(report.machine.gpus.is_empty());
-    assert!(report.load.gpus.is_empty());
-}
-
-#[test]
-fn an_empty_file_in_place_of_the_cuda_driver_is_none() {
-    let directory = directory();
-    for name in CUDA {
-        fs::write(directory.path().join(name), "").expect("a file");
-    }
-    let reason = detect_in(directory.path(), &[]).absent(Backend::Cuda);
-    assert!(
-        reason.contains("no CUDA driver: libcuda.so could not be loaded"),
-        "{reason}"
-    );
 }
 
 #[test]
 fn another_library_of_the_same_name_is_no_driver() {
     let directory = directory();
-    let names = [
-        "libcuda.so",
-        "libcuda.so.1",
-        "libvulkan.so.1",
-        "libnvidia-ml.so.1",
-    ];
-    let Some(()) = compile(directory.path(), &names, "") else {
+    let Some(()) = compile(directory.path(), &LIBRARIES, "") else {
         return;
     };
     let report = detect_in(directory.path(), &[]);
-    let cuda = report.absent(Backend::Cuda);
-    assert!(cuda.contains("libcuda.so has no symbol cuInit"), "{cuda}");
-    let vulkan = report.absent(Backend::Vulkan);
-    assert!(
-        vulkan.contains("libvulkan.so.1 has no symbol vkGetInstanceProcAddr"),
-        "{vulkan}"
-    );
+    report.assert_absent(Backend::Cuda, "libcuda.so has no symbol cuInit");
+    let vulkan = "libvulkan.so.1 has no symbol vkGetInstanceProcAddr";
+    report.assert_absent(Backend::Vulkan, vulkan);
     assert!(report.load.gpus.is_empty());
 }
 
@@ -184,12 +144,10 @@ fn what_cuinit_refuses_with_is_reported() {
         let Some(()) = cuda_driver(directory.path(), &code) else {
             return;
         };
-        let reason = detect_in(directory.path(), &[]).absent(Backend::Cuda);
-        assert!(
-            reason.contains(&format!("cuInit of libcuda.so returned {status}")),
-            "{reason}"
-        );
-        assert!(reason.contains(says), "{reason}");
+        let report = detect_in(directory.path(), &[]);
+        let returned = format!("cuInit of libcuda.so returned {status}");
+        report.assert_absent(Backend::Cuda, &returned);
+        report.assert_absent(Backend::Cuda, says);
     }
 }
 
@@ -199,11 +157,8 @@ fn a_driver_that_fails_after_cuinit_is_reported() {
     let Some(()) = cuda_driver(directory.path(), "int cuInit(unsigned f) { return 0; }\n") else {
         return;
     };
-    let reason = detect_in(directory.path(), &[]).absent(Backend::Cuda);
-    assert!(
-        reason.contains("cuDriverGetVersion of libcuda.so failed: error 1"),
-        "{reason}"
-    );
+    let failed = "cuDriverGetVersion of libcuda.so failed: error 1";
+    detect_in(directory.path(), &[]).assert_absent(Backend::Cuda, failed);
 }
 
 #[test]
@@ -216,32 +171,20 @@ fn cards_without_a_compiler_for_their_kernels_are_not_offered() {
         fs::write(directory.path().join(name), "").expect("a file");
     }
     let report = detect_in(directory.path(), &[]);
-    let reason = report.absent(Backend::Cuda);
-    assert!(
-        reason.contains("no NVRTC to compile kernels with"),
-        "{reason}"
-    );
-    assert!(
-        reason.contains("no other backend sees Made-up C1"),
-        "{reason}"
-    );
+    report.assert_absent(Backend::Cuda, "no NVRTC to compile kernels with");
+    report.assert_absent(Backend::Cuda, "no other backend sees Made-up C1");
     assert!(!report.machine.gpu_available);
 
     let newer = self::directory();
     cuda_driver(newer.path(), TWO_CARDS).expect("compiled above");
     nvrtc(newer.path(), 13, 0).expect("compiled above");
-    let reason = detect_in(newer.path(), &[]).absent(Backend::Cuda);
-    assert!(
-        reason.contains("is NVRTC 13.0, and the driver loads kernels up to CUDA 12.8"),
-        "{reason}"
-    );
+    let too_new = "is NVRTC 13.0, and the driver loads kernels up to CUDA 12.8";
+    detect_in(newer.path(), &[]).assert_absent(Backend::Cuda, too_new);
 
     nvrtc(newer.path(), 12, 8).expect("compiled above");
-    let reason = detect_in(newer.path(), &[("CUDA_PATH", "/nonexistent")]).absent(Backend::Cuda);
-    assert!(
-        reason.contains("/nonexistent/include/cuda_runtime.h is missing"),
-        "{reason}"
-    );
+    let report = detect_in(newer.path(), &[("CUDA_PATH", "/nonexistent")]);
+    let header = "/nonexistent/include/cuda_runtime.h is missing";
+    report.assert_absent(Backend::Cuda, header);
 }
 
 #[test]
@@ -255,10 +198,8 @@ fn a_whole_cuda_installation_offers_its_cards() {
     compile(path, &["libnvidia-ml.so.1"], NVML).expect("compiled above");
     fs::create_dir(path.join("include")).expect("a directory");
     fs::write(path.join("include/cuda_runtime.h"), "").expect("a file");
-    let report = detect_in(
-        path,
-        &[("CUDA_PATH", path.to_str().expect("a path in UTF-8"))],
-    );
+    let toolkit = ("CUDA_PATH", path.to_str().expect("a path in UTF-8"));
+    let report = detect_in(path, &[toolkit]);
 
     let machine = &report.machine;
     let ids: Vec<_> = machine.gpus.iter().map(|gpu| gpu.id.as_str()).collect();
@@ -269,21 +210,16 @@ fn a_whole_cuda_installation_offers_its_cards() {
     let gpu = &machine.gpus[1];
     assert_eq!(gpu.kind, GpuKind::Discrete);
     assert_eq!(gpu.architecture, Fact::Known("sm_90".to_owned()));
-    assert_eq!(
-        gpu.driver,
-        Fact::Known("NVIDIA 570.1, CUDA 12.8".to_owned())
-    );
+    let driver = "NVIDIA 570.1, CUDA 12.8".to_owned();
+    assert_eq!(gpu.driver, Fact::Known(driver));
 
     let load = report.load.gpu(gpu);
     assert_eq!(load.gpu_use, Fact::Known(0.25));
     assert_eq!(load.memory_used_bytes, Fact::Known(1024));
     assert_eq!(load.memory_total_bytes, Fact::Known(4096));
-    assert_eq!(
-        load.temperature_celsius,
-        Fact::Unknown,
-        "NVML lacks the function"
-    );
-    assert_eq!(report.load.gpu(&machine.gpus[0]), GpuLoad::unknown());
+    // NVML lacks the function.
+    assert_eq!(load.temperature_celsius, Fact::Unknown);
+    assert_eq!(report.load.gpu(&machine.gpus[0]), GpuLoad::default());
 }
 
 #[test]
@@ -293,25 +229,15 @@ fn the_software_gpu_is_found_described_and_opened() {
         return;
     }
     let machine = HardwareCapabilities::detect();
-    let software: Vec<_> = machine
-        .gpus
-        .iter()
-        .filter(|g| g.kind == GpuKind::Software)
-        .collect();
-    let Some(gpu) = software.first() else {
+    let mut gpus = machine.gpus.iter();
+    let Some(gpu) = gpus.find(|gpu| gpu.kind == GpuKind::Software) else {
         skipped("Vulkan has no software GPU here (Debian: mesa-vulkan-drivers)");
         return;
     };
-    assert_eq!(gpu.backend, Backend::Vulkan);
-    assert!(
-        gpu.memory_bytes.get().is_some_and(|bytes| bytes > 0),
-        "{gpu:?}"
-    );
-    assert!(
-        gpu.driver.known().is_some_and(|driver| !driver.is_empty()),
-        "{gpu:?}"
-    );
-    assert!(gpu.preferred);
+    let (memory, driver) = (gpu.memory_bytes.get(), gpu.driver.known());
+    assert!(memory.is_some_and(|bytes| bytes > 0), "{gpu:?}");
+    assert!(driver.is_some_and(|driver| !driver.is_empty()), "{gpu:?}");
+    assert!(gpu.preferred && gpu.backend == Backend::Vulkan);
     let opened = open::open(&gpu.id);
     let Ok((open::Handle::Wgpu { instance, adapter }, _)) = opened else {
         panic!("{:?}", opened.err());

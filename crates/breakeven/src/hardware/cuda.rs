@@ -8,107 +8,64 @@ use std::ffi::c_int;
 use std::fmt;
 
 use super::cuda_driver::{Driver, Status};
-use super::gpu::AbsentBackend;
-use super::listing::{self, Listed};
-use super::open::OpenError;
-use super::{Backend, DeviceId, cuda_toolkit};
+use super::gpu::{AbsentBackend, GpuInfo};
+use super::{Backend, DeviceId, cuda_toolkit, listing, open};
+use crate::error::DeviceError;
 
-/// Whether this platform can have CUDA.
 pub(super) fn expected() -> bool {
     cfg!(any(target_os = "linux", windows))
 }
 
-/// CUDA's devices, and what keeps them from being used.
-#[derive(Debug, Default)]
-pub(super) struct Found {
-    pub(super) devices: Vec<Listed>,
-    pub(super) unusable: Option<Unusable>,
-}
-
 /// Why CUDA is not used, and what to do.
-#[derive(Debug)]
-pub(super) struct Unusable {
-    pub(super) reason: String,
-    pub(super) remedy: String,
+pub(super) fn unusable(reason: String, remedy: impl Into<String>) -> AbsentBackend {
+    AbsentBackend::new(Backend::Cuda, reason, remedy)
 }
 
-impl From<Unusable> for Found {
-    fn from(unusable: Unusable) -> Self {
-        Found {
-            devices: Vec::new(),
-            unusable: Some(unusable),
-        }
-    }
-}
-
-impl Unusable {
-    /// The remedy with what becomes of the cards in the meantime: Vulkan has
-    /// them too, or does not.
-    pub(super) fn advise(self, cards: &[Listed], elsewhere: &[Listed]) -> AbsentBackend {
-        let has = |card: &&Listed| {
-            elsewhere
-                .iter()
-                .any(|e| e.pci.is_known() && e.pci == card.pci)
-        };
-        let (seen, unseen): (Vec<_>, Vec<_>) = cards.iter().partition(has);
-        let mut remedy = self.remedy;
-        if let Some(card) = seen.first() {
-            remedy.push_str(&format!(
-                "; until then another backend is used for {}",
-                card.name
-            ));
-        }
-        if let Some(card) = unseen.first() {
-            remedy.push_str(&format!(
-                "; no other backend sees {} (in an NVIDIA container, \
-                 NVIDIA_DRIVER_CAPABILITIES=all makes its Vulkan driver visible)",
-                card.name
-            ));
-        }
-        AbsentBackend {
-            backend: Some(Backend::Cuda),
-            reason: self.reason,
-            remedy,
-        }
-    }
-}
-
-/// Lists the devices, and looks whether kernels can be compiled for them.
-pub(super) fn list() -> Found {
-    let driver = match Driver::open() {
-        Ok(driver) => driver,
-        Err(error) => {
-            return Unusable {
-                reason: format!(
-                    "no CUDA driver: {}",
-                    cuda_toolkit::shortened(&error, ".so.1")
-                ),
-                remedy: "with an NVIDIA GPU, install NVIDIA's driver (in a container, \
-                         run it with the NVIDIA container toolkit)"
-                    .to_owned(),
-            }
-            .into();
-        }
+/// Adds to the remedy whether Vulkan has the cards in the meantime.
+pub(super) fn advise(
+    mut missing: AbsentBackend,
+    cards: &[(GpuInfo, usize)],
+    elsewhere: &[(GpuInfo, usize)],
+) -> AbsentBackend {
+    let is_seen = |(card, _): &&(GpuInfo, usize)| {
+        let mut others = elsewhere.iter();
+        others.any(|(other, _)| other.pci.is_known() && other.pci == card.pci)
     };
-    let listed = driver
-        .init()
-        .and_then(|version| Ok((version, driver.devices(version)?)));
-    match listed {
-        Ok((version, devices)) => Found {
-            devices,
-            unusable: cuda_toolkit::missing(version),
-        },
-        Err(unusable) => unusable.into(),
+    let (seen, unseen): (Vec<_>, Vec<_>) = cards.iter().partition(is_seen);
+    if let Some((card, _)) = seen.first() {
+        let used = format!("; until then another backend is used for {}", card.name);
+        missing.remedy.push_str(&used);
     }
+    if let Some((card, _)) = unseen.first() {
+        missing.remedy.push_str(&format!(
+            "; no other backend sees {} (in an NVIDIA container, \
+             NVIDIA_DRIVER_CAPABILITIES=all makes its Vulkan driver visible)",
+            card.name
+        ));
+    }
+    missing
 }
 
-/// The device of this id and its ordinal.
-pub(super) fn find(id: &DeviceId) -> Result<(super::GpuInfo, usize), OpenError> {
-    let found = list();
-    if let Some(unusable) = found.unusable {
-        return Err(unusable.advise(&[], &[]).into());
+/// Lists the devices with their ordinals, and looks what keeps them from being used.
+pub(super) fn list() -> (Vec<(GpuInfo, usize)>, Option<AbsentBackend>) {
+    let driver = Driver::open().map_err(|error| {
+        let remedy = "with an NVIDIA GPU, install NVIDIA's driver (in a container, run it with \
+                      the NVIDIA container toolkit)";
+        let error = cuda_toolkit::shortened(&error, ".so.1");
+        unusable(format!("no CUDA driver: {error}"), remedy)
+    });
+    let listed = driver.and_then(|driver| {
+        let version = driver.init()?;
+        Ok((driver.devices(version)?, cuda_toolkit::missing(version)))
+    });
+    listed.unwrap_or_else(|missing| (Vec::new(), Some(missing)))
+}
+
+pub(super) fn find(id: &DeviceId) -> Result<(GpuInfo, usize), DeviceError> {
+    match list() {
+        (_, Some(missing)) => Err(missing.into()),
+        (devices, None) => open::find(id, Backend::Cuda, listing::identify(devices)),
     }
-    OpenError::find(id, listing::identify(found.devices))
 }
 
 /// A version of CUDA, which numbers itself 1000 × major + 10 × minor.
@@ -137,7 +94,7 @@ impl fmt::Display for Version {
 pub(super) const NO_DEVICE: Status = 100;
 
 /// The statuses with which `cuInit` refuses, from cuda.h's `CUresult`.
-pub(super) fn init_failed(library: &str, status: Status) -> Unusable {
+pub(super) fn init_failed(library: &str, status: Status) -> AbsentBackend {
     let (reason, remedy) = match status {
         34 => (
             "it is the stub that the CUDA toolkit has for linking, not the driver",
@@ -164,16 +121,16 @@ pub(super) fn init_failed(library: &str, status: Status) -> Unusable {
             "check with `nvidia-smi` that NVIDIA's driver works",
         ),
     };
-    Unusable {
-        reason: format!("cuInit of {library} returned {status}: {reason}"),
-        remedy: remedy.to_owned(),
-    }
+    unusable(
+        format!("cuInit of {library} returned {status}: {reason}"),
+        remedy,
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hardware::{Fact, GpuKind};
+    use crate::hardware::GpuKind;
 
     #[test]
     fn versions_read_as_cuda_numbers_them() {
@@ -195,28 +152,22 @@ mod tests {
 
     #[test]
     fn the_remedy_says_what_becomes_of_the_card() {
-        let card = |backend, pci: &str| Listed {
-            backend,
-            name: "NVIDIA H200".to_owned(),
-            kind: GpuKind::Discrete,
-            memory_bytes: Fact::Unknown,
-            driver: Fact::Unknown,
-            pci: listing::pci_address(pci),
-            architecture: Fact::Unknown,
-            index: 0,
+        let card = |backend, pci: &str| {
+            let mut card = GpuInfo::named(backend, "NVIDIA H200".to_owned(), GpuKind::Discrete);
+            card.pci = listing::pci_address(pci);
+            [(card, 0)]
         };
-        let cuda = [card(Backend::Cuda, "0000:01:00.0")];
-        let missing = || Unusable {
-            reason: String::new(),
-            remedy: "do".to_owned(),
+        let cuda = card(Backend::Cuda, "0000:01:00.0");
+        let remedy = |cards: &[_], elsewhere: &[_]| {
+            advise(unusable(String::new(), "do"), cards, elsewhere).remedy
         };
-        let seen = missing().advise(&cuda, &[card(Backend::Vulkan, "0000:01:00.0")]);
+        let seen = remedy(&cuda, &card(Backend::Vulkan, "0000:01:00.0"));
         assert_eq!(
-            seen.remedy,
+            seen,
             "do; until then another backend is used for NVIDIA H200"
         );
-        let unseen = missing().advise(&cuda, &[card(Backend::Vulkan, "")]);
-        assert!(unseen.remedy.contains("no other backend sees NVIDIA H200"));
-        assert_eq!(missing().advise(&[], &[]).remedy, "do");
+        let unseen = remedy(&cuda, &card(Backend::Vulkan, ""));
+        assert!(unseen.contains("no other backend sees NVIDIA H200"));
+        assert_eq!(remedy(&[], &[]), "do");
     }
 }

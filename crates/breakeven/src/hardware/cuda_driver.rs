@@ -6,45 +6,19 @@ use std::mem::ManuallyDrop;
 
 use libloading::Library;
 
-use super::cuda::{NO_DEVICE, Unusable, Version, init_failed};
-use super::gpu::GpuKind;
-use super::listing::{self, Listed};
+use super::cuda::{NO_DEVICE, Version, init_failed, unusable};
+use super::gpu::{AbsentBackend, GpuInfo, GpuKind};
 use super::probe::{self, LoadError};
-use super::{Backend, Fact, nvml};
+use super::{Backend, Fact, listing, nvml};
 
 /// What is called here, and what CubeCL 0.10's CUDA runtime calls through cudarc.
-pub(super) const SYMBOLS: &[&str] = &[
-    "cuInit",
-    "cuDriverGetVersion",
-    "cuDeviceGetCount",
-    "cuDeviceGet",
-    "cuDeviceGetName",
-    "cuDeviceGetAttribute",
-    "cuDeviceGetPCIBusId",
-    "cuDeviceTotalMem_v2",
-    "cuDevicePrimaryCtxRetain",
-    "cuCtxSetCurrent",
-    "cuGetErrorName",
-    "cuGetErrorString",
-    "cuModuleLoadData",
-    "cuModuleGetFunction",
-    "cuFuncSetAttribute",
-    "cuLaunchKernel",
-    "cuMemAlloc_v2",
-    "cuMemAllocAsync",
-    "cuMemAllocHost_v2",
-    "cuMemFree_v2",
-    "cuMemFreeAsync",
-    "cuMemFreeHost",
-    "cuMemcpyHtoDAsync_v2",
-    "cuMemcpyDtoHAsync_v2",
-    "cuStreamCreate",
-    "cuStreamWaitEvent",
-    "cuEventCreate",
-    "cuEventRecord",
-    "cuEventSynchronize",
-    "cuEventDestroy_v2",
-];
+pub(super) const SYMBOLS: &str = "\
+    cuInit cuDriverGetVersion cuDeviceGetCount cuDeviceGet cuDeviceGetName cuDeviceGetAttribute \
+    cuDeviceGetPCIBusId cuDeviceTotalMem_v2 cuDevicePrimaryCtxRetain cuCtxSetCurrent \
+    cuGetErrorName cuGetErrorString cuModuleLoadData cuModuleGetFunction cuFuncSetAttribute \
+    cuLaunchKernel cuMemAlloc_v2 cuMemAllocAsync cuMemAllocHost_v2 cuMemFree_v2 cuMemFreeAsync \
+    cuMemFreeHost cuMemcpyHtoDAsync_v2 cuMemcpyDtoHAsync_v2 cuStreamCreate cuStreamWaitEvent \
+    cuEventCreate cuEventRecord cuEventSynchronize cuEventDestroy_v2";
 
 /// The opened library, which has every one of [`SYMBOLS`].
 pub(super) struct Driver {
@@ -59,10 +33,8 @@ pub(super) type Status = c_int;
 impl Driver {
     /// Opens the library that cudarc will open: the first of its names that loads.
     pub(super) fn open() -> Result<Self, LoadError> {
-        let names = ["cuda", "nvcuda"];
-        let names = names
-            .iter()
-            .flat_map(|n| cudarc::get_lib_name_candidates(n));
+        let names = ["cuda", "nvcuda"].into_iter();
+        let names = names.flat_map(cudarc::get_lib_name_candidates);
         let (name, library) = probe::load(names, SYMBOLS)?;
         Ok(Driver {
             name,
@@ -75,7 +47,7 @@ impl Driver {
     /// # Safety
     ///
     /// `F` has to be the type of the C function of that name.
-    unsafe fn function<F: Copy>(&self, name: &str) -> Result<F, Unusable> {
+    unsafe fn function<F: Copy>(&self, name: &str) -> Result<F, AbsentBackend> {
         // SAFETY: the caller vouches for the type.
         match unsafe { self.library.get::<F>(name.as_bytes()) } {
             Ok(function) => Ok(*function),
@@ -83,15 +55,13 @@ impl Driver {
         }
     }
 
-    fn failed(&self, call: &str, why: &str) -> Unusable {
-        Unusable {
-            reason: format!("{call} of {} failed: {why}", self.name),
-            remedy: "check with `nvidia-smi` that NVIDIA's driver works".to_owned(),
-        }
+    fn failed(&self, call: &str, why: &str) -> AbsentBackend {
+        let remedy = "check with `nvidia-smi` that NVIDIA's driver works";
+        unusable(format!("{call} of {} failed: {why}", self.name), remedy)
     }
 
     /// Initialises CUDA; the version of CUDA that the driver understands.
-    pub(super) fn init(&self) -> Result<Version, Unusable> {
+    pub(super) fn init(&self) -> Result<Version, AbsentBackend> {
         // SAFETY: `CUresult cuInit(unsigned int)`, in cuda.h.
         let init =
             unsafe { self.function::<unsafe extern "system" fn(c_uint) -> Status>("cuInit") }?;
@@ -111,8 +81,8 @@ impl Driver {
         }
     }
 
-    /// The devices, in the order of their ordinals; an error when there is none.
-    pub(super) fn devices(&self, version: Version) -> Result<Vec<Listed>, Unusable> {
+    /// The devices, each with its ordinal; an error when there is none.
+    pub(super) fn devices(&self, version: Version) -> Result<Vec<(GpuInfo, usize)>, AbsentBackend> {
         type GetCount = unsafe extern "system" fn(*mut c_int) -> Status;
         // SAFETY: `CUresult cuDeviceGetCount(int *)`, in cuda.h.
         let get = unsafe { self.function::<GetCount>("cuDeviceGetCount") }?;
@@ -126,9 +96,9 @@ impl Driver {
             Fact::Known(release) => format!("NVIDIA {release}, CUDA {version}"),
             Fact::Unknown => format!("CUDA {version}"),
         };
-        let devices: Vec<_> = (0..count)
-            .map(|ordinal| self.device(ordinal, &driver))
-            .collect::<Result<_, _>>()?;
+        let devices = (0..count).zip(0..);
+        let devices = devices.map(|(ordinal, at)| Ok((self.device(ordinal, &driver)?, at)));
+        let devices = devices.collect::<Result<Vec<_>, _>>()?;
         if devices.is_empty() {
             // CUDA_VISIBLE_DEVICES can hide every one of them.
             return Err(init_failed(&self.name, NO_DEVICE));
@@ -136,7 +106,7 @@ impl Driver {
         Ok(devices)
     }
 
-    fn device(&self, ordinal: c_int, driver: &str) -> Result<Listed, Unusable> {
+    fn device(&self, ordinal: c_int, driver: &str) -> Result<GpuInfo, AbsentBackend> {
         type Get = unsafe extern "system" fn(*mut c_int, c_int) -> Status;
         type GetText = unsafe extern "system" fn(*mut c_char, c_int, c_int) -> Status;
         type GetBytes = unsafe extern "system" fn(*mut usize, c_int) -> Status;
@@ -177,22 +147,20 @@ impl Driver {
         let memory = (status == 0).then(|| u64::try_from(bytes).ok()).flatten();
         // CU_DEVICE_ATTRIBUTE_{INTEGRATED, COMPUTE_CAPABILITY_MAJOR, …_MINOR}.
         let (integrated, major, minor) = (attribute(18), attribute(75), attribute(76));
-        Ok(Listed {
-            backend: Backend::Cuda,
-            name: text(get_name).unwrap_or_default(),
-            kind: match integrated {
-                Some(0) => GpuKind::Discrete,
-                Some(_) => GpuKind::Integrated,
-                None => GpuKind::Other,
-            },
+        let kind = match integrated {
+            Some(0) => GpuKind::Discrete,
+            Some(_) => GpuKind::Integrated,
+            None => GpuKind::Other,
+        };
+        let capability = major.zip(minor);
+        Ok(GpuInfo {
             memory_bytes: memory.into(),
             driver: Fact::Known(driver.to_owned()),
             pci: text(get_pci).map_or(Fact::Unknown, |pci| listing::pci_address(&pci)),
-            architecture: major
-                .zip(minor)
+            architecture: capability
                 .map(|(major, minor)| format!("sm_{major}{minor}"))
                 .into(),
-            index: usize::try_from(ordinal).unwrap_or_default(),
+            ..GpuInfo::named(Backend::Cuda, text(get_name).unwrap_or_default(), kind)
         })
     }
 }

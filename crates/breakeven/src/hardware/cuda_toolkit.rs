@@ -5,21 +5,14 @@ use std::env;
 use std::ffi::c_int;
 use std::path::{Path, PathBuf};
 
-use super::cuda::{Unusable, Version};
+use super::AbsentBackend;
+use super::cuda::{Version, unusable};
 use super::probe::{self, LoadError};
 
 /// What CubeCL 0.10 calls of NVRTC, through cudarc.
-pub(super) const SYMBOLS: &[&str] = &[
-    "nvrtcVersion",
-    "nvrtcCreateProgram",
-    "nvrtcCompileProgram",
-    "nvrtcDestroyProgram",
-    "nvrtcGetPTXSize",
-    "nvrtcGetPTX",
-    "nvrtcGetProgramLogSize",
-    "nvrtcGetProgramLog",
-    "nvrtcGetErrorString",
-];
+pub(super) const SYMBOLS: &str = "\
+    nvrtcVersion nvrtcCreateProgram nvrtcCompileProgram nvrtcDestroyProgram nvrtcGetPTXSize \
+    nvrtcGetPTX nvrtcGetProgramLogSize nvrtcGetProgramLog nvrtcGetErrorString";
 
 /// The major version of CUDA whose libraries cudarc looks for by number.
 const MAJOR: u32 = cudarc::driver::sys::CUDA_VERSION / 1000;
@@ -28,20 +21,24 @@ const MAJOR: u32 = cudarc::driver::sys::CUDA_VERSION / 1000;
 const HEADER: &str = "include/cuda_runtime.h";
 
 /// What is missing for compiling kernels that this driver can load.
-pub(super) fn missing(driver: Version) -> Option<Unusable> {
+pub(super) fn missing(driver: Version) -> Option<AbsentBackend> {
     nvrtc(driver)
         .and_then(|()| headers(|name| env::var_os(name).map(PathBuf::from), Path::is_file))
         .err()
 }
 
-fn nvrtc(driver: Version) -> Result<(), Unusable> {
-    let (name, library) = probe::load(cudarc::get_lib_name_candidates("nvrtc"), SYMBOLS)
-        .map_err(|error| Unusable {
-            reason: format!("no NVRTC to compile kernels with: {}", shortened(&error, &format!(".{}", MAJOR))),
-            remedy: format!(
-                "install CUDA's NVRTC {MAJOR}.x, not newer than {driver}, and have it on the library path"
+fn nvrtc(driver: Version) -> Result<(), AbsentBackend> {
+    let loaded = probe::load(cudarc::get_lib_name_candidates("nvrtc"), SYMBOLS);
+    let (name, library) = loaded.map_err(|error| {
+        let error = shortened(&error, &format!(".{MAJOR}"));
+        unusable(
+            format!("no NVRTC to compile kernels with: {error}"),
+            format!(
+                "install CUDA's NVRTC {MAJOR}.x, not newer than {driver}, and have it on the \
+                 library path"
             ),
-        })?;
+        )
+    })?;
     type GetVersion = unsafe extern "system" fn(*mut c_int, *mut c_int) -> c_int;
     let (mut major, mut minor) = (0, 0);
     let status = {
@@ -55,19 +52,15 @@ fn nvrtc(driver: Version) -> Result<(), Unusable> {
     };
     let version = Version { major, minor };
     if status != 0 {
-        return Err(Unusable {
-            reason: format!("nvrtcVersion of {name} failed with {status}"),
-            remedy: "reinstall CUDA's NVRTC".to_owned(),
-        });
+        let reason = format!("nvrtcVersion of {name} failed with {status}");
+        return Err(unusable(reason, "reinstall CUDA's NVRTC"));
     }
     if version > driver {
         // cuModuleLoadData: CUDA_ERROR_UNSUPPORTED_PTX_VERSION.
-        return Err(Unusable {
-            reason: format!(
-                "{name} is NVRTC {version}, and the driver loads kernels up to CUDA {driver}"
-            ),
-            remedy: format!("update NVIDIA's driver, or install NVRTC {driver} or older"),
-        });
+        return Err(unusable(
+            format!("{name} is NVRTC {version}, and the driver loads kernels up to CUDA {driver}"),
+            format!("update NVIDIA's driver, or install NVRTC {driver} or older"),
+        ));
     }
     Ok(())
 }
@@ -77,31 +70,28 @@ fn nvrtc(driver: Version) -> Result<(), Unusable> {
 fn headers(
     variable: impl Fn(&str) -> Option<PathBuf>,
     is_file: impl Fn(&Path) -> bool,
-) -> Result<(), Unusable> {
-    let exists = |path: &str| Path::new(path).exists();
+) -> Result<(), AbsentBackend> {
     let toolkit = variable("CUDA_PATH").or_else(|| {
         if cfg!(windows) {
-            Some("C:/Program Files/NVIDIA GPU Computing Toolkit/CUDA/")
-        } else if exists("/usr/local/cuda") {
-            Some("/usr/local/cuda")
-        } else if exists("/opt/cuda") {
-            Some("/opt/cuda")
-        } else if exists("/usr/bin/nvcc") {
-            Some("/usr")
-        } else {
-            None
+            return Some("C:/Program Files/NVIDIA GPU Computing Toolkit/CUDA/".into());
         }
-        .map(PathBuf::from)
+        // A path that shows that a toolkit is there, and where it is then.
+        let mut usual = [
+            ("/usr/local/cuda", "/usr/local/cuda"),
+            ("/opt/cuda", "/opt/cuda"),
+            ("/usr/bin/nvcc", "/usr"),
+        ]
+        .into_iter();
+        let (_, toolkit) = usual.find(|(sign, _)| Path::new(sign).exists())?;
+        Some(toolkit.into())
     });
     let has_headers = |toolkit: &PathBuf| is_file(&toolkit.join(HEADER));
     if toolkit.as_ref().is_some_and(has_headers) {
         return Ok(());
     }
-    let reason = match &toolkit {
-        Some(toolkit) => format!(
-            "no CUDA headers: {} is missing",
-            toolkit.join(HEADER).display()
-        ),
+    let header = toolkit.map(|toolkit| toolkit.join(HEADER));
+    let reason = match &header {
+        Some(header) => format!("no CUDA headers: {} is missing", header.display()),
         None => "no CUDA headers: CUDA_PATH is not set, and neither /usr/local/cuda \
                  nor /opt/cuda nor /usr/bin/nvcc exists"
             .to_owned(),
@@ -116,7 +106,7 @@ fn headers(
             "install the CUDA toolkit's headers, and set CUDA_PATH to the directory that has {HEADER}"
         ),
     };
-    Err(Unusable { reason, remedy })
+    Err(unusable(reason, remedy))
 }
 
 /// cudarc tries a dozen names; the first one and the one that installations
@@ -125,12 +115,8 @@ pub(super) fn shortened(error: &LoadError, usual: &str) -> String {
     match error {
         LoadError::NotFound(names) if names.len() > 2 => {
             let installed = names.iter().skip(1).find(|name| name.ends_with(usual));
-            let shown: Vec<_> = names
-                .first()
-                .into_iter()
-                .chain(installed)
-                .map(String::as_str)
-                .collect();
+            let shown = names.iter().take(1).chain(installed);
+            let shown: Vec<_> = shown.map(String::as_str).collect();
             format!(
                 "no library named {} (or one of {} similar names) was found",
                 shown.join(" or "),
@@ -152,7 +138,7 @@ mod tests {
     #[test]
     fn of_a_dozen_names_the_telling_ones_are_shown() {
         let names = cudarc::get_lib_name_candidates("no-such-thing");
-        let error = probe::load(names, &[]).expect_err("not there");
+        let error = probe::load(names, "").expect_err("not there");
         let text = shortened(&error, ".1");
         if cfg!(target_os = "linux") {
             let start = "no library named libno-such-thing.so or libno-such-thing.so.1 (or one of ";
@@ -165,18 +151,15 @@ mod tests {
         let path = |name: &str| (name == "CUDA_PATH").then(|| PathBuf::from("/cuda"));
         assert!(headers(path, found_at("/cuda/include/cuda_runtime.h")).is_ok());
         let missing = headers(path, |_| false).expect_err("no such file");
-        assert!(
-            missing
-                .reason
-                .contains("/cuda/include/cuda_runtime.h is missing")
-        );
+        let header = "/cuda/include/cuda_runtime.h is missing";
+        assert!(missing.reason.contains(header), "{missing}");
     }
 
     #[test]
     fn a_variable_that_cubecl_ignores_is_pointed_out() {
         let path = |name: &str| (name == "CUDA_HOME").then(|| PathBuf::from("/usr/cuda"));
-        let missing = headers(path, found_at("/usr/cuda/include/cuda_runtime.h"))
-            .expect_err("CUDA_PATH is not set");
+        let found = headers(path, found_at("/usr/cuda/include/cuda_runtime.h"));
+        let missing = found.expect_err("CUDA_PATH is not set");
         assert_eq!(
             missing.remedy,
             "set CUDA_PATH to /usr/cuda, as CUDA_HOME is"

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+#[cfg(any(feature = "gpu", test))]
+use super::device_id::slug;
 use super::{Backend, DeviceId, Fact};
 
 /// How a GPU sits in the machine.
@@ -74,6 +76,36 @@ pub struct AbsentBackend {
     pub remedy: String,
 }
 
+#[cfg(any(feature = "gpu", test))]
+impl GpuInfo {
+    /// A device of which nothing else is known yet; its id has no number.
+    pub(super) fn named(backend: Backend, name: String, kind: GpuKind) -> Self {
+        Self {
+            id: DeviceId::gpu(backend, &slug(&name), 1),
+            name,
+            kind,
+            backend,
+            memory_bytes: Fact::Unknown,
+            driver: Fact::Unknown,
+            pci: Fact::Unknown,
+            architecture: Fact::Unknown,
+            same_as: Vec::new(),
+            preferred: true,
+        }
+    }
+}
+
+#[cfg(feature = "gpu")]
+impl AbsentBackend {
+    pub(super) fn new(backend: Backend, reason: String, remedy: impl Into<String>) -> Self {
+        Self {
+            backend: Some(backend),
+            reason,
+            remedy: remedy.into(),
+        }
+    }
+}
+
 impl fmt::Display for AbsentBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.backend.map_or("gpu", Backend::name);
@@ -81,7 +113,6 @@ impl fmt::Display for AbsentBackend {
     }
 }
 
-/// The answer of every backend.
 #[derive(Debug, Default)]
 pub(super) struct Gpus {
     pub(super) gpus: Vec<GpuInfo>,

@@ -1,26 +1,13 @@
 //! Asks the backends for their devices, names them, and finds which are one card.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::time::Duration;
 
 use super::device_id::slug;
-use super::gpu::{AbsentBackend, GpuInfo, GpuKind, Gpus};
+use super::gpu::{AbsentBackend, GpuInfo, Gpus};
 use super::probe::{Probe, ProbeError};
 use super::{Backend, DeviceId, Fact, adapters, cuda};
-
-/// A device as a backend listed it, before it has an id.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Listed {
-    pub(super) backend: Backend,
-    pub(super) name: String,
-    pub(super) kind: GpuKind,
-    pub(super) memory_bytes: Fact<u64>,
-    pub(super) driver: Fact<String>,
-    pub(super) pci: Fact<String>,
-    pub(super) architecture: Fact<String>,
-    /// Its place in the backend's own list.
-    pub(super) index: usize,
-}
 
 /// How long a driver may take to list its devices. Waking eight data-centre
 /// cards that nothing keeps awake takes several seconds.
@@ -36,16 +23,16 @@ pub(super) fn detect() -> Gpus {
     let mut listed = Vec::new();
     let mut absent = Vec::new();
     for (backend, probe) in graphics {
-        match answer(probe).map_err(|error| no_answer(backend, &error)) {
-            Ok(Ok(devices)) => listed.extend(devices),
-            Ok(Err(reason)) | Err(reason) => absent.push(reason),
+        match answer(backend, probe).and_then(|listed| listed) {
+            Ok(devices) => listed.extend(devices),
+            Err(reason) => absent.push(reason),
         }
     }
-    match cuda.map(|probe| answer(probe).map_err(|error| no_answer(Backend::Cuda, &error))) {
-        Some(Ok(found)) => match found.unusable {
-            None => listed.extend(found.devices),
-            Some(missing) => absent.insert(0, missing.advise(&found.devices, &listed)),
-        },
+    match cuda.map(|probe| answer(Backend::Cuda, probe)) {
+        Some(Ok((devices, None))) => listed.extend(devices),
+        Some(Ok((devices, Some(missing)))) => {
+            absent.insert(0, cuda::advise(missing, &devices, &listed));
+        }
         Some(Err(reason)) => absent.insert(0, reason),
         None => {}
     }
@@ -55,77 +42,47 @@ pub(super) fn detect() -> Gpus {
     Gpus { gpus, absent }
 }
 
-fn answer<T: Send + 'static>(probe: Result<Probe<T>, ProbeError>) -> Result<T, ProbeError> {
-    probe?.wait(ANSWER_WITHIN)
-}
-
-fn no_answer(backend: Backend, error: &ProbeError) -> AbsentBackend {
-    AbsentBackend {
-        backend: Some(backend),
-        reason: error.to_string(),
-        remedy: "look for the driver's own messages (`dmesg`), then repair or reinstall it"
-            .to_owned(),
-    }
+fn answer<T: Send + 'static>(
+    backend: Backend,
+    probe: Result<Probe<T>, ProbeError>,
+) -> Result<T, AbsentBackend> {
+    let answer = probe.and_then(|probe| probe.wait(ANSWER_WITHIN));
+    answer.map_err(|error| {
+        let remedy = "look for the driver's own messages (`dmesg`), then repair or reinstall it";
+        AbsentBackend::new(backend, error.to_string(), remedy)
+    })
 }
 
 /// Gives each device its id: equal names of one backend are numbered in the
 /// order of their PCI addresses; devices without one come after, in the
 /// backend's order. The second part is the place in the backend's list.
-pub(super) fn identify(mut listed: Vec<Listed>) -> Vec<(GpuInfo, usize)> {
-    listed.sort_by_key(|d| {
-        (
-            d.backend,
-            slug(&d.name),
-            !d.pci.is_known(),
-            d.pci.known().cloned(),
-            d.index,
-        )
+pub(super) fn identify(mut listed: Vec<(GpuInfo, usize)>) -> Vec<(GpuInfo, usize)> {
+    listed.sort_by_key(|(gpu, index)| {
+        let pci = gpu.pci.known().cloned();
+        (gpu.backend, slug(&gpu.name), pci.is_none(), pci, *index)
     });
-    let mut identified = Vec::with_capacity(listed.len());
-    let mut last: Option<(Backend, String)> = None;
-    let mut nth = 0;
-    for device in listed {
-        let key = (device.backend, slug(&device.name));
-        nth = if last.as_ref() == Some(&key) {
-            nth + 1
-        } else {
-            1
-        };
-        let gpu = GpuInfo {
-            id: DeviceId::gpu(key.0, &key.1, nth),
-            name: device.name,
-            kind: device.kind,
-            backend: device.backend,
-            memory_bytes: device.memory_bytes,
-            driver: device.driver,
-            pci: device.pci,
-            architecture: device.architecture,
-            same_as: Vec::new(),
-            preferred: true,
-        };
-        last = Some(key);
-        identified.push((gpu, device.index));
+    let mut counts = HashMap::new();
+    for (gpu, _) in &mut listed {
+        let slug = slug(&gpu.name);
+        let nth = counts.entry((gpu.backend, slug.clone())).or_insert(0);
+        *nth += 1;
+        gpu.id = DeviceId::gpu(gpu.backend, &slug, *nth);
     }
-    identified
+    listed
 }
 
 /// Finds the entries that are one card, and prefers one of them.
 fn match_cards(gpus: &mut [GpuInfo]) {
-    let entries: Vec<_> = gpus
-        .iter()
-        .map(|gpu| (gpu.id.clone(), gpu.backend, gpu.pci.clone()))
-        .collect();
+    let entries = gpus.to_vec();
     for gpu in gpus {
         // Two entries of one backend at one address are parts of a card (MIG),
         // which are devices of their own.
-        let others = entries
-            .iter()
-            .filter(|(_, backend, pci)| {
-                pci.is_known() && *pci == gpu.pci && *backend != gpu.backend
-            })
-            .collect::<Vec<_>>();
-        gpu.preferred = others.iter().all(|(_, backend, _)| gpu.backend < *backend);
-        gpu.same_as = others.iter().map(|(id, _, _)| id.clone()).collect();
+        let is_same = |other: &&GpuInfo| {
+            other.pci.is_known() && other.pci == gpu.pci && other.backend != gpu.backend
+        };
+        let others: Vec<_> = entries.iter().filter(is_same).collect();
+        gpu.preferred = others.iter().all(|other| gpu.backend < other.backend);
+        gpu.same_as = others.iter().map(|other| other.id.clone()).collect();
     }
 }
 

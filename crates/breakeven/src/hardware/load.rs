@@ -77,14 +77,11 @@ impl SystemLoad {
         Sampler::new().sample(Path::new("/"), Vec::new)
     }
 
-    /// The load of this GPU, found by its PCI address; all `Unknown` when no
-    /// driver tells.
+    /// The load of this GPU, found by its PCI address; all `Unknown` when no driver tells.
     pub fn gpu(&self, gpu: &GpuInfo) -> GpuLoad {
-        self.gpus
-            .iter()
-            .find(|load| load.pci.is_known() && load.pci == gpu.pci)
-            .cloned()
-            .unwrap_or_else(GpuLoad::unknown)
+        let mut gpus = self.gpus.iter();
+        let load = gpus.find(|load| load.pci.is_known() && load.pci == gpu.pci);
+        load.cloned().unwrap_or_default()
     }
 }
 
@@ -119,17 +116,14 @@ impl Sampler {
             return load.clone();
         }
         let read = |file: &str| fs::read_to_string(root.join(file)).ok();
-        let per_core = |threads: f64| threads / self.cores as f64;
-        let run_queue = if cfg!(target_os = "linux") {
-            read("proc/loadavg")
-                .and_then(|text| proc::runnable(&text))
-                .map(|threads| per_core(threads as f64))
-        } else if cfg!(unix) {
-            let average = System::load_average().ok();
-            average.map(|average| per_core(average.one))
+        let wanting = if cfg!(target_os = "linux") {
+            let threads = read("proc/loadavg").and_then(|text| proc::runnable(&text));
+            threads.map(|threads| threads as f64)
         } else {
-            None
+            let average = System::load_average().ok().filter(|_| cfg!(unix));
+            average.map(|average| average.one)
         };
+        let run_queue = wanting.map(|threads| threads / self.cores as f64);
         let measured = if cfg!(target_os = "linux") {
             self.counted_use(read("proc/stat").and_then(|text| proc::stat(&text)))
         } else {
@@ -142,10 +136,8 @@ impl Sampler {
             }
             None => (run_queue.map(|queue| queue.min(1.0)), CpuUseBasis::RunQueue),
         };
-        let available = self
-            .system
-            .as_mut()
-            .map_or(Fact::Unknown, memory::available);
+        let available = self.system.as_mut();
+        let available = available.and_then(|system| memory::available(system).get());
         let left = cgroup::limits(root).memory_left_bytes;
         let load = SystemLoad {
             cpu_use: cpu_use.into(),
@@ -154,13 +146,7 @@ impl Sampler {
             cpu_pressure: read("proc/pressure/cpu")
                 .and_then(|text| proc::pressure(&text))
                 .into(),
-            available_memory_bytes: available
-                .known()
-                .copied()
-                .into_iter()
-                .chain(left)
-                .min()
-                .into(),
+            available_memory_bytes: available.into_iter().chain(left).min().into(),
             gpus: gpus(),
         };
         self.last = Some((Instant::now(), load.clone()));
@@ -208,15 +194,11 @@ mod tests {
         };
         write("proc/stat", &format!("cpu {busy} 0 0 {idle} 0 0 0 0 0 0\n"));
         write("proc/loadavg", "1.0 1.0 1.0 3/80 11206\n");
-        write(
-            "proc/pressure/cpu",
-            "some avg10=25.00 avg60=0 avg300=0 total=0\n",
-        );
+        let pressure = "some avg10=25.00 avg60=0 avg300=0 total=0\n";
+        write("proc/pressure/cpu", pressure);
         write("proc/self/cgroup", "0::/\n");
-        write(
-            "proc/self/mountinfo",
-            "1 2 0:3 / /cg rw - cgroup2 none rw\n",
-        );
+        let mounts = "1 2 0:3 / /cg rw - cgroup2 none rw\n";
+        write("proc/self/mountinfo", mounts);
         write("cg/memory.max", "1000\n");
         write("cg/memory.current", "600\n");
         root
@@ -231,7 +213,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn the_first_sample_is_the_run_queue_and_the_second_counts_time() {
+    fn the_first_sample_is_the_run_queue_and_is_kept_and_the_next_counts_time() {
         let mut sampler = stale(Sampler::new());
         let first = sampler.sample(root(100, 900).path(), Vec::new);
         assert_eq!(first.cpu_use_basis, CpuUseBasis::RunQueue);
@@ -239,19 +221,12 @@ mod tests {
         assert_eq!(first.run_queue_per_core, Fact::Known(0.5));
         assert_eq!(first.cpu_pressure, Fact::Known(0.25));
         assert_eq!(first.available_memory_bytes, Fact::Known(400));
+        let again = sampler.sample(Path::new("/nonexistent"), Vec::new);
+        assert_eq!(first, again);
         let mut sampler = stale(sampler);
         let second = sampler.sample(root(130, 970).path(), Vec::new);
         assert!(matches!(second.cpu_use_basis, CpuUseBasis::Interval { .. }));
         assert_eq!(second.cpu_use, Fact::Known(0.3));
-    }
-
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn a_sample_is_kept_for_a_while() {
-        let mut sampler = stale(Sampler::new());
-        let first = sampler.sample(root(100, 900).path(), Vec::new);
-        let again = sampler.sample(Path::new("/nonexistent"), Vec::new);
-        assert_eq!(first, again);
     }
 
     #[test]
@@ -277,15 +252,8 @@ mod tests {
     #[test]
     fn shares_are_shares_on_this_machine() {
         let load = SystemLoad::sample();
-        assert!(
-            load.cpu_use
-                .get()
-                .is_none_or(|share| (0.0..=1.0).contains(&share))
-        );
-        assert!(
-            load.available_memory_bytes
-                .get()
-                .is_some_and(|bytes| bytes > 0)
-        );
+        let (share, available) = (load.cpu_use.get(), load.available_memory_bytes.get());
+        assert!(share.is_none_or(|share| (0.0..=1.0).contains(&share)));
+        assert!(available.is_some_and(|bytes| bytes > 0));
     }
 }

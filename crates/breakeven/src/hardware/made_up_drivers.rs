@@ -13,7 +13,9 @@ pub(super) fn skipped(why: &str) {
 }
 
 /// The names cudarc may open for CUDA's driver, as far as they can exist.
-pub(super) const CUDA: [&str; 2] = ["libcuda.so", "libcuda.so.1"];
+const CUDA: [&str; 2] = ["libcuda.so", "libcuda.so.1"];
+
+pub(super) const LIBRARIES: [&str; 4] = [CUDA[0], CUDA[1], "libvulkan.so.1", "libnvidia-ml.so.1"];
 
 /// Compiles C into a shared library of these names; none without a C compiler.
 pub(super) fn compile(directory: &Path, names: &[impl AsRef<Path>], code: &str) -> Option<()> {
@@ -21,20 +23,13 @@ pub(super) fn compile(directory: &Path, names: &[impl AsRef<Path>], code: &str) 
     let library = directory.join("library");
     fs::write(&source, code).expect("a file");
     let mut compiler = Command::new("cc");
-    compiler
-        .args(["-shared", "-fPIC", "-w", "-o"])
-        .arg(&library)
-        .arg(&source);
-    match compiler.output() {
-        Ok(output) => {
-            let log = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "cc: {log}");
-        }
-        Err(error) => {
-            skipped(&format!("a made-up driver needs a C compiler: cc: {error}"));
-            return None;
-        }
-    }
+    compiler.args(["-shared", "-fPIC", "-w", "-o"]);
+    let compiled = compiler.arg(&library).arg(&source).output();
+    let output = compiled
+        .inspect_err(|error| skipped(&format!("a made-up driver needs a C compiler: cc: {error}")))
+        .ok()?;
+    let log = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "cc: {log}");
     for name in names {
         fs::copy(&library, directory.join(name)).expect("a copy");
     }
@@ -43,30 +38,23 @@ pub(super) fn compile(directory: &Path, names: &[impl AsRef<Path>], code: &str) 
 
 /// A CUDA driver: `code`, and for every symbol it does not define a function that fails.
 pub(super) fn cuda_driver(directory: &Path, code: &str) -> Option<()> {
-    compile(
-        directory,
-        &CUDA,
-        &with_failing(super::cuda_driver::SYMBOLS, code),
-    )
+    let code = with_failing(super::cuda_driver::SYMBOLS, code);
+    compile(directory, &CUDA, &code)
 }
 
-fn with_failing(symbols: &[&str], code: &str) -> String {
-    let lacking = symbols.iter().filter(|s| !code.contains(&format!("{s}(")));
+fn with_failing(symbols: &str, code: &str) -> String {
+    let symbols = symbols.split_whitespace();
+    let lacking = symbols.filter(|s| !code.contains(&format!("{s}(")));
     lacking.fold(code.to_owned(), |code, s| {
         code + &format!("int {s}() {{ return 1; }}\n")
     })
 }
 
-/// NVRTC of this version.
 pub(super) fn nvrtc(directory: &Path, major: u32, minor: u32) -> Option<()> {
     let code =
         format!("int nvrtcVersion(int *a, int *b) {{ *a = {major}; *b = {minor}; return 0; }}\n");
-    let names = cudarc::get_lib_name_candidates("nvrtc");
-    compile(
-        directory,
-        &names,
-        &with_failing(super::cuda_toolkit::SYMBOLS, &code),
-    )
+    let code = with_failing(super::cuda_toolkit::SYMBOLS, &code);
+    compile(directory, &cudarc::get_lib_name_candidates("nvrtc"), &code)
 }
 
 /// Two equal cards, listed against the order of their addresses.

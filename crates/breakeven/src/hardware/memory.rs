@@ -61,14 +61,12 @@ mod tests {
             value,
             source: PathBuf::from("/c/memory.max"),
         };
-        let (usable_bytes, by) = usable(Fact::Known(100), Some(&limit(40)));
+        let all = Fact::Known(100);
+        let (usable_bytes, by) = usable(all, Some(&limit(40)));
         assert_eq!(usable_bytes, Fact::Known(40));
         assert_eq!(by.map(|l| l.source), Some(PathBuf::from("/c/memory.max")));
-        assert_eq!(
-            usable(Fact::Known(100), Some(&limit(100))),
-            (Fact::Known(100), None)
-        );
-        assert_eq!(usable(Fact::Known(100), None), (Fact::Known(100), None));
+        assert_eq!(usable(all, Some(&limit(100))), (all, None));
+        assert_eq!(usable(all, None), (all, None));
         assert_eq!(usable(Fact::Unknown, None), (Fact::Unknown, None));
         assert_eq!(usable(Fact::Unknown, Some(&limit(40))).0, Fact::Known(40));
     }

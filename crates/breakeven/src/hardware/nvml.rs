@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::Fact;
 
 /// How busy one GPU is.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct GpuLoad {
     /// The device's name, as its driver gives it.
     pub name: Fact<String>,
@@ -29,20 +29,6 @@ pub struct GpuLoad {
     pub memory_total_bytes: Fact<u64>,
     /// Temperature of the die, in degrees Celsius.
     pub temperature_celsius: Fact<u32>,
-}
-
-impl GpuLoad {
-    /// Nothing is known of this device's load.
-    pub(super) fn unknown() -> Self {
-        GpuLoad {
-            name: Fact::Unknown,
-            pci: Fact::Unknown,
-            gpu_use: Fact::Unknown,
-            memory_used_bytes: Fact::Unknown,
-            memory_total_bytes: Fact::Unknown,
-            temperature_celsius: Fact::Unknown,
-        }
-    }
 }
 
 /// The library, initialised on the first call.
@@ -63,7 +49,7 @@ pub(super) fn loads() -> Vec<GpuLoad> {
 
 fn load(nvml: &Nvml, index: u32) -> GpuLoad {
     let Ok(device) = nvml.device_by_index(index) else {
-        return GpuLoad::unknown();
+        return GpuLoad::default();
     };
     let memory = device.memory_info().ok();
     let percent = device.utilization_rates().ok().map(|rates| rates.gpu);

@@ -15,31 +15,19 @@ use thiserror::Error;
 /// Why no shared library of some names could be used.
 #[derive(Debug, Error)]
 pub(super) enum LoadError {
-    /// None of the names exists on the loader's path.
     #[error("no library named {} was found", .0.join(" or "))]
     NotFound(Vec<String>),
-    /// Something of that name exists and is no loadable library.
     #[error("{name} could not be loaded: {cause}")]
-    Broken {
-        /// The name it was asked for by.
-        name: String,
-        /// The loader's message.
-        cause: String,
-    },
-    /// It loads, and is not the library its name promises.
+    Broken { name: String, cause: String },
     #[error("{name} has no symbol {symbol}: it is another library, or too old or new a version")]
-    NoSymbol {
-        /// The name it was loaded by.
-        name: String,
-        /// The first symbol that it lacks.
-        symbol: &'static str,
-    },
+    NoSymbol { name: String, symbol: &'static str },
 }
 
-/// Loads the first library of `names` that loads, and requires `symbols` of it.
+/// Loads the first library of `names` that loads, and requires `symbols` of it, which
+/// are parted by blanks.
 pub(super) fn load(
     names: impl IntoIterator<Item = String>,
-    symbols: &[&'static str],
+    symbols: &'static str,
 ) -> Result<(String, Library), LoadError> {
     let mut missing = Vec::new();
     let mut broken = None;
@@ -48,19 +36,17 @@ pub(super) fn load(
         // system driver libraries, whose initialisers are safe to run at any time
         // on any thread; a library that an attacker put on the loader's path in
         // their place would be loaded by any user of the driver just the same.
-        match unsafe { Library::new(&name) } {
+        let error = match unsafe { Library::new(&name) } {
             Ok(library) => return checked(name, library, symbols),
-            Err(error) => {
-                // The loader's own words are one level down.
-                let cause = error
-                    .source()
-                    .map_or_else(|| error.to_string(), ToString::to_string);
-                if is_missing(&name, &cause) {
-                    missing.push(name);
-                } else {
-                    broken.get_or_insert((name, cause));
-                }
-            }
+            Err(error) => error,
+        };
+        // The loader's own words are one level down.
+        let cause = error.source().map(ToString::to_string);
+        let cause = cause.unwrap_or_else(|| error.to_string());
+        if is_missing(&name, &cause) {
+            missing.push(name);
+        } else {
+            broken.get_or_insert((name, cause));
         }
     }
     Err(match broken {
@@ -79,29 +65,25 @@ fn is_missing(name: &str, cause: &str) -> bool {
 fn checked(
     name: String,
     library: Library,
-    symbols: &[&'static str],
+    symbols: &'static str,
 ) -> Result<(String, Library), LoadError> {
-    let lacks = |symbol: &&&'static str| {
+    let lacks = |symbol: &&str| {
         // SAFETY: the address is only looked up, never called or read through,
         // so that the type given for it does not matter.
         unsafe { library.get::<*const ()>(symbol.as_bytes()) }.is_err()
     };
-    match symbols.iter().find(lacks) {
+    match symbols.split_whitespace().find(lacks) {
         Some(symbol) => Err(LoadError::NoSymbol { name, symbol }),
         None => Ok((name, library)),
     }
 }
 
-/// Why a probe gave no answer.
 #[derive(Debug, Error)]
 pub(super) enum ProbeError {
-    /// The code under probe panicked.
     #[error("its driver code panicked: {0}")]
     Panicked(String),
-    /// It is still running.
     #[error("its driver did not answer within {} s", .0.as_secs())]
     TimedOut(Duration),
-    /// There was no thread to run it on.
     #[error("no thread could be started to ask its driver: {0}")]
     NoThread(#[from] io::Error),
 }
@@ -147,15 +129,12 @@ impl<T: Send + 'static> Probe<T> {
     }
 }
 
-/// The text of a panic.
 fn message(panic: &(dyn Any + Send)) -> String {
-    let text = panic
-        .downcast_ref::<&str>()
-        .map(|text| (*text).to_owned())
-        .or_else(|| panic.downcast_ref::<String>().cloned());
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref().map(String::as_str));
     // Multi-line panics (a C++ compiler's log) would break one-line reports.
-    text.and_then(|text| text.lines().next().map(str::to_owned))
-        .unwrap_or_else(|| "no message".to_owned())
+    let line = text.and_then(|text| text.lines().next());
+    line.unwrap_or("no message").to_owned()
 }
 
 #[cfg(test)]
@@ -191,11 +170,9 @@ mod tests {
 
     #[test]
     fn a_library_that_is_not_there_is_named() {
-        let error = load(["libno-such-thing.so.1".to_owned()], &[]).expect_err("not there");
-        assert_eq!(
-            error.to_string(),
-            "no library named libno-such-thing.so.1 was found"
-        );
+        let error = load(["libno-such-thing.so.1".to_owned()], "").expect_err("not there");
+        let said = "no library named libno-such-thing.so.1 was found";
+        assert_eq!(error.to_string(), said);
     }
 
     #[test]

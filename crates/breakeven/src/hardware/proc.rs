@@ -7,13 +7,11 @@ pub(super) struct CpuTimes {
     /// Neither idle nor waiting for a disk. Time stolen by a hypervisor counts
     /// as busy: it cannot be had either.
     pub(super) busy: u64,
-    /// All of it.
     pub(super) total: u64,
 }
 
 impl CpuTimes {
-    /// The share of the time since `earlier` that was busy, 0 to 1. None when
-    /// the clock has not ticked since.
+    /// The busy share of the time since `earlier`, 0 to 1; none without a tick since.
     pub(super) fn use_since(self, earlier: CpuTimes) -> Option<f64> {
         let total = self.total.checked_sub(earlier.total).filter(|&t| t > 0)?;
         // The idle counters may step back a little (see proc_stat(5)).
@@ -50,11 +48,9 @@ pub(super) fn runnable(loadavg: &str) -> Option<u64> {
 /// 0 to 1, from `/proc/pressure/cpu` (`some avg10=1.53 avg60=…`).
 pub(super) fn pressure(text: &str) -> Option<f64> {
     let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
-    let percent: f64 = some
-        .split_whitespace()
-        .find_map(|field| field.strip_prefix("avg10="))?
-        .parse()
-        .ok()?;
+    let mut fields = some.split_whitespace();
+    let percent = fields.find_map(|field| field.strip_prefix("avg10="))?;
+    let percent: f64 = percent.parse().ok()?;
     (0.0..=100.0).contains(&percent).then_some(percent / 100.0)
 }
 
@@ -69,11 +65,8 @@ mod tests {
         let later = stat("cpu  130 10 60 840 60 5 5 0 99 0\n").expect("a line");
         assert_eq!(later.use_since(earlier), Some(60.0 / 110.0));
         assert_eq!(earlier.use_since(earlier), None);
-        assert_eq!(
-            earlier.use_since(later),
-            None,
-            "counters that ran backwards"
-        );
+        // Counters that ran backwards.
+        assert_eq!(earlier.use_since(later), None);
     }
 
     #[test]
@@ -97,20 +90,10 @@ mod tests {
 
     #[test]
     fn damaged_files_tell_nothing() {
-        for text in [
-            "",
-            "cpu",
-            "cpu  a b c d",
-            "cpu  1 2",
-            "0.1 0.2 0.3",
-            "0 0 0 x/y",
-            "some avg10=nan",
-        ] {
-            assert_eq!(
-                (stat(text), runnable(text), pressure(text)),
-                (None, None, None),
-                "{text}"
-            );
+        let damaged = "|cpu|cpu  a b c d|cpu  1 2|0.1 0.2 0.3|0 0 0 x/y|some avg10=nan";
+        for text in damaged.split('|') {
+            let read = (stat(text), runnable(text), pressure(text));
+            assert_eq!(read, (None, None, None), "{text}");
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Vulkan's loader: is it there, and why does it have no devices.
 
 use std::env;
-use std::path::Path;
 
 use super::gpu::AbsentBackend;
 use super::{Backend, Fact, probe};
@@ -27,18 +26,18 @@ const DRIVER_VARIABLES: [(&str, bool); 5] = [
 
 /// Whether the loader is there and is one.
 pub(super) fn loader() -> Result<(), AbsentBackend> {
-    match probe::load([LOADER.to_owned()], &["vkGetInstanceProcAddr"]) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(AbsentBackend {
-            backend: Some(Backend::Vulkan),
-            reason: format!("no Vulkan loader: {error}"),
-            remedy: if cfg!(windows) {
-                "install the GPU vendor's driver, which brings the loader".to_owned()
-            } else {
-                format!("install the loader (Debian: `libvulkan1`) and {DRIVERS}")
-            },
-        }),
-    }
+    let loaded = probe::load([LOADER.to_owned()], "vkGetInstanceProcAddr");
+    loaded.map(drop).map_err(|error| {
+        let remedy = match cfg!(windows) {
+            true => "install the GPU vendor's driver, which brings the loader".to_owned(),
+            false => format!("install the loader (Debian: `libvulkan1`) and {DRIVERS}"),
+        };
+        AbsentBackend::new(
+            Backend::Vulkan,
+            format!("no Vulkan loader: {error}"),
+            remedy,
+        )
+    })
 }
 
 const DRIVERS: &str =
@@ -58,15 +57,11 @@ fn explain_no_device(set: &[(&str, String, bool)]) -> AbsentBackend {
         format!("the Vulkan loader ({LOADER}) is there, and no driver offers a device");
     for (name, value, paths) in set {
         reason.push_str(&format!("; {name} is set to {value}"));
-        let missing: Vec<_> = env::split_paths(value)
-            .filter(|path| *paths && !Path::new(path).exists())
-            .map(|path| path.display().to_string())
-            .collect();
+        let missing = env::split_paths(value).filter(|path| *paths && !path.exists());
+        let missing: Vec<_> = missing.map(|path| path.display().to_string()).collect();
         if !missing.is_empty() {
-            reason.push_str(&format!(
-                ", of which {} does not exist",
-                missing.join(" and ")
-            ));
+            let missing = missing.join(" and ");
+            reason.push_str(&format!(", of which {missing} does not exist"));
         }
     }
     let remedy = match set {
@@ -76,11 +71,7 @@ fn explain_no_device(set: &[(&str, String, bool)]) -> AbsentBackend {
             format!("unset {name}, or point it at the manifest of an installed driver")
         }
     };
-    AbsentBackend {
-        backend: Some(Backend::Vulkan),
-        reason,
-        remedy,
-    }
+    AbsentBackend::new(Backend::Vulkan, reason, remedy)
 }
 
 /// The sum of the heaps that are local to the device, in bytes. On NVIDIA cards
@@ -122,17 +113,10 @@ mod tests {
     fn variables_that_hide_the_drivers_are_named() {
         let set = [("VK_ICD_FILENAMES", "/nonexistent/icd.json".to_owned(), true)];
         let absent = explain_no_device(&set);
-        assert!(
-            absent.reason.contains(
-                "VK_ICD_FILENAMES is set to /nonexistent/icd.json, \
-                 of which /nonexistent/icd.json does not exist"
-            ),
-            "{absent}"
-        );
-        assert!(
-            absent.remedy.starts_with("unset VK_ICD_FILENAMES"),
-            "{absent}"
-        );
+        let reason = "VK_ICD_FILENAMES is set to /nonexistent/icd.json, \
+                      of which /nonexistent/icd.json does not exist";
+        assert!(absent.reason.contains(reason), "{absent}");
+        assert!(absent.remedy.starts_with("unset VK_ICD"), "{absent}");
         let patterns = [("VK_LOADER_DRIVERS_DISABLE", "*".to_owned(), false)];
         let absent = explain_no_device(&patterns);
         assert!(!absent.reason.contains("does not exist"), "{absent}");

@@ -107,7 +107,6 @@ impl ArForecast {
         }
     }
 
-    /// Batch and points.
     fn dims(&self, shapes: &[&[usize]]) -> Result<[usize; 2], Error> {
         let [series] = inputs("ar_forecast", shapes)?;
         let [batch, points] = dims("ar_forecast", series, "batch × points")?;

@@ -47,22 +47,9 @@ static SHARING: Sharing = Sharing::new();
 pub struct DendriticIntegration {
     weights: Tensor<'static>,
     conductances: Tensor<'static>,
-    dims: Dims,
+    /// Neurons, dendrites of each, synapses of each.
+    dims: [usize; 3],
     nonlinearity: Nonlinearity,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Dims {
-    neurons: usize,
-    dendrites: usize,
-    synapses: usize,
-}
-
-impl Dims {
-    /// Synapses of one neuron.
-    fn of_neuron(&self) -> usize {
-        self.dendrites * self.synapses
-    }
 }
 
 impl DendriticIntegration {
@@ -80,28 +67,21 @@ impl DendriticIntegration {
         nonlinearity: Nonlinearity,
     ) -> Result<Self, Error> {
         let what = "dendritic_integration: the weights";
-        let [neurons, dendrites, synapses] =
-            dims(what, weights.shape(), "neurons × dendrites × inputs")?;
+        let dims = dims(what, weights.shape(), "neurons × dendrites × inputs")?;
+        let [neurons, dendrites, synapses] = dims;
         if weights.is_empty() {
             return Err(Error::shape(format!(
                 "dendritic_integration: {neurons} neurons × {dendrites} dendrites × {synapses} \
                  inputs; give at least one of each"
             )));
         }
-        expect_shape(
-            "the conductances",
-            conductances.shape(),
-            &[neurons, dendrites],
-        )?;
+        let of_conductances = conductances.shape();
+        expect_shape("the conductances", of_conductances, &[neurons, dendrites])?;
         nonlinearity.check()?;
         Ok(Self {
             weights,
             conductances,
-            dims: Dims {
-                neurons,
-                dendrites,
-                synapses,
-            },
+            dims,
             nonlinearity,
         })
     }
@@ -138,11 +118,7 @@ impl Operator for DendriticIntegration {
                 )));
             }
         };
-        let Dims {
-            neurons,
-            dendrites,
-            synapses,
-        } = self.dims;
+        let [neurons, dendrites, synapses] = self.dims;
         let batch = inputs.first().copied().unwrap_or(0);
         expect_shape("the input", inputs, &[batch, neurons, dendrites, synapses])?;
         if let Some(previous) = previous {
@@ -177,7 +153,8 @@ impl Operator for DendriticIntegration {
             dims: self.dims,
             nonlinearity: self.nonlinearity,
         };
-        let together = (SYNAPSES / self.dims.of_neuron()).max(1);
+        let [_, dendrites, synapses] = self.dims;
+        let together = (SYNAPSES / (dendrites * synapses)).max(1);
         parallel::for_chunks(&SHARING, out, together, |start, out| {
             host::somas(&neurons, start, out)
         });

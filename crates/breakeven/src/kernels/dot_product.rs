@@ -27,7 +27,6 @@ const ACCUMULATORS: usize = 8;
 const CHUNK: usize = 128 * 1024;
 
 static SHARING: Sharing = Sharing::new();
-
 static LONG: Sharing = Sharing::new();
 
 /// The dot products of two batches of vectors: two inputs of one shape. The output has

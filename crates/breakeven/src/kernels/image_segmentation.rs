@@ -30,9 +30,7 @@ use runs::Band;
 const CHUNK: usize = 64 * 1024;
 
 static SHARING: Sharing = Sharing::new();
-
 static BANDS: Sharing = Sharing::new();
-
 static LABELS: Sharing = Sharing::new();
 
 /// Which pixels touch.
@@ -70,7 +68,6 @@ impl ImageSegmentation {
         })
     }
 
-    /// The labels of one image.
     fn label(&self, pixels: &[f32], width: usize, out: &mut [u32]) {
         let band = (CHUNK / width).max(1) * width;
         let scan =

@@ -11,9 +11,7 @@
 //! A cell runs for many steps with one set of weights: making it brings them into the
 //! order in which both forms read them, once.
 
-use pulp::{Arch, Simd, WithSimd};
-
-use super::{dims, inputs};
+use super::{dims, f32_lanes, inputs};
 use crate::error::Error;
 use crate::operator::{Operator, Parameter, View};
 use crate::tensor::{Tensor, shape};
@@ -75,7 +73,7 @@ impl LstmCell {
         ] {
             shape::check_len(what, values.len(), &[GATES, hidden, columns])?;
         }
-        let lanes = Arch::new().dispatch(Lanes);
+        let lanes = f32_lanes();
         let blocks = hidden.div_ceil(lanes);
         let rows = inputs + hidden;
         let all = shape::product("lstm_cell: the weights", &[blocks, lanes, GATES, rows])?;
@@ -103,7 +101,6 @@ impl LstmCell {
         })
     }
 
-    /// Items in the batch.
     fn batch(&self, shapes: &[&[usize]]) -> Result<usize, Error> {
         let shapes: [&[usize]; 3] = inputs("lstm_cell", shapes)?;
         for (what, found, columns) in [
@@ -168,17 +165,5 @@ impl Operator for LstmCell {
     #[cfg(feature = "gpu")]
     fn device(&self) -> Option<&dyn crate::gpu::DeviceForm> {
         Some(self)
-    }
-}
-
-/// The f32 lanes of this CPU's vectors.
-struct Lanes;
-
-impl WithSimd for Lanes {
-    type Output = usize;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> usize {
-        S::F32_LANES
     }
 }

@@ -63,7 +63,6 @@ impl MatrixMultiply {
     }
 }
 
-/// Batch, m, k and n.
 fn sizes(shapes: &[&[usize]]) -> Result<[usize; 4], Error> {
     let [a, b] = inputs("matrix_multiply", shapes)?;
     let [batch, m, k] = dims("matrix_multiply: a", a, "batch × m × k")?;

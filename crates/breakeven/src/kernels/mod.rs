@@ -34,6 +34,7 @@ pub use dot_product::DotProduct;
 pub use image_segmentation::{Connectivity, ImageSegmentation};
 pub use lstm_cell::LstmCell;
 pub use matrix_multiply::{MatrixMultiply, Tiling};
+pub(crate) use parallel::f32_lanes;
 pub use pixel_entropy::PixelEntropy;
 pub use vector_add::VectorAdd;
 

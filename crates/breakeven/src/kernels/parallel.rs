@@ -5,12 +5,27 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 
 use super::sharing::Sharing;
 
 /// How long a thread from outside the pool stays awake for the others, at most.
 const LONGEST_WATCH: Duration = Duration::from_micros(100);
+
+/// The f32 lanes of this CPU's vectors.
+pub(crate) fn f32_lanes() -> usize {
+    struct Lanes;
+
+    impl WithSimd for Lanes {
+        type Output = usize;
+
+        fn with_simd<S: Simd>(self, _: S) -> usize {
+            S::F32_LANES
+        }
+    }
+
+    Arch::new().dispatch(Lanes)
+}
 
 /// Calls `work(start, chunk)` for pieces of `out` of at most `chunk` elements, on the
 /// pool where that was seen to be faster. Each call is compiled for the widest SIMD that
@@ -71,18 +86,12 @@ where
         }
         let start = Instant::now();
         take_all();
-        if is_outside {
-            watch(&others, start.elapsed().min(LONGEST_WATCH));
+        // To fall asleep and be woken would take longer than the others' last pieces do.
+        // A thread of the pool does the pool's work meanwhile.
+        let (limit, start) = (start.elapsed().min(LONGEST_WATCH), Instant::now());
+        let is_busy = || others.load(Ordering::Acquire) > 0 && start.elapsed() < limit;
+        while is_outside && is_busy() {
+            hint::spin_loop();
         }
     });
-}
-
-/// Stays awake until the others are done with their last pieces, for so long at
-/// most: to fall asleep and be woken would take longer than they do. Only for a
-/// thread that is not of the pool; one that is does the pool's work meanwhile.
-fn watch(others: &AtomicUsize, limit: Duration) {
-    let start = Instant::now();
-    while others.load(Ordering::Acquire) > 0 && start.elapsed() < limit {
-        hint::spin_loop();
-    }
 }

@@ -32,7 +32,6 @@ const MAX_WINDOW: usize = 255;
 const CHUNK: usize = 4 * 1024;
 
 static SHARING: Sharing = Sharing::new();
-
 static SORTING: Sharing = Sharing::new();
 
 const BINS: usize = 256;
@@ -66,21 +65,17 @@ impl PixelEntropy {
             _ => (count as f64) * (count as f64).log2(),
         };
         // The sum over bins never exceeds N·log2 N: scaled to stay under 2^31.
-        let scale = ((1u64 << 31) as f64 / weight(counts).max(1.0))
-            .log2()
-            .floor();
-        let scale = scale.exp2();
+        let most = (1u64 << 31) as f64 / weight(counts).max(1.0);
+        let scale = most.log2().floor().exp2();
         #[expect(clippy::cast_sign_loss, reason = "c·log2 c is never negative")]
-        let table: Vec<u32> = (0..=counts)
-            .map(|count| (weight(count) * scale).round() as u32)
-            .collect();
+        let fixed = |count| (weight(count) * scale).round() as u32;
+        let log2 = |count: usize| (count.max(1) as f32).log2();
+        let table: Vec<u32> = (0..=counts).map(fixed).collect();
         Ok(Self {
             window,
             table: Tensor::new(table, &[counts + 1])?,
             scale: scale as f32,
-            log2: (0..=counts)
-                .map(|count| (count.max(1) as f32).log2())
-                .collect(),
+            log2: (0..=counts).map(log2).collect(),
         })
     }
 
@@ -95,7 +90,11 @@ impl PixelEntropy {
     fn row(&self, table: &[u32], bins: &[u8], y: usize, out: &mut [f32]) {
         let width = out.len();
         let rows = self.reach(y, bins.len() / width);
-        let mut histogram = Histogram::new(table);
+        let mut histogram = Histogram {
+            counts: [0; BINS],
+            table,
+            sum: 0,
+        };
         let column = |x: usize| rows.clone().map(move |y| usize::from(bins[y * width + x]));
         let mut inside = 0..0;
         for (x, out) in out.iter_mut().enumerate() {
@@ -121,15 +120,7 @@ struct Histogram<'t> {
     sum: u32,
 }
 
-impl<'t> Histogram<'t> {
-    fn new(table: &'t [u32]) -> Self {
-        Self {
-            counts: [0; BINS],
-            table,
-            sum: 0,
-        }
-    }
-
+impl Histogram<'_> {
     #[inline(always)]
     fn add(&mut self, bin: usize) {
         let count = usize::from(self.counts[bin]);

@@ -73,7 +73,6 @@ mod device {
     use crate::error::DeviceError;
     use crate::gpu::{DeviceForm, Launch, grid, with_client};
 
-    /// Units per cube.
     const UNITS: u32 = 256;
 
     #[cube(launch_unchecked)]
@@ -98,13 +97,8 @@ mod device {
                 // no position past its output's length.
                 unsafe {
                     add::launch_unchecked(
-                        client,
-                        count,
-                        CubeDim::new_1d(UNITS),
-                        lanes,
-                        launch.inputs[0].array(),
-                        launch.inputs[1].array(),
-                        launch.output.array(),
+                        client, count, CubeDim::new_1d(UNITS), lanes,
+                        launch.inputs[0].array(), launch.inputs[1].array(), launch.output.array(),
                     );
                 }
             });

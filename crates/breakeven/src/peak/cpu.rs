@@ -8,6 +8,7 @@ use breakeven_profile::recorder::{Clock, Instant};
 use pulp::{Arch, Simd, WithSimd};
 
 use super::{REPEATS, WORKING_SETS};
+use crate::kernels::f32_lanes;
 
 /// A measurement lasts at least this long, so that handing it out does not count.
 const LEAST_NS: u64 = 3_000_000;
@@ -77,8 +78,8 @@ fn fused_multiply_adds(clock: &Clock) -> f64 {
             (start, clock.now())
         })
     };
-    let lanes = Arch::new().dispatch(Lanes);
-    let flops = (2 * CHAINS * ROUNDS * lanes * rayon::current_num_threads()) as f64;
+    let lanes = f32_lanes() * rayon::current_num_threads();
+    let flops = (2 * CHAINS * ROUNDS * lanes) as f64;
     best_rate(run, flops)
 }
 
@@ -137,16 +138,6 @@ impl WithSimd for Chains {
             .into_iter()
             .map(|chain| simd.reduce_sum_f32s(chain))
             .sum()
-    }
-}
-
-struct Lanes;
-
-impl WithSimd for Lanes {
-    type Output = usize;
-
-    fn with_simd<S: Simd>(self, _: S) -> usize {
-        S::F32_LANES
     }
 }
 

@@ -152,11 +152,8 @@ impl<'a, E: Element> Tensor<'a, E> {
         }
         let mut view = self.clone();
         view.first += range.start * self.item_len();
-        view.shape = [range.len()]
-            .iter()
-            .chain(self.item_shape())
-            .copied()
-            .collect();
+        let shape = [range.len()].into_iter();
+        view.shape = shape.chain(self.item_shape().iter().copied()).collect();
         Ok(view)
     }
 
@@ -258,10 +255,8 @@ mod tests {
         assert_eq!(view.host(), Ok(&[3, 4, 5, 6][..]));
         let inner = view.items(1..2).expect("two items");
         assert_eq!(inner.into_vec(), Ok(vec![5, 6]));
-        assert_eq!(
-            view.host().map(<[u32]>::as_ptr),
-            Ok(address.wrapping_add(2))
-        );
+        let second = address.wrapping_add(2);
+        assert_eq!(view.host().map(<[u32]>::as_ptr), Ok(second));
         drop(view);
         assert_eq!(tensor.into_vec().map(|values| values.as_ptr()), Ok(address));
     }
@@ -286,9 +281,7 @@ mod tests {
         assert_eq!(new(0, &[usize::MAX, 2]).0, ErrorKind::TooLarge);
         let tensor = Tensor::new(vec![0.0; 4], &[2, 2]).expect("four values");
         let error = tensor.items(1..3).expect_err("two items");
-        assert_eq!(
-            error.to_string(),
-            "items 1..3 of a batch of 2; give a range inside it"
-        );
+        let said = "items 1..3 of a batch of 2; give a range inside it";
+        assert_eq!(error.to_string(), said);
     }
 }

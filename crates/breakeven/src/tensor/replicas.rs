@@ -108,7 +108,6 @@ impl<E: Element> Tensor<'_, E> {
 }
 
 impl<E: Element> Tensor<'static, E> {
-    /// A tensor that is on a device alone.
     pub(crate) fn on_device(gpu: &Gpu, buffer: Buffer, shape: &[usize]) -> Self {
         let tensor = Self::of(Host::Owned(OnceLock::new()), shape);
         let place = tensor.place();

@@ -16,8 +16,7 @@ pub(super) struct Measured {
 }
 
 impl Measured {
-    /// Opens the model that this user's processes share; one that cannot be read
-    /// is a warning.
+    /// Opens this user's model; one that cannot be read is a warning.
     pub(super) fn open(operation: &str, err: &mut dyn Write) -> Self {
         let (costs, warning) = Costs::open_default();
         if let Some(warning) = warning {
@@ -41,15 +40,15 @@ impl Measured {
         })
     }
 
-    /// The size of task that was measured, where it is one alone and not the
-    /// workload's.
+    /// The size of task that was measured, where it is one, and not the workload's.
     pub(super) fn only_size(&self, workload: &WorkloadProfile) -> Option<usize> {
         let sizes = self.costs.sizes(&self.operation);
         let [size] = sizes[..] else { return None };
-        (!is_of_size(workload, size)).then_some(size)
+        // The workload's tasks are of that size: sizes are powers of two.
+        let is_same = workload.memory_per_task.checked_ilog2() == size.checked_ilog2();
+        (!is_same).then_some(size)
     }
 
-    /// What is known on this machine.
     pub(super) fn lookup(&self, workload: &WorkloadProfile, machine: &Machine) -> OperationCosts {
         for gpu in &machine.gpus {
             if let Some(driver) = gpu.driver.known() {
@@ -57,9 +56,8 @@ impl Measured {
             }
         }
         let gpus: Vec<&str> = machine.gpus.iter().map(|gpu| gpu.name.as_str()).collect();
-        let memory = workload.memory_per_task;
-        self.costs
-            .lookup(&self.operation, memory, &gpus, machine.cores)
+        let (operation, memory) = (&self.operation, workload.memory_per_task);
+        self.costs.lookup(operation, memory, &gpus, machine.cores)
     }
 
     /// That nothing is known, and of which sizes something is.
@@ -81,25 +79,15 @@ impl Measured {
     /// Time of a task on one worker of this machine, ns, by which a described machine is
     /// judged; and what is to be said of that.
     pub(super) fn task_time(&self, workload: &WorkloadProfile) -> (Option<f64>, String) {
-        let known = self
-            .costs
-            .lookup(&self.operation, workload.memory_per_task, &[""; 0], 1);
-        match known.cpu.map(|cpu| cpu.per_task_ns).filter(|ns| *ns > 0.0) {
-            Some(ns) => (
-                Some(ns),
-                format!(
-                    "a task of {:?} takes {} on a core of this machine, and is taken to do so there",
-                    self.operation,
-                    unit::time(ns)
-                ),
-            ),
-            None => (None, self.nothing_known(workload)),
-        }
+        let (operation, memory) = (&self.operation, workload.memory_per_task);
+        let known = self.costs.lookup(operation, memory, &[""; 0], 1);
+        let time = known.cpu.map(|cpu| cpu.per_task_ns).filter(|ns| *ns > 0.0);
+        let note = time.map(unit::time).map(|time| {
+            format!(
+                "a task of {operation:?} takes {time} on a core of this machine, and is taken to \
+                 do so there"
+            )
+        });
+        (time, note.unwrap_or_else(|| self.nothing_known(workload)))
     }
-}
-
-/// Whether the workload's tasks are of the size that begins at so many bytes:
-/// sizes are powers of two.
-fn is_of_size(workload: &WorkloadProfile, least: usize) -> bool {
-    workload.memory_per_task.checked_ilog2() == least.checked_ilog2()
 }

@@ -3,7 +3,7 @@
 use crate::suite::BatchWorkload;
 use anyhow::{Result, bail};
 use breakeven::execute::ordered_strategy;
-use breakeven::hardware::{GpuInfo, GpuKind, HardwareCapabilities};
+use breakeven::hardware::{AbsentBackend, GpuInfo, GpuKind, HardwareCapabilities};
 use breakeven::plan::ExecutionStrategy;
 
 use super::{Work, check_memory, devices, kernels, memory};
@@ -23,22 +23,14 @@ pub(super) fn batch_cells(
     let memory = memory(machine);
     let cell = |kernel: &str| {
         let mut workload = BatchWorkload::new(kernel, args.scale.get())?;
+        let mut asked = ("--scale", args.scale.get());
         if let Some(tasks) = args.tasks {
             workload = workload.with_tasks(tasks.get());
+            asked = ("--tasks", tasks.get());
         }
-        let (option, count) = match args.tasks {
-            Some(tasks) => ("--tasks", tasks.get()),
-            None => ("--scale", args.scale.get()),
-        };
-        check_memory(
-            &Work {
-                name: workload.name(),
-                text: workload.text(),
-                bytes: workload.memory_bytes(on_gpu),
-            },
-            memory,
-            (option, count),
-        )?;
+        let bytes = workload.memory_bytes(on_gpu);
+        let work = Work::new(workload.name(), &workload.text(), bytes);
+        check_memory(&work, memory, asked)?;
         Ok(Cell::Batch(BatchCell {
             kernel: kernel.to_owned(),
             item: None,
@@ -67,10 +59,8 @@ fn gpu(
 ) -> Result<BatchGpu> {
     let of = |gpu: &GpuInfo| BatchGpu::Device(gpu.id.to_string());
     let best = hardware.best_gpu().or_else(|| hardware.gpus.first());
-    let wants_gpu = !matches!(
-        strategy,
-        ExecutionStrategy::Auto | ExecutionStrategy::CpuOnly
-    );
+    let without = [ExecutionStrategy::Auto, ExecutionStrategy::CpuOnly];
+    let wants_gpu = !without.contains(&strategy);
     let gpu = match asked {
         "cpu" if wants_gpu => bail!(
             "--strategy {strategy} wants a GPU, and --device cpu leaves it none; leave one of \
@@ -95,17 +85,14 @@ fn gpu(
 }
 
 fn nothing_there(hardware: &HardwareCapabilities) -> String {
-    let reasons: Vec<String> = hardware
-        .absent
-        .iter()
-        .map(|absent| match absent.backend {
-            Some(backend) => format!("{backend}: {}", absent.reason),
-            None => absent.reason.clone(),
-        })
-        .collect();
-    match reasons.is_empty() {
-        true => "there is no GPU here".to_owned(),
-        false => format!("there is no GPU here: {}", reasons.join("; ")),
+    let reason = |absent: &AbsentBackend| match absent.backend {
+        Some(backend) => format!("{backend}: {}", absent.reason),
+        None => absent.reason.clone(),
+    };
+    let reasons: Vec<String> = hardware.absent.iter().map(reason).collect();
+    match &reasons[..] {
+        [] => "there is no GPU here".to_owned(),
+        reasons => format!("there is no GPU here: {}", reasons.join("; ")),
     }
 }
 
@@ -120,20 +107,11 @@ pub(super) fn remarks(
     // What the operator orders is not Auto's to decide.
     let decided = args.strategy.and_then(|strategy| ordered(strategy).ok());
     let (auto, asked) = (decided == Some(ExecutionStrategy::Auto), &args.device);
-    let unwanted = |cell: &Cell| {
-        matches!(
-            cell,
-            Cell::Batch(BatchCell {
-                gpu: BatchGpu::Unwanted,
-                ..
-            })
-        )
-    };
+    let unwanted =
+        |cell: &Cell| matches!(cell, Cell::Batch(batch) if batch.gpu == BatchGpu::Unwanted);
     if auto && cells.iter().all(unwanted) && asked == "all" {
-        let software = hardware
-            .gpus
-            .iter()
-            .find(|gpu| gpu.kind == GpuKind::Software);
+        let mut gpus = hardware.gpus.iter();
+        let software = gpus.find(|gpu| gpu.kind == GpuKind::Software);
         remarks.push(match software {
             Some(gpu) => format!(
                 "Auto leaves {} alone; --device gpu lets it decide about it",

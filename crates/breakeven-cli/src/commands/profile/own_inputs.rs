@@ -8,7 +8,6 @@ use crate::args::ProfileArgs;
 use crate::output::Forecast;
 use crate::protocol::Input;
 
-/// What the user gave.
 #[derive(Debug, Default)]
 pub(super) struct OwnInputs {
     image: Option<Tensor<'static>>,
@@ -20,11 +19,8 @@ pub(super) struct OwnInputs {
 impl OwnInputs {
     pub(super) fn read(args: &ProfileArgs) -> Result<Self> {
         let image = args.image.as_deref().map(crate::image::read).transpose()?;
-        let series = args
-            .series
-            .as_deref()
-            .map(crate::series::read)
-            .transpose()?;
+        let series = args.series.as_deref().map(crate::series::read);
+        let series = series.transpose()?;
         // A series of which nothing can be forecast is told of before it is measured.
         let forecast = series.as_deref().map_or(Ok(None), forecast_of)?;
         Ok(Self {
@@ -51,19 +47,18 @@ impl OwnInputs {
             if takers.iter().any(|kernel| kernels.contains(kernel)) {
                 return Ok(());
             }
-            match takers[..] {
-                [one] => bail!("{option} is for {one}, which is not asked for"),
-                _ => bail!(
-                    "{option} is for {}; none of them is asked for",
-                    takers.join(", ")
-                ),
+            let all = takers.join(", ");
+            match takers.len() {
+                1 => bail!("{option} is for {all}, which is not asked for"),
+                _ => bail!("{option} is for {all}; none of them is asked for"),
             }
         };
+        let [of_images, of_series] = Workload::takers();
         if self.image.is_some() {
-            wanted(Workload::pixel_kernels().collect(), "--image")?;
+            wanted(of_images, "--image")?;
         }
         if self.series.is_some() {
-            wanted(Workload::series_kernels().collect(), "--series")?;
+            wanted(of_series, "--series")?;
         }
         Ok(())
     }

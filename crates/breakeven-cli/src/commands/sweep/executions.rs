@@ -42,7 +42,17 @@ pub(super) fn executions(
             let Some(tasks) = affordable(axis.over, ns, tasks, workers) else {
                 continue;
             };
-            let execution = execution(axis, device, value, tasks);
+            let (strategy, gpu) = match &**device {
+                "cpu" => ("cpu-only", BatchGpu::Unwanted),
+                gpu => ("gpu-only", BatchGpu::Device(gpu.to_owned())),
+            };
+            let execution = BatchCell {
+                kernel: axis.kernel.to_owned(),
+                item: Some((axis.over, value)),
+                tasks: usize::try_from(tasks).unwrap_or(usize::MAX),
+                strategy: strategy.to_owned(),
+                gpu,
+            };
             let fits = execution.workload().is_ok_and(|workload| {
                 let bytes = workload.memory_bytes(index > 0);
                 memory.is_none_or(|memory| bytes <= memory)
@@ -66,20 +76,6 @@ fn affordable(over: Over, ns: f64, tasks: u64, workers: u64) -> Option<u64> {
             (most >= workers).then(|| tasks.min(most))
         }
         _ => (ns <= LONGEST_NS).then_some(tasks),
-    }
-}
-
-fn execution(axis: &Axis, device: &str, value: u64, tasks: u64) -> BatchCell {
-    let (strategy, gpu) = match device {
-        "cpu" => ("cpu-only", BatchGpu::Unwanted),
-        gpu => ("gpu-only", BatchGpu::Device(gpu.to_owned())),
-    };
-    BatchCell {
-        kernel: axis.kernel.to_owned(),
-        item: Some((axis.over, value)),
-        tasks: usize::try_from(tasks).unwrap_or(usize::MAX),
-        strategy: strategy.to_owned(),
-        gpu,
     }
 }
 
@@ -118,10 +114,8 @@ mod tests {
     #[test]
     fn batches_that_take_too_long_are_smaller_or_left_out() {
         let size = |ns| affordable(Over::Size, ns, 100, 2);
-        assert_eq!(
-            [size(1e6), size(1e7), size(2e8), size(3e8)],
-            [Some(100), Some(50), Some(2), None]
-        );
+        let sizes = [1e6, 1e7, 2e8, 3e8].map(size);
+        assert_eq!(sizes, [Some(100), Some(50), Some(2), None]);
         let batch = |ns| affordable(Over::Batch, ns, 100, 2);
         assert_eq!([batch(4e8), batch(6e8)], [Some(100), None]);
     }

@@ -9,7 +9,6 @@ use breakeven_profile::stats::median;
 use super::Axis;
 use crate::protocol::SWEEP_VALUE;
 
-/// All that a sweep found.
 pub(crate) struct Found {
     pub(crate) kernel: &'static str,
     pub(crate) over: crate::suite::Over,
@@ -51,13 +50,10 @@ impl Found {
     pub(crate) fn of(axis: &Axis, devices: &[String], profile: &Profile) -> Self {
         let mut points: Vec<Point> = Vec::new();
         for operation in &profile.operations {
-            let value = operation
-                .attributes
-                .get(SWEEP_VALUE)
-                .and_then(serde_json::Value::as_u64);
-            let device = devices
-                .iter()
-                .position(|device| *device == operation.device);
+            let value = operation.attributes.get(SWEEP_VALUE);
+            let value = value.and_then(serde_json::Value::as_u64);
+            let mut all = devices.iter();
+            let device = all.position(|device| *device == operation.device);
             let (Some(value), Some(device)) = (value, device) else {
                 continue;
             };
@@ -75,10 +71,8 @@ impl Found {
             points[index].failures[device] = operation.failure.clone();
         }
         points.sort_by_key(|point| point.value);
-        let rivals = devices.iter().enumerate().skip(1);
-        let rivals: Vec<Rival> = rivals
-            .map(|(index, device)| Rival::of(device, index, &points, axis))
-            .collect();
+        let rival = |(index, device): (usize, &String)| Rival::of(device, index, &points, axis);
+        let rivals = devices.iter().enumerate().skip(1).map(rival).collect();
         Self {
             kernel: axis.kernel,
             over: axis.over,
@@ -102,10 +96,8 @@ impl Found {
                 value => axis.elements(value),
             };
             found.size = found.size.map(elements).transpose()?;
-            found.interval = match found.interval {
-                Some([low, high]) => Some([elements(low)?, elements(high)?]),
-                None => None,
-            };
+            let ends = |[low, high]: [f64; 2]| anyhow::Ok([elements(low)?, elements(high)?]);
+            found.interval = found.interval.map(ends).transpose()?;
             found.tested_to = found.tested_to.map(elements).transpose()?;
             evidence.push(found);
         }
@@ -122,7 +114,7 @@ impl Rival {
         });
         let has_both = |times: &SizeTimes| !times.device_ns.is_empty() && !times.over_ns.is_empty();
         let times: Vec<SizeTimes> = times.filter(has_both).collect();
-        let break_even = axis.is_range().then(|| break_even(&times));
+        let break_even = axis.is_range.then(|| break_even(&times));
         Self {
             device: device.to_owned(),
             times,

@@ -356,16 +356,9 @@ impl DeviceForm for ArForecast {
             // lag of every position that is looked at lies in the series.
             unsafe {
                 forecast::launch_unchecked(
-                    client,
-                    count,
-                    CubeDim::new_1d(units),
-                    launch.inputs[0].array(),
-                    launch.output.array(),
-                    batch,
-                    points,
-                    steps,
-                    lags,
-                    units,
+                    client, count, CubeDim::new_1d(units),
+                    launch.inputs[0].array(), launch.output.array(),
+                    batch, points, steps, lags, units,
                 );
             }
         });

@@ -167,7 +167,6 @@ impl Fit {
     }
 }
 
-/// Σ a·b.
 #[inline(always)]
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut lanes = [0.0; LANES];
@@ -182,7 +181,6 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     lanes.into_iter().chain(rest).fold(0.0, |sum, v| sum + v)
 }
 
-/// Σ values.
 #[inline(always)]
 fn sum_of(values: &[f32]) -> f64 {
     let mut lanes = [0.0; LANES];

@@ -9,18 +9,13 @@ use crate::gpu::{DeviceForm, Launch, as_u32, grid, with_client};
 
 const UNITS: u32 = 256;
 
-/// Output rows of a unit, where there are enough pixels to fill a device with units
-/// that take this many.
+/// Output rows of a unit, where there are enough pixels to fill a device even so.
 const ROWS: u32 = 4;
 
 /// Output pixels from which on a unit takes [`ROWS`].
 const FULL: usize = 1 << 20;
 
 #[cube(launch_unchecked)]
-#[expect(
-    clippy::too_many_arguments,
-    reason = "a kernel's parameters are its interface"
-)]
 fn correlate(
     images: &Array<f32>,
     filter: &Array<f32>,
@@ -78,14 +73,10 @@ impl DeviceForm for Conv2d {
         as_u32("conv2d: the images", pixels)?;
         as_u32("conv2d: the output", outputs)?;
         let [height, width] = [as_u32("height", g.height)?, as_u32("width", g.width)?];
-        let [out_height, out_width] = [
-            as_u32("output height", g.out_height)?,
-            as_u32("output width", g.out_width)?,
-        ];
-        let [filter_height, filter_width] = [
-            as_u32("filter height", g.filter_height)?,
-            as_u32("filter width", g.filter_width)?,
-        ];
+        let out_height = as_u32("output height", g.out_height)?;
+        let out_width = as_u32("output width", g.out_width)?;
+        let filter_height = as_u32("filter height", g.filter_height)?;
+        let filter_width = as_u32("filter width", g.filter_width)?;
         let stride = as_u32("stride", g.stride)?;
         let padding = as_u32("padding", g.padding)?;
         let batch = as_u32("batch", g.batch)?;
@@ -98,22 +89,10 @@ impl DeviceForm for Conv2d {
             // with the output's before it writes.
             unsafe {
                 correlate::launch_unchecked(
-                    client,
-                    count,
-                    CubeDim::new_1d(UNITS),
-                    launch.inputs[0].array(),
-                    launch.parameters[0].array(),
-                    launch.output.array(),
-                    batch,
-                    height,
-                    width,
-                    out_height,
-                    out_width,
-                    stride,
-                    padding,
-                    filter_height,
-                    filter_width,
-                    rows,
+                    client, count, CubeDim::new_1d(UNITS),
+                    launch.inputs[0].array(), launch.parameters[0].array(), launch.output.array(),
+                    batch, height, width, out_height, out_width, stride, padding,
+                    filter_height, filter_width, rows,
                 );
             }
         });

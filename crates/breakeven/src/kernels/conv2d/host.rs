@@ -132,8 +132,7 @@ fn see(g: &Geometry, image: &[f32], [top, left]: [usize; 2], seen: &mut [f32], w
     }
 }
 
-/// Where a part of so many begins. The last ends with the whole, over some of the
-/// part before it.
+/// Where a part begins. The last ends with the whole, over some of the one before it.
 #[inline(always)]
 fn start(index: usize, part: usize, whole: usize) -> usize {
     (index * part).min(whole - part)

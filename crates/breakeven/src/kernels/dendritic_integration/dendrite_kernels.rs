@@ -8,7 +8,6 @@ use crate::error::DeviceError;
 use crate::gpu::{DeviceForm, Launch, as_u32, grid, with_client};
 use crate::kernels::activation::activation_kernels::logistic;
 
-/// Units per cube.
 const UNITS: u32 = 256;
 
 /// Running sums of a unit, added in pairs at the end.
@@ -80,10 +79,6 @@ fn integrate<N: Size>(
 }
 
 #[cube(launch_unchecked)]
-#[expect(
-    clippy::too_many_arguments,
-    reason = "a kernel's parameters are its interface"
-)]
 fn integrate_somas<N: Size>(
     inputs: &Array<Vector<f32, N>>,
     weights: &Array<Vector<f32, N>>,
@@ -145,16 +140,13 @@ fn integrate_somas<N: Size>(
 
 impl DeviceForm for DendriticIntegration {
     fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
-        let dims = self.dims;
-        let somas = launch.output.bytes() / 4;
+        let [neurons, dendrites, synapses] = self.dims;
+        let [inputs, somas] = [&launch.inputs[0], launch.output].map(|all| all.bytes() / 4);
         // The kernel counts positions in 32 bits.
-        as_u32(
-            "dendritic_integration: the inputs",
-            launch.inputs[0].bytes() / 4,
-        )?;
-        let neurons = as_u32("neurons", dims.neurons)?;
-        let dendrites = as_u32("dendrites", dims.dendrites)?;
-        let synapses = as_u32("inputs of a dendrite", dims.synapses)?;
+        as_u32("dendritic_integration: the inputs", inputs)?;
+        let neurons = as_u32("neurons", neurons)?;
+        let dendrites = as_u32("dendrites", dendrites)?;
+        let synapses = as_u32("inputs of a dendrite", synapses)?;
         let (rule, first, second) = match self.nonlinearity {
             Nonlinearity::Sigmoid { k, theta } => (Rule::Sigmoid, k, theta),
             // Without magnesium the shift is −∞, which a shader need not know.
@@ -181,22 +173,10 @@ impl DeviceForm for DendriticIntegration {
             // or a dendrite read and write nothing but their own word of shared memory.
             unsafe {
                 integrate_somas::launch_unchecked(
-                    client,
-                    count,
-                    CubeDim::new_1d(UNITS),
-                    lanes as usize,
-                    launch.inputs[0].array(),
-                    launch.parameters[0].array(),
-                    conductances.array(),
-                    previous.array(),
-                    launch.output.array(),
-                    neurons,
-                    dendrites,
-                    synapses / lanes,
-                    first,
-                    second,
-                    rule,
-                    together,
+                    client, count, CubeDim::new_1d(UNITS), lanes as usize,
+                    launch.inputs[0].array(), launch.parameters[0].array(),
+                    conductances.array(), previous.array(), launch.output.array(),
+                    neurons, dendrites, synapses / lanes, first, second, rule, together,
                 );
             }
         });

@@ -2,7 +2,7 @@
 //! them at once, then the somas.
 
 use super::super::activation::logistic;
-use super::{Dims, Nonlinearity};
+use super::Nonlinearity;
 
 /// Synapses that are summed in f32, in as many running sums as there are lanes;
 /// more are added up in f64.
@@ -17,24 +17,23 @@ pub(super) struct Neurons<'n> {
     pub(super) previous_soma: Option<&'n [f32]>,
     pub(super) weights: &'n [f32],
     pub(super) conductances: &'n [f32],
-    pub(super) dims: Dims,
+    pub(super) dims: [usize; 3],
     pub(super) nonlinearity: Nonlinearity,
 }
 
 /// The somas from `first` of batch × neurons on.
 #[inline(always)]
 pub(super) fn somas(neurons: &Neurons<'_>, first: usize, out: &mut [f32]) {
-    let dims = neurons.dims;
-    let mut potentials = vec![0.0; out.len() * dims.dendrites];
-    let of_somas = potentials.chunks_exact_mut(dims.dendrites);
-    let inputs = neurons.inputs[first * dims.of_neuron()..].chunks_exact(dims.of_neuron());
+    let [count, dendrites, synapses] = neurons.dims;
+    let of_neuron = dendrites * synapses;
+    let mut potentials = vec![0.0; out.len() * dendrites];
+    let of_somas = potentials.chunks_exact_mut(dendrites);
+    let inputs = neurons.inputs[first * of_neuron..].chunks_exact(of_neuron);
     let multiply = neurons.nonlinearity == Nonlinearity::Multiplicative;
     for (index, (potentials, inputs)) in of_somas.zip(inputs).enumerate() {
-        let neuron = (first + index) % dims.neurons;
-        let weights = &neurons.weights[neuron * dims.of_neuron()..][..dims.of_neuron()];
-        let synapses = weights
-            .chunks_exact(dims.synapses)
-            .zip(inputs.chunks_exact(dims.synapses));
+        let neuron = (first + index) % count;
+        let weights = neurons.weights[neuron * of_neuron..][..of_neuron].chunks_exact(synapses);
+        let synapses = weights.zip(inputs.chunks_exact(synapses));
         for (potential, (weights, inputs)) in potentials.iter_mut().zip(synapses) {
             *potential = if multiply {
                 product(weights, inputs)
@@ -44,10 +43,10 @@ pub(super) fn somas(neurons: &Neurons<'_>, first: usize, out: &mut [f32]) {
         }
     }
     bend(neurons, first, &mut potentials);
-    let potentials = potentials.chunks_exact(dims.dendrites);
+    let potentials = potentials.chunks_exact(dendrites);
     for (index, (soma, potentials)) in out.iter_mut().zip(potentials).enumerate() {
-        let neuron = (first + index) % dims.neurons;
-        let conductances = &neurons.conductances[neuron * dims.dendrites..][..dims.dendrites];
+        let neuron = (first + index) % count;
+        let conductances = &neurons.conductances[neuron * dendrites..][..dendrites];
         let arrived = conductances.iter().zip(potentials);
         *soma = arrived.fold(0.0, |sum, (g, f)| sum + f64::from(*g) * f64::from(*f)) as f32;
     }
@@ -72,7 +71,7 @@ fn bend(neurons: &Neurons<'_>, first: usize, potentials: &mut [f32]) {
             let Some(previous) = neurons.previous_soma else {
                 return;
             };
-            let potentials = potentials.chunks_exact_mut(neurons.dims.dendrites);
+            let potentials = potentials.chunks_exact_mut(neurons.dims[1]);
             for (potentials, previous) in potentials.zip(&previous[first..]) {
                 let gain = 1.0 + beta * previous;
                 potentials.iter_mut().for_each(|s| *s *= gain);

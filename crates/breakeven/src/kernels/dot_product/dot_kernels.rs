@@ -119,26 +119,13 @@ impl DeviceForm for DotProduct {
             // touch only shared memory, which has a place for every unit.
             unsafe {
                 blocks::launch_unchecked(
-                    client,
-                    grid(partials, 1),
-                    CubeDim::new_1d(UNITS),
-                    lanes as usize,
-                    launch.inputs[0].array(),
-                    launch.inputs[1].array(),
-                    partial.array(),
-                    length / lanes,
-                    per_pair,
-                    UNITS,
-                    EACH / lanes,
+                    client, grid(partials, 1), CubeDim::new_1d(UNITS), lanes as usize,
+                    launch.inputs[0].array(), launch.inputs[1].array(), partial.array(),
+                    length / lanes, per_pair, UNITS, EACH / lanes,
                 );
                 pairs::launch_unchecked(
-                    client,
-                    grid(batch, 1),
-                    CubeDim::new_1d(UNITS),
-                    partial.array(),
-                    launch.output.array(),
-                    per_pair,
-                    UNITS,
+                    client, grid(batch, 1), CubeDim::new_1d(UNITS),
+                    partial.array(), launch.output.array(), per_pair, UNITS,
                 );
             }
         });

@@ -11,7 +11,6 @@ use pulp::{Arch, Simd, WithSimd};
 /// Columns from where a run begins to before where it ends.
 type Run = [u32; 2];
 
-/// The runs of some rows of an image.
 #[derive(Debug)]
 pub(super) struct Band {
     runs: Vec<Run>,
@@ -105,7 +104,6 @@ impl WithSimd for Scan<'_> {
     }
 }
 
-/// Appends the runs of a row.
 #[inline(always)]
 fn find(pixels: &[f32], threshold: f32, runs: &mut Vec<Run>) {
     // Pixels as large as the threshold are background: what fills the last word.

@@ -21,7 +21,6 @@ use crate::error::{DeviceError, DeviceErrorKind};
 use crate::gpu::{DeviceForm, Launch, as_u32, grid, with_client};
 use crate::tensor::shape;
 
-/// Units per cube.
 const UNITS: u32 = 256;
 
 /// Pixels of a unit where a cube has a block of them.
@@ -170,10 +169,6 @@ fn prefix_sums(sums: &mut SharedMemory<u32>, value: u32, #[comptime] units: u32)
 }
 
 #[cube(launch_unchecked)]
-#[expect(
-    clippy::too_many_arguments,
-    reason = "a kernel's parameters are its interface"
-)]
 fn settle(
     images: &Array<f32>,
     parents: &mut Array<Atomic<u32>>,
@@ -286,7 +281,6 @@ fn spread(parents: &Array<u32>, out: &mut Array<u32>) {
     }
 }
 
-/// Pixels of a block.
 const BLOCK: u32 = UNITS * EACH;
 
 impl DeviceForm for ImageSegmentation {

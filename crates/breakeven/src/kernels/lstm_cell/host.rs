@@ -19,8 +19,7 @@ const MOST_ITEMS: usize = 48;
 /// The most lanes that a vector of any CPU has.
 const MOST_LANES: usize = 16;
 
-/// One step of a batch of cells: the weights as [`LstmCell`](super::LstmCell) has them,
-/// and what the cells have.
+/// One step of a batch of cells, with the weights of [`LstmCell`](super::LstmCell).
 pub(super) struct Step<'s> {
     pub(super) inputs: usize,
     pub(super) hidden: usize,

@@ -9,7 +9,6 @@ use crate::error::DeviceError;
 use crate::gpu::{DeviceForm, Launch, as_u32, grid, with_client};
 use crate::kernels::activation::activation_kernels::{hyperbolic_tangent, logistic};
 
-/// Units per cube.
 const UNITS: u32 = 128;
 
 /// Items per unit, where the batch is large enough to fill a device with units
@@ -22,10 +21,6 @@ const FULL: usize = 256 * 1024;
 /// Adds to the gates' sums the products of `len` vectors of each item with the
 /// weights from `start` on. Past the end of the batch the last item is computed again.
 #[cube]
-#[expect(
-    clippy::too_many_arguments,
-    reason = "a kernel's parameters are its interface"
-)]
 fn add_products<N: Size>(
     sums: &mut Array<f32>,
     values: &Array<Vector<f32, N>>,
@@ -63,10 +58,6 @@ fn add_products<N: Size>(
 }
 
 #[cube(launch_unchecked)]
-#[expect(
-    clippy::too_many_arguments,
-    reason = "a kernel's parameters are its interface"
-)]
 fn step<I: Size, H: Size>(
     input: &Array<Vector<f32, I>>,
     state: &Array<Vector<f32, H>>,
@@ -134,11 +125,8 @@ impl DeviceForm for LstmCell {
         let inputs = as_u32("inputs", self.inputs)?;
         let hidden = as_u32("hidden units", self.hidden)?;
         let lanes = as_u32("lanes", self.lanes)?;
-        let together = if items * self.hidden >= FULL {
-            ITEMS
-        } else {
-            1
-        };
+        let is_full = items * self.hidden >= FULL;
+        let together = if is_full { ITEMS } else { 1 };
         // 128-bit loads where every item begins at such a place.
         let vector = |len: usize| if len.is_multiple_of(4) { 4 } else { 1 };
         let groups = items.div_ceil(together as usize);
@@ -149,22 +137,10 @@ impl DeviceForm for LstmCell {
             // neither read nor written.
             unsafe {
                 step::launch_unchecked(
-                    client,
-                    count,
-                    CubeDim::new_1d(UNITS),
-                    vector(self.inputs),
-                    vector(self.hidden),
-                    launch.inputs[0].array(),
-                    launch.inputs[1].array(),
-                    launch.inputs[2].array(),
-                    launch.parameters[0].array(),
-                    launch.parameters[1].array(),
-                    launch.output.array(),
-                    batch,
-                    inputs,
-                    hidden,
-                    lanes,
-                    together,
+                    client, count, CubeDim::new_1d(UNITS), vector(self.inputs), vector(self.hidden),
+                    launch.inputs[0].array(), launch.inputs[1].array(), launch.inputs[2].array(),
+                    launch.parameters[0].array(), launch.parameters[1].array(),
+                    launch.output.array(), batch, inputs, hidden, lanes, together,
                 );
             }
         });

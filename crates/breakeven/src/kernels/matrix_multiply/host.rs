@@ -9,7 +9,7 @@ use std::cell::Cell;
 use pulp::{Arch, Simd, WithSimd};
 
 use super::thin;
-use crate::kernels::parallel::pieces_on;
+use crate::kernels::parallel::{f32_lanes, pieces_on};
 
 /// Rows of A whose sums are in registers at once: with two vectors each, a value
 /// of A and two of B, they fill AVX2's sixteen.
@@ -75,18 +75,13 @@ pub(super) fn products_per_piece(multiply_adds: usize) -> usize {
 
 /// Multiplies into `out`, on the pool if so asked.
 pub(super) fn multiply(product: Product<'_>, out: &mut [f32], on_pool: bool) {
-    let panel_width = Arch::new().dispatch(PanelWidth);
-    if product.n < panel_width / VECTORS {
-        thin::few_columns(product, out, on_pool);
-    } else if out.len() <= thin::FEW_ROWS * product.n {
-        thin::few_rows(product, out, on_pool);
-    } else {
-        by_panels(product, out, on_pool, panel_width);
-    }
-}
-
-fn by_panels(product: Product<'_>, out: &mut [f32], on_pool: bool, panel_width: usize) {
     let Product { a, b, k, n } = product;
+    let panel_width = VECTORS * f32_lanes();
+    if n < panel_width / VECTORS {
+        return thin::few_columns(product, out, on_pool);
+    } else if out.len() <= thin::FEW_ROWS * n {
+        return thin::few_rows(product, out, on_pool);
+    }
     let arch = Arch::new();
     let depth = k.div_ceil(k.div_ceil(DEPTH));
     let columns = n.min(COLUMNS);
@@ -141,18 +136,6 @@ pub(super) fn with_room(len: usize, work: impl FnOnce(&mut [f32])) {
     work(&mut room[skip..][..len]);
     if room.len() <= KEPT {
         ROOM.set(room);
-    }
-}
-
-/// Columns in a panel.
-struct PanelWidth;
-
-impl WithSimd for PanelWidth {
-    type Output = usize;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> usize {
-        VECTORS * S::F32_LANES
     }
 }
 
@@ -236,7 +219,6 @@ impl WithSimd for Strip<'_, '_> {
 }
 
 impl Strip<'_, '_> {
-    /// Some rows times a panel.
     #[inline(always)]
     fn tile<S: Simd, const ROWS: usize>(
         &mut self,

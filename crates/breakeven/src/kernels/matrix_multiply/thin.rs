@@ -76,9 +76,8 @@ impl WithSimd for Sum<'_, '_> {
     fn with_simd<S: Simd>(self, simd: S) {
         self.out.fill(0.0);
         let (blocks, rest) = self.a.as_chunks::<TOGETHER>();
-        let (b, rest_of_b) = self
-            .b
-            .split_at((blocks.len() * TOGETHER * self.n).min(self.b.len()));
+        let in_blocks = (blocks.len() * TOGETHER * self.n).min(self.b.len());
+        let (b, rest_of_b) = self.b.split_at(in_blocks);
         for (a, b) in blocks.iter().zip(b.chunks(TOGETHER * self.n)) {
             add(simd, self.out, a, b, self.n);
         }

@@ -37,10 +37,6 @@ fn bin_of(value: f32) -> u32 {
 }
 
 #[cube(launch_unchecked)]
-#[expect(
-    clippy::too_many_arguments,
-    reason = "a kernel's parameters are its interface"
-)]
 fn slide(
     images: &Array<f32>,
     table: &Array<u32>,
@@ -111,10 +107,8 @@ impl DeviceForm for PixelEntropy {
         as_u32("pixel_entropy: the images", pixels)?;
         let [height, width] = [as_u32("height", height)?, as_u32("width", width)?];
         let batch = as_u32("batch", batch)?;
-        let [back, ahead] = [
-            as_u32("window", self.window / 2)?,
-            as_u32("window", (self.window - 1) / 2)?,
-        ];
+        let window = as_u32("window", self.window)?;
+        let (back, ahead) = (window / 2, (window - 1) / 2);
         let words = launch.gpu.shared_memory_bytes() / (4 * WORDS);
         let units = as_u32("units", words.min(64))?;
         if units == 0 {
@@ -128,14 +122,11 @@ impl DeviceForm for PixelEntropy {
         let grid = |segment| (width.div_ceil(units), height.div_ceil(segment), batch);
         // The second holds as many segments: of a tall and narrow image's short ones
         // there may be more.
-        let is_short = pixels < FULL
-            && launch
-                .gpu
-                .check_grid("pixel_entropy", grid(SHORT_SEGMENT))
-                .is_ok();
+        let fits = |count| launch.gpu.check_grid("pixel_entropy", count);
+        let is_short = pixels < FULL && fits(grid(SHORT_SEGMENT)).is_ok();
         let segment = if is_short { SHORT_SEGMENT } else { SEGMENT };
         let count = grid(segment);
-        launch.gpu.check_grid("pixel_entropy", count)?;
+        fits(count)?;
         let scale = self.scale;
         with_client!(launch.gpu, client => {
             // SAFETY: `images` and `out` hold `pixels` elements and `table` one for
@@ -144,19 +135,9 @@ impl DeviceForm for PixelEntropy {
             // its own words of shared memory.
             unsafe {
                 slide::launch_unchecked(
-                    client,
-                    CubeCount::Static(count.0, count.1, count.2),
-                    CubeDim::new_1d(units),
-                    launch.inputs[0].array(),
-                    launch.parameters[0].array(),
-                    launch.output.array(),
-                    height,
-                    width,
-                    back,
-                    ahead,
-                    scale,
-                    units,
-                    segment,
+                    client, CubeCount::Static(count.0, count.1, count.2), CubeDim::new_1d(units),
+                    launch.inputs[0].array(), launch.parameters[0].array(), launch.output.array(),
+                    height, width, back, ahead, scale, units, segment,
                 );
             }
         });
