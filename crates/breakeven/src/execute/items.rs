@@ -74,7 +74,7 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
     /// items each. The result has one output, a tensor
     /// ([`into_output`](ExecutionResult::into_output)).
     ///
-    /// Where all inputs were brought [to](Tensor::to) a GPU of the manager, Auto stays
+    /// Where all inputs were brought to (`Tensor::to`) a GPU of the manager, Auto stays
     /// there, and so does the output: a chain of calls moves nothing.
     ///
     /// # Errors

@@ -21,7 +21,7 @@ pub use inputs::Inputs;
 ///
 /// A clone and a view of some [items](Tensor::items) share the memory. The values
 /// never change, so that a copy on a device stays right once it was made there with
-/// [`to`](Tensor::to).
+/// `to`.
 ///
 /// ```
 /// use breakeven::Tensor;

@@ -116,6 +116,8 @@ impl OperationCosts {
         Self {
             cpu: self.cpu.map(scaled),
             gpus: gpus.collect(),
+            // Neither was where the work lies.
+            shape: None,
             ..self
         }
     }
