@@ -268,7 +268,10 @@ mod tests {
         assert_eq!(change(-0.05), "-5.0 %");
         assert_eq!(change(0.000_01), "0.0 %");
         assert_eq!(change(-0.000_01), "0.0 %");
-        assert_eq!((change(8.0).as_str(), change(140.0).as_str()), ("+800.0 %", "× 141"));
+        assert_eq!(
+            (change(8.0).as_str(), change(140.0).as_str()),
+            ("+800.0 %", "× 141")
+        );
     }
 
     #[test]

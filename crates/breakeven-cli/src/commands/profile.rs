@@ -126,7 +126,8 @@ fn check_budgets(limits: &Limits, cells: &[Cell]) -> Result<()> {
     let idle: Vec<String> = limits
         .budgets
         .iter()
-        .filter(|budget| !measured.iter().any(|operation| budget.is_for(operation)))
+        .map(|budget| &budget.scope)
+        .filter(|scope| !measured.iter().any(|operation| scope.is_for(operation)))
         .map(ToString::to_string)
         .collect();
     if idle.is_empty() {

@@ -32,14 +32,7 @@ pub enum ChangeType {
 
 impl fmt::Display for ChangeType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Improvement => "IMPROVEMENT",
-            Self::Regression => "REGRESSION",
-            Self::NoChange => "NO_CHANGE",
-            Self::New => "NEW",
-            Self::Removed => "REMOVED",
-            Self::Inconclusive => "INCONCLUSIVE",
-        })
+        self.serialize(f)
     }
 }
 
