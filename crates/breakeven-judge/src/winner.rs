@@ -49,10 +49,13 @@ pub(crate) fn winners(profile: &Profile) -> Vec<Winner> {
     groups.iter().filter_map(|group| first_of(group)).collect()
 }
 
+/// Name, size and items.
+pub(crate) type Work<'a> = (&'a str, Option<u64>, Option<u64>);
+
 /// What operations that do the same work have in common: name and size, and
 /// where no size is told, the items of a call. Spans of a batch on two devices
 /// have a name in common and differ in their tasks.
-pub(crate) fn work(operation: &Operation) -> (&str, Option<u64>, Option<u64>) {
+pub(crate) fn work(operation: &Operation) -> Work<'_> {
     let items = operation.items.filter(|_| operation.size.is_none());
     (&operation.name, operation.size, items)
 }

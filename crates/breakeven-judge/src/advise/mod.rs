@@ -64,7 +64,7 @@ pub use thresholds::AdviceThresholds;
 pub use words::items;
 
 use case::Case;
-use proposal::Verdict;
+use proposal::{Proposal, Verdict};
 
 /// Everything that the rules say about a profile.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -124,7 +124,11 @@ impl ProfilerOptimizer {
             for rule in Rule::ALL {
                 match rules::ask(rule)(&case, subject) {
                     Verdict::Silent => {}
-                    Verdict::Suggest(proposal) => proposals.push(*proposal),
+                    Verdict::Suggest(advised) => proposals.push(Proposal {
+                        rule,
+                        subject: subject.place,
+                        advised: *advised,
+                    }),
                     Verdict::Overruled(evidence) => overruled.push(Overruled {
                         operation: subject.operation.name.clone(),
                         device: subject.operation.device.clone(),

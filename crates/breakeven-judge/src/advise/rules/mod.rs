@@ -3,7 +3,7 @@
 //! that overruled its rule of thumb.
 
 use super::case::{Case, Subject};
-use super::proposal::{Ask, Gain, Proposal, Saving, Verdict};
+use super::proposal::{Advised, Ask, Gain, Saving, Verdict};
 use super::suggestion::Rule;
 
 mod algorithm;
