@@ -247,19 +247,20 @@ fn warnings(before: &Case<'_>, after: &Case<'_>) -> Vec<String> {
     };
     let (cpus, builds): (Vec<_>, Vec<_>) = [machine(before), machine(after)].into_iter().unzip();
     let differ = |pair: &[Option<String>]| matches!(pair, [Some(a), Some(b)] if a != b);
-    let mut warnings = Vec::new();
-    if differ(&cpus) {
-        warnings.push("the profiles are of two processors: gains are not the advice's".to_owned());
-    }
-    if differ(&builds) {
-        warnings
-            .push("the profiles are of two build profiles: gains are not the advice's".to_owned());
-    }
-    if before.calls_of != after.calls_of {
-        warnings.push(
-            "one is a program's profile and the other is not: calls and shares do not compare"
-                .to_owned(),
-        );
-    }
-    warnings
+    let others = [
+        (
+            differ(&cpus),
+            "the profiles are of two processors: gains are not the advice's",
+        ),
+        (
+            differ(&builds),
+            "the profiles are of two build profiles: gains are not the advice's",
+        ),
+        (
+            before.calls_of != after.calls_of,
+            "one is a program's profile and the other is not: calls and shares do not compare",
+        ),
+    ];
+    let found = others.into_iter().filter(|(found, _)| *found);
+    found.map(|(_, warning)| warning.to_owned()).collect()
 }
