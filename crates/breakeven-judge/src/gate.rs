@@ -200,21 +200,17 @@ fn reason(operation: &OperationComparison, policy: Policy) -> Option<Reason> {
 }
 
 fn budget_reasons(comparison: &ProfilerComparison) -> Vec<Reason> {
-    let over = comparison
-        .budgets
-        .iter()
-        .filter(|held| held.standing == Standing::Over)
-        .map(|held| Reason::OverBudget {
-            operation: held.name(),
-            mean_ns: held.mean_ns,
-            max_ns: held.max_ns,
-        });
-    let idle = comparison
-        .idle_budgets
-        .iter()
-        .map(|idle| Reason::IdleBudget {
-            budget: idle.budget.clone(),
-            failed: idle.failed,
-        });
+    let over = comparison.budgets.iter();
+    let over = over.filter(|held| held.standing == Standing::Over);
+    let over = over.map(|held| Reason::OverBudget {
+        operation: held.name(),
+        mean_ns: held.mean_ns,
+        max_ns: held.max_ns,
+    });
+    let idle = comparison.idle_budgets.iter();
+    let idle = idle.map(|idle| Reason::IdleBudget {
+        budget: idle.budget.clone(),
+        failed: idle.failed,
+    });
     over.chain(idle).collect()
 }

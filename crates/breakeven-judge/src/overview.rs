@@ -160,13 +160,10 @@ fn row(
 ) -> Row {
     let per_s = |mean: f64| (mean > 0.0).then(|| 1e9 / mean);
     let calls_per_s = summary.and_then(|summary| per_s(summary.mean));
-    let phases = PHASES
-        .into_iter()
-        .filter_map(|phase| {
-            let samples: Vec<f64> = operation.phase_ns(phase).map(|ns| ns as f64).collect();
-            Some((phase.to_owned(), Summary::of(&samples).ok()?))
-        })
-        .collect();
+    let phases = PHASES.into_iter().filter_map(|phase| {
+        let samples: Vec<f64> = operation.phase_ns(phase).map(|ns| ns as f64).collect();
+        Some((phase.to_owned(), Summary::of(&samples).ok()?))
+    });
     let budget = summary.and_then(|summary| {
         let budget = limits.budget_of(operation)?;
         Some(Held {
@@ -197,7 +194,7 @@ fn row(
         roofline: summary.map_or_else(Roofline::default, |summary| {
             Roofline::of(profile, operation, compute_ns(operation, &summary))
         }),
-        phases,
+        phases: phases.collect(),
         first_call_ns: bottleneck::median(runs.filter_map(|run| run.first_call_ns)),
         own_ns: operation.own_ns(),
         share_of_total,

@@ -247,17 +247,12 @@ mod tests {
 
     #[test]
     fn refusals() {
-        assert!(matches!(
-            log_ratio_test(&[1.0], &[1.0, 2.0], 0.95),
-            Err(StatsError::TooFew {
-                what: "baseline",
-                ..
-            })
-        ));
-        assert!(matches!(
-            log_ratio_test(&[1.0, 0.0], &[1.0, 2.0], 0.95),
-            Err(StatsError::NotPositive { index: 1, .. })
-        ));
+        let refused = |baseline: &[f64], kind: &str| {
+            let error = log_ratio_test(baseline, &[1.0, 2.0], 0.95).unwrap_err();
+            assert!(format!("{error:?}").starts_with(kind), "{error:?}");
+        };
+        refused(&[1.0], "TooFew { what: \"baseline\"");
+        refused(&[1.0, 0.0], "NotPositive { what: \"baseline\", index: 1");
         assert!(log_ratio_test(&[1.0, 2.0], &[1.0, 2.0], 1.0).is_err());
         assert!(log_ratio_with_noise(&[1.0], &[2.0], 0.0, 0.95).is_err());
         assert!(log_ratio_with_noise(&[1.0], &[2.0], f64::NAN, 0.95).is_err());

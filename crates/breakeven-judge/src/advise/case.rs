@@ -108,18 +108,14 @@ impl<'p> Case<'p> {
             }
         }
         mark_leaders(&mut subjects);
+        let mut runs = profile.operations.iter().flat_map(|each| &each.runs);
         Self {
             profile,
             thresholds,
             works,
             calls_of,
             sequences: Sequences::in_profile(profile, thresholds.sequential_calls),
-            nesting: !profile.stacks.is_empty()
-                || profile
-                    .operations
-                    .iter()
-                    .flat_map(|operation| &operation.runs)
-                    .any(|run| run.self_ns.is_some()),
+            nesting: !profile.stacks.is_empty() || runs.any(|run| run.self_ns.is_some()),
             whole_ns,
             subjects,
             looked_at,
@@ -128,11 +124,9 @@ impl<'p> Case<'p> {
 
     /// The operations of a name, on every device and of every size.
     pub(super) fn named(&self, name: &str) -> impl Iterator<Item = &Subject<'p>> {
-        let start = self
-            .subjects
-            .partition_point(|other| other.operation.name.as_str() < name);
-        self.subjects[start..]
-            .iter()
+        let is_before = |other: &Subject<'_>| other.operation.name.as_str() < name;
+        let from = &self.subjects[self.subjects.partition_point(is_before)..];
+        from.iter()
             .take_while(move |other| other.operation.name == name)
     }
 
@@ -206,8 +200,8 @@ fn mark_leaders(subjects: &mut [Subject<'_>]) {
         let sized = sizes
             .iter_mut()
             .filter(|each| each.operation.size > Some(0));
-        let leader = sized.max_by(|a, b| a.own_ns.total_cmp(&b.own_ns).then(b.place.cmp(&a.place)));
-        if let Some(leader) = leader {
+        // Backwards, since the last of the greatest is taken.
+        if let Some(leader) = sized.rev().max_by(|a, b| a.own_ns.total_cmp(&b.own_ns)) {
             leader.leads_sizes = true;
         }
     }

@@ -122,7 +122,7 @@ impl ProfilerOptimizer {
         let mut overruled = Vec::new();
         for subject in case.subjects.iter().filter(|subject| subject.matters) {
             for rule in Rule::ALL {
-                match rules::ask(rule)(&case, subject) {
+                match rules::ask(rule, &case, subject) {
                     Verdict::Silent => {}
                     Verdict::Suggest(advised) => proposals.push(Proposal {
                         rule,

@@ -1,11 +1,8 @@
 //! What a rule answers.
 
-use super::case::{Case, Subject};
+use super::case::Subject;
 use super::evidence::Evidence;
 use super::suggestion::Rule;
-
-/// A rule: asked about one operation, it answers with a verdict.
-pub(super) type Ask = fn(&Case<'_>, &Subject<'_>) -> Verdict;
 
 /// A rule's answer.
 pub(super) enum Verdict {

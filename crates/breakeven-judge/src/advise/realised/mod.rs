@@ -22,6 +22,7 @@ use super::case::{Case, Subject};
 use super::suggestion::{OptimizationSuggestion, Rule, SuggestionType};
 use super::thresholds::AdviceThresholds;
 use super::{CallsOf, ProfilerOptimizer};
+use crate::winner::run_medians;
 
 mod digest;
 mod followed;
@@ -134,9 +135,10 @@ fn outcome(
 ) -> Outcome {
     let pair = Pair::of(suggestion, before, after);
     let (followed, sign) = followed::judge(suggestion, &pair, after.calls_of == CallsOf::Benchmark);
-    let gain = (followed == Followed::Yes)
-        .then(|| gain(suggestion, &pair, noise))
-        .flatten();
+    let gain = match followed {
+        Followed::Yes => gain(suggestion, &pair, noise),
+        Followed::No | Followed::Unknown => None,
+    };
     Outcome {
         rank: suggestion.rank,
         operation: suggestion.operation.clone(),
@@ -175,7 +177,8 @@ fn gain(
 /// What shorter calls saved, size by size; for all rules but ALGORITHM there is one.
 fn calls_gain(pair: &Pair<'_, '_>, noise: Option<f64>) -> Option<Gained> {
     let each = pair.matched().filter_map(|(before, after)| {
-        saved(before.own_ns, &medians(before), &medians(after), noise)
+        let [was, is] = [before, after].map(|side| run_medians(side.operation));
+        saved(before.own_ns, &was, &is, noise)
     });
     each.reduce(|(sum, range), (more, other)| {
         let ends = range.zip(other).map(|([a, b], [c, d])| [a + c, b + d]);
@@ -196,10 +199,6 @@ fn saved(own_ns: f64, before: &[f64], after: &[f64], noise: Option<f64>) -> Opti
     };
     let of = |ratio: f64| own_ns * (1.0 - ratio);
     Some((of(test.ratio), Some([of(test.upper), of(test.lower)])))
-}
-
-fn medians(subject: &Subject<'_>) -> Vec<f64> {
-    crate::winner::run_medians(subject.operation)
 }
 
 /// The time of all calls of each run, ns, over operations with as many runs.
