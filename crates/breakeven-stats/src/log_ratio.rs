@@ -185,14 +185,8 @@ pub(crate) fn result(
 
 /// C(a + b, a), the ways to split a pooled sample in two; `f64::MAX` from there.
 fn splits(a: usize, b: usize) -> f64 {
-    let mut ways = 1.0;
-    for i in 1..=a.min(b) {
-        ways *= (a.max(b) + i) as f64 / i as f64;
-        if ways == f64::INFINITY {
-            return f64::MAX;
-        }
-    }
-    ways
+    let factors = (1..=a.min(b)).map(|i| (a.max(b) + i) as f64 / i as f64);
+    factors.product::<f64>().min(f64::MAX)
 }
 
 #[cfg(test)]

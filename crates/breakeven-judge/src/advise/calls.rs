@@ -49,10 +49,8 @@ impl CallsOf {
                 .clone()
                 .any(|run| run.self_ns.is_some() || run.nested_calls.is_some());
         let mut done = BTreeSet::new();
-        let twice = profile
-            .operations
-            .iter()
-            .any(|each| !done.insert((&each.name, each.size)));
+        let mut operations = profile.operations.iter();
+        let twice = operations.any(|each| !done.insert((&each.name, each.size)));
         let measured = runs.any(|run| {
             !run.warmup_ns.is_empty()
                 || run.first_call_ns.is_some()

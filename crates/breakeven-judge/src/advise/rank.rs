@@ -92,8 +92,8 @@ fn by_priority(suggestions: &mut [OptimizationSuggestion]) {
     }
 }
 
-/// A saving in ns as a whole number of the same order: of what is not negative, the
-/// bits are.
+/// A saving in ns as a whole number that orders savings: the bits of numbers that are
+/// not negative are in the order of the numbers.
 fn ordered(saved_ns: f64) -> u64 {
     saved_ns.abs().to_bits()
 }

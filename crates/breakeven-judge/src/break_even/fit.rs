@@ -67,11 +67,8 @@ impl Crossings {
 
     fn mean_round(&self) -> Vec<f64> {
         let count = self.rounds.len().max(1) as f64;
-        let mean = |at: usize| {
-            let sum = self.rounds.iter().fold(0.0, |sum, round| sum + round[at]);
-            sum / count
-        };
-        (0..self.x.len()).map(mean).collect()
+        let sum = |at: usize| self.rounds.iter().fold(0.0, |sum, round| sum + round[at]);
+        (0..self.x.len()).map(|at| sum(at) / count).collect()
     }
 
     /// Where the least-squares line through `y` falls through zero.

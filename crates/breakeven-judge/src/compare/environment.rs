@@ -23,11 +23,8 @@ pub(super) fn warnings(baseline: &[Profile], current: &[Profile]) -> Vec<Warning
     let (Some(first), Some(second)) = (baseline.first(), current.first()) else {
         return warnings;
     };
-    let used: HashSet<&str> = second
-        .operations
-        .iter()
-        .map(|operation| operation.device.as_str())
-        .collect();
+    let operations = second.operations.iter();
+    let used: HashSet<&str> = operations.map(|each| each.device.as_str()).collect();
     let differences = first.environment.differences(&second.environment);
     let of_used = differences.into_iter();
     warnings.extend(of_used.filter_map(|difference| of_difference(difference, &used)));

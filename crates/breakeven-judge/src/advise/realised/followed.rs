@@ -48,17 +48,16 @@ fn found(suggestion: &OptimizationSuggestion, pair: &Pair<'_, '_>, benchmark: bo
         return Err("the second profile has it on another device only, or in other sizes");
     }
     match suggestion.rule {
-        Rule::Batching => {
-            let (fell, sign) = calls_fell(pair);
-            Ok((fell && calls_grew(pair), sign))
-        }
         // A cache inside the operation leaves its calls and shortens them.
         Rule::Caching if call_shortened(pair) => {
             Ok((true, "its calls became clearly shorter".to_owned()))
         }
-        Rule::Caching => {
-            let (fell, sign) = calls_fell(pair);
-            Ok((fell && !calls_grew(pair), sign))
+        Rule::Batching | Rule::Caching => {
+            let (before, after) = (calls(&pair.before), calls(&pair.after));
+            let fell = after <= FALLEN_CALLS * before;
+            let as_asked = calls_grew(pair) == (suggestion.rule == Rule::Batching);
+            let sign = format!("{before:.0} calls a run, now {after:.0}");
+            Ok((fell && as_asked, sign))
         }
         Rule::Memory => memory_fell(pair),
         Rule::Parallelization => use_rose(pair),
@@ -85,12 +84,6 @@ fn routed(suggestion: &OptimizationSuggestion, pair: &Pair<'_, '_>) -> (bool, St
         unit::percent(after)
     );
     (moved, sign)
-}
-
-fn calls_fell(pair: &Pair<'_, '_>) -> (bool, String) {
-    let (before, after) = (calls(&pair.before), calls(&pair.after));
-    let sign = format!("{before:.0} calls a run, now {after:.0}");
-    (after <= FALLEN_CALLS * before, sign)
 }
 
 /// A call does more than before: its input is larger, or where no size is known
