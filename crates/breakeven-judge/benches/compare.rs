@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use breakeven_judge::compare::{Options, compare};
-use breakeven_judge::{Budget, Limits};
+use breakeven_judge::{Budget, Limits, Scope};
 use breakeven_profile::file;
 use breakeven_profile::profile::{Operation, Profile, Run};
 use breakeven_profile::stats::median;
@@ -63,9 +63,11 @@ fn compared(baseline: &Path, current: &Path) -> f64 {
     let options = Options {
         limits: Limits {
             budgets: vec![Budget {
-                operation: "operation0".to_owned(),
-                device: None,
-                size: None,
+                scope: Scope {
+                    operation: "operation0".to_owned(),
+                    device: None,
+                    size: None,
+                },
                 max_ns: 2e6,
             }],
             ..Limits::default()

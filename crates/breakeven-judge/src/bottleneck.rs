@@ -3,6 +3,7 @@
 
 use breakeven_profile::profile::{Operation, Profile};
 use breakeven_profile::stats::{self, Summary};
+use breakeven_profile::unit::percent;
 use serde::Serialize;
 
 /// From when an operation counts as a problem.
@@ -115,47 +116,43 @@ pub(crate) fn findings(
     summary: &Summary,
     thresholds: &Thresholds,
 ) -> Vec<Finding> {
-    let finding = |what, value, threshold, (cause, next_step): (String, String)| Finding {
-        operation: operation.name.clone(),
-        device: operation.device.clone(),
-        size: operation.size,
-        what,
-        value,
-        threshold,
-        cause,
-        next_step,
-    };
     let mut found = Vec::new();
-    if summary.mean > thresholds.slow_ns {
-        let why = why_slow(profile, operation, summary);
-        found.push(finding(
-            FindingKind::Slow,
-            summary.mean,
-            thresholds.slow_ns,
-            why,
-        ));
-    }
-    if let Some(cv) = summary.cv.filter(|cv| *cv > thresholds.high_cv) {
-        let why = why_unsteady(profile, operation, summary, thresholds);
-        found.push(finding(
-            FindingKind::HighVariance,
-            cv,
-            thresholds.high_cv,
-            why,
-        ));
-    }
-    let ratio = summary.max / summary.mean;
-    if ratio > thresholds.outlier_ratio {
-        let why = why_spiky(operation, summary, thresholds);
-        found.push(finding(
-            FindingKind::Outliers,
-            ratio,
-            thresholds.outlier_ratio,
-            why,
-        ));
-    }
+    let mut find = |what, value: f64, threshold: f64, why: &dyn Fn() -> Why| {
+        if value > threshold {
+            let (cause, next_step) = why();
+            found.push(Finding {
+                operation: operation.name.clone(),
+                device: operation.device.clone(),
+                size: operation.size,
+                what,
+                value,
+                threshold,
+                cause,
+                next_step: next_step.to_owned(),
+            });
+        }
+    };
+    find(FindingKind::Slow, summary.mean, thresholds.slow_ns, &|| {
+        why_slow(profile, operation, summary)
+    });
+    // One sample has no spread, and what is no number is above nothing.
+    find(
+        FindingKind::HighVariance,
+        summary.cv.unwrap_or(f64::NAN),
+        thresholds.high_cv,
+        &|| why_unsteady(profile, operation, summary, thresholds),
+    );
+    find(
+        FindingKind::Outliers,
+        summary.max / summary.mean,
+        thresholds.outlier_ratio,
+        &|| why_spiky(operation, summary, thresholds),
+    );
     found
 }
+
+/// The likely cause and the next step.
+type Why = (String, &'static str);
 
 /// From which share of a call a part of it counts as the cause.
 const MAIN_SHARE: f64 = 0.5;
@@ -163,68 +160,57 @@ const MAIN_SHARE: f64 = 0.5;
 /// From which share of a peak an operation counts as bound by it.
 const BOUND_SHARE: f64 = 0.6;
 
-fn why_slow(profile: &Profile, operation: &Operation, summary: &Summary) -> (String, String) {
+fn why_slow(profile: &Profile, operation: &Operation, summary: &Summary) -> Why {
     let part = |phase: &str| median(operation.phase_ns(phase)).unwrap_or(0.0);
-    let transfer = part("upload") + part("download");
-    let whole = transfer + part("kernel") + part("launch");
-    if whole > 0.0 && transfer > MAIN_SHARE * whole {
+    let (transfer, launch) = (part("upload") + part("download"), part("launch"));
+    let whole = transfer + part("kernel") + launch;
+    if transfer > MAIN_SHARE * whole {
+        let share = percent(transfer / whole);
         return (
-            format!(
-                "{} of a call is transfer to and from the device",
-                percent(transfer / whole)
-            ),
-            "keep the data on the device between calls, or send larger batches while one computes"
-                .to_owned(),
+            format!("{share} of a call is transfer to and from the device"),
+            "keep the data on the device between calls, or send larger batches while one computes",
         );
     }
-    if whole > 0.0 && part("launch") > MAIN_SHARE * whole {
+    if launch > MAIN_SHARE * whole {
+        let share = percent(launch / whole);
         return (
-            format!(
-                "{} of a call is launch latency",
-                percent(part("launch") / whole)
-            ),
-            "put more work into one launch".to_owned(),
+            format!("{share} of a call is launch latency"),
+            "put more work into one launch",
         );
     }
     let compute_ns = crate::overview::compute_ns(operation, summary);
     let shares = crate::overview::Roofline::of(profile, operation, compute_ns);
-    if let Some(share) = shares.flops_share.filter(|share| *share > BOUND_SHARE) {
+    let bound = |share: Option<f64>| share.filter(|share| *share > BOUND_SHARE).map(percent);
+    if let Some(share) = bound(shares.flops_share) {
         return (
-            format!(
-                "bound by arithmetic: {} of the device's peak",
-                percent(share)
-            ),
-            "fewer operations (a better algorithm, lower precision) or a faster device".to_owned(),
+            format!("bound by arithmetic: {share} of the device's peak"),
+            "fewer operations (a better algorithm, lower precision) or a faster device",
         );
     }
-    if let Some(share) = shares.bytes_share.filter(|share| *share > BOUND_SHARE) {
+    if let Some(share) = bound(shares.bytes_share) {
         return (
-            format!(
-                "bound by memory: {} of the device's bandwidth",
-                percent(share)
-            ),
-            "move fewer bytes: fuse it with its neighbours, smaller types, better reuse".to_owned(),
+            format!("bound by memory: {share} of the device's bandwidth"),
+            "move fewer bytes: fuse it with its neighbours, smaller types, better reuse",
         );
     }
-    if profile.is_software_gpu(&operation.device) {
-        return (
-            "the device is a software GPU: it computes on the CPU".to_owned(),
-            "run it on the CPU form, or on a real GPU".to_owned(),
-        );
-    }
-    if shares.flops_share.is_some() || shares.bytes_share.is_some() {
-        return (
+    let (cause, next_step) = if profile.is_software_gpu(&operation.device) {
+        (
+            "the device is a software GPU: it computes on the CPU",
+            "run it on the CPU form, or on a real GPU",
+        )
+    } else if shares.flops_share.is_some() || shares.bytes_share.is_some() {
+        (
             "neither arithmetic nor memory is near its peak: latency, dependent steps or too \
-             little parallel work"
-                .to_owned(),
-            "look at the algorithm's inner loop and at how many cores or units are busy".to_owned(),
-        );
-    }
-    (
-        "unknown: the profile has no peaks to compare with".to_owned(),
-        "measure with peaks (`breakeven profile` does), or look at it in a sampling profiler"
-            .to_owned(),
-    )
+             little parallel work",
+            "look at the algorithm's inner loop and at how many cores or units are busy",
+        )
+    } else {
+        (
+            "unknown: the profile has no peaks to compare with",
+            "measure with peaks (`breakeven profile` does), or look at it in a sampling profiler",
+        )
+    };
+    (cause.to_owned(), next_step)
 }
 
 fn why_unsteady(
@@ -232,56 +218,47 @@ fn why_unsteady(
     operation: &Operation,
     summary: &Summary,
     thresholds: &Thresholds,
-) -> (String, String) {
+) -> Why {
     if let Some(why) = cold_start(operation, summary, thresholds) {
         return why;
     }
-    let read_ns = profile
-        .environment
-        .clock
-        .as_ref()
-        .map_or(0.0, |clock| clock.read_ns);
-    if read_ns > 0.0 && summary.median < 20.0 * read_ns {
-        return (
-            "the call is so short that reading the clock is much of it".to_owned(),
-            "measure many calls as one".to_owned(),
-        );
-    }
-    let drifting = operation
-        .runs
-        .iter()
-        .filter(|run| settles(&run.samples_ns))
-        .count();
-    if drifting * 2 > operation.runs.len() {
-        return (
-            "the first calls of a run take longer than its last".to_owned(),
-            "more --warmup".to_owned(),
-        );
-    }
+    let clock = profile.environment.clock.as_ref();
+    let short_ns = clock.map_or(0.0, |clock| 20.0 * clock.read_ns);
+    let runs = operation.runs.iter();
+    let drifting = runs.filter(|run| settles(&run.samples_ns)).count();
     let medians = crate::winner::run_medians(operation);
-    if let (Some(low), Some(high)) = (
-        medians.iter().copied().reduce(f64::min),
-        medians.iter().copied().reduce(f64::max),
-    ) && high > 1.2 * low
-    {
+    let slowest = medians.iter().copied().fold(0.0, f64::max);
+    let fastest = medians.iter().copied().fold(f64::INFINITY, f64::min);
+    let (cause, next_step) = if summary.median < short_ns {
+        (
+            "the call is so short that reading the clock is much of it",
+            "measure many calls as one",
+        )
+    } else if drifting * 2 > operation.runs.len() {
+        (
+            "the first calls of a run take longer than its last",
+            "more --warmup",
+        )
+    } else if slowest > 1.2 * fastest {
+        let times = slowest / fastest;
         return (
             format!(
-                "whole runs differ: the slowest one's median is {:.2} × that of the fastest",
-                high / low
+                "whole runs differ: the slowest one's median is {times:.2} × that of the fastest"
             ),
-            "more --runs; look for what else ran, and at clock frequency".to_owned(),
+            "more --runs; look for what else ran, and at clock frequency",
         );
-    }
-    if profile.is_software_gpu(&operation.device) {
-        return (
-            "the software GPU shares the CPU's cores with everything else".to_owned(),
-            "use it for tests, not for times".to_owned(),
-        );
-    }
-    (
-        "interference inside the run: other processes, frequency changes, allocation".to_owned(),
-        "quiet the machine, more calls, look at the median instead of the mean".to_owned(),
-    )
+    } else if profile.is_software_gpu(&operation.device) {
+        (
+            "the software GPU shares the CPU's cores with everything else",
+            "use it for tests, not for times",
+        )
+    } else {
+        (
+            "interference inside the run: other processes, frequency changes, allocation",
+            "quiet the machine, more calls, look at the median instead of the mean",
+        )
+    };
+    (cause.to_owned(), next_step)
 }
 
 /// True where the last quarter of a run is at least 10 % faster than its first.
@@ -295,54 +272,42 @@ fn settles(samples: &[u64]) -> bool {
     matches!((first, last), (Some(first), Some(last)) if last < 0.9 * first)
 }
 
+/// How many calls are far above the mean, and how many of them are the first of a run.
+fn spikes(operation: &Operation, summary: &Summary, thresholds: &Thresholds) -> (usize, usize) {
+    let is_spike = |ns: &u64| *ns as f64 > thresholds.outlier_ratio * summary.mean;
+    let first = operation
+        .runs
+        .iter()
+        .filter_map(|run| run.samples_ns.first());
+    let all = operation.samples_ns().filter(is_spike).count();
+    (all, first.filter(|ns| is_spike(ns)).count())
+}
+
 /// The cause where only the first calls of runs are far above the mean.
-fn cold_start(
-    operation: &Operation,
-    summary: &Summary,
-    thresholds: &Thresholds,
-) -> Option<(String, String)> {
-    let limit = thresholds.outlier_ratio * summary.mean;
-    let is_spike = |ns: &u64| *ns as f64 > limit;
-    let spikes = operation.samples_ns().filter(is_spike).count();
-    let runs = operation.runs.iter();
-    let first = runs
-        .filter(|run| run.samples_ns.first().is_some_and(is_spike))
-        .count();
-    (first > 0 && first == spikes).then(|| {
+fn cold_start(operation: &Operation, summary: &Summary, thresholds: &Thresholds) -> Option<Why> {
+    let (all, first) = spikes(operation, summary, thresholds);
+    (first > 0 && first == all).then(|| {
         (
             format!("only the first call of {first} run(s) is slow: cold caches or compilation"),
-            "more --warmup".to_owned(),
+            "more --warmup",
         )
     })
 }
 
-fn why_spiky(
-    operation: &Operation,
-    summary: &Summary,
-    thresholds: &Thresholds,
-) -> (String, String) {
-    if let Some(why) = cold_start(operation, summary, thresholds) {
-        return why;
-    }
-    let limit = thresholds.outlier_ratio * summary.mean;
-    let spikes = operation
-        .samples_ns()
-        .filter(|ns| *ns as f64 > limit)
-        .count();
-    let total = operation.samples_ns().count();
-    (
-        format!(
-            "calls far above the mean: {spikes} of {total}; preemption, page faults, a driver's housekeeping"
-        ),
-        "judge by median and p95; for latency look at what runs beside it".to_owned(),
-    )
+fn why_spiky(operation: &Operation, summary: &Summary, thresholds: &Thresholds) -> Why {
+    cold_start(operation, summary, thresholds).unwrap_or_else(|| {
+        let (spikes, _) = spikes(operation, summary, thresholds);
+        let total = operation.samples_ns().count();
+        (
+            format!(
+                "calls far above the mean: {spikes} of {total}; preemption, page faults, a driver's housekeeping"
+            ),
+            "judge by median and p95; for latency look at what runs beside it",
+        )
+    })
 }
 
 pub(crate) fn median(samples: impl Iterator<Item = u64>) -> Option<f64> {
     let samples: Vec<f64> = samples.map(|ns| ns as f64).collect();
     stats::median(&samples).ok()
-}
-
-fn percent(fraction: f64) -> String {
-    breakeven_profile::unit::percent(fraction)
 }

@@ -33,21 +33,17 @@ pub enum Outcome {
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Passed => "passed",
-            Self::Inconclusive => "inconclusive",
-            Self::Mismatched => "mismatched",
-            Self::Failed => "failed",
-        })
+        self.serialize(f)
     }
 }
 
 /// Why a gate does not pass. Operations are named as in "conv2d on cpu, size 65536".
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, thiserror::Error)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Reason {
     /// An operation became worse.
+    #[error("{operation}: regression{}", by_ratio(*.ratio))]
     Regression {
         /// The operation.
         operation: String,
@@ -55,11 +51,17 @@ pub enum Reason {
         ratio: Option<f64>,
     },
     /// An operation failed that did not fail in the baseline.
+    #[error("{operation}: failed")]
     Failed {
         /// The operation.
         operation: String,
     },
     /// An operation is over its budget.
+    #[error(
+        "{operation}: mean of {} is over its budget of {}",
+        unit::time(*.mean_ns),
+        unit::time(*.max_ns)
+    )]
     OverBudget {
         /// The operation.
         operation: String,
@@ -69,6 +71,10 @@ pub enum Reason {
         max_ns: f64,
     },
     /// A budget or a relative limit holds nothing.
+    #[error("the limit of {budget} holds nothing: {}", match *.failed {
+        true => "the operation failed",
+        false => "there is no such operation to hold it against",
+    })]
     IdleBudget {
         /// What it is for.
         budget: String,
@@ -76,11 +82,16 @@ pub enum Reason {
         failed: bool,
     },
     /// An operation of the baseline is missing.
+    #[error("{operation}: missing on the current side (--allow-missing lets it pass)")]
     Missing {
         /// The operation.
         operation: String,
     },
     /// An operation cannot be told.
+    #[error(
+        "{operation}: inconclusive{}",
+        .runs_needed.map_or_else(String::new, |runs| format!("; {runs} runs a side might settle it"))
+    )]
     Inconclusive {
         /// The operation.
         operation: String,
@@ -88,7 +99,19 @@ pub enum Reason {
         runs_needed: Option<u64>,
     },
     /// No operation was judged at all.
+    #[error("no operation was judged")]
     NothingJudged,
+}
+
+/// What follows "regression" in a reason.
+fn by_ratio(ratio: Option<f64>) -> String {
+    match ratio {
+        Some(ratio) => {
+            let sign = if ratio > 1.0 { "+" } else { "" };
+            format!(" of {sign}{}", unit::percent(ratio - 1.0))
+        }
+        None => ", one side is zero".to_owned(),
+    }
 }
 
 impl Reason {
@@ -101,54 +124,6 @@ impl Reason {
             Self::IdleBudget { failed: true, .. } => Outcome::Failed,
             Self::IdleBudget { .. } | Self::Missing { .. } => Outcome::Mismatched,
             Self::Inconclusive { .. } | Self::NothingJudged => Outcome::Inconclusive,
-        }
-    }
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Regression { operation, ratio } => match ratio {
-                Some(ratio) => {
-                    let change = unit::percent(ratio - 1.0);
-                    let sign = if *ratio > 1.0 { "+" } else { "" };
-                    write!(f, "{operation}: regression of {sign}{change}")
-                }
-                None => write!(f, "{operation}: regression, one side is zero"),
-            },
-            Self::Failed { operation } => write!(f, "{operation}: failed"),
-            Self::OverBudget {
-                operation,
-                mean_ns,
-                max_ns,
-            } => write!(
-                f,
-                "{operation}: mean of {} is over its budget of {}",
-                unit::time(*mean_ns),
-                unit::time(*max_ns)
-            ),
-            Self::IdleBudget { budget, failed } => {
-                let why = match failed {
-                    true => "the operation failed",
-                    false => "there is no such operation to hold it against",
-                };
-                write!(f, "the limit of {budget} holds nothing: {why}")
-            }
-            Self::Missing { operation } => write!(
-                f,
-                "{operation}: missing on the current side (--allow-missing lets it pass)"
-            ),
-            Self::Inconclusive {
-                operation,
-                runs_needed,
-            } => match runs_needed {
-                Some(runs) => write!(
-                    f,
-                    "{operation}: inconclusive; {runs} runs a side might settle it"
-                ),
-                None => write!(f, "{operation}: inconclusive"),
-            },
-            Self::NothingJudged => f.write_str("no operation was judged"),
         }
     }
 }
@@ -225,21 +200,17 @@ fn reason(operation: &OperationComparison, policy: Policy) -> Option<Reason> {
 }
 
 fn budget_reasons(comparison: &ProfilerComparison) -> Vec<Reason> {
-    let over = comparison
-        .budgets
-        .iter()
-        .filter(|held| held.standing == Standing::Over)
-        .map(|held| Reason::OverBudget {
-            operation: held.name(),
-            mean_ns: held.mean_ns,
-            max_ns: held.max_ns,
-        });
-    let idle = comparison
-        .idle_budgets
-        .iter()
-        .map(|idle| Reason::IdleBudget {
-            budget: idle.budget.clone(),
-            failed: idle.failed,
-        });
+    let over = comparison.budgets.iter();
+    let over = over.filter(|held| held.standing == Standing::Over);
+    let over = over.map(|held| Reason::OverBudget {
+        operation: held.name(),
+        mean_ns: held.mean_ns,
+        max_ns: held.max_ns,
+    });
+    let idle = comparison.idle_budgets.iter();
+    let idle = idle.map(|idle| Reason::IdleBudget {
+        budget: idle.budget.clone(),
+        failed: idle.failed,
+    });
     over.chain(idle).collect()
 }

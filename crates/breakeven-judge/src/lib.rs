@@ -31,7 +31,7 @@ pub mod page;
 mod winner;
 
 pub use bottleneck::{Finding, FindingKind, Thresholds};
-pub use budget::{Budget, BudgetError, Held, Limits, RelativeLimit, Standing};
+pub use budget::{Budget, BudgetError, Held, Limits, RelativeLimit, Scope, Standing};
 pub use compare::{
     ChangeType, CompareError, ComparisonSummary, OperationComparison, ProfilerComparison, compare,
     compare_profiling_runs,

@@ -103,24 +103,20 @@ pub struct Roofline {
 impl Roofline {
     pub(crate) fn of(profile: &Profile, operation: &Operation, compute_ns: f64) -> Self {
         let rate = |amount: Option<u64>| {
-            amount
-                .filter(|_| compute_ns > 0.0)
-                .map(|amount| amount as f64 / compute_ns * 1e9)
+            let rate = amount? as f64 / compute_ns * 1e9;
+            (compute_ns > 0.0).then_some(rate)
         };
-        let share = |rate: Option<f64>, peak: Option<f64>| match (rate, peak) {
-            (Some(rate), Some(peak)) if peak > 0.0 => Some(rate / peak),
-            _ => None,
+        let share = |rate: Option<f64>, peak: Option<f64>| {
+            let peak = peak.filter(|peak| *peak > 0.0)?;
+            Some(rate? / peak)
         };
         let peak = profile.peak(&operation.device);
         let working_set = operation.memory_bytes.or(operation.bytes);
+        let bandwidth = working_set.and_then(|set| peak?.bandwidth_at(set));
         let (bytes_per_s, flops_per_s) = (rate(operation.bytes), rate(operation.flops));
         Self {
             bytes_per_s,
-            bytes_share: share(
-                bytes_per_s,
-                peak.zip(working_set)
-                    .and_then(|(peak, set)| peak.bandwidth_at(set)),
-            ),
+            bytes_share: share(bytes_per_s, bandwidth),
             flops_per_s,
             flops_share: share(flops_per_s, peak.and_then(|peak| peak.flops_per_s)),
         }
@@ -135,36 +131,18 @@ pub(crate) fn compute_ns(operation: &Operation, summary: &Summary) -> f64 {
 
 /// Computes everything that the tables show.
 pub fn overview(profile: &Profile, limits: &Limits) -> Overview {
-    let summaries: Vec<Option<Summary>> = profile
-        .operations
-        .iter()
-        .map(|operation| operation.summary().ok())
-        .collect();
     // Own times: that of a call is not counted again in the one around it.
-    let times: Vec<f64> = profile.operations.iter().map(Operation::own_ns).collect();
-    let total: f64 = times.iter().sum();
-    let rows: Vec<Row> = profile
-        .operations
-        .iter()
-        .zip(&summaries)
-        .zip(&times)
-        .map(|((operation, summary), time)| {
-            let share = if total > 0.0 { time / total } else { 0.0 };
-            row(profile, operation, *summary, share, limits)
-        })
-        .collect();
-    let mut findings: Vec<(f64, Finding)> = profile
-        .operations
-        .iter()
-        .zip(&summaries)
-        .zip(times)
-        .filter_map(|((operation, summary), time)| Some((operation, summary.as_ref()?, time)))
-        .flat_map(|(operation, summary, time)| {
-            bottleneck::findings(profile, operation, summary, &limits.thresholds)
-                .into_iter()
-                .map(move |finding| (time, finding))
-        })
-        .collect();
+    let total: f64 = profile.operations.iter().map(Operation::own_ns).sum();
+    let (mut rows, mut findings) = (Vec::new(), Vec::new());
+    for operation in &profile.operations {
+        let (summary, own_ns) = (operation.summary().ok(), operation.own_ns());
+        if let Some(summary) = &summary {
+            let found = bottleneck::findings(profile, operation, summary, &limits.thresholds);
+            findings.extend(found.into_iter().map(|finding| (own_ns, finding)));
+        }
+        let share = if total > 0.0 { own_ns / total } else { 0.0 };
+        rows.push(row(profile, operation, summary, share, limits));
+    }
     findings.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     Overview {
         winners: winner::winners(profile),
@@ -182,13 +160,10 @@ fn row(
 ) -> Row {
     let per_s = |mean: f64| (mean > 0.0).then(|| 1e9 / mean);
     let calls_per_s = summary.and_then(|summary| per_s(summary.mean));
-    let phases = PHASES
-        .into_iter()
-        .filter_map(|phase| {
-            let samples: Vec<f64> = operation.phase_ns(phase).map(|ns| ns as f64).collect();
-            Some((phase.to_owned(), Summary::of(&samples).ok()?))
-        })
-        .collect();
+    let phases = PHASES.into_iter().filter_map(|phase| {
+        let samples: Vec<f64> = operation.phase_ns(phase).map(|ns| ns as f64).collect();
+        Some((phase.to_owned(), Summary::of(&samples).ok()?))
+    });
     let budget = summary.and_then(|summary| {
         let budget = limits.budget_of(operation)?;
         Some(Held {
@@ -197,6 +172,7 @@ fn row(
         })
     });
     let recorder = profile.environment.recorder.as_ref();
+    let runs = operation.runs.iter();
     Row {
         recording_share: recorder.and_then(|cost| operation.recording_share(cost)),
         mostly_recording: recorder.is_some_and(|cost| operation.is_mostly_recording(cost)),
@@ -205,23 +181,11 @@ fn row(
         software_gpu: profile.is_software_gpu(&operation.device),
         size: operation.size,
         workload: operation.workload.clone(),
-        runs: operation
-            .runs
-            .iter()
-            .filter(|run| !run.samples_ns.is_empty())
-            .count(),
-        calls: operation.runs.iter().map(Run::calls).sum(),
-        total_ns: operation
-            .runs
-            .iter()
-            .fold(0.0, |sum, run| sum + run.total_ns()),
-        memory_bytes: operation.memory_bytes.or_else(|| {
-            operation
-                .runs
-                .iter()
-                .filter_map(|run| run.memory_bytes)
-                .max()
-        }),
+        runs: (runs.clone().filter(|run| !run.samples_ns.is_empty())).count(),
+        calls: runs.clone().map(Run::calls).sum(),
+        total_ns: runs.clone().fold(0.0, |sum, run| sum + run.total_ns()),
+        memory_bytes: (operation.memory_bytes)
+            .or_else(|| runs.clone().filter_map(|run| run.memory_bytes).max()),
         gpu_use: operation.gpu_use,
         calls_per_s,
         items_per_s: calls_per_s
@@ -230,10 +194,8 @@ fn row(
         roofline: summary.map_or_else(Roofline::default, |summary| {
             Roofline::of(profile, operation, compute_ns(operation, &summary))
         }),
-        phases,
-        first_call_ns: bottleneck::median(
-            operation.runs.iter().filter_map(|run| run.first_call_ns),
-        ),
+        phases: phases.collect(),
+        first_call_ns: bottleneck::median(runs.filter_map(|run| run.first_call_ns)),
         own_ns: operation.own_ns(),
         share_of_total,
         targets: summary.map(|summary| Targets::of(&summary, &limits.thresholds)),

@@ -49,10 +49,13 @@ pub(crate) fn winners(profile: &Profile) -> Vec<Winner> {
     groups.iter().filter_map(|group| first_of(group)).collect()
 }
 
+/// Name, size and items.
+pub(crate) type Work<'a> = (&'a str, Option<u64>, Option<u64>);
+
 /// What operations that do the same work have in common: name and size, and
 /// where no size is told, the items of a call. Spans of a batch on two devices
 /// have a name in common and differ in their tasks.
-pub(crate) fn work(operation: &Operation) -> (&str, Option<u64>, Option<u64>) {
+pub(crate) fn work(operation: &Operation) -> Work<'_> {
     let items = operation.items.filter(|_| operation.size.is_none());
     (&operation.name, operation.size, items)
 }
@@ -84,17 +87,18 @@ pub(crate) fn winner(best: &Operation, next: &Operation, ratio: f64) -> Winner {
             Err(_) => (None, false),
         }
     } else {
-        let samples = |operation: &Operation| -> Vec<f64> {
-            operation.samples_ns().map(|ns| ns as f64).collect()
-        };
+        let [best, next] = [best, next].map(|operation| {
+            let samples = operation.samples_ns().map(|ns| ns as f64);
+            samples.collect::<Vec<f64>>()
+        });
         let options = Bootstrap {
             level: LEVEL,
-            resamples: resamples(&samples(best), &samples(next)),
+            // Keeps the bootstrap of very large samples under a second.
+            resamples: (20_000_000 / (best.len() + next.len()).max(1)).clamp(100, 2_000),
             seed: 1,
         };
-        let interval = bootstrap_median_ratio(&samples(best), &samples(next), &options)
-            .ok()
-            .map(|interval| [interval.lower, interval.upper]);
+        let interval = bootstrap_median_ratio(&best, &next, &options);
+        let interval = interval.ok().map(|found| [found.lower, found.upper]);
         (interval, interval.is_some())
     };
     Winner {
@@ -107,11 +111,6 @@ pub(crate) fn winner(best: &Operation, next: &Operation, ratio: f64) -> Winner {
         over_runs,
         clear: significant && interval.is_some_and(|[lower, _]| lower > 1.0),
     }
-}
-
-/// Resamples that keep the bootstrap of very large samples under a second.
-fn resamples(a: &[f64], b: &[f64]) -> usize {
-    (20_000_000 / (a.len() + b.len()).max(1)).clamp(100, 2_000)
 }
 
 /// The geometric mean of the run medians, ns: what the test over runs compares.

@@ -165,27 +165,15 @@ mod tests {
 
     #[test]
     fn refusals() {
-        let fit = |x: &[f64], y: &[f64]| theil_sen(x, y, 0.95).unwrap_err();
-        assert_eq!(
-            fit(&[2.0; 3], &[1.0, 2.0, 3.0]),
-            StatsError::NoSpread { what: "x" }
-        );
-        assert!(matches!(
-            fit(&[1.0, 2.0], &[1.0, 2.0]),
-            StatsError::TooFew { .. }
-        ));
-        assert!(matches!(
-            fit(&[1.0], &[]),
-            StatsError::LengthMismatch { .. }
-        ));
-        assert!(matches!(
-            fit(&[0.0; 2001], &[0.0; 2001]),
-            StatsError::TooMany { .. }
-        ));
-        assert!(matches!(
-            fit(&[0.0, 1e-300, 1.0], &[0.0, 1e100, 1.0]),
-            StatsError::Overflow { .. }
-        ));
+        let refused = |x: &[f64], y: &[f64], kind: &str| {
+            let error = theil_sen(x, y, 0.95).unwrap_err();
+            assert!(format!("{error:?}").starts_with(kind), "{error:?}");
+        };
+        refused(&[2.0; 3], &[1.0, 2.0, 3.0], "NoSpread { what: \"x\"");
+        refused(&[1.0, 2.0], &[1.0, 2.0], "TooFew");
+        refused(&[1.0], &[], "LengthMismatch");
+        refused(&[0.0; 2001], &[0.0; 2001], "TooMany");
+        refused(&[0.0, 1e-300, 1.0], &[0.0, 1e100, 1.0], "Overflow");
         assert!(power_law(&[0.0, 1.0, 2.0], &[1.0, 1.0, 1.0], 0.95).is_err());
     }
 }

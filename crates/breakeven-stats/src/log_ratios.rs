@@ -37,12 +37,10 @@ pub fn log_ratio_tests(
         .iter()
         .map(|(baseline, current)| Sides::of(baseline, current, level))
         .collect();
-    let noisy = || {
-        let known = sides.iter().flatten();
-        known.filter(|sides| sides.variance > 0.0)
-    };
-    let pooled: f64 = noisy().map(|sides| sides.freedom).sum();
-    let Some(prior) = Prior::fit(noisy()) else {
+    let known = sides.iter().flatten();
+    let noisy: Vec<&Sides> = known.filter(|sides| sides.variance > 0.0).collect();
+    let pooled: f64 = noisy.iter().map(|sides| sides.freedom).sum();
+    let Some(prior) = Prior::fit(&noisy) else {
         return pairs
             .iter()
             .map(|(baseline, current)| log_ratio_test(baseline, current, level))
@@ -113,8 +111,7 @@ struct Prior {
 
 impl Prior {
     /// `None` where there are fewer than two operations to learn from.
-    fn fit<'a>(noisy: impl Iterator<Item = &'a Sides>) -> Option<Self> {
-        let noisy: Vec<&Sides> = noisy.collect();
+    fn fit(noisy: &[&Sides]) -> Option<Self> {
         if noisy.len() < 2 {
             return None;
         }
@@ -131,12 +128,8 @@ impl Prior {
         let count = logs.len() as f64;
         let mean = logs.iter().sum::<f64>() / count;
         let spread = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (count - 1.0);
-        let by_chance = noisy
-            .iter()
-            .map(|sides| trigamma(sides.freedom / 2.0))
-            .sum::<f64>()
-            / count;
-        let true_spread = spread - by_chance;
+        let by_chance = noisy.iter().map(|sides| trigamma(sides.freedom / 2.0));
+        let true_spread = spread - by_chance.sum::<f64>() / count;
         Some(if true_spread > 0.0 {
             let half = inverse_trigamma(true_spread);
             Self {
@@ -192,10 +185,8 @@ mod tests {
         assert!((trigamma(1.0) - PI * PI / 6.0).abs() < 1e-12);
         assert!((trigamma(0.5) - PI * PI / 2.0).abs() < 1e-12);
         for x in [0.01, 0.5, 1.0, 3.7, 80.0, 1e6] {
-            assert!(
-                (inverse_trigamma(trigamma(x)) / x - 1.0).abs() < 1e-6,
-                "{x}"
-            );
+            let back = inverse_trigamma(trigamma(x));
+            assert!((back / x - 1.0).abs() < 1e-6, "{x}");
         }
     }
 

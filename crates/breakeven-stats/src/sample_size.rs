@@ -31,31 +31,29 @@ pub fn runs_needed(
 ) -> Result<u64, StatsError> {
     check_fraction("alpha", alpha)?;
     check_fraction("power", power)?;
+    let bad = |name, value, expected| {
+        Err(StatsError::BadParameter {
+            name,
+            value,
+            expected,
+        })
+    };
     let effect = effect_ratio.ln().abs();
     if !effect.is_finite() || effect == 0.0 {
-        return Err(StatsError::BadParameter {
-            name: "effect_ratio",
-            value: effect_ratio,
-            expected: "a positive ratio other than 1",
-        });
+        let expected = "a positive ratio other than 1";
+        return bad("effect_ratio", effect_ratio, expected);
     }
     if !(0.0..=1e6).contains(&cv_between_runs) {
-        return Err(StatsError::BadParameter {
-            name: "cv_between_runs",
-            value: cv_between_runs,
-            expected: "between 0 and 1e6 (0.02 is 2 %)",
-        });
+        let expected = "between 0 and 1e6 (0.02 is 2 %)";
+        return bad("cv_between_runs", cv_between_runs, expected);
     }
     // A power below α/2 needs no runs at all; quantiles then cancel or cross.
     let squared = |critical: f64, beyond: f64| (critical + beyond).max(0.0).powi(2);
     let scale = 2.0 * (cv_between_runs * cv_between_runs).ln_1p() / (effect * effect);
     let start = scale * squared(normal_upper(alpha / 2.0), normal_upper(1.0 - power));
     if !(0.0..=MOST_RUNS).contains(&start) {
-        return Err(StatsError::BadParameter {
-            name: "effect_ratio",
-            value: effect_ratio,
-            expected: "further from 1: beside this noise, 1e9 runs would not show it",
-        });
+        let expected = "further from 1: beside this noise, 1e9 runs would not show it";
+        return bad("effect_ratio", effect_ratio, expected);
     }
     let enough = |n: f64| {
         let freedom = 2.0 * (n - 1.0);

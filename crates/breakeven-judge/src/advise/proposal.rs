@@ -1,11 +1,8 @@
 //! What a rule answers.
 
-use super::case::{Case, Subject};
+use super::case::Subject;
 use super::evidence::Evidence;
 use super::suggestion::Rule;
-
-/// A rule: asked about one operation, it answers with a verdict.
-pub(super) type Ask = fn(&Case<'_>, &Subject<'_>) -> Verdict;
 
 /// A rule's answer.
 pub(super) enum Verdict {
@@ -14,7 +11,16 @@ pub(super) enum Verdict {
     /// The rule of thumb would speak, but something measured says otherwise.
     Overruled(Vec<Evidence>),
     /// A suggestion.
-    Suggest(Box<Proposal>),
+    Suggest(Box<Advised>),
+}
+
+/// What a rule suggests.
+pub(super) struct Advised {
+    pub(super) target_device: Option<String>,
+    pub(super) description: String,
+    pub(super) hint: &'static str,
+    pub(super) evidence: Vec<Evidence>,
+    pub(super) gain: Gain,
 }
 
 /// A suggestion before it is ranked among the others.
@@ -22,34 +28,40 @@ pub(super) struct Proposal {
     pub(super) rule: Rule,
     /// The operation it is about, by its place in [`Case::subjects`].
     pub(super) subject: usize,
-    pub(super) target_device: Option<String>,
-    pub(super) description: String,
-    pub(super) hint: String,
-    pub(super) evidence: Vec<Evidence>,
-    pub(super) gain: Gain,
+    pub(super) advised: Advised,
+}
+
+impl Verdict {
+    /// A suggestion that names no other device.
+    pub(super) fn suggest(
+        description: String,
+        hint: &'static str,
+        evidence: Vec<Evidence>,
+        gain: Gain,
+    ) -> Self {
+        Self::Suggest(Box::new(Advised {
+            target_device: None,
+            description,
+            hint,
+            evidence,
+            gain,
+        }))
+    }
 }
 
 /// What a suggestion should gain.
-pub(super) enum Gain {
-    /// An estimate that something measured carries.
-    Estimate {
-        /// Parts of the own time of operations, by their place.
-        savings: Vec<Saving>,
-        /// Least and greatest saving over the whole profile, ns.
-        range_ns: Option<[f64; 2]>,
-    },
-    /// No estimate.
-    Unknown {
-        /// Why not.
-        because: &'static str,
-        /// Least and greatest saving over the whole profile, ns, as far as can be told.
-        range_ns: Option<[f64; 2]>,
-    },
+pub(super) struct Gain {
+    /// Parts of the own time of operations, as something measured tells; else why
+    /// there is no estimate.
+    pub(super) savings: Result<Vec<Saving>, &'static str>,
+    /// Least and greatest saving over the whole profile, ns, as far as can be told.
+    pub(super) range_ns: Option<[f64; 2]>,
 }
 
 /// The part of an operation's own time that goes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Saving {
+    /// The operation's place in [`Case::subjects`].
     pub(super) subject: usize,
     /// 0 to 1.
     pub(super) fraction: f64,
@@ -59,19 +71,21 @@ impl Gain {
     /// An estimate for one operation: a part of its own time, and the least and
     /// greatest part.
     pub(super) fn part(subject: &Subject<'_>, of: f64, range: Option<[f64; 2]>) -> Self {
-        Self::Estimate {
-            savings: vec![Saving {
-                subject: subject.place,
-                fraction: of.clamp(0.0, 1.0),
-            }],
+        let saving = Saving {
+            subject: subject.place,
+            fraction: of.clamp(0.0, 1.0),
+        };
+        Self {
+            savings: Ok(vec![saving]),
             range_ns: range.map(|range| range.map(|part| part.clamp(0.0, 1.0) * subject.own_ns)),
         }
     }
 
-    pub(super) fn unknown(because: &'static str) -> Self {
-        Self::Unknown {
-            because,
-            range_ns: None,
+    /// No estimate, because of that.
+    pub(super) fn unknown(because: &'static str, range_ns: Option<[f64; 2]>) -> Self {
+        Self {
+            savings: Err(because),
+            range_ns,
         }
     }
 }

@@ -17,7 +17,7 @@
 //! not matter. Suggestions without estimate come last among those of their priority,
 //! those of the operations that take most time first.
 
-use std::cmp::Ordering;
+use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
 use breakeven_profile::unit;
@@ -34,28 +34,27 @@ pub(super) fn ranked(
     // Subjects are in the order of their keys.
     proposals.sort_by_key(|proposal| (proposal.subject, proposal.rule));
     let mut left = Left::of(case);
-    let mut waiting: BinaryHeap<Waiting> = BinaryHeap::new();
+    // By the time that each would take off what is left; of equals the first.
+    let mut waiting = BinaryHeap::new();
     let mut without = Vec::new();
     for (index, proposal) in proposals.iter().enumerate() {
-        match &proposal.gain {
-            Gain::Estimate { savings, .. } => waiting.push(Waiting {
-                saved_ns: left.gain(proposal.rule, savings),
-                index,
-            }),
-            Gain::Unknown { .. } => without.push(index),
+        match &proposal.advised.gain.savings {
+            Ok(savings) => {
+                let saved_ns = left.gain(proposal.rule, savings);
+                waiting.push((ordered(saved_ns), Reverse(index)));
+            }
+            Err(_) => without.push(index),
         }
     }
     let mut suggestions = Vec::new();
     let mut potential_ns = 0.0;
-    while let Some(next) = waiting.pop() {
-        let proposal = &proposals[next.index];
-        let Gain::Estimate { savings, .. } = &proposal.gain else {
-            continue;
-        };
+    while let Some((before, Reverse(index))) = waiting.pop() {
+        let proposal = &proposals[index];
+        let savings = proposal.advised.gain.savings.as_deref().unwrap_or(&[]);
         // What others took since can only have made it smaller.
         let saved_ns = left.gain(proposal.rule, savings);
-        if saved_ns < next.saved_ns {
-            waiting.push(Waiting { saved_ns, ..next });
+        if ordered(saved_ns) < before {
+            waiting.push((ordered(saved_ns), Reverse(index)));
             continue;
         }
         let rank = suggestions.len() + 1;
@@ -93,32 +92,11 @@ fn by_priority(suggestions: &mut [OptimizationSuggestion]) {
     }
 }
 
-/// A proposal with the time that it would take off what is left.
-struct Waiting {
-    saved_ns: f64,
-    index: usize,
+/// A saving in ns as a whole number that orders savings: the bits of numbers that are
+/// not negative are in the order of the numbers.
+fn ordered(saved_ns: f64) -> u64 {
+    saved_ns.abs().to_bits()
 }
-
-impl Ord for Waiting {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let by_time = self.saved_ns.total_cmp(&other.saved_ns);
-        by_time.then(other.index.cmp(&self.index))
-    }
-}
-
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Waiting {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Waiting {}
 
 /// The own time that is left of each operation, and who took from it.
 struct Left(Vec<Operation>);
@@ -188,10 +166,8 @@ fn suggestion(
     overlap: Option<Overlap>,
 ) -> OptimizationSuggestion {
     let subject = &case.subjects[proposal.subject];
-    let (savings, range_ns) = match &proposal.gain {
-        Gain::Estimate { savings, range_ns } => (Some(savings), *range_ns),
-        Gain::Unknown { range_ns, .. } => (None, *range_ns),
-    };
+    let advised = &proposal.advised;
+    let savings = advised.gain.savings.as_ref().ok();
     let alone = |saving: &Saving| saving.fraction * case.subjects[saving.subject].own_ns;
     let saved_ns = savings.map(|savings| savings.iter().map(alone).sum());
     let own_saving = savings.and_then(|savings| {
@@ -211,10 +187,16 @@ fn suggestion(
         kind: proposal.rule.kind(),
         priority: priority(case, subject, combined_ns),
         rule: proposal.rule,
-        target_device: proposal.target_device.clone(),
-        description: proposal.description.clone(),
-        expected_improvement: improvement(case, &proposal.gain, saved_ns, current_ns, estimated_ns),
-        implementation_hint: proposal.hint.clone(),
+        target_device: advised.target_device.clone(),
+        description: advised.description.clone(),
+        expected_improvement: improvement(
+            case,
+            &advised.gain,
+            saved_ns.unwrap_or(0.0),
+            current_ns,
+            estimated_ns,
+        ),
+        implementation_hint: advised.hint.to_owned(),
         current_time_ms: ms(current_ns),
         estimated_time_ms: estimated_ns.map(ms),
         potential_speedup: estimated_ns
@@ -223,9 +205,9 @@ fn suggestion(
         saved_ms: saved_ns.map(ms),
         saved_share: saved_ns.map(|ns| ns / case.whole_ns),
         combined_saved_ms: combined_ns.map(ms),
-        range_ms: range_ns.map(|range| range.map(ms)),
+        range_ms: advised.gain.range_ns.map(|range| range.map(ms)),
         overlap,
-        evidence: proposal.evidence.clone(),
+        evidence: advised.evidence.clone(),
     }
 }
 
@@ -251,7 +233,7 @@ fn priority(case: &Case<'_>, subject: &Subject<'_>, combined_ns: Option<f64>) ->
 fn improvement(
     case: &Case<'_>,
     gain: &Gain,
-    saved_ns: Option<f64>,
+    saved_ns: f64,
     current_ns: f64,
     estimated_ns: Option<f64>,
 ) -> String {
@@ -259,27 +241,17 @@ fn improvement(
         true => format!("between {} and {}", unit::time(least), unit::time(most)),
         false => format!("at most {}", unit::time(most)),
     };
-    match (gain, saved_ns) {
-        (Gain::Estimate { range_ns, .. }, Some(saved_ns)) => {
-            let mut text = format!(
-                "saves {} of {} ({})",
-                unit::time(saved_ns),
-                unit::time(case.whole_ns),
-                unit::percent(saved_ns / case.whole_ns)
-            );
-            if let Some(range) = range_ns {
-                text.push_str(&format!(", {}", between(*range)));
-            }
-            if let Some(estimated_ns) = estimated_ns {
-                let (now, then) = (unit::time(current_ns), unit::time(estimated_ns));
-                text.push_str(&format!("; a call from {now} to {then}"));
-            }
-            text
-        }
-        (Gain::Unknown { because, range_ns }, _) => {
-            let range = range_ns.map_or_else(String::new, |range| format!("; {}", between(range)));
-            format!("cannot be told: {because}{range}")
-        }
-        (Gain::Estimate { .. }, None) => String::new(),
+    let range = gain.range_ns.map(between);
+    if let Err(because) = gain.savings {
+        let range = range.map_or_else(String::new, |range| format!("; {range}"));
+        return format!("cannot be told: {because}{range}");
     }
+    let range = range.map_or_else(String::new, |range| format!(", {range}"));
+    let call = estimated_ns.map_or_else(String::new, |estimated_ns| {
+        let (now, then) = (unit::time(current_ns), unit::time(estimated_ns));
+        format!("; a call from {now} to {then}")
+    });
+    let (saved, whole) = (unit::time(saved_ns), unit::time(case.whole_ns));
+    let share = unit::percent(saved_ns / case.whole_ns);
+    format!("saves {saved} of {whole} ({share}){range}{call}")
 }

@@ -145,38 +145,18 @@ impl Rule {
 
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::GpuToCpu => "gpu_to_cpu",
-            Self::CpuToGpu => "cpu_to_gpu",
-            Self::Batching => "batching",
-            Self::Memory => "memory",
-            Self::Caching => "caching",
-            Self::Algorithm => "algorithm",
-            Self::Parallelization => "parallelization",
-        })
+        self.serialize(f)
     }
 }
 
 impl fmt::Display for SuggestionType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Routing => "ROUTING",
-            Self::Batching => "BATCHING",
-            Self::Memory => "MEMORY",
-            Self::Caching => "CACHING",
-            Self::Algorithm => "ALGORITHM",
-            Self::Parallelization => "PARALLELIZATION",
-        })
+        self.serialize(f)
     }
 }
 
 impl fmt::Display for Priority {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Critical => "CRITICAL",
-            Self::High => "HIGH",
-            Self::Medium => "MEDIUM",
-            Self::Low => "LOW",
-        })
+        self.serialize(f)
     }
 }

@@ -2,6 +2,7 @@
 
 use breakeven_profile::unit;
 
+use super::evidence::label;
 use super::realised::{Followed, Outcome};
 use super::suggestion::{OptimizationSuggestion, Overlap, Priority, Rule};
 use super::{Advice, CallsOf, LookedAt, Overruled};
@@ -110,7 +111,7 @@ impl OptimizationSuggestion {
 /// An operation with its size, on its device.
 fn who(operation: &str, device: &str, software_gpu: bool, size: Option<u64>) -> String {
     let operation = sized(operation, size);
-    format!("{operation} on {}", self::device(device, software_gpu))
+    format!("{operation} on {}", label(device, software_gpu))
 }
 
 fn sized(operation: &str, size: Option<u64>) -> String {
@@ -118,9 +119,9 @@ fn sized(operation: &str, size: Option<u64>) -> String {
     format!("{operation}{size}")
 }
 
-fn device(id: &str, software_gpu: bool) -> String {
-    let software = if software_gpu { " (software)" } else { "" };
-    format!("{id}{software}")
+/// A line of an item, with the word in front of it.
+fn fact(word: &str, text: impl Into<Text>) -> (String, Text) {
+    (word.to_owned(), text.into())
 }
 
 /// From how many on suggestions that say the same of one device are one item.
@@ -136,16 +137,13 @@ pub fn items(
     of_rule: impl Fn(Rule) -> Option<String>,
 ) -> Vec<Item> {
     let mut groups: Vec<Vec<&OptimizationSuggestion>> = Vec::new();
-    let said = |each: &OptimizationSuggestion| {
-        (
-            each.rule,
-            each.device.clone(),
-            each.implementation_hint.clone(),
-        )
+    let is_like = |a: &OptimizationSuggestion, b: &OptimizationSuggestion| {
+        let hints = (&a.implementation_hint, &b.implementation_hint);
+        a.rule == b.rule && a.device == b.device && hints.0 == hints.1
     };
     for each in suggestions {
-        let alike = suggestions.iter().filter(|other| said(other) == said(each));
-        let known = groups.iter_mut().find(|group| said(group[0]) == said(each));
+        let alike = suggestions.iter().filter(|other| is_like(other, each));
+        let known = groups.iter_mut().find(|group| is_like(group[0], each));
         match known.filter(|_| alike.count() >= ALIKE) {
             Some(group) => group.push(each),
             None => groups.push(vec![each]),
@@ -156,7 +154,7 @@ pub fn items(
             [one] => one.item(),
             several => of_several(several),
         };
-        let score = of_rule(group[0].rule).map(|score| ("score".to_owned(), score.into()));
+        let score = of_rule(group[0].rule).map(|score| fact("score", score));
         item.facts.extend(score);
         item
     });
@@ -166,26 +164,20 @@ pub fn items(
 /// One item of suggestions that say the same of one device, what most gain first.
 fn of_several(group: &[&OptimizationSuggestion]) -> Item {
     let first = group[0];
-    let on = device(&first.device, first.software_gpu);
+    let on = label(&first.device, first.software_gpu);
     let named = group.iter().take(MOST_NAMED).map(|each| {
         let name = sized(&each.operation, each.size);
-        (
-            "of".to_owned(),
-            format!("{name}: {}", each.expected_improvement).into(),
-        )
+        fact("of", format!("{name}: {}", each.expected_improvement))
     });
     let more = group.len().saturating_sub(MOST_NAMED);
-    let more = (more > 0).then(|| (String::new(), format!("… and {more} more").into()));
+    let more = (more > 0).then(|| fact("", format!("… and {more} more")));
+    let what = [
+        fact("why", first.description.clone()),
+        fact("do", first.implementation_hint.clone()),
+    ];
     Item {
         head: first.head(format!("{} operations on {on}", group.len())),
-        facts: [
-            ("why".to_owned(), first.description.clone().into()),
-            ("do".to_owned(), first.implementation_hint.clone().into()),
-        ]
-        .into_iter()
-        .chain(named)
-        .chain(more)
-        .collect(),
+        facts: what.into_iter().chain(named).chain(more).collect(),
     }
 }
 
@@ -209,12 +201,11 @@ impl OptimizationSuggestion {
     /// The suggestion with its reason, what to do and what it gains.
     fn item(&self) -> Item {
         let facts = [
-            ("why", &self.description),
-            ("do", &self.implementation_hint),
-            ("gains", &self.expected_improvement),
+            fact("why", &self.description),
+            fact("do", &self.implementation_hint),
+            fact("gains", &self.expected_improvement),
         ];
-        let facts = facts.map(|(name, text)| (name.to_owned(), text.into()));
-        let overlap = self.overlap_text().map(|text| (String::new(), text.into()));
+        let overlap = self.overlap_text().map(|text| fact("", text));
         let whom = who(&self.operation, &self.device, self.software_gpu, self.size);
         Item {
             head: self.head(whom),
@@ -230,9 +221,7 @@ impl Overruled {
         let evidence = self.evidence.iter();
         Item {
             head: vec![format!("{}: {who}", self.rule).into()],
-            facts: evidence
-                .map(|each| (String::new(), each.to_string().into()))
-                .collect(),
+            facts: evidence.map(|each| fact("", each.to_string())).collect(),
         }
     }
 }
@@ -246,7 +235,7 @@ impl Outcome {
             Followed::Unknown => ("unknown", Tone::Faint),
         };
         let who = who(&self.operation, &self.device, self.software_gpu, self.size);
-        let mut facts = vec![("sign".to_owned(), self.sign.clone().into())];
+        let mut facts = vec![fact("sign", &self.sign)];
         if self.followed == Followed::Yes {
             let time = |ms: f64| unit::time(ms * 1e6);
             let gained = match (self.realised_ms, self.realised_range_ms) {
@@ -257,8 +246,10 @@ impl Outcome {
                 }
             };
             let predicted = self.predicted_ms.map_or_else(|| "nothing".to_owned(), time);
-            let text = format!("{gained}; predicted was {predicted}");
-            facts.push(("gained".to_owned(), text.into()));
+            facts.push(fact(
+                "gained",
+                format!("{gained}; predicted was {predicted}"),
+            ));
         }
         Item {
             head: vec![

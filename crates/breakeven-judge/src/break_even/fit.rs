@@ -26,22 +26,19 @@ impl Crossings {
     /// Of the sizes in the bracket and near it.
     pub(super) fn of(times: &[&SizeTimes], [low, high]: [f64; 2]) -> Self {
         let near = (low / BEYOND)..=(high * BEYOND);
-        let times: Vec<_> = times
-            .iter()
-            .filter(|times| near.contains(&times.size))
-            .collect();
+        let times = times.iter().filter(|times| near.contains(&times.size));
         let middle = 0.5 * (low.ln() + high.ln());
-        let count = times
-            .iter()
+        let counts = times
+            .clone()
             .map(|times| times.device_ns.len().min(times.over_ns.len()));
-        let count = count.min().unwrap_or(0);
+        let count = counts.min().unwrap_or(0);
         let ratio =
             |times: &SizeTimes, round: usize| (times.device_ns[round] / times.over_ns[round]).ln();
         let rounds =
-            (0..count).map(|round| times.iter().map(|times| ratio(times, round)).collect());
+            (0..count).map(|round| times.clone().map(|times| ratio(times, round)).collect());
         let is_whole = |round: &Vec<f64>| round.iter().all(|ratio| ratio.is_finite());
         Self {
-            x: times.iter().map(|times| times.size.ln() - middle).collect(),
+            x: (times.clone().map(|times| times.size.ln() - middle)).collect(),
             rounds: rounds.filter(is_whole).collect(),
             middle,
             reach: 0.5 * (high / low).ln() + BEYOND.ln(),
@@ -54,32 +51,24 @@ impl Crossings {
         if self.x.len() < LEAST_SIZES {
             return None;
         }
-        let roots: Option<Vec<f64>> = self.rounds.iter().map(|round| self.root(round)).collect();
-        let roots = roots?;
+        let roots = self.rounds.iter().map(|round| self.root(round));
+        let roots = roots.collect::<Option<Vec<f64>>>()?;
         let mean = self.mean_round();
         let straight = self.root(&mean)?;
         let bend = self.bent_root(&mean).map_or(0.0, |bent| bent - straight);
-        let kink = self
-            .crossing(&mean)
-            .map_or(0.0, |between| between - straight);
+        let kink = self.crossing(&mean).map_or(0.0, |kink| kink - straight);
         let [low, high] = mean_interval(&roots, LEVEL).ok()?;
         let centre = 0.5 * (low + high);
         // A curve that bends is met by the parabola, one with a corner by neighbours.
-        let (low, high) = (
-            low + bend.min(kink).min(0.0),
-            high + bend.max(kink).max(0.0),
-        );
-        let size = |x: f64| (self.middle + x).exp();
-        Some([size(centre + bend), size(low), size(high)])
+        let low = low + bend.min(kink).min(0.0);
+        let high = high + bend.max(kink).max(0.0);
+        Some([centre + bend, low, high].map(|x| (self.middle + x).exp()))
     }
 
     fn mean_round(&self) -> Vec<f64> {
         let count = self.rounds.len().max(1) as f64;
-        let mean = |at: usize| {
-            let sum = self.rounds.iter().fold(0.0, |sum, round| sum + round[at]);
-            sum / count
-        };
-        (0..self.x.len()).map(mean).collect()
+        let sum = |at: usize| self.rounds.iter().fold(0.0, |sum, round| sum + round[at]);
+        (0..self.x.len()).map(|at| sum(at) / count).collect()
     }
 
     /// Where the least-squares line through `y` falls through zero.

@@ -157,40 +157,36 @@ impl<'t> Signs<'t> {
 pub fn break_even(times: &[SizeTimes]) -> BreakEven {
     let signs = Signs::of(times);
     let size = |index: usize| signs.times[index].size;
-    let Some((loses, pays)) = signs.bracket() else {
-        let all = signs.signs.len();
-        let last_loss = signs.last_loss(all);
-        let loses_at_last = last_loss.is_some_and(|index| index + 1 == all);
-        return match (last_loss, signs.paying()) {
-            (Some(_), Some([smallest, largest])) if loses_at_last => BreakEven::Within {
-                smallest: size(smallest),
-                largest: size(largest),
-            },
-            (Some(index), None) if loses_at_last => BreakEven::Never {
-                tried_to: size(index),
-            },
-            _ => BreakEven::Unclear {
-                not_before: last_loss.map(size),
-            },
-        };
-    };
-    let Some(loses) = loses else {
-        return match pays {
-            0 => BreakEven::Always {
-                tried_from: size(0),
-            },
-            _ => BreakEven::Unclear { not_before: None },
-        };
-    };
-    let bracket = [size(loses), size(pays)];
-    let crossings = Crossings::of(&signs.times, bracket);
-    let [size, low, high] =
-        crossings
-            .estimate()
-            .unwrap_or([(bracket[0] * bracket[1]).sqrt(), bracket[0], bracket[1]]);
-    BreakEven::From {
-        size,
-        interval: [low, high],
+    match signs.bracket() {
+        Some((Some(loses), pays)) => {
+            let bracket @ [low, high] = [size(loses), size(pays)];
+            let crossings = Crossings::of(&signs.times, bracket).estimate();
+            let [size, low, high] = crossings.unwrap_or([(low * high).sqrt(), low, high]);
+            BreakEven::From {
+                size,
+                interval: [low, high],
+            }
+        }
+        Some((None, 0)) => BreakEven::Always {
+            tried_from: size(0),
+        },
+        Some((None, _)) => BreakEven::Unclear { not_before: None },
+        None => {
+            let all = signs.signs.len();
+            let last_loss = signs.last_loss(all);
+            match (last_loss, signs.paying()) {
+                (Some(last), Some([smallest, largest])) if last + 1 == all => BreakEven::Within {
+                    smallest: size(smallest),
+                    largest: size(largest),
+                },
+                (Some(last), None) if last + 1 == all => BreakEven::Never {
+                    tried_to: size(last),
+                },
+                _ => BreakEven::Unclear {
+                    not_before: last_loss.map(size),
+                },
+            }
+        }
     }
 }
 

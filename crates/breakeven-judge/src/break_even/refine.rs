@@ -44,20 +44,15 @@ pub fn refined_sizes(times: &[SizeTimes]) -> Vec<u64> {
         let near = |times: &SizeTimes| (times.size / size).log2().abs() < 0.5 * step;
         signs.times.iter().any(|times| near(times))
     };
-    let mut sizes: Vec<u64> = Vec::new();
-    let mut at = 0.0;
-    while at <= count {
-        let size = (low * (at * step).exp2()).round();
-        if size >= least.max(1.0) && size <= most && !known(size) {
-            sizes.push(whole(size));
-        }
-        at += 1.0;
-    }
+    #[expect(clippy::cast_sign_loss, reason = "1 or more")]
+    let whole = |size: f64| size as u64;
+    let mut sizes: Vec<u64> = (0..=MOST)
+        .map(|at| at as f64)
+        .take_while(|at| *at <= count)
+        .map(|at| (low * (at * step).exp2()).round())
+        .filter(|size| *size >= least.max(1.0) && *size <= most && !known(*size))
+        .map(whole)
+        .collect();
     sizes.dedup();
     sizes
-}
-
-#[expect(clippy::cast_sign_loss, reason = "1 or more")]
-fn whole(size: f64) -> u64 {
-    size as u64
 }

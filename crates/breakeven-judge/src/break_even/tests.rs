@@ -31,10 +31,8 @@ fn a_break_even_is_found_and_narrowed() {
     let mut sizes = coarse_sizes(64, 1 << 20);
     let coarse = break_even(&times(&sizes, 5, 0.02));
     let more = refined_sizes(&times(&sizes, 5, 0.02));
-    assert!(
-        more.iter().any(|size| (10_000..40_000).contains(size)),
-        "{more:?}"
-    );
+    let is_near = |size: &u64| (10_000..40_000).contains(size);
+    assert!(more.iter().any(is_near), "{more:?}");
     sizes.extend(&more);
     let fine = break_even(&times(&sizes, 5, 0.02));
     let width = |found: BreakEven| match found {
@@ -42,18 +40,14 @@ fn a_break_even_is_found_and_narrowed() {
             interval: [low, high],
             size,
         } => {
-            assert!(
-                low <= TRUTH && TRUTH <= high && low <= size && size <= high,
-                "{found:?}"
-            );
+            let is_inside = |size: f64| low <= size && size <= high;
+            assert!(is_inside(TRUTH) && is_inside(size), "{found:?}");
             high / low
         }
         found => panic!("{found:?}"),
     };
-    assert!(
-        width(fine) < 1.05 && width(fine) < width(coarse),
-        "{fine:?} {coarse:?}"
-    );
+    let (fine, coarse) = (width(fine), width(coarse));
+    assert!(fine < 1.05 && fine < coarse, "{fine} {coarse}");
     // Nothing is added twice.
     assert!(refined_sizes(&times(&sizes, 5, 0.02)).len() <= more.len() / 2);
 }

@@ -3,7 +3,7 @@
 use breakeven_profile::unit::{self, UnitError};
 use serde::Deserialize;
 
-use super::{Budget, BudgetError, Limits, RelativeLimit};
+use super::{Budget, BudgetError, Limits, RelativeLimit, Scope};
 use crate::bottleneck::Thresholds;
 
 /// Greatest relative limit: eleven times as long. More is a percentage, most likely.
@@ -89,16 +89,17 @@ impl Limits {
 impl BudgetEntry {
     fn add_to(self, limits: &mut Limits) -> Result<(), BudgetError> {
         let place = || format!("budget of {:?}", self.operation);
+        let scope = || Scope {
+            operation: self.operation.clone(),
+            device: self.device.clone(),
+            size: self.size,
+        };
         if self.max.is_none() && self.max_increase.is_none() {
             return Err(BudgetError::NoLimit { place: place() });
         }
         if let Some(max) = &self.max {
-            limits.budgets.push(Budget {
-                max_ns: duration(max, place)?,
-                operation: self.operation.clone(),
-                device: self.device.clone(),
-                size: self.size,
-            });
+            let (scope, max_ns) = (scope(), duration(max, place)?);
+            limits.budgets.push(Budget { scope, max_ns });
         }
         if let Some(max_increase) = self.max_increase {
             if !(max_increase > 0.0 && max_increase <= MOST_INCREASE) {
@@ -107,10 +108,9 @@ impl BudgetEntry {
                     value: max_increase.to_string(),
                 });
             }
+            let scope = scope();
             limits.increases.push(RelativeLimit {
-                operation: self.operation,
-                device: self.device,
-                size: self.size,
+                scope,
                 max_increase,
             });
         }
@@ -126,14 +126,15 @@ impl ThresholdEntries {
                 duration(&text, || format!("thresholds: {name}"))
             })
         };
-        let number = |name: &'static str, value: Option<f64>, usual: f64| match value {
+        let at_most = |most: f64, name, value: Option<f64>, usual: f64| match value {
             None => Ok(usual),
-            Some(value) if value.is_finite() && value > 0.0 => Ok(value),
+            Some(value) if value > 0.0 && value <= most => Ok(value),
             Some(value) => Err(BudgetError::Threshold {
                 name,
                 value: value.to_string(),
             }),
         };
+        let number = |name, value, usual| at_most(f64::MAX, name, value, usual);
         Ok(Thresholds {
             slow_ns: time("slow", self.slow, usual.slow_ns)?,
             high_cv: number("high_cv", self.high_cv, usual.high_cv)?,
@@ -141,15 +142,7 @@ impl ThresholdEntries {
             target_mean_ns: time("target_mean", self.target_mean, usual.target_mean_ns)?,
             target_cv: number("target_cv", self.target_cv, usual.target_cv)?,
             target_per_s: number("target_per_s", self.target_per_s, usual.target_per_s)?,
-            near_budget: match number("near_budget", self.near_budget, usual.near_budget)? {
-                share @ ..=1.0 => share,
-                value => {
-                    return Err(BudgetError::Threshold {
-                        name: "near_budget",
-                        value: value.to_string(),
-                    });
-                }
-            },
+            near_budget: at_most(1.0, "near_budget", self.near_budget, usual.near_budget)?,
         })
     }
 }
@@ -183,53 +176,70 @@ mod tests {
             let error = Limits::from_toml(text).expect_err(text);
             assert_eq!(error.to_string(), expected, "{text}");
         };
+        let not_a_time =
+            "is not a duration; write a number and a unit, as in \"2 ms\" or \"800 us\"";
+        let out_of_range = "give a fraction above 0 and at most 10, as in 0.03 for 3 %";
+        let not_positive = "give a positive number (near_budget: at most 1)";
         check(
             "",
             "there is no [[budget]] in the file; add one with `operation` and `max`, or [thresholds]",
         );
         check(
-            "[[budget]]\noperation = \"f\"\nmax = 3\n",
-            "line 3, column 7: invalid type: integer `3`, expected a string",
-        );
-        check(
-            "[[budget]]\noperation = \"f\"\nmax = \"3\"\n",
-            "budget of \"f\": \"3\" is not a duration; write a number and a unit, as in \"2 ms\" or \"800 us\"",
-        );
-        check(
-            "[[budget]]\noperation = \"f\"\nmax = \"0 s\"\n",
-            "budget of \"f\": \"0 s\" is not a duration; write a number and a unit, as in \"2 ms\" or \"800 us\"",
-        );
-        check(
-            "[[budget]]\noperation = \"f\"\nlimit = \"3 ms\"\n",
-            "line 3, column 1: unknown field `limit`, expected one of `operation`, `device`, `size`, `max`, `max_increase`",
-        );
-        check(
-            "[[budget]]\noperation = \"f\"\n",
-            "budget of \"f\": it limits nothing; give `max`, `max_increase` or both",
-        );
-        check(
-            "[[budget]]\noperation = \"f\"\nmax_increase = 30.0\n",
-            "budget of \"f\": max_increase is 30; give a fraction above 0 and at most 10, as in 0.03 for 3 %",
-        );
-        check(
-            "[[budget]]\noperation = \"f\"\nmax_increase = nan\n",
-            "budget of \"f\": max_increase is NaN; give a fraction above 0 and at most 10, as in 0.03 for 3 %",
-        );
-        check(
             "[[budget]\n",
             "line 1, column 10: unclosed array table, expected `]`",
         );
-        check(
-            "[thresholds]\nslow = \"soon\"\n",
-            "thresholds: slow: \"soon\" is not a duration; write a number and a unit, as in \"2 ms\" or \"800 us\"",
-        );
-        check(
-            "[thresholds]\nhigh_cv = -0.1\n",
-            "thresholds: high_cv is -0.1; give a positive number (near_budget: at most 1)",
-        );
-        check(
-            "[thresholds]\noutlier_ratio = nan\n",
-            "thresholds: outlier_ratio is NaN; give a positive number (near_budget: at most 1)",
-        );
+        for (field, expected) in [
+            (
+                "max = 3",
+                "line 3, column 7: invalid type: integer `3`, expected a string",
+            ),
+            (
+                "limit = \"3 ms\"",
+                "line 3, column 1: unknown field `limit`, expected one of `operation`, `device`, `size`, `max`, `max_increase`",
+            ),
+        ] {
+            check(
+                &format!("[[budget]]\noperation = \"f\"\n{field}\n"),
+                expected,
+            );
+        }
+        for (field, expected) in [
+            ("max = \"3\"", format!("\"3\" {not_a_time}")),
+            ("max = \"0 s\"", format!("\"0 s\" {not_a_time}")),
+            (
+                "",
+                "it limits nothing; give `max`, `max_increase` or both".to_owned(),
+            ),
+            (
+                "max_increase = 30.0",
+                format!("max_increase is 30; {out_of_range}"),
+            ),
+            (
+                "max_increase = nan",
+                format!("max_increase is NaN; {out_of_range}"),
+            ),
+        ] {
+            check(
+                &format!("[[budget]]\noperation = \"f\"\n{field}\n"),
+                &format!("budget of \"f\": {expected}"),
+            );
+        }
+        for (field, expected) in [
+            ("slow = \"soon\"", format!("slow: \"soon\" {not_a_time}")),
+            ("high_cv = -0.1", format!("high_cv is -0.1; {not_positive}")),
+            (
+                "outlier_ratio = nan",
+                format!("outlier_ratio is NaN; {not_positive}"),
+            ),
+            (
+                "near_budget = 2.0",
+                format!("near_budget is 2; {not_positive}"),
+            ),
+        ] {
+            check(
+                &format!("[thresholds]\n{field}\n"),
+                &format!("thresholds: {expected}"),
+            );
+        }
     }
 }

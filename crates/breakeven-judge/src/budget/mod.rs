@@ -12,17 +12,13 @@ mod scope;
 
 pub use error::BudgetError;
 
-use scope::Scope;
+pub use scope::Scope;
 
 /// The mean time that an operation may take.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Budget {
-    /// The operation's name.
-    pub operation: String,
-    /// The device's id; `None` for every device.
-    pub device: Option<String>,
-    /// Elements in one call; `None` for every size.
-    pub size: Option<u64>,
+    /// The operations it is for.
+    pub scope: Scope,
     /// Longest mean time that is within the budget, ns.
     pub max_ns: f64,
 }
@@ -41,38 +37,18 @@ pub enum Standing {
 
 impl std::fmt::Display for Standing {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Self::Within => "within",
-            Self::Near => "near",
-            Self::Over => "over",
-        })
-    }
-}
-
-impl std::fmt::Display for Budget {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.scope().fmt(f)
+        self.serialize(f)
     }
 }
 
 /// How much slower than its baseline an operation may become.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RelativeLimit {
-    /// The operation's name.
-    pub operation: String,
-    /// The device's id; `None` for every device.
-    pub device: Option<String>,
-    /// Elements in one call; `None` for every size.
-    pub size: Option<u64>,
+    /// The operations it is for.
+    pub scope: Scope,
     /// Change from which it counts, a fraction: 0.03 is 3 %. In a comparison it
     /// takes the place of the threshold, for better as for worse.
     pub max_increase: f64,
-}
-
-impl std::fmt::Display for RelativeLimit {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.scope().fmt(f)
-    }
 }
 
 /// An operation's budget and how its mean stands against it.
@@ -98,19 +74,6 @@ pub struct Limits {
 }
 
 impl Budget {
-    /// True where the operation is the one it speaks of.
-    pub fn is_for(&self, operation: &Operation) -> bool {
-        self.scope().holds(operation)
-    }
-
-    fn scope(&self) -> Scope<'_> {
-        Scope {
-            operation: &self.operation,
-            device: self.device.as_deref(),
-            size: self.size,
-        }
-    }
-
     /// How a mean of `mean_ns` stands, with `near` the share of the budget from
     /// which it is close.
     pub fn standing(&self, mean_ns: f64, near: f64) -> Standing {
@@ -124,44 +87,27 @@ impl Budget {
     }
 }
 
-impl RelativeLimit {
-    /// True where the operation is the one it speaks of.
-    pub fn is_for(&self, operation: &Operation) -> bool {
-        self.scope().holds(operation)
-    }
-
-    fn scope(&self) -> Scope<'_> {
-        Scope {
-            operation: &self.operation,
-            device: self.device.as_deref(),
-            size: self.size,
-        }
-    }
-}
-
 impl Limits {
     /// The budget of an operation.
     pub fn budget_of(&self, operation: &Operation) -> Option<&Budget> {
-        scope::best(&self.budgets, Budget::scope, operation)
+        scope::best(&self.budgets, |budget| &budget.scope, operation)
     }
 
     /// The relative limit of an operation, a fraction.
     pub fn increase_of(&self, operation: &Operation) -> Option<f64> {
-        let limit = scope::best(&self.increases, RelativeLimit::scope, operation);
+        let limit = scope::best(&self.increases, |limit| &limit.scope, operation);
         limit.map(|limit| limit.max_increase)
     }
 
-    /// The budgets that no operation with samples is held against: a gate must
-    /// not pass on them.
-    pub fn unmatched<'l>(&'l self, profile: &Profile) -> Vec<&'l Budget> {
-        let measured = |budget: &&Budget| {
+    /// What the budgets are for that no operation with samples is held against: a
+    /// gate must not pass on them.
+    pub fn unmatched<'l>(&'l self, profile: &Profile) -> Vec<&'l Scope> {
+        let is_measured = |scope: &&Scope| {
             let mut all = profile.operations.iter();
-            all.any(|each| budget.is_for(each) && each.samples_ns().next().is_some())
+            all.any(|each| scope.is_for(each) && each.samples_ns().next().is_some())
         };
-        self.budgets
-            .iter()
-            .filter(|budget| !measured(budget))
-            .collect()
+        let scopes = self.budgets.iter().map(|budget| &budget.scope);
+        scopes.filter(|scope| !is_measured(scope)).collect()
     }
 }
 
@@ -169,16 +115,23 @@ impl Limits {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_general_budget_does_not_hide_that_of_a_size() {
-        let max = |size: Option<u64>, max_ns: f64| Budget {
+    fn budget(size: Option<u64>, max_ns: f64) -> Budget {
+        let scope = Scope {
             operation: "f".into(),
             device: None,
             size,
-            max_ns,
         };
+        Budget { scope, max_ns }
+    }
+
+    #[test]
+    fn a_general_budget_does_not_hide_that_of_a_size() {
         let limits = Limits {
-            budgets: vec![max(None, 1e9), max(Some(64), 1e3), max(Some(64), 1e6)],
+            budgets: vec![
+                budget(None, 1e9),
+                budget(Some(64), 1e3),
+                budget(Some(64), 1e6),
+            ],
             ..Limits::default()
         };
         let mut operation = Operation::new("f", "cpu");
@@ -190,15 +143,14 @@ mod tests {
 
     #[test]
     fn the_standing_changes_at_the_share_and_at_the_budget() {
-        let budget = Budget {
-            operation: "f".into(),
-            device: None,
-            size: None,
-            max_ns: 100.0,
-        };
-        assert_eq!(budget.standing(80.0, 0.8), Standing::Within);
-        assert_eq!(budget.standing(80.1, 0.8), Standing::Near);
-        assert_eq!(budget.standing(100.0, 0.8), Standing::Near);
-        assert_eq!(budget.standing(100.1, 0.8), Standing::Over);
+        let budget = budget(None, 100.0);
+        for (mean_ns, standing) in [
+            (80.0, Standing::Within),
+            (80.1, Standing::Near),
+            (100.0, Standing::Near),
+            (100.1, Standing::Over),
+        ] {
+            assert_eq!(budget.standing(mean_ns, 0.8), standing);
+        }
     }
 }

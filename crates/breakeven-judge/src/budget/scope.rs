@@ -4,26 +4,31 @@ use std::fmt;
 
 use breakeven_profile::profile::Operation;
 
-/// The name that an operation must have, and the device and size where given.
-#[derive(Clone, Copy)]
-pub(super) struct Scope<'a> {
-    pub(super) operation: &'a str,
-    pub(super) device: Option<&'a str>,
-    pub(super) size: Option<u64>,
+/// The name that an operation must have, and the device and size where given. Its
+/// text is as `"conv2d" on "cpu" at size 65536`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scope {
+    /// The operation's name.
+    pub operation: String,
+    /// The device's id; `None` for every device.
+    pub device: Option<String>,
+    /// Elements in one call; `None` for every size.
+    pub size: Option<u64>,
 }
 
-impl Scope<'_> {
-    pub(super) fn holds(self, operation: &Operation) -> bool {
+impl Scope {
+    /// True where the operation is one that it speaks of.
+    pub fn is_for(&self, operation: &Operation) -> bool {
         self.operation == operation.name
-            && self.device.is_none_or(|only| only == operation.device)
+            && (self.device.as_ref()).is_none_or(|only| *only == operation.device)
             && self.size.is_none_or(|only| Some(only) == operation.size)
     }
 }
 
-impl fmt::Display for Scope<'_> {
+impl fmt::Display for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.operation)?;
-        if let Some(device) = self.device {
+        if let Some(device) = &self.device {
             write!(f, " on {device:?}")?;
         }
         match self.size {
@@ -37,10 +42,10 @@ impl fmt::Display for Scope<'_> {
 /// one that names its size; of equals the first.
 pub(super) fn best<'l, L>(
     limits: &'l [L],
-    scope: fn(&L) -> Scope<'_>,
+    scope: fn(&L) -> &Scope,
     operation: &Operation,
 ) -> Option<&'l L> {
-    let fitting = limits.iter().filter(|limit| scope(limit).holds(operation));
+    let fitting = limits.iter().filter(|limit| scope(limit).is_for(operation));
     // Backwards, since the last of the greatest is taken.
     fitting.rev().max_by_key(|limit| {
         let scope = scope(limit);

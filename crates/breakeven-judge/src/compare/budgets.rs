@@ -1,6 +1,6 @@
 //! The current side against its budgets.
 
-use breakeven_profile::profile::{Operation, OperationKey};
+use breakeven_profile::profile::OperationKey;
 use serde::Serialize;
 
 use super::sides::{Measured, Pair};
@@ -50,12 +50,9 @@ pub struct IdleBudget {
 
 /// Holds the current side against its budgets; then those that hold nothing.
 pub(super) fn hold(pairs: &[Pair<'_>], limits: &Limits) -> (Vec<HeldBudget>, Vec<IdleBudget>) {
-    let current: Vec<&Measured<'_>> = pairs
+    let held = pairs
         .iter()
         .filter_map(|pair| pair.current.as_ref())
-        .collect();
-    let held = current
-        .iter()
         .filter_map(|measured| {
             let operation = measured.first();
             let budget = limits.budget_of(operation)?;
@@ -71,39 +68,29 @@ pub(super) fn hold(pairs: &[Pair<'_>], limits: &Limits) -> (Vec<HeldBudget>, Vec
             })
         })
         .collect();
+    let has_samples = |side: &Option<Measured<'_>>| {
+        let mut runs = side.iter().flat_map(Measured::runs);
+        runs.next().is_some()
+    };
+    let budgets = limits.budgets.iter().map(|budget| (&budget.scope, false));
+    let increases = limits.increases.iter().map(|limit| (&limit.scope, true));
     let mut idle = Vec::new();
-    let mut look = |budget: String, needs_baseline: bool, is_for: &dyn Fn(&Operation) -> bool| {
-        let fitting: Vec<&Pair<'_>> = pairs
+    for (scope, needs_baseline) in budgets.chain(increases) {
+        let is_for = |measured: &Measured<'_>| scope.is_for(measured.first());
+        let fitting = pairs
             .iter()
-            .filter(|pair| {
-                let current = pair.current.as_ref();
-                current.is_some_and(|measured| is_for(measured.first()))
-            })
-            .collect();
-        let is_held = |pair: &&Pair<'_>| {
+            .filter(|pair| pair.current.as_ref().is_some_and(is_for));
+        let is_held = |pair: &Pair<'_>| {
             has_samples(&pair.current) && (!needs_baseline || has_samples(&pair.baseline))
         };
-        if !fitting.iter().any(is_held) {
-            let failed = fitting.iter().any(|pair| !has_samples(&pair.current));
-            idle.push(IdleBudget { budget, failed });
+        if !fitting.clone().any(is_held) {
+            idle.push(IdleBudget {
+                budget: scope.to_string(),
+                failed: fitting.clone().any(|pair| !has_samples(&pair.current)),
+            });
         }
-    };
-    for budget in &limits.budgets {
-        look(budget.to_string(), false, &|operation| {
-            budget.is_for(operation)
-        });
-    }
-    for limit in &limits.increases {
-        look(limit.to_string(), true, &|operation| {
-            limit.is_for(operation)
-        });
     }
     (held, idle)
-}
-
-fn has_samples(side: &Option<Measured<'_>>) -> bool {
-    let mut runs = side.iter().flat_map(Measured::runs);
-    runs.next().is_some()
 }
 
 /// The mean of all calls of all runs, ns.

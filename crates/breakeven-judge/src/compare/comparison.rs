@@ -32,14 +32,7 @@ pub enum ChangeType {
 
 impl fmt::Display for ChangeType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Improvement => "IMPROVEMENT",
-            Self::Regression => "REGRESSION",
-            Self::NoChange => "NO_CHANGE",
-            Self::New => "NEW",
-            Self::Removed => "REMOVED",
-            Self::Inconclusive => "INCONCLUSIVE",
-        })
+        self.serialize(f)
     }
 }
 
@@ -233,20 +226,11 @@ impl ProfilerComparison {
         self.largest(ChangeType::Improvement, top_n)
     }
 
-    /// Operations with that verdict, those that changed most first, at most `top_n`.
-    pub(super) fn largest(
-        &self,
-        change_type: ChangeType,
-        top_n: usize,
-    ) -> Vec<&OperationComparison> {
-        let mut found: Vec<_> = self
-            .operations
-            .iter()
-            .filter(|operation| operation.change_type == change_type)
-            .collect();
-        found.sort_by(|a, b| b.distance().total_cmp(&a.distance()));
-        found.truncate(top_n);
-        found
+    fn largest(&self, change_type: ChangeType, top_n: usize) -> Vec<&OperationComparison> {
+        let all = self.by_weight().into_iter();
+        all.filter(|operation| operation.change_type == change_type)
+            .take(top_n)
+            .collect()
     }
 
     /// The operations as a reader wants them: regressions, improvements, what is

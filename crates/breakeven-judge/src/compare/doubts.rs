@@ -1,7 +1,5 @@
 //! Warnings about single operations, gathered over all of them.
 
-use breakeven_profile::profile::{Operation, Run};
-
 use super::metric::Metric;
 use super::options::Options;
 use super::sides::{Measured, Pair};
@@ -23,24 +21,52 @@ pub(super) fn warnings(pairs: &[Pair<'_>], options: &Options) -> Vec<Warning> {
         })
         .collect();
     let mut warnings = Vec::new();
-    for side in [Side::Baseline, Side::Current] {
-        warnings.extend(runs(&both, side, options));
-        warnings.extend(samples(&both, side));
-        if !options.metric.is_count() {
-            let operations = names(&both, |each| is_near_clock(each.on(side)));
-            warnings.extend(unless_none(operations, |operations| Warning::NearClock {
-                side,
-                operations,
-            }));
+    let mut warn = |fits: &dyn Fn(&Both<'_, '_>) -> bool, of: &dyn Fn(Vec<String>) -> Warning| {
+        let found = both.iter().filter(|each| fits(each));
+        let operations: Vec<String> = found.map(|each| each.name.clone()).collect();
+        if !operations.is_empty() {
+            warnings.push(of(operations));
         }
+    };
+    let is_time = !options.metric.is_count();
+    for side in [Side::Baseline, Side::Current] {
+        let count = |each: &Both<'_, '_>| each.on(side).runs().count();
+        let is_one = |each: &Both<'_, '_>| options.noise.is_none() && count(each) == 1;
+        warn(&is_one, &|operations| Warning::OneRun { side, operations });
+        let is_few = |runs: &usize| (2..ENOUGH_RUNS).contains(runs);
+        if let Some(runs) = both.iter().map(count).filter(is_few).min() {
+            warn(&|each| is_few(&count(each)), &|operations| {
+                Warning::FewRuns {
+                    side,
+                    runs,
+                    operations,
+                }
+            });
+        }
+        let fewest = |each: &Both<'_, '_>| {
+            let samples = each.on(side).runs().map(|(_, run)| run.samples_ns.len());
+            samples.min().filter(|samples| *samples < ENOUGH_SAMPLES)
+        };
+        if let Some(samples) = both.iter().filter_map(fewest).min() {
+            warn(&|each| fewest(each).is_some(), &|operations| {
+                Warning::FewSamples {
+                    side,
+                    samples,
+                    operations,
+                }
+            });
+        }
+        warn(
+            &|each| is_time && is_near_clock(each.on(side)),
+            &|operations| Warning::NearClock { side, operations },
+        );
     }
-    let operations = names(&both, |each| {
-        let recording = each.baseline.is_mostly_recording() || each.current.is_mostly_recording();
-        recording && !options.metric.is_count()
+    let is_recording = |each: &Both<'_, '_>| {
+        is_time && (each.baseline.is_mostly_recording() || each.current.is_mostly_recording())
+    };
+    warn(&is_recording, &|operations| Warning::MostlyRecording {
+        operations,
     });
-    warnings.extend(unless_none(operations, |operations| {
-        Warning::MostlyRecording { operations }
-    }));
     for sides in [
         vec![Side::Current],
         vec![Side::Baseline],
@@ -50,11 +76,10 @@ pub(super) fn warnings(pairs: &[Pair<'_>], options: &Options) -> Vec<Warning> {
             let of = |side| each.on(side).failed() == sides.contains(&side);
             of(Side::Baseline) && of(Side::Current)
         };
-        let operations = names(&both, failed);
-        warnings.extend(unless_none(operations, |operations| Warning::Failed {
+        warn(&failed, &|operations| Warning::Failed {
             sides: sides.clone(),
             operations,
-        }));
+        });
     }
     warnings.extend(both.iter().filter_map(other_work));
     warnings
@@ -74,57 +99,6 @@ impl<'a, 'p> Both<'a, 'p> {
             Side::Current => self.current,
         }
     }
-}
-
-fn names(both: &[Both<'_, '_>], fits: impl Fn(&Both<'_, '_>) -> bool) -> Vec<String> {
-    let found = both.iter().filter(|each| fits(each));
-    found.map(|each| each.name.clone()).collect()
-}
-
-fn unless_none(
-    operations: Vec<String>,
-    warning: impl FnOnce(Vec<String>) -> Warning,
-) -> Option<Warning> {
-    (!operations.is_empty()).then(|| warning(operations))
-}
-
-/// Runs that are one, or few.
-fn runs(both: &[Both<'_, '_>], side: Side, options: &Options) -> Vec<Warning> {
-    let count = |each: &Both<'_, '_>| each.on(side).runs().count();
-    let mut warnings = Vec::new();
-    if options.noise.is_none() {
-        let one = names(both, |each| count(each) == 1);
-        warnings.extend(unless_none(one, |operations| Warning::OneRun {
-            side,
-            operations,
-        }));
-    }
-    let is_few = |runs: &usize| (2..ENOUGH_RUNS).contains(runs);
-    let few = names(both, |each| is_few(&count(each)));
-    if let Some(runs) = both.iter().map(count).filter(is_few).min() {
-        warnings.push(Warning::FewRuns {
-            side,
-            runs,
-            operations: few,
-        });
-    }
-    warnings
-}
-
-/// Runs of few samples.
-fn samples(both: &[Both<'_, '_>], side: Side) -> Option<Warning> {
-    let fewest = |each: &Both<'_, '_>| {
-        let of = |(_, run): (&Operation, &Run)| run.samples_ns.len();
-        each.on(side).runs().map(of).min()
-    };
-    let is_few = |samples: &usize| *samples < ENOUGH_SAMPLES;
-    let few = names(both, |each| fewest(each).as_ref().is_some_and(is_few));
-    let samples = both.iter().filter_map(fewest).filter(is_few).min()?;
-    Some(Warning::FewSamples {
-        side,
-        samples,
-        operations: few,
-    })
 }
 
 /// True where a median is a few readings or steps of the clock that took it.

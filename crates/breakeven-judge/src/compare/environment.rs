@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use breakeven_profile::profile::{Clock, Difference, Part, Profile};
+use breakeven_profile::unit;
 
-use super::warning::{Side, Warning, clock};
+use super::warning::{Side, Warning};
 
 /// From which ratio of their steps on two clocks are not alike; smaller
 /// differences come from measuring the steps anew at every start.
@@ -22,22 +23,19 @@ pub(super) fn warnings(baseline: &[Profile], current: &[Profile]) -> Vec<Warning
     let (Some(first), Some(second)) = (baseline.first(), current.first()) else {
         return warnings;
     };
-    let used: HashSet<&str> = second
-        .operations
-        .iter()
-        .map(|operation| operation.device.as_str())
-        .collect();
+    let operations = second.operations.iter();
+    let used: HashSet<&str> = operations.map(|each| each.device.as_str()).collect();
     let differences = first.environment.differences(&second.environment);
-    warnings.extend(
-        differences
-            .into_iter()
-            .filter_map(|difference| of_difference(difference, &used)),
-    );
+    let of_used = differences.into_iter();
+    warnings.extend(of_used.filter_map(|difference| of_difference(difference, &used)));
     let clocks = (&first.environment.clock, &second.environment.clock);
     if let (Some(before), Some(after)) = clocks
         && other_clock(before, after)
     {
-        let text = |of: &Clock| clock(&of.source, of.resolution_ns);
+        let text = |clock: &Clock| {
+            let steps = unit::time(clock.resolution_ns);
+            format!("{} in steps of {steps}", clock.source)
+        };
         warnings.push(Warning::Clock {
             baseline: text(before),
             current: text(after),
@@ -86,9 +84,7 @@ fn of_difference(difference: Difference, used: &HashSet<&str>) -> Option<Warning
 }
 
 fn other_clock(before: &Clock, after: &Clock) -> bool {
-    let (fine, coarse) = match before.resolution_ns <= after.resolution_ns {
-        true => (before.resolution_ns, after.resolution_ns),
-        false => (after.resolution_ns, before.resolution_ns),
-    };
+    let fine = before.resolution_ns.min(after.resolution_ns);
+    let coarse = before.resolution_ns.max(after.resolution_ns);
     before.source != after.source || coarse > OTHER_STEPS * fine
 }

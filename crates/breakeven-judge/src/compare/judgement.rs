@@ -26,7 +26,6 @@ enum Plan {
 }
 
 /// The judged values of one operation, one per run, of the sides that tell them.
-#[derive(Default)]
 struct Values {
     baseline: Option<Vec<f64>>,
     current: Option<Vec<f64>>,
@@ -55,11 +54,8 @@ pub(super) fn judge(
     let has_none = |(plan, values): (&Plan, &Values)| match plan {
         // Where the baseline has values, it is the current side that failed newly.
         Plan::Not(NotTested::Failed) => values.baseline.is_none(),
-        Plan::Not(why) => {
-            use NotTested::{NoValue, NoValues, OneSide};
-            matches!(why, OneSide | NoValue | NoValues)
-        }
-        Plan::Alone(_) | Plan::Test(_) => false,
+        Plan::Not(NotTested::OneSide | NotTested::NoValue | NotTested::NoValues) => true,
+        Plan::Not(_) | Plan::Alone(_) | Plan::Test(_) => false,
     };
     if plans.iter().zip(&values).all(has_none) {
         return Err(CompareError::NothingToJudge {
@@ -74,29 +70,22 @@ pub(super) fn judge(
             row.baseline_value = values.baseline.as_deref().map(typical);
             row.current_value = values.current.as_deref().map(typical);
             row.ratio = ratio(&row);
+            let bounds = Bounds {
+                threshold: row.threshold,
+                alpha: options.alpha,
+                worse: options.metric.worse(),
+            };
             match plan {
                 Plan::Not(why) => row.method = Method::NotTested(*why),
-                Plan::Alone(method) => {
-                    let bounds = bounds(&row, options);
-                    alone(&mut row, *method, bounds);
-                }
+                Plan::Alone(method) => alone(&mut row, *method, bounds),
                 Plan::Test(test) => {
                     let adjusted = adjusted.next().expect("one per test");
-                    let bounds = bounds(&row, options);
                     tested(&mut row, test, adjusted, bounds);
                 }
             }
             row
         })
         .collect())
-}
-
-fn bounds(row: &OperationComparison, options: &Options) -> Bounds {
-    Bounds {
-        threshold: row.threshold,
-        alpha: options.alpha,
-        worse: options.metric.worse(),
-    }
 }
 
 /// The values of a pair.
@@ -117,10 +106,9 @@ fn values(pair: &Pair<'_>, metric: Metric) -> Result<Values, CompareError> {
     if let Some((baseline, current)) = values.both()
         && !metric.is_count()
     {
-        // Throughput of no time is infinite.
-        let has_zero = |values: &[f64]| values.iter().any(|v| *v == 0.0 || v.is_infinite());
         for (side, values) in [(Side::Baseline, baseline), (Side::Current, current)] {
-            if has_zero(values) {
+            // Throughput of no time is infinite.
+            if values.iter().any(|v| *v == 0.0 || v.is_infinite()) {
                 let operation = pair.name();
                 return Err(CompareError::ZeroTime { operation, side });
             }
@@ -198,13 +186,11 @@ fn plan(test: Result<LogRatio, StatsError>) -> Plan {
 
 /// The corrected p-values, in the order of the tests.
 fn adjusted(plans: &[Plan], correction: Correction) -> Vec<f64> {
-    let p_values: Vec<f64> = plans
-        .iter()
-        .filter_map(|plan| match plan {
-            Plan::Test(test) => Some(test.p_value),
-            Plan::Not(_) | Plan::Alone(_) => None,
-        })
-        .collect();
+    let p_value = |plan: &Plan| match plan {
+        Plan::Test(test) => Some(test.p_value),
+        Plan::Not(_) | Plan::Alone(_) => None,
+    };
+    let p_values: Vec<f64> = plans.iter().filter_map(p_value).collect();
     match correction {
         Correction::BenjaminiHochberg => benjamini_hochberg(&p_values),
         Correction::Holm => holm(&p_values),

@@ -21,22 +21,29 @@ pub enum Method {
 }
 
 /// Why an operation has no verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum NotTested {
     /// It is on one side only.
+    #[error("on one side only")]
     OneSide,
     /// One run on a side, and no noise given: how much runs differ is unknown.
+    #[error("one run on a side: how much runs differ is unknown")]
     SingleRun,
     /// It is mostly the recorder's own cost, on both sides.
+    #[error("mostly the recorder's own cost")]
     MostlyRecording,
     /// It failed on a side, or has no samples there.
+    #[error("failed, or without samples, on a side")]
     Failed,
     /// One of the sides does not tell the metric.
+    #[error("one of the sides does not tell it")]
     NoValue,
     /// Neither side tells the metric.
+    #[error("neither side tells it")]
     NoValues,
     /// The values of a count differ between runs and some are zero: no ratio.
+    #[error("zero in some runs and not in others")]
     ZeroAmongValues,
 }
 
@@ -61,19 +68,5 @@ impl fmt::Display for Method {
             Self::PlainThreshold => f.write_str("threshold alone, as asked for"),
             Self::NotTested(why) => why.fmt(f),
         }
-    }
-}
-
-impl fmt::Display for NotTested {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::OneSide => "on one side only",
-            Self::SingleRun => "one run on a side: how much runs differ is unknown",
-            Self::MostlyRecording => "mostly the recorder's own cost",
-            Self::Failed => "failed, or without samples, on a side",
-            Self::NoValue => "one of the sides does not tell it",
-            Self::NoValues => "neither side tells it",
-            Self::ZeroAmongValues => "zero in some runs and not in others",
-        })
     }
 }

@@ -24,12 +24,7 @@ pub enum Metric {
 
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Time => "time",
-            Self::Memory => "memory",
-            Self::Calls => "calls",
-            Self::Throughput => "throughput",
-        })
+        self.serialize(f)
     }
 }
 

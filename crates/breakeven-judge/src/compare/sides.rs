@@ -79,17 +79,14 @@ pub(super) struct Pair<'p> {
 impl Pair<'_> {
     /// True where throughput can count items: all profiles tell them.
     pub(super) fn tells_items(&self) -> bool {
-        let sides = self.baseline.iter().chain(&self.current);
-        sides.into_iter().all(Measured::tells_items)
+        let mut sides = self.baseline.iter().chain(&self.current);
+        sides.all(Measured::tells_items)
     }
 
     /// The operation in words.
     pub(super) fn name(&self) -> String {
-        let sides = self.baseline.iter().chain(&self.current);
-        text::name(
-            &self.key,
-            sides.into_iter().any(Measured::is_on_software_gpu),
-        )
+        let mut sides = self.baseline.iter().chain(&self.current);
+        text::name(&self.key, sides.any(Measured::is_on_software_gpu))
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use breakeven_profile::unit;
 use serde::{Deserialize, Serialize};
 
 /// Fewer runs than this on a side leave wide intervals.
@@ -35,11 +34,15 @@ impl fmt::Display for Side {
 
 /// Something about the input that the verdicts do not show. Operations are named
 /// as in "conv2d on cpu, size 65536".
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, thiserror::Error)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Warning {
     /// One run on a side and no noise given.
+    #[error(
+        "one run on the {side} of {}: how much runs differ is unknown; measure with `--runs 5`, or give the noise",
+        Named(.operations)
+    )]
     OneRun {
         /// The side.
         side: Side,
@@ -47,6 +50,10 @@ pub enum Warning {
         operations: Vec<String>,
     },
     /// Two runs or more, but fewer than five.
+    #[error(
+        "only {runs} runs on the {side} of {}: intervals are wide; {ENOUGH_RUNS} runs or more are better",
+        Named(.operations)
+    )]
     FewRuns {
         /// The side.
         side: Side,
@@ -56,6 +63,10 @@ pub enum Warning {
         operations: Vec<String>,
     },
     /// A run with fewer than five samples.
+    #[error(
+        "as few as {samples} sample(s) in a run on the {side} of {}: {ENOUGH_SAMPLES} or more are better",
+        Named(.operations)
+    )]
     FewSamples {
         /// The side.
         side: Side,
@@ -65,6 +76,10 @@ pub enum Warning {
         operations: Vec<String>,
     },
     /// Times of less than twenty readings or steps of the clock.
+    #[error(
+        "near the clock's resolution on the {side}: {}; measure more work in a call",
+        Named(.operations)
+    )]
     NearClock {
         /// The side.
         side: Side,
@@ -73,11 +88,17 @@ pub enum Warning {
     },
     /// Operations that are mostly the recorder's own cost on a side; where they
     /// are so on both, they are left out of the verdicts.
+    #[error("mostly the recorder's own cost: {}; record the caller instead", Named(.operations))]
     MostlyRecording {
         /// The operations.
         operations: Vec<String>,
     },
     /// Operations that failed, or have no samples.
+    #[error(
+        "failed, or without samples, on the {}: {}",
+        .sides.iter().map(Side::to_string).collect::<Vec<_>>().join(" and the "),
+        Named(.operations)
+    )]
     Failed {
         /// The sides on which they did.
         sides: Vec<Side>,
@@ -85,6 +106,7 @@ pub enum Warning {
         operations: Vec<String>,
     },
     /// The same name, device and size, but not the same work.
+    #[error("{operation} is not the same work: {what} was {baseline} and is {current}")]
     OtherWork {
         /// The operation.
         operation: String,
@@ -96,6 +118,7 @@ pub enum Warning {
         current: String,
     },
     /// The clock differs: its source, or its steps by more than twice.
+    #[error("another clock: it was {baseline} and is {current}")]
     Clock {
         /// The baseline's.
         baseline: String,
@@ -104,6 +127,9 @@ pub enum Warning {
     },
     /// The machine differs: processor, cores, system, or a GPU that operations ran
     /// on, or its driver.
+    #[error(
+        "another machine: {what} was {baseline} and is {current}; differences may be the machine's"
+    )]
     OtherMachine {
         /// What of it, in words.
         what: String,
@@ -113,6 +139,7 @@ pub enum Warning {
         current: String,
     },
     /// The build profile differs. That the revision does is normal.
+    #[error("another build profile: it was {baseline} and is {current}; build both sides alike")]
     OtherBuild {
         /// The baseline's.
         baseline: String,
@@ -120,6 +147,9 @@ pub enum Warning {
         current: String,
     },
     /// The profiles of one side are not of one machine and build.
+    #[error(
+        "the profiles of the {side} differ in {what}: their runs are not of one machine and build"
+    )]
     Mixed {
         /// The side.
         side: Side,
@@ -127,91 +157,11 @@ pub enum Warning {
         what: String,
     },
     /// Measuring was cut short.
+    #[error("measuring the {side} was interrupted: not all that was asked for is in it")]
     Interrupted {
         /// The side.
         side: Side,
     },
-}
-
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::OneRun { side, operations } => write!(
-                f,
-                "one run on the {side} of {}: how much runs differ is unknown; measure with `--runs 5`, or give the noise",
-                Named(operations)
-            ),
-            Self::FewRuns {
-                side,
-                runs,
-                operations,
-            } => write!(
-                f,
-                "only {runs} runs on the {side} of {}: intervals are wide; {ENOUGH_RUNS} runs or more are better",
-                Named(operations)
-            ),
-            Self::FewSamples {
-                side,
-                samples,
-                operations,
-            } => write!(
-                f,
-                "as few as {samples} sample(s) in a run on the {side} of {}: {ENOUGH_SAMPLES} or more are better",
-                Named(operations)
-            ),
-            Self::NearClock { side, operations } => write!(
-                f,
-                "near the clock's resolution on the {side}: {}; measure more work in a call",
-                Named(operations)
-            ),
-            Self::MostlyRecording { operations } => write!(
-                f,
-                "mostly the recorder's own cost: {}; record the caller instead",
-                Named(operations)
-            ),
-            Self::Failed { sides, operations } => {
-                let sides: Vec<String> = sides.iter().map(ToString::to_string).collect();
-                write!(
-                    f,
-                    "failed, or without samples, on the {}: {}",
-                    sides.join(" and the "),
-                    Named(operations)
-                )
-            }
-            Self::OtherWork {
-                operation,
-                what,
-                baseline,
-                current,
-            } => write!(
-                f,
-                "{operation} is not the same work: {what} was {baseline} and is {current}"
-            ),
-            Self::Clock { baseline, current } => {
-                write!(f, "another clock: it was {baseline} and is {current}")
-            }
-            Self::OtherMachine {
-                what,
-                baseline,
-                current,
-            } => write!(
-                f,
-                "another machine: {what} was {baseline} and is {current}; differences may be the machine's"
-            ),
-            Self::OtherBuild { baseline, current } => write!(
-                f,
-                "another build profile: it was {baseline} and is {current}; build both sides alike"
-            ),
-            Self::Mixed { side, what } => write!(
-                f,
-                "the profiles of the {side} differ in {what}: their runs are not of one machine and build"
-            ),
-            Self::Interrupted { side } => write!(
-                f,
-                "measuring the {side} was interrupted: not all that was asked for is in it"
-            ),
-        }
-    }
 }
 
 /// The first few operations, and how many more there are.
@@ -226,9 +176,4 @@ impl fmt::Display for Named<'_> {
             more => write!(f, " and {more} more"),
         }
     }
-}
-
-/// A clock in words.
-pub(super) fn clock(source: &str, resolution_ns: f64) -> String {
-    format!("{source} in steps of {}", unit::time(resolution_ns))
 }

@@ -22,9 +22,13 @@ const MOST_CHARACTERS: usize = 200;
 /// operation stands directly behind it.
 const SEPARATOR: char = '\n';
 
-/// Own time in ns by path, in the order of the frames.
+/// Own time in ns by path, in the order of the frames; a path of no time is left out.
+#[derive(Default)]
+struct Paths(BTreeMap<String, u64>);
+
+/// A profile's paths.
 pub(super) struct Folded {
-    paths: BTreeMap<String, u64>,
+    paths: Paths,
     /// Sum of the times, more than zero.
     pub(super) total_ns: u64,
     pub(super) source: Source,
@@ -34,7 +38,7 @@ impl Folded {
     /// `outer;inner weight`, in the order of the frames.
     pub(super) fn lines(&self) -> impl DoubleEndedIterator<Item = String> {
         let line = |(path, ns): (&String, &u64)| format!("{} {ns}", path.replace(SEPARATOR, ";"));
-        self.paths.iter().map(line)
+        self.paths.0.iter().map(line)
     }
 }
 
@@ -73,15 +77,14 @@ pub(super) fn fold(profile: &Profile) -> Result<Folded, ExportError> {
     let (paths, source) = match timeline {
         _ if !profile.stacks.is_empty() => (of_stacks(profile)?, Source::Stacks),
         Some(timeline) => {
-            let dropped = timeline.dropped;
-            (
-                of_timeline(profile, timeline)?,
-                Source::Timeline { dropped },
-            )
+            let source = Source::Timeline {
+                dropped: timeline.dropped,
+            };
+            (of_timeline(profile, timeline)?, source)
         }
         None => (of_operations(profile)?, Source::Operations),
     };
-    let total_ns = sum(paths.values().copied())?;
+    let total_ns = sum(paths.0.values().copied())?;
     if total_ns == 0 {
         return Err(ExportError::Empty);
     }
@@ -91,10 +94,6 @@ pub(super) fn fold(profile: &Profile) -> Result<Folded, ExportError> {
         source,
     })
 }
-
-/// Time by path; a path of no time is left out.
-#[derive(Default)]
-struct Paths(BTreeMap<String, u64>);
 
 impl Paths {
     fn add(&mut self, path: &str, ns: u64) -> Result<(), ExportError> {
@@ -111,7 +110,7 @@ impl Paths {
     }
 }
 
-fn of_stacks(profile: &Profile) -> Result<BTreeMap<String, u64>, ExportError> {
+fn of_stacks(profile: &Profile) -> Result<Paths, ExportError> {
     let mut paths = Paths::default();
     for stack in &profile.stacks {
         let mut frames: Vec<String> = stack.frames.iter().map(|name| frame(name)).collect();
@@ -120,13 +119,10 @@ fn of_stacks(profile: &Profile) -> Result<BTreeMap<String, u64>, ExportError> {
         }
         paths.add(&frames.join(&SEPARATOR.to_string()), stack.self_ns)?;
     }
-    Ok(paths.0)
+    Ok(paths)
 }
 
-fn of_timeline(
-    profile: &Profile,
-    timeline: &Timeline,
-) -> Result<BTreeMap<String, u64>, ExportError> {
+fn of_timeline(profile: &Profile, timeline: &Timeline) -> Result<Paths, ExportError> {
     let labels = Labels::of(profile);
     let mut paths = Paths::default();
     for track in tracks(timeline, By::Thread) {
@@ -157,10 +153,10 @@ fn of_timeline(
             }
         })?;
     }
-    Ok(paths.0)
+    Ok(paths)
 }
 
-fn of_operations(profile: &Profile) -> Result<BTreeMap<String, u64>, ExportError> {
+fn of_operations(profile: &Profile) -> Result<Paths, ExportError> {
     let labels = Labels::of(profile);
     let mut paths = Paths::default();
     for operation in &profile.operations {
@@ -173,7 +169,7 @@ fn of_operations(profile: &Profile) -> Result<BTreeMap<String, u64>, ExportError
             paths.add(&format!("{path}{SEPARATOR}{}", frame(part)), ns)?;
         }
     }
-    Ok(paths.0)
+    Ok(paths)
 }
 
 /// An operation's time, ns: of all its calls, less that of recorded calls
@@ -204,10 +200,8 @@ pub(super) fn shares(operation: &Operation) -> Result<Shares<'_>, ExportError> {
     for run in &operation.runs {
         total = sum([total, own_ns(run)?])?;
     }
-    let calls: u64 = operation
-        .runs
-        .iter()
-        .fold(0, |all, run| all.saturating_add(run.calls()));
+    let calls = operation.runs.iter().map(Run::calls);
+    let calls = calls.fold(0, u64::saturating_add);
     let means = means(operation);
     let together: f64 = means.values().sum();
     let scale = match calls as f64 {

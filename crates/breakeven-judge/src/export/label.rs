@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use breakeven_profile::profile::{Gpu, Operation, Profile};
+use breakeven_profile::profile::{Operation, Profile};
 
 /// The id of a device that an event does not name.
 pub(super) const CPU: &str = "cpu";
@@ -18,12 +18,9 @@ pub(super) struct Labels<'a> {
 
 impl<'a> Labels<'a> {
     pub(super) fn of(profile: &'a Profile) -> Self {
-        let mut software = HashMap::new();
-        for gpu in &profile.environment.gpus {
-            software
-                .entry(gpu.id.as_str())
-                .or_insert(Gpu::is_software(gpu));
-        }
+        let gpus = profile.environment.gpus.iter();
+        // Of several of one id the first counts: it is inserted last.
+        let software = gpus.rev().map(|gpu| (gpu.id.as_str(), gpu.is_software()));
         let (mut first, mut sized) = (HashMap::new(), HashSet::new());
         for operation in &profile.operations {
             let name = (operation.name.as_str(), operation.device.as_str());
@@ -31,7 +28,10 @@ impl<'a> Labels<'a> {
                 sized.insert(name);
             }
         }
-        Self { software, sized }
+        Self {
+            software: software.collect(),
+            sized,
+        }
     }
 
     /// The id of a device; a GPU that is a program on the CPU is always named so.

@@ -42,10 +42,8 @@ pub fn write(profile: &Profile, out: impl Write) -> Result<(), ExportError> {
         frames.number(&call(&labels, event));
     }
     let evented = timeline.into_iter().flat_map(|timeline| {
-        let tracks = tracks(timeline, By::Thread);
-        tracks
-            .into_iter()
-            .map(|track| evented(&labels, timeline, track, &frames))
+        let tracks = tracks(timeline, By::Thread).into_iter();
+        tracks.map(|track| evented(&labels, timeline, track, &frames))
     });
     let profiles: Vec<Sheet<'_>> = evented.chain(sampled.map(Sheet::Sampled)).collect();
     if profiles.is_empty() {
@@ -218,12 +216,11 @@ fn sampled(
 }
 
 fn of_stacks(profile: &Profile, frames: &mut Frames) -> Result<Option<Sampled>, ExportError> {
-    let mut paths = Vec::new();
-    for stack in &profile.stacks {
+    let paths = profile.stacks.iter().map(|stack| {
         let path = stack.frames.iter().map(|name| frames.number(name));
-        paths.push((path.collect(), stack.self_ns));
-    }
-    sampled("call paths, all threads", paths)
+        (path.collect(), stack.self_ns)
+    });
+    sampled("call paths, all threads", paths.collect())
 }
 
 fn of_operations(

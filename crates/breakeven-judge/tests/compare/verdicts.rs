@@ -1,7 +1,7 @@
 //! Every verdict, from profiles whose noise is known.
 
 use breakeven_judge::compare::{Correction, Method, NotTested, Options};
-use breakeven_judge::{ChangeType, Limits, RelativeLimit, compare, compare_profiling_runs};
+use breakeven_judge::{ChangeType, Limits, RelativeLimit, Scope, compare, compare_profiling_runs};
 use breakeven_profile::profile::{Failure, Run};
 use breakeven_profile::stats::Moments;
 use breakeven_stats::LogRatioMethod;
@@ -231,9 +231,11 @@ fn correction_is_over_all_operations() {
 fn a_limit_of_its_own_takes_the_place_of_the_threshold() {
     let limits = Limits {
         increases: vec![RelativeLimit {
-            operation: "f".to_owned(),
-            device: None,
-            size: None,
+            scope: Scope {
+                operation: "f".to_owned(),
+                device: None,
+                size: None,
+            },
             max_increase: 0.5,
         }],
         ..Limits::default()

@@ -23,32 +23,41 @@ pub(super) fn judge(
     pair: &Pair<'_, '_>,
     benchmark: bool,
 ) -> (Followed, String) {
-    let unknown = |why: &str| (Followed::Unknown, why.to_owned());
+    match found(suggestion, pair, benchmark) {
+        Ok((true, sign)) => (Followed::Yes, sign),
+        Ok((false, sign)) => (Followed::No, sign),
+        Err(why) => (Followed::Unknown, why.to_owned()),
+    }
+}
+
+/// Whether it was followed, and what shows that; or why that is unknown.
+type Found = Result<(bool, String), &'static str>;
+
+fn found(suggestion: &OptimizationSuggestion, pair: &Pair<'_, '_>, benchmark: bool) -> Found {
     if pair.all_after.is_empty() {
-        return unknown("the operation is not in the second profile");
+        return Err("the operation is not in the second profile");
     }
     let routing = matches!(suggestion.rule, Rule::GpuToCpu | Rule::CpuToGpu);
     if routing && benchmark {
-        return unknown("a benchmark measures every device");
+        return Err("a benchmark measures every device");
     }
     if routing {
-        return routed(suggestion, pair);
+        return Ok(routed(suggestion, pair));
     }
     if pair.after.is_empty() {
-        return unknown("the second profile has it on another device only, or in other sizes");
+        return Err("the second profile has it on another device only, or in other sizes");
     }
     match suggestion.rule {
-        Rule::Batching => {
-            let (fell, sign) = calls_fell(pair);
-            (yes(fell && calls_grew(pair)), sign)
-        }
         // A cache inside the operation leaves its calls and shortens them.
         Rule::Caching if call_shortened(pair) => {
-            (Followed::Yes, "its calls became clearly shorter".to_owned())
+            Ok((true, "its calls became clearly shorter".to_owned()))
         }
-        Rule::Caching => {
-            let (fell, sign) = calls_fell(pair);
-            (yes(fell && !calls_grew(pair)), sign)
+        Rule::Batching | Rule::Caching => {
+            let (before, after) = (calls(&pair.before), calls(&pair.after));
+            let fell = after <= FALLEN_CALLS * before;
+            let as_asked = calls_grew(pair) == (suggestion.rule == Rule::Batching);
+            let sign = format!("{before:.0} calls a run, now {after:.0}");
+            Ok((fell && as_asked, sign))
         }
         Rule::Memory => memory_fell(pair),
         Rule::Parallelization => use_rose(pair),
@@ -61,13 +70,10 @@ fn calls(subjects: &[&Subject<'_>]) -> f64 {
 }
 
 /// The device's part of the operation's calls fell by half.
-fn routed(suggestion: &OptimizationSuggestion, pair: &Pair<'_, '_>) -> (Followed, String) {
+fn routed(suggestion: &OptimizationSuggestion, pair: &Pair<'_, '_>) -> (bool, String) {
     let share = |all: &[&Subject<'_>]| {
-        let here: Vec<&Subject<'_>> = all
-            .iter()
-            .copied()
-            .filter(|each| each.operation.device == suggestion.device)
-            .collect();
+        let mut here = all.to_vec();
+        here.retain(|each| each.operation.device == suggestion.device);
         calls(&here) / calls(all)
     };
     let (before, after) = (share(&pair.all_before), share(&pair.all_after));
@@ -77,13 +83,7 @@ fn routed(suggestion: &OptimizationSuggestion, pair: &Pair<'_, '_>) -> (Followed
         unit::percent(before),
         unit::percent(after)
     );
-    (yes(moved), sign)
-}
-
-fn calls_fell(pair: &Pair<'_, '_>) -> (bool, String) {
-    let (before, after) = (calls(&pair.before), calls(&pair.after));
-    let sign = format!("{before:.0} calls a run, now {after:.0}");
-    (after <= FALLEN_CALLS * before, sign)
+    (moved, sign)
 }
 
 /// A call does more than before: its input is larger, or where no size is known
@@ -109,11 +109,10 @@ fn call_shortened(pair: &Pair<'_, '_>) -> bool {
     })
 }
 
-fn memory_fell(pair: &Pair<'_, '_>) -> (Followed, String) {
+fn memory_fell(pair: &Pair<'_, '_>) -> Found {
     let held = |all: &[&Subject<'_>]| all.iter().filter_map(|each| each.memory_bytes).max();
     let (Some(before), Some(after)) = (held(&pair.before), held(&pair.after)) else {
-        let why = "the second profile does not tell its memory";
-        return (Followed::Unknown, why.to_owned());
+        return Err("the second profile does not tell its memory");
     };
     let small = after <= AdviceThresholds::default().large_memory_bytes;
     let fell = after as f64 <= FALLEN * before as f64;
@@ -122,52 +121,35 @@ fn memory_fell(pair: &Pair<'_, '_>) -> (Followed, String) {
         unit::bytes(before),
         unit::bytes(after)
     );
-    (yes(fell || small), sign)
+    Ok((fell || small, sign))
 }
 
-fn use_rose(pair: &Pair<'_, '_>) -> (Followed, String) {
-    let part = |all: &[&Subject<'_>]| {
-        let mut parts = all.iter().filter_map(|each| each.operation.gpu_use);
-        parts.next()
-    };
+fn use_rose(pair: &Pair<'_, '_>) -> Found {
+    let part = |all: &[&Subject<'_>]| all.iter().find_map(|each| each.operation.gpu_use);
     let (Some(before), Some(after)) = (part(&pair.before), part(&pair.after)) else {
-        let why = "the second profile does not tell the GPU's use";
-        return (Followed::Unknown, why.to_owned());
+        return Err("the second profile does not tell the GPU's use");
     };
     let sign = format!(
         "{} of the GPU was in use, now {}",
         unit::percent(before),
         unit::percent(after)
     );
-    (yes(after * FALLEN >= before && after > before), sign)
+    Ok((after * FALLEN >= before && after > before, sign))
 }
 
 /// The time at the greatest size, over that at the least, fell.
-fn growth_fell(pair: &Pair<'_, '_>) -> (Followed, String) {
+fn growth_fell(pair: &Pair<'_, '_>) -> Found {
     let matched: Vec<_> = pair.matched().collect();
     let sized = |pair: &&(&Subject<'_>, &Subject<'_>)| pair.0.operation.size;
-    let ends = (
-        matched.iter().min_by_key(sized),
-        matched.iter().max_by_key(sized),
-    );
-    let (Some(least), Some(greatest)) = ends else {
-        let why = "the second profile has none of its sizes";
-        return (Followed::Unknown, why.to_owned());
-    };
+    let none = "the second profile has none of its sizes";
+    let least = matched.iter().min_by_key(sized).ok_or(none)?;
+    let greatest = matched.iter().max_by_key(sized).ok_or(none)?;
     if sized(&least) == sized(&greatest) {
-        let why = "the second profile has one of its sizes only";
-        return (Followed::Unknown, why.to_owned());
+        return Err("the second profile has one of its sizes only");
     }
     let median = |subject: &Subject<'_>| subject.summary.median;
     let before = median(greatest.0) / median(least.0);
     let after = median(greatest.1) / median(least.1);
     let sign = format!("the largest size took {before:.1} times the smallest, now {after:.1}");
-    (yes(after <= FALLEN * before), sign)
-}
-
-fn yes(followed: bool) -> Followed {
-    match followed {
-        true => Followed::Yes,
-        false => Followed::No,
-    }
+    Ok((after <= FALLEN * before, sign))
 }

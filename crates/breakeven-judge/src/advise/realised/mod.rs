@@ -22,6 +22,7 @@ use super::case::{Case, Subject};
 use super::suggestion::{OptimizationSuggestion, Rule, SuggestionType};
 use super::thresholds::AdviceThresholds;
 use super::{CallsOf, ProfilerOptimizer};
+use crate::winner::run_medians;
 
 mod digest;
 mod followed;
@@ -134,9 +135,10 @@ fn outcome(
 ) -> Outcome {
     let pair = Pair::of(suggestion, before, after);
     let (followed, sign) = followed::judge(suggestion, &pair, after.calls_of == CallsOf::Benchmark);
-    let gain = (followed == Followed::Yes)
-        .then(|| gain(suggestion, &pair, noise))
-        .flatten();
+    let gain = match followed {
+        Followed::Yes => gain(suggestion, &pair, noise),
+        Followed::No | Followed::Unknown => None,
+    };
     Outcome {
         rank: suggestion.rank,
         operation: suggestion.operation.clone(),
@@ -175,7 +177,8 @@ fn gain(
 /// What shorter calls saved, size by size; for all rules but ALGORITHM there is one.
 fn calls_gain(pair: &Pair<'_, '_>, noise: Option<f64>) -> Option<Gained> {
     let each = pair.matched().filter_map(|(before, after)| {
-        saved(before.own_ns, &medians(before), &medians(after), noise)
+        let [was, is] = [before, after].map(|side| run_medians(side.operation));
+        saved(before.own_ns, &was, &is, noise)
     });
     each.reduce(|(sum, range), (more, other)| {
         let ends = range.zip(other).map(|([a, b], [c, d])| [a + c, b + d]);
@@ -196,10 +199,6 @@ fn saved(own_ns: f64, before: &[f64], after: &[f64], noise: Option<f64>) -> Opti
     };
     let of = |ratio: f64| own_ns * (1.0 - ratio);
     Some((of(test.ratio), Some([of(test.upper), of(test.lower)])))
-}
-
-fn medians(subject: &Subject<'_>) -> Vec<f64> {
-    crate::winner::run_medians(subject.operation)
 }
 
 /// The time of all calls of each run, ns, over operations with as many runs.
@@ -247,19 +246,20 @@ fn warnings(before: &Case<'_>, after: &Case<'_>) -> Vec<String> {
     };
     let (cpus, builds): (Vec<_>, Vec<_>) = [machine(before), machine(after)].into_iter().unzip();
     let differ = |pair: &[Option<String>]| matches!(pair, [Some(a), Some(b)] if a != b);
-    let mut warnings = Vec::new();
-    if differ(&cpus) {
-        warnings.push("the profiles are of two processors: gains are not the advice's".to_owned());
-    }
-    if differ(&builds) {
-        warnings
-            .push("the profiles are of two build profiles: gains are not the advice's".to_owned());
-    }
-    if before.calls_of != after.calls_of {
-        warnings.push(
-            "one is a program's profile and the other is not: calls and shares do not compare"
-                .to_owned(),
-        );
-    }
-    warnings
+    let others = [
+        (
+            differ(&cpus),
+            "the profiles are of two processors: gains are not the advice's",
+        ),
+        (
+            differ(&builds),
+            "the profiles are of two build profiles: gains are not the advice's",
+        ),
+        (
+            before.calls_of != after.calls_of,
+            "one is a program's profile and the other is not: calls and shares do not compare",
+        ),
+    ];
+    let found = others.into_iter().filter(|(found, _)| *found);
+    found.map(|(_, warning)| warning.to_owned()).collect()
 }

@@ -91,6 +91,16 @@ pub enum ScoreError {
     Write(#[from] FileError),
 }
 
+impl ScoreError {
+    fn io(path: &Path, action: &'static str, reason: io::Error) -> Self {
+        Self::Io {
+            path: path.display().to_string(),
+            action,
+            reason,
+        }
+    }
+}
+
 impl Default for ScoreBook {
     fn default() -> Self {
         Self {
@@ -111,13 +121,7 @@ impl ScoreBook {
         let text = match fs::read(path) {
             Ok(text) => text,
             Err(reason) if reason.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(reason) => {
-                return Err(ScoreError::Io {
-                    path: path.display().to_string(),
-                    action: "read",
-                    reason,
-                });
-            }
+            Err(reason) => return Err(ScoreError::io(path, "read", reason)),
         };
         let damaged = |reason: String| ScoreError::Damaged {
             path: path.display().to_string(),
@@ -169,11 +173,7 @@ impl ScoreBook {
         file::replace(path, |out| {
             let written = serde_json::to_writer_pretty(&mut *out, self).map_err(io::Error::from);
             let written = written.and_then(|()| writeln!(out));
-            written.map_err(|reason| ScoreError::Io {
-                path: path.display().to_string(),
-                action: "written",
-                reason,
-            })
+            written.map_err(|reason| ScoreError::io(path, "written", reason))
         })
     }
 
@@ -200,10 +200,8 @@ impl ScoreBook {
 
     /// How each rule did that was ever asked.
     pub fn scores(&self) -> Vec<RuleScore> {
-        Rule::ALL
-            .into_iter()
-            .filter_map(|rule| self.of(rule))
-            .collect()
+        let all = Rule::ALL.into_iter();
+        all.filter_map(|rule| self.of(rule)).collect()
     }
 }
 

@@ -19,7 +19,7 @@ use breakeven_stats::{PowerLaw, power_law};
 
 use super::super::elsewhere::roof_ns;
 use super::super::evidence::{Evidence, ExpectedFrom};
-use super::{Case, Gain, Proposal, Rule, Saving, Subject, Verdict};
+use super::{Case, Gain, Saving, Subject, Verdict};
 use crate::winner::{run_medians, typical_ns};
 
 /// Confidence level of the exponent's interval.
@@ -87,20 +87,16 @@ pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
         each.map(|(each, size)| part(*size, exponent).clamp(0.0, 1.0) * each.own_ns)
             .sum()
     });
-    Verdict::Suggest(Box::new(Proposal {
-        rule: Rule::Algorithm,
-        subject: subject.place,
-        target_device: None,
-        description: format!("time grows faster than the work; {evidence}"),
-        hint: "look for the loop inside a loop over the input: an index, a sort or a hash in \
-               its place, or neighbours only"
-            .to_owned(),
-        evidence: vec![evidence],
-        gain: Gain::Estimate {
-            savings,
+    Verdict::suggest(
+        format!("time grows faster than the work; {evidence}"),
+        "look for the loop inside a loop over the input: an index, a sort or a hash in its place, \
+         or neighbours only",
+        vec![evidence],
+        Gain {
+            savings: Ok(savings),
             range_ns: Some(ends),
         },
-    }))
+    )
 }
 
 fn size_of(subject: &Subject<'_>) -> f64 {

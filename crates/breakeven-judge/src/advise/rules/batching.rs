@@ -19,8 +19,8 @@
 //! again is unknown: no estimate.
 
 use super::super::calls::CallsOf;
-use super::super::evidence::{Evidence, Quantity, Sequence};
-use super::{Case, Gain, Proposal, Rule, Subject, Verdict};
+use super::super::evidence::{Evidence, Quantity};
+use super::{Case, Gain, Subject, Verdict};
 
 /// What launches take on GPUs whose latency was not measured, ns: a guess.
 const LAUNCH_GUESS_NS: [f64; 2] = [5e3, 1e5];
@@ -36,53 +36,60 @@ pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
     let Some(sequence) = case.sequences.of(subject.operation, calls) else {
         return Verdict::Silent;
     };
-    let mut evidence = vec![
-        Evidence::Sequence(sequence),
-        Evidence::RuleOfThumb {
-            quantity: Quantity::Calls,
-            value: subject.calls_per_run,
-            limit: case.thresholds.sequential_calls,
-        },
-    ];
+    let thumb = Quantity::Calls.thumb(subject.calls_per_run, case.thresholds.sequential_calls);
+    let mut evidence = vec![Evidence::Sequence(sequence), thumb];
+    let launches = calls as f64 * sequence.avoidable();
     let launch = launch(case, subject);
     let gain = match launch {
         Some(launch_ns) => {
-            let saved_ns = launch_ns * calls as f64 * sequence.avoidable();
+            let saved_ns = launch_ns * launches;
             let part = saved_ns / subject.own_ns;
-            evidence.insert(
-                0,
-                Evidence::Launch {
-                    launch_ns,
-                    share: launch_ns / subject.summary.mean,
-                },
-            );
+            let share = launch_ns / subject.summary.mean;
+            let measured = Evidence::Launch { launch_ns, share };
             if part < WORTHWHILE {
-                evidence.truncate(1);
-                return Verdict::Overruled(evidence);
+                return Verdict::Overruled(vec![measured]);
             }
-            if case.calls_of == CallsOf::Unmarked {
-                Gain::Unknown {
-                    because: "the file does not tell whether its samples are calls of a program",
-                    range_ns: Some([0.0, saved_ns.min(subject.own_ns)]),
-                }
-            } else {
-                Gain::part(subject, part, None)
+            evidence.insert(0, measured);
+            match case.calls_of {
+                CallsOf::Unmarked => Gain::unknown(
+                    "the file does not tell whether its samples are calls of a program",
+                    Some([0.0, saved_ns.min(subject.own_ns)]),
+                ),
+                _ => Gain::part(subject, part, None),
             }
         }
-        None => Gain::Unknown {
-            because: match subject.is_gpu() {
-                true => "the latency of a launch was not measured",
-                false => "what a call pays again each time was not measured",
-            },
-            range_ns: subject
-                .is_gpu()
-                .then(|| guess(subject, calls as f64 * sequence.avoidable())),
-        },
+        None if subject.is_gpu() => Gain::unknown(
+            "the latency of a launch was not measured",
+            Some(LAUNCH_GUESS_NS.map(|launch_ns| {
+                (launch_ns.min(subject.summary.min) * launches).min(subject.own_ns)
+            })),
+        ),
+        None => Gain::unknown("what a call pays again each time was not measured", None),
     };
+    let basis = if launch.is_some() {
+        &evidence[0]
+    } else {
+        &evidence[1]
+    };
+    let description = format!(
+        "called about {:.0} times in sequence on {}, by the {}; {basis}",
+        sequence.length,
+        case.label(&subject.operation.device),
+        sequence.shown_by
+    );
     if case.calls_of == CallsOf::Unmarked {
         evidence.push(Evidence::UnmarkedCalls);
     }
-    suggest(case, subject, sequence, launch.is_some(), evidence, gain)
+    let hint = match subject.is_gpu() {
+        true => {
+            "put the inputs of a sequence into one launch; the batch is a dimension of the input"
+        }
+        false => {
+            "take the whole sequence as one input, so that what each call prepares, locks or \
+             allocates is done once"
+        }
+    };
+    Verdict::suggest(description, hint, evidence, gain)
 }
 
 /// What each call pays for its launch, where that was measured, ns.
@@ -90,39 +97,4 @@ fn launch(case: &Case<'_>, subject: &Subject<'_>) -> Option<f64> {
     let measured = case.peak_of(subject)?.launch_ns?;
     let launch = measured.min(subject.summary.min);
     (subject.is_gpu() && launch > 0.0).then_some(launch)
-}
-
-fn guess(subject: &Subject<'_>, launches: f64) -> [f64; 2] {
-    LAUNCH_GUESS_NS.map(|launch| (launch.min(subject.summary.min) * launches).min(subject.own_ns))
-}
-
-fn suggest(
-    case: &Case<'_>,
-    subject: &Subject<'_>,
-    sequence: Sequence,
-    measured: bool,
-    evidence: Vec<Evidence>,
-    gain: Gain,
-) -> Verdict {
-    let on = case.label(&subject.operation.device);
-    let basis = if measured { &evidence[0] } else { &evidence[1] };
-    Verdict::Suggest(Box::new(Proposal {
-        rule: Rule::Batching,
-        subject: subject.place,
-        target_device: None,
-        description: format!(
-            "called about {:.0} times in sequence on {on}, by the {}; {basis}",
-            sequence.length, sequence.shown_by
-        ),
-        hint: match subject.is_gpu() {
-            true => "put the inputs of a sequence into one launch; the batch is a dimension of \
-                     the input"
-                .to_owned(),
-            false => "take the whole sequence as one input, so that what each call prepares, \
-                      locks or allocates is done once"
-                .to_owned(),
-        },
-        evidence,
-        gain,
-    }))
 }

@@ -11,7 +11,7 @@
 
 use super::super::calls::CallsOf;
 use super::super::evidence::{Evidence, Quantity};
-use super::{Case, Gain, Proposal, Rule, Subject, Verdict};
+use super::{Case, Gain, Subject, Verdict};
 use breakeven_profile::unit;
 
 pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
@@ -30,38 +30,23 @@ pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
         return Verdict::Overruled(fields.into_iter().collect());
     }
     let thumb = [
-        Evidence::RuleOfThumb {
-            quantity: Quantity::Calls,
-            value: subject.calls_per_run,
-            limit: thresholds.cached_calls,
-        },
-        Evidence::RuleOfThumb {
-            quantity: Quantity::CallTime,
-            value: subject.summary.mean,
-            limit: thresholds.cached_call_ns,
-        },
+        Quantity::Calls.thumb(subject.calls_per_run, thresholds.cached_calls),
+        Quantity::CallTime.thumb(subject.summary.mean, thresholds.cached_call_ns),
     ];
     let basis = fields.as_ref().unwrap_or(&thumb[0]).to_string();
     let mut evidence: Vec<Evidence> = fields.into_iter().chain(thumb).collect();
     if case.calls_of == CallsOf::Unmarked {
         evidence.push(Evidence::UnmarkedCalls);
     }
-    Verdict::Suggest(Box::new(Proposal {
-        rule: Rule::Caching,
-        subject: subject.place,
-        target_device: None,
-        description: format!(
-            "called again and again, {} a call; {basis}",
-            unit::time(subject.summary.mean)
-        ),
-        hint: "count how often the same input comes again; where it does, keep the result by \
-               its input, with a bound on how many are kept"
-            .to_owned(),
+    let call = unit::time(subject.summary.mean);
+    Verdict::suggest(
+        format!("called again and again, {call} a call; {basis}"),
+        "count how often the same input comes again; where it does, keep the result by its input, \
+         with a bound on how many are kept",
         evidence,
-        gain: Gain::Unknown {
-            because: "a profile does not hold the inputs, so nobody knows how many come again",
-            range_ns: repeats
-                .map(|(calls, repeated)| [0.0, repeated as f64 / calls as f64 * subject.own_ns]),
-        },
-    }))
+        Gain::unknown(
+            "a profile does not hold the inputs, so nobody knows how many come again",
+            repeats.map(|(calls, repeated)| [0.0, repeated as f64 / calls as f64 * subject.own_ns]),
+        ),
+    )
 }

@@ -12,10 +12,13 @@
 
 use breakeven_profile::unit;
 
-use super::super::case::is_gpu;
 use super::super::elsewhere::{Elsewhere, elsewhere, roof_with_transfer_ns};
 use super::super::evidence::{Evidence, Quantity};
-use super::{Case, Gain, Proposal, Rule, Subject, Verdict};
+use super::{Advised, Case, Gain, Subject, Verdict};
+
+/// What to do, on whatever it rests.
+const HINT: &str = "send inputs of this size to a GPU form; keep what follows on the device too, \
+                    so that the data travels once";
 
 pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
     if subject.is_gpu() {
@@ -27,20 +30,15 @@ pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
     match elsewhere(case, subject, |device| case.is_real_gpu(device)) {
         Some(Elsewhere::Faster {
             device,
-            saved,
+            gain,
             evidence,
-        }) => suggest(
-            subject,
-            Some(device.clone()),
-            format!("{device} does this faster than the CPU: {evidence}"),
-            vec![evidence],
-            match saved {
-                Some((part, range)) => Gain::part(subject, part, range),
-                None => {
-                    Gain::unknown("a break-even size tells which device is faster, not by how much")
-                }
-            },
-        ),
+        }) => Verdict::Suggest(Box::new(Advised {
+            description: format!("{device} does this faster than the CPU: {evidence}"),
+            target_device: Some(device),
+            hint: HINT,
+            evidence: vec![evidence],
+            gain,
+        })),
         Some(Elsewhere::NotFaster(evidence)) if large => Verdict::Overruled(vec![evidence]),
         None if large => by_rule_of_thumb(case, subject),
         _ => Verdict::Silent,
@@ -54,67 +52,37 @@ fn by_rule_of_thumb(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
     }
     let call_ns = subject.summary.mean;
     let peaks = case.profile.evidence.peaks.iter();
-    let least = peaks
-        .filter(|peak| is_gpu(&peak.device) && case.is_real_gpu(&peak.device))
+    let real = peaks.filter(|peak| case.is_real_gpu(&peak.device));
+    let least = real
         .filter_map(|peak| {
-            Some(Evidence::LeastTime {
-                device: peak.device.clone(),
-                least_ns: roof_with_transfer_ns(peak, subject.operation)?,
-                call_ns,
-            })
+            Some((
+                roof_with_transfer_ns(peak, subject.operation)?,
+                &peak.device,
+            ))
         })
-        .min_by(|a, b| least_ns(a).total_cmp(&least_ns(b)));
-    if let Some(least) = least.as_ref().filter(|least| least_ns(least) >= call_ns) {
-        return Verdict::Overruled(vec![least.clone()]);
+        .min_by(|(a, _), (b, _)| a.total_cmp(b));
+    let evidence = least.map(|(least_ns, device)| Evidence::LeastTime {
+        device: device.clone(),
+        least_ns,
+        call_ns,
+    });
+    if least.is_some_and(|(least_ns, _)| least_ns >= call_ns) {
+        return Verdict::Overruled(evidence.into_iter().collect());
     }
-    let thumb = Evidence::RuleOfThumb {
-        quantity: Quantity::CallTime,
-        value: subject.own_call_ns(),
-        limit: case.thresholds.large_cpu_call_ns,
-    };
+    let own_call_ns = subject.own_call_ns();
+    let thumb = Quantity::CallTime.thumb(own_call_ns, case.thresholds.large_cpu_call_ns);
     let memory = unit::bytes(subject.memory_bytes.unwrap_or(0));
-    let range = least
-        .as_ref()
-        .map(|least| [0.0, (1.0 - least_ns(least) / call_ns) * subject.own_ns]);
-    suggest(
-        subject,
-        None,
+    Verdict::suggest(
         format!(
             "a call works on {memory} for {} on the CPU, which may be worth a GPU's launch and \
              transfers; {thumb}",
-            unit::time(subject.own_call_ns())
+            unit::time(own_call_ns)
         ),
-        std::iter::once(thumb).chain(least).collect(),
-        Gain::Unknown {
-            because: "no GPU form was measured at this size",
-            range_ns: range,
-        },
+        HINT,
+        std::iter::once(thumb).chain(evidence).collect(),
+        Gain::unknown(
+            "no GPU form was measured at this size",
+            least.map(|(least_ns, _)| [0.0, (1.0 - least_ns / call_ns) * subject.own_ns]),
+        ),
     )
-}
-
-fn least_ns(evidence: &Evidence) -> f64 {
-    match evidence {
-        Evidence::LeastTime { least_ns, .. } => *least_ns,
-        _ => f64::INFINITY,
-    }
-}
-
-fn suggest(
-    subject: &Subject<'_>,
-    target_device: Option<String>,
-    description: String,
-    evidence: Vec<Evidence>,
-    gain: Gain,
-) -> Verdict {
-    Verdict::Suggest(Box::new(Proposal {
-        rule: Rule::CpuToGpu,
-        subject: subject.place,
-        target_device,
-        description,
-        hint: "send inputs of this size to a GPU form; keep what follows on the device too, so \
-               that the data travels once"
-            .to_owned(),
-        evidence,
-        gain,
-    }))
 }

@@ -14,7 +14,7 @@ use breakeven_profile::unit;
 
 use super::super::elsewhere::{Elsewhere, elsewhere, roof_ns};
 use super::super::evidence::{Evidence, Quantity};
-use super::{Case, Gain, Proposal, Rule, Subject, Verdict};
+use super::{Advised, Case, Gain, Subject, Verdict};
 
 pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
     if !subject.is_gpu() {
@@ -25,50 +25,34 @@ pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
     let limit = case.thresholds.small_gpu_call_ns;
     let small = call_ns < limit;
     let suggest = |description: String, evidence: Vec<Evidence>, gain: Gain| {
-        Verdict::Suggest(Box::new(Proposal {
-            rule: Rule::GpuToCpu,
-            subject: subject.place,
+        Verdict::Suggest(Box::new(Advised {
             target_device: Some("cpu".to_owned()),
             description,
             hint: "call the CPU form for inputs of this size, and let the size decide between \
-                   the two forms"
-                .to_owned(),
+                   the two forms",
             evidence,
             gain,
         }))
     };
     match elsewhere(case, subject, |device| device == "cpu") {
-        Some(Elsewhere::Faster {
-            saved, evidence, ..
-        }) => suggest(
+        Some(Elsewhere::Faster { gain, evidence, .. }) => suggest(
             format!("the CPU does this faster than {here}: {evidence}"),
             vec![evidence],
-            match saved {
-                Some((part, range)) => Gain::part(subject, part, range),
-                None => {
-                    Gain::unknown("a break-even size tells which device is faster, not by how much")
-                }
-            },
+            gain,
         ),
         Some(Elsewhere::NotFaster(evidence)) if small => Verdict::Overruled(vec![evidence]),
         None if small => {
             let least = case.profile.peak("cpu");
-            let least = least.and_then(|peak| roof_ns(peak, subject.operation));
-            let least = least.map(|least_ns| Evidence::LeastTime {
+            let least_ns = least.and_then(|peak| roof_ns(peak, subject.operation));
+            let least = least_ns.map(|least_ns| Evidence::LeastTime {
                 device: "cpu".to_owned(),
                 least_ns,
                 call_ns,
             });
-            if let Some(Evidence::LeastTime { least_ns, .. }) = least
-                && least_ns >= call_ns
-            {
+            if least_ns.is_some_and(|least_ns| least_ns >= call_ns) {
                 return Verdict::Overruled(least.into_iter().collect());
             }
-            let thumb = Evidence::RuleOfThumb {
-                quantity: Quantity::CallTime,
-                value: call_ns,
-                limit,
-            };
+            let thumb = Quantity::CallTime.thumb(call_ns, limit);
             suggest(
                 format!(
                     "a call on {here} takes {}, and launch and transfer are much of so short a \
@@ -76,7 +60,7 @@ pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
                     unit::time(call_ns)
                 ),
                 std::iter::once(thumb).chain(least).collect(),
-                Gain::unknown("the CPU form was not measured at this size"),
+                Gain::unknown("the CPU form was not measured at this size", None),
             )
         }
         _ => Verdict::Silent,

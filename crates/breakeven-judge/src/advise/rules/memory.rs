@@ -13,7 +13,7 @@
 
 use super::super::evidence::{Evidence, Quantity};
 use super::super::roofline::Gap;
-use super::{Case, Gain, Proposal, Rule, Subject, Verdict};
+use super::{Case, Gain, Subject, Verdict};
 
 pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
     let limit = case.thresholds.large_memory_bytes;
@@ -22,26 +22,25 @@ pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
     };
     let bound = case.thresholds.bound_share;
     let gap = Gap::of(case, subject);
-    let thumb = Evidence::RuleOfThumb {
-        quantity: Quantity::Memory,
-        value: held_bytes as f64,
-        limit: limit as f64,
-    };
+    let thumb = Quantity::Memory.thumb(held_bytes as f64, limit as f64);
     let (hint, gain) = match &gap {
         Some(gap) if gap.flops_share.is_some_and(|share| share >= bound) => {
             return Verdict::Overruled(vec![gap.evidence()]);
         }
         Some(gap) if gap.bytes_share.is_some_and(|share| share >= bound) => (
             "move fewer bytes: smaller types, or fuse it with the operations before and after",
-            Gain::unknown("it is near the measured bandwidth, where only fewer bytes help"),
+            Gain::unknown(
+                "it is near the measured bandwidth, where only fewer bytes help",
+                None,
+            ),
         ),
         Some(gap) if subject.operation.flops.is_none() => (
             "find out whether memory is what the time goes to, then work on pieces that fit a \
              cache, in the order in which they lie in memory",
-            Gain::Unknown {
-                because: "without the operation's flops the time may as well go to arithmetic",
-                range_ns: Some([0.0, gap.most(subject)]),
-            },
+            Gain::unknown(
+                "without the operation's flops the time may as well go to arithmetic",
+                Some([0.0, gap.most(subject)]),
+            ),
         ),
         Some(gap) => (
             "work on pieces that fit a cache, in the order in which they lie in memory, and \
@@ -51,7 +50,10 @@ pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
         None => (
             "work on pieces that fit a cache, use smaller types, and reuse buffers instead of \
              allocating",
-            Gain::unknown("the profile lacks this device's peaks or the operation's bytes"),
+            Gain::unknown(
+                "the profile lacks this device's peaks or the operation's bytes",
+                None,
+            ),
         ),
     };
     let of_bytes = match subject.is_gpu() {
@@ -65,17 +67,14 @@ pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
     });
     let roofline = gap.map(|gap| gap.evidence());
     let basis = roofline.as_ref().unwrap_or(&thumb).to_string();
-    Verdict::Suggest(Box::new(Proposal {
-        rule: Rule::Memory,
-        subject: subject.place,
-        target_device: None,
-        description: format!("a call holds {:.0} MB; {basis}", held_bytes as f64 / 1e6),
-        hint: hint.to_owned(),
-        evidence: roofline
+    Verdict::suggest(
+        format!("a call holds {:.0} MB; {basis}", held_bytes as f64 / 1e6),
+        hint,
+        roofline
             .into_iter()
             .chain([thumb])
             .chain(capacity)
             .collect(),
         gain,
-    }))
+    )
 }

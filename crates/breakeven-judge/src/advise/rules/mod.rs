@@ -3,7 +3,7 @@
 //! that overruled its rule of thumb.
 
 use super::case::{Case, Subject};
-use super::proposal::{Ask, Gain, Proposal, Saving, Verdict};
+use super::proposal::{Advised, Gain, Saving, Verdict};
 use super::suggestion::Rule;
 
 mod algorithm;
@@ -14,9 +14,9 @@ mod gpu_to_cpu;
 mod memory;
 mod parallelization;
 
-/// The function behind a rule.
-pub(super) fn ask(rule: Rule) -> Ask {
-    match rule {
+/// Asks a rule about one operation.
+pub(super) fn ask(rule: Rule, case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
+    let ask = match rule {
         Rule::GpuToCpu => gpu_to_cpu::ask,
         Rule::CpuToGpu => cpu_to_gpu::ask,
         Rule::Batching => batching::ask,
@@ -24,5 +24,6 @@ pub(super) fn ask(rule: Rule) -> Ask {
         Rule::Caching => caching::ask,
         Rule::Algorithm => algorithm::ask,
         Rule::Parallelization => parallelization::ask,
-    }
+    };
+    ask(case, subject)
 }

@@ -10,9 +10,9 @@
 //! both where there are peaks. t is the kernel's time where it was measured
 //! apart, else the call's. A use of zero cannot be divided by: no estimate.
 
-use super::super::evidence::{Evidence, Quantity};
+use super::super::evidence::Quantity;
 use super::super::roofline::Gap;
-use super::{Case, Gain, Proposal, Rule, Subject, Verdict};
+use super::{Case, Gain, Subject, Verdict};
 use crate::overview::compute_ns;
 
 pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
@@ -31,11 +31,7 @@ pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
     {
         return Verdict::Overruled(vec![gap.evidence()]);
     }
-    let thumb = Evidence::RuleOfThumb {
-        quantity: Quantity::GpuUse,
-        value: in_use,
-        limit,
-    };
+    let thumb = Quantity::GpuUse.thumb(in_use, limit);
     let gain = if in_use > 0.0 {
         let kernel_ns = compute_ns(subject.operation, &subject.summary);
         let call_ns = subject.summary.median.max(kernel_ns);
@@ -46,22 +42,19 @@ pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
         };
         Gain::part(subject, saved(limit), Some([0.0, saved(1.0)]))
     } else {
-        Gain::unknown("a use of zero does not tell how much work there is")
+        Gain::unknown("a use of zero does not tell how much work there is", None)
     };
     let roofline = gap.map(|gap| gap.evidence());
     let on = case.label(&subject.operation.device);
-    Verdict::Suggest(Box::new(Proposal {
-        rule: Rule::Parallelization,
-        subject: subject.place,
-        target_device: None,
-        description: match &roofline {
-            Some(measured) => format!("most of {on} idles; {measured}; {thumb}"),
-            None => format!("most of {on} idles; {thumb}"),
-        },
-        hint: "launch more, smaller work items, or several independent launches at once; look \
-               at registers and shared memory per item"
-            .to_owned(),
-        evidence: roofline.into_iter().chain([thumb]).collect(),
+    let description = match &roofline {
+        Some(measured) => format!("most of {on} idles; {measured}; {thumb}"),
+        None => format!("most of {on} idles; {thumb}"),
+    };
+    Verdict::suggest(
+        description,
+        "launch more, smaller work items, or several independent launches at once; look at \
+         registers and shared memory per item",
+        roofline.into_iter().chain([thumb]).collect(),
         gain,
-    }))
+    )
 }

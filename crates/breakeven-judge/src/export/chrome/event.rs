@@ -12,7 +12,7 @@ use super::{ExportError, Verdict};
 use crate::compare::ChangeType;
 
 /// An event; the names of the fields are those of the format.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub(super) struct Event<'a> {
     pub(super) name: Cow<'a, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -111,15 +111,11 @@ impl<'a> Event<'a> {
     fn new(name: &'a str, ph: &'static str, place: Place, args: Args<'a>) -> Self {
         Self {
             name: name.into(),
-            cat: None,
             ph,
-            ts: 0.0,
-            dur: None,
             pid: place.pid,
             tid: place.tid,
-            s: None,
-            cname: None,
             args,
+            ..Self::default()
         }
     }
 }
