@@ -1,9 +1,11 @@
 //! From the messages of worker processes to a profile.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use anyhow::Result;
 use breakeven::hardware::{AbsentBackend, GpuInfo, HardwareCapabilities, SystemLoad};
+use breakeven_profile::file::{self, FileError};
 use breakeven_profile::profile::{
     Cpu, Environment, Failure, Gpu, Operation, OperationKey, Profile, Run,
 };
@@ -44,6 +46,23 @@ impl Session {
         Self {
             profile,
             ..Self::default()
+        }
+    }
+
+    /// Writes what was measured. Where it was stopped before anything was, an earlier file
+    /// stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`file::write()`].
+    pub(crate) fn keep(&self, output: Option<&Path>) -> Result<(), FileError> {
+        let profile = &self.profile;
+        let mut operations = profile.operations.iter();
+        let is_empty = profile.evidence.peaks.is_empty()
+            && operations.all(|operation| operation.samples_ns().next().is_none());
+        match output {
+            Some(path) if !(profile.interrupted && is_empty) => file::write(profile, path),
+            _ => Ok(()),
         }
     }
 
@@ -210,5 +229,33 @@ fn environment(hardware: &HardwareCapabilities) -> Environment {
         revision: option_env!("BREAKEVEN_REVISION").map(str::to_owned),
         build_profile: Some(build.to_owned()),
         ..Environment::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_good_file_is_not_replaced_by_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("good.json");
+        let kept = |session: &Session| {
+            std::fs::write(&path, "good").unwrap();
+            session.keep(Some(&path)).unwrap();
+            std::fs::read_to_string(&path).unwrap() == "good"
+        };
+        let mut session = Session::default();
+        assert!(!kept(&session));
+        session.profile.interrupted = true;
+        assert!(kept(&session));
+        session.profile.operations.push(Operation::new("f", "cpu"));
+        assert!(kept(&session));
+        let samples_ns = vec![1];
+        session.profile.operations[0].runs.push(Run {
+            samples_ns,
+            ..Run::default()
+        });
+        assert!(!kept(&session));
     }
 }

@@ -59,8 +59,7 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
 
     // The file first: what was measured must not hang on a closed terminal, nor
     // the tables on a full disk.
-    let output = args.output.as_deref();
-    let written = output.map_or(Ok(()), |path| file::write(&session.profile, path));
+    let written = session.keep(args.output.as_deref());
     let peaks = &session.profile.evidence.peaks;
     if !peaks.is_empty() {
         // Without them an operator's first batch is decided by the rule; they are in the

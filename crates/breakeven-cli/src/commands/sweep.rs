@@ -56,8 +56,7 @@ pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write, err: &mut dyn Write) ->
     session.profile.evidence.break_even = found.evidence(&axis)?;
 
     // What was measured first: it must not hang on a closed terminal.
-    let written =
-        (args.output.as_deref()).map_or(Ok(()), |path| file::write(&session.profile, path));
+    let written = session.keep(args.output.as_deref());
     let printed = output::write(&found, &session, &machine.hardware, args.format, out);
     written?;
     unless_closed(printed)?;

@@ -38,7 +38,7 @@ use breakeven_profile::file::{self, FileError};
 use breakeven_profile::profile::Profile;
 use serde::Serialize;
 
-use crate::page::Page;
+use crate::page::{Page, WIDTH};
 
 mod calls;
 mod case;
@@ -226,9 +226,6 @@ impl ProfilerOptimizer {
         page.text(WIDTH, false, &mut out)
     }
 }
-
-/// Columns that plain text is printed for.
-const WIDTH: usize = 80;
 
 /// Why advice could not be written.
 #[derive(Debug, thiserror::Error)]

@@ -6,10 +6,7 @@ use breakeven_profile::unit;
 
 use super::comparison::{ChangeType, OperationComparison, ProfilerComparison};
 use crate::budget::Standing;
-use crate::page::{Column, Page, Row, Table, Text, Tone};
-
-/// Columns that plain lines are written for.
-const WIDTH: usize = 80;
+use crate::page::{Column, Page, Row, Table, Text, Tone, WIDTH};
 
 impl ProfilerComparison {
     /// The verdicts, how the budgets are kept, and the warnings.

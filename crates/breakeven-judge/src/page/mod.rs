@@ -15,6 +15,9 @@ pub use text::{clean, is_obeyed};
 const MOST_ROWS: usize = 300;
 const MOST_ITEMS: usize = 50;
 
+/// Columns of the terminal that a library prints for.
+pub(crate) const WIDTH: usize = 80;
+
 /// How a text is meant, which is its colour on a terminal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Tone {

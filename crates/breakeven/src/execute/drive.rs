@@ -218,6 +218,7 @@ impl Drive<'_, '_, '_> {
         shared.counts.gpu_failed(error);
         let (schedule, now) = (&mut shared.schedule, engine.now());
         let after = schedule.gpu_failed(self.index, span, error.kind, now);
+        shared.end_if_denied(&after, error);
         drop(shared);
         self.follow(after, submitted, Some(error));
         if !after.drops_flights {
@@ -229,6 +230,7 @@ impl Drive<'_, '_, '_> {
             shared.counts.fallback.failed_spans += 1;
             let (schedule, now) = (&mut shared.schedule, engine.now());
             let after = schedule.gpu_dropped(self.index, launch.span, now);
+            shared.end_if_denied(&after, error);
             drop(shared);
             self.follow(after, submitted, Some(error));
         }

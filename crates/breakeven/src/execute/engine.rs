@@ -16,7 +16,7 @@ use super::result::{Share, Stop};
 use super::work::{Lane, Ran, Work, message};
 use crate::error::{DeviceError, Error};
 use crate::locked;
-use crate::schedule::{Ns, Schedule, Span};
+use crate::schedule::{After, Ns, Schedule, Span};
 
 /// How often a worker looks up from its span: whether the batch was stopped, and whether
 /// others have nothing to do.
@@ -60,6 +60,17 @@ pub(super) struct Shared {
     pub(super) schedule: Box<Schedule>,
     pub(super) counts: Counts,
     ending: Option<Ending>,
+}
+
+impl Shared {
+    /// Ends the batch where what fell back is more than may: in the same moment, so that no
+    /// worker takes it.
+    pub(super) fn end_if_denied(&mut self, after: &After, error: &DeviceError) {
+        if after.is_denied {
+            self.ending
+                .get_or_insert_with(|| Ending::Device(error.clone()));
+        }
+    }
 }
 
 /// One batch while it runs.
@@ -170,6 +181,9 @@ impl<'b> Engine<'b> {
             return Leaf::Idle;
         }
         let mut shared = self.shared();
+        if shared.ending.is_some() {
+            return Leaf::Idle;
+        }
         let Some(span) = shared.schedule.cpu_turn(self.now()) else {
             // What others have may be shared; or it is better done by a GPU.
             let hungry = shared.schedule.is_hungry();
