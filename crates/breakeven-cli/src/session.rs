@@ -34,6 +34,9 @@ pub(crate) struct Session {
     executions: HashMap<OperationKey, Executions>,
 }
 
+/// What is said where measuring was stopped.
+const INTERRUPTED: &str = "interrupted: what was measured until then is above";
+
 impl Session {
     pub(crate) fn new(hardware: &HardwareCapabilities) -> Self {
         let now = jiff::Timestamp::now();
@@ -50,19 +53,22 @@ impl Session {
     }
 
     /// Writes what was measured. Where it was stopped before anything was, an earlier file
-    /// stays as it is.
+    /// stays as it is, and there is something to be said of that.
     ///
     /// # Errors
     ///
     /// Those of [`file::write()`].
-    pub(crate) fn keep(&self, output: Option<&Path>) -> Result<(), FileError> {
+    pub(crate) fn keep(&self, output: Option<&Path>) -> Result<&'static str, FileError> {
         let profile = &self.profile;
         let mut operations = profile.operations.iter();
         let is_empty = profile.evidence.peaks.is_empty()
             && operations.all(|operation| operation.samples_ns().next().is_none());
         match output {
-            Some(path) if !(profile.interrupted && is_empty) => file::write(profile, path),
-            _ => Ok(()),
+            Some(_) if profile.interrupted && is_empty => {
+                Ok("interrupted before anything was measured: no file is written")
+            }
+            Some(path) => file::write(profile, path).map(|()| INTERRUPTED),
+            None => Ok(INTERRUPTED),
         }
     }
 

@@ -76,11 +76,11 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
     report.remarks = remarks;
     report.forecast = own.forecast;
     let printed = output::write(&report, args.format, out, err);
-    written?;
+    let interrupted = written?;
     printed?;
     if ended == Ended::Interrupted {
         // The answer is the exit code, whoever still reads.
-        let _ = writeln!(err, "interrupted: what was measured until then is above");
+        let _ = writeln!(err, "{interrupted}");
         return Ok(Exit::Interrupted);
     }
     Ok(report.exit())

@@ -58,11 +58,11 @@ pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write, err: &mut dyn Write) ->
     // What was measured first: it must not hang on a closed terminal.
     let written = session.keep(args.output.as_deref());
     let printed = output::write(&found, &session, &machine.hardware, args.format, out);
-    written?;
+    let interrupted = written?;
     unless_closed(printed)?;
     if measured == Ended::Interrupted {
         // Nobody may be left to tell.
-        let _ = writeln!(err, "interrupted: what was measured until then is above");
+        let _ = writeln!(err, "{interrupted}");
         return Ok(Exit::Interrupted);
     }
     let taught = teach(args, &axis, &found, &machine, &mut session)?;

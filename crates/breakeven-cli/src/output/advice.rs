@@ -168,11 +168,7 @@ pub(crate) fn write_advice(
     format: AdviseFormat,
     out: &mut dyn Write,
 ) -> Result<()> {
-    match format {
-        AdviseFormat::Table => super::print(&report.page(), out),
-        AdviseFormat::Json => super::document(report, out),
-        AdviseFormat::Markdown => Ok(report.page().markdown(out)?),
-    }
+    write(report, &report.page(), format, out)
 }
 
 /// Prints what advice was worth.
@@ -181,9 +177,18 @@ pub(crate) fn write_realised(
     format: AdviseFormat,
     out: &mut dyn Write,
 ) -> Result<()> {
+    write(report, &report.page(), format, out)
+}
+
+fn write(
+    document: &impl Serialize,
+    page: &Page,
+    format: AdviseFormat,
+    out: &mut dyn Write,
+) -> Result<()> {
     match format {
-        AdviseFormat::Table => super::print(&report.page(), out),
-        AdviseFormat::Json => super::document(report, out),
-        AdviseFormat::Markdown => Ok(report.page().markdown(out)?),
+        AdviseFormat::Table => super::print(page, out),
+        AdviseFormat::Json => super::document(document, out),
+        AdviseFormat::Markdown => Ok(page.markdown(out)?),
     }
 }

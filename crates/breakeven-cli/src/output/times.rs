@@ -134,8 +134,8 @@ fn lines(report: &Report, row: &Judged, of_program: bool) -> Vec<Row> {
         },
     };
     let mut first = line(report.label(&row.device).into(), figures);
-    if let Some(part) = row.recording_share.filter(|_| row.mostly_recording) {
-        let what = format!("{} of it was recording: in no verdict", share(part));
+    if let Some(recorded) = row.recording_share.filter(|_| row.mostly_recording) {
+        let what = format!("{} of it was recording: in no verdict", share(recorded));
         first.notes.push(Text::new(what, Tone::Warning));
     }
     if let Some(failure) = &row.failure {
@@ -143,17 +143,20 @@ fn lines(report: &Report, row: &Judged, of_program: bool) -> Vec<Row> {
         first.notes.push(Text::new(what, Tone::Bad));
     }
     lines.push(first);
-    if let Some(medians) = row.between_runs.as_ref().filter(|_| !of_program) {
-        let name = format!("  medians of {}", plural(medians.count, "run"));
-        let (summary, rates) = (Some(medians), Roofline::default());
-        lines.push(line(
+    let part = |name: String, summary, rates| {
+        let (summary, whole) = (Some(summary), None);
+        line(
             name.into(),
             Figures {
                 summary,
+                whole,
                 rates,
-                whole: None,
             },
-        ));
+        )
+    };
+    if let Some(medians) = row.between_runs.as_ref().filter(|_| !of_program) {
+        let name = format!("  medians of {}", plural(medians.count, "run"));
+        lines.push(part(name, medians, Roofline::default()));
     }
     let gpu = report.profile.gpu(&row.device);
     let host_clock = gpu.is_some_and(|gpu| gpu.kernel_clock.as_deref() == Some("host"));
@@ -163,15 +166,7 @@ fn lines(report: &Report, row: &Judged, of_program: bool) -> Vec<Row> {
             "kernel" => ("  kernel".to_owned(), row.roofline),
             other => (format!("  {other}"), Roofline::default()),
         };
-        let summary = Some(summary);
-        lines.push(line(
-            name.into(),
-            Figures {
-                summary,
-                rates,
-                whole: None,
-            },
-        ));
+        lines.push(part(name, summary, rates));
     }
     if let Some(first) = row.first_call_ns {
         let mut line = line(Text::new("  first call", Tone::Faint), Figures::default());
