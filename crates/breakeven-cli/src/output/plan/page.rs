@@ -21,8 +21,9 @@ pub(super) fn of(plan: &Plan) -> Page {
 pub(super) fn of_both(comparison: &Comparison) -> Page {
     let sides = [&comparison.here, &comparison.described];
     let mut page = Page::default();
-    page.facts([("workload", comparison.here.workload.to_string())]);
-    page.facts(sides.map(|plan| (&plan.name, plan.machine.to_string())));
+    let workload = ("workload", comparison.here.workload.to_string());
+    let machines = sides.map(|plan| (plan.name.as_str(), plan.machine.to_string()));
+    page.facts([workload].into_iter().chain(machines));
     page.table(Table {
         columns: vec![
             Column::words("", Column::KEPT),
