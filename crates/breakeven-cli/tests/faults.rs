@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::command::{Breakeven, Ended, directory, line, show};
+use crate::command::{Breakeven, Ended, directory, line};
 use crate::vulkan::{Layer, software_gpu};
 
 /// Kernels of the suite.
@@ -22,6 +22,9 @@ struct Profiled {
     directory: TempDir,
 }
 
+/// Columns in which every message is one line.
+const WIDE: &str = "1000";
+
 /// Runs `profile` with few calls and further arguments.
 fn profiled(layer: &Layer, faults: &str, args: &str) -> Profiled {
     let directory = directory();
@@ -29,7 +32,8 @@ fn profiled(layer: &Layer, faults: &str, args: &str) -> Profiled {
     let profile: Breakeven = line("profile --iterations 3 --warmup 1")
         .args(args)
         .arg("-o")
-        .arg(&path);
+        .arg(&path)
+        .env("COLUMNS", WIDE);
     let ended = layer.before(profile, faults).run();
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{error}: {ended:#?}"));
     let file: Value = serde_json::from_str(&text).unwrap();
@@ -86,9 +90,14 @@ impl Profiled {
     /// `show` prints the failures that `profile` printed, each once.
     #[track_caller]
     fn is_shown(&self) {
-        let shown = show(&self.directory.path().join("profile.json"), "").quietly(0);
-        let failed = self.ended.lines_with("failed ");
-        assert_eq!(shown.lines_with("failed "), failed, "{shown:#?}");
+        let file = self.directory.path().join("profile.json");
+        let shown = line("show")
+            .arg(&file)
+            .env("COLUMNS", WIDE)
+            .run()
+            .quietly(0);
+        let failed = self.ended.lines_with("  failed: ");
+        assert_eq!(shown.lines_with("  failed: "), failed, "{shown:#?}");
         assert_eq!(failed.len(), self.failures().len(), "{:#?}", self.ended);
     }
 

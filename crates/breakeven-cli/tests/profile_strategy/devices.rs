@@ -12,7 +12,7 @@ fn on_software(args: &str) -> Option<(TempDir, Breakeven)> {
     let gpu = software_gpu()?;
     let directory = directory();
     let profile = profile(&directory, args).args("--iterations 3 --warmup 1 --device");
-    let profile = profile.arg(gpu);
+    let profile = profile.arg(gpu).env("COLUMNS", "1000");
     Some((directory, profile))
 }
 
