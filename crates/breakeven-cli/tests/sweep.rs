@@ -139,7 +139,11 @@ fn a_gpu_is_held_against_the_cpu() {
     for side in [16, 64] {
         let known = learned(directory.path(), side, gpu);
         let [cpu, gpu] = [known.cpu, known.gpu(0).cost].map(|cost| cost.expect("it was executed"));
-        assert!(gpu.predict_ns(8) > cpu.predict_ns(8), "{known:?}");
+        // At the largest batch, where the noise of one call weighs least.
+        assert!(
+            gpu.predict_ns(cpu.most) > cpu.predict_ns(cpu.most),
+            "{known:?}"
+        );
         assert!(cpu.fewest < cpu.most && gpu.fewest < gpu.most, "{known:?}");
     }
 }
