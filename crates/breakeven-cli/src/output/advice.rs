@@ -8,7 +8,7 @@ use breakeven_judge::advise::{
     Advice, Followed, OptimizationSuggestion, Outcome, Overruled, Realised, RuleScore, ScoreBook,
     items,
 };
-use breakeven_judge::page::{Block, Item, Page, Text, Tone};
+use breakeven_judge::page::{Page, Text, Tone};
 use breakeven_profile::unit;
 
 use serde::Serialize;
@@ -89,9 +89,8 @@ impl AdviceReport {
         });
         if items.is_empty() && self.critical_only && self.left_out > 0 {
             page.say("Nothing saves a quarter of the time by itself.");
-        } else if !items.is_empty() {
-            page.blocks.push(Block::List(items));
         }
+        page.items(items);
         if let Some(more) = self.more() {
             page.aside(format!("… {more}"));
         }
@@ -141,10 +140,7 @@ impl RealisedReport {
 
     fn page(&self) -> Page {
         let mut page = Page::default();
-        let items: Vec<Item> = self.realised.outcomes.iter().map(Outcome::item).collect();
-        if !items.is_empty() {
-            page.blocks.push(Block::List(items));
-        }
+        page.items(self.realised.outcomes.iter().map(Outcome::item).collect());
         page.say(Text::new(self.conclusion(), Tone::Strong));
         for warning in &self.realised.warnings {
             page.say(Text::new(warning, Tone::Warning));

@@ -1,5 +1,7 @@
 //! Below the main table: winners, bottlenecks, targets, budgets.
 
+use std::collections::HashMap;
+
 use breakeven_judge::bottleneck::Targets;
 use breakeven_judge::page::{Column, Item, Page, Row, Table, Text, Tone};
 use breakeven_judge::{Finding, FindingKind, Standing, Winner};
@@ -77,14 +79,16 @@ fn ahead(report: &Report, winner: &Winner) -> String {
 /// Findings with one cause together, the figures of each.
 fn add_findings(report: &Report, page: &mut Page) {
     let mut groups: Vec<Vec<&Finding>> = Vec::new();
+    let mut places = HashMap::new();
     for finding in &report.overview.findings {
-        let alike = |group: &&mut Vec<&Finding>| {
-            (&group[0].cause, &group[0].next_step) == (&finding.cause, &finding.next_step)
-        };
-        match groups.iter_mut().find(alike) {
-            Some(group) => group.push(finding),
-            None => groups.push(vec![finding]),
+        let new = groups.len();
+        let place = *places
+            .entry((&finding.cause, &finding.next_step))
+            .or_insert(new);
+        if place == new {
+            groups.push(Vec::new());
         }
+        groups[place].push(finding);
     }
     if groups.is_empty() {
         page.heading("Bottlenecks");

@@ -1,12 +1,14 @@
 //! Advice in words: the sentences about it, and its parts of a page.
 
+use std::collections::HashMap;
+
 use breakeven_profile::unit;
 
 use super::evidence::label;
 use super::realised::{Followed, Outcome};
 use super::suggestion::{OptimizationSuggestion, Overlap, Priority, Rule};
 use super::{Advice, CallsOf, LookedAt, Overruled};
-use crate::page::{Block, Item, Page, Text, Tone};
+use crate::page::{Item, Page, Text, Tone};
 
 impl Advice {
     /// What all suggestions save together, or why there is none: one sentence.
@@ -132,22 +134,27 @@ const MOST_NAMED: usize = 10;
 
 /// An item per suggestion, with what is said of its rule; several operations of which one
 /// device has to hear the same are one.
-pub fn items(
-    suggestions: &[OptimizationSuggestion],
+pub fn items<'s>(
+    suggestions: &'s [OptimizationSuggestion],
     of_rule: impl Fn(Rule) -> Option<String>,
 ) -> Vec<Item> {
-    let mut groups: Vec<Vec<&OptimizationSuggestion>> = Vec::new();
-    let is_like = |a: &OptimizationSuggestion, b: &OptimizationSuggestion| {
-        let hints = (&a.implementation_hint, &b.implementation_hint);
-        a.rule == b.rule && a.device == b.device && hints.0 == hints.1
-    };
+    let said =
+        |each: &'s OptimizationSuggestion| (each.rule, &*each.device, &*each.implementation_hint);
+    let (mut counts, mut places) = (HashMap::new(), HashMap::new());
     for each in suggestions {
-        let alike = suggestions.iter().filter(|other| is_like(other, each));
-        let known = groups.iter_mut().find(|group| is_like(group[0], each));
-        match known.filter(|_| alike.count() >= ALIKE) {
-            Some(group) => group.push(each),
-            None => groups.push(vec![each]),
+        *counts.entry(said(each)).or_insert(0) += 1;
+    }
+    let mut groups: Vec<Vec<&OptimizationSuggestion>> = Vec::new();
+    for each in suggestions {
+        let new = groups.len();
+        let place = match counts[&said(each)] >= ALIKE {
+            true => *places.entry(said(each)).or_insert(new),
+            false => new,
+        };
+        if place == new {
+            groups.push(Vec::new());
         }
+        groups[place].push(each);
     }
     let items = groups.iter().map(|group| {
         let mut item = match &group[..] {
@@ -267,10 +274,7 @@ impl Advice {
     /// Some of the suggestions, how many more there are, and what all come to.
     pub(super) fn page(&self, shown: &[OptimizationSuggestion]) -> Page {
         let mut page = Page::default();
-        let items = items(shown, |_| None);
-        if !items.is_empty() {
-            page.blocks.push(Block::List(items));
-        }
+        page.items(items(shown, |_| None));
         let more = self.suggestions.len() - shown.len();
         if more > 0 {
             page.say(format!("… and {more} more"));

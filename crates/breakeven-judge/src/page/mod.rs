@@ -142,6 +142,13 @@ impl Page {
         let items: Vec<Item> = items.into_iter().map(Into::into).collect();
         if !items.is_empty() {
             self.heading(heading);
+        }
+        self.items(items);
+    }
+
+    /// Adds a list, where there is anything in it.
+    pub fn items(&mut self, items: Vec<Item>) {
+        if !items.is_empty() {
             self.blocks.push(Block::List(items));
         }
     }
