@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut sorted = black_box(&numbers).clone();
         let start = clock.now();
         sorted.sort_unstable();
-        run.samples_ns.push(clock.ns_since(start));
+        run.samples_ns.push(clock.ns_since(start) as f64);
         black_box(sorted);
     }
 

@@ -2,17 +2,19 @@
 //! job asks. Run it with `cargo run --example 06_compare`.
 #![allow(clippy::print_stdout, reason = "an example shows its result")]
 
-use breakeven_judge::{ChangeType, Outcome, Policy, compare_profiling_runs, gate};
+use breakeven_judge::{ChangeType, Outcome, Policy, Threshold, compare_profiling_runs, gate};
 use breakeven_profile::profile::{Operation, Profile, Run};
 
-/// A profile of operations, each with the samples of five runs, which come from
-/// five processes: `breakeven profile --runs 5`, or a recorder in your program.
-fn profile(operations: [(&str, [u64; 5]); 3]) -> Profile {
-    let operation = |(name, medians): (&str, [u64; 5])| {
+/// A profile of operations, each with the samples of five runs around medians in ms.
+/// Runs come from five processes: `breakeven profile --runs 5`, or a recorder in your program.
+fn profile(operations: [(&str, [f64; 5]); 3]) -> Profile {
+    let operation = |(name, medians): (&str, [f64; 5])| {
         let mut operation = Operation::new(name, "cpu");
         operation.runs = medians
-            .map(|us| Run {
-                samples_ns: vec![us * 990, us * 995, us * 1_000, us * 1_005, us * 1_010],
+            .map(|ms| Run {
+                samples_ns: [0.99, 0.995, 1.0, 1.005, 1.01]
+                    .map(|part| part * ms * 1e6)
+                    .to_vec(),
                 ..Run::default()
             })
             .to_vec();
@@ -26,18 +28,18 @@ fn profile(operations: [(&str, [u64; 5]); 3]) -> Profile {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let baseline = profile([
-        ("decode", [8_020, 7_980, 8_050, 8_010, 7_990]),
-        ("resize", [2_100, 1_950, 2_040, 2_200, 1_990]),
-        ("encode", [40_100, 39_500, 40_800, 40_300, 39_900]),
+        ("decode", [8.02, 7.98, 8.05, 8.01, 7.99]),
+        ("resize", [2.1, 1.95, 2.04, 2.2, 1.99]),
+        ("encode", [40.1, 39.5, 40.8, 40.3, 39.9]),
     ]);
     let current = profile([
-        ("decode", [8_810, 8_790, 8_860, 8_800, 8_840]),
-        ("resize", [2_080, 2_020, 1_970, 2_150, 2_060]),
-        ("encode", [30_200, 29_900, 30_500, 29_700, 30_100]),
+        ("decode", [8.81, 8.79, 8.86, 8.8, 8.84]),
+        ("resize", [2.08, 2.02, 1.97, 2.15, 2.06]),
+        ("encode", [30.2, 29.9, 30.5, 29.7, 30.1]),
     ]);
 
     // From a change of 5 % on; less cannot be told from noise on most machines.
-    let comparison = compare_profiling_runs(&baseline, &current, 0.05)?;
+    let comparison = compare_profiling_runs(&baseline, &current, Threshold::percent(5.0)?)?;
     let mut out = std::io::stdout();
     comparison.print_summary(&mut out)?;
     comparison.print_regressions(10, &mut out)?;

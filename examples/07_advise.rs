@@ -7,12 +7,12 @@ use breakeven_profile::profile::{Operation, Peak, Profile, RecorderCost, Run};
 
 /// A program's profile: five runs, in each as many calls of `blur` on a GPU that
 /// takes 20 µs to launch, and one of `load` on the CPU.
-fn profile(calls: usize, blur_ns: u64) -> Profile {
-    let operation = |name: &str, device: &str, calls: usize, ns: u64| {
+fn profile(calls: usize, blur_ns: f64) -> Profile {
+    let operation = |name: &str, device: &str, calls: usize, ns: f64| {
         let mut operation = Operation::new(name, device);
         operation.runs = (0..5)
             .map(|run| Run {
-                samples_ns: vec![ns + ns / 200 * run; calls],
+                samples_ns: vec![ns + ns / 200.0 * f64::from(run); calls],
                 ..Run::default()
             })
             .collect();
@@ -21,7 +21,7 @@ fn profile(calls: usize, blur_ns: u64) -> Profile {
     let mut profile = Profile {
         operations: vec![
             operation("blur", "cuda:0", calls, blur_ns),
-            operation("load", "cpu", 1, 3_000_000),
+            operation("load", "cpu", 1, 3e6),
         ],
         ..Profile::default()
     };
@@ -36,14 +36,14 @@ fn profile(calls: usize, blur_ns: u64) -> Profile {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let before = profile(90, 60_000);
+    let before = profile(90, 60_000.0);
     let optimizer = ProfilerOptimizer::new(&before);
     optimizer.print_suggestions(2, std::io::stdout())?;
     let first = &optimizer.get_suggestions(1)[0];
     assert_eq!(first.rule, Rule::Batching);
 
     // Nine batches of ten in place of ninety calls.
-    let after = profile(9, 10 * 42_500);
+    let after = profile(9, 10.0 * 42_500.0);
     let worth = realised(&before, &after, None)?;
     let batch = &worth.outcomes[0];
     println!("\nfollowed: {}", batch.sign);

@@ -6,8 +6,9 @@
 
 makes crates/breakeven-stats/tests/data/shared_variance_vectors.json anew. The
 common variance and its degrees of freedom are those of `squeezeVar` in InMoose,
-the Python port of limma (whose authors the method is from); Welch's squared
-error and the t distribution are NumPy's and SciPy's.
+the Python port of limma (whose authors the method is from), where no variance lies
+apart. Where one does, they are of a second fit, written here with SciPy's functions.
+Welch's squared error and the t distribution are NumPy's and SciPy's.
 """
 
 import importlib.metadata
@@ -16,7 +17,7 @@ import pathlib
 
 import numpy as np
 from inmoose.limma.squeezeVar import squeezeVar
-from scipy import stats
+from scipy import optimize, special, stats
 
 OUT = (
     pathlib.Path(__file__).resolve().parents[2]
@@ -25,9 +26,54 @@ OUT = (
 RNG = np.random.default_rng(20261121)
 
 
-def case(operations, n0, n1, noise, spread):
-    """`spread` is how far the noise differs from operation to operation, as a logarithm."""
+def weighted_fit(variance, freedom, weights):
+    """Degrees of freedom and variance of the prior, by weighted moments of logarithms."""
+    half = freedom / 2
+    logs = np.log(variance) - special.digamma(half) + np.log(half)
+    mean = np.average(logs, weights=weights)
+    total = weights.sum()
+    spread = np.average((logs - mean) ** 2, weights=weights) * total / (total - 1)
+    true = spread - np.average(special.polygamma(1, half), weights=weights)
+    if true <= 0:
+        return np.inf, np.average(variance, weights=weights)
+    half = optimize.brentq(lambda x: special.polygamma(1, x) - true, 1e-3, 1e9, xtol=1e-14)
+    return 2 * half, np.exp(mean + special.digamma(half) - np.log(half))
+
+
+def tails(variance, freedom, prior, common):
+    if np.isinf(prior):
+        return stats.chi2.sf(freedom * variance / common, freedom)
+    return stats.f.sf(variance / common, freedom, prior)
+
+
+def squeeze(variance, freedom):
+    """Each operation's variance and the degrees of freedom that it has of the prior."""
+    squeezed = squeezeVar(variance, freedom)
+    prior, common = float(squeezed["df_prior"]), float(squeezed["var_prior"])
+    one_sided = tails(variance, freedom, prior, common)
+    rates = stats.false_discovery_control(2 * np.minimum(one_sided, 1 - one_sided))
+    weights = np.where(rates > 0.3, 1.0, rates)
+    own = np.full(len(variance), prior)
+    if (weights < 1).any() and weights.sum() >= 2:
+        prior, common = weighted_fit(variance, freedom, weights)
+        upper = tails(variance, freedom, prior, common)
+        by_rank = (stats.rankdata(upper) - 0.5) / len(upper)
+        fits = np.minimum(upper / by_rank, 1)
+        own = np.where(fits < 1, fits * min(prior, freedom.sum()), prior)
+        order = np.argsort(upper)
+        apart = [index for index in order if fits[index] < 1]
+        own[apart] = np.maximum.accumulate(own[apart])
+    post = np.full(len(variance), common)
+    some = np.isfinite(own)
+    post[some] = ((own * common + freedom * variance) / (own + freedom))[some]
+    return post, own
+
+
+def case(operations, n0, n1, noise, spread, apart=1.0):
+    """`spread` is how far the noise differs from operation to operation, as a logarithm;
+    the first operation is noisier by `apart`."""
     deviations = noise * np.exp(spread * RNG.standard_normal(operations))
+    deviations[0] *= apart
     base = np.exp(RNG.uniform(8, 16, operations))
 
     def side(n):
@@ -40,8 +86,7 @@ def case(operations, n0, n1, noise, spread):
     error = share0 + share1
     freedom = error**2 / (share0**2 / (n0 - 1) + share1**2 / (n1 - 1))
     share = 1 / n0 + 1 / n1
-    squeezed = squeezeVar(error / share, freedom)
-    post, prior = np.asarray(squeezed["var_post"]), float(squeezed["df_prior"])
+    post, prior = squeeze(error / share, freedom)
     total = np.minimum(prior + freedom, freedom.sum())
     difference = logs1.mean(axis=1) - logs0.mean(axis=1)
     standard_error = np.sqrt(post * share)
@@ -63,6 +108,8 @@ def main():
         case(12, 3, 8, 0.1, 0.5),
         case(50, 5, 5, 0.02, 0.3),
         case(20, 2, 2, 0.02, 2.0),
+        case(20, 5, 5, 0.01, 0.0, apart=10.0),
+        case(30, 5, 5, 0.01, 0.3, apart=20.0),
     ]
     versions = {name: importlib.metadata.version(name) for name in ("numpy", "scipy", "inmoose")}
     rows = ",\n".join("  " + json.dumps(each, allow_nan=False) for each in cases)

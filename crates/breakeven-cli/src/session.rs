@@ -257,7 +257,7 @@ mod tests {
         assert!(kept(&session));
         session.profile.operations.push(Operation::new("f", "cpu"));
         assert!(kept(&session));
-        let samples_ns = vec![1];
+        let samples_ns = vec![1.0];
         session.profile.operations[0].runs.push(Run {
             samples_ns,
             ..Run::default()

@@ -291,7 +291,11 @@ fn wrong_use() {
     assert_snapshot!(refused("compare a.json b.json -o missing/x.md"), @"error: missing/x.md: the directory missing cannot be used: No such file or directory (os error 2)");
     assert_snapshot!(refused("compare --baseline a.json ./a.json --current b.json"), @"error: ./a.json is named twice on one side");
     assert_snapshot!(refused("compare a.json a.json --gate"), @"error: a.json is on both sides; name the baseline and the new profile");
-    assert_snapshot!(refused("compare a.json b.json --metric memory --threshold 2000%"), @"error: threshold is 20; it must be above 0 and at most 10 (0.05 is 5 %)");
+    assert_snapshot!(refused("compare a.json b.json --metric memory --threshold 2000%"), @r"
+    error: invalid value '2000%' for '--threshold <FRACTION>': threshold is 2000; it must be from 0.1 to 1000, in percent (5.0 is 5 %)
+
+    For more information, try '--help'.
+    ");
     for (args, message) in [
         ("compare a.json", "<CURRENT>"),
         ("compare --baseline a.json", "--current <FILE>..."),
@@ -302,7 +306,7 @@ fn wrong_use() {
         ),
         (
             "compare a.json b.json --threshold nan",
-            "give a part above zero",
+            "give a fraction above zero",
         ),
         (
             "compare a.json b.json --alpha -1",
@@ -314,7 +318,7 @@ fn wrong_use() {
         ),
         (
             "compare a.json b.json --metric speed",
-            "time, memory, calls, throughput",
+            "time, mean, p95, p99, total, memory, calls, throughput",
         ),
     ] {
         let said = refused(args);
@@ -336,7 +340,7 @@ fn input_from_which_no_verdict_follows() {
     assert_snapshot!(refused(&[], &f()), @"error: the baseline holds no operations; measure again, or name another file");
     assert_snapshot!(refused(&f(), &[]), @"error: the current side holds no operations; measure again, or name another file");
     assert_snapshot!(refused(&f(), &[steady("g", 1e6)]), @"error: no operation is on both sides: the baseline has f on cpu, and the current side g on cpu; an operation is told by name, device and size");
-    assert_snapshot!(refused(&f(), &[steady("f", 0.0)]), @"error: f on cpu: a run of the current side has a median of 0 ns, which is below the clock's resolution; measure more work in a call");
+    assert_snapshot!(refused(&f(), &[steady("f", 0.0)]), @"error: every operation on both sides has a run with a time of 0 ns, which is below the clock's resolution; measure more work in a call");
     assert_snapshot!(refused(&f(), &[steady("f", -5.0)]), @"error: b.json:1:265: operations[0].runs[0].samples_ns[0]: invalid value: floating point `-5.0`, expected a time in ns, a number from 0 to 2^63");
 }
 

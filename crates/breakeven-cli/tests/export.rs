@@ -171,7 +171,7 @@ fn a_format_that_is_none() {
 #[test]
 fn verdicts_of_a_comparison_are_written_into_the_trace() {
     let directory = directory();
-    let run = |ns: [u64; 3]| {
+    let run = |ns: [u64; 4]| {
         let runs = ns.map(|ns| format!("{{\"samples_ns\": [{ns}, {ns}, {ns}]}}"));
         format!(
             "{{\"format\": \"breakeven-profile\", \"version\": 1, \"operations\": \
@@ -183,8 +183,8 @@ fn verdicts_of_a_comparison_are_written_into_the_trace() {
         directory.path().join("a.json"),
         directory.path().join("b.json"),
     );
-    fs::write(&before, run([1_000_000, 1_010_000, 990_000])).unwrap();
-    fs::write(&after, run([1_500_000, 1_510_000, 1_490_000])).unwrap();
+    fs::write(&before, run([1_000_000, 1_010_000, 990_000, 1_000_000])).unwrap();
+    fs::write(&after, run([1_500_000, 1_510_000, 1_490_000, 1_500_000])).unwrap();
     let trace = export(&after, "chrome")
         .args("--compare")
         .arg(&before)
@@ -192,7 +192,7 @@ fn verdicts_of_a_comparison_are_written_into_the_trace() {
         .json();
     let events = trace["traceEvents"].as_array().unwrap();
     let calls: Vec<_> = events.iter().filter(|event| event["ph"] == "X").collect();
-    assert_eq!(calls.len(), 9);
+    assert_eq!(calls.len(), 12);
     assert!(
         calls
             .iter()

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use breakeven_judge::compare::{Options, compare};
-use breakeven_judge::{Budget, Limits, Scope};
+use breakeven_judge::{Budget, Limited, Limits, Scope};
 use breakeven_profile::file;
 use breakeven_profile::profile::{Operation, Profile, Run};
 use breakeven_profile::stats::median;
@@ -44,7 +44,7 @@ fn main() {
     }
     let mut operation = Operation::new("compare_million_samples", "cpu");
     operation.runs = vec![Run {
-        samples_ns: seconds.iter().map(|seconds| ns(*seconds)).collect(),
+        samples_ns: seconds.iter().map(|s| (s * 1e9).round()).collect(),
         ..Run::default()
     }];
     write_profile(
@@ -68,7 +68,8 @@ fn compared(baseline: &Path, current: &Path) -> f64 {
                     device: None,
                     size: None,
                 },
-                max_ns: 2e6,
+                limited: Limited::Mean,
+                max: 2e6,
             }],
             ..Limits::default()
         },
@@ -123,9 +124,4 @@ fn peak_memory() -> Option<f64> {
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
     let kib: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kib * 1024.0)
-}
-
-#[expect(clippy::cast_sign_loss, reason = "elapsed time is not negative")]
-fn ns(seconds: f64) -> u64 {
-    (seconds * 1e9) as u64
 }

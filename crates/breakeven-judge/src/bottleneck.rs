@@ -262,7 +262,7 @@ fn why_unsteady(
 }
 
 /// True where the last quarter of a run is at least 10 % faster than its first.
-fn settles(samples: &[u64]) -> bool {
+fn settles(samples: &[f64]) -> bool {
     let quarter = samples.len() / 4;
     if quarter == 0 {
         return false;
@@ -274,7 +274,7 @@ fn settles(samples: &[u64]) -> bool {
 
 /// How many calls are far above the mean, and how many of them are the first of a run.
 fn spikes(operation: &Operation, summary: &Summary, thresholds: &Thresholds) -> (usize, usize) {
-    let is_spike = |ns: &u64| *ns as f64 > thresholds.outlier_ratio * summary.mean;
+    let is_spike = |ns: &f64| *ns > thresholds.outlier_ratio * summary.mean;
     let first = operation
         .runs
         .iter()
@@ -307,7 +307,6 @@ fn why_spiky(operation: &Operation, summary: &Summary, thresholds: &Thresholds) 
     })
 }
 
-pub(crate) fn median(samples: impl Iterator<Item = u64>) -> Option<f64> {
-    let samples: Vec<f64> = samples.map(|ns| ns as f64).collect();
-    stats::median(&samples).ok()
+pub(crate) fn median(samples: impl Iterator<Item = f64>) -> Option<f64> {
+    stats::median_in_place(&mut samples.collect::<Vec<f64>>())
 }

@@ -5,8 +5,8 @@ use std::fmt;
 use breakeven_profile::unit;
 use serde::Serialize;
 
-use crate::budget::Standing;
-use crate::compare::{ChangeType, OperationComparison, ProfilerComparison};
+use crate::budget::{Held, Standing};
+use crate::compare::{ChangeType, Metric, OperationComparison, ProfilerComparison};
 
 /// What is let pass.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -15,6 +15,9 @@ pub struct Policy {
     pub allow_missing: bool,
     /// Operations may be inconclusive.
     pub allow_inconclusive: bool,
+    /// Nothing beside the judged metric may become worse: the mean where the medians do
+    /// not show it, memory, the number of calls.
+    pub strict: bool,
 }
 
 /// How a gate ends.
@@ -50,6 +53,16 @@ pub enum Reason {
         /// Current over baseline of the judged metric; `None` from or to zero.
         ratio: Option<f64>,
     },
+    /// Something beside the judged metric became worse.
+    #[error("{operation}: regression of its {metric}{}", by_ratio(*.ratio))]
+    Beside {
+        /// The operation.
+        operation: String,
+        /// What of it.
+        metric: Metric,
+        /// Current over baseline; `None` from or to zero.
+        ratio: Option<f64>,
+    },
     /// An operation failed that did not fail in the baseline.
     #[error("{operation}: failed")]
     Failed {
@@ -58,17 +71,17 @@ pub enum Reason {
     },
     /// An operation is over its budget.
     #[error(
-        "{operation}: mean of {} is over its budget of {}",
-        unit::time(*.mean_ns),
-        unit::time(*.max_ns)
+        "{operation}: {} of {} is over its budget of {}",
+        .held.limited,
+        .held.limited.text(.held.value),
+        .held.limited.text(.held.max)
     )]
     OverBudget {
         /// The operation.
         operation: String,
-        /// Its mean, ns.
-        mean_ns: f64,
-        /// Its budget, ns.
-        max_ns: f64,
+        /// What is limited, and what it takes.
+        #[serde(flatten)]
+        held: Held,
     },
     /// A budget or a relative limit holds nothing.
     #[error("the limit of {budget} holds nothing: {}", match *.failed {
@@ -82,7 +95,7 @@ pub enum Reason {
         failed: bool,
     },
     /// An operation of the baseline is missing.
-    #[error("{operation}: missing on the current side (--allow-missing lets it pass)")]
+    #[error("{operation}: missing on the current side")]
     Missing {
         /// The operation.
         operation: String,
@@ -118,9 +131,10 @@ impl Reason {
     /// How a gate ends for this reason alone.
     pub fn outcome(&self) -> Outcome {
         match self {
-            Self::Regression { .. } | Self::Failed { .. } | Self::OverBudget { .. } => {
-                Outcome::Failed
-            }
+            Self::Regression { .. }
+            | Self::Beside { .. }
+            | Self::Failed { .. }
+            | Self::OverBudget { .. } => Outcome::Failed,
             Self::IdleBudget { failed: true, .. } => Outcome::Failed,
             Self::IdleBudget { .. } | Self::Missing { .. } => Outcome::Mismatched,
             Self::Inconclusive { .. } | Self::NothingJudged => Outcome::Inconclusive,
@@ -156,6 +170,9 @@ pub fn gate(comparison: &ProfilerComparison, policy: Policy) -> Verdict {
         .into_iter()
         .filter_map(|operation| reason(operation, policy))
         .collect();
+    if policy.strict {
+        reasons.extend(comparison.operations.iter().flat_map(beside));
+    }
     reasons.extend(budget_reasons(comparison));
     let nothing_judged = !comparison.operations.iter().any(is_judged);
     if reasons.is_empty() && nothing_judged && !policy.allow_inconclusive {
@@ -182,13 +199,13 @@ fn reason(operation: &OperationComparison, policy: Policy) -> Option<Reason> {
     match operation.change_type {
         ChangeType::Regression => Some(Reason::Regression {
             operation: name,
-            ratio: operation.ratio,
+            ratio: operation.judged.ratio,
         }),
         ChangeType::Removed if !policy.allow_missing => Some(Reason::Missing { operation: name }),
         ChangeType::Inconclusive if !policy.allow_inconclusive && !operation.is_left_out() => {
             Some(Reason::Inconclusive {
                 operation: name,
-                runs_needed: operation.runs_needed,
+                runs_needed: operation.judged.runs_needed,
             })
         }
         ChangeType::Removed
@@ -199,13 +216,22 @@ fn reason(operation: &OperationComparison, policy: Policy) -> Option<Reason> {
     }
 }
 
+fn beside(operation: &OperationComparison) -> impl Iterator<Item = Reason> {
+    let worse = operation.changed_beside();
+    let worse = worse.filter(|change| change.change_type == ChangeType::Regression);
+    worse.map(|change| Reason::Beside {
+        operation: operation.name(),
+        metric: change.metric,
+        ratio: change.ratio,
+    })
+}
+
 fn budget_reasons(comparison: &ProfilerComparison) -> Vec<Reason> {
     let over = comparison.budgets.iter();
-    let over = over.filter(|held| held.standing == Standing::Over);
-    let over = over.map(|held| Reason::OverBudget {
-        operation: held.name(),
-        mean_ns: held.mean_ns,
-        max_ns: held.max_ns,
+    let over = over.filter(|budget| budget.held.standing == Standing::Over);
+    let over = over.map(|budget| Reason::OverBudget {
+        operation: budget.name(),
+        held: budget.held,
     });
     let idle = comparison.idle_budgets.iter();
     let idle = idle.map(|idle| Reason::IdleBudget {

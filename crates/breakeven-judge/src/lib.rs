@@ -11,7 +11,7 @@
 //! use breakeven_profile::profile::{Operation, Profile, Run};
 //!
 //! let mut decode = Operation::new("decode", "cpu");
-//! decode.runs.push(Run { samples_ns: vec![8_000_000, 8_100_000], ..Run::default() });
+//! decode.runs.push(Run { samples_ns: vec![8e6, 8.1e6], ..Run::default() });
 //! let profile = Profile { operations: vec![decode], ..Profile::default() };
 //!
 //! let overview = overview(&profile, &Limits::default());
@@ -31,10 +31,10 @@ pub mod page;
 mod winner;
 
 pub use bottleneck::{Finding, FindingKind, Thresholds};
-pub use budget::{Budget, BudgetError, Held, Limits, RelativeLimit, Scope, Standing};
+pub use budget::{Budget, BudgetError, Held, Limited, Limits, RelativeLimit, Scope, Standing};
 pub use compare::{
-    ChangeType, CompareError, ComparisonSummary, OperationComparison, ProfilerComparison, compare,
-    compare_profiling_runs,
+    ChangeType, CompareError, ComparisonSummary, OperationComparison, ProfilerComparison,
+    Threshold, compare, compare_profiling_runs,
 };
 pub use gate::{Outcome, Policy, Verdict, gate};
 pub use overview::{Overview, Row, overview};

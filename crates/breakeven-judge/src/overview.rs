@@ -77,8 +77,8 @@ pub struct Row {
     pub mostly_recording: bool,
     /// Which targets it meets.
     pub targets: Option<Targets>,
-    /// Its budget and how the mean stands against it.
-    pub budget: Option<Held>,
+    /// How it stands against its budgets.
+    pub budgets: Vec<Held>,
     /// Why samples are missing.
     pub failure: Option<Failure>,
     /// Anything else that the profile tells of it.
@@ -161,16 +161,11 @@ fn row(
     let per_s = |mean: f64| (mean > 0.0).then(|| 1e9 / mean);
     let calls_per_s = summary.and_then(|summary| per_s(summary.mean));
     let phases = PHASES.into_iter().filter_map(|phase| {
-        let samples: Vec<f64> = operation.phase_ns(phase).map(|ns| ns as f64).collect();
+        let samples: Vec<f64> = operation.phase_ns(phase).collect();
         Some((phase.to_owned(), Summary::of(&samples).ok()?))
     });
-    let budget = summary.and_then(|summary| {
-        let budget = limits.budget_of(operation)?;
-        Some(Held {
-            max_ns: budget.max_ns,
-            standing: budget.standing(summary.mean, limits.thresholds.near_budget),
-        })
-    });
+    let memory_bytes = operation.peak_memory_bytes();
+    let mean_ns = summary.map(|summary| summary.mean);
     let recorder = profile.environment.recorder.as_ref();
     let runs = operation.runs.iter();
     Row {
@@ -184,8 +179,7 @@ fn row(
         runs: (runs.clone().filter(|run| !run.samples_ns.is_empty())).count(),
         calls: runs.clone().map(Run::calls).sum(),
         total_ns: runs.clone().fold(0.0, |sum, run| sum + run.total_ns()),
-        memory_bytes: (operation.memory_bytes)
-            .or_else(|| runs.clone().filter_map(|run| run.memory_bytes).max()),
+        memory_bytes,
         gpu_use: operation.gpu_use,
         calls_per_s,
         items_per_s: calls_per_s
@@ -199,7 +193,7 @@ fn row(
         own_ns: operation.own_ns(),
         share_of_total,
         targets: summary.map(|summary| Targets::of(&summary, &limits.thresholds)),
-        budget,
+        budgets: limits.hold(operation, mean_ns, memory_bytes.map(|bytes| bytes as f64)),
         failure: operation.failure.clone(),
         attributes: operation.attributes.clone(),
         between_runs: Some(winner::run_medians(operation))

@@ -88,7 +88,7 @@ pub(crate) fn winner(best: &Operation, next: &Operation, ratio: f64) -> Winner {
         }
     } else {
         let [best, next] = [best, next].map(|operation| {
-            let samples = operation.samples_ns().map(|ns| ns as f64);
+            let samples = operation.samples_ns();
             samples.collect::<Vec<f64>>()
         });
         let options = Bootstrap {

@@ -1,11 +1,11 @@
 //! Every rule that finds a bottleneck or names a cause, with a profile for
 //! which it does and one for which it does not.
 
-use breakeven_judge::{Finding, FindingKind, Held, Limits, Standing, overview};
+use breakeven_judge::{Finding, FindingKind, Held, Limited, Limits, Standing, overview};
 use breakeven_profile::profile::{Bandwidth, Clock, Failure, Gpu, Operation, Peak, Profile, Run};
 
 /// A profile of one operation whose only run has these samples.
-fn profile(device: &str, samples_ns: &[u64]) -> Profile {
+fn profile(device: &str, samples_ns: &[f64]) -> Profile {
     let mut operation = Operation::new("f", device);
     operation.runs.push(run(samples_ns));
     Profile {
@@ -14,7 +14,7 @@ fn profile(device: &str, samples_ns: &[u64]) -> Profile {
     }
 }
 
-fn run(samples_ns: &[u64]) -> Run {
+fn run(samples_ns: &[f64]) -> Run {
     Run {
         samples_ns: samples_ns.to_vec(),
         ..Run::default()
@@ -32,12 +32,12 @@ fn the_cause(profile: &Profile, kind: FindingKind) -> String {
         .map_or_else(|| "not found".to_owned(), |finding| finding.cause)
 }
 
-const MS: u64 = 1_000_000;
+const MS: f64 = 1e6;
 
 #[test]
 fn slow_is_a_mean_above_five_milliseconds() {
-    assert_eq!(findings(&profile("cpu", &[5 * MS; 20])), []);
-    let found = findings(&profile("cpu", &[5 * MS + 1; 20]));
+    assert_eq!(findings(&profile("cpu", &[5.0 * MS; 20])), []);
+    let found = findings(&profile("cpu", &[5.0 * MS + 1.0; 20]));
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].what, FindingKind::Slow);
     assert_eq!(found[0].value, 5_000_001.0);
@@ -46,13 +46,13 @@ fn slow_is_a_mean_above_five_milliseconds() {
 #[test]
 fn high_variance_is_a_cv_above_a_fifth() {
     // Two values at 1 ± d have a CV of d·√(n/(n − 1)).
-    let spread = |d: u64| -> Vec<u64> {
+    let spread = |d: f64| -> Vec<f64> {
         (0..20)
-            .map(|i| if i % 2 == 0 { 1_000 - d } else { 1_000 + d })
+            .map(|i| if i % 2 == 0 { 1_000.0 - d } else { 1_000.0 + d })
             .collect()
     };
-    assert_eq!(findings(&profile("cpu", &spread(190))), []);
-    let found = findings(&profile("cpu", &spread(200)));
+    assert_eq!(findings(&profile("cpu", &spread(190.0))), []);
+    let found = findings(&profile("cpu", &spread(200.0)));
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].what, FindingKind::HighVariance);
     assert!((found[0].value - 0.2052).abs() < 1e-4, "{}", found[0].value);
@@ -60,10 +60,10 @@ fn high_variance_is_a_cv_above_a_fifth() {
 
 #[test]
 fn an_outlier_is_above_twice_the_mean() {
-    let mut samples = vec![100; 99];
-    samples.push(200);
+    let mut samples = vec![100.0; 99];
+    samples.push(200.0);
     assert_eq!(findings(&profile("cpu", &samples)), []);
-    samples[50] = 220;
+    samples[50] = 220.0;
     let found = findings(&profile("cpu", &samples));
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].what, FindingKind::Outliers);
@@ -78,16 +78,16 @@ fn an_outlier_is_above_twice_the_mean() {
 
 #[test]
 fn an_outlier_at_the_start_is_cold_caches() {
-    let mut samples = vec![100; 99];
-    samples.insert(0, 230);
+    let mut samples = vec![100.0; 99];
+    samples.insert(0, 230.0);
     let cause = the_cause(&profile("cpu", &samples), FindingKind::Outliers);
     assert!(cause.contains("only the first call"), "{cause}");
 }
 
 #[test]
 fn variance_by_a_slow_start_asks_for_warm_up() {
-    let samples: Vec<u64> = (0..40)
-        .map(|i| if i < 10 { 2_000 } else { 1_000 })
+    let samples: Vec<f64> = (0..40)
+        .map(|i| if i < 10 { 2_000.0 } else { 1_000.0 })
         .collect();
     let cause = the_cause(&profile("cpu", &samples), FindingKind::HighVariance);
     assert!(cause.contains("first calls"), "{cause}");
@@ -95,12 +95,12 @@ fn variance_by_a_slow_start_asks_for_warm_up() {
 
 #[test]
 fn variance_between_runs_is_told_from_variance_inside() {
-    let mut between = profile("cpu", &[1_000; 20]);
-    between.operations[0].runs.push(run(&[2_000; 20]));
+    let mut between = profile("cpu", &[1_000.0; 20]);
+    between.operations[0].runs.push(run(&[2_000.0; 20]));
     let cause = the_cause(&between, FindingKind::HighVariance);
     assert!(cause.contains("2.00 × that of the fastest"), "{cause}");
-    let inside: Vec<u64> = (0..20)
-        .map(|i| if i % 2 == 0 { 500 } else { 1_000 })
+    let inside: Vec<f64> = (0..20)
+        .map(|i| if i % 2 == 0 { 500.0 } else { 1_000.0 })
         .collect();
     let cause = the_cause(&profile("cpu", &inside), FindingKind::HighVariance);
     assert!(cause.contains("inside the run"), "{cause}");
@@ -108,8 +108,8 @@ fn variance_between_runs_is_told_from_variance_inside() {
 
 #[test]
 fn variance_of_very_short_calls_is_the_clocks() {
-    let samples: Vec<u64> = (0..20)
-        .map(|i| if i % 2 == 0 { 100 } else { 200 })
+    let samples: Vec<f64> = (0..20)
+        .map(|i| if i % 2 == 0 { 100.0 } else { 200.0 })
         .collect();
     let mut short = profile("cpu", &samples);
     short.environment.clock = Some(Clock {
@@ -125,8 +125,8 @@ fn variance_of_very_short_calls_is_the_clocks() {
 }
 
 /// A slow operation on a GPU with these parts of a call, ms.
-fn on_gpu(kind: &str, upload: u64, launch: u64, kernel: u64, download: u64) -> Profile {
-    let mut profile = profile("vulkan:g", &[20 * MS; 5]);
+fn on_gpu(kind: &str, upload: f64, launch: f64, kernel: f64, download: f64) -> Profile {
+    let mut profile = profile("vulkan:g", &[20.0 * MS; 5]);
     let parts = [
         ("upload", upload),
         ("launch", launch),
@@ -148,16 +148,16 @@ fn on_gpu(kind: &str, upload: u64, launch: u64, kernel: u64, download: u64) -> P
 
 #[test]
 fn a_slow_call_is_traced_to_its_largest_part() {
-    let transfer = on_gpu("discrete", 8, 1, 6, 5);
+    let transfer = on_gpu("discrete", 8.0, 1.0, 6.0, 5.0);
     let cause = the_cause(&transfer, FindingKind::Slow);
     assert_eq!(cause, "65.0 % of a call is transfer to and from the device");
-    let launch = on_gpu("discrete", 2, 14, 2, 2);
+    let launch = on_gpu("discrete", 2.0, 14.0, 2.0, 2.0);
     let cause = the_cause(&launch, FindingKind::Slow);
     assert_eq!(cause, "70.0 % of a call is launch latency");
-    let software = on_gpu("software", 2, 1, 15, 2);
+    let software = on_gpu("software", 2.0, 1.0, 15.0, 2.0);
     let cause = the_cause(&software, FindingKind::Slow);
     assert!(cause.contains("software GPU"), "{cause}");
-    let unknown = on_gpu("discrete", 2, 1, 15, 2);
+    let unknown = on_gpu("discrete", 2.0, 1.0, 15.0, 2.0);
     let cause = the_cause(&unknown, FindingKind::Slow);
     assert!(cause.starts_with("unknown"), "{cause}");
 }
@@ -166,7 +166,7 @@ fn a_slow_call_is_traced_to_its_largest_part() {
 fn a_slow_call_is_held_against_the_devices_peaks() {
     // 10 ms for 10^9 operations and 10^8 bytes: 100 GFLOP/s and 10 GB/s.
     let with_peaks = |flops: f64, bandwidth: f64| {
-        let mut profile = profile("cpu", &[10 * MS; 5]);
+        let mut profile = profile("cpu", &[10.0 * MS; 5]);
         profile.operations[0].flops = Some(1_000_000_000);
         profile.operations[0].bytes = Some(100_000_000);
         profile.evidence.peaks.push(Peak {
@@ -221,7 +221,7 @@ fn bandwidth_is_looked_up_at_the_operations_own_size() {
 fn thresholds_move_the_findings() {
     let limits =
         Limits::from_toml("[thresholds]\nslow = \"1 ms\"\noutlier_ratio = 1.05\n").unwrap();
-    let found = overview(&profile("cpu", &[2 * MS, 2 * MS, 3 * MS]), &limits).findings;
+    let found = overview(&profile("cpu", &[2.0 * MS, 2.0 * MS, 3.0 * MS]), &limits).findings;
     let kinds: Vec<FindingKind> = found.iter().map(|finding| finding.what).collect();
     assert_eq!(
         kinds,
@@ -233,11 +233,13 @@ fn thresholds_move_the_findings() {
     );
 }
 
-fn held(standing: Standing) -> Option<Held> {
-    Some(Held {
-        max_ns: 1e6,
+fn held(value: f64, standing: Standing) -> [Held; 1] {
+    [Held {
+        limited: Limited::Mean,
+        value,
+        max: 1e6,
         standing,
-    })
+    }]
 }
 
 #[test]
@@ -246,11 +248,9 @@ fn the_budget_that_names_the_device_counts_and_none_is_left_unheld() {
     let any = budget("max = \"1 ns\"");
     let cpu = budget("device = \"cpu\"\nmax = \"1 s\"");
     let limits = Limits::from_toml(&format!("{any}{cpu}")).unwrap();
-    let profile = profile("cpu", &[100; 3]);
-    assert_eq!(
-        limits.budget_of(&profile.operations[0]).map(|b| b.max_ns),
-        Some(1e9)
-    );
+    let profile = profile("cpu", &[100.0; 3]);
+    let held = limits.hold(&profile.operations[0], Some(100.0), None);
+    assert_eq!(held[0].max, 1e9);
     assert!(limits.unmatched(&profile).is_empty());
 
     let other_size = budget("size = 7\nmax = \"1 s\"");
@@ -266,8 +266,8 @@ fn the_budget_that_names_the_device_counts_and_none_is_left_unheld() {
 
 #[test]
 fn a_slow_first_call_is_the_cause_of_variance_too() {
-    let mut samples = vec![100; 30];
-    samples.insert(0, 1_000);
+    let mut samples = vec![100.0; 30];
+    samples.insert(0, 1_000.0);
     let found = findings(&profile("cpu", &samples));
     assert_eq!(found.len(), 2);
     assert!(
@@ -283,19 +283,19 @@ fn targets_and_budgets_stand_in_the_row() {
     let limits =
         Limits::from_toml("[[budget]]\noperation = \"f\"\ndevice = \"cpu\"\nmax = \"1 ms\"\n")
             .unwrap();
-    let row = |samples: &[u64]| overview(&profile("cpu", samples), &limits).rows.remove(0);
-    let fast = row(&[100_000, 100_100, 99_900]);
+    let row = |samples: &[f64]| overview(&profile("cpu", samples), &limits).rows.remove(0);
+    let fast = row(&[100_000.0, 100_100.0, 99_900.0]);
     assert!(fast.targets.unwrap().all());
-    assert_eq!(fast.budget, held(Standing::Within));
+    assert_eq!(fast.budgets, held(1e5, Standing::Within));
     assert_eq!(fast.calls_per_s, Some(10_000.0));
-    let slow = row(&[20 * MS, 20 * MS]);
+    let slow = row(&[20.0 * MS, 20.0 * MS]);
     let targets = slow.targets.unwrap();
     assert_eq!(
         (targets.mean, targets.cv, targets.rate),
         (false, true, false)
     );
-    assert_eq!(slow.budget, held(Standing::Over));
-    assert_eq!(row(&[900_000]).budget, held(Standing::Near));
+    assert_eq!(slow.budgets, held(2e7, Standing::Over));
+    assert_eq!(row(&[900_000.0]).budgets, held(9e5, Standing::Near));
 }
 
 #[test]
@@ -313,7 +313,7 @@ fn a_failed_operation_has_a_row_and_no_figures() {
 
 #[test]
 fn a_zero_time_is_no_rate() {
-    let row = overview(&profile("cpu", &[0, 0]), &Limits::default())
+    let row = overview(&profile("cpu", &[0.0, 0.0]), &Limits::default())
         .rows
         .remove(0);
     assert_eq!(row.calls_per_s, None);

@@ -3,7 +3,7 @@
 use breakeven_judge::{Limits, Winner, overview};
 use breakeven_profile::profile::{Failure, Operation, Profile, Run};
 
-fn operation(device: &str, runs: &[&[u64]]) -> Operation {
+fn operation(device: &str, runs: &[&[f64]]) -> Operation {
     let mut operation = Operation::new("f", device);
     operation.runs = runs
         .iter()
@@ -23,8 +23,8 @@ fn winners(operations: Vec<Operation>) -> Vec<Winner> {
     overview(&profile, &Limits::default()).winners
 }
 
-const NEAR_100: [u64; 6] = [99, 100, 101, 100, 102, 98];
-const NEAR_200: [u64; 6] = [199, 200, 201, 200, 204, 196];
+const NEAR_100: [f64; 6] = [99.0, 100.0, 101.0, 100.0, 102.0, 98.0];
+const NEAR_200: [f64; 6] = [199.0, 200.0, 201.0, 200.0, 204.0, 196.0];
 
 #[test]
 fn one_run_a_side_gives_an_interval_within_the_run() {
@@ -48,18 +48,18 @@ fn one_run_a_side_gives_an_interval_within_the_run() {
 
 #[test]
 fn runs_on_both_sides_are_what_counts() {
-    let runs = |scale: u64| -> Vec<Vec<u64>> {
-        [98, 100, 103]
+    let runs = |scale: f64| -> Vec<Vec<f64>> {
+        [98.0, 100.0, 103.0]
             .iter()
             .map(|run| vec![run * scale; 4])
             .collect()
     };
     let side = |device: &str, scale| {
         let runs = runs(scale);
-        let runs: Vec<&[u64]> = runs.iter().map(Vec::as_slice).collect();
+        let runs: Vec<&[f64]> = runs.iter().map(Vec::as_slice).collect();
         operation(device, &runs)
     };
-    let clear = winners(vec![side("a", 10), side("b", 30)]).remove(0);
+    let clear = winners(vec![side("a", 10.0), side("b", 30.0)]).remove(0);
     assert!(clear.over_runs && clear.clear);
     assert!((clear.ratio - 3.0).abs() < 1e-9, "{}", clear.ratio);
 }
@@ -68,12 +68,12 @@ fn runs_on_both_sides_are_what_counts() {
 fn equal_devices_have_no_clear_winner() {
     let tie = winners(vec![
         operation("a", &[&NEAR_100]),
-        operation("b", &[&[100, 101, 99, 101, 98, 102]]),
+        operation("b", &[&[100.0, 101.0, 99.0, 101.0, 98.0, 102.0]]),
     ])
     .remove(0);
     assert!(!tie.clear, "{tie:?}");
-    let runs: [&[u64]; 3] = [&[100; 3], &[150; 3], &[200; 3]];
-    let other: [&[u64]; 3] = [&[110; 3], &[140; 3], &[210; 3]];
+    let runs: [&[f64]; 3] = [&[100.0; 3], &[150.0; 3], &[200.0; 3]];
+    let other: [&[f64]; 3] = [&[110.0; 3], &[140.0; 3], &[210.0; 3]];
     let noisy = winners(vec![operation("a", &runs), operation("b", &other)]).remove(0);
     assert!(noisy.over_runs && !noisy.clear, "{noisy:?}");
 }
@@ -82,8 +82,8 @@ fn equal_devices_have_no_clear_winner() {
 fn two_runs_without_any_spread_do_not_make_certainty() {
     // A clock so coarse that every sample is the same.
     let coarse = winners(vec![
-        operation("a", &[&[100; 3], &[100; 3]]),
-        operation("b", &[&[101; 3], &[101; 3]]),
+        operation("a", &[&[100.0; 3], &[100.0; 3]]),
+        operation("b", &[&[101.0; 3], &[101.0; 3]]),
     ])
     .remove(0);
     assert!(!coarse.clear, "{coarse:?}");
@@ -106,9 +106,9 @@ fn sizes_are_apart_and_failures_do_not_win() {
 
 #[test]
 fn a_time_of_zero_has_no_winner() {
-    let zero = operation("a", &[&[0, 0, 0]]);
+    let zero = operation("a", &[&[0.0, 0.0, 0.0]]);
     assert_eq!(
-        winners(vec![zero.clone(), operation("b", &[&[0, 0, 0]])]),
+        winners(vec![zero.clone(), operation("b", &[&[0.0, 0.0, 0.0]])]),
         []
     );
     assert_eq!(winners(vec![zero, operation("b", &[&NEAR_100])]), []);

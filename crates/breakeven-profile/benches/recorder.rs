@@ -274,7 +274,7 @@ fn write(all: &[Contestant], clock: &Clock) {
         operation.items = Some(CALLS * each.guards);
         operation.workload = Some(format!("{CALLS} calls"));
         operation.runs.push(Run {
-            samples_ns: each.blocks_ns.clone(),
+            samples_ns: each.blocks_ns.iter().map(|ns| *ns as f64).collect(),
             ..Run::default()
         });
         operation

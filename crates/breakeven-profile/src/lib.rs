@@ -7,7 +7,7 @@
 //! use breakeven_profile::profile::{Operation, Profile, Run};
 //!
 //! let mut decode = Operation::new("decode", "cpu");
-//! decode.runs.push(Run { samples_ns: vec![812_000, 799_000, 805_000], ..Run::default() });
+//! decode.runs.push(Run { samples_ns: vec![812_000.0, 799_000.0, 805_000.0], ..Run::default() });
 //! let profile = Profile { operations: vec![decode], ..Profile::default() };
 //!
 //! let mut text = Vec::new();

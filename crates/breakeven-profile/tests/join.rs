@@ -5,7 +5,7 @@ use breakeven_profile::profile::{
     Clock, Cpu, Environment, Failure, JoinError, Operation, Peak, Profile, Run, Stack, Timeline,
 };
 
-fn operation(name: &str, samples_ns: &[u64]) -> Operation {
+fn operation(name: &str, samples_ns: &[f64]) -> Operation {
     let mut operation = Operation::new(name, "cpu");
     operation.runs.push(Run {
         samples_ns: samples_ns.to_vec(),
@@ -24,21 +24,21 @@ fn profile(operations: impl IntoIterator<Item = Operation>) -> Profile {
 fn on(environment: Environment) -> Profile {
     Profile {
         environment,
-        ..profile([operation("f", &[1])])
+        ..profile([operation("f", &[1.0])])
     }
 }
 
 #[test]
 fn runs_stay_apart_and_in_order() {
-    let mut other_size = operation("f", &[9]);
+    let mut other_size = operation("f", &[9.0]);
     other_size.size = Some(2);
     let joined = Profile::join([
-        profile([operation("f", &[1, 2]), operation("g", &[3])]),
-        profile([other_size, operation("f", &[4])]),
-        profile([operation("h", &[5]), operation("f", &[6])]),
+        profile([operation("f", &[1.0, 2.0]), operation("g", &[3.0])]),
+        profile([other_size, operation("f", &[4.0])]),
+        profile([operation("h", &[5.0]), operation("f", &[6.0])]),
     ])
     .unwrap();
-    let all: Vec<(String, Vec<&[u64]>)> = joined
+    let all: Vec<(String, Vec<&[f64]>)> = joined
         .operations
         .iter()
         .map(|operation| {
@@ -50,10 +50,10 @@ fn runs_stay_apart_and_in_order() {
     assert_eq!(
         all,
         [
-            ("f on cpu".to_owned(), vec![&[1, 2][..], &[4], &[6]]),
-            ("g on cpu".to_owned(), vec![&[3]]),
-            ("f on cpu, size 2".to_owned(), vec![&[9]]),
-            ("h on cpu".to_owned(), vec![&[5]]),
+            ("f on cpu".to_owned(), vec![&[1.0, 2.0][..], &[4.0], &[6.0]]),
+            ("g on cpu".to_owned(), vec![&[3.0]]),
+            ("f on cpu, size 2".to_owned(), vec![&[9.0]]),
+            ("h on cpu".to_owned(), vec![&[5.0]]),
         ]
     );
     let mut written = Vec::new();
@@ -66,7 +66,7 @@ fn one_profile_is_itself() {
     let one = Profile {
         timeline: Some(Timeline::default()),
         created: Some("2026-01-02T00:00:00Z".to_owned()),
-        ..profile([operation("f", &[1])])
+        ..profile([operation("f", &[1.0])])
     };
     assert_eq!(Profile::join([one.clone()]), Ok(one));
     assert_eq!(Profile::join([]), Err(JoinError::Nothing));
@@ -84,7 +84,7 @@ fn what_is_told_of_the_whole() {
             total_ns: 10,
             self_ns: 4,
         }],
-        ..profile([operation("f", &[1])])
+        ..profile([operation("f", &[1.0])])
     };
     let mut second = with("2026-01-01T00:00:00Z", true);
     second.evidence.peaks.push(Peak {
@@ -108,7 +108,7 @@ fn what_is_told_of_the_whole() {
 #[test]
 fn memory_stays_with_its_run() {
     let with = |memory_bytes| {
-        let mut operation = operation("f", &[1]);
+        let mut operation = operation("f", &[1.0]);
         operation.memory_bytes = memory_bytes;
         profile([operation])
     };
@@ -179,7 +179,7 @@ fn another_machine_or_build_is_refused() {
 #[test]
 fn other_work_is_refused() {
     let with = |bytes| {
-        let mut operation = operation("f", &[1]);
+        let mut operation = operation("f", &[1.0]);
         operation.bytes = Some(bytes);
         profile([operation])
     };
@@ -193,23 +193,23 @@ fn other_work_is_refused() {
 
 #[test]
 fn what_a_recorder_tells_of_calls_is_a_mean_and_joined_as_one() {
-    let recorded = |bytes, samples_ns: &[u64]| {
+    let recorded = |bytes, samples_ns: &[f64]| {
         let mut operation = operation("f", samples_ns);
         operation.bytes = Some(bytes);
         operation.runs[0].nested_calls = Some(0);
         operation
     };
     let joined = Profile::join([
-        profile([recorded(100, &[1, 1, 1])]),
-        profile([recorded(200, &[1])]),
-        profile([recorded(200, &[1, 1, 1, 1])]),
+        profile([recorded(100, &[1.0, 1.0, 1.0])]),
+        profile([recorded(200, &[1.0])]),
+        profile([recorded(200, &[1.0, 1.0, 1.0, 1.0])]),
     ])
     .unwrap();
     assert_eq!(joined.operations[0].bytes, Some(163)); // (3 · 100 + 5 · 200) / 8 = 162.5
     // A benchmark's calls are all alike: another figure is other work.
-    let mut measured = recorded(200, &[1]);
+    let mut measured = recorded(200, &[1.0]);
     measured.runs[0].nested_calls = None;
-    let refused = Profile::join([profile([recorded(100, &[1])]), profile([measured])]);
+    let refused = Profile::join([profile([recorded(100, &[1.0])]), profile([measured])]);
     assert!(matches!(
         refused,
         Err(JoinError::OtherWork { what: "bytes", .. })

@@ -1,7 +1,7 @@
 //! Tails and upper quantiles of the normal and of Student's t distribution:
 //! `statrs`, with the ends of the ranges made safe.
 
-use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+use statrs::distribution::{ContinuousCDF, FisherSnedecor, Gamma, Normal, StudentsT};
 
 /// Degrees of freedom from which the t distribution is taken as normal: the
 /// two then differ by less than 1e-4 of any tail up to |t| = 4, while the
@@ -36,6 +36,21 @@ fn t_tail(t: f64, freedom: f64) -> f64 {
 /// P(|T| ≥ |t|) of Student's t with `freedom` > 0 degrees of freedom.
 pub(crate) fn t_two_sided(t: f64, freedom: f64) -> f64 {
     2.0 * t_tail(t.abs(), freedom)
+}
+
+/// P(F > `ratio`) of a ratio of two variances with `freedom` and `other_freedom`
+/// degrees of freedom, the second perhaps infinite.
+pub(crate) fn f_upper_tail(ratio: f64, freedom: f64, other_freedom: f64) -> f64 {
+    const POSITIVE: &str = "callers pass degrees of freedom that are positive";
+    let tail = if other_freedom >= NORMAL_FROM {
+        // χ² over its degrees of freedom.
+        let half = freedom / 2.0;
+        Gamma::new(half, half).expect(POSITIVE).sf(ratio)
+    } else {
+        let distribution = FisherSnedecor::new(freedom, other_freedom);
+        distribution.expect(POSITIVE).sf(ratio)
+    };
+    tail.clamp(0.0, 1.0)
 }
 
 /// The t with P(T > t) = `tail`, for a tail strictly between 0 and 1.
@@ -86,6 +101,15 @@ mod tests {
             assert!((t_upper(0.025, freedom) - t).abs() < 1e-8);
             assert!((t_two_sided(t, freedom) - 0.05).abs() < 1e-10);
         }
+    }
+
+    #[test]
+    fn tails_of_ratios_of_variances() {
+        // F(0.95; 4, 10) = 3.478 050; χ²(0.95; 4) = 9.487 729.
+        assert!((f_upper_tail(3.478_050, 4.0, 10.0) - 0.05).abs() < 1e-7);
+        assert!((f_upper_tail(9.487_729 / 4.0, 4.0, f64::INFINITY) - 0.05).abs() < 1e-7);
+        assert_eq!(f_upper_tail(0.0, 4.0, 10.0), 1.0);
+        assert_eq!(f_upper_tail(f64::INFINITY, 4.0, 10.0), 0.0);
     }
 
     #[test]

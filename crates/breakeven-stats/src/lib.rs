@@ -34,13 +34,16 @@ mod fit;
 mod log_ratio;
 mod log_ratios;
 mod mean;
+mod prior;
 mod sample_size;
 
 pub use bootstrap::{Bootstrap, BootstrapInterval, bootstrap, bootstrap_median_ratio};
 pub use breakeven_profile::stats::StatsError;
 pub use correction::{benjamini_hochberg, holm};
 pub use fit::{Line, PowerLaw, power_law, theil_sen};
-pub use log_ratio::{LogRatio, LogRatioMethod, log_ratio_test, log_ratio_with_noise};
-pub use log_ratios::log_ratio_tests;
+pub use log_ratio::{
+    LogRatio, LogRatioMethod, TRIMMED_FROM, log_ratio_test, log_ratio_with_noise, typical,
+};
+pub use log_ratios::{Noise, Pair, log_ratio_tests};
 pub use mean::mean_interval;
 pub use sample_size::runs_needed;

@@ -1,6 +1,6 @@
 //! The ratio of two sides from their per-run medians: the t-test on logarithms.
 
-use breakeven_profile::stats::{Moments, StatsError, check_fraction, check_positive};
+use breakeven_profile::stats::{StatsError, check_fraction, check_positive};
 use serde::Serialize;
 
 use crate::distribution::{normal_two_sided, normal_upper, t_two_sided, t_upper};
@@ -48,6 +48,13 @@ pub struct LogRatio {
     pub method: LogRatioMethod,
 }
 
+/// Runs of each side from which on their mean is a trimmed one. With five, trimming
+/// throws away more than outliers do harm.
+pub const TRIMMED_FROM: usize = 10;
+
+/// Runs trimmed at each end, as a fraction of them.
+const TRIMMED: f64 = 0.2;
+
 /// Welch's t-test on the logarithms of one positive value a run (its median),
 /// at least two runs a side; the sides may differ in number.
 ///
@@ -55,7 +62,11 @@ pub struct LogRatio {
 /// Satterthwaite's (1946) degrees of freedom; on logarithms because noise of
 /// timings is relative, so the estimate is a ratio and its interval is never
 /// negative (Kalibera and Jones 2013, "Rigorous benchmarking in reasonable
-/// time", on runs as the unit). Where neither side has any spread the t-test
+/// time", on runs as the unit). With [`TRIMMED_FROM`] runs on each side or more
+/// it is Yuen's (1974, "The two-sample trimmed t for unequal population
+/// variances") test, of means without the lowest and the highest fifth of the
+/// runs: a single run that was disturbed then moves neither the estimate nor the
+/// width of its interval. Where neither side has any spread the t-test
 /// would claim certainty; p is then that of the permutation test: the observed
 /// split and its mirror, 2 / C(n₀ + n₁, n₀), and 1 where the sides are equal.
 /// Ends of the interval beyond an `f64` stop at its smallest and largest value.
@@ -69,8 +80,7 @@ pub fn log_ratio_test(
     level: f64,
 ) -> Result<LogRatio, StatsError> {
     check_fraction("level", level)?;
-    let one = log_mean("baseline", baseline, 2)?;
-    let other = log_mean("current", current, 2)?;
+    let [one, other] = log_means(baseline, current, 2)?;
     let difference = other.mean - one.mean;
     let squared_error = one.squared_error + other.squared_error;
     if squared_error == 0.0 {
@@ -117,8 +127,7 @@ pub fn log_ratio_with_noise(
             expected: "between 1e-9 and 10 (0.02 is 2 %)",
         });
     }
-    let one = log_mean("baseline", baseline, 1)?;
-    let other = log_mean("current", current, 1)?;
+    let [one, other] = log_means(baseline, current, 1)?;
     let difference = other.mean - one.mean;
     let error = noise * (one.n.recip() + other.n.recip()).sqrt();
     Ok(result(
@@ -131,35 +140,84 @@ pub fn log_ratio_with_noise(
     ))
 }
 
+/// The typical value of a side's runs: the geometric mean, or the trimmed one where
+/// `other_runs`, those of the other side, are enough for it too. 0 where a value is 0.
+pub fn typical(runs: &[f64], other_runs: usize) -> f64 {
+    if runs.windows(2).all(|pair| pair[0] == pair[1]) {
+        // Without what rounding would add.
+        return runs.first().copied().unwrap_or(0.0);
+    }
+    let logs: Vec<f64> = runs.iter().map(|run| run.ln()).collect();
+    LogMean::of(logs, runs.len().min(other_runs) >= TRIMMED_FROM)
+        .mean
+        .exp()
+}
+
 /// Runs of one side, in logarithms.
 pub(crate) struct LogMean {
     /// Number of runs.
     pub(crate) n: f64,
-    /// Mean of their logarithms.
+    /// Mean of their logarithms, trimmed where there are many.
     pub(crate) mean: f64,
     /// That mean's squared standard error; 0 for one run.
     pub(crate) squared_error: f64,
+    /// Degrees of freedom of that error.
+    pub(crate) freedom: f64,
 }
 
-pub(crate) fn log_mean(
-    what: &'static str,
-    runs: &[f64],
+impl LogMean {
+    fn of(mut logs: Vec<f64>, trimmed: bool) -> Self {
+        let count = logs.len();
+        let fraction = if trimmed { TRIMMED } else { 0.0 };
+        #[expect(clippy::cast_sign_loss, reason = "a fraction of a length")]
+        let cut = (fraction * count as f64) as usize;
+        logs.sort_unstable_by(f64::total_cmp);
+        let kept = cut..count - cut;
+        let (n, h) = (count as f64, kept.len() as f64);
+        let mean = logs[kept.clone()].iter().sum::<f64>() / h;
+        // Winsorised: what was cut away counts as the nearest that was kept.
+        let (lowest, highest) = (logs[kept.start], logs[kept.end - 1]);
+        let mean = mean.clamp(lowest, highest);
+        let winsorised = logs.iter().map(|log| log.clamp(lowest, highest));
+        let centre = (winsorised.clone().sum::<f64>() / n).clamp(lowest, highest);
+        let squares: f64 = winsorised.map(|log| (log - centre).powi(2)).sum();
+        let freedom = h - 1.0;
+        Self {
+            n,
+            mean,
+            squared_error: if freedom > 0.0 {
+                squares / (h * freedom)
+            } else {
+                0.0
+            },
+            freedom,
+        }
+    }
+}
+
+pub(crate) fn log_means(
+    baseline: &[f64],
+    current: &[f64],
     needed: usize,
-) -> Result<LogMean, StatsError> {
-    check_positive(what, runs, needed)?;
-    let logs: Vec<f64> = runs.iter().map(|run| run.ln()).collect();
-    let moments = Moments::of(&logs)?;
-    let n = runs.len() as f64;
-    Ok(LogMean {
-        n,
-        mean: moments.mean().expect("checked: at least one run"),
-        squared_error: moments.variance().unwrap_or(0.0) / n,
-    })
+) -> Result<[LogMean; 2], StatsError> {
+    check_positive("baseline", baseline, needed)?;
+    check_positive("current", current, needed)?;
+    let means = |trimmed| {
+        [baseline, current].map(|runs| {
+            let logs = runs.iter().map(|run| run.ln()).collect();
+            LogMean::of(logs, trimmed)
+        })
+    };
+    let trimmed = baseline.len().min(current.len()) >= TRIMMED_FROM;
+    let found = means(trimmed);
+    // Where most runs of a coarse clock are alike, trimming would leave no noise at all.
+    let none = found.iter().all(|side| side.squared_error == 0.0);
+    Ok(if trimmed && none { means(false) } else { found })
 }
 
 /// Degrees of freedom of the sum of two squared errors that are not both zero.
 pub(crate) fn satterthwaite(one: &LogMean, other: &LogMean) -> f64 {
-    let part = |side: &LogMean| side.squared_error * side.squared_error / (side.n - 1.0);
+    let part = |side: &LogMean| side.squared_error * side.squared_error / side.freedom;
     (one.squared_error + other.squared_error).powi(2) / (part(one) + part(other))
 }
 

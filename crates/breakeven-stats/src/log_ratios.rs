@@ -1,17 +1,71 @@
 //! Many ratios at once: the t-test on logarithms with variances that learn from each other.
 
-use breakeven_profile::stats::{StatsError, check_fraction, median};
-use statrs::function::gamma::digamma;
+use breakeven_profile::stats::{StatsError, check_fraction};
 
-use crate::distribution::{bisect, t_two_sided, t_upper};
-use crate::log_ratio::{LogRatio, LogRatioMethod, log_mean, log_ratio_test, result, satterthwaite};
+use crate::distribution::{f_upper_tail, normal_two_sided, normal_upper, t_two_sided, t_upper};
+use crate::log_ratio::{
+    LogMean, LogRatio, LogRatioMethod, log_means, log_ratio_test, result, satterthwaite,
+};
+use crate::prior::{Estimate, Prior, pooled, priors};
 
-/// Least variance that the prior is fitted on, as a part of the median one: a
-/// clock's steps can make a variance all but zero, and its logarithm boundless.
-const FLOOR: f64 = 1e-5;
+/// Probability below which an operation's runs and what was known of its noise do not
+/// agree: what was known then counts less.
+const DISAGREE: f64 = 0.05;
 
-/// [`log_ratio_test`] of many operations together, each a pair (baseline,
-/// current) of run medians, in the order given.
+/// The runs of one operation on two sides.
+#[derive(Debug, Clone, Copy)]
+pub struct Pair<'v> {
+    /// One positive value a run, of the side that is compared against.
+    pub baseline: &'v [f64],
+    /// The same of the side that is judged.
+    pub current: &'v [f64],
+    /// What is known of the noise between its runs from elsewhere; without it, both
+    /// sides need two runs.
+    pub noise: Option<Noise>,
+}
+
+/// Noise between runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Noise {
+    /// Standard deviation of the logarithm of a run's value; for small noise the
+    /// relative one: 0.02 is 2 %.
+    pub deviation: f64,
+    /// Degrees of freedom of that estimate; infinite where it is taken for the truth.
+    pub freedom: f64,
+}
+
+impl Noise {
+    fn check(self) -> Result<(), StatsError> {
+        let bad = |name, value, expected| {
+            Err(StatsError::BadParameter {
+                name,
+                value,
+                expected,
+            })
+        };
+        if !(1e-9..=10.0).contains(&self.deviation) {
+            let expected = "between 1e-9 and 10 (0.02 is 2 %)";
+            return bad("noise", self.deviation, expected);
+        }
+        if self.freedom.is_nan() || self.freedom < 1.0 {
+            return bad("freedom of the noise", self.freedom, "1 or more");
+        }
+        Ok(())
+    }
+
+    /// What is known and what the runs tell, together.
+    fn and(self, own: Estimate) -> Estimate {
+        let variance = self.deviation * self.deviation;
+        let agree = match own.freedom > 0.0 && self.freedom.is_finite() {
+            true => f_upper_tail(own.variance / variance, own.freedom, self.freedom) / DISAGREE,
+            false => 1.0,
+        };
+        let freedom = self.freedom * agree.min(1.0);
+        Prior { variance, freedom }.and(own)
+    }
+}
+
+/// [`log_ratio_test`] of many operations together, in the order given.
 ///
 /// Five runs say little of the noise between runs, fifty operations of five runs
 /// a lot: how far noise differs from operation to operation is fitted (as a
@@ -26,174 +80,132 @@ const FLOOR: f64 = 1e-5;
 /// the sides' noise nor their number of runs need be equal. Degrees of freedom
 /// are at most those of all operations together.
 ///
+/// An operation that is far noisier than the rest neither widens the common
+/// noise nor borrows from it: variances that lie apart (a false discovery rate
+/// below 30 %) count by that rate in a second fit, and what an operation takes
+/// from the others falls by how much rarer its variance is than its rank among
+/// them allows (Phipson et al. 2016, "Robust hyperparameter estimation protects
+/// against hypervariable genes and improves power to detect differential
+/// expression"; the weights are those of limma's `fitFDistUnequalDF1`).
+///
+/// What is known of an operation's noise from elsewhere ([`Noise`]) adds its
+/// degrees of freedom to those of the operation's own runs, unless these are so
+/// much noisier that the two disagree.
+///
 /// # Errors
 ///
-/// Each operation has its own: as [`log_ratio_test`].
-pub fn log_ratio_tests(
-    pairs: &[(&[f64], &[f64])],
-    level: f64,
-) -> Vec<Result<LogRatio, StatsError>> {
-    let sides: Vec<Result<Sides, StatsError>> = pairs
-        .iter()
-        .map(|(baseline, current)| Sides::of(baseline, current, level))
-        .collect();
-    let known = sides.iter().flatten();
-    let noisy: Vec<&Sides> = known.filter(|sides| sides.variance > 0.0).collect();
-    let pooled: f64 = noisy.iter().map(|sides| sides.freedom).sum();
-    let Some(prior) = Prior::fit(&noisy) else {
-        return pairs
-            .iter()
-            .map(|(baseline, current)| log_ratio_test(baseline, current, level))
-            .collect();
-    };
-    sides
-        .into_iter()
-        .map(|sides| sides.map(|sides| sides.test(&prior, pooled, level)))
-        .collect()
+/// Each operation has its own: as [`log_ratio_test`], and
+/// [`StatsError::BadParameter`] for its noise.
+pub fn log_ratio_tests(pairs: &[Pair<'_>], level: f64) -> Vec<Result<LogRatio, StatsError>> {
+    let sides: Vec<Result<Sides, StatsError>> =
+        pairs.iter().map(|pair| Sides::of(pair, level)).collect();
+    let estimates: Vec<Estimate> = sides.iter().flatten().map(|sides| sides.own).collect();
+    let pooled = pooled(&estimates);
+    let mut priors = priors(&estimates).into_iter().flatten();
+    let tests = pairs.iter().zip(sides).map(|(pair, sides)| {
+        let sides = sides?;
+        match (priors.next(), pair.noise) {
+            // Alone, with nothing known but its own runs.
+            (None, None) => log_ratio_test(pair.baseline, pair.current, level),
+            (prior, _) => Ok(sides.test(prior, pooled, level)),
+        }
+    });
+    tests.collect()
 }
 
-/// One operation's sides, before it has learnt from the others.
+/// One operation's sides, before it has learned from the others.
 struct Sides {
     /// ln(current / baseline).
     difference: f64,
-    /// Variance of one run's logarithm, as Welch's squared error has it.
-    variance: f64,
-    /// Satterthwaite's degrees of freedom of that variance.
-    freedom: f64,
+    /// Variance of one run's logarithm, as Welch's squared error has it, with
+    /// Satterthwaite's degrees of freedom.
+    own: Estimate,
     /// Squared error over variance: 1/n₀ + 1/n₁.
     share: f64,
 }
 
 impl Sides {
-    fn of(baseline: &[f64], current: &[f64], level: f64) -> Result<Self, StatsError> {
+    fn of(pair: &Pair<'_>, level: f64) -> Result<Self, StatsError> {
         check_fraction("level", level)?;
-        let baseline = log_mean("baseline", baseline, 2)?;
-        let current = log_mean("current", current, 2)?;
-        let squared_error = baseline.squared_error + current.squared_error;
-        let freedom = if squared_error > 0.0 {
-            satterthwaite(&baseline, &current)
-        } else {
-            baseline.n + current.n - 2.0
-        };
+        let needed = if pair.noise.is_some() { 1 } else { 2 };
+        let [baseline, current] = log_means(pair.baseline, pair.current, needed)?;
         let share = baseline.n.recip() + current.n.recip();
+        let squared_error = baseline.squared_error + current.squared_error;
+        let freedom = baseline.freedom + current.freedom;
+        let mut own = if baseline.freedom > 0.0 && current.freedom > 0.0 {
+            Estimate {
+                variance: squared_error / share,
+                freedom: match squared_error > 0.0 {
+                    true => satterthwaite(&baseline, &current),
+                    false => freedom,
+                },
+            }
+        } else {
+            // A single run has no spread: that of the other side is all there is.
+            let of = |side: &LogMean| side.n * side.squared_error;
+            Estimate {
+                variance: of(&baseline) + of(&current),
+                freedom,
+            }
+        };
+        if let Some(noise) = pair.noise {
+            noise.check()?;
+            own = noise.and(own);
+        }
         Ok(Self {
             difference: current.mean - baseline.mean,
-            variance: squared_error / share,
-            freedom,
+            own,
             share,
         })
     }
 
-    fn test(&self, prior: &Prior, pooled: f64, level: f64) -> LogRatio {
-        let variance = prior.posterior(self.variance, self.freedom);
-        let freedom = (prior.freedom + self.freedom).min(pooled.max(self.freedom));
-        let error = (variance * self.share).sqrt();
+    /// The test, with a prior where there are other operations; `pooled` are the degrees
+    /// of freedom of all together.
+    fn test(&self, prior: Option<Prior>, pooled: f64, level: f64) -> LogRatio {
+        let tail = (1.0 - level) / 2.0;
+        if self.own.freedom.is_infinite() {
+            let error = (self.own.variance * self.share).sqrt();
+            let reach = error * normal_upper(tail);
+            let p = normal_two_sided(self.difference / error);
+            let method = LogRatioMethod::KnownNoise;
+            return result(self.difference, error, reach, level, p, method);
+        }
+        let together = prior.map_or(self.own, |prior| prior.and(self.own));
+        let freedom = together.freedom.min(pooled.max(self.own.freedom));
+        let error = (together.variance * self.share).sqrt();
         result(
             self.difference,
             error,
-            error * t_upper((1.0 - level) / 2.0, freedom),
+            error * t_upper(tail, freedom),
             level,
             t_two_sided(self.difference / error, freedom),
             LogRatioMethod::Shared {
                 degrees_of_freedom: freedom,
-                from_others: freedom - self.freedom,
+                from_others: freedom - self.own.freedom,
             },
         )
     }
 }
 
-/// How variances lie about the common one: `freedom` · `variance` / χ².
-struct Prior {
-    /// Infinite where the operations show no more spread than chance would.
-    freedom: f64,
-    variance: f64,
-}
-
-impl Prior {
-    /// `None` where there are fewer than two operations to learn from.
-    fn fit(noisy: &[&Sides]) -> Option<Self> {
-        if noisy.len() < 2 {
-            return None;
-        }
-        let variances: Vec<f64> = noisy.iter().map(|sides| sides.variance).collect();
-        let least = FLOOR * median(&variances).ok()?;
-        // ln of a variance, less what its own few degrees of freedom do to it.
-        let logs: Vec<f64> = noisy
-            .iter()
-            .map(|sides| {
-                let half = sides.freedom / 2.0;
-                sides.variance.max(least).ln() - digamma(half) + half.ln()
-            })
-            .collect();
-        let count = logs.len() as f64;
-        let mean = logs.iter().sum::<f64>() / count;
-        let spread = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (count - 1.0);
-        let by_chance = noisy.iter().map(|sides| trigamma(sides.freedom / 2.0));
-        let true_spread = spread - by_chance.sum::<f64>() / count;
-        Some(if true_spread > 0.0 {
-            let half = inverse_trigamma(true_spread);
-            Self {
-                freedom: 2.0 * half,
-                variance: (mean + digamma(half) - half.ln()).exp(),
-            }
-        } else {
-            Self {
-                freedom: f64::INFINITY,
-                // Of one common variance, their mean says more than their logarithms.
-                variance: variances.iter().sum::<f64>() / count,
-            }
-        })
-    }
-
-    fn posterior(&self, variance: f64, freedom: f64) -> f64 {
-        if self.freedom.is_infinite() {
-            self.variance
-        } else {
-            (self.freedom * self.variance + freedom * variance) / (self.freedom + freedom)
-        }
-    }
-}
-
-/// ψ′(x) for x > 0: up by the recurrence to where the asymptotic series holds
-/// (Abramowitz and Stegun 1964, 6.4.6 and 6.4.12).
-fn trigamma(mut x: f64) -> f64 {
-    let mut sum = 0.0;
-    while x < 10.0 {
-        sum += (x * x).recip();
-        x += 1.0;
-    }
-    let square = (x * x).recip();
-    let series = 1.0 / 6.0 - square * (1.0 / 30.0 - square * (1.0 / 42.0 - square / 30.0));
-    sum + x.recip() + square / 2.0 + square / x * series
-}
-
-/// The x > 0 with ψ′(x) = `y`, for y > 0. Bisection: ψ′ falls from ∞ to 0, and
-/// 1/x < ψ′(x) < 1/x + 1/x² encloses the answer.
-fn inverse_trigamma(y: f64) -> f64 {
-    let high = 0.5 * (1.0 + (1.0 + 4.0 * y).sqrt()) / y;
-    bisect(y.recip(), high, |x| trigamma(x) > y)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::f64::consts::{E, PI};
+    use std::f64::consts::E;
 
     use super::*;
 
-    #[test]
-    fn trigamma_at_known_places_and_back() {
-        assert!((trigamma(1.0) - PI * PI / 6.0).abs() < 1e-12);
-        assert!((trigamma(0.5) - PI * PI / 2.0).abs() < 1e-12);
-        for x in [0.01, 0.5, 1.0, 3.7, 80.0, 1e6] {
-            let back = inverse_trigamma(trigamma(x));
-            assert!((back / x - 1.0).abs() < 1e-6, "{x}");
-        }
+    fn pairs<'v>(sides: &[(&'v [f64], &'v [f64])]) -> Vec<Pair<'v>> {
+        let pair = |&(baseline, current): &(&'v [f64], &'v [f64])| Pair {
+            baseline,
+            current,
+            noise: None,
+        };
+        sides.iter().map(pair).collect()
     }
 
     #[test]
     fn one_operation_alone_is_welchs_test() {
         let (a, b) = ([100.0, 104.0, 99.0], [110.0, 115.0, 108.0]);
-        let alone = log_ratio_tests(&[(&a, &b)], 0.95);
+        let alone = log_ratio_tests(&pairs(&[(&a, &b)]), 0.95);
         assert_eq!(alone, [log_ratio_test(&a, &b, 0.95)]);
     }
 
@@ -202,7 +214,7 @@ mod tests {
         // Two operations with the same variance: nothing but chance between
         // them, so the prior is certain and freedom is that of both, 2 · 2.
         let (a, b) = ([1.0, E * E], [E.powi(3), E.powi(5)]);
-        let both = log_ratio_tests(&[(&a, &b), (&b, &a)], 0.95);
+        let both = log_ratio_tests(&pairs(&[(&a, &b), (&b, &a)]), 0.95);
         let [first, second] = [both[0].unwrap(), both[1].unwrap()];
         assert_eq!(
             first.method,
@@ -222,13 +234,13 @@ mod tests {
         let quiet = [100.0, 100.1, 99.9];
         let noisy = [100.0, 200.0, 50.0];
         let other = [101.0, 101.1, 100.9];
-        let pairs: [(&[f64], &[f64]); 4] = [
+        let sides: [(&[f64], &[f64]); 4] = [
             (&quiet, &other),
             (&other, &quiet),
             (&noisy, &quiet),
             (&quiet, &quiet),
         ];
-        let together = log_ratio_tests(&pairs, 0.95)[2].unwrap();
+        let together = log_ratio_tests(&pairs(&sides), 0.95)[2].unwrap();
         let alone = log_ratio_test(&noisy, &quiet, 0.95).unwrap();
         assert!(together.p_value > 0.5 && alone.p_value > 0.5);
         assert!(together.standard_error > 0.5 * alone.standard_error);
@@ -237,7 +249,7 @@ mod tests {
     #[test]
     fn an_operation_that_cannot_be_tested_keeps_its_error() {
         let (a, b, one) = ([1.0, 2.0], [3.0, 5.0], [1.0]);
-        let tests = log_ratio_tests(&[(&a, &b), (&one, &b), (&b, &a)], 0.95);
+        let tests = log_ratio_tests(&pairs(&[(&a, &b), (&one, &b), (&b, &a)]), 0.95);
         assert!(tests[0].is_ok() && tests[2].is_ok());
         assert!(matches!(tests[1], Err(StatsError::TooFew { .. })));
         assert!(log_ratio_tests(&[], 0.95).is_empty());

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use breakeven_profile::stats::{Summary, median, quantile};
 use breakeven_stats::{
-    Bootstrap, LogRatioMethod, benjamini_hochberg, bootstrap, bootstrap_median_ratio, holm,
+    Bootstrap, LogRatioMethod, Pair, benjamini_hochberg, bootstrap, bootstrap_median_ratio, holm,
     log_ratio_test, log_ratio_tests, power_law, runs_needed, theil_sen,
 };
 use serde_json::Value;
@@ -107,10 +107,14 @@ fn shared_variances_are_those_of_limma() {
         let side =
             |field: &str| -> Vec<Vec<f64>> { serde_json::from_value(case[field].clone()).unwrap() };
         let (baseline, current) = (side("baseline"), side("current"));
-        let pairs: Vec<(&[f64], &[f64])> = baseline
+        let pairs: Vec<Pair<'_>> = baseline
             .iter()
             .zip(&current)
-            .map(|(baseline, current)| (&baseline[..], &current[..]))
+            .map(|(baseline, current)| Pair {
+                baseline,
+                current,
+                noise: None,
+            })
             .collect();
         let (freedom, error, p) = (
             numbers(case, "freedom"),

@@ -303,8 +303,7 @@ fn run_once<O: Operator<In = f32>>(
 }
 
 fn operation(name: &str, batch: usize, times: &[f64]) -> Operation {
-    #[expect(clippy::cast_sign_loss, reason = "a time is not negative")]
-    let ns = |seconds: &f64| (seconds * 1e9).round() as u64;
+    let ns = |seconds: &f64| (seconds * 1e9).round();
     Operation {
         size: Some(batch as u64),
         runs: vec![Run {

@@ -10,7 +10,7 @@ use breakeven::profile::profile::{Operation, Profile};
 use breakeven::testing::{Fault, FaultScript, SimulatedGpu, SimulatedSpec};
 use breakeven::{DeviceError, DeviceErrorKind};
 use breakeven_judge::advise::ProfilerOptimizer;
-use breakeven_judge::{ChangeType, compare_profiling_runs};
+use breakeven_judge::{ChangeType, Threshold, compare_profiling_runs};
 
 type Never = std::convert::Infallible;
 
@@ -141,7 +141,8 @@ fn five_runs(task: Duration) -> Profile {
 fn profiles_of_executions_are_compared_and_advised_on() {
     let before = five_runs(Duration::from_micros(300));
     let after = five_runs(Duration::from_micros(1500));
-    let comparison = compare_profiling_runs(&before, &after, 0.05).expect("of one machine");
+    let comparison = compare_profiling_runs(&before, &after, Threshold::default());
+    let comparison = comparison.expect("of one machine");
     let both = format!("cpu+{GPU}");
     let slept = comparison
         .operations

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use breakeven_judge::Threshold;
 use breakeven_judge::compare::{Correction, Metric};
 use clap::{Args, ValueEnum};
 
@@ -41,25 +42,38 @@ pub(crate) struct CompareArgs {
     #[arg(long, requires = "gate")]
     pub(crate) allow_inconclusive: bool,
 
+    /// With --gate: what became worse beside the metric fails it: the mean where the
+    /// medians do not show it, memory, the number of calls
+    #[arg(long, requires = "gate")]
+    pub(crate) strict: bool,
+
     /// What is judged
     #[arg(long, value_enum, default_value_t)]
     pub(crate) metric: MetricName,
 
     /// Change from which an operation is better or worse, as in 5% or 0.05
-    #[arg(long, value_name = "PART", default_value = "5%", value_parser = part)]
-    pub(crate) threshold: f64,
+    #[arg(long, value_name = "FRACTION", default_value = "5%", value_parser = threshold)]
+    pub(crate) threshold: Threshold,
+
+    /// Judge the changes relative to what nearly all operations have in common
+    #[arg(long)]
+    pub(crate) relative: bool,
 
     /// Rate of false alarms
-    #[arg(long, value_name = "PART", default_value = "5%", value_parser = part)]
+    #[arg(long, value_name = "FRACTION", default_value = "5%", value_parser = part)]
     pub(crate) alpha: f64,
 
     /// How p-values are corrected for the number of operations
     #[arg(long, value_enum, default_value_t)]
     pub(crate) correction: CorrectionName,
 
-    /// Standard deviation between runs, as in 3% or 0.03, for operations with a
-    /// single run on a side
-    #[arg(long, value_name = "PART", value_parser = part, conflicts_with = "plain_threshold")]
+    /// Earlier profiles, oldest first, that tell how much the runs of each operation differ
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "plain_threshold")]
+    pub(crate) history: Vec<PathBuf>,
+
+    /// Standard deviation between runs, as in 3% or 0.03: one figure for every operation
+    /// with fewer than four runs on a side and no history
+    #[arg(long, value_name = "FRACTION", value_parser = part, conflicts_with = "plain_threshold")]
     pub(crate) noise: Option<f64>,
 
     /// Judge by the threshold alone, without a test
@@ -96,12 +110,21 @@ pub(crate) enum CompareFormat {
 pub(crate) enum MetricName {
     /// Median time of a run
     #[default]
+    #[value(alias = "median")]
     Time,
+    /// Mean time of a run
+    Mean,
+    /// Time that 95 % of a run's calls stay within
+    P95,
+    /// Time that 99 % of a run's calls stay within
+    P99,
+    /// Time of all calls of a run
+    Total,
     /// Memory that a call holds
     Memory,
     /// Calls in a run
     Calls,
-    /// Items, else calls, per second: less is worse
+    /// Items, else calls, per second of all calls: less is worse
     Throughput,
 }
 
@@ -109,6 +132,10 @@ impl From<MetricName> for Metric {
     fn from(name: MetricName) -> Self {
         match name {
             MetricName::Time => Self::Time,
+            MetricName::Mean => Self::Mean,
+            MetricName::P95 => Self::P95,
+            MetricName::P99 => Self::P99,
+            MetricName::Total => Self::Total,
             MetricName::Memory => Self::Memory,
             MetricName::Calls => Self::Calls,
             MetricName::Throughput => Self::Throughput,
@@ -137,7 +164,12 @@ impl From<CorrectionName> for Correction {
     }
 }
 
-/// A part of a whole: `5%` or `0.05`.
+fn threshold(text: &str) -> Result<Threshold, String> {
+    let fraction = part(text)?;
+    Threshold::percent(fraction * 100.0).map_err(|error| error.to_string())
+}
+
+/// A fraction: `5%` or `0.05`.
 pub(super) fn part(text: &str) -> Result<f64, String> {
     let (number, scale) = match text.strip_suffix('%') {
         Some(number) => (number, 0.01),
@@ -146,9 +178,9 @@ pub(super) fn part(text: &str) -> Result<f64, String> {
     let number: f64 = number
         .trim()
         .parse()
-        .map_err(|_| "give a part as in 5% or 0.05".to_owned())?;
+        .map_err(|_| "give a fraction as in 5% or 0.05".to_owned())?;
     if !(number.is_finite() && number > 0.0) {
-        Err("give a part above zero, as in 5% or 0.05".to_owned())
+        Err("give a fraction above zero, as in 5% or 0.05".to_owned())
     } else if scale == 1.0 && number > 1.0 {
         let percent = number * 100.0;
         Err(format!("{number} is {percent} %; did you mean {number}%?"))

@@ -62,7 +62,7 @@ fn check(current: &Profile, allow_interrupted: bool) -> Result<()> {
 }
 
 fn is_zero(run: &Run) -> bool {
-    let zeros = run.samples_ns.iter().filter(|ns| **ns == 0).count();
+    let zeros = run.samples_ns.iter().filter(|ns| **ns == 0.0).count();
     2 * zeros > run.samples_ns.len()
 }
 

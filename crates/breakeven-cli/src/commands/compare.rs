@@ -27,6 +27,8 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
         alpha: args.alpha,
         correction: args.correction.into(),
         noise: args.noise,
+        history: read(&args.history)?,
+        relative_to_common_shift: args.relative,
         plain_threshold: args.plain_threshold,
         metric: args.metric.into(),
         limits,
@@ -37,6 +39,7 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
     let policy = Policy {
         allow_missing: args.allow_missing,
         allow_inconclusive: args.allow_inconclusive,
+        strict: args.strict,
     };
     let verdict = match args.gate {
         true => gate(&comparison, policy),

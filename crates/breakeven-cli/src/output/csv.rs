@@ -4,8 +4,8 @@ use std::io::Write;
 use std::iter;
 
 use anyhow::Result;
-use breakeven_judge::Row;
 use breakeven_judge::page::clean;
+use breakeven_judge::{Limited, Row};
 use breakeven_profile::stats::Summary;
 
 use super::Report;
@@ -84,6 +84,8 @@ fn record(row: &Row, part: &str, summary: Option<&Summary>) -> [String; 31] {
     };
     let count = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
     let failure = row.failure.as_ref().filter(|_| whole);
+    let mut budgets = row.budgets.iter();
+    let budget = budgets.find(|held| held.limited == Limited::Mean);
     [
         row.operation.clone(),
         row.device.clone(),
@@ -107,8 +109,8 @@ fn record(row: &Row, part: &str, summary: Option<&Summary>) -> [String; 31] {
         only(computes, row.roofline.flops_per_s),
         only(computes, row.roofline.flops_share),
         only(whole, row.first_call_ns),
-        only(whole, row.budget.map(|held| held.max_ns)),
-        row.budget
+        only(whole, budget.map(|held| held.max)),
+        budget
             .filter(|_| whole)
             .map_or_else(String::new, |held| held.standing.to_string()),
         failure.map_or_else(String::new, |f| format!("{}: {}", f.kind, f.message)),

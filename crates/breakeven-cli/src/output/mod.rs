@@ -7,7 +7,7 @@ use crate::suite::{Workload, default_budgets_us};
 use anyhow::Result;
 use breakeven::hardware::AbsentBackend;
 use breakeven_judge::page::{Page, clean, is_obeyed};
-use breakeven_judge::{Budget, Limits, Overview, Scope, Standing, Thresholds, overview};
+use breakeven_judge::{Budget, Limited, Limits, Overview, Scope, Standing, Thresholds, overview};
 use breakeven_profile::profile::Profile;
 use serde::Serialize;
 
@@ -113,7 +113,7 @@ impl Report {
 
     /// How a gate ends: never well on a budget that holds nothing.
     pub(crate) fn exit_of_budgets(&self) -> Exit {
-        let mut held = self.overview.rows.iter().filter_map(|row| row.budget);
+        let mut held = self.overview.rows.iter().flat_map(|row| &row.budgets);
         if self.budgets_given && held.any(|held| held.standing == Standing::Over) {
             Exit::Failed
         } else {
@@ -199,7 +199,8 @@ fn default_limits(profile: &Profile) -> Limits {
                         .ok()
                         .map(|workload| workload.size()),
                 },
-                max_ns: us as f64 * 1e3,
+                limited: Limited::Mean,
+                max: us as f64 * 1e3,
             })
         })
         .collect();

@@ -185,10 +185,9 @@ fn missed_text(targets: Targets) -> String {
 fn add_budgets(report: &Report, page: &mut Page) {
     page.heading("Budgets");
     let rows = report.overview.rows.iter();
-    let table = Standing::table(rows.filter_map(|row| {
-        let (held, summary) = (row.budget?, row.summary?);
+    let table = Standing::table(rows.flat_map(|row| {
         let who = report.who(&row.operation, row.size, &row.device);
-        Some((who, held.standing, summary.mean, held.max_ns))
+        row.budgets.iter().map(move |held| (who.clone(), *held))
     }));
     if table.rows.is_empty() && report.unmatched.is_empty() {
         page.aside(match report.budgets_given {

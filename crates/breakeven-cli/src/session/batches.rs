@@ -108,8 +108,8 @@ impl Session {
         if execution.warm_up {
             known.begin(self.run, operation);
             let event = match is_first {
-                true => Event::FirstCall(execution.ns),
-                false => Event::WarmUp(execution.ns),
+                true => Event::FirstCall(execution.ns as f64),
+                false => Event::WarmUp(execution.ns as f64),
             };
             event.record(operation);
         }

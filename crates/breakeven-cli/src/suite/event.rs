@@ -6,17 +6,20 @@ use breakeven_profile::profile::Operation;
 use serde::{Deserialize, Serialize};
 
 /// One time that was taken, ns.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Event {
     /// The very first call: compilation, allocation, cold caches.
-    FirstCall(u64),
+    FirstCall(f64),
     /// A further warm-up call.
-    WarmUp(u64),
+    WarmUp(f64),
+    /// From here on each sample is the mean of so many calls, which alone are too short
+    /// for the clock.
+    Lot(u32),
     /// A measured call.
-    Sample(u64),
+    Sample(f64),
     /// A part of a call on a GPU, measured apart; by its name in a profile.
-    Phase(Cow<'static, str>, u64),
+    Phase(Cow<'static, str>, f64),
 }
 
 impl Event {
@@ -28,6 +31,10 @@ impl Event {
         match self {
             Self::FirstCall(ns) => run.first_call_ns = Some(ns),
             Self::WarmUp(ns) => run.warmup_ns.push(ns),
+            Self::Lot(calls) => {
+                let attributes = &mut operation.attributes;
+                attributes.insert("calls_per_sample".to_owned(), calls.into());
+            }
             Self::Sample(ns) => run.samples_ns.push(ns),
             Self::Phase(name, ns) => {
                 let phase = run.phases_ns.entry(name.into_owned());

@@ -91,9 +91,7 @@ fn by_samples(
     current: &[Operation],
     is_slower: impl Fn(&[f64], &[f64]) -> bool,
 ) -> Vec<bool> {
-    let samples = |operation: &Operation| -> Vec<f64> {
-        operation.samples_ns().map(|ns| ns as f64).collect()
-    };
+    let samples = |operation: &Operation| -> Vec<f64> { operation.samples_ns().collect() };
     baseline
         .iter()
         .zip(current)

@@ -119,10 +119,7 @@ impl Shape {
                         (0.1 * follows).exp()
                     }
                 };
-                let ns = median_ns * state * (CV * between).exp() * inside;
-                #[expect(clippy::cast_sign_loss, reason = "times are positive")]
-                let ns = ns.round() as u64;
-                ns
+                (median_ns * state * (CV * between).exp() * inside).round()
             })
             .collect();
         Run {

@@ -4,7 +4,7 @@
 //! use breakeven_judge::advise::ProfilerOptimizer;
 //! use breakeven_profile::profile::{Operation, Profile, Run};
 //!
-//! let operation = |device: &str, samples_ns: Vec<u64>| {
+//! let operation = |device: &str, samples_ns: Vec<f64>| {
 //!     let mut operation = Operation::new("blur", device);
 //!     operation.runs.push(Run { samples_ns, ..Run::default() });
 //!     operation

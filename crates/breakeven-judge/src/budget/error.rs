@@ -15,16 +15,16 @@ pub enum BudgetError {
         /// What is wrong there.
         message: String,
     },
-    /// A duration that cannot be read.
+    /// A time or a number of bytes that cannot be read.
     #[error("{place}: {error}")]
-    Duration {
+    Unit {
         /// The budget or threshold.
         place: String,
         /// What stands there, and what may.
         error: UnitError,
     },
     /// An entry without a limit.
-    #[error("{place}: it limits nothing; give `max`, `max_increase` or both")]
+    #[error("{place}: it limits nothing; give `max`, `max_memory` or `max_increase`")]
     NoLimit {
         /// The budget.
         place: String,

@@ -3,7 +3,7 @@
 use breakeven_profile::unit::{self, UnitError};
 use serde::Deserialize;
 
-use super::{Budget, BudgetError, Limits, RelativeLimit, Scope};
+use super::{Budget, BudgetError, Limited, Limits, RelativeLimit, Scope};
 use crate::bottleneck::Thresholds;
 
 /// Greatest relative limit: eleven times as long. More is a percentage, most likely.
@@ -24,6 +24,7 @@ struct BudgetEntry {
     device: Option<String>,
     size: Option<u64>,
     max: Option<String>,
+    max_memory: Option<String>,
     max_increase: Option<f64>,
 }
 
@@ -50,6 +51,7 @@ impl Limits {
     ///     device = "cpu"          # left out: every device
     ///     size = 65536            # left out: every size
     ///     max = "2 ms"            # of the mean; ns, us, ms, s
+    ///     max_memory = "64 MiB"   # of a call's peak; B, KiB, MiB, GiB, KB, MB, GB
     ///     max_increase = 0.03     # over the baseline, when comparing: 3 %
     ///
     ///     [thresholds]
@@ -61,7 +63,7 @@ impl Limits {
     ///     target_per_s = 100      # target: calls per second above
     ///     near_budget = 0.8       # warning from this share of a budget
     /// "#)?;
-    /// assert_eq!(limits.budgets[0].max_ns, 2e6);
+    /// assert_eq!(limits.budgets[0].max, 2e6);
     /// assert_eq!(limits.increases[0].max_increase, 0.03);
     /// assert_eq!(limits.thresholds.slow_ns, 5e6);
     /// # Ok::<(), breakeven_judge::BudgetError>(())
@@ -94,12 +96,27 @@ impl BudgetEntry {
             device: self.device.clone(),
             size: self.size,
         };
-        if self.max.is_none() && self.max_increase.is_none() {
+        let limits_none = self.max.is_none() && self.max_memory.is_none();
+        if limits_none && self.max_increase.is_none() {
             return Err(BudgetError::NoLimit { place: place() });
         }
         if let Some(max) = &self.max {
-            let (scope, max_ns) = (scope(), duration(max, place)?);
-            limits.budgets.push(Budget { scope, max_ns });
+            limits.budgets.push(Budget {
+                scope: scope(),
+                limited: Limited::Mean,
+                max: duration(max, place)?,
+            });
+        }
+        if let Some(max) = &self.max_memory {
+            let bytes = unit::parse_bytes(max).map_err(|error| BudgetError::Unit {
+                place: place(),
+                error,
+            })?;
+            limits.budgets.push(Budget {
+                scope: scope(),
+                limited: Limited::Memory,
+                max: bytes as f64,
+            });
         }
         if let Some(max_increase) = self.max_increase {
             if !(max_increase > 0.0 && max_increase <= MOST_INCREASE) {
@@ -151,7 +168,7 @@ impl ThresholdEntries {
 fn duration(text: &str, place: impl FnOnce() -> String) -> Result<f64, BudgetError> {
     let wrong = || UnitError::Time(text.to_owned());
     let ns = unit::parse_time(text).and_then(|ns| (ns > 0.0).then_some(ns).ok_or_else(wrong));
-    ns.map_err(|error| BudgetError::Duration {
+    ns.map_err(|error| BudgetError::Unit {
         place: place(),
         error,
     })
@@ -195,7 +212,7 @@ mod tests {
             ),
             (
                 "limit = \"3 ms\"",
-                "line 3, column 1: unknown field `limit`, expected one of `operation`, `device`, `size`, `max`, `max_increase`",
+                "line 3, column 1: unknown field `limit`, expected one of `operation`, `device`, `size`, `max`, `max_memory`, `max_increase`",
             ),
         ] {
             check(
@@ -207,8 +224,14 @@ mod tests {
             ("max = \"3\"", format!("\"3\" {not_a_time}")),
             ("max = \"0 s\"", format!("\"0 s\" {not_a_time}")),
             (
+                "max_memory = \"64 apples\"",
+                unit::parse_bytes("64 apples")
+                    .expect_err("no unit")
+                    .to_string(),
+            ),
+            (
                 "",
-                "it limits nothing; give `max`, `max_increase` or both".to_owned(),
+                "it limits nothing; give `max`, `max_memory` or `max_increase`".to_owned(),
             ),
             (
                 "max_increase = 30.0",

@@ -1,10 +1,14 @@
 //! Budgets: what an operation may take, and how it stands against it; and the
 //! file in which they and the thresholds of the bottlenecks are set.
 
+use std::fmt;
+
 use breakeven_profile::profile::{Operation, Profile};
+use breakeven_profile::unit;
 use serde::{Deserialize, Serialize};
 
 use crate::bottleneck::Thresholds;
+use crate::compare::Metric;
 
 mod error;
 mod file;
@@ -14,13 +18,41 @@ pub use error::BudgetError;
 
 pub use scope::Scope;
 
-/// The mean time that an operation may take.
+/// What of an operation a budget limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Limited {
+    /// The mean time of all calls, ns.
+    Mean,
+    /// The memory that a call holds at its peak, bytes.
+    Memory,
+}
+
+impl fmt::Display for Limited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
+impl Limited {
+    /// A value in its unit.
+    pub fn text(self, value: f64) -> String {
+        match self {
+            Self::Mean => unit::time(value),
+            Self::Memory => Metric::Memory.text(value),
+        }
+    }
+}
+
+/// What an operation may take.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Budget {
     /// The operations it is for.
     pub scope: Scope,
-    /// Longest mean time that is within the budget, ns.
-    pub max_ns: f64,
+    /// What of them it limits.
+    pub limited: Limited,
+    /// The greatest value that is within the budget: ns or bytes.
+    pub max: f64,
 }
 
 /// How an operation stands against its budget.
@@ -35,8 +67,8 @@ pub enum Standing {
     Over,
 }
 
-impl std::fmt::Display for Standing {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Standing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.serialize(f)
     }
 }
@@ -51,12 +83,16 @@ pub struct RelativeLimit {
     pub max_increase: f64,
 }
 
-/// An operation's budget and how its mean stands against it.
+/// How an operation stands against one of its budgets.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Held {
-    /// Longest mean time that is within the budget, ns.
-    pub max_ns: f64,
-    /// How the mean stands.
+    /// What of it is limited.
+    pub limited: Limited,
+    /// What it takes: ns or bytes.
+    pub value: f64,
+    /// The greatest value that is within the budget.
+    pub max: f64,
+    /// How the value stands against that.
     pub standing: Standing,
 }
 
@@ -74,40 +110,69 @@ pub struct Limits {
 }
 
 impl Budget {
-    /// How a mean of `mean_ns` stands, with `near` the share of the budget from
-    /// which it is close.
-    pub fn standing(&self, mean_ns: f64, near: f64) -> Standing {
-        if mean_ns > self.max_ns {
+    /// How a value stands, with `near` the share of the budget from which it is close.
+    pub fn held(&self, value: f64, near: f64) -> Held {
+        let standing = if value > self.max {
             Standing::Over
-        } else if mean_ns > near * self.max_ns {
+        } else if value > near * self.max {
             Standing::Near
         } else {
             Standing::Within
+        };
+        Held {
+            limited: self.limited,
+            value,
+            max: self.max,
+            standing,
         }
     }
 }
 
 impl Limits {
-    /// The budget of an operation.
-    pub fn budget_of(&self, operation: &Operation) -> Option<&Budget> {
-        scope::best(&self.budgets, |budget| &budget.scope, operation)
+    /// How an operation with these figures stands against its budgets: the mean time of
+    /// all calls, ns, and the memory of a call, bytes, where they are known.
+    pub fn hold(
+        &self,
+        operation: &Operation,
+        mean_ns: Option<f64>,
+        memory_bytes: Option<f64>,
+    ) -> Vec<Held> {
+        let near = self.thresholds.near_budget;
+        let each = [(Limited::Mean, mean_ns), (Limited::Memory, memory_bytes)];
+        let held = each.into_iter().filter_map(|(limited, value)| {
+            let budget = scope::best(
+                self.budgets
+                    .iter()
+                    .filter(|budget| budget.limited == limited),
+                |budget| &budget.scope,
+                operation,
+            );
+            Some(budget?.held(value?, near))
+        });
+        held.collect()
     }
 
     /// The relative limit of an operation, a fraction.
     pub fn increase_of(&self, operation: &Operation) -> Option<f64> {
-        let limit = scope::best(&self.increases, |limit| &limit.scope, operation);
+        let limit = scope::best(self.increases.iter(), |limit| &limit.scope, operation);
         limit.map(|limit| limit.max_increase)
     }
 
-    /// What the budgets are for that no operation with samples is held against: a
-    /// gate must not pass on them.
+    /// What the budgets are for that no operation is held against, since none has
+    /// samples, or tells its memory: a gate must not pass on them.
     pub fn unmatched<'l>(&'l self, profile: &Profile) -> Vec<&'l Scope> {
-        let is_measured = |scope: &&Scope| {
+        let is_held = |budget: &&Budget| {
             let mut all = profile.operations.iter();
-            all.any(|each| scope.is_for(each) && each.samples_ns().next().is_some())
+            all.any(|each| {
+                let is_told = match budget.limited {
+                    Limited::Mean => each.samples_ns().next().is_some(),
+                    Limited::Memory => each.peak_memory_bytes().is_some(),
+                };
+                budget.scope.is_for(each) && is_told
+            })
         };
-        let scopes = self.budgets.iter().map(|budget| &budget.scope);
-        scopes.filter(|scope| !is_measured(scope)).collect()
+        let idle = self.budgets.iter().filter(|budget| !is_held(budget));
+        idle.map(|budget| &budget.scope).collect()
     }
 }
 
@@ -121,7 +186,13 @@ mod tests {
             device: None,
             size,
         };
-        Budget { scope, max_ns }
+        let limited = Limited::Mean;
+        let max = max_ns;
+        Budget {
+            scope,
+            limited,
+            max,
+        }
     }
 
     #[test]
@@ -135,10 +206,10 @@ mod tests {
             ..Limits::default()
         };
         let mut operation = Operation::new("f", "cpu");
-        let found = |operation: &Operation| limits.budget_of(operation).map(|max| max.max_ns);
-        assert_eq!(found(&operation), Some(1e9));
+        let found = |operation: &Operation| limits.hold(operation, Some(1.0), None)[0].max;
+        assert_eq!(found(&operation), 1e9);
         operation.size = Some(64);
-        assert_eq!(found(&operation), Some(1e3));
+        assert_eq!(found(&operation), 1e3);
     }
 
     #[test]
@@ -150,7 +221,7 @@ mod tests {
             (100.0, Standing::Near),
             (100.1, Standing::Over),
         ] {
-            assert_eq!(budget.standing(mean_ns, 0.8), standing);
+            assert_eq!(budget.held(mean_ns, 0.8).standing, standing);
         }
     }
 }

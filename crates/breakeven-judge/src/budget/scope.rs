@@ -41,11 +41,11 @@ impl fmt::Display for Scope {
 /// Of the limits that fit an operation, the one that names its device, else the
 /// one that names its size; of equals the first.
 pub(super) fn best<'l, L>(
-    limits: &'l [L],
+    limits: impl DoubleEndedIterator<Item = &'l L>,
     scope: fn(&L) -> &Scope,
     operation: &Operation,
 ) -> Option<&'l L> {
-    let fitting = limits.iter().filter(|limit| scope(limit).is_for(operation));
+    let fitting = limits.filter(|limit| scope(limit).is_for(operation));
     // Backwards, since the last of the greatest is taken.
     fitting.rev().max_by_key(|limit| {
         let scope = scope(limit);

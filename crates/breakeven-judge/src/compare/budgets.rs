@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use super::sides::{Measured, Pair};
 use super::text;
-use crate::budget::{Limits, Standing};
+use crate::budget::{Held, Limited, Limits};
 
-/// An operation's budget and how its mean stands against it.
+/// An operation and how it stands against one of its budgets.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HeldBudget {
     /// The operation's name.
@@ -18,12 +18,9 @@ pub struct HeldBudget {
     pub size: Option<u64>,
     /// True where the device is a GPU that is a program on the CPU.
     pub software_gpu: bool,
-    /// Mean time of all calls, ns.
-    pub mean_ns: f64,
-    /// Longest mean time that is within the budget, ns.
-    pub max_ns: f64,
-    /// How the mean stands.
-    pub standing: Standing,
+    /// What is limited, and how it stands.
+    #[serde(flatten)]
+    pub held: Held,
 }
 
 impl HeldBudget {
@@ -50,38 +47,37 @@ pub struct IdleBudget {
 
 /// Holds the current side against its budgets; then those that hold nothing.
 pub(super) fn hold(pairs: &[Pair<'_>], limits: &Limits) -> (Vec<HeldBudget>, Vec<IdleBudget>) {
-    let held = pairs
-        .iter()
-        .filter_map(|pair| pair.current.as_ref())
-        .filter_map(|measured| {
-            let operation = measured.first();
-            let budget = limits.budget_of(operation)?;
-            let mean_ns = mean_ns(measured)?;
-            Some(HeldBudget {
-                operation: operation.name.clone(),
-                device: operation.device.clone(),
-                size: operation.size,
-                software_gpu: measured.is_on_software_gpu(),
-                mean_ns,
-                max_ns: budget.max_ns,
-                standing: budget.standing(mean_ns, limits.thresholds.near_budget),
-            })
+    let current = pairs.iter().filter_map(|pair| pair.current.as_ref());
+    let held = current.flat_map(|measured| {
+        let operation = measured.first();
+        let held = limits.hold(operation, mean_ns(measured), memory_bytes(measured));
+        held.into_iter().map(|held| HeldBudget {
+            operation: operation.name.clone(),
+            device: operation.device.clone(),
+            size: operation.size,
+            software_gpu: measured.is_on_software_gpu(),
+            held,
         })
-        .collect();
+    });
+    let held = held.collect();
     let has_samples = |side: &Option<Measured<'_>>| {
         let mut runs = side.iter().flat_map(Measured::runs);
         runs.next().is_some()
     };
-    let budgets = limits.budgets.iter().map(|budget| (&budget.scope, false));
-    let increases = limits.increases.iter().map(|limit| (&limit.scope, true));
+    let budgets = limits.budgets.iter();
+    let budgets = budgets.map(|budget| (&budget.scope, Some(budget.limited)));
+    let increases = limits.increases.iter().map(|limit| (&limit.scope, None));
     let mut idle = Vec::new();
-    for (scope, needs_baseline) in budgets.chain(increases) {
+    for (scope, limited) in budgets.chain(increases) {
         let is_for = |measured: &Measured<'_>| scope.is_for(measured.first());
         let fitting = pairs
             .iter()
             .filter(|pair| pair.current.as_ref().is_some_and(is_for));
-        let is_held = |pair: &Pair<'_>| {
-            has_samples(&pair.current) && (!needs_baseline || has_samples(&pair.baseline))
+        let is_held = |pair: &Pair<'_>| match limited {
+            Some(Limited::Mean) => has_samples(&pair.current),
+            Some(Limited::Memory) => pair.current.as_ref().and_then(memory_bytes).is_some(),
+            // An increase is over something.
+            None => has_samples(&pair.current) && has_samples(&pair.baseline),
         };
         if !fitting.clone().any(is_held) {
             idle.push(IdleBudget {
@@ -91,6 +87,14 @@ pub(super) fn hold(pairs: &[Pair<'_>], limits: &Limits) -> (Vec<HeldBudget>, Vec
         }
     }
     (held, idle)
+}
+
+/// The most memory that a call of any profile held.
+fn memory_bytes(measured: &Measured<'_>) -> Option<f64> {
+    let all = measured
+        .parts()
+        .filter_map(|(_, operation)| operation.peak_memory_bytes());
+    all.max().map(|bytes| bytes as f64)
 }
 
 /// The mean of all calls of all runs, ns.

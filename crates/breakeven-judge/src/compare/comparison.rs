@@ -1,40 +1,16 @@
 //! What comes out of a comparison: plain data and look-ups.
 
-use std::fmt;
-
 use breakeven_profile::profile::OperationKey;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::budgets::{HeldBudget, IdleBudget};
+use super::change::{Change, ChangeType};
 use super::method::Method;
 use super::metric::Metric;
 use super::options::Correction;
+use super::shift::CommonShift;
 use super::text;
 use super::warning::Warning;
-
-/// The verdict on one operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum ChangeType {
-    /// Worse: significant after correction, and by the threshold or more.
-    Regression,
-    /// Better: significant after correction, and by the threshold or more.
-    Improvement,
-    /// None of the other: measure more.
-    Inconclusive,
-    /// On the current side only.
-    New,
-    /// In the baseline only.
-    Removed,
-    /// The whole interval lies inside the threshold, both ways.
-    NoChange,
-}
-
-impl fmt::Display for ChangeType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
-    }
-}
 
 /// All operations of two sides, compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -49,6 +25,10 @@ pub struct ProfilerComparison {
     pub correction: Correction,
     /// One per operation: in the baseline's order, then those that are new.
     pub operations: Vec<OperationComparison>,
+    /// What nearly all operations have in common, if they do.
+    pub common_shift: Option<CommonShift>,
+    /// True where the changes are relative to that.
+    pub relative_to_common_shift: bool,
     /// What makes the comparison weaker than it looks.
     pub warnings: Vec<Warning>,
     /// The current side's operations that have a budget.
@@ -81,81 +61,45 @@ pub struct OperationComparison {
     /// Change of the time in percent of the baseline: 5.0 is 5 % slower.
     pub change_percent: Option<f64>,
     /// The verdict on the judged metric.
+    #[serde(skip_serializing)]
     pub change_type: ChangeType,
     /// True where the judged metric differs beyond what noise explains, after
     /// correction, however little. False where nothing was tested.
+    #[serde(skip_serializing)]
     pub is_significant: bool,
-    /// The judged metric of the baseline: geometric mean over runs, in the
-    /// metric's unit (ms, bytes, calls, per second).
-    pub baseline_value: Option<f64>,
-    /// The judged metric of the current side.
-    pub current_value: Option<f64>,
-    /// Current over baseline of the judged metric.
-    pub ratio: Option<f64>,
-    /// Interval of the ratio at confidence level 1 − alpha, not corrected.
-    pub interval: Option<[f64; 2]>,
-    /// Two-sided p-value of "the ratio is 1".
-    pub p_value: Option<f64>,
-    /// The p-value corrected for the number of operations.
-    pub adjusted_p_value: Option<f64>,
-    /// Relative standard deviation between runs that the test worked with.
-    pub noise: Option<f64>,
-    /// Standardised effect: ln(ratio) over the noise (Cohen's d of the logarithms).
-    pub effect: Option<f64>,
+    /// How the judged metric changed.
+    #[serde(flatten)]
+    pub judged: Change,
+    /// How the mean changed beside the median, and memory and calls of a run.
+    pub beside: Vec<Change>,
     /// Runs with samples in the baseline.
     pub baseline_runs: usize,
     /// Runs with samples on the current side.
     pub current_runs: usize,
-    /// Runs on each side that would settle what is inconclusive, with probability
-    /// 80 %, if the estimate and the noise stay as they are.
-    pub runs_needed: Option<u64>,
-    /// How it was judged, or why not.
-    pub method: Method,
-    /// The threshold that applied: the comparison's, or a limit of the operation's own.
-    pub threshold: f64,
-    /// Memory beside the time, bytes.
-    pub memory: Option<Quantity>,
-    /// Calls of a run beside the time.
-    pub calls: Option<Quantity>,
+    /// True where it was not tested for want of runs, and yet changed by more than the
+    /// samples inside the runs differ.
+    pub is_suspected: bool,
     /// True where the current side's operation failed and the baseline's did not.
     pub failed: bool,
-}
-
-/// A figure of both sides: the median over the runs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Quantity {
-    /// In the baseline.
-    pub baseline: f64,
-    /// On the current side.
-    pub current: f64,
-    /// Change in percent of the baseline; `None` from zero.
-    pub change_percent: Option<f64>,
-}
-
-impl Quantity {
-    pub(super) fn of(baseline: f64, current: f64) -> Self {
-        Self {
-            baseline,
-            current,
-            change_percent: (baseline > 0.0).then(|| (current / baseline - 1.0) * 100.0),
-        }
-    }
 }
 
 impl OperationComparison {
     /// True where the operation says nothing for or against the whole.
     pub fn is_left_out(&self) -> bool {
-        matches!(self.method, Method::NotTested(why) if why.is_left_out())
+        matches!(self.judged.method, Method::NotTested(why) if why.is_left_out())
     }
 
-    /// How far the judged metric is from the baseline, in log space; infinite
-    /// where one side is zero.
-    fn distance(&self) -> f64 {
-        match (self.ratio, self.baseline_value, self.current_value) {
-            (Some(ratio), ..) => ratio.ln().abs(),
-            (None, Some(_), Some(_)) => f64::INFINITY,
-            _ => 0.0,
-        }
+    /// What changed beside the judged metric, by the threshold or more, that the judged
+    /// metric does not show.
+    pub fn changed_beside(&self) -> impl Iterator<Item = &Change> {
+        self.beside.iter().filter(|beside| match beside.metric {
+            Metric::Mean => {
+                let kind = beside.change_type;
+                let is_change = matches!(kind, ChangeType::Regression | ChangeType::Improvement);
+                is_change && kind != self.change_type
+            }
+            _ => beside.is_beyond(),
+        })
     }
 
     /// What tells the operation from the others.
@@ -193,6 +137,12 @@ pub struct ComparisonSummary {
     pub removed_count: usize,
     /// Operations that are in no verdict: mostly the recorder's own cost.
     pub left_out_count: usize,
+    /// Of those that are inconclusive for want of runs: operations that changed by more
+    /// than the samples inside their runs differ.
+    pub suspected_count: usize,
+    /// Operations whose mean, memory or calls changed though the judged metric does not
+    /// show it.
+    pub changed_beside_count: usize,
 }
 
 impl ProfilerComparison {
@@ -203,6 +153,9 @@ impl ProfilerComparison {
             ..ComparisonSummary::default()
         };
         for operation in &self.operations {
+            summary.suspected_count += usize::from(operation.is_suspected);
+            let beside = operation.changed_beside().next().is_some();
+            summary.changed_beside_count += usize::from(beside);
             *match operation.change_type {
                 _ if operation.is_left_out() => &mut summary.left_out_count,
                 ChangeType::Regression => &mut summary.regressions_count,
@@ -239,7 +192,7 @@ impl ProfilerComparison {
         let mut all: Vec<_> = self.operations.iter().collect();
         all.sort_by(|a, b| {
             let kinds = a.change_type.cmp(&b.change_type);
-            kinds.then(b.distance().total_cmp(&a.distance()))
+            kinds.then(b.judged.distance().total_cmp(&a.judged.distance()))
         });
         all
     }

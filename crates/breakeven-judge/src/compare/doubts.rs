@@ -1,9 +1,13 @@
 //! Warnings about single operations, gathered over all of them.
 
+use breakeven_profile::profile::OperationKey;
+
+use super::history::History;
+use super::judgement::FEWEST_RUNS;
 use super::metric::Metric;
 use super::options::Options;
 use super::sides::{Measured, Pair};
-use super::warning::{ENOUGH_RUNS, ENOUGH_SAMPLES, Side, Warning};
+use super::warning::{ENOUGH_SAMPLES, Side, Warning};
 
 /// Times of fewer readings of the clock than this are mostly its error.
 const READINGS: f64 = 20.0;
@@ -15,6 +19,7 @@ pub(super) fn warnings(pairs: &[Pair<'_>], options: &Options) -> Vec<Warning> {
         .filter_map(|pair| {
             Some(Both {
                 name: pair.name(),
+                key: &pair.key,
                 baseline: pair.baseline.as_ref()?,
                 current: pair.current.as_ref()?,
             })
@@ -29,18 +34,23 @@ pub(super) fn warnings(pairs: &[Pair<'_>], options: &Options) -> Vec<Warning> {
         }
     };
     let is_time = !options.metric.is_count();
+    let history = History::of(&options.history, options.metric);
+    let is_unknown =
+        |each: &Both<'_, '_>| !options.history.is_empty() && history.noise(each.key).is_none();
+    warn(&is_unknown, &|operations| Warning::NoHistory { operations });
     for side in [Side::Baseline, Side::Current] {
         let count = |each: &Both<'_, '_>| each.on(side).runs().count();
-        let is_one = |each: &Both<'_, '_>| options.noise.is_none() && count(each) == 1;
-        warn(&is_one, &|operations| Warning::OneRun { side, operations });
-        let is_few = |runs: &usize| (2..ENOUGH_RUNS).contains(runs);
-        if let Some(runs) = both.iter().map(count).filter(is_few).min() {
-            warn(&|each| is_few(&count(each)), &|operations| {
-                Warning::FewRuns {
-                    side,
-                    runs,
-                    operations,
-                }
+        let is_few = |runs: usize| (1..FEWEST_RUNS).contains(&runs);
+        let is_unknown = |each: &Both<'_, '_>| {
+            let is_known = options.noise.is_some() || history.tells(each.key);
+            is_few(count(each)) && !is_known
+        };
+        let fewest = both.iter().filter(|each| is_unknown(each)).map(count).min();
+        if let Some(runs) = fewest {
+            warn(&is_unknown, &|operations| Warning::FewRuns {
+                side,
+                runs,
+                operations,
             });
         }
         let fewest = |each: &Both<'_, '_>| {
@@ -82,12 +92,14 @@ pub(super) fn warnings(pairs: &[Pair<'_>], options: &Options) -> Vec<Warning> {
         });
     }
     warnings.extend(both.iter().filter_map(other_work));
+    warnings.extend(options.noise.map(|noise| Warning::OneNoise { noise }));
     warnings
 }
 
 /// An operation that is on both sides.
 struct Both<'a, 'p> {
     name: String,
+    key: &'a OperationKey,
     baseline: &'a Measured<'p>,
     current: &'a Measured<'p>,
 }

@@ -41,14 +41,10 @@ pub enum CompareError {
         /// What was to be judged.
         metric: Metric,
     },
-    /// A time that rounds to zero: no ratio can be taken of it.
+    /// Every operation that is on both sides has a time of zero.
     #[error(
-        "{operation}: a run of the {side} has a median of 0 ns, which is below the clock's resolution; measure more work in a call"
+        "every operation on both sides has a run with a time of 0 ns, which is below the clock's \
+         resolution; measure more work in a call"
     )]
-    ZeroTime {
-        /// The operation.
-        operation: String,
-        /// The side that it is on.
-        side: Side,
-    },
+    ZeroTimes,
 }

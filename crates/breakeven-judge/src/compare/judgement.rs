@@ -1,19 +1,28 @@
 //! Judges all operations together: what each is judged by, the tests, their
-//! correction, the verdicts.
+//! correction, the verdicts; first of the metric, then of what else changed.
 
 use breakeven_stats::{
-    LogRatio, StatsError, benjamini_hochberg, holm, log_ratio_tests, log_ratio_with_noise,
+    LogRatio, Noise, Pair as Sides, StatsError, benjamini_hochberg, holm, log_ratio_tests, typical,
 };
 
-use super::comparison::{ChangeType, OperationComparison};
+use super::change::{Change, ChangeType};
+use super::comparison::OperationComparison;
 use super::error::CompareError;
+use super::history::History;
 use super::method::{Method, NotTested};
 use super::metric::Metric;
 use super::options::{Correction, Options};
 use super::row;
+use super::shift::CommonShift;
 use super::sides::{Measured, Pair};
 use super::verdict::{Bounds, noise};
-use super::warning::Side;
+
+/// Runs a side below which nothing is called, unless the noise is known: where a machine
+/// has two states, two or three runs of a side are often all in one of them.
+pub(super) const FEWEST_RUNS: usize = 4;
+
+/// Runs that are asked for where there are fewer.
+const RUNS_TO_MAKE: u64 = 5;
 
 /// What an operation is judged by.
 enum Plan {
@@ -37,120 +46,156 @@ impl Values {
     }
 }
 
-/// One row per pair, in their order.
+/// One row per pair, in their order; and what all of them have in common.
 ///
 /// # Errors
 ///
-/// Where a time is zero, or nothing has the metric on both sides.
+/// Where nothing has the metric on both sides.
 pub(super) fn judge(
     pairs: &[Pair<'_>],
     options: &Options,
-) -> Result<Vec<OperationComparison>, CompareError> {
-    let values: Vec<Values> = pairs
-        .iter()
-        .map(|pair| values(pair, options.metric))
-        .collect::<Result<_, _>>()?;
-    let plans = plans(pairs, &values, options);
-    let has_none = |(plan, values): (&Plan, &Values)| match plan {
+) -> Result<(Vec<OperationComparison>, Option<CommonShift>), CompareError> {
+    let metric = options.metric;
+    let mut changes = changes(pairs, metric, options, 1.0);
+    let is_none = |change: &Change| match change.method {
         // Where the baseline has values, it is the current side that failed newly.
-        Plan::Not(NotTested::Failed) => values.baseline.is_none(),
-        Plan::Not(NotTested::OneSide | NotTested::NoValue | NotTested::NoValues) => true,
-        Plan::Not(_) | Plan::Alone(_) | Plan::Test(_) => false,
+        Method::NotTested(NotTested::Failed) => change.baseline_value.is_none(),
+        Method::NotTested(why) => why.is_without_values(),
+        _ => false,
     };
-    if plans.iter().zip(&values).all(has_none) {
-        return Err(CompareError::NothingToJudge {
-            metric: options.metric,
+    if changes.iter().all(is_none) {
+        let zero = Method::NotTested(NotTested::ZeroTime);
+        return Err(match changes.iter().any(|change| change.method == zero) {
+            true => CompareError::ZeroTimes,
+            false => CompareError::NothingToJudge { metric },
         });
     }
-    let mut adjusted = adjusted(&plans, options.correction).into_iter();
-    let rows = pairs.iter().zip(&values).zip(&plans);
-    Ok(rows
-        .map(|((pair, values), plan)| {
-            let mut row = row::of(pair, options);
-            row.baseline_value = values.baseline.as_deref().map(typical);
-            row.current_value = values.current.as_deref().map(typical);
-            row.ratio = ratio(&row);
-            let bounds = Bounds {
-                threshold: row.threshold,
-                alpha: options.alpha,
-                worse: options.metric.worse(),
-            };
-            match plan {
-                Plan::Not(why) => row.method = Method::NotTested(*why),
-                Plan::Alone(method) => alone(&mut row, *method, bounds),
-                Plan::Test(test) => {
-                    let adjusted = adjusted.next().expect("one per test");
-                    tested(&mut row, test, adjusted, bounds);
-                }
-            }
-            row
-        })
-        .collect())
-}
-
-/// The values of a pair.
-///
-/// # Errors
-///
-/// Where both sides have values and one of them is a time of zero.
-fn values(pair: &Pair<'_>, metric: Metric) -> Result<Values, CompareError> {
-    let by_items = pair.tells_items();
-    let of = |measured: &Option<Measured<'_>>| {
-        let values = measured.as_ref()?.values(metric, by_items);
-        values.filter(|values| !values.is_empty())
-    };
-    let values = Values {
-        baseline: of(&pair.baseline),
-        current: of(&pair.current),
-    };
-    if let Some((baseline, current)) = values.both()
-        && !metric.is_count()
-    {
-        for (side, values) in [(Side::Baseline, baseline), (Side::Current, current)] {
-            // Throughput of no time is infinite.
-            if values.iter().any(|v| *v == 0.0 || v.is_infinite()) {
-                let operation = pair.name();
-                return Err(CompareError::ZeroTime { operation, side });
+    let shift = CommonShift::of(&changes, options.threshold);
+    let relative = shift.filter(|_| options.relative_to_common_shift);
+    if let Some(shift) = relative {
+        changes = self::changes(pairs, metric, options, shift.ratio);
+    }
+    let rows = pairs.iter().zip(changes);
+    let mut rows: Vec<OperationComparison> =
+        rows.map(|(pair, change)| row::of(pair, change)).collect();
+    for beside in [Metric::Mean, Metric::Memory, Metric::Calls] {
+        // The mean beside the median, which it does not follow where few calls are long.
+        if beside == metric || (beside == Metric::Mean && metric != Metric::Time) {
+            continue;
+        }
+        let scale = match beside {
+            Metric::Mean => relative.map_or(1.0, |shift| shift.ratio),
+            _ => 1.0,
+        };
+        let changes = self::changes(pairs, beside, options, scale);
+        for (row, change) in rows.iter_mut().zip(changes) {
+            if change.ratio.is_some() || change.baseline_value.and(change.current_value).is_some() {
+                row.beside.push(change);
             }
         }
     }
-    Ok(values)
+    Ok((rows, shift))
+}
+
+/// How each pair changed by one metric; the current side's values over `scale`.
+fn changes(pairs: &[Pair<'_>], metric: Metric, options: &Options, scale: f64) -> Vec<Change> {
+    let values: Vec<Values> = pairs
+        .iter()
+        .map(|pair| values(pair, metric, scale))
+        .collect();
+    let plans = plans(pairs, &values, metric, options);
+    let mut adjusted = adjusted(&plans, options.correction).into_iter();
+    let each = pairs.iter().zip(&values).zip(&plans);
+    each.map(|((pair, values), plan)| {
+        let mut change = Change::untested(metric, pair.threshold(options));
+        let runs = |values: &Option<Vec<f64>>| values.as_ref().map_or(0, Vec::len);
+        let (before, after) = (runs(&values.baseline), runs(&values.current));
+        let of = |values: &Option<Vec<f64>>, other| Some(typical(values.as_deref()?, other));
+        change.baseline_value = of(&values.baseline, after);
+        change.current_value = of(&values.current, before);
+        change.ratio = change.ratio_of_values();
+        let bounds = Bounds {
+            threshold: change.threshold,
+            alpha: options.alpha,
+            worse: metric.worse(),
+        };
+        match plan {
+            Plan::Not(why) => {
+                change.method = Method::NotTested(*why);
+                change.change_type = match (&pair.baseline, &pair.current) {
+                    (Some(_), None) => ChangeType::Removed,
+                    (None, Some(_)) => ChangeType::New,
+                    _ => ChangeType::Inconclusive,
+                };
+                change.runs_needed = (*why == NotTested::FewRuns).then_some(RUNS_TO_MAKE);
+            }
+            Plan::Alone(method) => alone(&mut change, *method, bounds),
+            Plan::Test(test) => {
+                let adjusted = adjusted.next().expect("one per test");
+                tested(&mut change, test, adjusted, bounds, [before, after]);
+            }
+        }
+        change
+    })
+    .collect()
+}
+
+/// The values of a pair.
+fn values(pair: &Pair<'_>, metric: Metric, scale: f64) -> Values {
+    let by_items = pair.tells_items();
+    let of = |measured: &Option<Measured<'_>>, scale: f64| {
+        let values = measured.as_ref()?.values(metric, by_items);
+        let values: Vec<f64> = values?.into_iter().map(|value| value / scale).collect();
+        (!values.is_empty()).then_some(values)
+    };
+    Values {
+        baseline: of(&pair.baseline, 1.0),
+        current: of(&pair.current, scale),
+    }
 }
 
 /// What each pair is judged by; the tests are made together.
-fn plans(pairs: &[Pair<'_>], values: &[Values], options: &Options) -> Vec<Plan> {
-    let level = 1.0 - options.alpha;
+fn plans(pairs: &[Pair<'_>], values: &[Values], metric: Metric, options: &Options) -> Vec<Plan> {
+    let history = History::of(&options.history, metric);
     let (mut places, mut over_runs) = (Vec::new(), Vec::new());
     let mut plans: Vec<Plan> = pairs
         .iter()
         .zip(values)
         .enumerate()
         .map(|(index, (pair, values))| {
-            let (baseline, current) = match judged(pair, values, options.metric) {
+            let (baseline, current) = match judged(pair, values, metric) {
                 Ok(values) => values,
                 Err(why) => return Plan::Not(why),
             };
-            let single = baseline.len() == 1 || current.len() == 1;
-            let zero = |values: &[f64]| values.contains(&0.0);
+            let fewest = baseline.len().min(current.len());
+            let is_few = fewest < FEWEST_RUNS;
+            let zero = baseline.contains(&0.0) || current.contains(&0.0);
             if options.plain_threshold {
                 Plan::Alone(Method::PlainThreshold)
-            } else if single && options.noise.is_none() {
-                Plan::Not(NotTested::SingleRun)
-            } else if !single && options.metric.is_count() && same(baseline) && same(current) {
+            } else if fewest > 1 && metric.is_count() && same(baseline) && same(current) {
                 Plan::Alone(Method::SameInEveryRun)
-            } else if zero(baseline) || zero(current) {
+            } else if is_few && options.noise.is_none() && !history.tells(&pair.key) {
+                Plan::Not(NotTested::FewRuns)
+            } else if zero {
                 Plan::Not(NotTested::ZeroAmongValues)
-            } else if let Some(noise) = options.noise.filter(|_| single) {
-                plan(log_ratio_with_noise(baseline, current, noise, level))
             } else {
                 // All these are tested together; the answer takes this place.
                 places.push(index);
-                over_runs.push((baseline, current));
+                let given = options.noise.filter(|_| is_few).map(|deviation| Noise {
+                    deviation,
+                    freedom: f64::INFINITY,
+                });
+                over_runs.push(Sides {
+                    baseline,
+                    current,
+                    noise: history.noise(&pair.key).or(given),
+                });
                 Plan::Not(NotTested::NoValue)
             }
         })
         .collect();
-    for (index, test) in places.into_iter().zip(log_ratio_tests(&over_runs, level)) {
+    let tests = log_ratio_tests(&over_runs, 1.0 - options.alpha);
+    for (index, test) in places.into_iter().zip(tests) {
         plans[index] = plan(test);
     }
     plans
@@ -166,16 +211,22 @@ fn judged<'v>(
         return Err(NotTested::OneSide);
     };
     if baseline.failed() || current.failed() {
-        Err(NotTested::Failed)
-    } else if !metric.is_count() && baseline.is_mostly_recording() && current.is_mostly_recording()
-    {
-        // On one side only, it is the operation itself that changed.
-        Err(NotTested::MostlyRecording)
-    } else if values.baseline.is_none() && values.current.is_none() {
-        Err(NotTested::NoValues)
-    } else {
-        values.both().ok_or(NotTested::NoValue)
+        return Err(NotTested::Failed);
     }
+    if !metric.is_count() && baseline.is_mostly_recording() && current.is_mostly_recording() {
+        // On one side only, it is the operation itself that changed.
+        return Err(NotTested::MostlyRecording);
+    }
+    if values.baseline.is_none() && values.current.is_none() {
+        return Err(NotTested::NoValues);
+    }
+    let (baseline, current) = values.both().ok_or(NotTested::NoValue)?;
+    // Throughput of no time is infinite.
+    let is_no_time = |value: &f64| *value == 0.0 || value.is_infinite();
+    if !metric.is_count() && baseline.iter().chain(current).any(is_no_time) {
+        return Err(NotTested::ZeroTime);
+    }
+    Ok((baseline, current))
 }
 
 /// A test that has no answer has none for its values: checked before, they are
@@ -199,13 +250,13 @@ fn adjusted(plans: &[Plan], correction: Correction) -> Vec<f64> {
     .expect("p-values of tests are probabilities")
 }
 
-fn alone(row: &mut OperationComparison, method: Method, bounds: Bounds) {
-    let (Some(baseline), Some(current)) = (row.baseline_value, row.current_value) else {
+fn alone(change: &mut Change, method: Method, bounds: Bounds) {
+    let (Some(baseline), Some(current)) = (change.baseline_value, change.current_value) else {
         return;
     };
-    row.method = method;
-    row.is_significant = method == Method::SameInEveryRun && baseline != current;
-    row.change_type = if baseline == current {
+    change.method = method;
+    change.is_significant = method == Method::SameInEveryRun && baseline != current;
+    change.change_type = if baseline == current {
         ChangeType::NoChange
     } else {
         // From zero or to zero is infinitely far.
@@ -213,38 +264,29 @@ fn alone(row: &mut OperationComparison, method: Method, bounds: Bounds) {
     };
 }
 
-fn tested(row: &mut OperationComparison, test: &LogRatio, adjusted_p: f64, bounds: Bounds) {
-    let noise = noise(test, row.baseline_runs, row.current_runs);
-    row.method = Method::Test(test.method);
-    row.ratio = Some(test.ratio);
-    row.interval = Some([test.lower, test.upper]);
-    row.p_value = Some(test.p_value);
-    row.adjusted_p_value = Some(adjusted_p);
-    row.is_significant = adjusted_p <= bounds.alpha;
-    row.noise = Some(noise);
-    row.effect = (noise > 0.0).then(|| test.ratio.ln() / noise);
-    row.change_type = bounds.tested(test, adjusted_p);
-    if row.change_type == ChangeType::Inconclusive {
-        let fewest = row.baseline_runs.min(row.current_runs);
-        row.runs_needed = bounds.runs_needed(test, adjusted_p, noise, fewest);
+fn tested(
+    change: &mut Change,
+    test: &LogRatio,
+    adjusted_p: f64,
+    bounds: Bounds,
+    [before, after]: [usize; 2],
+) {
+    let noise = noise(test, before, after);
+    change.method = Method::Test(test.method);
+    change.ratio = Some(test.ratio);
+    // Without any spread on either side there is no interval to speak of.
+    change.interval = (test.standard_error > 0.0).then_some([test.lower, test.upper]);
+    change.p_value = Some(test.p_value);
+    change.adjusted_p_value = Some(adjusted_p);
+    change.is_significant = adjusted_p <= bounds.alpha;
+    change.noise = Some(noise);
+    change.effect = (noise > 0.0).then(|| test.ratio.ln() / noise);
+    change.change_type = bounds.tested(test, adjusted_p);
+    if change.change_type == ChangeType::Inconclusive {
+        change.runs_needed = bounds.runs_needed(test, adjusted_p, noise, before.min(after));
     }
 }
 
 fn same(values: &[f64]) -> bool {
     values.windows(2).all(|pair| pair[0] == pair[1])
-}
-
-/// The geometric mean; 0 where a value is 0.
-pub(super) fn typical(values: &[f64]) -> f64 {
-    if same(values) {
-        // Without what rounding would add.
-        return values.first().copied().unwrap_or(0.0);
-    }
-    let logs: f64 = values.iter().map(|value| value.ln()).sum();
-    (logs / values.len() as f64).exp()
-}
-
-fn ratio(row: &OperationComparison) -> Option<f64> {
-    let ratio = row.current_value? / row.baseline_value?;
-    (ratio.is_finite() && ratio > 0.0).then_some(ratio)
 }

@@ -27,9 +27,13 @@ pub enum NotTested {
     /// It is on one side only.
     #[error("on one side only")]
     OneSide,
-    /// One run on a side, and no noise given: how much runs differ is unknown.
-    #[error("one run on a side: how much runs differ is unknown")]
-    SingleRun,
+    /// Fewer than four runs on a side, and nothing known of the noise: they do not tell
+    /// how much runs differ.
+    #[error("fewer than four runs on a side do not tell how much runs differ")]
+    FewRuns,
+    /// A run has a time of zero, below the clock's resolution: no ratio can be taken.
+    #[error("a run has a time of 0 ns, below the clock's resolution: measure more work in a call")]
+    ZeroTime,
     /// It is mostly the recorder's own cost, on both sides.
     #[error("mostly the recorder's own cost")]
     MostlyRecording,
@@ -53,6 +57,14 @@ impl NotTested {
     pub fn is_left_out(self) -> bool {
         matches!(self, Self::MostlyRecording | Self::NoValues)
     }
+
+    /// True where there are no values on both sides to speak of.
+    pub(super) fn is_without_values(self) -> bool {
+        matches!(
+            self,
+            Self::OneSide | Self::NoValue | Self::NoValues | Self::ZeroTime
+        )
+    }
 }
 
 impl fmt::Display for Method {
@@ -60,7 +72,7 @@ impl fmt::Display for Method {
         match self {
             Self::Test(LogRatioMethod::Welch { .. }) => f.write_str("t-test over runs"),
             Self::Test(LogRatioMethod::Shared { .. }) => {
-                f.write_str("t-test over runs, noise learnt from all operations")
+                f.write_str("t-test over runs, noise learned from all operations and the history")
             }
             Self::Test(LogRatioMethod::KnownNoise) => f.write_str("test with the noise given"),
             Self::Test(LogRatioMethod::Permutation) => f.write_str("permutation test over runs"),

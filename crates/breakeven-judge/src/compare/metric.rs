@@ -3,6 +3,7 @@
 use std::fmt;
 
 use breakeven_profile::profile::{Operation, Run};
+use breakeven_profile::stats::quantile_of_sorted;
 use serde::{Deserialize, Serialize};
 
 use crate::bottleneck::median;
@@ -14,11 +15,19 @@ pub enum Metric {
     /// The median of a run's samples. Unit: ms.
     #[default]
     Time,
+    /// The mean of a run's calls. Unit: ms.
+    Mean,
+    /// The time that 95 % of a run's samples stay within. Unit: ms.
+    P95,
+    /// The time that 99 % of a run's samples stay within. Unit: ms.
+    P99,
+    /// The time of all calls of a run together. Unit: ms.
+    Total,
     /// The most memory that a call held. Unit: bytes.
     Memory,
     /// The number of calls.
     Calls,
-    /// Items, else calls, per second of the median time. Less is worse.
+    /// Items, else calls, per second of the time of all calls. Less is worse.
     Throughput,
 }
 
@@ -33,9 +42,17 @@ impl Metric {
     /// the profile does not tell. Throughput counts items where both sides tell
     /// them (`by_items`), else calls.
     pub(super) fn of(self, operation: &Operation, run: &Run, by_items: bool) -> Option<f64> {
-        let median_ns = || median(run.samples_ns.iter().copied());
+        let quantile = |q| {
+            let mut samples = run.samples_ns.clone();
+            samples.sort_unstable_by(f64::total_cmp);
+            quantile_of_sorted(&samples, q)
+        };
         match self {
-            Self::Time => Some(median_ns()? / 1e6),
+            Self::Time => Some(median(run.samples_ns.iter().copied())? / 1e6),
+            Self::Mean => Some(run.total_ns() / run.calls() as f64 / 1e6),
+            Self::P95 => Some(quantile(0.95)? / 1e6),
+            Self::P99 => Some(quantile(0.99)? / 1e6),
+            Self::Total => Some(run.total_ns() / 1e6),
             Self::Memory => run
                 .memory_bytes
                 .or(operation.memory_bytes)
@@ -43,7 +60,7 @@ impl Metric {
             Self::Calls => Some(run.calls() as f64),
             Self::Throughput => {
                 let items = operation.items.filter(|_| by_items).unwrap_or(1);
-                Some(items as f64 * 1e9 / median_ns()?)
+                Some(items as f64 * run.calls() as f64 * 1e9 / run.total_ns())
             }
         }
     }
@@ -58,7 +75,7 @@ impl Metric {
     pub(super) fn worse(self) -> f64 {
         match self {
             Self::Throughput => -1.0,
-            Self::Time | Self::Memory | Self::Calls => 1.0,
+            _ => 1.0,
         }
     }
 }

@@ -7,20 +7,20 @@
 //! What makes a comparison weaker than it looks comes with it as data: [`Warning`].
 //!
 //! ```
-//! use breakeven_judge::{ChangeType, compare_profiling_runs};
+//! use breakeven_judge::{ChangeType, Threshold, compare_profiling_runs};
 //! use breakeven_profile::profile::{Operation, Profile, Run};
 //!
 //! /// Five runs, whose medians differ by half a percent.
-//! fn five_runs(median_ns: u64) -> Profile {
+//! fn five_runs(median_ns: f64) -> Profile {
 //!     let mut decode = Operation::new("decode", "cpu");
-//!     decode.runs = [996, 998, 1_000, 1_002, 1_004]
-//!         .map(|part| Run { samples_ns: vec![median_ns / 1_000 * part; 9], ..Run::default() })
+//!     decode.runs = [0.996, 0.998, 1.0, 1.002, 1.004]
+//!         .map(|part| Run { samples_ns: vec![median_ns * part; 9], ..Run::default() })
 //!         .to_vec();
 //!     Profile { operations: vec![decode], ..Profile::default() }
 //! }
 //!
-//! let (before, after) = (five_runs(8_000_000), five_runs(9_200_000));
-//! let comparison = compare_profiling_runs(&before, &after, 0.05)?;
+//! let (before, after) = (five_runs(8e6), five_runs(9.2e6));
+//! let comparison = compare_profiling_runs(&before, &after, Threshold::percent(5.0)?)?;
 //! let decode = &comparison.operations[0];
 //! assert_eq!(decode.change_type, ChangeType::Regression);
 //! assert!((decode.change_percent.unwrap() - 15.0).abs() < 1e-9);
@@ -33,37 +33,40 @@ use std::slice;
 use breakeven_profile::profile::Profile;
 
 mod budgets;
+mod change;
 mod comparison;
 mod doubts;
 mod environment;
 mod error;
+mod history;
 mod judgement;
 mod method;
 mod metric;
 mod options;
 mod page;
 mod row;
+mod shift;
 mod sides;
 mod text;
 mod verdict;
 mod warning;
 
 pub use budgets::{HeldBudget, IdleBudget};
-pub use comparison::{
-    ChangeType, ComparisonSummary, OperationComparison, ProfilerComparison, Quantity,
-};
+pub use change::{Change, ChangeType};
+pub use comparison::{ComparisonSummary, OperationComparison, ProfilerComparison};
 pub use error::CompareError;
 pub use method::{Method, NotTested};
 pub use metric::Metric;
-pub use options::{Correction, Options};
+pub use options::{Correction, Options, Threshold};
+pub use shift::CommonShift;
 pub use warning::{Side, Warning};
 
 use budgets::hold;
 use judgement::judge;
 use sides::pairs;
 
-/// Compares two profiles by time: an operation has changed from `threshold` on
-/// (0.05 is 5 %), with 5 % false alarms after Benjamini and Hochberg's correction.
+/// Compares two profiles by time: an operation has changed from `threshold` on, with
+/// 5 % false alarms after Benjamini and Hochberg's correction.
 ///
 /// # Errors
 ///
@@ -71,7 +74,7 @@ use sides::pairs;
 pub fn compare_profiling_runs(
     baseline: &Profile,
     current: &Profile,
-    threshold: f64,
+    threshold: Threshold,
 ) -> Result<ProfilerComparison, CompareError> {
     let options = Options {
         threshold,
@@ -89,8 +92,8 @@ pub fn compare_profiling_runs(
 ///
 /// # Errors
 ///
-/// [`CompareError`] where the options are out of range, a side is empty, the sides
-/// have nothing in common, or a time is zero.
+/// [`CompareError`] where the options are out of range, a side is empty, or the sides
+/// have nothing in common.
 pub fn compare(
     baseline: &[Profile],
     current: &[Profile],
@@ -98,16 +101,18 @@ pub fn compare(
 ) -> Result<ProfilerComparison, CompareError> {
     options.check()?;
     let pairs = pairs(baseline, current)?;
-    let operations = judge(&pairs, options)?;
+    let (operations, common_shift) = judge(&pairs, options)?;
     let mut warnings = environment::warnings(baseline, current);
     warnings.extend(doubts::warnings(&pairs, options));
     let (budgets, idle_budgets) = hold(&pairs, &options.limits);
     Ok(ProfilerComparison {
         metric: options.metric,
-        threshold: options.threshold,
+        threshold: options.threshold.as_fraction(),
         alpha: options.alpha,
         correction: options.correction,
         operations,
+        common_shift,
+        relative_to_common_shift: options.relative_to_common_shift && common_shift.is_some(),
         warnings,
         budgets,
         idle_budgets,

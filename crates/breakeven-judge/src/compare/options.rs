@@ -1,13 +1,78 @@
 //! How to compare.
 
+use std::ops::RangeInclusive;
+
+use breakeven_profile::profile::Profile;
 use serde::{Deserialize, Serialize};
 
 use super::error::CompareError;
 use super::metric::Metric;
 use crate::budget::Limits;
 
-/// Greatest threshold: eleven times as long. More is a slip of the pen.
-const MOST_THRESHOLD: f64 = 10.0;
+/// A change from which an operation is better or worse. It has a unit, so that 5 and
+/// 0.05 are not taken for each other; measured in log space, so that twice as slow and
+/// twice as fast are as far.
+///
+/// ```
+/// use breakeven_judge::Threshold;
+///
+/// assert_eq!(Threshold::percent(5.0)?, Threshold::fraction(0.05)?);
+/// assert!(Threshold::fraction(5.0).is_err() && Threshold::percent(0.05).is_err());
+/// # Ok::<(), breakeven_judge::CompareError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub struct Threshold(f64);
+
+impl Threshold {
+    /// From percent: 5.0 is 5 %, 200.0 three times as long.
+    ///
+    /// # Errors
+    ///
+    /// [`CompareError::Option`] below 0.1 % and above 1 000 %.
+    pub fn percent(percent: f64) -> Result<Self, CompareError> {
+        let expected = "from 0.1 to 1000, in percent (5.0 is 5 %)";
+        Self::within(percent, 0.1..=1_000.0, expected, 0.01)
+    }
+
+    /// From a fraction: 0.05 is 5 %.
+    ///
+    /// # Errors
+    ///
+    /// [`CompareError::Option`] below 0.001 and above 1, which is most likely meant in
+    /// percent.
+    pub fn fraction(fraction: f64) -> Result<Self, CompareError> {
+        let expected = "from 0.001 to 1, a fraction (0.05 is 5 %)";
+        Self::within(fraction, 0.001..=1.0, expected, 1.0)
+    }
+
+    fn within(
+        value: f64,
+        range: RangeInclusive<f64>,
+        expected: &'static str,
+        scale: f64,
+    ) -> Result<Self, CompareError> {
+        if range.contains(&value) {
+            return Ok(Self(value * scale));
+        }
+        Err(CompareError::Option {
+            name: "threshold",
+            value,
+            expected,
+        })
+    }
+
+    /// As a fraction: 0.05 for 5 %.
+    pub fn as_fraction(self) -> f64 {
+        self.0
+    }
+}
+
+/// 5 %.
+impl Default for Threshold {
+    fn default() -> Self {
+        Self(0.05)
+    }
+}
 
 /// How p-values are corrected for the number of operations.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,16 +90,23 @@ pub enum Correction {
 /// What counts as a change, and how sure one must be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// Change from which an operation is better or worse, a fraction: 0.05 is 5 %.
-    /// Measured in log space, so that twice as slow and twice as fast are as far.
-    pub threshold: f64,
+    /// Change from which an operation is better or worse.
+    pub threshold: Threshold,
     /// Rate of false alarms; the interval has the confidence level 1 − alpha.
     pub alpha: f64,
     /// Correction for the number of operations.
     pub correction: Correction,
-    /// Relative standard deviation between runs (0.03 is 3 %), for operations
-    /// with a single run on a side; without it those cannot be judged.
+    /// Relative standard deviation between runs (0.03 is 3 %), taken for the truth of
+    /// every operation with fewer than four runs on a side: without a history those
+    /// cannot be judged otherwise. Where operations differ in their noise, the noisier
+    /// ones are then called changed too often.
     pub noise: Option<f64>,
+    /// Earlier profiles of the same operations, oldest first: how much their runs differ
+    /// is known beside what the runs of the two sides tell.
+    pub history: Vec<Profile>,
+    /// Judge changes relative to what nearly all operations have in common
+    /// ([`CommonShift`](super::CommonShift)), where there is such a thing.
+    pub relative_to_common_shift: bool,
     /// Judge by the threshold alone, without any test.
     pub plain_threshold: bool,
     /// What is judged.
@@ -47,10 +119,12 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            threshold: 0.05,
+            threshold: Threshold::default(),
             alpha: 0.05,
             correction: Correction::default(),
             noise: None,
+            history: Vec::new(),
+            relative_to_common_shift: false,
             plain_threshold: false,
             metric: Metric::default(),
             limits: Limits::default(),
@@ -68,11 +142,6 @@ impl Options {
                 expected,
             })
         };
-        let threshold = self.threshold;
-        if !(threshold > 0.0 && threshold <= MOST_THRESHOLD) {
-            let expected = "above 0 and at most 10 (0.05 is 5 %)";
-            return bad("threshold", threshold, expected);
-        }
         if !(self.alpha > 0.0 && self.alpha < 1.0) {
             return bad("alpha", self.alpha, "between 0 and 1, both excluded");
         }

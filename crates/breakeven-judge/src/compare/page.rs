@@ -4,23 +4,29 @@ use std::io::{self, Write};
 
 use breakeven_profile::unit;
 
-use super::comparison::{ChangeType, OperationComparison, ProfilerComparison};
-use crate::budget::Standing;
+use super::change::{Change, ChangeType};
+use super::comparison::{OperationComparison, ProfilerComparison};
+use crate::budget::{Held, Standing};
 use crate::page::{Column, Page, Row, Table, Text, Tone, WIDTH};
 
 impl ProfilerComparison {
     /// The verdicts, how the budgets are kept, and the warnings.
     pub fn page(&self) -> Page {
         let mut page = Page::default();
+        if let Some(shift) = self.shift_text() {
+            page.say(Text::new(shift, Tone::Warning));
+        }
         let rows = self.by_weight().into_iter();
-        let changed = rows.filter(|row| row.change_type != ChangeType::NoChange);
+        let changed = rows.filter(|row| {
+            row.change_type != ChangeType::NoChange || row.changed_beside().next().is_some()
+        });
         page.table(self.table(changed));
         if !self.budgets.is_empty() {
             page.heading("Budgets");
         }
-        page.table(Standing::table(self.budgets.iter().map(|held| {
-            (held.name(), held.standing, held.mean_ns, held.max_ns)
-        })));
+        page.table(Standing::table(
+            self.budgets.iter().map(|held| (held.name(), held.held)),
+        ));
         let warnings = self.warnings.iter().map(ToString::to_string);
         page.list(Text::new("Warnings", Tone::Warning), warnings);
         page
@@ -75,18 +81,21 @@ impl ProfilerComparison {
         let metric = self.metric;
         let value = |value: Option<f64>| value.map_or_else(String::new, |v| metric.text(v));
         let rows = rows.map(|row| {
-            let notes = std::iter::once(row.note_text()).chain(row.beside_text(metric));
+            let suspected = "changed by more than the samples differ".to_owned();
+            let notes = std::iter::once(row.judged.note_text())
+                .chain(row.is_suspected.then_some(suspected))
+                .chain(row.changed_beside().map(Change::beside_text));
             let notes = notes.filter(|note| !note.is_empty());
             Row {
                 group: Text::new(row.change_type.to_string(), tone(row.change_type)),
                 notes: notes.map(|note| Text::new(note, Tone::Faint)).collect(),
                 ..Row::new([
                     row.name(),
-                    value(row.baseline_value),
-                    value(row.current_value),
-                    row.change_text(),
-                    row.interval_text(),
-                    row.p_text(),
+                    value(row.judged.baseline_value),
+                    value(row.judged.current_value),
+                    row.judged.change_text(),
+                    row.judged.interval_text(),
+                    row.judged.p_text(),
                     format!("{} → {}", row.baseline_runs, row.current_runs),
                 ])
             }
@@ -109,25 +118,27 @@ impl ProfilerComparison {
 }
 
 impl Standing {
-    /// A table of operations, how each stands, its mean and its budget in ns.
-    pub fn table(held: impl Iterator<Item = (String, Self, f64, f64)>) -> Table {
-        let rows = held.map(|(who, standing, mean_ns, max_ns)| {
-            let tone = match standing {
+    /// A table of operations and how each stands.
+    pub fn table(held: impl Iterator<Item = (String, Held)>) -> Table {
+        let rows = held.map(|(who, held)| {
+            let tone = match held.standing {
                 Self::Within => Tone::Good,
                 Self::Near => Tone::Warning,
                 Self::Over => Tone::Bad,
             };
             Row::new([
                 who.into(),
-                Text::new(standing.to_string(), tone),
-                Text::from(unit::percent(mean_ns / max_ns)),
-                unit::time(max_ns).into(),
+                Text::new(held.standing.to_string(), tone),
+                held.limited.to_string().into(),
+                Text::from(unit::percent(held.value / held.max)),
+                held.limited.text(held.max).into(),
             ])
         });
         Table {
             columns: vec![
                 Column::words("operation", Column::KEPT),
                 Column::words("stands", Column::KEPT),
+                Column::words("by", Column::KEPT),
                 Column::figures("uses", Column::KEPT),
                 Column::figures("of", Column::KEPT),
             ],

@@ -1,18 +1,28 @@
-//! What a row says of an operation before it is judged.
+//! What a row says of an operation beside its verdict.
 
-use super::comparison::{ChangeType, OperationComparison, Quantity};
-use super::judgement::typical;
+use breakeven_profile::stats::quantile_of_sorted;
+use breakeven_stats::typical;
+
+use super::change::Change;
+use super::comparison::OperationComparison;
 use super::method::{Method, NotTested};
 use super::metric::Metric;
-use super::options::Options;
 use super::sides::{Measured, Pair};
 
-/// The row of a pair that is on one side only, or not judged yet.
-pub(super) fn of(pair: &Pair<'_>, options: &Options) -> OperationComparison {
+/// Samples of a side below which their spread says little.
+const FEW_SAMPLES: usize = 5;
+
+/// Change that such a side must at least show to be suspected: half as long again.
+const LARGE: f64 = 1.5;
+
+/// The row of a pair whose judged metric changed like this.
+pub(super) fn of(pair: &Pair<'_>, judged: Change) -> OperationComparison {
     let (baseline, current) = (pair.baseline.as_ref(), pair.current.as_ref());
     let any = current.or(baseline).expect("on a side at least");
-    let both = baseline.zip(current);
-    let (was, is) = (baseline.and_then(time_ms), current.and_then(time_ms));
+    let runs = |side: Option<&Measured<'_>>| side.map_or(0, |measured| measured.runs().count());
+    let (before, after) = (runs(baseline), runs(current));
+    let was = baseline.and_then(|measured| time_ms(measured, after));
+    let is = current.and_then(|measured| time_ms(measured, before));
     let times = was.zip(is);
     OperationComparison {
         operation: pair.key.name.clone(),
@@ -26,46 +36,42 @@ pub(super) fn of(pair: &Pair<'_>, options: &Options) -> OperationComparison {
         change_percent: times
             .filter(|(was, _)| *was > 0.0)
             .map(|(was, is)| (is / was - 1.0) * 100.0),
-        change_type: match (baseline, current) {
-            (Some(_), None) => ChangeType::Removed,
-            (None, Some(_)) => ChangeType::New,
-            _ => ChangeType::Inconclusive,
-        },
-        is_significant: false,
-        baseline_value: None,
-        current_value: None,
-        ratio: None,
-        interval: None,
-        p_value: None,
-        adjusted_p_value: None,
-        noise: None,
-        effect: None,
-        baseline_runs: baseline.map_or(0, |measured| measured.runs().count()),
-        current_runs: current.map_or(0, |measured| measured.runs().count()),
-        runs_needed: None,
-        method: Method::NotTested(NotTested::OneSide),
-        threshold: options
-            .limits
-            .increase_of(any.first())
-            .unwrap_or(options.threshold),
-        memory: both.and_then(|sides| quantity(sides, Metric::Memory)),
-        calls: both.and_then(|sides| quantity(sides, Metric::Calls)),
+        change_type: judged.change_type,
+        is_significant: judged.is_significant,
+        baseline_runs: before,
+        current_runs: after,
+        is_suspected: baseline
+            .zip(current)
+            .is_some_and(|(before, after)| is_suspected(&judged, before, after)),
         failed: current.is_some_and(Measured::failed) && !baseline.is_some_and(Measured::failed),
+        judged,
+        beside: Vec::new(),
     }
 }
 
-fn time_ms(measured: &Measured<'_>) -> Option<f64> {
+fn time_ms(measured: &Measured<'_>, other_runs: usize) -> Option<f64> {
     let medians = measured.values(Metric::Time, false)?;
-    (!medians.is_empty()).then(|| typical(&medians))
+    (!medians.is_empty()).then(|| typical(&medians, other_runs))
 }
 
-/// A figure of both sides, where both tell it.
-fn quantity(
-    (baseline, current): (&Measured<'_>, &Measured<'_>),
-    metric: Metric,
-) -> Option<Quantity> {
-    let typical = |measured: &Measured<'_>| {
-        breakeven_profile::stats::median(&measured.values(metric, false)?).ok()
+/// True where there are too few runs for a verdict, and the change is larger than the
+/// range that nine of ten samples of each side are in.
+fn is_suspected(judged: &Change, baseline: &Measured<'_>, current: &Measured<'_>) -> bool {
+    if judged.method != Method::NotTested(NotTested::FewRuns) || !judged.is_beyond() {
+        return false;
+    }
+    let dwarfs = |measured: &Measured<'_>| {
+        let runs = measured.runs();
+        let mut samples: Vec<f64> = runs.flat_map(|(_, run)| &run.samples_ns).copied().collect();
+        samples.sort_unstable_by(f64::total_cmp);
+        let at = |q| quantile_of_sorted(&samples, q).unwrap_or(0.0);
+        let range = (at(0.95) / at(0.05)).ln();
+        let least = if samples.len() < FEW_SAMPLES {
+            LARGE.ln()
+        } else {
+            0.0
+        };
+        judged.distance() > range.max(least)
     };
-    Some(Quantity::of(typical(baseline)?, typical(current)?))
+    dwarfs(baseline) && dwarfs(current)
 }

@@ -6,6 +6,7 @@ use breakeven_profile::profile::{Operation, OperationKey, Profile, Run};
 
 use super::error::CompareError;
 use super::metric::Metric;
+use super::options::Options;
 use super::text;
 use super::warning::Side;
 
@@ -81,6 +82,13 @@ impl Pair<'_> {
     pub(super) fn tells_items(&self) -> bool {
         let mut sides = self.baseline.iter().chain(&self.current);
         sides.all(Measured::tells_items)
+    }
+
+    /// The threshold that applies, a fraction: the comparison's, or a limit of its own.
+    pub(super) fn threshold(&self, options: &Options) -> f64 {
+        let any = self.current.as_ref().or(self.baseline.as_ref());
+        let own = any.and_then(|measured| options.limits.increase_of(measured.first()));
+        own.unwrap_or(options.threshold.as_fraction())
     }
 
     /// The operation in words.

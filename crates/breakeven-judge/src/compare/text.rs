@@ -3,7 +3,8 @@
 use breakeven_profile::profile::OperationKey;
 use breakeven_profile::unit;
 
-use super::comparison::{ChangeType, ComparisonSummary, OperationComparison, ProfilerComparison};
+use super::change::{Change, ChangeType};
+use super::comparison::{ComparisonSummary, ProfilerComparison};
 use super::method::Method;
 use super::metric::Metric;
 use super::options::Correction;
@@ -25,7 +26,9 @@ impl Metric {
     /// A value in the metric's unit: `1.24 ms`, `10 KiB`, `20`, `1 234 /s`.
     pub fn text(self, value: f64) -> String {
         match self {
-            Self::Time => unit::time(value * 1e6),
+            Self::Time | Self::Mean | Self::P95 | Self::P99 | Self::Total => {
+                unit::time(value * 1e6)
+            }
             #[expect(
                 clippy::cast_sign_loss,
                 reason = "casts saturate; sizes are not negative"
@@ -45,12 +48,34 @@ impl ProfilerComparison {
             Correction::Holm => "corrected by Holm",
             Correction::None => "not corrected for the number of operations",
         };
+        let relative = match self.relative_to_common_shift {
+            true => " relative to the common shift",
+            false => "",
+        };
         format!(
-            "by {}, threshold {}, false alarms {}, {correction}",
+            "by {}{relative}, threshold {}, false alarms {}, {correction}",
             self.metric,
             unit::percent(self.threshold),
             unit::percent(self.alpha)
         )
+    }
+
+    /// What nearly all operations have in common, and what that usually is.
+    pub fn shift_text(&self) -> Option<String> {
+        let shift = self.common_shift?;
+        let change = unit::change(shift.ratio - 1.0);
+        let (operations, of) = (shift.operations, shift.of);
+        Some(match self.relative_to_common_shift {
+            true => format!(
+                "{operations} of {of} operations changed by about {change}; what follows is \
+                 relative to that"
+            ),
+            false => format!(
+                "{operations} of {of} operations changed by about {change}. A change of the \
+                 program seldom does that: look for another machine, clock speed, load, toolchain \
+                 or setting, or judge the changes relative to it"
+            ),
+        })
     }
 
     /// What the interval is: `95 % interval`.
@@ -61,7 +86,7 @@ impl ProfilerComparison {
     }
 }
 
-impl OperationComparison {
+impl Change {
     /// The change of the judged metric, `+16.7 %`; from or to zero in words.
     pub fn change_text(&self) -> String {
         match (self.ratio, self.baseline_value, self.current_value) {
@@ -98,6 +123,7 @@ impl OperationComparison {
     pub fn note_text(&self) -> String {
         match (self.method, self.change_type, self.runs_needed) {
             (_, ChangeType::New | ChangeType::Removed, _) => String::new(),
+            (Method::NotTested(why), _, Some(runs)) => format!("{why}: make {runs}"),
             (Method::Test(_), ChangeType::Inconclusive, Some(runs)) => {
                 format!("{runs} runs a side might settle it")
             }
@@ -109,29 +135,17 @@ impl OperationComparison {
         }
     }
 
-    /// Memory and calls where they changed by the threshold or more, and are not
-    /// what is judged: `memory 512 KiB to 1 MiB, +100.0 %`.
-    pub fn beside_text(&self, judged: Metric) -> Vec<String> {
-        [(Metric::Memory, self.memory), (Metric::Calls, self.calls)]
-            .into_iter()
-            .filter(|(metric, _)| *metric != judged)
-            .filter_map(|(metric, quantity)| {
-                let quantity = quantity?;
-                let change = quantity.change_percent.map(|percent| percent / 100.0);
-                let far = match change {
-                    Some(change) => change.ln_1p().abs() >= self.threshold.ln_1p(),
-                    None => quantity.current > 0.0,
-                };
-                let change = change.map_or_else(|| "from zero".to_owned(), unit::change);
-                far.then(|| {
-                    format!(
-                        "{metric} {} to {}, {change}",
-                        metric.text(quantity.baseline),
-                        metric.text(quantity.current)
-                    )
-                })
-            })
-            .collect()
+    /// As a note beside another metric: `memory 512 KiB to 1 MiB, +100.0 %: REGRESSION`.
+    pub fn beside_text(&self) -> String {
+        let value = |value: Option<f64>| value.map_or_else(String::new, |v| self.metric.text(v));
+        format!(
+            "{} {} to {}, {}: {}",
+            self.metric,
+            value(self.baseline_value),
+            value(self.current_value),
+            self.change_text(),
+            self.change_type
+        )
     }
 }
 
@@ -154,6 +168,15 @@ impl ComparisonSummary {
             .filter(|(count, _)| *count > 0)
             .map(|(count, name)| format!("{count} {name}"))
             .collect();
-        named.join(", ")
+        let mut text = named.join(", ");
+        if self.suspected_count > 0 {
+            let count = self.suspected_count;
+            text += &format!("; {count} changed by more than samples differ, too few runs to tell");
+        }
+        if self.changed_beside_count > 0 {
+            let count = self.changed_beside_count;
+            text += &format!("; {count} changed in mean, memory or calls");
+        }
+        text
     }
 }

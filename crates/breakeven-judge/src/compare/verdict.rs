@@ -2,7 +2,7 @@
 
 use breakeven_stats::{LogRatio, LogRatioMethod};
 
-use super::comparison::ChangeType;
+use super::change::ChangeType;
 
 /// Probability with which the runs that are asked for settle the matter.
 const POWER: f64 = 0.8;
@@ -14,7 +14,7 @@ const POWER_QUANTILE: f64 = 0.841_621_233_572_914_4;
 const MOST_RUNS: f64 = 1e9;
 
 /// What rounding may take from a change that is exactly the threshold.
-const ROUNDING: f64 = 1e-9;
+pub(super) const ROUNDING: f64 = 1e-9;
 
 /// What a change is held against.
 #[derive(Clone, Copy)]

@@ -2,10 +2,8 @@
 
 use std::fmt;
 
+use breakeven_profile::unit;
 use serde::{Deserialize, Serialize};
-
-/// Fewer runs than this on a side leave wide intervals.
-pub(super) const ENOUGH_RUNS: usize = 5;
 
 /// Fewer samples than this in a run make its median a single call's time.
 pub(super) const ENOUGH_SAMPLES: usize = 5;
@@ -38,20 +36,11 @@ impl fmt::Display for Side {
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Warning {
-    /// One run on a side and no noise given.
+    /// Fewer runs on a side than a verdict takes.
     #[error(
-        "one run on the {side} of {}: how much runs differ is unknown; measure with `--runs 5`, or give the noise",
-        Named(.operations)
-    )]
-    OneRun {
-        /// The side.
-        side: Side,
-        /// The operations.
-        operations: Vec<String>,
-    },
-    /// Two runs or more, but fewer than five.
-    #[error(
-        "only {runs} runs on the {side} of {}: intervals are wide; {ENOUGH_RUNS} runs or more are better",
+        "{} on the {side} of {}: how much runs differ is not known; make 5 runs, or give \
+         earlier profiles as the history",
+        match *.runs { 1 => "one run".to_owned(), runs => format!("only {runs} runs") },
         Named(.operations)
     )]
     FewRuns {
@@ -116,6 +105,22 @@ pub enum Warning {
         baseline: String,
         /// As the current side has it.
         current: String,
+    },
+    /// One figure is taken for the noise of all operations.
+    #[error(
+        "the noise of {} is taken for that of every operation with fewer than four runs; where \
+         one is noisier, its verdicts are too sure",
+        unit::percent(*.noise)
+    )]
+    OneNoise {
+        /// Relative standard deviation between runs.
+        noise: f64,
+    },
+    /// The history says nothing of these operations' noise.
+    #[error("the history tells no noise of {}", Named(.operations))]
+    NoHistory {
+        /// The operations.
+        operations: Vec<String>,
     },
     /// The clock differs: its source, or its steps by more than twice.
     #[error("another clock: it was {baseline} and is {current}")]

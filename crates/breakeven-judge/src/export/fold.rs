@@ -7,7 +7,7 @@ use breakeven_profile::profile::{Operation, Profile, Run, Timeline};
 
 use super::label::Labels;
 use super::tracks::{By, Step, end_ns, tracks, walk};
-use super::{ExportError, sum};
+use super::{ExportError, sum, whole};
 
 /// Frames of a path that is made from a timeline; the time of deeper calls
 /// counts for the last. Paths repeat their beginnings, so that their length
@@ -172,17 +172,6 @@ fn of_operations(profile: &Profile) -> Result<Paths, ExportError> {
     Ok(paths)
 }
 
-/// An operation's time, ns: of all its calls, less that of recorded calls
-/// inside them where the profile tells.
-fn own_ns(run: &Run) -> Result<u64, ExportError> {
-    match (run.self_ns, &run.moments) {
-        (Some(own), _) => Ok(own),
-        #[expect(clippy::cast_sign_loss, reason = "what is below zero becomes zero")]
-        (None, Some(moments)) => Ok(moments.total().round() as u64),
-        (None, None) => sum(run.samples_ns.iter().copied()),
-    }
-}
-
 /// An operation's time and what its parts have of it, ns.
 pub(super) struct Shares<'a> {
     /// What no part has.
@@ -198,7 +187,7 @@ pub(super) struct Shares<'a> {
 pub(super) fn shares(operation: &Operation) -> Result<Shares<'_>, ExportError> {
     let mut total = 0;
     for run in &operation.runs {
-        total = sum([total, own_ns(run)?])?;
+        total = sum([total, whole(run.own_ns())?])?;
     }
     let calls = operation.runs.iter().map(Run::calls);
     let calls = calls.fold(0, u64::saturating_add);
@@ -211,8 +200,7 @@ pub(super) fn shares(operation: &Operation) -> Result<Shares<'_>, ExportError> {
     let mut left = total;
     let mut parts = Vec::new();
     for (name, mean) in means {
-        #[expect(clippy::cast_sign_loss, reason = "a mean of times is not below zero")]
-        let share = ((mean * scale).round() as u64).min(left);
+        let share = whole(mean * scale)?.min(left);
         left -= share;
         parts.push((name, share));
     }
@@ -224,7 +212,7 @@ fn means(operation: &Operation) -> BTreeMap<&str, f64> {
     let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for (name, times) in operation.runs.iter().flat_map(|run| &run.phases_ns) {
         let (sum, count) = sums.entry(name).or_default();
-        *sum += times.iter().map(|ns| *ns as f64).sum::<f64>();
+        *sum += times.iter().sum::<f64>();
         *count += times.len() as f64;
     }
     sums.retain(|_, (_, count)| *count > 0.0);
@@ -286,7 +274,7 @@ mod tests {
         assert_eq!(frame(&"µ".repeat(200)), "µ".repeat(200));
     }
 
-    fn operation(samples: &[u64], phases: &[(&str, &[u64])]) -> Operation {
+    fn operation(samples: &[f64], phases: &[(&str, &[f64])]) -> Operation {
         let mut operation = Operation::new("f", "cpu");
         operation.runs.push(Run {
             samples_ns: samples.to_vec(),
@@ -301,11 +289,11 @@ mod tests {
 
     #[test]
     fn parts_share_the_time_of_the_calls() {
-        let short = operation(&[100, 100], &[("kernel", &[30]), ("upload", &[50, 50])]);
+        let short = operation(&[100.0; 2], &[("kernel", &[30.0]), ("upload", &[50.0; 2])]);
         let Shares { own, parts } = shares(&short).expect("few");
         assert_eq!((own, parts), (40, vec![("kernel", 60), ("upload", 100)]));
         // Waited for one by one they take longer than the call as a whole.
-        let long = operation(&[100], &[("kernel", &[300]), ("upload", &[100])]);
+        let long = operation(&[100.0], &[("kernel", &[300.0]), ("upload", &[100.0])]);
         let Shares { own, parts } = shares(&long).expect("few");
         assert_eq!((own, parts), (0, vec![("kernel", 75), ("upload", 25)]));
     }

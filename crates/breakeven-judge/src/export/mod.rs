@@ -14,7 +14,7 @@
 //! use breakeven_profile::profile::{Operation, Profile, Run};
 //!
 //! let mut decode = Operation::new("decode", "cpu");
-//! decode.runs.push(Run { samples_ns: vec![812_000, 799_000], ..Run::default() });
+//! decode.runs.push(Run { samples_ns: vec![812_000.0, 799_000.0], ..Run::default() });
 //! let profile = Profile { operations: vec![decode], ..Profile::default() };
 //!
 //! let mut text = Vec::new();
@@ -50,6 +50,19 @@ pub enum ExportError {
     /// The writer refused.
     #[error("cannot be written")]
     Io(#[from] io::Error),
+}
+
+/// A time as readers count it, in whole nanoseconds.
+#[expect(
+    clippy::cast_sign_loss,
+    reason = "a time is not negative; casts saturate"
+)]
+fn whole(ns: f64) -> Result<u64, ExportError> {
+    match ns.round() {
+        // 2^64.
+        ns if ns >= 18_446_744_073_709_551_616.0 => Err(ExportError::TooLong),
+        ns => Ok(ns as u64),
+    }
 }
 
 /// The sum of times, ns.

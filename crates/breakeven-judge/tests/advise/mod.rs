@@ -11,10 +11,10 @@ use breakeven_profile::profile::{
     BreakEven, Evidence, Gpu, Operation, Peak, Profile, RecorderCost, Run, Stack,
 };
 
-pub(super) const MS: u64 = 1_000_000;
+pub(super) const MS: f64 = 1e6;
 
 /// An operation of one run with these samples.
-pub(super) fn operation(name: &str, device: &str, samples_ns: Vec<u64>) -> Operation {
+pub(super) fn operation(name: &str, device: &str, samples_ns: Vec<f64>) -> Operation {
     let mut operation = Operation::new(name, device);
     operation.runs.push(Run {
         samples_ns,
@@ -25,10 +25,10 @@ pub(super) fn operation(name: &str, device: &str, samples_ns: Vec<u64>) -> Opera
 
 /// `count` calls of about `ns`: a spread of two in a hundred, so that medians
 /// can be compared.
-pub(super) fn around(ns: u64, count: usize) -> Vec<u64> {
-    let steps = [0, 1, 2, 1, 0];
+pub(super) fn around(ns: f64, count: usize) -> Vec<f64> {
+    let steps = [0.0, 1.0, 2.0, 1.0, 0.0];
     (0..count)
-        .map(|index| ns - ns / 100 + ns / 100 * steps[index % 5])
+        .map(|index| ns - ns / 100.0 + ns / 100.0 * steps[index % 5])
         .collect()
 }
 
@@ -47,7 +47,7 @@ pub(super) fn recorded(mut profile: Profile) -> Profile {
 
 /// The profile as a benchmark would have marked it.
 pub(super) fn benchmark(mut profile: Profile) -> Profile {
-    profile.operations[0].runs[0].warmup_ns = vec![1];
+    profile.operations[0].runs[0].warmup_ns = vec![1.0];
     profile
 }
 
@@ -82,12 +82,13 @@ pub(super) fn break_even(device: &str, over: &str, size: Option<f64>) -> Evidenc
     }
 }
 
-pub(super) fn stack(frames: &[&str], calls: u64, total_ns: u64, self_ns: u64) -> Stack {
+/// A call path of so many ms.
+pub(super) fn stack(frames: &[&str], calls: u64, total_ms: u64, self_ms: u64) -> Stack {
     Stack {
         frames: frames.iter().map(|&frame| frame.to_owned()).collect(),
         calls,
-        total_ns,
-        self_ns,
+        total_ns: 1_000_000 * total_ms,
+        self_ns: 1_000_000 * self_ms,
     }
 }
 

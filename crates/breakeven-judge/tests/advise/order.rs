@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::{MS, advice, benchmark, near, operation, peak, profile, recorded, stack};
 
-fn idle(name: &str, ns: u64, gpu_use: f64) -> Operation {
+fn idle(name: &str, ns: f64, gpu_use: f64) -> Operation {
     let mut operation = operation(name, "cuda:0", vec![ns; 10]);
     operation.gpu_use = Some(gpu_use);
     operation
@@ -17,8 +17,8 @@ fn what_saves_most_of_the_whole_comes_first() {
     // A fifth of 100 ms is more than four fifths of 10 ms.
     let profile = benchmark(profile(vec![
         idle("small", MS, 0.1),
-        idle("large", 10 * MS, 0.4),
-        idle("large2", 10 * MS, 0.4),
+        idle("large", 10.0 * MS, 0.4),
+        idle("large2", 10.0 * MS, 0.4),
     ]));
     let all = advice(&profile);
     let names: Vec<&str> = all
@@ -34,7 +34,7 @@ fn what_saves_most_of_the_whole_comes_first() {
 
 #[test]
 fn priorities_follow_the_share_of_the_whole() {
-    let share = |idle_ns: u64, other_ns: u64| {
+    let share = |idle_ns: f64, other_ns: f64| {
         let other = operation("other", "cpu", vec![other_ns; 10]);
         let profile = benchmark(profile(vec![other, idle("f", idle_ns, 0.25)]));
         let optimizer = ProfilerOptimizer::new(&profile);
@@ -42,12 +42,12 @@ fn priorities_follow_the_share_of_the_whole() {
         (optimizer.get_suggestions(1)[0].priority, critical)
     };
     // Half of f goes.
-    assert_eq!(share(50, 50), (Priority::Critical, 1));
-    assert_eq!(share(49, 51), (Priority::High, 0));
-    assert_eq!(share(20, 80), (Priority::High, 0));
-    assert_eq!(share(19, 81), (Priority::Medium, 0));
-    assert_eq!(share(4, 96), (Priority::Medium, 0));
-    assert_eq!(share(3, 97), (Priority::Low, 0));
+    assert_eq!(share(50.0, 50.0), (Priority::Critical, 1));
+    assert_eq!(share(49.0, 51.0), (Priority::High, 0));
+    assert_eq!(share(20.0, 80.0), (Priority::High, 0));
+    assert_eq!(share(19.0, 81.0), (Priority::Medium, 0));
+    assert_eq!(share(4.0, 96.0), (Priority::Medium, 0));
+    assert_eq!(share(3.0, 97.0), (Priority::Low, 0));
 }
 
 #[test]
@@ -76,8 +76,8 @@ fn a_second_suggestion_counts_on_what_the_first_leaves() {
 
 #[test]
 fn another_device_is_another_way_to_the_same_time() {
-    let on_gpu = idle("f", 10 * MS, 0.25);
-    let on_cpu = operation("f", "cpu", vec![2 * MS; 10]);
+    let on_gpu = idle("f", 10.0 * MS, 0.25);
+    let on_cpu = operation("f", "cpu", vec![2.0 * MS; 10]);
     let profile = benchmark(profile(vec![on_gpu, on_cpu]));
     let all = advice(&profile);
     let [first, second] = &all.suggestions[..] else {
@@ -97,12 +97,12 @@ fn another_device_is_another_way_to_the_same_time() {
 #[test]
 fn a_parent_does_not_promise_its_childs_time() {
     let mut profile = recorded(profile(vec![
-        idle("parent", 10 * MS, 0.25),
-        idle("child", 9 * MS, 0.25),
+        idle("parent", 10.0 * MS, 0.25),
+        idle("child", 9.0 * MS, 0.25),
     ]));
     profile.stacks = vec![
-        stack(&["parent"], 10, 100 * MS, 10 * MS),
-        stack(&["parent", "child"], 10, 90 * MS, 90 * MS),
+        stack(&["parent"], 10, 100, 10),
+        stack(&["parent", "child"], 10, 90, 90),
     ];
     let all = advice(&profile);
     near(all.total_ms, 100.0);
@@ -110,14 +110,14 @@ fn a_parent_does_not_promise_its_childs_time() {
     near(all.suggestions[1].saved_ms.unwrap(), 5.0);
     // Own times in the runs say the same without call paths.
     profile.stacks.clear();
-    profile.operations[0].runs[0].self_ns = Some(10 * MS);
+    profile.operations[0].runs[0].self_ns = Some(10.0 * MS);
     near(advice(&profile).potential_ms, 50.0);
 }
 
 #[test]
 fn advice_without_an_estimate_comes_last_of_its_priority() {
     let profile = recorded(profile(vec![
-        operation("many", "cpu", vec![MS / 2; 1_000]),
+        operation("many", "cpu", vec![MS / 2.0; 1_000]),
         idle("idle", MS, 0.4),
     ]));
     let all = advice(&profile).suggestions;
@@ -138,14 +138,14 @@ fn advice_without_an_estimate_comes_last_of_its_priority() {
 #[test]
 fn a_program_is_not_advised_on_what_hardly_takes_time() {
     let minor = |ns| {
-        let other = operation("other", "cpu", vec![99_000]);
+        let other = operation("other", "cpu", vec![99_000.0]);
         recorded(profile(vec![other, operation("f", "cpu", vec![ns; 100])]))
     };
-    assert_eq!(advice(&minor(10)).suggestions.len(), 2);
-    assert_eq!(advice(&minor(9)).suggestions.len(), 0);
-    assert_eq!(advice(&minor(9)).looked_at.minor, 1);
+    assert_eq!(advice(&minor(10.0)).suggestions.len(), 2);
+    assert_eq!(advice(&minor(9.0)).suggestions.len(), 0);
+    assert_eq!(advice(&minor(9.0)).looked_at.minor, 1);
     // The rows of a benchmark were chosen.
-    let mut rows = benchmark(minor(9));
+    let mut rows = benchmark(minor(9.0));
     rows.environment.recorder = None;
     assert_eq!(advice(&rows).looked_at.operations, 2);
 }
@@ -153,9 +153,9 @@ fn a_program_is_not_advised_on_what_hardly_takes_time() {
 /// Each operation against each other would take minutes.
 #[test]
 fn twenty_thousand_sizes_of_one_operation() {
-    let sizes = (1..=20_000).map(|size| {
-        let mut f = operation("f", "cpu", vec![size * size]);
-        f.size = Some(size);
+    let sizes = (1..=20_000_u32).map(|size| {
+        let mut f = operation("f", "cpu", vec![f64::from(size * size)]);
+        f.size = Some(size.into());
         f
     });
     let all = advice(&profile(sizes.collect()));
@@ -166,13 +166,13 @@ fn twenty_thousand_sizes_of_one_operation() {
 /// Operations with few names, devices and sizes, so that rules meet.
 fn any_operation() -> impl Strategy<Value = Operation> {
     let key = (0..4usize, 0..3usize, prop::option::of(0..4u32));
-    let times = (prop::collection::vec(1..20_000_000u64, 1..30), 0..=100u64);
+    let times = (prop::collection::vec(1.0..2e7, 1..30), 0..=100u32);
     let facts = (prop::option::of(0.0..1.0), 0..1u64 << 30, 0..1u64 << 30);
     (key, times, facts).prop_map(|((name, device, size), (samples, own), facts)| {
         let name = ["f", "g", "h", "i"][name];
         let mut operation = operation(name, ["cpu", "cuda:0", "cuda:1"][device], samples);
-        let total: u64 = operation.samples_ns().sum();
-        operation.runs[0].self_ns = Some(total * own / 100);
+        let total: f64 = operation.samples_ns().sum();
+        operation.runs[0].self_ns = Some(total * (f64::from(own) / 100.0));
         operation.size = size.map(|size| 1 << (2 * size));
         operation.gpu_use = facts.0;
         (operation.memory_bytes, operation.bytes) = (Some(facts.1), Some(facts.2));
@@ -248,7 +248,7 @@ proptest! {
         profile.evidence.break_even = super::break_even("cuda:0", "cpu", Some(rates[4])).break_even;
         profile.evidence.break_even[0].interval = Some([rates[5], rates[6]]);
         for operation in profile.operations.iter_mut().filter(|_| own) {
-            operation.runs[0].self_ns = Some(0);
+            operation.runs[0].self_ns = Some(0.0);
         }
         let all = advice(&profile);
         prop_assert!(all.total_ms.is_finite() && all.potential_ms.is_finite());

@@ -8,18 +8,18 @@ use breakeven_profile::profile::{Operation, Profile, Run};
 use super::{MS, benchmark, near, operation, peak, profile, recorded};
 
 /// An operation of five runs of `calls`, with medians around `ns` that differ a little.
-fn runs(name: &str, device: &str, calls: usize, ns: u64) -> Operation {
+fn runs(name: &str, device: &str, calls: usize, ns: f64) -> Operation {
     let mut operation = Operation::new(name, device);
-    operation.runs = [98, 99, 100, 101, 102]
+    operation.runs = [98.0, 99.0, 100.0, 101.0, 102.0]
         .map(|percent| Run {
-            samples_ns: vec![ns * percent / 100; calls],
+            samples_ns: vec![ns * percent / 100.0; calls],
             ..Run::default()
         })
         .to_vec();
     operation
 }
 
-fn launching(calls: usize, ns: u64) -> Profile {
+fn launching(calls: usize, ns: f64) -> Profile {
     let mut profile = recorded(profile(vec![runs("f", "cuda:0", calls, ns)]));
     let mut gpu = peak("cuda:0");
     gpu.launch_ns = Some(200_000.0);
@@ -36,9 +36,9 @@ fn outcome(before: &Profile, after: &Profile, rule: Rule) -> Outcome {
 
 #[test]
 fn a_batch_is_followed_when_the_calls_fall() {
-    let before = launching(100, 2 * MS);
+    let before = launching(100, 2.0 * MS);
     // Ten times the work in each of ten calls, less nine launches of ten.
-    let mut after = launching(10, 18 * MS + MS / 5);
+    let mut after = launching(10, 18.0 * MS + MS / 5.0);
     after.operations[0].size = Some(10);
     let batch = outcome(&before, &after, Rule::Batching);
     assert_eq!(batch.followed, Followed::Yes);
@@ -50,16 +50,16 @@ fn a_batch_is_followed_when_the_calls_fall() {
     assert!(least < 90.0 && 90.0 < most, "{least} to {most}");
     let same = outcome(&before, &before, Rule::Batching);
     assert_eq!((same.followed, same.realised_ms), (Followed::No, None));
-    let fewer = outcome(&before, &launching(51, 2 * MS), Rule::Batching);
+    let fewer = outcome(&before, &launching(51, 2.0 * MS), Rule::Batching);
     assert_eq!(fewer.followed, Followed::No);
     // A tenth of the calls, each as long as before: that was no batch.
-    let shorter = outcome(&before, &launching(10, 2 * MS), Rule::Batching);
+    let shorter = outcome(&before, &launching(10, 2.0 * MS), Rule::Batching);
     assert_eq!(shorter.followed, Followed::No);
     let gone = outcome(&before, &recorded(profile(vec![])), Rule::Batching);
     assert_eq!(gone.followed, Followed::Unknown);
 }
 
-fn on(device: &str, ns: u64) -> Profile {
+fn on(device: &str, ns: f64) -> Profile {
     let mut f = runs("f", device, 5, ns);
     f.memory_bytes = Some(1 << 20);
     recorded(profile(vec![f]))
@@ -67,23 +67,35 @@ fn on(device: &str, ns: u64) -> Profile {
 
 #[test]
 fn routing_is_followed_when_the_device_changes() {
-    let moved = outcome(&on("cpu", 20 * MS), &on("cuda:0", 5 * MS), Rule::CpuToGpu);
+    let moved = outcome(
+        &on("cpu", 20.0 * MS),
+        &on("cuda:0", 5.0 * MS),
+        Rule::CpuToGpu,
+    );
     assert_eq!(moved.followed, Followed::Yes);
     // A rule of thumb promised nothing, and gained three quarters of 25 calls.
     assert_eq!(moved.predicted_ms, None);
     near(moved.realised_ms.unwrap(), 25.0 * 15.0);
-    let stayed = outcome(&on("cpu", 20 * MS), &on("cpu", 20 * MS), Rule::CpuToGpu);
+    let stayed = outcome(&on("cpu", 20.0 * MS), &on("cpu", 20.0 * MS), Rule::CpuToGpu);
     assert_eq!(stayed.followed, Followed::No);
     // What made it worse is told as such.
-    let worse = outcome(&on("cpu", 20 * MS), &on("cuda:0", 30 * MS), Rule::CpuToGpu);
+    let worse = outcome(
+        &on("cpu", 20.0 * MS),
+        &on("cuda:0", 30.0 * MS),
+        Rule::CpuToGpu,
+    );
     near(worse.realised_ms.unwrap(), -250.0);
-    let back = outcome(&on("cuda:0", MS / 2), &on("cpu", MS / 4), Rule::GpuToCpu);
+    let back = outcome(
+        &on("cuda:0", MS / 2.0),
+        &on("cpu", MS / 4.0),
+        Rule::GpuToCpu,
+    );
     assert_eq!(back.followed, Followed::Yes);
-    let measured = benchmark(on("cuda:0", 5 * MS));
+    let measured = benchmark(on("cuda:0", 5.0 * MS));
     let mut both = measured.clone();
     both.environment.recorder = None;
-    both.operations.push(runs("f", "cpu", 5, 20 * MS));
-    let unknown = outcome(&on("cpu", 20 * MS), &both, Rule::CpuToGpu);
+    both.operations.push(runs("f", "cpu", 5, 20.0 * MS));
+    let unknown = outcome(&on("cpu", 20.0 * MS), &both, Rule::CpuToGpu);
     assert_eq!(unknown.followed, Followed::Unknown);
 }
 
@@ -94,8 +106,8 @@ fn memory_use_and_growth_are_followed_by_their_own_figures() {
         profile.operations[0].memory_bytes = Some(bytes);
         profile
     };
-    let before = holding(400_000_000, 20 * MS);
-    let memory = |bytes| outcome(&before, &holding(bytes, 10 * MS), Rule::Memory).followed;
+    let before = holding(400_000_000, 20.0 * MS);
+    let memory = |bytes| outcome(&before, &holding(bytes, 10.0 * MS), Rule::Memory).followed;
     assert_eq!(memory(360_000_000), Followed::Yes);
     assert_eq!(memory(361_000_000), Followed::No);
 
@@ -105,17 +117,17 @@ fn memory_use_and_growth_are_followed_by_their_own_figures() {
         profile
     };
     let used = |part| {
-        let after = using(part, 10 * MS);
-        outcome(&using(Some(0.2), 20 * MS), &after, Rule::Parallelization).followed
+        let after = using(part, 10.0 * MS);
+        outcome(&using(Some(0.2), 20.0 * MS), &after, Rule::Parallelization).followed
     };
     assert_eq!(used(Some(0.4)), Followed::Yes);
     assert_eq!(used(Some(0.2)), Followed::No);
     assert_eq!(used(None), Followed::Unknown);
 
-    let growing = |power: u32| {
-        let sizes = [1, 2, 4, 8].map(|size: u64| {
-            let mut f = runs("f", "cpu", 2, 1_000_000 * size.pow(power));
-            f.size = Some(size);
+    let growing = |power| {
+        let sizes = [1, 2, 4, 8].map(|size: u32| {
+            let mut f = runs("f", "cpu", 2, MS * f64::from(size.pow(power)));
+            f.size = Some(size.into());
             f
         });
         recorded(profile(sizes.to_vec()))
@@ -133,25 +145,25 @@ fn memory_use_and_growth_are_followed_by_their_own_figures() {
 #[test]
 fn a_cache_is_followed_by_fewer_calls_or_shorter_ones() {
     let calls = |count, ns| recorded(profile(vec![runs("f", "cpu", count, ns)]));
-    let cache = |after| outcome(&calls(200, 10_000), &after, Rule::Caching);
-    let fewer = cache(calls(100, 10_000));
+    let cache = |after| outcome(&calls(200, 10_000.0), &after, Rule::Caching);
+    let fewer = cache(calls(100, 10_000.0));
     assert_eq!(fewer.followed, Followed::Yes);
     // A tenth of the calls, each ten times as long: a batch.
-    assert_eq!(cache(calls(20, 100_000)).followed, Followed::No);
-    let shorter = cache(calls(200, 5_000));
+    assert_eq!(cache(calls(20, 100_000.0)).followed, Followed::No);
+    let shorter = cache(calls(200, 5_000.0));
     assert_eq!(shorter.followed, Followed::Yes);
     assert_eq!(shorter.sign, "its calls became clearly shorter");
-    assert_eq!(cache(calls(200, 9_950)).followed, Followed::No);
+    assert_eq!(cache(calls(200, 9_950.0)).followed, Followed::No);
 }
 
 #[test]
 fn one_run_a_side_has_no_interval_unless_the_noise_is_known() {
     let one = |ns| {
         let mut f = operation("f", "cuda:0", vec![ns; 5]);
-        f.gpu_use = Some(if ns > 10 * MS { 0.2 } else { 0.4 });
+        f.gpu_use = Some(if ns > 10.0 * MS { 0.2 } else { 0.4 });
         recorded(profile(vec![f]))
     };
-    let (before, after) = (one(20 * MS), one(10 * MS));
+    let (before, after) = (one(20.0 * MS), one(10.0 * MS));
     let pair = |noise| realised(&before, &after, noise).unwrap().outcomes.remove(0);
     near(pair(None).realised_ms.unwrap(), 50.0);
     assert_eq!(pair(None).realised_range_ms, None);
@@ -169,8 +181,8 @@ fn what_one_operation_gained_is_shared() {
         (f.gpu_use, f.memory_bytes) = (Some(part), Some(bytes));
         profile
     };
-    let before = using(0.2, 400_000_000, 20 * MS);
-    let all = realised(&before, &using(0.4, 200_000_000, 10 * MS), None).unwrap();
+    let before = using(0.2, 400_000_000, 20.0 * MS);
+    let all = realised(&before, &using(0.4, 200_000_000, 10.0 * MS), None).unwrap();
     let sum: f64 = all
         .outcomes
         .iter()
@@ -184,7 +196,7 @@ fn what_one_operation_gained_is_shared() {
 #[test]
 fn what_else_changed_is_said() {
     let built = |how: &str| {
-        let mut profile = on("cpu", 20 * MS);
+        let mut profile = on("cpu", 20.0 * MS);
         profile.environment.build_profile = Some(how.to_owned());
         profile
     };
@@ -194,8 +206,8 @@ fn what_else_changed_is_said() {
 }
 
 fn followed_batch() -> Realised {
-    let after = launching(10, 18 * MS + MS / 5);
-    realised(&launching(100, 2 * MS), &after, None).unwrap()
+    let after = launching(10, 18.0 * MS + MS / 5.0);
+    realised(&launching(100, 2.0 * MS), &after, None).unwrap()
 }
 
 #[test]

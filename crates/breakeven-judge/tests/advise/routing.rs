@@ -14,12 +14,12 @@ fn sized(mut operation: Operation, size: u64) -> Operation {
 }
 
 /// A call of that many ns on the GPU, as a rule of thumb sees it.
-fn on_gpu(ns: u64) -> Profile {
+fn on_gpu(ns: f64) -> Profile {
     profile(vec![sized(operation("f", "cuda:0", vec![ns; 4]), 100)])
 }
 
 /// A call of that many ns on the CPU, with memory.
-fn on_cpu(ns: u64) -> Profile {
+fn on_cpu(ns: f64) -> Profile {
     let mut f = sized(operation("f", "cpu", vec![ns; 4]), 100);
     f.memory_bytes = Some(1 << 20);
     profile(vec![f])
@@ -27,9 +27,9 @@ fn on_cpu(ns: u64) -> Profile {
 
 #[test]
 fn a_short_gpu_call_may_belong_on_the_cpu() {
-    assert_eq!(rules_of(&on_gpu(MS - 1)), [Rule::GpuToCpu]);
+    assert_eq!(rules_of(&on_gpu(MS - 1.0)), [Rule::GpuToCpu]);
     assert_eq!(rules_of(&on_gpu(MS)), []);
-    let short = suggestion(&on_gpu(MS - 1), Rule::GpuToCpu);
+    let short = suggestion(&on_gpu(MS - 1.0), Rule::GpuToCpu);
     // Nobody measured the CPU, so nothing is promised.
     assert_eq!((short.saved_ms, short.estimated_time_ms), (None, None));
     assert_eq!(short.target_device.as_deref(), Some("cpu"));
@@ -38,9 +38,9 @@ fn a_short_gpu_call_may_belong_on_the_cpu() {
 
 #[test]
 fn a_long_cpu_call_with_memory_may_belong_on_a_gpu() {
-    assert_eq!(rules_of(&on_cpu(10 * MS + 1)), [Rule::CpuToGpu]);
-    assert_eq!(rules_of(&on_cpu(10 * MS)), []);
-    let mut without = on_cpu(50 * MS);
+    assert_eq!(rules_of(&on_cpu(10.0 * MS + 1.0)), [Rule::CpuToGpu]);
+    assert_eq!(rules_of(&on_cpu(10.0 * MS)), []);
+    let mut without = on_cpu(50.0 * MS);
     without.operations[0].memory_bytes = None;
     assert_eq!(rules_of(&without), []);
     without.operations[0].runs[0].memory_bytes = Some(5);
@@ -50,12 +50,12 @@ fn a_long_cpu_call_with_memory_may_belong_on_a_gpu() {
 /// The time of the operations inside an operation is theirs.
 #[test]
 fn the_time_of_others_inside_it_sends_nothing_to_the_gpu() {
-    let mut nested = on_cpu(50 * MS);
-    nested.operations[0].runs[0].self_ns = Some(4 * 9 * MS);
+    let mut nested = on_cpu(50.0 * MS);
+    nested.operations[0].runs[0].self_ns = Some(4.0 * 9.0 * MS);
     assert_eq!(rules_of(&nested), []);
 }
 
-fn both(cpu_ns: u64, gpu_ns: u64) -> Profile {
+fn both(cpu_ns: f64, gpu_ns: f64) -> Profile {
     let mut cpu = sized(operation("f", "cpu", around(cpu_ns, 20)), 100);
     cpu.memory_bytes = Some(1 << 20);
     profile(vec![
@@ -67,7 +67,7 @@ fn both(cpu_ns: u64, gpu_ns: u64) -> Profile {
 #[test]
 fn a_measurement_replaces_the_constants() {
     // Neither rule of thumb would speak: 5 ms on the CPU, 2 ms on the GPU.
-    let faster = suggestion(&both(5 * MS, 2 * MS), Rule::CpuToGpu);
+    let faster = suggestion(&both(5.0 * MS, 2.0 * MS), Rule::CpuToGpu);
     assert_eq!(faster.target_device.as_deref(), Some("cuda:0"));
     near(faster.potential_speedup.unwrap(), 2.5);
     near(faster.saved_share.unwrap(), 60.0 / 140.0);
@@ -77,7 +77,7 @@ fn a_measurement_replaces_the_constants() {
             .contains("measured: cuda:0 is 2.50 times as fast"),
         "{faster:?}"
     );
-    let slower = suggestion(&both(2 * MS, 5 * MS), Rule::GpuToCpu);
+    let slower = suggestion(&both(2.0 * MS, 5.0 * MS), Rule::GpuToCpu);
     // The mean of these samples is 0.998 of their median.
     near(slower.saved_ms.unwrap(), 60.0 * 0.998);
     let [least, most] = slower.range_ms.unwrap();
@@ -87,21 +87,21 @@ fn a_measurement_replaces_the_constants() {
 #[test]
 fn what_was_measured_slower_is_never_advised() {
     // 20 ms with memory, and a call under 1 ms on the other side.
-    let slow_gpu = both(20 * MS, 30 * MS);
+    let slow_gpu = both(20.0 * MS, 30.0 * MS);
     assert_eq!(rules_of(&slow_gpu), [Rule::GpuToCpu]);
     assert_eq!(overruled(&slow_gpu), [Rule::CpuToGpu]);
-    let quick_gpu = both(MS, MS / 2);
+    let quick_gpu = both(MS, MS / 2.0);
     assert_eq!(rules_of(&quick_gpu), [Rule::CpuToGpu]);
     assert_eq!(overruled(&quick_gpu), [Rule::GpuToCpu]);
     // The same on both: neither.
-    let same = both(20 * MS, 20 * MS);
+    let same = both(20.0 * MS, 20.0 * MS);
     assert_eq!(rules_of(&same), []);
     assert_eq!(overruled(&same), [Rule::CpuToGpu]);
 }
 
 #[test]
 fn another_size_measures_nothing() {
-    let mut profile = benchmark(both(20 * MS, 30 * MS));
+    let mut profile = benchmark(both(20.0 * MS, 30.0 * MS));
     profile.operations[1].size = Some(99);
     assert_eq!(rules_of(&profile), [Rule::CpuToGpu]);
     assert_eq!(overruled(&profile), []);
@@ -111,7 +111,7 @@ fn another_size_measures_nothing() {
 /// other has told nothing about either.
 #[test]
 fn calls_of_a_program_without_sizes_are_not_compared() {
-    let mut profile = both(20 * MS, 2 * MS);
+    let mut profile = both(20.0 * MS, 2.0 * MS);
     for operation in &mut profile.operations {
         operation.size = None;
     }
@@ -126,7 +126,7 @@ fn calls_of_a_program_without_sizes_are_not_compared() {
 
 #[test]
 fn a_software_gpu_is_never_a_target() {
-    let mut profile = both(20 * MS, 2 * MS);
+    let mut profile = both(20.0 * MS, 2.0 * MS);
     profile.environment.gpus = vec![gpu("cuda:0", "software")];
     assert_eq!(rules_of(&profile), []);
     assert_eq!(overruled(&profile), [Rule::CpuToGpu]);
@@ -135,7 +135,7 @@ fn a_software_gpu_is_never_a_target() {
     assert_eq!(rules_of(&profile), [Rule::CpuToGpu]);
     assert_eq!(suggestion(&profile, Rule::CpuToGpu).target_device, None);
     // Leaving it is good advice, and it is called what it is.
-    let mut slow = both(2 * MS, 20 * MS);
+    let mut slow = both(2.0 * MS, 20.0 * MS);
     slow.environment.gpus = vec![gpu("cuda:0", "software")];
     let leave = suggestion(&slow, Rule::GpuToCpu);
     assert!(leave.software_gpu);
@@ -145,7 +145,7 @@ fn a_software_gpu_is_never_a_target() {
 #[test]
 fn a_break_even_size_decides() {
     // Size 100, under 1 ms on the GPU. From 50 on the GPU pays.
-    let mut profile = on_gpu(MS / 2);
+    let mut profile = on_gpu(MS / 2.0);
     profile.evidence = break_even("cuda:0", "cpu", Some(50.0));
     assert_eq!(rules_of(&profile), []);
     assert_eq!(overruled(&profile), [Rule::GpuToCpu]);
@@ -160,7 +160,7 @@ fn a_break_even_size_decides() {
         "{below:?}"
     );
     // It also speaks where the rule of thumb is silent.
-    let mut long = on_gpu(50 * MS);
+    let mut long = on_gpu(50.0 * MS);
     long.evidence = break_even("cuda:0", "cpu", None);
     assert_eq!(rules_of(&long), [Rule::GpuToCpu]);
     // Inside the interval nobody knows.
@@ -170,7 +170,7 @@ fn a_break_even_size_decides() {
 
 #[test]
 fn a_break_even_size_decides_for_the_cpu_too() {
-    let mut profile = on_cpu(20 * MS);
+    let mut profile = on_cpu(20.0 * MS);
     profile.evidence = break_even("cuda:0", "cpu", Some(101.0));
     assert_eq!(rules_of(&profile), []);
     assert_eq!(overruled(&profile), [Rule::CpuToGpu]);
@@ -197,7 +197,7 @@ fn a_break_even_size_decides_for_the_cpu_too() {
 #[test]
 fn peaks_overrule_what_cannot_be() {
     // 10 GB/s: 100 MB take the CPU 10 ms, longer than the GPU's call.
-    let mut short = on_gpu(MS / 2);
+    let mut short = on_gpu(MS / 2.0);
     short.evidence.peaks = vec![peak("cpu")];
     short.operations[0].bytes = Some(100_000_000);
     assert_eq!(overruled(&short), [Rule::GpuToCpu]);
@@ -205,7 +205,7 @@ fn peaks_overrule_what_cannot_be() {
     assert_eq!(rules_of(&short), [Rule::GpuToCpu]);
 
     // 1 GB/s to the device: 30 MB take 30 ms, longer than the CPU's call.
-    let mut long = on_cpu(20 * MS);
+    let mut long = on_cpu(20.0 * MS);
     let mut gpu = peak("cuda:0");
     gpu.upload_bytes_per_s = Some(1e9);
     long.evidence = Measured {

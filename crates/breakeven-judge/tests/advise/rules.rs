@@ -10,7 +10,7 @@ use super::{
 };
 
 /// `calls` of that many ns on a GPU that takes 0.2 ms to launch.
-fn launches(calls: usize, ns: u64) -> Profile {
+fn launches(calls: usize, ns: f64) -> Profile {
     let mut profile = recorded(profile(vec![operation("f", "cuda:0", vec![ns; calls])]));
     let mut gpu = peak("cuda:0");
     gpu.launch_ns = Some(200_000.0);
@@ -20,9 +20,9 @@ fn launches(calls: usize, ns: u64) -> Profile {
 
 #[test]
 fn ten_calls_in_sequence_are_worth_a_batch() {
-    assert_eq!(rules_of(&launches(10, 2 * MS)), [Rule::Batching]);
-    assert_eq!(rules_of(&launches(9, 2 * MS)), []);
-    let batch = suggestion(&launches(10, 2 * MS), Rule::Batching);
+    assert_eq!(rules_of(&launches(10, 2.0 * MS)), [Rule::Batching]);
+    assert_eq!(rules_of(&launches(9, 2.0 * MS)), []);
+    let batch = suggestion(&launches(10, 2.0 * MS), Rule::Batching);
     // The launch of each call but the first.
     near(batch.saved_ms.unwrap(), 0.2 * 9.0);
     near(batch.estimated_time_ms.unwrap(), 2.0 - 0.18);
@@ -35,22 +35,22 @@ fn ten_calls_in_sequence_are_worth_a_batch() {
 
 #[test]
 fn a_launch_is_no_longer_than_the_shortest_call() {
-    let mut short = launches(20, MS / 10);
-    short.operations[0].runs[0].samples_ns[0] = MS / 20;
+    let mut short = launches(20, MS / 10.0);
+    short.operations[0].runs[0].samples_ns[0] = MS / 20.0;
     let batch = suggestion(&short, Rule::Batching);
     near(batch.saved_ms.unwrap(), 0.05 * 19.0);
 }
 
 #[test]
 fn a_launch_that_hardly_costs_overrules_the_batch() {
-    let long = launches(20, 30 * MS);
+    let long = launches(20, 30.0 * MS);
     assert_eq!(rules_of(&long), []);
     assert_eq!(overruled(&long), [Rule::Batching]);
 }
 
 #[test]
 fn a_launch_nobody_measured_is_a_guess() {
-    let mut unknown = launches(11, 2 * MS);
+    let mut unknown = launches(11, 2.0 * MS);
     unknown.evidence.peaks.clear();
     let batch = suggestion(&unknown, Rule::Batching);
     assert_eq!(batch.saved_ms, None);
@@ -62,7 +62,7 @@ fn a_launch_nobody_measured_is_a_guess() {
 
 #[test]
 fn the_iterations_of_a_benchmark_are_neither_batched_nor_cached() {
-    let calls = |count| profile(vec![operation("f", "cpu", vec![1_000; count])]);
+    let calls = |count| profile(vec![operation("f", "cpu", vec![1_000.0; count])]);
     assert_eq!(
         rules_of(&recorded(calls(100))),
         [Rule::Batching, Rule::Caching]
@@ -70,19 +70,19 @@ fn the_iterations_of_a_benchmark_are_neither_batched_nor_cached() {
     assert_eq!(rules_of(&benchmark(calls(100))), []);
     let mut parts = calls(100);
     let phases = &mut parts.operations[0].runs[0].phases_ns;
-    phases.insert("kernel".to_owned(), vec![1]);
+    phases.insert("kernel".to_owned(), vec![1.0]);
     assert_eq!(rules_of(&parts), []);
     // The parts of an asynchronous function are a recorder's.
     let mut parts = recorded(calls(100));
     let phases = &mut parts.operations[0].runs[0].phases_ns;
-    phases.insert("polled".to_owned(), vec![1]);
+    phases.insert("polled".to_owned(), vec![1.0]);
     assert_eq!(rules_of(&parts), [Rule::Batching, Rule::Caching]);
 }
 
 /// The five-line file: both speak, and promise nothing.
 #[test]
 fn calls_that_may_be_iterations_promise_nothing() {
-    let mut unmarked = launches(100, MS / 2);
+    let mut unmarked = launches(100, MS / 2.0);
     unmarked.environment.recorder = None;
     let all = advice(&unmarked).suggestions;
     let rules: Vec<Rule> = all.iter().map(|each| each.rule).collect();
@@ -95,14 +95,13 @@ fn calls_that_may_be_iterations_promise_nothing() {
     near(all[1].range_ms.unwrap()[1], 0.2 * 99.0);
 }
 
-/// A recorded profile in which `f` is called inside `frame`.
+/// A recorded profile in which `f` is called inside `frame`, 1 ms a call.
 fn inside(frame_calls: u64, calls: u64) -> Profile {
     let samples = vec![MS; usize::try_from(calls).unwrap()];
     let mut profile = recorded(profile(vec![operation("f", "cpu", samples)]));
-    let ns = calls * MS;
     profile.stacks = vec![
-        stack(&["frame"], frame_calls, ns, 0),
-        stack(&["frame", "f"], calls, ns, ns),
+        stack(&["frame"], frame_calls, calls, 0),
+        stack(&["frame", "f"], calls, calls, calls),
     ];
     profile
 }
@@ -145,14 +144,14 @@ fn timeline(names: &[&str]) -> Option<Timeline> {
 
 #[test]
 fn the_timeline_shows_what_is_a_sequence() {
-    let mut profile = launches(20, 2 * MS);
+    let mut profile = launches(20, 2.0 * MS);
     profile.operations[0].device = "cpu".to_owned();
     profile.timeline = timeline(&["f"; 20]);
     assert_eq!(rules_of(&profile), [Rule::Batching]);
     profile.timeline = timeline(&["f", "g"].repeat(20));
     assert_eq!(rules_of(&profile), []);
     // Half of the calls in sequence: half of the launches go, but one.
-    let mut halves = launches(20, 2 * MS);
+    let mut halves = launches(20, 2.0 * MS);
     let mut names = vec!["f"; 10];
     names.extend(["f", "g"].repeat(10));
     names.insert(10, "g");
@@ -173,10 +172,10 @@ fn the_timeline_shows_what_is_a_sequence() {
 
 #[test]
 fn an_operation_that_mostly_calls_others_is_not_a_call_to_batch() {
-    let mut profile = launches(20, 2 * MS);
-    profile.operations[0].runs[0].self_ns = Some(20 * MS - 1);
+    let mut profile = launches(20, 2.0 * MS);
+    profile.operations[0].runs[0].self_ns = Some(20.0 * MS - 1.0);
     assert_eq!(rules_of(&profile), []);
-    profile.operations[0].runs[0].self_ns = Some(20 * MS);
+    profile.operations[0].runs[0].self_ns = Some(20.0 * MS);
     assert_eq!(rules_of(&profile), [Rule::Batching]);
 }
 
@@ -184,14 +183,14 @@ fn an_operation_that_mostly_calls_others_is_not_a_call_to_batch() {
 fn a_hundred_short_calls_may_be_worth_a_cache() {
     let calls = |count, ns| recorded(profile(vec![operation("f", "cpu", vec![ns; count])]));
     let cached = |profile: &Profile| rules_of(profile).contains(&Rule::Caching);
-    assert!(cached(&calls(100, MS - 1)));
-    assert!(!cached(&calls(99, MS - 1)));
+    assert!(cached(&calls(100, MS - 1.0)));
+    assert!(!cached(&calls(99, MS - 1.0)));
     assert!(!cached(&calls(100, MS)));
-    let cache = suggestion(&calls(100, 10), Rule::Caching);
+    let cache = suggestion(&calls(100, 10.0), Rule::Caching);
     assert_eq!((cache.saved_ms, cache.range_ms), (None, None));
     // A hundred calls in each of two runs are a hundred, fifty are not.
     let runs = |count| {
-        let mut profile = calls(count, 10);
+        let mut profile = calls(count, 10.0);
         let run = profile.operations[0].runs[0].clone();
         profile.operations[0].runs.push(run);
         profile
@@ -203,7 +202,7 @@ fn a_hundred_short_calls_may_be_worth_a_cache() {
 #[test]
 fn fields_that_never_repeat_overrule_the_cache() {
     let with_fields = |field: fn(u64) -> u64| {
-        let mut profile = recorded(profile(vec![operation("f", "cpu", vec![1_000; 100])]));
+        let mut profile = recorded(profile(vec![operation("f", "cpu", vec![1_000.0; 100])]));
         profile.timeline = timeline(&["f"; 100]);
         let events = &mut profile.timeline.as_mut().unwrap().events;
         for (event, index) in events.iter_mut().zip(0..) {
@@ -221,7 +220,7 @@ fn fields_that_never_repeat_overrule_the_cache() {
 
 /// An operation of 20 ms that holds that much, on a CPU of 10 GB/s and 100 GFLOP/s.
 fn holding(memory_bytes: u64, bytes: u64, flops: u64) -> Profile {
-    let mut f = operation("f", "cpu", vec![20 * MS; 3]);
+    let mut f = operation("f", "cpu", vec![20.0 * MS; 3]);
     f.memory_bytes = Some(memory_bytes);
     (f.bytes, f.flops) = (Some(bytes), Some(flops));
     let mut profile = benchmark(profile(vec![f]));
@@ -261,7 +260,7 @@ fn much_memory_is_worth_a_look() {
 #[test]
 fn a_gpu_that_idles_is_worth_more_work() {
     let using = |part: Option<f64>| {
-        let mut f = operation("f", "cuda:0", vec![10 * MS; 3]);
+        let mut f = operation("f", "cuda:0", vec![10.0 * MS; 3]);
         f.gpu_use = part;
         benchmark(profile(vec![f]))
     };
@@ -296,16 +295,15 @@ fn growing(power: f64) -> Profile {
     let operations = (0..5).map(|step| {
         let size = 100 << step;
         let factor = f64::from(1 << step).powf(power);
-        let ns = std::time::Duration::from_secs_f64(1e-4 * factor).as_nanos();
         let mut f = Operation::new("f", "cpu");
         f.size = Some(size);
-        f.runs = (0..3)
+        f.runs = [0.0, 1.0, 2.0]
             .map(|run| Run {
-                samples_ns: vec![u64::try_from(ns).unwrap() + run; 3],
-                warmup_ns: vec![1],
+                samples_ns: vec![1e5 * factor + run; 3],
+                warmup_ns: vec![1.0],
                 ..Run::default()
             })
-            .collect();
+            .to_vec();
         f
     });
     profile(operations.collect())
@@ -373,7 +371,7 @@ fn work_that_grows_as_fast_overrules_the_method() {
 
 #[test]
 fn what_is_mostly_recording_or_failed_gets_no_advice() {
-    let mut recording = recorded(profile(vec![operation("f", "cpu", vec![100; 200])]));
+    let mut recording = recorded(profile(vec![operation("f", "cpu", vec![100.0; 200])]));
     let cost = |inside_ns| RecorderCost {
         guard_ns: 2.0 * inside_ns,
         inside_ns,
@@ -384,7 +382,7 @@ fn what_is_mostly_recording_or_failed_gets_no_advice() {
     assert_eq!(rules_of(&recording), []);
     assert_eq!(advice(&recording).looked_at.recording, 1);
 
-    let mut failed = launches(20, 2 * MS);
+    let mut failed = launches(20, 2.0 * MS);
     failed.operations[0].failure = Some(breakeven_profile::profile::Failure {
         kind: "device lost".to_owned(),
         message: "gone".to_owned(),
@@ -393,7 +391,7 @@ fn what_is_mostly_recording_or_failed_gets_no_advice() {
     assert_eq!(advice(&failed).looked_at.failed, 1);
     let empty = profile(vec![
         Operation::new("f", "cpu"),
-        operation("g", "cpu", vec![0]),
+        operation("g", "cpu", vec![0.0]),
     ]);
     assert_eq!(advice(&empty).looked_at.without_time, 2);
 }

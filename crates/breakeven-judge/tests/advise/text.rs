@@ -7,13 +7,13 @@ use insta::assert_snapshot;
 use super::{MS, around, benchmark, gpu, operation, peak, profile, recorded};
 
 fn example() -> Profile {
-    let mut blur = operation("blur", "cpu", around(12 * MS, 20));
+    let mut blur = operation("blur", "cpu", around(12.0 * MS, 20));
     blur.size = Some(4096);
     blur.memory_bytes = Some(200_000_000);
-    let mut on_gpu = operation("blur", "cuda:0", around(3 * MS, 20));
+    let mut on_gpu = operation("blur", "cuda:0", around(3.0 * MS, 20));
     on_gpu.size = Some(4096);
     on_gpu.gpu_use = Some(0.3);
-    let look_up = operation("look\u{1b}up", "vulkan:0", vec![40_000; 500]);
+    let look_up = operation("look\u{1b}up", "vulkan:0", vec![40_000.0; 500]);
     let mut profile = recorded(profile(vec![blur, on_gpu, look_up]));
     profile.environment.gpus = vec![gpu("cuda:0", "discrete"), gpu("vulkan:0", "software")];
     let mut launch = peak("vulkan:0");
@@ -45,7 +45,7 @@ fn summaries() {
         summary(&Profile::default()),
         @"No advice: the profile has no operation that can be judged."
     );
-    let quick = profile(vec![operation("f", "cpu", vec![1_000; 3])]);
+    let quick = profile(vec![operation("f", "cpu", vec![1_000.0; 3])]);
     assert_snapshot!(
         summary(&quick),
         @"No advice: 7 rules looked at 1 operation, and none had anything to say."
@@ -55,7 +55,7 @@ fn summaries() {
     The samples are a benchmark's: shares are of the measured time, and nobody was
     asked to batch or cache its iterations.
     ");
-    let unmarked = profile(vec![operation("f", "cpu", vec![1_000; 300])]);
+    let unmarked = profile(vec![operation("f", "cpu", vec![1_000.0; 300])]);
     assert_snapshot!(summary(&unmarked), @r"
     None of this can be estimated from the profile (300 µs in all).
     The file does not tell whether its samples are calls of a program or iterations

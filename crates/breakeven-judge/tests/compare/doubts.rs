@@ -39,15 +39,15 @@ fn few_runs_and_few_samples() {
     assert_eq!(
         of_operation(operation("f", &[1_000_000])),
         [
-            "one run on the current side of f on cpu: how much runs differ is unknown; \
-             measure with `--runs 5`, or give the noise"
+            "one run on the current side of f on cpu: how much runs differ is not known; \
+             make 5 runs, or give earlier profiles as the history"
         ]
     );
     assert_eq!(
         of_operation(operation("f", &noisy(1e6, 0.01)[..3])),
         [
-            "only 3 runs on the current side of f on cpu: intervals are wide; 5 runs or more \
-             are better"
+            "only 3 runs on the current side of f on cpu: how much runs differ is not known; \
+             make 5 runs, or give earlier profiles as the history"
         ]
     );
     let mut few = fine();
@@ -65,7 +65,15 @@ fn the_noise_given_makes_one_run_enough() {
         noise: Some(0.02),
         ..Options::default()
     };
-    assert_eq!(compared(&one, &one, &options).warnings, []);
+    let warnings = compared(&one, &one, &options).warnings;
+    let texts: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        texts,
+        [
+            "the noise of 2.0 % is taken for that of every operation with fewer than four runs; \
+          where one is noisier, its verdicts are too sure"
+        ]
+    );
 }
 
 #[test]
@@ -278,7 +286,10 @@ fn what_is_mostly_recording_is_left_out() {
     };
     let found = compared(&with(80), &with(110), &Options::default());
     let tiny = &found.operations[0];
-    assert_eq!(tiny.method, Method::NotTested(NotTested::MostlyRecording));
+    assert_eq!(
+        tiny.judged.method,
+        Method::NotTested(NotTested::MostlyRecording)
+    );
     assert!(tiny.is_left_out());
     let summary = found.get_summary();
     assert_eq!((summary.left_out_count, summary.inconclusive_count), (1, 0));

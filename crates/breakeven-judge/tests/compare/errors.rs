@@ -1,10 +1,10 @@
 //! Input from which no verdict follows: an error, never a pass.
 
-use breakeven_judge::compare::{Metric, Options};
-use breakeven_judge::{compare, compare_profiling_runs};
+use breakeven_judge::compare::{Method, Metric, NotTested, Options};
+use breakeven_judge::{ChangeType, Threshold, compare};
 use breakeven_profile::profile::Profile;
 
-use super::{judging, noisy, operation, profile};
+use super::{compared, judging, noisy, operation, profile, usual};
 
 #[track_caller]
 fn refused(baseline: &Profile, current: &Profile, options: &Options) -> String {
@@ -54,21 +54,33 @@ fn a_time_of_zero() {
         operation("f", &noisy(1e6, 0.01)),
         operation("g", &[5, 5, 5]),
     ]);
-    let text = |side| {
-        format!(
-            "g on cpu: a run of the {side} has a median of 0 ns, which is below the clock's \
-             resolution; measure more work in a call"
-        )
-    };
-    for metric in [Metric::Time, Metric::Throughput] {
-        let options = judging(metric);
-        assert_eq!(refused(&zero, &five, &options), text("baseline"));
-        assert_eq!(refused(&five, &zero, &options), text("current side"));
+    for metric in [Metric::Time, Metric::Mean, Metric::P99, Metric::Total] {
+        for (baseline, current) in [(&zero, &five), (&five, &zero)] {
+            let found = compared(baseline, current, &judging(metric));
+            let [f, g] = &found.operations[..] else {
+                panic!("{found:?}");
+            };
+            assert_eq!(f.change_type, ChangeType::NoChange, "the others are judged");
+            assert_eq!(g.change_type, ChangeType::Inconclusive);
+            let method = Method::NotTested(NotTested::ZeroTime);
+            assert_eq!(g.judged.method, method, "{metric}");
+        }
     }
-    // Calls have no time, and what is on one side only is not compared.
-    let side = std::slice::from_ref::<Profile>;
-    assert!(compare(side(&zero), side(&five), &judging(Metric::Calls)).is_ok());
-    assert!(compare_profiling_runs(&zero, &fine(), 0.05).is_ok());
+    let alone = profile([operation("g", &[0; 5])]);
+    for metric in [Metric::Time, Metric::Throughput] {
+        let text = refused(&alone, &alone, &judging(metric));
+        assert!(
+            text.starts_with("every operation on both sides has a run"),
+            "{text}"
+        );
+    }
+    // Calls have no time.
+    assert!(
+        compared(&zero, &five, &judging(Metric::Calls))
+            .warnings
+            .len()
+            < 9
+    );
 }
 
 #[test]
@@ -90,16 +102,26 @@ fn a_baseline_without_any_samples_was_only_inconclusive() {
         );
     }
     // What fails newly is a failure, not bad input.
-    assert!(compare_profiling_runs(&fine(), &nothing, 0.05).is_ok());
+    assert!(usual(&fine(), &nothing).is_ok());
 }
 
 #[test]
 fn options_out_of_range() {
-    for threshold in [0.0, -0.05, 10.1, f64::NAN, f64::INFINITY] {
-        let error = compare_profiling_runs(&fine(), &fine(), threshold).unwrap_err();
-        let expected =
-            format!("threshold is {threshold}; it must be above 0 and at most 10 (0.05 is 5 %)");
-        assert_eq!(error.to_string(), expected);
+    for wrong in [0.0, -0.05, 5.0, f64::NAN, f64::INFINITY] {
+        let error = Threshold::fraction(wrong).unwrap_err();
+        let expected = "it must be from 0.001 to 1, a fraction (0.05 is 5 %)";
+        assert_eq!(
+            error.to_string(),
+            format!("threshold is {wrong}; {expected}")
+        );
+    }
+    for wrong in [0.05, 1_001.0, -5.0, f64::NAN] {
+        let error = Threshold::percent(wrong).unwrap_err();
+        let expected = "it must be from 0.1 to 1000, in percent (5.0 is 5 %)";
+        assert_eq!(
+            error.to_string(),
+            format!("threshold is {wrong}; {expected}")
+        );
     }
     for alpha in [0.0, 1.0, -1.0, f64::NAN] {
         let options = Options {

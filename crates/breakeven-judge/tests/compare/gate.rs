@@ -10,11 +10,13 @@ use super::{compared, judging, noisy, operation, profile};
 const STRICT: Policy = Policy {
     allow_missing: false,
     allow_inconclusive: false,
+    strict: false,
 };
 
 const LENIENT: Policy = Policy {
     allow_missing: true,
     allow_inconclusive: true,
+    strict: false,
 };
 
 fn steady(name: &str, ratio: f64) -> Operation {
@@ -70,13 +72,13 @@ fn each_reason_alone() {
             vec![steady("f", 1.0), steady("g", 1.0)],
             vec![steady("f", 1.0)],
             Outcome::Mismatched,
-            "g on cpu: missing on the current side (--allow-missing lets it pass)",
+            "g on cpu: missing on the current side",
         ),
         (
             vec![steady("f", 1.0), unsteady("g")],
             vec![steady("f", 1.0), unsteady("g")],
             Outcome::Inconclusive,
-            "g on cpu: inconclusive; 755 runs a side might settle it",
+            "g on cpu: inconclusive; 865 runs a side might settle it",
         ),
         (
             vec![steady("f", 1.0), failed("g")],

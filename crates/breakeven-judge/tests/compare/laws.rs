@@ -1,7 +1,7 @@
 //! What holds for any two sides.
 
 use breakeven_judge::compare::{Correction, Metric, Options};
-use breakeven_judge::{ChangeType, ProfilerComparison};
+use breakeven_judge::{ChangeType, ProfilerComparison, Threshold};
 use breakeven_profile::profile::{Operation, Profile};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -44,13 +44,16 @@ fn options() -> impl Strategy<Value = Options> {
     ];
     let metrics = prop_oneof![
         Just(Metric::Time),
+        Just(Metric::Mean),
+        Just(Metric::P95),
+        Just(Metric::Total),
         Just(Metric::Calls),
         Just(Metric::Throughput)
     ];
     let noise = proptest::option::of(0.001f64..0.2);
     (corrections, metrics, noise, any::<bool>(), 0.01f64..0.5).prop_map(
         |(correction, metric, noise, plain_threshold, threshold)| Options {
-            threshold,
+            threshold: Threshold::fraction(threshold).unwrap(),
             correction,
             metric,
             noise,
@@ -79,7 +82,7 @@ fn mirrored(kind: ChangeType) -> ChangeType {
 fn sign(metric: Metric) -> f64 {
     match metric {
         Metric::Throughput => -1.0,
-        Metric::Time | Metric::Memory | Metric::Calls => 1.0,
+        _ => 1.0,
     }
 }
 
@@ -147,9 +150,9 @@ proptest! {
         let current = with(current, &named(others_after));
         let among = compared(&baseline, &current, &options);
         for (before, after) in alone.operations.iter().zip(&among.operations) {
-            prop_assert_eq!(before.ratio, after.ratio);
-            let change = after.ratio.map_or(0.0, |ratio| ratio.ln() * sign(options.metric));
-            let is_far = change >= options.threshold.ln_1p() - 1e-6;
+            prop_assert_eq!(before.judged.ratio, after.judged.ratio);
+            let change = after.judged.ratio.map_or(0.0, |ratio| ratio.ln() * sign(options.metric));
+            let is_far = change >= options.threshold.as_fraction().ln_1p() - 1e-6;
             prop_assert!(after.change_type != ChangeType::Regression || is_far, "{after:?}");
         }
     }
@@ -168,9 +171,9 @@ proptest! {
         for row in &found.operations {
             let figures = [
                 row.baseline_time_ms, row.current_time_ms, row.change_ms, row.change_percent,
-                row.ratio, row.p_value, row.adjusted_p_value, row.noise, row.effect,
+                row.judged.ratio, row.judged.p_value, row.judged.adjusted_p_value, row.judged.noise, row.judged.effect,
             ];
-            let ends = row.interval.into_iter().flatten();
+            let ends = row.judged.interval.into_iter().flatten();
             prop_assert!(figures.into_iter().flatten().chain(ends).all(f64::is_finite), "{row:?}");
         }
         let mut text = Vec::new();

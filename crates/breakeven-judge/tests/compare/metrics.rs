@@ -1,6 +1,6 @@
 //! Memory, calls and throughput.
 
-use breakeven_judge::compare::{Method, Metric, NotTested, Options};
+use breakeven_judge::compare::{Change, Method, Metric, NotTested, Options};
 use breakeven_judge::{ChangeType, OperationComparison};
 use breakeven_profile::profile::{Operation, Run};
 
@@ -36,9 +36,9 @@ fn a_count_without_noise_is_held_against_the_threshold() {
     ] {
         let found = memory(&[100; 2], &[current; 2], &usual);
         assert_eq!(found.change_type, verdict, "{current}");
-        assert_eq!(found.method, Method::SameInEveryRun);
+        assert_eq!(found.judged.method, Method::SameInEveryRun);
         assert_eq!(found.is_significant, current != 100);
-        assert_eq!(found.p_value, None);
+        assert_eq!(found.judged.p_value, None);
     }
 }
 
@@ -46,8 +46,8 @@ fn a_count_without_noise_is_held_against_the_threshold() {
 fn from_zero_is_a_regression() {
     let found = memory(&[0; 2], &[64; 2], &Options::default());
     assert_eq!(found.change_type, ChangeType::Regression);
-    assert_eq!(found.ratio, None);
-    assert_eq!(found.change_text(), "from zero");
+    assert_eq!(found.judged.ratio, None);
+    assert_eq!(found.judged.change_text(), "from zero");
     let none = memory(&[0; 2], &[0; 2], &Options::default());
     assert_eq!(none.change_type, ChangeType::NoChange);
 }
@@ -55,7 +55,7 @@ fn from_zero_is_a_regression() {
 #[test]
 fn one_run_of_a_count_tells_nothing_of_its_noise() {
     let found = memory(&[100], &[200], &Options::default());
-    assert_eq!(found.method, Method::NotTested(NotTested::SingleRun));
+    assert_eq!(found.judged.method, Method::NotTested(NotTested::FewRuns));
     let plain = Options {
         plain_threshold: true,
         ..Options::default()
@@ -72,9 +72,12 @@ fn a_count_with_noise_is_tested() {
         &Options::default(),
     );
     assert_eq!(found.change_type, ChangeType::Regression);
-    assert!(matches!(found.method, Method::Test(_)));
-    let found = memory(&[0, 100, 100], &[100; 3], &Options::default());
-    assert_eq!(found.method, Method::NotTested(NotTested::ZeroAmongValues));
+    assert!(matches!(found.judged.method, Method::Test(_)));
+    let found = memory(&[0, 100, 100, 100], &[100; 4], &Options::default());
+    assert_eq!(
+        found.judged.method,
+        Method::NotTested(NotTested::ZeroAmongValues)
+    );
     assert_eq!(found.change_type, ChangeType::Inconclusive);
 }
 
@@ -89,7 +92,7 @@ fn memory_that_is_not_told() {
     let baseline = profile([known.clone(), unknown.clone(), half]);
     let current = profile([known, unknown, other_half]);
     let found = compared(&baseline, &current, &judging(Metric::Memory));
-    let methods: Vec<Method> = found.operations.iter().map(|o| o.method).collect();
+    let methods: Vec<Method> = found.operations.iter().map(|o| o.judged.method).collect();
     assert_eq!(
         methods,
         [
@@ -112,14 +115,14 @@ fn an_operations_memory_stands_for_runs_that_tell_none() {
     };
     let found = compared(&with(100), &with(200), &judging(Metric::Memory));
     assert_eq!(found.operations[0].change_type, ChangeType::Regression);
-    assert_eq!(found.operations[0].baseline_value, Some(100.0));
+    assert_eq!(found.operations[0].judged.baseline_value, Some(100.0));
 }
 
 #[test]
 fn memory_and_calls_stand_beside_the_time() {
     let mut more = holding(&[200; 2]);
     for run in &mut more.runs {
-        run.samples_ns = vec![1_000_000; 18];
+        run.samples_ns = vec![1e6; 18];
     }
     let found = compared(
         &profile([holding(&[100; 2])]),
@@ -127,14 +130,13 @@ fn memory_and_calls_stand_beside_the_time() {
         &Options::default(),
     );
     let found = &found.operations[0];
-    assert_eq!(found.change_type, ChangeType::NoChange);
+    let texts: Vec<String> = found.changed_beside().map(Change::beside_text).collect();
     assert_eq!(
-        found.beside_text(Metric::Time),
-        ["memory 100 B to 200 B, +100.0 %", "calls 9 to 18, +100.0 %"]
-    );
-    assert_eq!(
-        found.beside_text(Metric::Memory),
-        ["calls 9 to 18, +100.0 %"]
+        texts,
+        [
+            "memory 100 B to 200 B, +100.0 %: REGRESSION",
+            "calls 9 to 18, +100.0 %: REGRESSION"
+        ]
     );
 }
 
@@ -144,7 +146,7 @@ fn calls() {
         let mut operation = Operation::new("f", "cpu");
         operation.runs = vec![
             Run {
-                samples_ns: vec![1_000_000; calls],
+                samples_ns: vec![1e6; calls],
                 ..Run::default()
             };
             2
@@ -153,7 +155,7 @@ fn calls() {
     };
     let found = compared(&with(100), &with(120), &judging(Metric::Calls));
     assert_eq!(found.operations[0].change_type, ChangeType::Regression);
-    assert_eq!(found.operations[0].current_value, Some(120.0));
+    assert_eq!(found.operations[0].judged.current_value, Some(120.0));
 }
 
 #[test]
@@ -168,15 +170,15 @@ fn less_throughput_is_worse() {
     };
     let slower = judge(with(1e6, None), with(1.2e6, None));
     assert_eq!(slower.change_type, ChangeType::Regression);
-    assert!((slower.baseline_value.unwrap() - 1000.0).abs() < 0.1);
-    assert!((slower.ratio.unwrap() - 1.0 / 1.2).abs() < 1e-5);
+    assert!((slower.judged.baseline_value.unwrap() - 1000.0).abs() < 0.1);
+    assert!((slower.judged.ratio.unwrap() - 1.0 / 1.2).abs() < 1e-5);
     // Slower by a fifth, and half as much again in a call.
     let more = judge(with(1e6, Some(10)), with(1.2e6, Some(15)));
     assert_eq!(more.change_type, ChangeType::Improvement);
     // Items against calls would be no comparison.
     let half_told = judge(with(1e6, Some(10)), with(1e6, None));
     assert_eq!(half_told.change_type, ChangeType::NoChange);
-    assert!((half_told.baseline_value.unwrap() - 1000.0).abs() < 0.1);
+    assert!((half_told.judged.baseline_value.unwrap() - 1000.0).abs() < 0.1);
     let nothing = judge(with(1e6, Some(0)), with(1e6, Some(10)));
     assert_eq!(nothing.change_type, ChangeType::NoChange);
 }

@@ -1,5 +1,6 @@
 //! Comparisons of profiles that are made up, so that what must come out is known.
 
+mod beside;
 mod doubts;
 mod errors;
 mod gate;
@@ -9,7 +10,10 @@ mod printed;
 mod verdicts;
 
 use breakeven_judge::compare::{Metric, Options};
-use breakeven_judge::{ChangeType, OperationComparison, ProfilerComparison, compare};
+use breakeven_judge::{
+    ChangeType, CompareError, OperationComparison, ProfilerComparison, Threshold, compare,
+    compare_profiling_runs,
+};
 use breakeven_profile::profile::{Operation, Profile, Run};
 
 /// Relative places of five runs: a standard deviation of 1, mean 0.
@@ -36,7 +40,7 @@ pub(crate) fn operation(name: &str, medians_ns: &[u64]) -> Operation {
 
 pub(crate) fn run(median_ns: u64) -> Run {
     Run {
-        samples_ns: vec![median_ns; 9],
+        samples_ns: vec![median_ns as f64; 9],
         ..Run::default()
     }
 }
@@ -56,6 +60,14 @@ pub(crate) fn compared(
 ) -> ProfilerComparison {
     let side = std::slice::from_ref::<Profile>;
     compare(side(baseline), side(current), options).unwrap()
+}
+
+/// Two profiles compared by the defaults: 5 %.
+pub(crate) fn usual(
+    baseline: &Profile,
+    current: &Profile,
+) -> Result<ProfilerComparison, CompareError> {
+    compare_profiling_runs(baseline, current, Threshold::percent(5.0)?)
 }
 
 /// One operation compared, from its medians on both sides.

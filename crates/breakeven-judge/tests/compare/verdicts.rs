@@ -1,12 +1,12 @@
 //! Every verdict, from profiles whose noise is known.
 
-use breakeven_judge::compare::{Correction, Method, NotTested, Options};
-use breakeven_judge::{ChangeType, Limits, RelativeLimit, Scope, compare, compare_profiling_runs};
+use breakeven_judge::compare::{Correction, Method, Metric, NotTested, Options};
+use breakeven_judge::{ChangeType, Limits, RelativeLimit, Scope, compare};
 use breakeven_profile::profile::{Failure, Run};
 use breakeven_profile::stats::Moments;
 use breakeven_stats::LogRatioMethod;
 
-use super::{compared, noisy, one, operation, profile, verdicts};
+use super::{compared, noisy, one, operation, profile, usual, verdicts};
 
 const MS: f64 = 1e6;
 
@@ -29,14 +29,17 @@ fn five_runs_a_side() {
         let found = one(&baseline, &current, &Options::default());
         assert_eq!(found.change_type, verdict, "{deviation} {ratio}: {found:?}");
         assert!(matches!(
-            found.method,
+            found.judged.method,
             Method::Test(LogRatioMethod::Welch { .. })
         ));
-        assert!((found.ratio.unwrap() - ratio).abs() < 1e-5);
-        assert!((found.noise.unwrap() - deviation).abs() < 1e-4);
+        assert!((found.judged.ratio.unwrap() - ratio).abs() < 1e-5);
+        assert!((found.judged.noise.unwrap() - deviation).abs() < 1e-4);
         let effect = ratio.ln() / deviation;
-        assert!((found.effect.unwrap() - effect).abs() < 0.02, "{found:?}");
-        let needed = found.runs_needed.is_some();
+        assert!(
+            (found.judged.effect.unwrap() - effect).abs() < 0.02,
+            "{found:?}"
+        );
+        let needed = found.judged.runs_needed.is_some();
         assert_eq!(needed, verdict == ChangeType::Inconclusive, "{found:?}");
     }
 }
@@ -51,10 +54,13 @@ fn figures_of_a_row() {
     assert_eq!(found.change_percent, Some(25.0));
     assert_eq!((found.baseline_runs, found.current_runs), (5, 5));
     // No run differs from another: no noise, so no effect in units of it.
-    assert_eq!((found.noise, found.effect), (Some(0.0), None));
-    assert_eq!(found.method, Method::Test(LogRatioMethod::Permutation));
+    assert_eq!((found.judged.noise, found.judged.effect), (Some(0.0), None));
+    assert_eq!(
+        found.judged.method,
+        Method::Test(LogRatioMethod::Permutation)
+    );
     // 2 of the 252 ways to choose five of ten.
-    assert!((found.p_value.unwrap() - 2.0 / 252.0).abs() < 1e-12);
+    assert!((found.judged.p_value.unwrap() - 2.0 / 252.0).abs() < 1e-12);
     assert!(found.is_significant);
 }
 
@@ -62,17 +68,18 @@ fn figures_of_a_row() {
 fn no_spread_in_two_runs_is_no_certainty() {
     let found = one(&[1_000_000; 2], &[1_250_000; 2], &Options::default());
     assert_eq!(found.change_type, ChangeType::Inconclusive);
-    assert_eq!(found.runs_needed, Some(4));
+    assert_eq!(found.judged.runs_needed, Some(5));
+    assert_eq!(found.judged.interval, None);
 }
 
 #[test]
 fn a_median_is_taken_inside_a_run() {
     let mut spiky = operation("f", &noisy(MS, 0.01));
     for run in &mut spiky.runs {
-        run.samples_ns[0] = 900 * 1_000_000;
+        run.samples_ns[0] = 900.0 * MS;
     }
     let calm = profile([operation("f", &noisy(MS, 0.01))]);
-    let found = compare_profiling_runs(&calm, &profile([spiky]), 0.05).unwrap();
+    let found = usual(&calm, &profile([spiky])).unwrap();
     assert_eq!(verdicts(&found), [("f", ChangeType::NoChange)]);
 }
 
@@ -83,22 +90,26 @@ fn a_reservoir_is_judged_by_what_it_kept() {
         run.moments = Some(Moments::of(&[1.0, 9e9]).unwrap());
     }
     let all = profile([operation("f", &noisy(MS, 0.01))]);
-    let found = compare_profiling_runs(&all, &profile([kept]), 0.05).unwrap();
+    let found = usual(&all, &profile([kept])).unwrap();
     assert_eq!(verdicts(&found), [("f", ChangeType::NoChange)]);
-    let calls = found.operations[0].calls.unwrap();
-    assert_eq!((calls.baseline, calls.current), (9.0, 2.0));
+    let mut beside = found.operations[0].beside.iter();
+    let calls = beside.find(|each| each.metric == Metric::Calls).unwrap();
+    assert_eq!(
+        (calls.baseline_value, calls.current_value),
+        (Some(9.0), Some(2.0))
+    );
 }
 
 #[test]
 fn one_run_a_side() {
     let found = one(&[1_000_000], &[2_000_000], &Options::default());
     assert_eq!(found.change_type, ChangeType::Inconclusive);
-    assert_eq!(found.method, Method::NotTested(NotTested::SingleRun));
-    assert_eq!(found.ratio, Some(2.0));
-    assert_eq!((found.interval, found.p_value), (None, None));
+    assert_eq!(found.judged.method, Method::NotTested(NotTested::FewRuns));
+    assert_eq!(found.judged.ratio, Some(2.0));
+    assert_eq!((found.judged.interval, found.judged.p_value), (None, None));
     // One against five is no better: the noise may differ.
     let found = one(&[1_000_000], &noisy(2.0 * MS, 0.01), &Options::default());
-    assert_eq!(found.method, Method::NotTested(NotTested::SingleRun));
+    assert_eq!(found.judged.method, Method::NotTested(NotTested::FewRuns));
 }
 
 #[test]
@@ -115,12 +126,15 @@ fn one_run_a_side_and_the_noise_given() {
     ] {
         let found = one(&[1_000_000], &noisy(ratio * MS, 0.0)[..1], &options);
         assert_eq!(found.change_type, verdict, "{ratio}");
-        assert_eq!(found.method, Method::Test(LogRatioMethod::KnownNoise));
+        assert_eq!(
+            found.judged.method,
+            Method::Test(LogRatioMethod::KnownNoise)
+        );
     }
     // Where there are runs, they tell the noise.
     let found = one(&noisy(MS, 0.01), &noisy(MS, 0.01), &options);
     assert!(matches!(
-        found.method,
+        found.judged.method,
         Method::Test(LogRatioMethod::Welch { .. })
     ));
 }
@@ -139,7 +153,7 @@ fn the_plain_threshold_by_name() {
     ] {
         let found = one(&[1_000_000], &[current], &options);
         assert_eq!(found.change_type, verdict, "{current}");
-        assert_eq!(found.method, Method::PlainThreshold);
+        assert_eq!(found.judged.method, Method::PlainThreshold);
         assert!(!found.is_significant, "nothing was tested");
     }
 }
@@ -149,7 +163,7 @@ fn new_and_removed() {
     let f = || operation("f", &noisy(MS, 0.01));
     let baseline = profile([operation("old", &noisy(MS, 0.01)), f()]);
     let current = profile([operation("new", &noisy(MS, 0.01)), f()]);
-    let found = compare_profiling_runs(&baseline, &current, 0.05).unwrap();
+    let found = usual(&baseline, &current).unwrap();
     assert_eq!(
         verdicts(&found),
         [
@@ -172,7 +186,7 @@ fn device_and_size_tell_operations_apart() {
     gpu.device = "cuda:0".to_owned();
     let small = operation("f", &noisy(MS, 0.01));
     let all = profile([small.clone(), large, gpu]);
-    let found = compare_profiling_runs(&profile([small]), &all, 0.05).unwrap();
+    let found = usual(&profile([small]), &all).unwrap();
     let kinds: Vec<ChangeType> = found.operations.iter().map(|o| o.change_type).collect();
     assert_eq!(
         kinds,
@@ -221,9 +235,12 @@ fn correction_is_over_all_operations() {
     for correction in [Correction::BenjaminiHochberg, Correction::Holm] {
         let found = with(correction);
         assert_eq!(found.change_type, ChangeType::Inconclusive);
-        assert!((0.011..0.04).contains(&found.p_value.unwrap()), "{found:?}");
-        let five_times = 5.0 * found.p_value.unwrap();
-        assert!((found.adjusted_p_value.unwrap() - five_times).abs() < 1e-12);
+        assert!(
+            (0.011..0.04).contains(&found.judged.p_value.unwrap()),
+            "{found:?}"
+        );
+        let five_times = 5.0 * found.judged.p_value.unwrap();
+        assert!((found.judged.adjusted_p_value.unwrap() - five_times).abs() < 1e-12);
     }
 }
 
@@ -246,7 +263,7 @@ fn a_limit_of_its_own_takes_the_place_of_the_threshold() {
     };
     let found = one(&noisy(MS, 0.01), &noisy(1.2 * MS, 0.01), &options);
     assert_eq!(found.change_type, ChangeType::NoChange);
-    assert_eq!(found.threshold, 0.5);
+    assert_eq!(found.judged.threshold, 0.5);
 }
 
 #[test]
@@ -263,16 +280,16 @@ fn what_failed_is_not_judged() {
         (&failed, &failed, false),
     ] {
         let side = |operation: &_| profile([Clone::clone(operation)]);
-        let found = compare_profiling_runs(&side(baseline), &side(current), 0.05).unwrap();
+        let found = usual(&side(baseline), &side(current)).unwrap();
         let found = &found.operations[0];
         assert_eq!(found.change_type, ChangeType::Inconclusive);
-        assert_eq!(found.method, Method::NotTested(NotTested::Failed));
+        assert_eq!(found.judged.method, Method::NotTested(NotTested::Failed));
         assert_eq!(found.failed, newly);
     }
     // Without samples it failed too, whether it says so or not.
     let mut empty = operation("f", &[]);
     empty.runs.push(Run::default());
-    let found = compare_profiling_runs(&profile([fine]), &profile([empty]), 0.05).unwrap();
+    let found = usual(&profile([fine]), &profile([empty])).unwrap();
     assert!(found.operations[0].failed);
 }
 
@@ -286,7 +303,7 @@ fn the_largest_change_comes_first() {
                 .map(|(name, ratio)| operation(name, &noisy(ratio * MS, 0.01))),
         )
     };
-    let found = compare_profiling_runs(&of([1.0; 4]), &of([1.2, 1.4, 0.5, 0.8]), 0.05).unwrap();
+    let found = usual(&of([1.0; 4]), &of([1.2, 1.4, 0.5, 0.8])).unwrap();
     let names = |operations: Vec<&breakeven_judge::OperationComparison>| -> Vec<String> {
         operations.iter().map(|o| o.operation.clone()).collect()
     };

@@ -98,8 +98,8 @@ fn of_operations() {
 #[test]
 fn own_time_goes_before_that_of_all_calls() {
     let mut operation = Operation::new("f", "cpu");
-    operation.runs = vec![run(&[100, 100]), run(&[50])];
-    operation.runs[0].self_ns = Some(20);
+    operation.runs = vec![run(&[100.0, 100.0]), run(&[50.0])];
+    operation.runs[0].self_ns = Some(20.0);
     let profile = Profile {
         operations: vec![operation],
         ..Profile::default()

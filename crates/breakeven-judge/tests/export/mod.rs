@@ -36,7 +36,7 @@ pub(super) fn odd_names() -> Vec<String> {
     names
 }
 
-fn run(samples: &[u64]) -> Run {
+fn run(samples: &[f64]) -> Run {
     Run {
         samples_ns: samples.to_vec(),
         ..Run::default()
@@ -48,19 +48,19 @@ fn operations() -> Profile {
     let mut small = Operation::new("conv2d", "cpu");
     small.size = Some(64);
     small.workload = Some("8×8".to_owned());
-    small.runs = vec![run(&[1_500, 1_250]), run(&[1_001])];
+    small.runs = vec![run(&[1_500.0, 1_250.0]), run(&[1_001.0])];
     let mut large = Operation::new("conv2d", "cpu");
     large.size = Some(256);
-    large.runs = vec![run(&[9_000])];
+    large.runs = vec![run(&[9_000.0])];
     let mut gpu = Operation::new("conv2d", "vulkan:soft");
     gpu.size = Some(256);
     gpu.attributes.insert("tiles".to_owned(), json!([8, 8]));
     gpu.runs = vec![Run {
         phases_ns: BTreeMap::from([
-            ("kernel".to_owned(), vec![2_000, 2_200]),
-            ("upload".to_owned(), vec![500]),
+            ("kernel".to_owned(), vec![2_000.0, 2_200.0]),
+            ("upload".to_owned(), vec![500.0]),
         ]),
-        ..run(&[3_000, 3_400])
+        ..run(&[3_000.0, 3_400.0])
     }];
     let mut profile = Profile {
         generator: Some("sample 1.0".to_owned()),
@@ -134,8 +134,8 @@ fn named(name: &str) -> [Profile; 3] {
     operation.workload = Some(name.to_owned());
     operation.attributes.insert(name.to_owned(), json!(name));
     operation.runs = vec![Run {
-        phases_ns: BTreeMap::from([(name.to_owned(), vec![30])]),
-        ..run(&[100, 120])
+        phases_ns: BTreeMap::from([(name.to_owned(), vec![30.0])]),
+        ..run(&[100.0, 120.0])
     }];
     let operations = Profile {
         generator: Some(name.to_owned()),
@@ -209,7 +209,7 @@ fn a_profile_without_times_is_an_error() {
 fn times_past_counting_are_an_error() {
     let mut profile = Profile::default();
     let mut operation = Operation::new("f", "cpu");
-    operation.runs.push(run(&[1 << 63, 1 << 63, 1 << 63]));
+    operation.runs.push(run(&[2_f64.powi(63); 3]));
     profile.operations.push(operation);
     for (name, write) in ALL {
         let error = write(&profile, &mut Vec::new()).unwrap_err();

@@ -31,6 +31,12 @@ fn any_profile() -> impl Strategy<Value = Profile> {
     ]
 }
 
+/// A run's time as a line has it.
+#[expect(clippy::cast_sign_loss, reason = "a time is not negative")]
+fn whole(ns: f64) -> u128 {
+    ns.round() as u128
+}
+
 proptest! {
     #[test]
     fn whatever_is_exported_can_be_read(profile in any_profile()) {
@@ -77,8 +83,8 @@ proptest! {
         let runs = profile.operations.iter().flat_map(|operation| &operation.runs);
         let exact = runs.clone().all(|run| run.moments.is_none());
         let times = runs.map(|run| match run.self_ns {
-            Some(own) => u128::from(own),
-            None => run.samples_ns.iter().map(|ns| u128::from(*ns)).sum(),
+            Some(own) => whole(own),
+            None => whole(run.samples_ns.iter().sum()),
         });
         let total: u128 = times.sum();
         if exact && total > 0 && total <= u128::from(u64::MAX) {

@@ -18,14 +18,17 @@ pub(super) fn profile(profile: &Profile) -> Result<(), FileError> {
     for (index, stack) in profile.stacks.iter().enumerate() {
         let place = format!("stacks[{index}]");
         names(&stack.frames, &place)?;
-        times([stack.total_ns, stack.self_ns], &place)?;
+        times([stack.total_ns, stack.self_ns].map(|ns| ns as f64), &place)?;
     }
     if let Some(timeline) = &profile.timeline {
         names(&timeline.threads, "timeline.threads")?;
         for (index, event) in timeline.events.iter().enumerate() {
             let place = format!("timeline.events[{index}]");
             names(event.device.iter().chain([&event.name]), &place)?;
-            times([event.start_ns, event.duration_ns], &place)?;
+            times(
+                [event.start_ns, event.duration_ns].map(|ns| ns as f64),
+                &place,
+            )?;
         }
     }
     Ok(())
@@ -97,12 +100,10 @@ fn run(run: &Run, place: &str) -> Result<(), FileError> {
     times(all.copied(), place)
 }
 
-fn times(times: impl IntoIterator<Item = u64>, place: &str) -> Result<(), FileError> {
-    let long = times.into_iter().find(|ns| *ns > MAX_NS);
-    wrong(
-        long.map(|ns| format!("{ns} ns is past 2^63, no time")),
-        place,
-    )
+fn times(times: impl IntoIterator<Item = f64>, place: &str) -> Result<(), FileError> {
+    let none = times.into_iter().find(|ns| !(0.0..=MAX_NS).contains(ns));
+    let message = none.map(|ns| format!("{ns:?} ns is no time, which is from 0 to 2^63 ns"));
+    wrong(message, place)
 }
 
 fn names<'a>(names: impl IntoIterator<Item = &'a String>, place: &str) -> Result<(), FileError> {

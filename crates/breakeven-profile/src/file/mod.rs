@@ -8,7 +8,7 @@
 //! use breakeven_profile::profile::{Operation, Profile, Run};
 //!
 //! let mut sobel = Operation::new("sobel", "cpu");
-//! sobel.runs.push(Run { samples_ns: vec![812_000, 799_000], ..Run::default() });
+//! sobel.runs.push(Run { samples_ns: vec![812_000.0, 799_000.0], ..Run::default() });
 //! let profile = Profile { operations: vec![sobel], ..Profile::default() };
 //!
 //! let directory = tempfile::tempdir()?;
@@ -38,7 +38,7 @@ pub use write::{replace, write, write_to};
 
 pub(crate) use names::{name, names, optional_name};
 pub(crate) use operation::OperationForm;
-pub(crate) use times::{optional_time, phases, time, times};
+pub(crate) use times::{optional_time, phases, time_list, whole_time};
 
 /// What the field `format` of every profile file says.
 pub const FORMAT: &str = "breakeven-profile";

@@ -7,7 +7,6 @@ use std::marker::PhantomData;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::times::Times;
 use crate::profile::{Failure, Operation, Run};
 
 /// The fields of an operation in a file; [`Operation`] documents them.
@@ -38,7 +37,7 @@ pub(crate) struct OperationForm {
     #[serde(default, deserialize_with = "runs")]
     runs: Option<Vec<Run>>,
     #[serde(default, deserialize_with = "samples")]
-    samples_ns: Option<Vec<u64>>,
+    samples_ns: Option<Vec<f64>>,
 }
 
 impl TryFrom<OperationForm> for Operation {
@@ -94,8 +93,8 @@ fn fraction<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D
     }
 }
 
-fn samples<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u64>>, D::Error> {
-    Times::deserialize(deserializer).map(|Times(times)| Some(times))
+fn samples<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<f64>>, D::Error> {
+    super::time_list::deserialize(deserializer).map(Some)
 }
 
 fn runs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Run>>, D::Error> {

@@ -131,10 +131,11 @@ pub struct Failure {
 /// inference: samples inside a run are not independent of each other.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// Wall time of each measured call, ns, in the order measured. A bounded
+    /// Wall time of each measured call, ns, in the order measured; a fraction where
+    /// several short calls were timed together. A bounded
     /// reservoir where `moments` says that there were more calls.
-    #[serde(deserialize_with = "crate::file::times")]
-    pub samples_ns: Vec<u64>,
+    #[serde(with = "crate::file::time_list")]
+    pub samples_ns: Vec<f64>,
     /// Exact count, mean, spread, least and greatest of *all* calls, ns; present
     /// where `samples_ns` holds only some of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -142,32 +143,32 @@ pub struct Run {
     /// The very first call, ns: compilation, allocation, cold caches.
     #[serde(
         default,
-        deserialize_with = "crate::file::optional_time",
+        with = "crate::file::optional_time",
         skip_serializing_if = "Option::is_none"
     )]
-    pub first_call_ns: Option<u64>,
+    pub first_call_ns: Option<f64>,
     /// Wall time of each warm-up call after the first, ns; in no statistic.
     #[serde(
         default,
-        deserialize_with = "crate::file::times",
+        with = "crate::file::time_list",
         skip_serializing_if = "Vec::is_empty"
     )]
-    pub warmup_ns: Vec<u64>,
+    pub warmup_ns: Vec<f64>,
     /// Times of the parts of a call, ns, measured apart from `samples_ns`:
     /// `upload`, `launch`, `kernel`, `download` for a GPU.
     #[serde(
         default,
-        deserialize_with = "crate::file::phases",
+        with = "crate::file::phases",
         skip_serializing_if = "BTreeMap::is_empty"
     )]
-    pub phases_ns: BTreeMap<String, Vec<u64>>,
+    pub phases_ns: BTreeMap<String, Vec<f64>>,
     /// Time of all calls less that of the operations they called in turn, ns.
     #[serde(
         default,
-        deserialize_with = "crate::file::optional_time",
+        with = "crate::file::optional_time",
         skip_serializing_if = "Option::is_none"
     )]
-    pub self_ns: Option<u64>,
+    pub self_ns: Option<f64>,
     /// Recorded calls, at any depth, inside this operation's own: each left the
     /// recorder's cost in its time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -191,14 +192,13 @@ impl Run {
         match &self.moments {
             Some(moments) => moments.total(),
             // Not `sum`, which begins at -0.0.
-            None => (self.samples_ns.iter()).fold(0.0, |sum, ns| sum + *ns as f64),
+            None => (self.samples_ns.iter()).fold(0.0, |sum, ns| sum + ns),
         }
     }
 
     /// Time of all calls, ns; less that of the operations inside, where the run tells it.
     pub fn own_ns(&self) -> f64 {
-        self.self_ns
-            .map_or_else(|| self.total_ns(), |own| own as f64)
+        self.self_ns.unwrap_or_else(|| self.total_ns())
     }
 }
 
@@ -231,14 +231,14 @@ impl Operation {
     }
 
     /// The kept samples of all runs, ns.
-    pub fn samples_ns(&self) -> impl Iterator<Item = u64> + '_ {
+    pub fn samples_ns(&self) -> impl Iterator<Item = f64> + '_ {
         self.runs
             .iter()
             .flat_map(|run| run.samples_ns.iter().copied())
     }
 
     /// The times of one phase in all runs, ns.
-    pub fn phase_ns<'a>(&'a self, phase: &'a str) -> impl Iterator<Item = u64> + 'a {
+    pub fn phase_ns<'a>(&'a self, phase: &'a str) -> impl Iterator<Item = f64> + 'a {
         self.runs
             .iter()
             .filter_map(move |run| run.phases_ns.get(phase))

@@ -14,10 +14,10 @@ pub struct Stack {
     /// Calls along this path.
     pub calls: u64,
     /// Their time, ns.
-    #[serde(deserialize_with = "crate::file::time")]
+    #[serde(deserialize_with = "crate::file::whole_time")]
     pub total_ns: u64,
     /// Their time less that of the paths which go on from here, ns.
-    #[serde(deserialize_with = "crate::file::time")]
+    #[serde(deserialize_with = "crate::file::whole_time")]
     pub self_ns: u64,
 }
 
@@ -52,10 +52,10 @@ pub struct TimelineEvent {
     #[serde(default)]
     pub thread: u64,
     /// From the beginning of recording to that of the call, ns.
-    #[serde(deserialize_with = "crate::file::time")]
+    #[serde(deserialize_with = "crate::file::whole_time")]
     pub start_ns: u64,
     /// How long it took, ns.
-    #[serde(deserialize_with = "crate::file::time")]
+    #[serde(deserialize_with = "crate::file::whole_time")]
     pub duration_ns: u64,
     /// What the program told of the call.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

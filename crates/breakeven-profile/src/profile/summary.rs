@@ -12,7 +12,7 @@ impl Operation {
     ///
     /// [`StatsError::TooFew`] where there is no sample.
     pub fn summary(&self) -> Result<Summary, StatsError> {
-        let samples: Vec<f64> = self.samples_ns().map(|ns| ns as f64).collect();
+        let samples: Vec<f64> = self.samples_ns().collect();
         let mut summary = Summary::of(&samples)?;
         if self.runs.iter().all(|run| run.moments.is_none()) {
             return Ok(summary);
@@ -21,10 +21,7 @@ impl Operation {
         for run in &self.runs {
             match &run.moments {
                 Some(moments) => exact.merge(moments),
-                None => {
-                    let samples: Vec<f64> = run.samples_ns.iter().map(|ns| *ns as f64).collect();
-                    exact.merge(&Moments::of(&samples)?);
-                }
+                None => exact.merge(&Moments::of(&run.samples_ns)?),
             }
         }
         summary.count = exact.count();
@@ -40,6 +37,12 @@ impl Operation {
     /// Measured calls of all runs: exact where runs kept only some of their samples.
     pub fn calls(&self) -> u64 {
         self.runs.iter().map(Run::calls).sum()
+    }
+
+    /// The most memory that a call held, bytes: in any run, else as told of the operation.
+    pub fn peak_memory_bytes(&self) -> Option<u64> {
+        let most = self.runs.iter().filter_map(|run| run.memory_bytes).max();
+        most.or(self.memory_bytes)
     }
 
     /// Time of all measured calls, ns: exact where runs kept only some of their samples.
@@ -82,12 +85,12 @@ mod tests {
         let all: Vec<f64> = (1..=1_000).map(f64::from).collect();
         let mut operation = Operation::new("f", "cpu");
         operation.runs.push(Run {
-            samples_ns: vec![400, 500, 600],
+            samples_ns: vec![400.0, 500.0, 600.0],
             moments: Some(Moments::of(&all).expect("finite")),
             ..Run::default()
         });
         operation.runs.push(Run {
-            samples_ns: vec![2_000],
+            samples_ns: vec![2_000.0],
             ..Run::default()
         });
         let summary = operation.summary().expect("there are samples");
@@ -108,7 +111,7 @@ mod tests {
         let mut operation = Operation::new("f", "cpu");
         assert_eq!(operation.recording_share(&cost), None);
         operation.runs.push(Run {
-            samples_ns: vec![200, 200],
+            samples_ns: vec![200.0, 200.0],
             nested_calls: Some(6),
             ..Run::default()
         });

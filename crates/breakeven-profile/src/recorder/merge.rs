@@ -43,7 +43,10 @@ fn run(readings: &[&Reading], clock: &Clock) -> Run {
     let calls: u64 = readings.iter().map(|reading| reading.count).sum();
     let kept = draw(readings);
     let mut run = Run {
-        samples_ns: kept.iter().map(|(ticks, _)| clock.ns_of(*ticks)).collect(),
+        samples_ns: kept
+            .iter()
+            .map(|(ticks, _)| clock.ns_of(*ticks) as f64)
+            .collect(),
         ..Run::default()
     };
     if calls > kept.len() as u64 {
@@ -51,13 +54,14 @@ fn run(readings: &[&Reading], clock: &Clock) -> Run {
     }
     let own = readings.iter().map(|reading| {
         let own = reading.busy().saturating_sub(reading.children);
-        clock.ns_of(own)
+        clock.ns_of(own) as f64
     });
     run.self_ns = Some(own.sum());
     run.nested_calls = Some(readings.iter().map(|reading| reading.nested).sum());
     if kept.iter().any(|(ticks, polled)| ticks != polled) {
-        let polled = |&(_, polled): &(u64, u64)| clock.ns_of(polled);
-        let waiting = |&(ticks, polled): &(u64, u64)| clock.ns_of(ticks.saturating_sub(polled));
+        let polled = |&(_, polled): &(u64, u64)| clock.ns_of(polled) as f64;
+        let waiting =
+            |&(ticks, polled): &(u64, u64)| clock.ns_of(ticks.saturating_sub(polled)) as f64;
         run.phases_ns = BTreeMap::from([
             ("polled".to_owned(), kept.iter().map(polled).collect()),
             ("waiting".to_owned(), kept.iter().map(waiting).collect()),

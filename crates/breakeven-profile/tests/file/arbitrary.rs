@@ -10,6 +10,7 @@ use breakeven_profile::stats::Moments;
 use proptest::collection::{btree_map, vec};
 use proptest::option::of;
 use proptest::prelude::*;
+use proptest::sample::select;
 use serde_json::Value;
 
 /// A profile that a file can hold: no key twice, no empty name, finite numbers.
@@ -48,11 +49,25 @@ fn number() -> impl Strategy<Value = f64> {
     POSITIVE | NEGATIVE | NORMAL | SUBNORMAL | ZERO
 }
 
-fn time() -> impl Strategy<Value = u64> {
-    0..=1u64 << 63
+/// The time of a run: whole or with a fraction, from the least to the greatest.
+fn time() -> impl Strategy<Value = f64> {
+    use proptest::num::f64::{NORMAL, POSITIVE, SUBNORMAL, ZERO};
+    const GREATEST: f64 = (1_u64 << 63) as f64;
+    prop_oneof![
+        3 => (0..=1_u64 << 63).prop_map(|ns| ns as f64),
+        3 => 0.0..1e9,
+        1 => 0.0..=GREATEST,
+        1 => (POSITIVE | NORMAL | SUBNORMAL | ZERO).prop_map(|ns| ns.min(GREATEST)),
+        2 => select(vec![0.0, -0.0, 0.61, 812_000.25, GREATEST]),
+    ]
 }
 
-fn times() -> impl Strategy<Value = Vec<u64>> {
+/// The time of a call path or of a single call: whole, and exact as a float.
+fn whole_time() -> impl Strategy<Value = u64> {
+    0..1_u64 << 53
+}
+
+fn times() -> impl Strategy<Value = Vec<f64>> {
     vec(time(), 0..6)
 }
 
@@ -93,7 +108,7 @@ fn run() -> impl Strategy<Value = Run> {
 }
 
 fn stack() -> impl Strategy<Value = Stack> {
-    (vec(text(), 0..4), any::<u64>(), time(), time()).prop_map(
+    (vec(text(), 0..4), any::<u64>(), whole_time(), whole_time()).prop_map(
         |(frames, calls, total_ns, self_ns)| Stack {
             frames,
             calls,
@@ -105,7 +120,7 @@ fn stack() -> impl Strategy<Value = Stack> {
 
 fn timeline() -> impl Strategy<Value = Timeline> {
     let attributes = btree_map(text(), value(), 0..2);
-    let place = (any::<u64>(), time(), time());
+    let place = (any::<u64>(), whole_time(), whole_time());
     let event = (name(), of(text()), place, attributes).prop_map(
         |(name, device, (thread, start_ns, duration_ns), attributes)| TimelineEvent {
             name,

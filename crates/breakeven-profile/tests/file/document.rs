@@ -43,7 +43,7 @@ fn five_lines_are_enough() {
     ));
     let mut expected = Operation::new("conv2d", "cpu");
     expected.runs.push(Run {
-        samples_ns: vec![812_000, 799_000],
+        samples_ns: vec![812_000.0, 799_000.4],
         ..Run::default()
     });
     assert_eq!(profile.unwrap().operations, [expected]);
@@ -80,7 +80,7 @@ fn a_byte_order_mark_is_skipped() {
 #[test]
 fn serde_alone_reads_the_short_form_too() {
     let operation: Operation = serde_json::from_str(r#"{"name": "a", "samples_ns": [5]}"#).unwrap();
-    assert_eq!(operation.samples_ns().collect::<Vec<_>>(), [5]);
+    assert_eq!(operation.samples_ns().collect::<Vec<_>>(), [5.0]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::arbitrary::profile;
-use super::{parse, written};
+use super::{parse, with_operations, written};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
@@ -102,6 +102,23 @@ fn the_layout_is_stable() {
 }
 
 #[test]
+fn a_fraction_of_a_nanosecond_comes_back() {
+    let read = parse(with_operations(
+        r#"{"name": "a", "runs": [{"samples_ns": [0.61, 812000.0], "first_call_ns": 0.61,
+        "warmup_ns": [0.61], "phases_ns": {"kernel": [0.61]}, "self_ns": 0.61}]}"#,
+    ))
+    .unwrap();
+    let run = &read.operations[0].runs[0];
+    assert_eq!(run.samples_ns, [0.61, 812_000.0]);
+    assert_eq!((run.first_call_ns, run.self_ns), (Some(0.61), Some(0.61)));
+    assert_eq!(run.warmup_ns, [0.61]);
+    assert_eq!(run.phases_ns["kernel"], [0.61]);
+    let text = written(&read);
+    assert!(text.contains(r#""samples_ns": [0.61, 812000],"#), "{text}");
+    assert_eq!(parse(&text).unwrap(), read);
+}
+
+#[test]
 fn an_empty_profile_is_a_file() {
     insta::assert_snapshot!(written(&Default::default()), @r#"
 {
@@ -131,9 +148,15 @@ fn what_no_file_can_hold_is_refused_before_writing() {
         profile.operations.push(Operation::new("sobel", "cpu"));
     }), @"operations[1]: the same operation as operations[0], sobel on cpu; give them different sizes, or put both in one operation as two runs");
     insta::assert_snapshot!(refused(&|profile| profile.operations[0].name.clear()), @"operations[0].name: the operation's name is empty");
-    insta::assert_snapshot!(refused(&|profile| {
-        profile.operations[0].runs[0].warmup_ns.push(u64::MAX);
-    }), @"operations[0].runs[0]: 18446744073709551615 ns is past 2^63, no time");
+    let refused_time = |ns| refused(&|profile| profile.operations[0].runs[0].warmup_ns.push(ns));
+    insta::assert_snapshot!(refused_time(u64::MAX as f64), @"operations[0].runs[0]: 18446744073709552000 ns is no time, which is from 0 to 2^63 ns");
+    insta::assert_snapshot!(refused_time(f64::NAN), @"operations[0].runs[0]: NaN ns is no time, which is from 0 to 2^63 ns");
+    insta::assert_snapshot!(refused_time(-1.0), @"operations[0].runs[0]: -1 ns is no time, which is from 0 to 2^63 ns");
+    let digits = format!("1{}", "0".repeat(300));
+    assert_eq!(
+        refused_time(1e300),
+        format!("operations[0].runs[0]: {digits} ns is no time, which is from 0 to 2^63 ns")
+    );
     insta::assert_snapshot!(refused(&|profile| {
         profile.environment.clock = Some(Clock { read_ns: f64::NAN, ..Clock::default() });
     }), @"environment.clock.read_ns: JSON has no number NaN; leave the value out");

@@ -9,14 +9,14 @@ use crate::metric::metric;
 
 /// Times of one kind of call, ns.
 #[derive(Default)]
-pub(crate) struct Samples(pub(crate) Vec<u64>);
+pub(crate) struct Samples(pub(crate) Vec<f64>);
 
 impl Samples {
     /// Times one call.
     pub(crate) fn time<R>(&mut self, clock: &Clock, call: impl FnOnce() -> R) -> R {
         let start = clock.now();
         let result = call();
-        self.0.push(clock.ns_since(start));
+        self.0.push(clock.ns_since(start) as f64);
         result
     }
 
@@ -25,7 +25,7 @@ impl Samples {
     }
 
     pub(crate) fn quantile(&self, part: f64) -> f64 {
-        let mut sorted: Vec<f64> = self.0.iter().map(|ns| *ns as f64).collect();
+        let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);
         quantile(&sorted, part).expect("there are samples")
     }
@@ -51,14 +51,14 @@ impl Samples {
 /// The median of the ratios of calls that took turns, with its interval.
 pub(crate) fn ratio(ours: &Samples, theirs: &Samples) -> BootstrapInterval {
     let pairs = ours.0.iter().zip(&theirs.0);
-    let ratios: Vec<f64> = pairs.map(|(a, b)| *a as f64 / *b as f64).collect();
+    let ratios: Vec<f64> = pairs.map(|(a, b)| a / b).collect();
     interval_of_median(&ratios)
 }
 
 /// The median of the differences of calls that took turns, ns, with its interval.
 pub(crate) fn difference(ours: &Samples, theirs: &Samples) -> BootstrapInterval {
     let pairs = ours.0.iter().zip(&theirs.0);
-    let differences: Vec<f64> = pairs.map(|(a, b)| *a as f64 - *b as f64).collect();
+    let differences: Vec<f64> = pairs.map(|(a, b)| a - b).collect();
     interval_of_median(&differences)
 }
 

@@ -61,7 +61,7 @@ pub(crate) fn measure(
             break;
         }
         let times = turn(&mut || subject.on_cpu())?;
-        cpu.push(middle(&times)?);
+        cpu.push(median(&times)?);
         run(&mut on_cpu).samples_ns.extend(times);
         let mut alone = Vec::new();
         let times = turn(&mut || {
@@ -69,8 +69,8 @@ pub(crate) fn measure(
             alone.push(ns(subject.kernel_alone(gpu)?));
             Ok(time)
         })?;
-        call.push(middle(&times)?);
-        kernel.push(middle(&alone)?);
+        call.push(median(&times)?);
+        kernel.push(median(&alone)?);
         let run = run(&mut on_gpu);
         run.samples_ns.extend(times);
         run.phases_ns
@@ -109,7 +109,7 @@ fn run(operation: &mut Operation) -> &mut Run {
 
 /// A device's turn, after a call that does not count: the other device's turn left
 /// nothing of this one's in a cache.
-fn turn(call: &mut dyn FnMut() -> Outcome<Duration>) -> Outcome<Vec<u64>> {
+fn turn(call: &mut dyn FnMut() -> Outcome<Duration>) -> Outcome<Vec<f64>> {
     call()?;
     let (began, mut times) = (Instant::now(), Vec::new());
     while times.is_empty() || times.len() < CALLS && began.elapsed() < TURN {
@@ -118,8 +118,8 @@ fn turn(call: &mut dyn FnMut() -> Outcome<Duration>) -> Outcome<Vec<u64>> {
     Ok(times)
 }
 
-fn ns(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+fn ns(time: Duration) -> f64 {
+    time.as_nanos() as f64
 }
 
 /// The share of the attainable rate that `profile` would tell of the operation: of
@@ -134,12 +134,6 @@ pub(crate) fn roofline(evidence: &Evidence, operation: &Operation) -> Option<f64
     let shares = &overview.rows.first()?.roofline;
     let shares = [shares.bytes_share, shares.flops_share];
     shares.into_iter().flatten().reduce(f64::max)
-}
-
-/// The median, ns.
-fn middle(times: &[u64]) -> Outcome<f64> {
-    let times: Vec<f64> = times.iter().map(|ns| *ns as f64).collect();
-    Ok(median(&times)?)
 }
 
 /// The median of the ratios within rounds, with its interval.

@@ -89,17 +89,17 @@ fn said(report: &Report, operation: &OperationComparison) -> String {
     let mut said = format!(
         "{}: {} to {}",
         operation.change_type,
-        value(operation.baseline_value),
-        value(operation.current_value)
+        value(operation.judged.baseline_value),
+        value(operation.judged.current_value)
     );
-    let test = operation.interval.map(|_| {
-        let (interval, p) = (operation.interval_text(), operation.p_text());
+    let test = operation.judged.interval.map(|_| {
+        let (interval, p) = (operation.judged.interval_text(), operation.judged.p_text());
         format!("({interval}), p {p}")
     });
     let parts = [
-        (", ", operation.change_text()),
+        (", ", operation.judged.change_text()),
         (" ", test.unwrap_or_default()),
-        ("; ", operation.note_text()),
+        ("; ", operation.judged.note_text()),
     ];
     for (before, part) in parts.iter().filter(|(_, part)| !part.is_empty()) {
         said.push_str(before);

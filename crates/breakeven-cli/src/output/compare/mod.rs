@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use breakeven_judge::gate::Reason;
 use breakeven_judge::page::{Page, Text, Tone};
 use breakeven_judge::{Outcome, ProfilerComparison, Verdict};
 use breakeven_profile::profile::Profile;
@@ -32,8 +33,14 @@ impl Report {
         let sides = ["baseline", "current"].into_iter().zip(&self.sources);
         page.facts(sides.map(|(side, source)| (side, source.text())));
         page.aside(self.comparison.how_text());
+        if self.comparison.common_shift.is_some() && !self.comparison.relative_to_common_shift {
+            page.aside("--relative judges the changes without what they have in common");
+        }
         page.blocks.extend(self.comparison.page().blocks);
-        let reasons = self.verdict.reasons.iter().map(ToString::to_string);
+        let reasons = self.verdict.reasons.iter().map(|reason| match reason {
+            Reason::Missing { .. } => format!("{reason} (--allow-missing lets it pass)"),
+            _ => reason.to_string(),
+        });
         page.list(Text::new("Not passed", Tone::Bad), reasons);
         let tone = match self.verdict.outcome {
             Outcome::Passed => Tone::Good,

@@ -8,7 +8,7 @@ use breakeven_profile::profile::{Operation, OperationKey, Profile, Run};
 use super::event::{Args, Event, Place, Trace, Value};
 use super::{ExportError, Verdict};
 use crate::export::label::{CPU, Labels};
-use crate::export::sum;
+use crate::export::{sum, whole};
 
 /// What the trace says of such times.
 pub(super) const SOURCE: &str = "samples laid end to end, not real times";
@@ -77,13 +77,14 @@ pub(super) fn write(
 
 /// Writes the times of each run, one behind the other.
 fn end_to_end<'a>(
-    runs: impl Iterator<Item = &'a [u64]>,
+    runs: impl Iterator<Item = &'a [f64]>,
     trace: &mut Trace<impl Write>,
     event: impl Fn((u64, u64)) -> Event<'a>,
 ) -> Result<(), ExportError> {
     let mut start_ns = 0;
     for (run, times) in runs.enumerate() {
         for (call, &ns) in times.iter().enumerate() {
+            let ns = whole(ns)?;
             let mut event = event((start_ns, ns));
             event.args.push("run", Value::Count(run as u64));
             event.args.push("call", Value::Count(call as u64));

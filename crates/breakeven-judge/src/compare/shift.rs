@@ -1,0 +1,50 @@
+//! What nearly all operations have in common.
+
+use breakeven_profile::stats::median;
+use serde::Serialize;
+
+use super::change::Change;
+use super::options::Threshold;
+
+/// Operations from which on "nearly all" means something.
+const FEWEST: usize = 5;
+
+/// Fraction of the operations that must have moved together.
+const NEARLY_ALL: f64 = 0.8;
+
+/// Nearly all operations became slower, or faster, by about as much. One change of the
+/// program seldom does that: the machine, its clock, the toolchain or a setting does.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CommonShift {
+    /// Current over baseline: the median over the operations.
+    pub ratio: f64,
+    /// Operations that moved with it, by half as much or more.
+    pub operations: usize,
+    /// Operations with a value on both sides.
+    pub of: usize,
+}
+
+impl CommonShift {
+    /// The shift, where there is one of half the threshold or more.
+    pub(super) fn of(changes: &[Change], threshold: Threshold) -> Option<Self> {
+        if changes.iter().any(|change| change.metric.is_count()) {
+            return None;
+        }
+        let tested = changes.iter().filter(|change| change.p_value.is_some());
+        let logs: Vec<f64> = tested
+            .filter_map(|change| change.ratio)
+            .map(f64::ln)
+            .collect();
+        let middle = median(&logs).ok().filter(|_| logs.len() >= FEWEST)?;
+        let moved = logs
+            .iter()
+            .filter(|log| **log * middle.signum() >= middle.abs() / 2.0);
+        let shift = Self {
+            ratio: middle.exp(),
+            operations: moved.count(),
+            of: logs.len(),
+        };
+        let is_common = shift.operations as f64 >= NEARLY_ALL * shift.of as f64;
+        (is_common && middle.abs() >= threshold.as_fraction().ln_1p() / 2.0).then_some(shift)
+    }
+}
