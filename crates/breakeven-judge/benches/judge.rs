@@ -4,7 +4,8 @@
 //!
 //! Pairs of sides that do not differ (A/A), five runs a side: from a pool of real
 //! runs, and made up with what makes real ones awkward. Then pairs in which one
-//! operation is slower by a known part. Each pair goes through `compare` with
+//! operation is slower by a known part, and those that a judge gets wrong where noise is
+//! not the same for all. Each pair goes through `compare` with
 //! its defaults, and through the two methods that are mostly used in its place.
 //! `docs/judging.md` explains the figures.
 #![allow(
@@ -19,6 +20,8 @@ mod methods;
 mod metric;
 #[path = "judge/pool.rs"]
 mod pool;
+#[path = "judge/rare.rs"]
+mod rare;
 #[path = "judge/synthetic.rs"]
 mod synthetic;
 
@@ -49,6 +52,12 @@ fn main() {
     false_alarms_on_made_up_pairs(200 / parts);
     power_on_made_up_pairs(2_000 / parts);
     power_on_the_pool(&pool, 400 / parts);
+    rare::two_states(1_000 / parts);
+    rare::noisy_minority(2_000 / parts);
+    rare::metrics(&pool, 200 / parts);
+    rare::more_runs(&pool, 400 / parts);
+    rare::known_noise(500 / parts);
+    rare::common_shift(500 / parts);
     cost(200 / parts);
 }
 

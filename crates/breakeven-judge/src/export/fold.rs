@@ -242,7 +242,7 @@ fn frame(name: &str) -> String {
     if text.is_empty() {
         return "(unnamed)".to_owned();
     }
-    let number = |text: &str| text.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let number = |text: &str| text.is_empty() || text.parse::<f64>().is_ok();
     if let Some(space) = text.rfind(' ').filter(|at| number(&text[at + 1..])) {
         text.replace_range(space..=space, "\u{a0}");
     }
@@ -260,6 +260,8 @@ mod tests {
             ("a;b\nc\u{1b}", "a:b\u{fffd}c\u{fffd}"),
             ("pass 12", "pass\u{a0}12"),
             ("pass 1.5", "pass\u{a0}1.5"),
+            ("! -0", "!\u{a0}-0"),
+            ("to inf", "to\u{a0}inf"),
             ("conv (size 12)", "conv (size 12)"),
             ("12", "12"),
             ("  ", "(unnamed)"),
