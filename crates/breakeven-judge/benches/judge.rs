@@ -1,6 +1,6 @@
 //! How often a comparison cries wolf, and how often it sees.
 //!
-//!     cargo bench -p breakeven-judge --bench judge [-- --quick]
+//!     cargo bench -p breakeven-judge --bench judge [-- --quick] [--only TABLE]
 //!
 //! Pairs of sides that do not differ (A/A), five runs a side: from a pool of real
 //! runs, and made up with what makes real ones awkward. Then pairs in which one
@@ -48,16 +48,28 @@ fn main() {
     let [quietest, noisiest] = pool.noise();
     metric("judge_pool_least_noise", 100.0 * quietest, "%");
     metric("judge_pool_most_noise", 100.0 * noisiest, "%");
-    false_alarms_on_the_pool(&pool, 200 / parts);
-    false_alarms_on_made_up_pairs(200 / parts);
-    power_on_made_up_pairs(2_000 / parts);
-    power_on_the_pool(&pool, 400 / parts);
-    rare::two_states(1_000 / parts);
-    rare::noisy_minority(2_000 / parts);
-    rare::metrics(&pool, 200 / parts);
-    rare::more_runs(&pool, 400 / parts);
-    rare::known_noise(500 / parts);
-    rare::common_shift(500 / parts);
+    type Table<'t> = (&'t str, &'t dyn Fn());
+    let tables: [Table<'_>; 10] = [
+        ("pool", &|| false_alarms_on_the_pool(&pool, 200 / parts)),
+        ("made_up", &|| false_alarms_on_made_up_pairs(200 / parts)),
+        ("power", &|| power_on_made_up_pairs(2_000 / parts)),
+        ("power_on_the_pool", &|| {
+            power_on_the_pool(&pool, 400 / parts)
+        }),
+        ("two_states", &|| rare::two_states(1_000 / parts)),
+        ("noisy_minority", &|| rare::noisy_minority(2_000 / parts)),
+        ("metrics", &|| rare::metrics(&pool, 200 / parts)),
+        ("more_runs", &|| rare::more_runs(&pool, 400 / parts)),
+        ("known_noise", &|| rare::known_noise(500 / parts)),
+        ("common_shift", &|| rare::common_shift(500 / parts)),
+    ];
+    let mut arguments = std::env::args().skip_while(|argument| argument != "--only");
+    let only = arguments.nth(1);
+    for (name, table) in tables {
+        if only.as_deref().is_none_or(|only| only == name) {
+            table();
+        }
+    }
     cost(200 / parts);
 }
 
