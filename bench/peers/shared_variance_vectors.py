@@ -52,7 +52,7 @@ def squeeze(variance, freedom):
     prior, common = float(squeezed["df_prior"]), float(squeezed["var_prior"])
     one_sided = tails(variance, freedom, prior, common)
     rates = stats.false_discovery_control(2 * np.minimum(one_sided, 1 - one_sided))
-    weights = np.where(rates > 0.3, 1.0, rates)
+    weights = np.where(rates > 0.01, 1.0, rates)
     own = np.full(len(variance), prior)
     if (weights < 1).any() and weights.sum() >= 2:
         prior, common = weighted_fit(variance, freedom, weights)

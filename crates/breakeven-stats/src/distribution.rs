@@ -75,6 +75,10 @@ pub(crate) fn t_upper(tail: f64, freedom: f64) -> f64 {
     let distribution = students_t(freedom);
     for _ in 0..NEWTON_STEPS {
         let step = (t_tail(low, freedom) - tail) / distribution.pdf(low);
+        if !step.is_finite() {
+            // So far out that the density has no digits left.
+            break;
+        }
         low += step;
         if step <= 1e-14 * low {
             return low;
@@ -136,6 +140,17 @@ mod tests {
         for t in [0.1, 1.0, 3.0] {
             let (last, normal) = (t_two_sided(t, 0.99 * NORMAL_FROM), normal_two_sided(t));
             assert!((last / normal - 1.0).abs() < 1e-4);
+        }
+    }
+
+    #[test]
+    fn quantiles_have_the_tail_that_was_asked_for() {
+        for freedom in [1.0, 1.7, 3.0, 8.9, 40.0, 900.0, 9e5] {
+            for tail in [0.4, 0.1, 0.025, 1e-4, 1e-9, 1e-30, 1e-100] {
+                let t = t_upper(tail, freedom);
+                let found = t_two_sided(t, freedom) / (2.0 * tail);
+                assert!((found - 1.0).abs() < 1e-9, "{freedom} {tail}: {found}");
+            }
         }
     }
 

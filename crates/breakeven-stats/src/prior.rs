@@ -11,7 +11,7 @@ use crate::distribution::{bisect, f_upper_tail};
 const FLOOR: f64 = 1e-5;
 
 /// False discovery rate above which a variance that lies apart counts in full.
-const APART: f64 = 0.3;
+const APART: f64 = 0.01;
 
 /// A variance as the values of one operation tell it.
 #[derive(Clone, Copy)]
