@@ -101,7 +101,7 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "N", default_value = "1", value_parser = one_or_more::<NonZeroUsize>)]
     pub(crate) scale: NonZeroUsize,
 
-    /// Budgets to hold the means against; one that is passed makes the exit code 1
+    /// Budgets to hold the means against; one that is exceeded makes the exit code 1
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) budget: Option<PathBuf>,
 
@@ -113,6 +113,11 @@ pub(crate) struct ProfileArgs {
     /// its number from 1 on [default: the only column of numbers]
     #[arg(long, value_name = "FILE.csv[:COLUMN]", conflicts_with = "strategy")]
     pub(crate) series: Option<String>,
+
+    /// What is between the columns of the series' file: a character, or `tab`
+    #[arg(long, value_name = "CHARACTER", default_value = ",", value_parser = separator)]
+    #[arg(requires = "series")]
+    pub(crate) separator: u8,
 
     /// Write the profile file
     #[arg(short, long, value_name = "FILE")]
@@ -176,6 +181,16 @@ pub(crate) enum DevicesFormat {
     Table,
     /// For programs
     Json,
+}
+
+/// One ASCII character that no number has.
+fn separator(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"tab" | b"\\t" => Ok(b'\t'),
+        [byte] if byte.is_ascii_punctuation() && !b"\"'.-+".contains(byte) => Ok(*byte),
+        [b'\t'] => Ok(b'\t'),
+        _ => Err("give one character, as in ';', or tab".to_owned()),
+    }
 }
 
 /// A whole number from 1 on.

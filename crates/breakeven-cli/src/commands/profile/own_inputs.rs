@@ -19,7 +19,8 @@ pub(super) struct OwnInputs {
 impl OwnInputs {
     pub(super) fn read(args: &ProfileArgs) -> Result<Self> {
         let image = args.image.as_deref().map(crate::image::read).transpose()?;
-        let series = args.series.as_deref().map(crate::series::read);
+        let series = args.series.as_deref();
+        let series = series.map(|asked| crate::series::read(asked, args.separator));
         let series = series.transpose()?;
         // A series of which nothing can be forecast is told of before it is measured.
         let forecast = series.as_deref().map_or(Ok(None), forecast_of)?;
