@@ -7,7 +7,7 @@ use std::process::ExitCode;
 pub enum Exit {
     /// Done, or passed.
     Done,
-    /// A regression, work that failed, or a budget that was passed.
+    /// A regression, work that failed, or a budget that was exceeded.
     Failed,
     /// Wrong use, unreadable or mismatched input.
     WrongUse,
