@@ -27,7 +27,7 @@ pub(crate) use sweep::{SweepArgs, SweepFormat};
 #[command(name = "breakeven", version, propagate_version = true)]
 #[command(
     after_help = "Exit codes: 0 done or passed, 1 a regression, work that failed or a budget \
-                        that was passed, 2 wrong use, unreadable or mismatched input, 3 \
+                        that was exceeded, 2 wrong use, unreadable or mismatched input, 3 \
                         inconclusive, 130 interrupted."
 )]
 pub(crate) struct Cli {

@@ -266,7 +266,7 @@ fn a_damaged_score_file_is_left_as_it_is() {
     );
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     let said = ended.stderr.replace(scores.to_str().unwrap(), "[scores]");
-    assert_snapshot!(said, @"warning: [scores]: not a file of scores: EOF while parsing a string at line 1 column 32; move it away, or name another with --scores; this pair is not counted");
+    assert_snapshot!(said, @"warning: [scores]: not a file of scores: EOF while parsing a string at line 1 column 32; move it away, or name another file; this pair is not counted");
     assert!(ended.stdout.contains("Followed: "), "{ended:#?}");
 
     let ended = with_scores(command("", user.path()).arg(data("program.json")));

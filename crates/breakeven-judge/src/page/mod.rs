@@ -10,9 +10,11 @@ mod text;
 pub use table::{Column, Row, Table};
 pub use text::{clean, is_obeyed};
 
-/// Rows of a table that are printed, and items of a list; the rest is counted. With
-/// them a page in Markdown stays under 600 KB: a step summary of GitHub may have 1 MiB.
+/// Rows of a table in Markdown; the rest is counted. With them a page stays under 600 KB:
+/// a step summary of GitHub may have 1 MiB. A terminal gets them all.
 const MOST_ROWS: usize = 300;
+
+/// Items of a list; the rest is counted.
 const MOST_ITEMS: usize = 50;
 
 /// Columns of the terminal that a library prints for.

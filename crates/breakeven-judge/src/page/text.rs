@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::table::{GAP, Row, Table};
-use super::{Block, Item, MOST_ITEMS, MOST_ROWS, Page, Text, Tone};
+use super::{Block, Item, MOST_ITEMS, Page, Text, Tone};
 
 /// Least columns that are written for: below, a terminal breaks lines itself.
 const LEAST_WIDTH: usize = 40;
@@ -145,15 +145,10 @@ impl Terminal<'_> {
             writeln!(self.out, "{line}")?;
             self.facts(&item.facts, "    ")?;
         }
-        self.rest_of(items.len(), MOST_ITEMS)
-    }
-
-    /// Says how many are left out.
-    fn rest_of(&mut self, all: usize, most: usize) -> io::Result<()> {
-        if all > most {
-            writeln!(self.out, "… and {} more", all - most)?;
+        match items.len().saturating_sub(MOST_ITEMS) {
+            0 => Ok(()),
+            more => writeln!(self.out, "… and {more} more"),
         }
-        Ok(())
     }
 
     fn table(&mut self, table: &Table) -> io::Result<()> {
@@ -166,7 +161,7 @@ impl Terminal<'_> {
         );
         self.row(table, &layout.columns, &heads)?;
         let mut group = None;
-        for row in table.rows.iter().take(MOST_ROWS) {
+        for row in &table.rows {
             if !table.groups.is_empty() && group != Some(&row.group) {
                 self.paragraph(&row.group, "", "  ")?;
                 group = Some(&row.group);
@@ -176,10 +171,9 @@ impl Terminal<'_> {
                 self.paragraph(note, "  ", "    ")?;
             }
         }
-        self.rest_of(table.rows.len(), MOST_ROWS)?;
         if !layout.left_out.is_empty() {
             let text = format!(
-                "no room for: {}; a wider terminal has it, and so has --format json",
+                "no room for: {}; a wider terminal has it, and so has JSON",
                 layout.left_out.join(", ")
             );
             self.paragraph(&Text::new(text, Tone::Faint), "", "")?;

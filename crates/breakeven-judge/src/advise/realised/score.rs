@@ -79,7 +79,7 @@ pub enum ScoreError {
         reason: io::Error,
     },
     /// The file is no score file, or was damaged.
-    #[error("{path}: not a file of scores: {reason}; move it away, or name another with --scores")]
+    #[error("{path}: not a file of scores: {reason}; move it away, or name another file")]
     Damaged {
         /// The file.
         path: String,
