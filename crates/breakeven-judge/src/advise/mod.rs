@@ -229,6 +229,7 @@ impl ProfilerOptimizer {
 
 /// Why advice could not be written.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ExportError {
     /// The file cannot be made or replaced.
     #[error(transparent)]

@@ -4,6 +4,7 @@ use breakeven_profile::unit::UnitError;
 
 /// Why a budget file was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum BudgetError {
     /// Not TOML, or not the fields of a budget file.
     #[error("line {line}, column {column}: {message}")]

@@ -7,6 +7,7 @@ const DECIMAL_MEMORY: [(f64, &str); 4] = [(1e3, "kB"), (1e6, "MB"), (1e9, "GB"),
 
 /// A text that is no figure with a unit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum UnitError {
     /// No duration.
     #[error("{0:?} is not a duration; write a number and a unit, as in \"2 ms\" or \"800 us\"")]

@@ -11,7 +11,14 @@ use crate::plan::{ExecutionStrategy, Probe};
 /// [`ExecutionResult::explain`].
 #[derive(Debug)]
 pub struct Explanation<'r, T> {
-    pub(super) result: &'r ExecutionResult<T>,
+    result: &'r ExecutionResult<T>,
+}
+
+impl<T> ExecutionResult<T> {
+    /// The whole story as text: what ran where, why, predicted and actual.
+    pub fn explain(&self) -> Explanation<'_, T> {
+        Explanation { result: self }
+    }
 }
 
 impl<T> Explanation<'_, T> {

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::explain::Explanation;
 use crate::error::{DeviceError, Error};
 use crate::plan::{Decision, ExecutionStrategy};
 
@@ -97,11 +96,6 @@ pub struct Fallback {
 }
 
 impl<T> ExecutionResult<T> {
-    /// The whole story as text: what ran where, why, predicted and actual.
-    pub fn explain(&self) -> Explanation<'_, T> {
-        Explanation { result: self }
-    }
-
     /// Where a profile has this execution: `cpu`, a GPU's name, or several with `+`
     /// between them, by where its tasks ran.
     pub fn ran_on(&self) -> String {
@@ -127,6 +121,7 @@ pub(super) fn ran_on<'g>(on_cpu: bool, gpus: impl Iterator<Item = &'g str>) -> C
 /// Why one task has no output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum TaskError<E> {
     /// Its function returned an error.
     Failed(E),

@@ -61,6 +61,7 @@ pub struct DeviceId(String);
 /// A text that names no device. Where a part of it is wrong, that part is first and the
 /// whole text second.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ParseDeviceIdError {
     /// Neither `cpu` nor `<backend>:<name>`.
     #[error("`{0}` is not a device: expected `cpu` or `<backend>:<name>`, as in `vulkan:llvmpipe`")]

@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::operator::{Operator, View};
 
 mod host;
+mod product;
 mod thin;
 
 /// Pieces of a product from which on workers share it however many there are.
@@ -104,7 +105,7 @@ impl Operator for MatrixMultiply {
         let one = |item: usize, out: &mut [f32], on_pool: bool| {
             let a = &a.values[item * m * k..][..m * k];
             let b = &b.values[item * k * n..][..k * n];
-            host::multiply(host::Product { a, b, k, n }, out, on_pool);
+            host::multiply(product::Product { a, b, k, n }, out, on_pool);
         };
         let each = m * n;
         // All workers on one product after the other where each is worth it (they share

@@ -4,11 +4,11 @@
 //! `forecast` has the times. A split that would save less than 3 % of the better
 //! side's time is declined: several devices at one batch cost energy and attention.
 
-use super::decision::{Basis, Decision, Declined, Evidence, Probe, Stage};
+use super::decision::{Basis, Decision, Declined, Probe};
 use super::forecast::{asked_split, forecast};
 use super::heuristics::ProfilingHeuristics;
-use super::rule::rule;
-use super::{Candidate, Cost, ExecutionStrategy, GpuCosts, Machine, OperationCosts};
+use super::rule::{Stage, rule};
+use super::{Candidate, Cost, Evidence, ExecutionStrategy, GpuCosts, Machine, OperationCosts};
 use crate::error::Error;
 use crate::workload::WorkloadProfile;
 

@@ -1,50 +1,9 @@
 //! What was decided and why: typed and small; text is made when it is asked for.
 
-use std::fmt;
-
 use serde::Serialize;
 
-use super::rule::Ruling;
-use super::{ExecutionStrategy, OperationCosts};
-
-/// A stage of the rule for when nothing was measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Stage {
-    /// 1: there is no GPU.
-    NoGpu,
-    /// 2: too few tasks, or too small a workload.
-    Small,
-    /// 3: the tasks are sequential.
-    Sequential,
-    /// 4: the GPU's memory is mostly in use.
-    MemoryPressure,
-    /// 5: the batch does not fit the GPU's free memory.
-    DoesNotFit,
-    /// 6: many tasks or a large workload, and parallel.
-    Large,
-    /// 7: complex tasks.
-    Complex,
-    /// No stage decided: the last answer of the heuristics.
-    Last,
-}
-
-impl Stage {
-    /// Its number, 1 to 7; none for the last answer.
-    pub fn number(self) -> Option<u8> {
-        (self != Self::Last).then_some(self as u8 + 1)
-    }
-}
-
-/// `stage 4`, and `last answer` when no stage decided.
-impl fmt::Display for Stage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.number() {
-            Some(number) => f.pad(&format!("stage {number}")),
-            None => f.pad("last answer"),
-        }
-    }
-}
+use super::rule::{Ruling, Stage};
+use super::{Evidence, ExecutionStrategy, OperationCosts};
 
 /// How a decision came about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -77,18 +36,6 @@ impl Basis {
             Self::Exploration => "exploration",
         }
     }
-}
-
-/// How good a prediction is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Evidence {
-    /// Nothing was measured: rates of the machine, or of the user's description.
-    Heuristic,
-    /// Measured at other sizes, or on each device apart.
-    Fitted,
-    /// Measured on this device at about this size.
-    Measured,
 }
 
 /// A way to run the batch, and how long it should take.

@@ -5,7 +5,8 @@ use std::fmt;
 use breakeven_profile::unit;
 
 use super::choose::LEAST_GAIN;
-use super::decision::{Basis, Candidate, Decision, Evidence, Probe};
+use super::costs::Evidence;
+use super::decision::{Basis, Candidate, Decision, Probe};
 
 impl Decision {
     /// Why, in sentences with their numbers. By the rule: what each stage found.

@@ -17,14 +17,14 @@ mod strategy;
 mod toml_file;
 
 pub use choose::{decide, decide_for};
-pub use costs::{Cost, GpuCosts, Observation, OperationCosts, RanOn, Shape};
+pub use costs::{Cost, Evidence, GpuCosts, Observation, OperationCosts, RanOn, Shape};
 pub(crate) use costs::{Learned, PLACES, PlaceWork, STEADY};
-pub use decision::{Basis, Candidate, Decision, Declined, Evidence, Probe, Stage};
+pub use decision::{Basis, Candidate, Decision, Declined, Probe};
 pub(crate) use forecast::level;
 pub use heuristics::ProfilingHeuristics;
 pub use machine::{GpuSpec, Machine};
 pub use rates::costs_from_rates;
 pub(crate) use rates::estimate;
 pub(crate) use roofline::StatedWork;
-pub use rule::{MANY_TASKS, PARALLEL_FROM, RuleFacts, Ruling, rule};
+pub use rule::{MANY_TASKS, PARALLEL_FROM, RuleFacts, Ruling, Stage, rule};
 pub use strategy::ExecutionStrategy;

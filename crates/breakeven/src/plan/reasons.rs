@@ -2,7 +2,7 @@
 
 use breakeven_profile::unit;
 
-use super::decision::Stage;
+use super::rule::Stage;
 use super::rule::{MANY_TASKS, PARALLEL_FROM, RuleFacts, Ruling};
 
 impl Ruling {

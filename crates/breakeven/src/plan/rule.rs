@@ -13,11 +13,51 @@
 //! Else the last answer of the [`ProfilingHeuristics`]. [`rule`] is pure and
 //! allocates nothing: it is on the path of every decision that lacks evidence.
 
+use std::fmt;
+
 use serde::Serialize;
 
-use super::decision::Stage;
 use super::{ExecutionStrategy, GpuSpec, Machine, ProfilingHeuristics};
 use crate::workload::WorkloadProfile;
+
+/// A stage of the rule for when nothing was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// 1: there is no GPU.
+    NoGpu,
+    /// 2: too few tasks, or too small a workload.
+    Small,
+    /// 3: the tasks are sequential.
+    Sequential,
+    /// 4: the GPU's memory is mostly in use.
+    MemoryPressure,
+    /// 5: the batch does not fit the GPU's free memory.
+    DoesNotFit,
+    /// 6: many tasks or a large workload, and parallel.
+    Large,
+    /// 7: complex tasks.
+    Complex,
+    /// No stage decided: the last answer of the heuristics.
+    Last,
+}
+
+impl Stage {
+    /// Its number, 1 to 7; none for the last answer.
+    pub fn number(self) -> Option<u8> {
+        (self != Self::Last).then_some(self as u8 + 1)
+    }
+}
+
+/// `stage 4`, and `last answer` when no stage decided.
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.number() {
+            Some(number) => f.pad(&format!("stage {number}")),
+            None => f.pad("last answer"),
+        }
+    }
+}
 
 /// More tasks than this are many (stage 6).
 pub const MANY_TASKS: usize = 100;

@@ -25,8 +25,8 @@ pub use batch::SimulatedInFlight;
 pub use faults::{Fault, FaultKind, FaultScript, RandomFaults};
 pub use spec::{Onset, SimulatedSpec, Slowdown};
 
-use batch::{HeldMemory, Outcome};
-use state::State;
+use batch::HeldMemory;
+use state::{Outcome, State};
 use timeline::{Stages, factor_of_task, ns};
 
 type TaskTime<I> = Box<dyn Fn(&I) -> Duration + Send + Sync>;

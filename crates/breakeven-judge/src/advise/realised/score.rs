@@ -67,6 +67,7 @@ pub struct RuleScore {
 
 /// Why a score file is of no use.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ScoreError {
     /// The operating system refused.
     #[error("{path}: cannot be {action}: {reason}")]

@@ -4,10 +4,9 @@
 //! panel into sums that stay in registers. The rows of A are read where they are:
 //! a value is fetched into all lanes at once, which needs no order of its own.
 
-use std::cell::Cell;
-
 use pulp::{Arch, Simd, WithSimd};
 
+use super::product::{COLUMNS, DEPTH, Product, with_room};
 use super::thin;
 use crate::kernels::parallel::{f32_lanes, pieces_on};
 
@@ -20,13 +19,6 @@ const VECTORS: usize = 2;
 
 /// Steps in depth that are one in the machine's code.
 const UNROLLED: usize = 4;
-
-/// Rows of B that are packed at once, at most: with vectors of eight, a panel of
-/// them has 24 KiB and stays in the first cache.
-const DEPTH: usize = 384;
-
-/// Columns of B that are packed at once, at most.
-const COLUMNS: usize = 1024;
 
 /// Rows of the output per piece of CPU work, which share each panel while it is in
 /// the first cache. One thread alone takes more at once: nobody waits for it.
@@ -41,27 +33,6 @@ const PIECE: usize = 512 * 1024;
 
 /// Multiply-adds in whose time a product begins and ends, beside its own.
 const PER_PRODUCT: usize = 4096;
-
-/// Elements in a line of the caches.
-const LINE: usize = 16;
-
-/// One row-major product: A is m × k, B is k × n.
-#[derive(Clone, Copy)]
-pub(super) struct Product<'p> {
-    pub(super) a: &'p [f32],
-    pub(super) b: &'p [f32],
-    pub(super) k: usize,
-    pub(super) n: usize,
-}
-
-/// Elements of [`ROOM`] that are kept, at most: 1.5 MiB.
-const KEPT: usize = DEPTH * COLUMNS + LINE;
-
-thread_local! {
-    /// Where the last product packed: to clear as much again takes some percent of a
-    /// small product, and to allocate it most of a tiny one.
-    static ROOM: Cell<Vec<f32>> = const { Cell::new(Vec::new()) };
-}
 
 /// Pieces of CPU work in a product of so many multiply-adds.
 pub(super) fn pieces(multiply_adds: usize) -> usize {
@@ -121,22 +92,6 @@ pub(super) fn multiply(product: Product<'_>, out: &mut [f32], on_pool: bool) {
             }
         }
     });
-}
-
-/// Room for so many values, from a line of the caches on. What is in it is from before.
-pub(super) fn with_room(len: usize, work: impl FnOnce(&mut [f32])) {
-    let mut room = ROOM.take();
-    if room.len() < len + LINE {
-        room.resize(len + LINE, 0.0);
-    }
-    let skip = room
-        .as_ptr()
-        .align_offset(LINE * size_of::<f32>())
-        .min(LINE);
-    work(&mut room[skip..][..len]);
-    if room.len() <= KEPT {
-        ROOM.set(room);
-    }
 }
 
 /// Panels of B, packed: `depth` rows of each panel's columns, with zeros past the last.

@@ -3,7 +3,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::host::{Product, with_room};
+use super::product::{Product, with_room};
 use crate::kernels::dot_product;
 use crate::kernels::parallel::pieces_on;
 

@@ -2,9 +2,22 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use super::Shape;
-use crate::plan::Evidence;
 use crate::schedule::whole;
+
+/// How good a prediction is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Evidence {
+    /// Nothing was measured: rates of the machine, or of the user's description.
+    Heuristic,
+    /// Measured at other sizes, or on each device apart.
+    Fitted,
+    /// Measured on this device at about this size.
+    Measured,
+}
 
 /// How far beside the remembered sizes a prediction still counts as measured.
 const MEASURED_WITHIN: u64 = 2;

@@ -26,7 +26,7 @@ mod window;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-pub use cost::{Cost, GpuCosts, OperationCosts};
+pub use cost::{Cost, Evidence, GpuCosts, OperationCosts};
 pub(crate) use model::Model;
 pub(crate) use record::OperationRecord;
 pub use shape::Shape;

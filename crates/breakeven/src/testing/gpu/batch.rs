@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use super::faults::FaultKind;
-use super::state::State;
+use super::state::{Outcome, State};
 use super::timer;
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::locked;
@@ -96,15 +96,6 @@ impl<T: Unpin> Future for SimulatedInFlight<T> {
             }
         }
     }
-}
-
-/// What becomes of a batch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
-    Outputs,
-    Error(DeviceErrorKind),
-    Panic,
-    Hang,
 }
 
 /// Memory of the device that a batch has until this is dropped.

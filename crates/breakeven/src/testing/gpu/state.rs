@@ -3,11 +3,19 @@
 use std::time::{Duration, Instant};
 
 use super::SimulatedCounts;
-use super::batch::Outcome;
 use super::faults::{Fault, FaultKind, FaultScript};
 use super::spec::Slowdown;
 use super::timeline::{Stages, Timeline, ns};
 use crate::error::{DeviceError, DeviceErrorKind};
+
+/// What becomes of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Outputs,
+    Error(DeviceErrorKind),
+    Panic,
+    Hang,
+}
 
 /// The device between two calls.
 #[derive(Debug)]

@@ -1,0 +1,47 @@
+//! A product, and the room that its CPU forms pack into.
+
+use std::cell::Cell;
+
+/// Rows of B that are packed at once, at most: with vectors of eight, a panel of
+/// them has 24 KiB and stays in the first cache.
+pub(super) const DEPTH: usize = 384;
+
+/// Columns of B that are packed at once, at most.
+pub(super) const COLUMNS: usize = 1024;
+
+/// Elements in a line of the caches.
+const LINE: usize = 16;
+
+/// One row-major product: A is m × k, B is k × n.
+#[derive(Clone, Copy)]
+pub(super) struct Product<'p> {
+    pub(super) a: &'p [f32],
+    pub(super) b: &'p [f32],
+    pub(super) k: usize,
+    pub(super) n: usize,
+}
+
+/// Elements of [`ROOM`] that are kept, at most: 1.5 MiB.
+const KEPT: usize = DEPTH * COLUMNS + LINE;
+
+thread_local! {
+    /// Where the last product packed: to clear as much again takes some percent of a
+    /// small product, and to allocate it most of a tiny one.
+    static ROOM: Cell<Vec<f32>> = const { Cell::new(Vec::new()) };
+}
+
+/// Room for so many values, from a line of the caches on. What is in it is from before.
+pub(super) fn with_room(len: usize, work: impl FnOnce(&mut [f32])) {
+    let mut room = ROOM.take();
+    if room.len() < len + LINE {
+        room.resize(len + LINE, 0.0);
+    }
+    let skip = room
+        .as_ptr()
+        .align_offset(LINE * size_of::<f32>())
+        .min(LINE);
+    work(&mut room[skip..][..len]);
+    if room.len() <= KEPT {
+        ROOM.set(room);
+    }
+}
