@@ -144,6 +144,7 @@ impl Reason {
 
 /// A verdict on the whole: the worst outcome of its reasons.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[must_use]
 pub struct Verdict {
     /// How the gate ends.
     pub outcome: Outcome,

@@ -19,6 +19,7 @@ const PHASES: [&str; 6] = [
 
 /// What a profile says, computed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[must_use]
 pub struct Overview {
     /// One per operation, in the profile's order.
     pub rows: Vec<Row>,

@@ -31,6 +31,7 @@ pub enum LogRatioMethod {
 
 /// How much slower (above 1) or faster (below 1) `current` is than `baseline`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[must_use]
 pub struct LogRatio {
     /// Estimate of current / baseline: the ratio of geometric means.
     pub ratio: f64,

@@ -14,6 +14,7 @@ use super::warning::Warning;
 
 /// All operations of two sides, compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[must_use]
 pub struct ProfilerComparison {
     /// What was judged.
     pub metric: Metric,

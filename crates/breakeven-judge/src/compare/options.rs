@@ -21,6 +21,7 @@ use crate::budget::Limits;
 /// # Ok::<(), breakeven_judge::CompareError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+#[must_use]
 pub struct Threshold(f64);
 
 impl Threshold {

@@ -14,6 +14,7 @@ use super::error::{MAX_MAGNITUDE, StatsError, check_finite};
 /// does not exist is `None` from the method that gives it.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "Fields")]
+#[must_use]
 pub struct Moments {
     count: u64,
     total: f64,

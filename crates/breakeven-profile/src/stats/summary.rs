@@ -10,6 +10,7 @@ use super::{
 
 /// A sample described. All but `count` and `cv` are in the unit of the values.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[must_use]
 pub struct Summary {
     /// Number of values, at least 1.
     pub count: u64,

@@ -39,6 +39,7 @@ const LEVEL: f64 = 0.95;
 
 /// What the advice on a profile was worth.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[must_use]
 pub struct Realised {
     /// One per suggestion, in the order of the advice.
     pub outcomes: Vec<Outcome>,
@@ -108,7 +109,7 @@ pub fn realised(
     noise: Option<f64>,
 ) -> Result<Realised, StatsError> {
     if let Some(noise) = noise {
-        log_ratio_with_noise(&[1.0], &[1.0], noise, LEVEL)?;
+        let _is_one = log_ratio_with_noise(&[1.0], &[1.0], noise, LEVEL)?;
     }
     let advice = ProfilerOptimizer::new(before);
     let case = |profile| Case::new(profile, AdviceThresholds::default());
