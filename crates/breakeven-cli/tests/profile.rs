@@ -81,6 +81,23 @@ fn the_printed_json_is_a_profile() {
     assert_eq!(read(&shown), file::read(&before).unwrap());
 }
 
+/// Or a comparison of the two would warn of another machine.
+#[test]
+fn the_suite_and_a_recorder_see_one_machine() {
+    let few = "profile --iterations 2 --warmup 1 --device cpu --kernel vector_add";
+    let printed = line(few).args("--format json").run().quietly(0).stdout;
+    let suite = file::read_from(printed.as_bytes(), "<stdout>").unwrap();
+    let recorder = breakeven_profile::get_profiler(true).snapshot();
+    let mut differences = suite.environment.differences(&recorder.environment);
+    differences.retain(|found| found.part.is_of_machine());
+    assert_eq!(differences, []);
+    let memory = [suite, recorder].map(|profile| {
+        let cpu = profile.environment.cpu.unwrap();
+        (cpu.memory_bytes, cpu.usable_memory_bytes)
+    });
+    assert_eq!(memory[0], memory[1]);
+}
+
 #[test]
 fn the_formats_that_are_text() {
     let few = "profile --iterations 2 --warmup 1 --device cpu --kernel vector_add";
