@@ -166,7 +166,7 @@ pub(crate) enum Format {
     /// For people, as wide as the terminal
     #[default]
     Table,
-    /// The figures and verdicts, for programs (-o has the samples)
+    /// The profile file, with figures and verdicts beside the samples
     Json,
     /// For a report or a CI summary
     Markdown,

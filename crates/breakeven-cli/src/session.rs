@@ -4,11 +4,9 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::Result;
-use breakeven::hardware::{AbsentBackend, GpuInfo, HardwareCapabilities, SystemLoad};
+use breakeven::hardware::{AbsentBackend, HardwareCapabilities, SystemLoad};
 use breakeven_profile::file::{self, FileError};
-use breakeven_profile::profile::{
-    Cpu, Environment, Failure, Gpu, Operation, OperationKey, Profile, Run,
-};
+use breakeven_profile::profile::{Environment, Failure, Operation, OperationKey, Profile, Run};
 
 use crate::protocol::{Cell, Message, Request};
 use crate::supervisor::{self, Ended};
@@ -205,37 +203,17 @@ pub(crate) fn detect(device_timeout_s: u32) -> Result<Option<Machine>> {
 }
 
 fn environment(hardware: &HardwareCapabilities) -> Environment {
-    let cores = |count: usize| count as u64;
     let build = match cfg!(debug_assertions) {
         true => "debug",
         false => "release",
     };
-    let gpu = |gpu: &GpuInfo| Gpu {
-        id: gpu.id.to_string(),
-        name: Some(gpu.name.clone()),
-        kind: Some(gpu.kind.to_string()),
-        backend: Some(gpu.backend.to_string()),
-        memory_bytes: gpu.memory_bytes.get(),
-        driver: gpu.driver.known().cloned(),
-        kernel_clock: None,
-    };
-    Environment {
-        os: Some(hardware.os.clone()),
-        arch: Some(hardware.arch.clone()),
-        cpu: Some(Cpu {
-            model: hardware.cpu_model.known().cloned(),
-            logical_cores: Some(cores(hardware.cpu_cores)),
-            physical_cores: hardware.physical_cores.get().map(cores),
-            usable_cores: Some(hardware.usable_cores.cores),
-            simd: hardware.cpu_simd_support.features.clone(),
-            memory_bytes: hardware.system_memory_bytes.get(),
-            usable_memory_bytes: hardware.usable_memory_bytes.get(),
-        }),
-        gpus: hardware.gpus.iter().map(gpu).collect(),
+    let mut environment = Environment {
         revision: option_env!("BREAKEVEN_REVISION").map(str::to_owned),
         build_profile: Some(build.to_owned()),
         ..Environment::default()
-    }
+    };
+    hardware.describe(&mut environment);
+    environment
 }
 
 #[cfg(test)]

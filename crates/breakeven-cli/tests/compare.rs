@@ -43,7 +43,7 @@ pub(crate) fn write(directory: &Path, name: &str, operations: &[String]) {
 }
 
 /// `a.json` and `b.json`, where there is one operation of each verdict.
-fn sample() -> TempDir {
+pub(crate) fn sample() -> TempDir {
     let directory = directory();
     let device = |size| format!(", \"device\": \"vulkan:llvmpipe\", \"size\": {size}");
     let memory = |bytes| format!(", \"memory_bytes\": {bytes}");
@@ -124,7 +124,7 @@ fn colours_only_where_they_are_wanted() {
         coloured.run().quietly(0).stdout
     };
     assert!(forced("table").contains("\u{1b}["));
-    for format in ["json", "markdown", "junit"] {
+    for format in ["json", "markdown", "github", "junit"] {
         assert!(!forced(format).contains('\u{1b}'), "{format}");
     }
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use breakeven_profile::file;
 use insta::assert_snapshot;
 
 use crate::command::{directory, line, show};
@@ -40,7 +41,10 @@ fn csv() {
 
 #[test]
 fn json() {
-    assert_snapshot!(printed("--format json"));
+    let printed = printed("--format json");
+    let profile = file::read(&sample()).unwrap();
+    assert_eq!(file::read_from(printed.as_bytes(), "").unwrap(), profile);
+    assert_snapshot!(printed);
 }
 
 #[test]

@@ -119,7 +119,8 @@ fn stopped(args: &str, directory: &Path, stop: impl Fn(&mut Measuring)) -> Ended
         // Where nothing was measured, nothing was written.
         if file.exists() {
             let shown = show(&file, "--format json").quietly(0).json();
-            if shown["rows"][0]["summary"]["count"].as_u64() > Some(0) {
+            let figures = &shown["operations"][0]["figures"];
+            if figures["summary"]["count"].as_u64() > Some(0) {
                 return ended;
             }
         }

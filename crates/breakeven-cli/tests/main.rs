@@ -12,6 +12,7 @@ mod detection;
 mod export;
 mod faults;
 mod formats;
+mod github;
 #[cfg(unix)]
 mod interrupt;
 mod no_gpu;

@@ -31,12 +31,12 @@ fn has_a_loader() -> bool {
 /// The CPU's row is there and complete, and there is no other.
 #[track_caller]
 fn only_the_cpu(document: &serde_json::Value) {
-    let rows = document["rows"].as_array().unwrap();
-    assert_eq!(rows.len(), 1, "{document:#}");
-    assert_eq!(rows[0]["device"], "cpu");
-    assert_eq!(rows[0]["software_gpu"], false);
-    assert_eq!(rows[0]["summary"]["count"], 3);
-    assert!(rows[0]["failure"].is_null());
+    let operations = document["operations"].as_array().unwrap();
+    assert_eq!(operations.len(), 1, "{document:#}");
+    assert_eq!(operations[0]["device"], "cpu");
+    assert_eq!(operations[0]["figures"]["software_gpu"], false);
+    assert_eq!(operations[0]["figures"]["summary"]["count"], 3);
+    assert!(operations[0]["failure"].is_null());
 }
 
 /// Why a backend is not there; each is named once.
@@ -172,9 +172,9 @@ fn the_software_gpu_without_home_and_runtime_directory() {
         .run()
         .quietly(0);
     let document = ended.json();
-    let rows = document["rows"].as_array().unwrap();
-    assert_eq!(rows.len(), 1, "{document:#}");
-    assert_eq!(rows[0]["summary"]["count"], 3);
+    let operations = document["operations"].as_array().unwrap();
+    assert_eq!(operations.len(), 1, "{document:#}");
+    assert_eq!(operations[0]["figures"]["summary"]["count"], 3);
 }
 
 /// Every line that names the GPU says what it is.
@@ -205,8 +205,9 @@ fn the_software_gpu_is_called_one_wherever_it_is_named() {
     labelled(&line("devices").run().quietly(0).stdout, gpu);
 
     let json = show("json").json();
-    for row in json["rows"].as_array().unwrap() {
-        assert_eq!(row["software_gpu"], row["device"] == gpu, "{row:#}");
+    for operation in json["operations"].as_array().unwrap() {
+        let software_gpu = &operation["figures"]["software_gpu"];
+        assert_eq!(*software_gpu, operation["device"] == gpu, "{operation:#}");
     }
     let csv = show("csv").stdout;
     let mut lines = csv.lines();

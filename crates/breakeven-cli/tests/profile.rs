@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use breakeven_profile::file;
 use serde_json::Value;
 
 use crate::command::{directory, line, show};
@@ -19,12 +20,12 @@ const KERNELS: [&str; 10] = [
     "dendritic_integration",
 ];
 
-/// Operation and device of each row.
-fn rows(document: &Value) -> Vec<(String, String)> {
+/// Name and device of each operation.
+fn operations(document: &Value) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let rows = document["rows"].as_array().unwrap();
-    rows.iter()
-        .map(|row| (text(&row["operation"]), text(&row["device"])))
+    let operations = document["operations"].as_array().unwrap();
+    (operations.iter())
+        .map(|each| (text(&each["name"]), text(&each["device"])))
         .collect()
 }
 
@@ -37,24 +38,64 @@ fn every_kernel_two_runs_and_the_file_shows_the_same() {
         .run()
         .quietly(0);
     let document = ended.json();
-    let on_cpu: Vec<_> = rows(&document)
+    let on_cpu: Vec<_> = operations(&document)
         .into_iter()
         .filter(|(_, device)| device == "cpu")
         .map(|(operation, _)| operation)
         .collect();
     assert_eq!(on_cpu, KERNELS);
-    for row in document["rows"].as_array().unwrap() {
-        assert_eq!(row["runs"], 2, "{row:#}");
-        assert_eq!(row["summary"]["count"], 4, "{row:#}");
-        assert!(row["failure"].is_null(), "{row:#}");
-        let share = row["roofline"]["bytes_share"].as_f64();
-        assert!(share.is_some_and(|share| share > 0.0), "{row:#}");
+    for operation in document["operations"].as_array().unwrap() {
+        let figures = &operation["figures"];
+        assert_eq!(figures["runs"], 2, "{operation:#}");
+        assert_eq!(figures["summary"]["count"], 4, "{operation:#}");
+        assert!(operation["failure"].is_null(), "{operation:#}");
+        let share = figures["roofline"]["bytes_share"].as_f64();
+        assert!(share.is_some_and(|share| share > 0.0), "{operation:#}");
     }
     let shown = show(&file, "--format json").quietly(0).json();
-    assert_eq!(shown["rows"], document["rows"]);
+    assert_eq!(shown["operations"], document["operations"]);
     assert_eq!(shown["environment"], document["environment"]);
+    let printed = file::read_from(ended.stdout.as_bytes(), "<stdout>").unwrap();
+    assert_eq!(printed, file::read(&file).unwrap());
     // `breakeven` puts no host name and no path into a file unless asked.
     assert!(document["environment"]["host"].is_null());
+}
+
+#[test]
+fn the_printed_json_is_a_profile() {
+    let directory = directory();
+    let few = "profile --iterations 3 --warmup 1 --runs 2 --device cpu --kernel vector_add";
+    let [before, after] = ["a.json", "b.json"].map(|name| {
+        let path = directory.path().join(name);
+        let printed = line(few).args("--format json").run().quietly(0).stdout;
+        std::fs::write(&path, printed).unwrap();
+        path
+    });
+    let compared = line("compare --format json").arg(&before).arg(&after);
+    let compared = compared.run().quietly(0).json();
+    assert_eq!(compared["operations"][0]["operation"], "vector_add");
+    assert_eq!(compared["operations"][0]["current_runs"], 2);
+    line("advise").arg(&before).run().quietly(0);
+    let shown = show(&before, "--format json").quietly(0).stdout;
+    let read = |text: &str| file::read_from(text.as_bytes(), "<stdout>").unwrap();
+    assert_eq!(read(&shown), file::read(&before).unwrap());
+}
+
+/// Or a comparison of the two would warn of another machine.
+#[test]
+fn the_suite_and_a_recorder_see_one_machine() {
+    let few = "profile --iterations 2 --warmup 1 --device cpu --kernel vector_add";
+    let printed = line(few).args("--format json").run().quietly(0).stdout;
+    let suite = file::read_from(printed.as_bytes(), "<stdout>").unwrap();
+    let recorder = breakeven_profile::get_profiler(true).snapshot();
+    let mut differences = suite.environment.differences(&recorder.environment);
+    differences.retain(|found| found.part.is_of_machine());
+    assert_eq!(differences, []);
+    let memory = [suite, recorder].map(|profile| {
+        let cpu = profile.environment.cpu.unwrap();
+        (cpu.memory_bytes, cpu.usable_memory_bytes)
+    });
+    assert_eq!(memory[0], memory[1]);
 }
 
 #[test]
@@ -89,7 +130,10 @@ fn the_users_own_image() {
             .run()
             .quietly(0);
         let document = ended.json();
-        let names: Vec<_> = rows(&document).into_iter().map(|(name, _)| name).collect();
+        let names: Vec<_> = operations(&document)
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
         let both = [
             "conv2d",
             "conv2d:image",
@@ -99,8 +143,8 @@ fn the_users_own_image() {
             "image_segmentation:image",
         ];
         assert_eq!(names, both, "{name}");
-        assert_eq!(document["rows"][1]["size"], 61 * 47);
-        assert_eq!(document["rows"][1]["summary"]["count"], 2);
+        assert_eq!(document["operations"][1]["size"], 61 * 47);
+        assert_eq!(document["operations"][1]["figures"]["summary"]["count"], 2);
         assert!(!ended.stdout.contains("photo"), "no path is written");
     }
 }

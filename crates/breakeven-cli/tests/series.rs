@@ -36,14 +36,14 @@ fn a_series_is_measured_beside_the_synthetic_one_and_its_forecast_is_told() {
             .quietly(0)
     };
     let document = with("", "--format json").json();
-    let rows = document["rows"].as_array().unwrap();
-    let names: Vec<_> = rows
+    let operations = document["operations"].as_array().unwrap();
+    let names: Vec<_> = operations
         .iter()
-        .map(|row| row["operation"].as_str().unwrap())
+        .map(|each| each["name"].as_str().unwrap())
         .collect();
     assert_eq!(names, ["ar_forecast", "ar_forecast:series"]);
-    assert_eq!(rows[1]["size"], 200);
-    assert_eq!(rows[1]["summary"]["count"], 2);
+    assert_eq!(operations[1]["size"], 200);
+    assert_eq!(operations[1]["figures"]["summary"]["count"], 2);
     let forecast = document["forecast"].as_array().unwrap();
     assert_eq!(forecast.len(), 10);
     let values = forecast.iter().map(|value| value.as_f64().unwrap());

@@ -60,11 +60,11 @@ fn what_was_swept_is_in_the_file_and_in_the_cost_model() {
         .run()
         .quietly(0);
     let shown = show(&file, "--format json").quietly(0).json();
-    let sizes: Vec<u64> = shown["rows"]
+    let sizes: Vec<u64> = shown["operations"]
         .as_array()
         .unwrap()
         .iter()
-        .map(|row| row["size"].as_u64().unwrap())
+        .map(|each| each["size"].as_u64().unwrap())
         .collect();
     assert_eq!(sizes, [1, 2, 4, 8].map(|batch| batch * 65_536));
     // An image is a task, as batches have it.
@@ -105,7 +105,7 @@ fn windows_and_hidden_units_have_their_own_values() {
             .json();
         assert_eq!(values(&document), expected);
         let shown = show(&file, "--format json").quietly(0).json();
-        assert_eq!(shown["rows"][0]["operation"], name);
+        assert_eq!(shown["operations"][0]["name"], name);
     }
 }
 
@@ -166,7 +166,7 @@ fn a_batch_is_predicted_as_it_is_executed() {
     assert_eq!((cpu.fewest, cpu.most), (4, 64), "{cpu:?}");
     let executed = line("profile --strategy cpu-only --kernel conv2d --tasks 32 --format json");
     let executed = executed.run().quietly(0).json();
-    let median = &executed["rows"][0]["summary"]["median"];
+    let median = &executed["operations"][0]["figures"]["summary"]["median"];
     let workers = std::thread::available_parallelism().unwrap().get() as f64;
     let ratio = cpu.predict_ns(32) / workers / median.as_f64().unwrap();
     // Other work on the machine comes and goes; a factor of the workers would not.

@@ -18,7 +18,7 @@ const PHASES: [&str; 6] = [
 ];
 
 /// What a profile says, computed.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 #[must_use]
 pub struct Overview {
     /// One per operation, in the profile's order.
@@ -29,18 +29,23 @@ pub struct Overview {
     pub findings: Vec<Finding>,
 }
 
-/// One operation on one device.
+/// One operation on one device. Serialised it is what was computed: it goes beside the
+/// operation's own fields, and repeats none of them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
     /// The operation's name.
+    #[serde(skip_serializing)]
     pub operation: String,
     /// The device's id.
+    #[serde(skip_serializing)]
     pub device: String,
     /// True for a GPU that is a program on the CPU.
     pub software_gpu: bool,
     /// Elements in one call.
+    #[serde(skip_serializing)]
     pub size: Option<u64>,
     /// The workload in words.
+    #[serde(skip_serializing)]
     pub workload: Option<String>,
     /// Processes that measured it.
     pub runs: usize,
@@ -51,6 +56,7 @@ pub struct Row {
     /// Memory that a call holds at its peak, bytes.
     pub memory_bytes: Option<u64>,
     /// Part of the GPU's units that a call keeps busy, 0 to 1.
+    #[serde(skip_serializing)]
     pub gpu_use: Option<f64>,
     /// All samples together, ns; `None` where there are none.
     pub summary: Option<Summary>,
@@ -81,9 +87,10 @@ pub struct Row {
     /// How it stands against its budgets.
     pub budgets: Vec<Held>,
     /// Why samples are missing.
+    #[serde(skip_serializing)]
     pub failure: Option<Failure>,
     /// Anything else that the profile tells of it.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing)]
     pub attributes: BTreeMap<String, Value>,
 }
 

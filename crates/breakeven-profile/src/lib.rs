@@ -18,6 +18,7 @@
 //! ```
 
 pub mod file;
+pub mod machine;
 pub mod profile;
 pub mod recorder;
 pub mod stats;

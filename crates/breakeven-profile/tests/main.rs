@@ -3,5 +3,6 @@
 
 mod file;
 mod join;
+mod machine;
 mod recorder;
 mod stats;

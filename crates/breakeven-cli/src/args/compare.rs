@@ -102,6 +102,8 @@ pub(crate) enum CompareFormat {
     Json,
     /// For a report or a CI summary
     Markdown,
+    /// For GitHub Actions: annotations of the pull request
+    Github,
     /// For CI systems that show tests
     Junit,
 }

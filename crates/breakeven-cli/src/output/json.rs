@@ -1,44 +1,36 @@
-//! Everything, for programs.
+//! The profile file's own document, with what was computed beside the samples.
 
 use std::io::Write;
 
 use anyhow::Result;
 use breakeven::hardware::AbsentBackend;
-use breakeven_judge::Overview;
-use breakeven_profile::profile::{Environment, Evidence};
+use breakeven_judge::{Finding, Winner};
+use breakeven_profile::file;
 use serde::Serialize;
 
 use super::Report;
 
+/// What is computed over all operations, and what is known beside the profile.
 #[derive(Serialize)]
-struct Document<'r> {
-    generator: &'r Option<String>,
-    created: &'r Option<String>,
-    interrupted: bool,
-    environment: &'r Environment,
+struct Further<'r> {
     absent: &'r [AbsentBackend],
-    evidence: &'r Evidence,
-    #[serde(flatten)]
-    overview: &'r Overview,
+    winners: &'r [Winner],
+    findings: &'r [Finding],
     notes: &'r [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     forecast: Option<&'r [f32]>,
 }
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
-    let document = Document {
-        generator: &report.profile.generator,
-        created: &report.profile.created,
-        interrupted: report.profile.interrupted,
-        environment: &report.profile.environment,
+    let forecast = report.forecast.as_ref();
+    let further = Further {
         absent: &report.absent,
-        evidence: &report.profile.evidence,
-        overview: &report.overview,
+        winners: &report.overview.winners,
+        findings: &report.overview.findings,
         notes: &report.notes,
-        forecast: report
-            .forecast
-            .as_ref()
-            .map(|forecast| &forecast.values[..]),
+        forecast: forecast.map(|forecast| &forecast.values[..]),
     };
-    super::document(&document, out)
+    let mut text = Vec::new();
+    file::write_with(&report.profile, &report.overview.rows, &further, &mut text)?;
+    super::escaped(&String::from_utf8(text)?, out)
 }

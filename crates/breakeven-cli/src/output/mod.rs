@@ -255,19 +255,22 @@ fn width() -> usize {
         .unwrap_or(80)
 }
 
-/// Prints a document for programs. What a terminal would obey is escaped, which JSON
-/// itself asks for only below a space.
+/// Prints a document for programs.
 pub(crate) fn document(document: &impl Serialize, out: &mut dyn Write) -> Result<()> {
-    let text = serde_json::to_string_pretty(document)?;
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
+    escaped(&(serde_json::to_string_pretty(document)? + "\n"), out)
+}
+
+/// Prints JSON. What a terminal would obey is escaped, which JSON itself asks for only
+/// below a space.
+fn escaped(json: &str, out: &mut dyn Write) -> Result<()> {
+    let mut shown = String::with_capacity(json.len());
+    for c in json.chars() {
         match c != '\n' && is_obeyed(c) {
             true => shown.push_str(&format!("\\u{:04x}", u32::from(c))),
             false => shown.push(c),
         }
     }
-    out.write_all(shown.as_bytes())?;
-    Ok(writeln!(out)?)
+    Ok(out.write_all(shown.as_bytes())?)
 }
 
 /// What printing came to, where a reader that has gone is no error.

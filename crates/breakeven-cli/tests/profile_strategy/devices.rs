@@ -56,16 +56,16 @@ fn the_second_time_auto_decides_by_what_it_learned() {
     );
     let (_other, second) = on_software("auto --kernel conv2d --tasks 24").unwrap();
     let second = second.env("BREAKEVEN_CACHE_DIR", directory.path());
-    let rows = second.args("--format json").run().quietly(0).json();
-    let rows = rows["rows"].as_array().unwrap();
-    let of_conv2d = rows.iter().filter(|row| row["operation"] == "conv2d");
+    let document = second.args("--format json").run().quietly(0).json();
+    let operations = document["operations"].as_array().unwrap();
+    let of_conv2d = (operations.iter()).filter(|each| each["name"] == "conv2d");
     let by = |word: &str| {
         let counts = of_conv2d.clone();
-        let counts = counts.filter_map(|row| row["attributes"]["decided_by"][word].as_u64());
+        let counts = counts.filter_map(|each| each["attributes"]["decided_by"][word].as_u64());
         counts.sum::<u64>()
     };
-    assert_eq!(by("rule"), 0, "{rows:#?}");
-    assert_eq!(by("model") + by("exploration"), 4, "{rows:#?}");
+    assert_eq!(by("rule"), 0, "{operations:#?}");
+    assert_eq!(by("model") + by("exploration"), 4, "{operations:#?}");
 }
 
 #[test]

@@ -211,7 +211,7 @@ fn the_operator_comes_before_auto_and_not_before_a_strategy() {
             .env("BREAKEVEN_STRATEGY", order);
         profile.args("--format json").run()
     };
-    let told = |ended: Ended| ended.quietly(0).json()["rows"][0]["attributes"].clone();
+    let told = |ended: Ended| ended.quietly(0).json()["operations"][0]["attributes"].clone();
     let by_operator = told(ordered("auto", "gpu-only"));
     assert_eq!(by_operator["decided_by"]["operator"], 6, "{by_operator:#}");
     assert_eq!(by_operator["fallbacks"][0]["tasks"], 600, "{by_operator:#}");

@@ -35,6 +35,27 @@ fn nothing_to_doubt() {
 }
 
 #[test]
+fn a_recording_on_another_machine() {
+    let here = breakeven_profile::get_profiler(true).snapshot().environment;
+    let mut there = here.clone();
+    there.cpu.as_mut().unwrap().model = Some("another".to_owned());
+    there.cpu.as_mut().unwrap().logical_cores = Some(4096);
+    assert_eq!(texts(&on(here.clone()), &on(here.clone())), [""; 0]);
+    let warnings = texts(&on(here), &on(there));
+    let expected = match cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        true => vec![
+            "another machine: processor was",
+            "another machine: cores was",
+        ],
+        false => vec!["another machine: cores was"],
+    };
+    assert_eq!(warnings.len(), expected.len(), "{warnings:?}");
+    for (warning, beginning) in warnings.iter().zip(expected) {
+        assert!(warning.starts_with(beginning), "{warning}");
+    }
+}
+
+#[test]
 fn few_runs_and_few_samples() {
     assert_eq!(
         of_operation(operation("f", &[1_000_000])),

@@ -34,7 +34,7 @@ mod write;
 pub use error::{FileError, FileErrorKind};
 pub use read::{read, read_from, read_operations};
 pub use target::{TEMPORARY_PREFIX, check_writable};
-pub use write::{replace, write, write_to};
+pub use write::{replace, write, write_to, write_with};
 
 pub(crate) use names::{name, names, optional_name};
 pub(crate) use operation::OperationForm;

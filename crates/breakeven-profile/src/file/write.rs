@@ -4,13 +4,13 @@ use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::error::FileError;
 use super::layout::Layout;
 use super::target::Target;
 use super::{FORMAT, VERSION, check};
-use crate::profile::Profile;
+use crate::profile::{Environment, Evidence, Operation, Profile, Stack, Timeline};
 
 /// Writes the profile to the file at `path`.
 ///
@@ -38,9 +38,25 @@ pub fn write(profile: &Profile, path: &Path) -> Result<(), FileError> {
 ///
 /// As [`write()`].
 pub fn write_to(profile: &Profile, writer: impl Write) -> Result<(), FileError> {
+    write_with(profile, &[(); 0], &(), writer)
+}
+
+/// Writes the profile as [`write_to`] does, and beside it what was computed from it,
+/// which the reader ignores: `figures[i]` as the field `figures` of the operation `i`,
+/// and the fields of `further` after the profile's own.
+///
+/// # Errors
+///
+/// As [`write()`].
+pub fn write_with(
+    profile: &Profile,
+    figures: &[impl Serialize],
+    further: &impl Serialize,
+    writer: impl Write,
+) -> Result<(), FileError> {
     check::profile(profile)?;
     let mut buffer = BufWriter::new(writer);
-    serialize(profile, &mut buffer)
+    serialize(&Document::of(profile, figures, further), &mut buffer)
         .and_then(|()| buffer.flush())
         .map_err(|reason| not_written(&reason))
 }
@@ -90,22 +106,70 @@ fn not_written(reason: &io::Error) -> FileError {
     FileError::io("cannot be written", reason)
 }
 
-/// The document: the header, then the profile's own fields.
+/// The document: the header, the profile's fields, and further ones.
 #[derive(Serialize)]
-struct Document<'a> {
+struct Document<'a, F, M> {
     format: &'static str,
     version: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    created: &'a Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    generator: &'a Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    interrupted: bool,
+    #[serde(skip_serializing_if = "Environment::is_empty")]
+    environment: &'a Environment,
+    #[serde(skip_serializing_if = "Evidence::is_empty")]
+    evidence: &'a Evidence,
+    operations: Vec<Measured<'a, F>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    stacks: &'a [Stack],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeline: &'a Option<Timeline>,
     #[serde(flatten)]
-    profile: &'a Profile,
+    further: &'a M,
 }
 
-fn serialize(profile: &Profile, mut writer: impl Write) -> io::Result<()> {
+/// An operation, and what was computed from its samples.
+#[derive(Serialize)]
+struct Measured<'a, F> {
+    #[serde(flatten)]
+    operation: &'a Operation,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    figures: Option<&'a F>,
+}
+
+impl<'a, F, M> Document<'a, F, M> {
+    fn of(profile: &'a Profile, figures: &'a [F], further: &'a M) -> Self {
+        let measured = profile.operations.iter().enumerate();
+        let measured = measured.map(|(index, operation)| Measured {
+            operation,
+            figures: figures.get(index),
+        });
+        Self {
+            format: FORMAT,
+            version: VERSION,
+            created: &profile.created,
+            generator: &profile.generator,
+            interrupted: profile.interrupted,
+            environment: &profile.environment,
+            evidence: &profile.evidence,
+            operations: measured.collect(),
+            stacks: &profile.stacks,
+            timeline: &profile.timeline,
+            further,
+        }
+    }
+}
+
+impl Serialize for Profile {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Document::of(self, &[(); 0], &()).serialize(serializer)
+    }
+}
+
+fn serialize(document: &impl Serialize, mut writer: impl Write) -> io::Result<()> {
     let mut serializer = serde_json::Serializer::with_formatter(&mut writer, Layout::default());
-    let document = Document {
-        format: FORMAT,
-        version: VERSION,
-        profile,
-    };
     document.serialize(&mut serializer)?;
     writer.write_all(b"\n")
 }

@@ -27,31 +27,25 @@ pub use join::JoinError;
 pub use nesting::{Stack, Timeline, TimelineEvent};
 
 /// A set of measurements, from one or more runs (processes) of one program on one machine.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+/// Serialised it is the document that `file` writes.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
 pub struct Profile {
     /// When measuring began, RFC 3339 in UTC.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created: Option<String>,
     /// The program that wrote the profile, with its version.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator: Option<String>,
     /// True when measuring was cut short: what is here is sound but not all that was asked for.
-    #[serde(default, skip_serializing_if = "is_false")]
     pub interrupted: bool,
     /// The machine and the build.
-    #[serde(default, skip_serializing_if = "Environment::is_empty")]
     pub environment: Environment,
     /// What is known of the machine's limits, measured in the same session.
-    #[serde(default, skip_serializing_if = "Evidence::is_empty")]
     pub evidence: Evidence,
     /// The operations, in the order they were measured.
-    #[serde(default)]
     pub operations: Vec<Operation>,
     /// Where operations called one another: one entry per call path.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stacks: Vec<Stack>,
     /// Single calls in the order of time, where they were asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Timeline>,
 }
 
@@ -267,8 +261,4 @@ impl Profile {
     pub fn gpu(&self, device: &str) -> Option<&Gpu> {
         self.environment.gpus.iter().find(|gpu| gpu.id == device)
     }
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
 }

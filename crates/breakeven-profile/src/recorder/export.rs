@@ -1,9 +1,10 @@
 //! From what the threads hold to one profile.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::ptr;
-use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, OnceLock};
 use std::time::SystemTime;
 
 use super::buffer::{Buffer, lock, pool};
@@ -12,6 +13,7 @@ use super::reading::Reading;
 use super::site::{OVERFLOW, Site};
 use super::tree::Place;
 use super::{clock, cost, local, merge};
+use crate::machine;
 use crate::profile::{self, Environment, Profile, Stack, Timeline, TimelineEvent};
 
 /// What was left out of a recording. All zero in most programs.
@@ -110,18 +112,29 @@ pub(super) fn losses() -> Losses {
 
 fn environment() -> Environment {
     static CLOCK: OnceLock<profile::Clock> = OnceLock::new();
-    let build = match cfg!(debug_assertions) {
-        true => "debug",
-        false => "release",
-    };
     Environment {
-        os: Some(std::env::consts::OS.to_owned()),
-        arch: Some(std::env::consts::ARCH.to_owned()),
         clock: Some(CLOCK.get_or_init(|| clock().measure()).clone()),
         recorder: Some(cost::measure()),
-        build_profile: Some(build.to_owned()),
-        ..Environment::default()
+        ..lock(described()).clone()
     }
+}
+
+/// The machine, read once, the build, and what the program says of both.
+pub(super) fn described() -> &'static Mutex<Environment> {
+    static DESCRIBED: OnceLock<Mutex<Environment>> = OnceLock::new();
+    DESCRIBED.get_or_init(|| {
+        let build = match cfg!(debug_assertions) {
+            true => "debug",
+            false => "release",
+        };
+        Mutex::new(Environment {
+            os: Some(std::env::consts::OS.to_owned()),
+            arch: Some(std::env::consts::ARCH.to_owned()),
+            cpu: Some(machine::cpu(Path::new("/"))),
+            build_profile: Some(build.to_owned()),
+            ..Environment::default()
+        })
+    })
 }
 
 /// Operations in the order in which they first appeared.

@@ -28,6 +28,7 @@
 //! | the spans of `tracing` | `TracingLayer`, with the feature `tracing` |
 //! | the memory that calls hold | [`TrackingAllocator`] |
 //! | single calls in the order of time | [`Profiler::timeline`] |
+//! | the GPUs, the revision of the program | [`Profiler::describe`] |
 //!
 //! **On and off.** Recording is on unless the program calls
 //! `get_profiler(false)` or `BREAKEVEN_RECORD=off` is in its environment. Off, a

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use super::buffer::pool;
+use super::buffer::{lock, pool};
 use super::export::{self, Losses};
 use super::guard::Guard;
 use super::local;
 use crate::file::{self, FileError};
-use crate::profile::Profile;
+use crate::profile::{Environment, Profile};
 
 /// The profiler of this process; switches recording on or off.
 ///
@@ -82,6 +82,20 @@ impl Profiler {
         let mut pool = pool();
         pool.timeline = capacity;
         pool.switch.announce();
+    }
+
+    /// Changes what profiles say of the machine and the build. The system, the processor,
+    /// its cores and the memory are there already; the GPUs, the revision and the host are
+    /// for the program to add. The clock and the recorder's cost are measured, whatever is
+    /// set. `change` must not ask for a snapshot, which would wait for it.
+    ///
+    /// ```
+    /// let profiler = breakeven_profile::get_profiler(true);
+    /// profiler.describe(|environment| environment.revision = Some("4f2a91c".to_owned()));
+    /// assert_eq!(profiler.snapshot().environment.revision.as_deref(), Some("4f2a91c"));
+    /// ```
+    pub fn describe(&self, change: impl FnOnce(&mut Environment)) {
+        change(&mut lock(export::described()));
     }
 
     /// What was recorded until now, of all threads, as one run. Calls that are

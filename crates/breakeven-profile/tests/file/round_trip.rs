@@ -1,5 +1,7 @@
 //! What is written is read back; no text makes the reader panic.
 
+use std::collections::BTreeMap;
+
 use breakeven_profile::file::{self, FileErrorKind};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -16,6 +18,19 @@ proptest! {
         let read = parse(&text).unwrap();
         prop_assert_eq!(&read, &profile);
         prop_assert_eq!(written(&read), text);
+    }
+
+    #[test]
+    fn what_was_computed_is_no_part_of_a_profile(profile in profile(), figures in prop::collection::vec(any::<u8>(), 0..4)) {
+        let further = BTreeMap::from([("winners", [1, 2])]);
+        let mut text = Vec::new();
+        file::write_with(&profile, &figures, &further, &mut text).unwrap();
+        prop_assert_eq!(&parse(&text).unwrap(), &profile);
+        let document: Value = serde_json::from_slice(&text).unwrap();
+        prop_assert_eq!(&document["winners"][1], 2);
+        for (operation, figure) in document["operations"].as_array().unwrap().iter().zip(&figures) {
+            prop_assert_eq!(&operation["figures"], *figure);
+        }
     }
 
     #[test]

@@ -32,6 +32,34 @@ fn off_records_nothing_and_computes_no_field() {
 }
 
 #[test]
+fn an_export_says_of_which_machine_it_is() {
+    let _alone = alone();
+    drop(scope!("somewhere"));
+    let profiler = get_profiler(true);
+    profiler.describe(|environment| environment.revision = Some("4f2a91c".to_owned()));
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("p.json");
+    profiler.export_json(&path).unwrap();
+    profiler.describe(|environment| environment.revision = None);
+    let environment = file::read(&path).unwrap().environment;
+    assert_eq!(environment.revision.as_deref(), Some("4f2a91c"));
+    assert_eq!(environment.os.as_deref(), Some(std::env::consts::OS));
+    let cpu = environment.cpu.unwrap();
+    let (logical, usable) = (cpu.logical_cores.unwrap(), cpu.usable_cores.unwrap());
+    assert!(
+        usable > 0.0 && usable <= logical as f64,
+        "{usable} of {logical}"
+    );
+    if cfg!(target_os = "linux") {
+        assert!(cpu.usable_memory_bytes.unwrap() <= cpu.memory_bytes.unwrap());
+    }
+    // Elsewhere `/proc/cpuinfo` names no model.
+    if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        assert!(cpu.model.is_some_and(|model| !model.is_empty()));
+    }
+}
+
+#[test]
 fn what_was_recorded_before_off_stays() {
     let _alone = alone();
     drop(scope!("before off"));

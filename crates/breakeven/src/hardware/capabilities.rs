@@ -3,6 +3,8 @@
 use std::env::consts;
 use std::path::Path;
 
+use breakeven_profile::machine::{affinity, cgroup, parallelism};
+use breakeven_profile::profile::{Cpu, Environment, Gpu};
 use serde::{Deserialize, Serialize};
 use sysinfo::System;
 
@@ -11,7 +13,7 @@ use super::gpu::detect;
 use super::gpu::{AbsentBackend, GpuInfo, GpuKind, Gpus};
 #[cfg(feature = "gpu")]
 use super::listing::detect;
-use super::{DeviceId, Fact, MemoryLimit, SimdSupport, UsableCores, cgroup, cpu, memory};
+use super::{DeviceId, Fact, MemoryLimit, SimdSupport, UsableCores, cpu, memory};
 
 /// What the machine has, and how much of it this process may use.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -86,7 +88,7 @@ impl HardwareCapabilities {
         let root = Path::new("/");
         let limits = cgroup::limits(root);
         let mut system = System::new().ok();
-        let cpu_cores = system.as_mut().map_or_else(cpu::parallelism, cpu::logical);
+        let cpu_cores = system.as_mut().map_or_else(parallelism, cpu::logical);
         let system_memory_bytes = system.as_mut().map_or(Fact::Unknown, memory::total);
         let (usable_memory_bytes, memory_limit) =
             memory::usable(system_memory_bytes, limits.memory_bytes.as_ref());
@@ -99,7 +101,7 @@ impl HardwareCapabilities {
             physical_cores: cpu::physical(),
             usable_cores: cpu::usable(
                 cpu_cores,
-                cpu::affinity(root, cpu_cores),
+                affinity(root, cpu_cores),
                 limits.cpu_cores.as_ref(),
             ),
             cpu_simd_support: SimdSupport::detect(),
@@ -111,6 +113,34 @@ impl HardwareCapabilities {
             gpus,
             absent,
         }
+    }
+
+    /// Writes the machine into the environment of a profile: the system, the processor,
+    /// the memory, the GPUs. For a program that records itself:
+    /// `get_profiler(true).describe(|environment| hardware.describe(environment))`.
+    pub fn describe(&self, environment: &mut Environment) {
+        let cores = |count: usize| count as u64;
+        let gpu = |gpu: &GpuInfo| Gpu {
+            id: gpu.id.to_string(),
+            name: Some(gpu.name.clone()),
+            kind: Some(gpu.kind.to_string()),
+            backend: Some(gpu.backend.to_string()),
+            memory_bytes: gpu.memory_bytes.get(),
+            driver: gpu.driver.known().cloned(),
+            kernel_clock: None,
+        };
+        environment.os = Some(self.os.clone());
+        environment.arch = Some(self.arch.clone());
+        environment.cpu = Some(Cpu {
+            model: self.cpu_model.known().cloned(),
+            logical_cores: Some(cores(self.cpu_cores)),
+            physical_cores: self.physical_cores.get().map(cores),
+            usable_cores: Some(self.usable_cores.cores),
+            simd: self.cpu_simd_support.features.clone(),
+            memory_bytes: self.system_memory_bytes.get(),
+            usable_memory_bytes: self.usable_memory_bytes.get(),
+        });
+        environment.gpus = self.gpus.iter().map(gpu).collect();
     }
 
     /// The GPU to use when none was asked for: of those that are not software

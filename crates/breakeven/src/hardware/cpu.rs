@@ -1,15 +1,13 @@
 //! The processor: model, cores, the cores this process may use, SIMD.
 
 use std::fmt;
-use std::fs;
-use std::num::NonZero;
-use std::path::{Path, PathBuf};
-use std::thread;
+use std::path::PathBuf;
 
+use breakeven_profile::machine::{cgroup, parallelism};
 use serde::{Deserialize, Serialize};
 use sysinfo::{CpuRefreshKind, System};
 
-use super::{Fact, cgroup};
+use super::Fact;
 
 /// How much of the machine's cores this process may use.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -144,40 +142,6 @@ pub(super) fn physical() -> Fact<usize> {
         .into()
 }
 
-/// What the standard library allows this process; it runs on one core at least.
-pub(super) fn parallelism() -> usize {
-    thread::available_parallelism().map_or(1, NonZero::get)
-}
-
-/// Cores this thread may run on, of those that are switched on.
-pub(super) fn affinity(root: &Path, logical: usize) -> usize {
-    let status = ["proc/thread-self/status", "proc/self/status"]
-        .into_iter()
-        .find_map(|file| fs::read_to_string(root.join(file)).ok());
-    // Elsewhere than on Linux the standard library knows of no quota, so its
-    // answer is the affinity.
-    let allowed = status
-        .and_then(|text| allowed_cpus(&text))
-        .unwrap_or_else(parallelism);
-    // The list may name cores that could be plugged in and are not.
-    allowed.clamp(1, logical.max(1))
-}
-
-/// The number of CPUs in the line `Cpus_allowed_list:` of `/proc/<pid>/status`,
-/// which reads like `0-3,8,10-11` (`cpuset(7)`, list format).
-fn allowed_cpus(status: &str) -> Option<usize> {
-    let list = status
-        .lines()
-        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
-    let mut count = 0_usize;
-    for range in list.trim().split(',') {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
-        count = count.checked_add(last.checked_sub(first)?.checked_add(1)?)?;
-    }
-    Some(count)
-}
-
 /// The tighter of affinity and quota.
 pub(super) fn usable(
     logical: usize,
@@ -214,29 +178,6 @@ fn workers(cores: f64, most: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn cpu_lists_are_counted() {
-        let count = |list: &str| allowed_cpus(&format!("Name:\tx\nCpus_allowed_list:\t{list}\n"));
-        assert_eq!(count("0-1"), Some(2));
-        assert_eq!(count("0-3,8,10-11"), Some(7));
-        assert_eq!(count("5"), Some(1));
-        for damaged in ["", "a", "3-1", "0-", "0-18446744073709551615"] {
-            assert_eq!(count(damaged), None, "{damaged}");
-        }
-        assert_eq!(allowed_cpus("Name:\tx\n"), None);
-    }
-
-    #[test]
-    fn affinity_is_read_below_the_root_and_bounded_by_the_machine() {
-        let root = tempfile::tempdir().expect("a temporary directory");
-        fs::create_dir_all(root.path().join("proc/self")).expect("a directory");
-        let status = root.path().join("proc/self/status");
-        fs::write(&status, "Cpus_allowed_list:\t0-127\n").expect("a file");
-        assert_eq!(affinity(root.path(), 4), 4);
-        fs::write(&status, "Cpus_allowed_list:\t2\n").expect("a file");
-        assert_eq!(affinity(root.path(), 4), 1);
-    }
 
     #[test]
     fn the_tighter_limit_counts_and_workers_are_rounded_up() {

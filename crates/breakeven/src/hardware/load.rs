@@ -5,12 +5,13 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use breakeven_profile::machine::cgroup;
 use serde::{Deserialize, Serialize};
 use sysinfo::{MINIMUM_CPU_UPDATE_INTERVAL, System};
 
 use super::nvml::{self, GpuLoad};
 use super::proc::{self, CpuTimes};
-use super::{Fact, GpuInfo, cgroup, cpu, memory};
+use super::{Fact, GpuInfo, cpu, memory};
 
 /// A second sample within this time is the first one again.
 const CACHED_FOR: Duration = Duration::from_millis(100);

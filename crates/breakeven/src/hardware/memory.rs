@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use breakeven_profile::machine::cgroup;
 use serde::{Deserialize, Serialize};
 use sysinfo::{MemoryRefreshKind, System};
 
-use super::{Fact, cgroup};
+use super::Fact;
 
 /// A limit on memory that is below what the machine has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,7 +7,6 @@
 //! before they are touched. This module knows nothing of work.
 
 mod capabilities;
-mod cgroup;
 mod cpu;
 mod device_id;
 mod fact;

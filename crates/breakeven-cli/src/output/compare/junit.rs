@@ -9,7 +9,7 @@ use breakeven_judge::gate::Reason;
 use breakeven_judge::{ChangeType, OperationComparison};
 use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestSuite};
 
-use super::Report;
+use super::{Report, said};
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     let mut suite = TestSuite::new(report.comparison.metric.to_string());
@@ -79,33 +79,6 @@ fn status(
         | ChangeType::New
         | ChangeType::NoChange => TestCaseStatus::success(),
     }
-}
-
-/// The verdict in one line.
-fn said(report: &Report, operation: &OperationComparison) -> String {
-    let value = |value: Option<f64>| {
-        value.map_or_else(|| "none".to_owned(), |v| report.comparison.metric.text(v))
-    };
-    let mut said = format!(
-        "{}: {} to {}",
-        operation.change_type,
-        value(operation.judged.baseline_value),
-        value(operation.judged.current_value)
-    );
-    let test = operation.judged.interval.map(|_| {
-        let (interval, p) = (operation.judged.interval_text(), operation.judged.p_text());
-        format!("({interval}), p {p}")
-    });
-    let parts = [
-        (", ", operation.judged.change_text()),
-        (" ", test.unwrap_or_default()),
-        ("; ", operation.judged.note_text()),
-    ];
-    for (before, part) in parts.iter().filter(|(_, part)| !part.is_empty()) {
-        said.push_str(before);
-        said.push_str(part);
-    }
-    said
 }
 
 fn non_success(kind: NonSuccessKind, of: &str, message: &str) -> TestCaseStatus {

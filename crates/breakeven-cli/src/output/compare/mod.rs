@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use anyhow::Result;
 use breakeven_judge::gate::Reason;
 use breakeven_judge::page::{Page, Text, Tone};
-use breakeven_judge::{Outcome, ProfilerComparison, Verdict};
+use breakeven_judge::{OperationComparison, Outcome, ProfilerComparison, Verdict};
 use breakeven_profile::profile::Profile;
 use serde::Serialize;
 
 use crate::args::CompareFormat;
 
+mod github;
 mod json;
 mod junit;
 
@@ -47,15 +48,20 @@ impl Report {
             Outcome::Inconclusive => Tone::Warning,
             Outcome::Mismatched | Outcome::Failed => Tone::Bad,
         };
+        page.heading(match self.gated {
+            true => Text::new(self.summary(), tone),
+            false => self.summary().into(),
+        });
+        page
+    }
+
+    /// The counts of the verdicts, and how the gate ended, in one line.
+    fn summary(&self) -> String {
         let summary = self.comparison.get_summary().text();
         match self.gated {
-            true => {
-                let text = format!("{summary}; gate {}", self.verdict.outcome);
-                page.heading(Text::new(text, tone));
-            }
-            false => page.heading(summary),
+            true => format!("{summary}; gate {}", self.verdict.outcome),
+            false => summary,
         }
-        page
     }
 }
 
@@ -124,6 +130,33 @@ impl Source {
     }
 }
 
+/// The verdict on an operation, in one line.
+fn said(report: &Report, operation: &OperationComparison) -> String {
+    let value = |value: Option<f64>| {
+        value.map_or_else(|| "none".to_owned(), |v| report.comparison.metric.text(v))
+    };
+    let mut said = format!(
+        "{}: {} to {}",
+        operation.change_type,
+        value(operation.judged.baseline_value),
+        value(operation.judged.current_value)
+    );
+    let test = operation.judged.interval.map(|_| {
+        let (interval, p) = (operation.judged.interval_text(), operation.judged.p_text());
+        format!("({interval}), p {p}")
+    });
+    let parts = [
+        (", ", operation.judged.change_text()),
+        (" ", test.unwrap_or_default()),
+        ("; ", operation.judged.note_text()),
+    ];
+    for (before, part) in parts.iter().filter(|(_, part)| !part.is_empty()) {
+        said.push_str(before);
+        said.push_str(part);
+    }
+    said
+}
+
 /// Prints a report.
 pub(crate) fn write(report: &Report, format: CompareFormat, out: &mut dyn Write) -> Result<()> {
     match format {
@@ -136,6 +169,7 @@ pub(crate) fn write(report: &Report, format: CompareFormat, out: &mut dyn Write)
             }
             report.page().markdown(out)?;
         }
+        CompareFormat::Github => github::write(report, out)?,
         CompareFormat::Junit => junit::write(report, out)?,
     }
     Ok(out.flush()?)

@@ -9,26 +9,30 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+/// A limit, and the file that says so.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Limit<T> {
-    pub(super) value: T,
-    pub(super) source: PathBuf,
+pub struct Limit<T> {
+    /// The limit.
+    pub value: T,
+    /// The file that says so.
+    pub source: PathBuf,
 }
 
+/// The limits of this process.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Limits {
+pub struct Limits {
     /// The tightest CPU quota, in cores (1.5 = 150 ms of CPU time per 100 ms).
-    pub(super) cpu_cores: Option<Limit<f64>>,
+    pub cpu_cores: Option<Limit<f64>>,
     /// The tightest memory limit, in bytes.
-    pub(super) memory_bytes: Option<Limit<u64>>,
+    pub memory_bytes: Option<Limit<u64>>,
     /// The least that is left under a memory limit, in bytes: the limit less
     /// what the group holds, page cache that can be dropped not counted.
-    pub(super) memory_left_bytes: Option<u64>,
+    pub memory_left_bytes: Option<u64>,
 }
 
 /// Reads the limits of this process below `root`, which is `/` but in tests.
 /// What is not there or not readable limits nothing.
-pub(super) fn limits(root: &Path) -> Limits {
+pub fn limits(root: &Path) -> Limits {
     let read = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
     let memberships = memberships(&read("proc/self/cgroup"));
     let mounts = mounts(&read("proc/self/mountinfo"));
@@ -214,5 +218,33 @@ fn stat_value(text: &str, key: &str) -> Option<u64> {
 }
 
 #[cfg(test)]
-#[path = "cgroup_tests.rs"]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damaged_files_limit_nothing_and_do_not_panic() {
+        for text in [
+            "",
+            "max",
+            "x y",
+            "1",
+            "-5 100000",
+            "100000 0",
+            "9e99 1",
+            "\u{fffd}",
+        ] {
+            assert_eq!(cpu_max(text), None, "{text}");
+        }
+        for text in ["", "max\n", "-1", "12 kB", "99999999999999999999"] {
+            assert_eq!(memory_limit(text), None, "{text}");
+        }
+        assert_eq!(memory_limit("0\n"), Some(0));
+        assert_eq!(memberships("nonsense\n7:\n"), []);
+        assert_eq!(
+            mounts("nonsense - cgroup2\n1 2 3 - \n1 2 3 / /x o - cgroup c rw,pids\n"),
+            []
+        );
+        assert_eq!(stat_value("a\nkey 7\n", "key"), Some(7));
+        assert_eq!(stat_value("keys 7\n", "key"), None);
+    }
+}
