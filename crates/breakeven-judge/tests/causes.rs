@@ -112,16 +112,17 @@ fn noise_that_lasts_for_some_calls_is_no_trend() {
 fn each_cause_is_found_where_it_is_made() {
     let first = |runs: &mut Vec<Vec<f64>>| runs.iter_mut().for_each(|run| run[0] *= 4.0);
     let settling = |runs: &mut Vec<Vec<f64>>| {
-        for run in runs {
-            let slow = |place: usize| 1.0 + 2.0 * (-(place as f64) / 5.0).exp();
-            let times = run.iter_mut().enumerate();
-            times.for_each(|(place, ns)| *ns *= slow(place));
-        }
+        let early = runs.iter_mut().flat_map(|run| &mut run[..8]);
+        early.for_each(|ns| *ns *= 1.8);
     };
     let runs_differ = |runs: &mut Vec<Vec<f64>>| runs[3].iter_mut().for_each(|ns| *ns *= 2.0);
-    let makes: [&dyn Fn(&mut Vec<Vec<f64>>); 3] = [&first, &settling, &runs_differ];
-    for (place, make) in makes.into_iter().enumerate() {
-        let blamed = blamed(&NOISE.profile(7, make));
+    let made = [
+        NOISE.profile(7, first),
+        NOISE.profile(7, settling),
+        NOISE.profile(7, runs_differ),
+    ];
+    for (place, profile) in made.iter().enumerate() {
+        let blamed = blamed(profile);
         assert!(blamed[place] > 0.8, "{}: {blamed:?}", CAUSES[place]);
     }
 }
@@ -171,29 +172,20 @@ fn a_reservoir_has_no_first_call() {
 /// the others; their times are of the same order.
 fn on_gpu(phase: &str, times: f64) -> (String, String) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
-    let mut profile = Noise { runs: 1, ..NOISE }.profile(3, |_| {});
+    let mut profile = NOISE.profile(3, |_| {});
     profile.operations.truncate(1);
     let operation = &mut profile.operations[0];
     operation.device = "cuda:0".to_owned();
-    for name in ["upload", "launch", "kernel", "download"] {
-        let deviation = if name == phase { 0.1 * times } else { 0.1 };
-        let noise = Noise {
-            runs: 1,
-            deviation,
-            ..NOISE
-        };
-        let phases = &mut operation.runs[0].phases_ns;
-        phases.insert(name.to_owned(), noise.run(&mut random));
+    for run in &mut operation.runs {
+        for name in ["upload", "launch", "kernel", "download"] {
+            let deviation = if name == phase { 0.1 * times } else { 0.1 };
+            let times = Noise { deviation, ..NOISE }.run(&mut random);
+            run.phases_ns.insert(name.to_owned(), times);
+        }
+        run.samples_ns = (0..20)
+            .map(|call| run.phases_ns.values().map(|times| times[call]).sum())
+            .collect();
     }
-    operation.runs[0].samples_ns = (0..20)
-        .map(|call| {
-            operation.runs[0]
-                .phases_ns
-                .values()
-                .map(|all| all[call])
-                .sum()
-        })
-        .collect();
     profile.environment.gpus.push(Gpu {
         id: "cuda:0".to_owned(),
         ..Gpu::default()

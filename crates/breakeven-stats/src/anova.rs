@@ -1,6 +1,6 @@
 //! Whether groups of values differ by more than chance.
 
-use breakeven_profile::stats::{Moments, StatsError};
+use breakeven_profile::stats::{Moments, StatsError, check_finite};
 
 use crate::distribution::f_upper_tail;
 
@@ -11,11 +11,12 @@ use crate::distribution::f_upper_tail;
 /// of variances"). Groups without any spread have 0 where they differ and 1 where not.
 ///
 /// # Errors
-/// [`StatsError::TooFew`] without two groups, or a group with two values;
-/// [`StatsError::NotFinite`].
+/// [`StatsError::TooFew`] without two groups or a group with two values, and for an empty
+/// one; [`StatsError::NotFinite`].
 pub fn one_way_anova(groups: &[Vec<f64>]) -> Result<f64, StatsError> {
     let (mut all, mut within) = (Moments::new(), 0.0);
     for group in groups {
+        check_finite("a group", group, 1)?;
         let moments = Moments::of(group)?;
         within += moments.variance().unwrap_or(0.0) * (group.len() - 1) as f64;
         all.merge(&moments);
