@@ -102,7 +102,7 @@ fn run(run: &Run, place: &str) -> Result<(), FileError> {
 
 fn times(times: impl IntoIterator<Item = f64>, place: &str) -> Result<(), FileError> {
     let none = times.into_iter().find(|ns| !(0.0..=MAX_NS).contains(ns));
-    let message = none.map(|ns| format!("{ns:?} ns is no time, which is from 0 to 2^63 ns"));
+    let message = none.map(|ns| format!("{ns} ns is no time, which is from 0 to 2^63 ns"));
     wrong(message, place)
 }
 
