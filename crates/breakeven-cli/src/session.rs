@@ -127,8 +127,7 @@ impl Session {
                 operation.runs.retain(|run| *run != Run::default());
             }
             (Cell::Peak { device }, None) => {
-                let is_software = self.profile.is_software_gpu(device);
-                let label = crate::output::device_label(device, is_software);
+                let label = self.profile.device_label(device);
                 let note = format!("{label}: its peaks could not be measured: {kind}: {message}");
                 self.notes.push(note);
             }

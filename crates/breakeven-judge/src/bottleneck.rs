@@ -6,6 +6,11 @@ use breakeven_profile::stats::{self, Summary};
 use breakeven_profile::unit::percent;
 use serde::Serialize;
 
+use crate::advise::CallsOf;
+use crate::overview::Roofline;
+
+mod unsteady;
+
 /// From when an operation counts as a problem.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Thresholds {
@@ -109,18 +114,43 @@ pub struct Finding {
     pub next_step: String,
 }
 
-/// The findings of one operation, worst kind first.
-pub(crate) fn findings(
-    profile: &Profile,
-    operation: &Operation,
-    summary: &Summary,
-    thresholds: &Thresholds,
-) -> Vec<Finding> {
-    let mut found = Vec::new();
-    let mut find = |what, value: f64, threshold: f64, why: &dyn Fn() -> Why| {
-        if value > threshold {
+/// An operation and what it is judged by.
+pub(crate) struct Subject<'a> {
+    pub(crate) profile: &'a Profile,
+    pub(crate) operation: &'a Operation,
+    pub(crate) summary: &'a Summary,
+    /// Its time less that of the operations inside it, ns.
+    pub(crate) own_ns: f64,
+    pub(crate) thresholds: &'a Thresholds,
+    pub(crate) calls_of: CallsOf,
+}
+
+impl Subject<'_> {
+    /// Its findings, worst kind first.
+    pub(crate) fn findings(&self) -> Vec<Finding> {
+        let (operation, summary, limits) = (self.operation, self.summary, self.thresholds);
+        // One sample has no spread, and what is no number is above nothing.
+        let cv = summary.cv.unwrap_or(f64::NAN);
+        let spike = summary.max / summary.mean;
+        // Whose time is mostly that of operations inside it is slow by them.
+        let is_others = self.own_ns < (1.0 - MAIN_SHARE) * summary.total;
+        let slow = if is_others { f64::NAN } else { summary.mean };
+        type Kind<'s> = (FindingKind, f64, f64, &'s dyn Fn() -> Why);
+        let kinds: [Kind<'_>; 3] = [
+            (FindingKind::Slow, slow, limits.slow_ns, &|| self.why_slow()),
+            (FindingKind::HighVariance, cv, limits.high_cv, &|| {
+                self.why_unsteady()
+            }),
+            (FindingKind::Outliers, spike, limits.outlier_ratio, &|| {
+                self.why_spiky()
+            }),
+        ];
+        let passed = kinds
+            .into_iter()
+            .filter(|(_, value, limit, _)| value > limit);
+        let findings = passed.map(|(what, value, threshold, why)| {
             let (cause, next_step) = why();
-            found.push(Finding {
+            Finding {
                 operation: operation.name.clone(),
                 device: operation.device.clone(),
                 size: operation.size,
@@ -129,26 +159,10 @@ pub(crate) fn findings(
                 threshold,
                 cause,
                 next_step: next_step.to_owned(),
-            });
-        }
-    };
-    find(FindingKind::Slow, summary.mean, thresholds.slow_ns, &|| {
-        why_slow(profile, operation, summary)
-    });
-    // One sample has no spread, and what is no number is above nothing.
-    find(
-        FindingKind::HighVariance,
-        summary.cv.unwrap_or(f64::NAN),
-        thresholds.high_cv,
-        &|| why_unsteady(profile, operation, summary, thresholds),
-    );
-    find(
-        FindingKind::Outliers,
-        summary.max / summary.mean,
-        thresholds.outlier_ratio,
-        &|| why_spiky(operation, summary, thresholds),
-    );
-    found
+            }
+        });
+        findings.collect()
+    }
 }
 
 /// The likely cause and the next step.
@@ -160,151 +174,60 @@ const MAIN_SHARE: f64 = 0.5;
 /// From which share of a peak an operation counts as bound by it.
 const BOUND_SHARE: f64 = 0.6;
 
-fn why_slow(profile: &Profile, operation: &Operation, summary: &Summary) -> Why {
-    let part = |phase: &str| median(operation.phase_ns(phase)).unwrap_or(0.0);
-    let (transfer, launch) = (part("upload") + part("download"), part("launch"));
-    let whole = transfer + part("kernel") + launch;
-    if transfer > MAIN_SHARE * whole {
-        let share = percent(transfer / whole);
-        return (
-            format!("{share} of a call is transfer to and from the device"),
-            "keep the data on the device between calls, or send larger batches while one computes",
-        );
+impl Subject<'_> {
+    fn is_software_gpu(&self) -> bool {
+        self.profile.is_software_gpu(&self.operation.device)
     }
-    if launch > MAIN_SHARE * whole {
-        let share = percent(launch / whole);
-        return (
-            format!("{share} of a call is launch latency"),
-            "put more work into one launch",
-        );
-    }
-    let compute_ns = crate::overview::compute_ns(operation, summary);
-    let shares = crate::overview::Roofline::of(profile, operation, compute_ns);
-    let bound = |share: Option<f64>| share.filter(|share| *share > BOUND_SHARE).map(percent);
-    if let Some(share) = bound(shares.flops_share) {
-        return (
-            format!("bound by arithmetic: {share} of the device's peak"),
-            "fewer operations (a better algorithm, lower precision) or a faster device",
-        );
-    }
-    if let Some(share) = bound(shares.bytes_share) {
-        return (
-            format!("bound by memory: {share} of the device's bandwidth"),
-            "move fewer bytes: fuse it with its neighbours, smaller types, better reuse",
-        );
-    }
-    let (cause, next_step) = if profile.is_software_gpu(&operation.device) {
-        (
-            "the device is a software GPU: it computes on the CPU",
-            "run it on the CPU form, or on a real GPU",
-        )
-    } else if shares.flops_share.is_some() || shares.bytes_share.is_some() {
-        (
-            "neither arithmetic nor memory is near its peak: latency, dependent steps or too \
-             little parallel work",
-            "look at the algorithm's inner loop and at how many cores or units are busy",
-        )
-    } else {
-        (
-            "unknown: the profile has no peaks to compare with",
-            "measure with peaks (`breakeven profile` does), or look at it in a sampling profiler",
-        )
-    };
-    (cause.to_owned(), next_step)
-}
 
-fn why_unsteady(
-    profile: &Profile,
-    operation: &Operation,
-    summary: &Summary,
-    thresholds: &Thresholds,
-) -> Why {
-    if let Some(why) = cold_start(operation, summary, thresholds) {
-        return why;
+    fn why_slow(&self) -> Why {
+        let part = |phase: &str| median(self.operation.phase_ns(phase)).unwrap_or(0.0);
+        let (transfer, launch) = (part("upload") + part("download"), part("launch"));
+        let whole = transfer + part("kernel") + launch;
+        let compute_ns = crate::overview::compute_ns(self.operation, self.summary);
+        let shares = Roofline::of(self.profile, self.operation, compute_ns);
+        let above = |share: f64, limit| (share > limit).then(|| percent(share));
+        let bound = |share: Option<f64>| share.and_then(|share| above(share, BOUND_SHARE));
+        if let Some(share) = above(transfer / whole, MAIN_SHARE) {
+            (
+                format!("{share} of a call is transfer to and from the device"),
+                "keep the data on the device between calls, or send larger batches while one \
+                 computes",
+            )
+        } else if let Some(share) = above(launch / whole, MAIN_SHARE) {
+            (
+                format!("{share} of a call is launch latency"),
+                "put more work into one launch",
+            )
+        } else if let Some(share) = bound(shares.flops_share) {
+            (
+                format!("bound by arithmetic: {share} of the device's peak"),
+                "fewer operations (a better algorithm, lower precision) or a faster device",
+            )
+        } else if let Some(share) = bound(shares.bytes_share) {
+            (
+                format!("bound by memory: {share} of the device's bandwidth"),
+                "move fewer bytes: fuse it with its neighbours, smaller types, better reuse",
+            )
+        } else if self.is_software_gpu() {
+            (
+                "the device is a software GPU: it computes on the CPU".to_owned(),
+                "run it on the CPU form, or on a real GPU",
+            )
+        } else if shares.flops_share.is_some() || shares.bytes_share.is_some() {
+            (
+                "neither arithmetic nor memory is near its peak: latency, dependent steps or too \
+                 little parallel work"
+                    .to_owned(),
+                "look at the algorithm's inner loop and at how many cores or units are busy",
+            )
+        } else {
+            (
+                "unknown: the profile has no peaks to compare with".to_owned(),
+                "measure with peaks (`breakeven profile` does), or look at it in a sampling \
+                 profiler",
+            )
+        }
     }
-    let clock = profile.environment.clock.as_ref();
-    let short_ns = clock.map_or(0.0, |clock| 20.0 * clock.read_ns);
-    let runs = operation.runs.iter();
-    let drifting = runs.filter(|run| settles(&run.samples_ns)).count();
-    let medians = crate::winner::run_medians(operation);
-    let slowest = medians.iter().copied().fold(0.0, f64::max);
-    let fastest = medians.iter().copied().fold(f64::INFINITY, f64::min);
-    let (cause, next_step) = if summary.median < short_ns {
-        (
-            "the call is so short that reading the clock is much of it",
-            "measure many calls as one",
-        )
-    } else if drifting * 2 > operation.runs.len() {
-        (
-            "the first calls of a run take longer than its last",
-            "more --warmup",
-        )
-    } else if slowest > 1.2 * fastest {
-        let times = slowest / fastest;
-        return (
-            format!(
-                "whole runs differ: the slowest one's median is {times:.2} × that of the fastest"
-            ),
-            "more --runs; look for what else ran, and at clock frequency",
-        );
-    } else if profile.is_software_gpu(&operation.device) {
-        (
-            "the software GPU shares the CPU's cores with everything else",
-            "use it for tests, not for times",
-        )
-    } else {
-        (
-            "interference inside the run: other processes, frequency changes, allocation",
-            "quiet the machine, more calls, look at the median instead of the mean",
-        )
-    };
-    (cause.to_owned(), next_step)
-}
-
-/// True where the last quarter of a run is at least 10 % faster than its first.
-fn settles(samples: &[f64]) -> bool {
-    let quarter = samples.len() / 4;
-    if quarter == 0 {
-        return false;
-    }
-    let first = median(samples[..quarter].iter().copied());
-    let last = median(samples[samples.len() - quarter..].iter().copied());
-    matches!((first, last), (Some(first), Some(last)) if last < 0.9 * first)
-}
-
-/// How many calls are far above the mean, and how many of them are the first of a run.
-fn spikes(operation: &Operation, summary: &Summary, thresholds: &Thresholds) -> (usize, usize) {
-    let is_spike = |ns: &f64| *ns > thresholds.outlier_ratio * summary.mean;
-    let first = operation
-        .runs
-        .iter()
-        .filter_map(|run| run.samples_ns.first());
-    let all = operation.samples_ns().filter(is_spike).count();
-    (all, first.filter(|ns| is_spike(ns)).count())
-}
-
-/// The cause where only the first calls of runs are far above the mean.
-fn cold_start(operation: &Operation, summary: &Summary, thresholds: &Thresholds) -> Option<Why> {
-    let (all, first) = spikes(operation, summary, thresholds);
-    (first > 0 && first == all).then(|| {
-        (
-            format!("only the first call of {first} run(s) is slow: cold caches or compilation"),
-            "more --warmup",
-        )
-    })
-}
-
-fn why_spiky(operation: &Operation, summary: &Summary, thresholds: &Thresholds) -> Why {
-    cold_start(operation, summary, thresholds).unwrap_or_else(|| {
-        let (spikes, _) = spikes(operation, summary, thresholds);
-        let total = operation.samples_ns().count();
-        (
-            format!(
-                "calls far above the mean: {spikes} of {total}; preemption, page faults, a driver's housekeeping"
-            ),
-            "judge by median and p95; for latency look at what runs beside it",
-        )
-    })
 }
 
 pub(crate) fn median(samples: impl Iterator<Item = f64>) -> Option<f64> {

@@ -8,7 +8,8 @@ use breakeven_profile::stats::Summary;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::bottleneck::{self, Finding, Targets};
+use crate::advise::CallsOf;
+use crate::bottleneck::{self, Finding, Subject, Targets};
 use crate::budget::{Held, Limits};
 use crate::winner::{self, Winner};
 
@@ -76,7 +77,8 @@ pub struct Row {
     /// Time of all calls, ns, less that of the operations inside where the
     /// profile tells it.
     pub own_ns: f64,
-    /// This operation's part of the profile's time, 0 to 1, of own times.
+    /// This operation's fraction of the profile's time, of own times; 0 for what is within
+    /// an execution, which counts its time.
     pub share_of_total: f64,
     /// The part of its time that was recording, 0 to 1, where a recorder took the samples.
     pub recording_share: Option<f64>,
@@ -139,17 +141,34 @@ pub(crate) fn compute_ns(operation: &Operation, summary: &Summary) -> f64 {
 
 /// Computes everything that the tables show.
 pub fn overview(profile: &Profile, limits: &Limits) -> Overview {
+    let (paths, calls_of) = (own_shares(profile), CallsOf::in_profile(profile));
     // Own times: that of a call is not counted again in the one around it.
-    let total: f64 = profile.operations.iter().map(Operation::own_ns).sum();
+    let own_ns = |operation: &Operation| own_ns(operation, operation.total_ns(), &paths);
+    let counted = |operation: &&Operation| !operation.is_within_execution();
+    let total: f64 = (profile.operations.iter().filter(counted))
+        .map(own_ns)
+        .sum();
     let (mut rows, mut findings) = (Vec::new(), Vec::new());
     for operation in &profile.operations {
-        let (summary, own_ns) = (operation.summary().ok(), operation.own_ns());
-        if let Some(summary) = &summary {
-            let found = bottleneck::findings(profile, operation, summary, &limits.thresholds);
-            findings.extend(found.into_iter().map(|finding| (own_ns, finding)));
+        let (summary, own_ns) = (operation.summary().ok(), own_ns(operation));
+        let is_counted = counted(&operation);
+        if let Some(summary) = summary.as_ref().filter(|_| is_counted) {
+            let subject = Subject {
+                profile,
+                operation,
+                summary,
+                own_ns,
+                thresholds: &limits.thresholds,
+                calls_of,
+            };
+            let found = subject.findings().into_iter();
+            findings.extend(found.map(|finding| (own_ns, finding)));
         }
-        let share = if total > 0.0 { own_ns / total } else { 0.0 };
-        rows.push(row(profile, operation, summary, share, limits));
+        let share = match is_counted && total > 0.0 {
+            true => own_ns / total,
+            false => 0.0,
+        };
+        rows.push(row(profile, operation, summary, [own_ns, share], limits));
     }
     findings.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     Overview {
@@ -163,7 +182,7 @@ fn row(
     profile: &Profile,
     operation: &Operation,
     summary: Option<Summary>,
-    share_of_total: f64,
+    [own_ns, share_of_total]: [f64; 2],
     limits: &Limits,
 ) -> Row {
     let per_s = |mean: f64| (mean > 0.0).then(|| 1e9 / mean);
@@ -198,7 +217,7 @@ fn row(
         }),
         phases: phases.collect(),
         first_call_ns: bottleneck::median(runs.filter_map(|run| run.first_call_ns)),
-        own_ns: operation.own_ns(),
+        own_ns,
         share_of_total,
         targets: summary.map(|summary| Targets::of(&summary, &limits.thresholds)),
         budgets: limits.hold(operation, mean_ns, memory_bytes.map(|bytes| bytes as f64)),
@@ -209,4 +228,30 @@ fn row(
             .and_then(|medians| Summary::of(&medians).ok()),
         summary,
     }
+}
+
+/// An operation's time less that of the operations inside it, ns: from its runs,
+/// else from the call paths of its name, else all of it.
+pub(crate) fn own_ns(operation: &Operation, total_ns: f64, paths: &BTreeMap<&str, f64>) -> f64 {
+    if operation.runs.iter().any(|run| run.self_ns.is_some()) {
+        return operation.own_ns().min(total_ns);
+    }
+    let share = paths.get(operation.name.as_str()).copied().unwrap_or(1.0);
+    total_ns * share
+}
+
+/// By name, the part of its time on all call paths that is its own.
+pub(crate) fn own_shares(profile: &Profile) -> BTreeMap<&str, f64> {
+    let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+    for stack in &profile.stacks {
+        if let Some(name) = stack.frames.last() {
+            let (own, total) = sums.entry(name).or_default();
+            *own += stack.self_ns as f64;
+            *total += stack.total_ns as f64;
+        }
+    }
+    let timed = sums.into_iter().filter(|(_, (_, total))| *total > 0.0);
+    timed
+        .map(|(name, (own, total))| (name, (own / total).min(1.0)))
+        .collect()
 }

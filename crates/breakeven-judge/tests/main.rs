@@ -4,7 +4,9 @@
 
 mod advise;
 mod bottlenecks;
+mod causes;
 mod compare;
+mod devices;
 mod export;
 mod page;
 mod tidy;

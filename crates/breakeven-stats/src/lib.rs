@@ -6,7 +6,8 @@
 //! [`log_ratio_tests`] for many operations together) or say by how much they
 //! differ with [`bootstrap_median_ratio`] (many values a side); correct many
 //! comparisons with [`benjamini_hochberg`] or [`holm`]; give an interval with
-//! [`mean_interval`] or [`bootstrap()`]; fit growth with [`theil_sen`] and
+//! [`mean_interval`] or [`bootstrap()`]; several groups
+//! with [`one_way_anova`]; fit growth with [`theil_sen`] and
 //! [`power_law`]; plan with [`runs_needed`].
 //!
 //! Every function takes any slice whatever and answers with a [`StatsError`]
@@ -27,6 +28,7 @@
 //!
 //! [`MAX_MAGNITUDE`]: breakeven_profile::stats::MAX_MAGNITUDE
 
+mod anova;
 mod bootstrap;
 mod correction;
 mod distribution;
@@ -37,6 +39,7 @@ mod mean;
 mod prior;
 mod sample_size;
 
+pub use anova::one_way_anova;
 pub use bootstrap::{Bootstrap, BootstrapInterval, bootstrap, bootstrap_median_ratio};
 pub use breakeven_profile::stats::StatsError;
 pub use correction::{benjamini_hochberg, holm};

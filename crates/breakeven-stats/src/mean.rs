@@ -22,25 +22,3 @@ pub fn mean_interval(values: &[f64], level: f64) -> Result<[f64; 2], StatsError>
     let half = t_upper(0.5 * (1.0 - level), n - 1.0) * deviation / n.sqrt();
     Ok([mean - half, mean + half])
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_interval_is_that_of_the_tables() {
-        // t(0.975, 4) = 2.776 445; s = 1.581 139.
-        let [low, high] = mean_interval(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.95).unwrap();
-        assert!((low - 1.036_757).abs() < 1e-6 && (high - 4.963_243).abs() < 1e-6);
-        assert_eq!(mean_interval(&[2.0, 2.0], 0.95), Ok([2.0, 2.0]));
-    }
-
-    #[test]
-    fn what_has_no_interval_is_refused() {
-        let few = mean_interval(&[1.0], 0.95).unwrap_err().to_string();
-        let expected = "values has 1 value(s) where at least 2 are needed; measure more";
-        assert_eq!(few, expected);
-        assert!(mean_interval(&[1.0, f64::NAN], 0.95).is_err());
-        assert!(mean_interval(&[1.0, 2.0], 1.0).is_err());
-    }
-}

@@ -2,7 +2,7 @@
 //! true null hypothesis in about 5 % of them.
 
 use breakeven_stats::{
-    Noise, Pair, log_ratio_test, log_ratio_tests, log_ratio_with_noise, runs_needed,
+    Noise, Pair, log_ratio_test, log_ratio_tests, log_ratio_with_noise, one_way_anova, runs_needed,
 };
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -217,5 +217,16 @@ fn the_runs_that_are_needed_suffice_and_two_fewer_do_not() {
         let (enough, too_few) = (found(n), found(n - 2));
         assert!(enough > power - 0.02, "{n} runs: {enough} {power}");
         assert!(too_few < power, "{n} - 2 runs: {too_few} {power}");
+    }
+}
+
+#[test]
+fn an_analysis_of_variance_rejects_a_true_null_in_one_of_twenty() {
+    for groups in [2, 5] {
+        let rejected = share(4 * groups, 4, 1.0, |all, _| {
+            let groups: Vec<Vec<f64>> = all.chunks(4).map(<[f64]>::to_vec).collect();
+            one_way_anova(&groups).unwrap() <= 0.05
+        });
+        assert!((0.03..=0.07).contains(&rejected), "{groups}: {rejected}");
     }
 }

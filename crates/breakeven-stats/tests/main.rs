@@ -1,6 +1,7 @@
 //! The statistics against SciPy, against their own laws, and against chance.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod by_hand;
 mod calibration;
 mod laws;
 #[path = "../../breakeven-profile/tests/stats/numbers.rs"]

@@ -8,7 +8,7 @@ use breakeven::Costs;
 use breakeven::hardware::{GpuKind, HardwareCapabilities};
 use breakeven::kernels::NAMES;
 use breakeven_judge::Limits;
-use breakeven_profile::profile::Operation;
+use breakeven_profile::profile::{Device, Operation};
 use breakeven_profile::{file, unit};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -102,7 +102,7 @@ pub(super) fn devices(asked: &str, hardware: &HardwareCapabilities) -> Result<Ve
             let mut known = cpu;
             for gpu in &hardware.gpus {
                 let is_software = gpu.kind == GpuKind::Software;
-                known.extend([", ", &output::device_label(gpu.id.as_str(), is_software)]);
+                known.extend([", ", &Device::label(gpu.id.as_str(), is_software)]);
             }
             bail!("there is no device {unknown:?} here; there are: {known} (and `gpu`, `all`)")
         }

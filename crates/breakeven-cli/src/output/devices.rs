@@ -5,11 +5,10 @@ use std::io::Write;
 use anyhow::Result;
 use breakeven::hardware::{CoreLimit, Fact, GpuInfo, GpuKind, HardwareCapabilities, SystemLoad};
 use breakeven_judge::page::{Page, Text};
-use breakeven_profile::profile::Peak;
+use breakeven_profile::profile::{Device, Peak};
 use breakeven_profile::unit;
 use serde::Serialize;
 
-use super::device_label;
 use super::environment::{PEAK_HEADS, peak_cells};
 use crate::args::DevicesFormat;
 
@@ -44,7 +43,7 @@ fn page(listing: &Listing<'_>) -> Page {
             .chain(peak_facts(listing, "cpu")),
     );
     for gpu in &hardware.gpus {
-        let id = device_label(gpu.id.as_str(), gpu.kind == GpuKind::Software);
+        let id = Device::label(gpu.id.as_str(), gpu.kind == GpuKind::Software);
         page.heading(format!("{id}: {}", gpu.name));
         page.facts(
             gpu_facts(listing, gpu)

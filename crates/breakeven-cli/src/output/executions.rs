@@ -6,6 +6,7 @@ use std::iter;
 
 use breakeven_judge::Row as Judged;
 use breakeven_judge::page::{Column, Page, Row, Table, Text, Tone};
+use breakeven_profile::profile::Device;
 use breakeven_profile::unit;
 use serde_json::Value;
 
@@ -85,10 +86,10 @@ impl<'r> Executions<'r> {
             is_counted: counted.is_some(),
             why: of("why").and_then(text),
             tasks,
-            gpu_tasks: count("gpu_tasks").or_else(|| match row.device.as_str() {
-                "cpu" => Some(0),
-                both if both.starts_with("cpu+") => None,
-                _ => tasks,
+            gpu_tasks: count("gpu_tasks").or_else(|| match Device::of(&row.device) {
+                Device::Cpu => Some(0),
+                Device::Both(_) => None,
+                Device::Gpu(_) => tasks,
             }),
             predicted_ns: of("predicted_ns").and_then(Value::as_f64),
             fallbacks: fallbacks(row),

@@ -136,7 +136,7 @@ impl Report {
 
     /// The id of a device, said to be software where it is a GPU and is.
     fn label(&self, device: &str) -> String {
-        device_label(device, self.profile.is_software_gpu(device))
+        self.profile.device_label(device)
     }
 }
 
@@ -161,15 +161,6 @@ impl Forecast {
             values.join(", "),
             self.points,
         )
-    }
-}
-
-/// The id of a device; a GPU that is a program on the CPU is always named so.
-pub(crate) fn device_label(device: &str, software_gpu: bool) -> String {
-    if software_gpu {
-        format!("{device} (software)")
-    } else {
-        device.to_owned()
     }
 }
 

@@ -9,7 +9,6 @@ use breakeven_judge::page::{Block, Column, Page, Row, Table, Text, Tone};
 use breakeven_profile::unit;
 use serde::Serialize;
 
-use super::device_label;
 use super::text::{time, times};
 use crate::args::SweepFormat;
 use crate::commands::sweep::{Found, Point, Rival};
@@ -33,11 +32,6 @@ pub(crate) fn write(
     Ok(out.flush()?)
 }
 
-/// The GPU's id, said to be software where it is.
-fn label(session: &Session, device: &str) -> String {
-    device_label(device, session.profile.is_software_gpu(device))
-}
-
 fn page(found: &Found, session: &Session, hardware: &HardwareCapabilities) -> Page {
     let mut page = Page::default();
     page.heading(format!("{} over {}", found.kernel, found.over));
@@ -53,7 +47,7 @@ fn page(found: &Found, session: &Session, hardware: &HardwareCapabilities) -> Pa
     let gpus = found.devices.iter().skip(1);
     let gpus = gpus.flat_map(|device| {
         [
-            Column::figures(label(session, device), Column::KEPT),
+            Column::figures(session.profile.device_label(device), Column::KEPT),
             Column::figures("of the CPU's", 2),
         ]
     });
@@ -71,7 +65,7 @@ fn page(found: &Found, session: &Session, hardware: &HardwareCapabilities) -> Pa
             if let Some(failure) = failure {
                 let text = format!(
                     "{} failed at {} {}: {}: {}",
-                    label(session, device),
+                    session.profile.device_label(device),
                     found.over,
                     unit::count(point.value as f64),
                     failure.kind,
@@ -85,7 +79,11 @@ fn page(found: &Found, session: &Session, hardware: &HardwareCapabilities) -> Pa
         page.say(Text::new(note, Tone::Bad));
     }
     for rival in &found.rivals {
-        let text = format!("{} {}", label(session, &rival.device), answer(found, rival));
+        let text = format!(
+            "{} {}",
+            session.profile.device_label(&rival.device),
+            answer(found, rival)
+        );
         page.say(Text::new(text, Tone::Strong));
     }
     if found.rivals.is_empty() {

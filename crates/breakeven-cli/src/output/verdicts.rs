@@ -100,7 +100,7 @@ fn add_findings(report: &Report, page: &mut Page) {
         if let (Some(last), [finding, ..]) = (items.last_mut(), &group[..]) {
             last.facts = vec![
                 ("cause".to_owned(), finding.cause.clone().into()),
-                ("next".to_owned(), finding.next_step.clone().into()),
+                ("next".to_owned(), with_flag(&finding.next_step).into()),
             ];
         }
         items
@@ -111,6 +111,12 @@ fn add_findings(report: &Report, page: &mut Page) {
             "and {more} more causes, of operations that take less of the time; --format json has all"
         ));
     }
+}
+
+/// The next step, with the flag that asks for it.
+fn with_flag(step: &str) -> String {
+    step.replace("more warm-up calls", "more warm-up calls (--warmup)")
+        .replace("more runs", "more runs (--runs)")
 }
 
 fn item(report: &Report, finding: &Finding) -> Item {

@@ -18,7 +18,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use breakeven_profile::profile::{Operation, Profile, Stack, Timeline, TimelineEvent};
+use breakeven_profile::profile::{Device, Operation, Profile, Stack, Timeline, TimelineEvent};
 use serde::Serialize;
 
 use super::evidence::{Sequence, ShownBy};
@@ -199,7 +199,7 @@ fn on_timeline(timeline: &Timeline, least: f64) -> BTreeMap<Who<'_>, Seen> {
 }
 
 fn who(event: &TimelineEvent) -> Who<'_> {
-    (&event.name, event.device.as_deref().unwrap_or("cpu"))
+    (&event.name, event.device.as_deref().unwrap_or(Device::CPU))
 }
 
 /// A call that may hold others, and the sequence at the end of those inside it.

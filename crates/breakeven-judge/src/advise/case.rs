@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use breakeven_profile::profile::{Operation, Peak, Profile};
+use breakeven_profile::profile::{Device, Operation, Peak, Profile};
 use breakeven_profile::stats::Summary;
 use serde::Serialize;
 
 use super::calls::{CallsOf, Sequences};
-use super::evidence::label;
 use super::thresholds::AdviceThresholds;
+use crate::overview::{own_ns, own_shares};
 use crate::winner::{Work, work};
 
 /// How many operations were looked at, and why the others were not.
@@ -71,10 +71,11 @@ impl<'p> Case<'p> {
         let paths = own_shares(profile);
         // By key, so that sums do not depend on the file's order either.
         let mut operations: Vec<&Operation> = profile.operations.iter().collect();
+        operations.retain(|operation| !operation.is_within_execution());
         operations.sort_by_cached_key(|operation| operation.key());
         for operation in operations {
             let summary = operation.summary().ok().filter(|all| all.total > 0.0);
-            let own_ns = summary.map_or(0.0, |summary| own_ns(operation, &summary, &paths));
+            let own_ns = summary.map_or(0.0, |summary| own_ns(operation, summary.total, &paths));
             whole_ns += own_ns;
             let recording = profile.environment.recorder.as_ref();
             let recording = recording.and_then(|cost| operation.recording_share(cost));
@@ -137,25 +138,15 @@ impl<'p> Case<'p> {
         places.map(|place| &self.subjects[*place]).collect()
     }
 
-    /// A device's id; a GPU that is a program on the CPU is always named so.
-    pub(super) fn label(&self, device: &str) -> String {
-        label(device, self.profile.is_software_gpu(device))
-    }
-
     /// True for a GPU that an operation can be sent to: not a program on the CPU.
     pub(super) fn is_real_gpu(&self, device: &str) -> bool {
-        is_gpu(device) && !self.profile.is_software_gpu(device)
+        Device::of(device).is_gpu() && !self.profile.is_software_gpu(device)
     }
 
     /// What was measured of a subject's own device.
     pub(super) fn peak_of(&self, subject: &Subject<'_>) -> Option<&'p Peak> {
         self.profile.peak(&subject.operation.device)
     }
-}
-
-/// Every device but the CPU: the format knows no third kind.
-pub(super) fn is_gpu(device: &str) -> bool {
-    device != "cpu"
 }
 
 impl<'p> Subject<'p> {
@@ -174,8 +165,8 @@ impl<'p> Subject<'p> {
         }
     }
 
-    pub(super) fn is_gpu(&self) -> bool {
-        is_gpu(&self.operation.device)
+    pub(super) fn device(&self) -> Device<'p> {
+        Device::of(&self.operation.device)
     }
 
     /// Mean own time of a call, ns.
@@ -205,30 +196,4 @@ fn mark_leaders(subjects: &mut [Subject<'_>]) {
             leader.leads_sizes = true;
         }
     }
-}
-
-/// An operation's time less that of the operations inside it, ns: from its runs,
-/// else from the call paths of its name, else all of it.
-fn own_ns(operation: &Operation, summary: &Summary, paths: &BTreeMap<&str, f64>) -> f64 {
-    if operation.runs.iter().any(|run| run.self_ns.is_some()) {
-        return operation.own_ns().min(summary.total);
-    }
-    let share = paths.get(operation.name.as_str()).copied().unwrap_or(1.0);
-    summary.total * share
-}
-
-/// By name, the part of its time on all call paths that is its own.
-fn own_shares(profile: &Profile) -> BTreeMap<&str, f64> {
-    let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
-    for stack in &profile.stacks {
-        if let Some(name) = stack.frames.last() {
-            let (own, total) = sums.entry(name).or_default();
-            *own += stack.self_ns as f64;
-            *total += stack.total_ns as f64;
-        }
-    }
-    let timed = sums.into_iter().filter(|(_, (_, total))| *total > 0.0);
-    timed
-        .map(|(name, (own, total))| (name, (own / total).min(1.0)))
-        .collect()
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use breakeven_profile::profile::Device;
 use breakeven_profile::unit;
 use serde::Serialize;
 
@@ -242,7 +243,7 @@ impl fmt::Display for Evidence {
                 at,
                 ..
             } => {
-                let (device, over) = (label(device, *software_gpu), label(over, *software_gpu));
+                let [device, over] = [device, over].map(|id| Device::label(id, *software_gpu));
                 match (size, tested_to) {
                     (Some(size), _) => write!(f, "{device} pays over {over} from size {size:.0}"),
                     (None, Some(to)) => {
@@ -349,13 +350,5 @@ impl Quantity {
         };
         let side = if value < limit { "under" } else { "over" };
         write!(f, "{} {what} ({side} {})", text(value), text(limit))
-    }
-}
-
-/// A device's id; a GPU that is a program on the CPU is always named so.
-pub(super) fn label(device: &str, software_gpu: bool) -> String {
-    match software_gpu && device != "cpu" {
-        true => format!("{device} (software)"),
-        false => device.to_owned(),
     }
 }

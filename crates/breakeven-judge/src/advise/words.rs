@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
+use breakeven_profile::profile::Device;
 use breakeven_profile::unit;
 
-use super::evidence::label;
 use super::realised::{Followed, Outcome};
 use super::suggestion::{OptimizationSuggestion, Overlap, Priority, Rule};
 use super::{Advice, CallsOf, LookedAt, Overruled};
@@ -113,7 +113,7 @@ impl OptimizationSuggestion {
 /// An operation with its size, on its device.
 fn who(operation: &str, device: &str, software_gpu: bool, size: Option<u64>) -> String {
     let operation = sized(operation, size);
-    format!("{operation} on {}", label(device, software_gpu))
+    format!("{operation} on {}", Device::label(device, software_gpu))
 }
 
 fn sized(operation: &str, size: Option<u64>) -> String {
@@ -171,7 +171,7 @@ pub fn items<'s>(
 /// One item of suggestions that say the same of one device, what most gain first.
 fn of_several(group: &[&OptimizationSuggestion]) -> Item {
     let first = group[0];
-    let on = label(&first.device, first.software_gpu);
+    let on = Device::label(&first.device, first.software_gpu);
     let named = group.iter().take(MOST_NAMED).map(|each| {
         let name = sized(&each.operation, each.size);
         fact("of", format!("{name}: {}", each.expected_improvement))

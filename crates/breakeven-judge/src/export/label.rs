@@ -3,24 +3,17 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use breakeven_profile::profile::{Operation, Profile};
-
-/// The id of a device that an event does not name.
-pub(super) const CPU: &str = "cpu";
+use breakeven_profile::profile::{Device, Operation, Profile};
 
 /// What a label depends on beside the thing itself, looked up once.
 pub(super) struct Labels<'a> {
-    /// Whether the GPU of an id is a program on the CPU.
-    software: HashMap<&'a str, bool>,
+    profile: &'a Profile,
     /// Names on devices of which there are operations of several sizes.
     sized: HashSet<(&'a str, &'a str)>,
 }
 
 impl<'a> Labels<'a> {
     pub(super) fn of(profile: &'a Profile) -> Self {
-        let gpus = profile.environment.gpus.iter();
-        // Of several of one id the first counts: it is inserted last.
-        let software = gpus.rev().map(|gpu| (gpu.id.as_str(), gpu.is_software()));
         let (mut first, mut sized) = (HashMap::new(), HashSet::new());
         for operation in &profile.operations {
             let name = (operation.name.as_str(), operation.device.as_str());
@@ -28,18 +21,12 @@ impl<'a> Labels<'a> {
                 sized.insert(name);
             }
         }
-        Self {
-            software: software.collect(),
-            sized,
-        }
+        Self { profile, sized }
     }
 
     /// The id of a device; a GPU that is a program on the CPU is always named so.
     pub(super) fn device(&self, id: &str) -> String {
-        match self.software.get(id) {
-            Some(true) => format!("{id} (software)"),
-            _ => id.to_owned(),
-        }
+        self.profile.device_label(id)
     }
 
     /// An operation's name, with its size where there are several of that name
@@ -54,7 +41,7 @@ impl<'a> Labels<'a> {
 
     /// A call of a timeline, with its device where that is not the CPU.
     pub(super) fn call<'n>(&self, name: &'n str, device: Option<&str>) -> Cow<'n, str> {
-        match device.filter(|id| *id != CPU) {
+        match device.filter(|id| Device::of(id) != Device::Cpu) {
             Some(id) => Cow::Owned(format!("{name} on {}", self.device(id))),
             None => Cow::Borrowed(name),
         }

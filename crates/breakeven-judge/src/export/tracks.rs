@@ -8,9 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
-use breakeven_profile::profile::{Timeline, TimelineEvent};
-
-use super::label::CPU;
+use breakeven_profile::profile::{Device, Timeline, TimelineEvent};
 
 /// Calls that are properly nested, in the order in which they began.
 pub(super) struct Track<'a> {
@@ -61,7 +59,7 @@ pub(super) fn tracks(timeline: &Timeline, by: By) -> Vec<Track<'_>> {
         let event = &events[index];
         let device = match by {
             By::Thread => "",
-            By::DeviceAndThread => event.device.as_deref().unwrap_or(CPU),
+            By::DeviceAndThread => event.device.as_deref().unwrap_or(Device::CPU),
         };
         let (lanes, numbers) = groups.entry((device, event.thread)).or_default();
         let lane = lanes.place(event.start_ns, end_ns(event));
@@ -76,7 +74,14 @@ pub(super) fn tracks(timeline: &Timeline, by: By) -> Vec<Track<'_>> {
         }
         tracks[numbers[lane]].calls.push(index);
     }
-    tracks.sort_by_key(|track| (track.device != CPU, track.device, track.thread, track.lane));
+    tracks.sort_by_key(|track| {
+        (
+            Device::of(track.device),
+            track.device,
+            track.thread,
+            track.lane,
+        )
+    });
     tracks
 }
 

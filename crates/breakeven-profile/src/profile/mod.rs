@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::stats::Moments;
 
+mod device;
 mod difference;
 mod environment;
 mod evidence;
@@ -20,6 +21,7 @@ mod join;
 mod nesting;
 mod summary;
 
+pub use device::Device;
 pub use difference::{Difference, Part};
 pub use environment::{Clock, Cpu, Environment, Gpu, RecorderCost};
 pub use evidence::{Bandwidth, BreakEven, Evidence, Peak};
@@ -224,6 +226,12 @@ impl Operation {
         }
     }
 
+    /// True for a span of an executor's batch and for the delay of its fallback: the
+    /// operation of the whole batch counts their time too.
+    pub fn is_within_execution(&self) -> bool {
+        self.name.ends_with(":span") || self.name.ends_with(":fallback")
+    }
+
     /// The kept samples of all runs, ns.
     pub fn samples_ns(&self) -> impl Iterator<Item = f64> + '_ {
         self.runs
@@ -248,13 +256,6 @@ impl Profile {
             .peaks
             .iter()
             .find(|peak| peak.device == device)
-    }
-
-    /// True where the device of that id is a GPU that is a program on the CPU,
-    /// alone or at work beside the CPU (`cpu+` and its id).
-    pub fn is_software_gpu(&self, device: &str) -> bool {
-        let id = device.strip_prefix("cpu+").unwrap_or(device);
-        self.gpu(id).is_some_and(Gpu::is_software)
     }
 
     /// The GPU of that id.

@@ -5,10 +5,10 @@ use anyhow::{Result, bail};
 use breakeven::execute::ordered_strategy;
 use breakeven::hardware::{AbsentBackend, GpuInfo, GpuKind, HardwareCapabilities};
 use breakeven::plan::ExecutionStrategy;
+use breakeven_profile::profile::Device;
 
 use super::{Work, check_memory, devices, kernels, memory};
 use crate::args::ProfileArgs;
-use crate::output::device_label;
 use crate::protocol::{BatchCell, BatchGpu, Cell};
 use crate::session::{Machine, Session};
 
@@ -115,7 +115,7 @@ pub(super) fn remarks(
         remarks.push(match software {
             Some(gpu) => format!(
                 "Auto leaves {} alone; --device gpu lets it decide about it",
-                device_label(gpu.id.as_str(), true),
+                Device::label(gpu.id.as_str(), true),
             ),
             None => "without a GPU there is nothing to decide, and nothing was learned".to_owned(),
         });

@@ -1,6 +1,8 @@
 //! Which operations of the second profile belong to a suggestion on the first.
 
-use super::super::case::{Case, Subject, is_gpu};
+use breakeven_profile::profile::Device;
+
+use super::super::case::{Case, Subject};
 use super::super::suggestion::{OptimizationSuggestion, Rule};
 
 /// The operations that a suggestion is about, before and after.
@@ -31,7 +33,7 @@ impl<'c, 'p> Pair<'c, 'p> {
         let here = |device: &str| device == suggestion.device;
         let there = |device: &str| match (&suggestion.target_device, suggestion.rule) {
             (Some(target), _) => device == target,
-            (None, Rule::CpuToGpu) => is_gpu(device),
+            (None, Rule::CpuToGpu) => Device::of(device).is_gpu(),
             (None, _) => here(device),
         };
         let (all_before, all_after) = (named(before), named(after));

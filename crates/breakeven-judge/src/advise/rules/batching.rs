@@ -58,7 +58,7 @@ pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
                 _ => Gain::part(subject, part, None),
             }
         }
-        None if subject.is_gpu() => Gain::unknown(
+        None if subject.device().is_gpu() => Gain::unknown(
             "the latency of a launch was not measured",
             Some(LAUNCH_GUESS_NS.map(|launch_ns| {
                 (launch_ns.min(subject.summary.min) * launches).min(subject.own_ns)
@@ -74,13 +74,13 @@ pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
     let description = format!(
         "called about {:.0} times in sequence on {}, by the {}; {basis}",
         sequence.length,
-        case.label(&subject.operation.device),
+        case.profile.device_label(&subject.operation.device),
         sequence.shown_by
     );
     if case.calls_of == CallsOf::Unmarked {
         evidence.push(Evidence::UnmarkedCalls);
     }
-    let hint = match subject.is_gpu() {
+    let hint = match subject.device().is_gpu() {
         true => {
             "put the inputs of a sequence into one launch; the batch is a dimension of the input"
         }
@@ -96,5 +96,5 @@ pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
 fn launch(case: &Case<'_>, subject: &Subject<'_>) -> Option<f64> {
     let measured = case.peak_of(subject)?.launch_ns?;
     let launch = measured.min(subject.summary.min);
-    (subject.is_gpu() && launch > 0.0).then_some(launch)
+    (subject.device().is_gpu() && launch > 0.0).then_some(launch)
 }

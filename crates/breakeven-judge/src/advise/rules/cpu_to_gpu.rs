@@ -10,6 +10,7 @@
 //! Estimate: own time × (1 − t_gpu / t_cpu) with the typical calls, where both
 //! were measured; otherwise none, for a GPU's time cannot be told from a CPU's.
 
+use breakeven_profile::profile::Device;
 use breakeven_profile::unit;
 
 use super::super::elsewhere::{Elsewhere, elsewhere, roof_with_transfer_ns};
@@ -21,7 +22,7 @@ const HINT: &str = "send inputs of this size to a GPU form; keep what follows on
                     so that the data travels once";
 
 pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
-    if subject.is_gpu() {
+    if subject.device() != Device::Cpu {
         return Verdict::Silent;
     }
     let limit = case.thresholds.large_cpu_call_ns;

@@ -10,6 +10,7 @@
 //! break-even size tells the side and not the gain, and neither does the rule of
 //! thumb: no estimate.
 
+use breakeven_profile::profile::Device;
 use breakeven_profile::unit;
 
 use super::super::elsewhere::{Elsewhere, elsewhere, roof_ns};
@@ -17,16 +18,16 @@ use super::super::evidence::{Evidence, Quantity};
 use super::{Advised, Case, Gain, Subject, Verdict};
 
 pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
-    if !subject.is_gpu() {
+    if !subject.device().is_gpu() {
         return Verdict::Silent;
     }
-    let here = case.label(&subject.operation.device);
+    let here = case.profile.device_label(&subject.operation.device);
     let call_ns = subject.summary.mean;
     let limit = case.thresholds.small_gpu_call_ns;
     let small = call_ns < limit;
     let suggest = |description: String, evidence: Vec<Evidence>, gain: Gain| {
         Verdict::Suggest(Box::new(Advised {
-            target_device: Some("cpu".to_owned()),
+            target_device: Some(Device::CPU.to_owned()),
             description,
             hint: "call the CPU form for inputs of this size, and let the size decide between \
                    the two forms",
@@ -34,7 +35,7 @@ pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
             gain,
         }))
     };
-    match elsewhere(case, subject, |device| device == "cpu") {
+    match elsewhere(case, subject, |device| device == Device::CPU) {
         Some(Elsewhere::Faster { gain, evidence, .. }) => suggest(
             format!("the CPU does this faster than {here}: {evidence}"),
             vec![evidence],
@@ -42,10 +43,10 @@ pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
         ),
         Some(Elsewhere::NotFaster(evidence)) if small => Verdict::Overruled(vec![evidence]),
         None if small => {
-            let least = case.profile.peak("cpu");
+            let least = case.profile.peak(Device::CPU);
             let least_ns = least.and_then(|peak| roof_ns(peak, subject.operation));
             let least = least_ns.map(|least_ns| Evidence::LeastTime {
-                device: "cpu".to_owned(),
+                device: Device::CPU.to_owned(),
                 least_ns,
                 call_ns,
             });

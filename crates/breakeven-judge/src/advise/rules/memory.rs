@@ -56,7 +56,7 @@ pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
             ),
         ),
     };
-    let of_bytes = match subject.is_gpu() {
+    let of_bytes = match subject.device().is_gpu() {
         true => (case.profile.gpu(&subject.operation.device)).and_then(|gpu| gpu.memory_bytes),
         false => (case.profile.environment.cpu.as_ref())
             .and_then(|cpu| cpu.usable_memory_bytes.or(cpu.memory_bytes)),

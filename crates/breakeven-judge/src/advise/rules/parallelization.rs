@@ -18,7 +18,7 @@ use crate::overview::compute_ns;
 pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
     let limit = case.thresholds.low_gpu_use;
     let in_use = subject.operation.gpu_use.filter(|part| *part < limit);
-    let Some(in_use) = in_use.filter(|_| subject.is_gpu()) else {
+    let Some(in_use) = in_use.filter(|_| subject.device().is_gpu()) else {
         return Verdict::Silent;
     };
     let gap = Gap::of(case, subject);
@@ -45,7 +45,7 @@ pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
         Gain::unknown("a use of zero does not tell how much work there is", None)
     };
     let roofline = gap.map(|gap| gap.evidence());
-    let on = case.label(&subject.operation.device);
+    let on = case.profile.device_label(&subject.operation.device);
     let description = match &roofline {
         Some(measured) => format!("most of {on} idles; {measured}; {thumb}"),
         None => format!("most of {on} idles; {thumb}"),

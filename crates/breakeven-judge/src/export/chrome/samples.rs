@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Write;
 
-use breakeven_profile::profile::{Operation, OperationKey, Profile, Run};
+use breakeven_profile::profile::{Device, Operation, OperationKey, Profile, Run};
 
 use super::event::{Args, Event, Place, Trace, Value};
 use super::{ExportError, Verdict};
-use crate::export::label::{CPU, Labels};
+use crate::export::label::Labels;
 use crate::export::{sum, whole};
 
 /// What the trace says of such times.
@@ -34,10 +34,10 @@ pub(super) fn write(
         .iter()
         .map(|verdict| (&verdict.operation, verdict))
         .collect();
-    let mut devices: BTreeMap<(bool, &str), Vec<&Operation>> = BTreeMap::new();
+    let mut devices: BTreeMap<(Device<'_>, &str), Vec<&Operation>> = BTreeMap::new();
     for operation in profile.operations.iter().filter(|each| has_any(each)) {
         let device = operation.device.as_str();
-        let key = (device != CPU, device);
+        let key = (Device::of(device), device);
         devices.entry(key).or_default().push(operation);
     }
     let mut track = devices.len();

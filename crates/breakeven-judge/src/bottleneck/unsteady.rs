@@ -1,0 +1,199 @@
+//! Why times differ. A cause is named where a test finds it, which by chance it does in at
+//! most [`ERROR_RATE`] of operations; else nothing stands out.
+
+use breakeven_profile::stats::Moments;
+use breakeven_profile::unit::percent;
+use breakeven_stats::{log_ratio_test, mean_interval, one_way_anova};
+
+use super::{MAIN_SHARE, Subject, Why, median};
+use crate::advise::CallsOf;
+
+/// Probability below which what is seen is not taken for chance. The two tests that every
+/// unsteady operation takes share it, half each.
+const ERROR_RATE: f64 = 0.05;
+
+/// Ratio from which times fall during a run.
+const FALL: f64 = 1.1;
+
+/// Ratio of the slowest run's median to the fastest one's from which runs differ.
+const DIFFERENCE: f64 = 1.2;
+
+/// Parts of a run: the first and the last are compared, and the median of each stands for
+/// its samples, which are not independent of their neighbours.
+const PARTS: usize = 4;
+
+/// Runs from which on a fall of times is judged over runs.
+const OVER_RUNS: usize = 3;
+
+/// Phases of a call on a GPU, with what their times usually vary by.
+const PHASES: [(&str, &str); 4] = [
+    (
+        "kernel",
+        "clock and power limits, other users of the device",
+    ),
+    ("upload", "PCIe, pageable memory, other users of the link"),
+    ("download", "PCIe, pageable memory, other users of the link"),
+    (
+        "launch",
+        "the driver, scheduling on the CPU, other users of the device",
+    ),
+];
+
+/// What shows which of these it is.
+const SHOWN_BY: &str = "look at the device while it runs: on NVIDIA `nvidia-smi dmon -s pucvmet` \
+                        (power, use, clocks, PCIe) and `nvidia-smi -q -d CLOCK,PERFORMANCE` \
+                        (limits); pin the host's memory, keep cores free";
+
+impl Subject<'_> {
+    pub(super) fn why_unsteady(&self) -> Why {
+        if let Some(why) = self.cold_start().or_else(|| self.settling()) {
+            return why;
+        }
+        let clock = self.profile.environment.clock.as_ref();
+        let short_ns = clock.map_or(0.0, |clock| 20.0 * clock.read_ns);
+        let (cause, next_step) = match (self.whole_runs(), self.phase()) {
+            (Some((runs, _)), Some((phase, step))) => return (format!("{runs}; {phase}"), step),
+            (Some(why), None) | (None, Some(why)) => return why,
+            (None, None) if self.summary.median < short_ns => (
+                "the call is so short that reading the clock is much of it",
+                "measure many calls as one",
+            ),
+            (None, None) if self.is_software_gpu() => (
+                "nothing stands out; a software GPU shares the CPU's cores with everything else",
+                "use it for tests, not for times",
+            ),
+            (None, None) => (
+                "nothing stands out: calls differ inside the run",
+                "quiet the machine, more calls, look at the median instead of the mean",
+            ),
+        };
+        (cause.to_owned(), next_step)
+    }
+
+    pub(super) fn why_spiky(&self) -> Why {
+        let found = self.cold_start().or_else(|| self.phase());
+        found.unwrap_or_else(|| {
+            let limit = self.thresholds.outlier_ratio * self.summary.mean;
+            let spikes = self.operation.samples_ns().filter(|ns| *ns > limit).count();
+            let total = self.operation.samples_ns().count();
+            (
+                format!("calls far above the mean: {spikes} of {total}; nothing else stands out"),
+                "judge by median and p95; for latency look at what runs beside it (preemption, \
+                 page faults, a driver's housekeeping)",
+            )
+        })
+    }
+
+    /// The samples of each run that has all of them: a reservoir's are in no order.
+    fn in_order(&self) -> impl Iterator<Item = &[f64]> {
+        let runs = self.operation.runs.iter();
+        let whole = runs.filter(|run| run.moments.is_none() && !run.samples_ns.is_empty());
+        whole.map(|run| &run.samples_ns[..])
+    }
+
+    /// What to do about slow first calls: nobody warms a program up.
+    fn at_start(&self) -> &'static str {
+        match self.calls_of {
+            CallsOf::Program => "do at start what first calls do: compile, allocate, load",
+            CallsOf::Benchmark | CallsOf::Unmarked => "more warm-up calls",
+        }
+    }
+
+    /// In most runs the first call is a spike, as few others are. If spikes were anywhere
+    /// by chance, so many would be there with at most this probability: that of any such
+    /// set of them (the tail of the hypergeometric distribution is no more).
+    fn cold_start(&self) -> Option<Why> {
+        let is_spike = |ns: &&f64| **ns > self.thresholds.outlier_ratio * self.summary.mean;
+        let (runs, calls) = (self.in_order().count(), self.in_order().flatten().count());
+        let firsts = self.in_order().filter_map(<[f64]>::first);
+        let first = firsts.filter(is_spike).count();
+        let spikes = self.in_order().flatten().filter(is_spike).count();
+        let places = (0..first).map(|i| (runs - i) as f64 / (calls - i) as f64);
+        let sets = (0..first).map(|i| (spikes - i) as f64 / (i + 1) as f64);
+        let chance: f64 = places.zip(sets).map(|(place, set)| place * set).product();
+        let only = if first == spikes { "only" } else { "mostly" };
+        (2 * first > runs.max(spikes) && chance <= ERROR_RATE).then(|| {
+            let of = format!("{only} the first call of {first} run(s) is slow");
+            (format!("{of}: cold caches or compilation"), self.at_start())
+        })
+    }
+
+    /// Times fall from the first part of runs to the last: by Student's test over runs, or
+    /// over the calls of too few runs for that, each run's on a scale of its own.
+    fn settling(&self) -> Option<Why> {
+        let (mut falls, mut first, mut last) = (Vec::new(), Vec::new(), Vec::new());
+        for run in self.in_order().filter(|run| run.len() >= PARTS) {
+            let part = run.len() / PARTS;
+            let (early, late) = (&run[..part], &run[run.len() - part..]);
+            let [from, to] = [early, late].map(|part| median(part.iter().copied()));
+            let (from, to) = (from?, to?);
+            falls.push((from / to).ln());
+            first.extend(early.iter().map(|ns| ns / (from * to).sqrt()));
+            last.extend(late.iter().map(|ns| ns / (from * to).sqrt()));
+        }
+        let level = 1.0 - ERROR_RATE;
+        let is_fall = match falls.len() < OVER_RUNS {
+            true => log_ratio_test(&last, &first, level).is_ok_and(|it| it.p_value <= ERROR_RATE),
+            false => mean_interval(&falls, level).is_ok_and(|[lower, _]| lower > 0.0),
+        };
+        let fall = (falls.iter().sum::<f64>() / falls.len() as f64).exp();
+        (is_fall && fall > FALL).then(|| {
+            let times = format!("times fall to 1/{fall:.2} from its first quarter to its last");
+            (
+                format!("the first calls of a run are slow: {times}"),
+                self.at_start(),
+            )
+        })
+    }
+
+    /// Runs differ by more than parts of a run do.
+    fn whole_runs(&self) -> Option<Why> {
+        let samples = self.operation.runs.iter().map(|run| &run.samples_ns);
+        let logs = samples
+            .filter(|samples| !samples.is_empty())
+            .map(|samples| {
+                let parts = samples.chunks(samples.len().div_ceil(PARTS));
+                let medians = parts.filter_map(|part| median(part.iter().copied()));
+                medians.map(f64::ln).collect()
+            });
+        let chance = one_way_anova(&logs.collect::<Vec<_>>()).ok()?;
+        let medians = crate::winner::run_medians(self.operation);
+        let slowest = medians.iter().copied().fold(0.0, f64::max);
+        let times = slowest / medians.into_iter().fold(f64::INFINITY, f64::min);
+        (chance <= ERROR_RATE / 2.0 && times > DIFFERENCE).then(|| {
+            let of = format!("the slowest one's median is {times:.2} × that of the fastest");
+            let next_step = match self.calls_of {
+                CallsOf::Program => "look for other inputs, what else ran, and at clock frequency",
+                _ => "more runs; look for what else ran, and at clock frequency",
+            };
+            (format!("whole runs differ: {of}"), next_step)
+        })
+    }
+
+    /// The phase with most of the variance, if it varies more than any other. Phases are of
+    /// calls of their own, so the variance is that of phases or of calls, whichever is more.
+    fn phase(&self) -> Option<Why> {
+        let of_phase = |phase: &'static (&str, &str)| {
+            let times: Vec<f64> = self.operation.phase_ns(phase.0).collect();
+            let middle = median(times.iter().copied())?;
+            let distances: Vec<f64> = times.iter().map(|ns| (ns - middle).abs()).collect();
+            Some((Moments::of(&times).ok()?.variance()?, distances, phase))
+        };
+        let mut phases: Vec<_> = PHASES.iter().filter_map(of_phase).collect();
+        phases.sort_by(|(a, ..), (b, ..)| b.total_cmp(a));
+        let whole: f64 = phases.iter().map(|(variance, ..)| variance).sum();
+        let [(variance, most, (name, usual)), (_, next, _), ..] = &phases[..] else {
+            return None;
+        };
+        let share = variance / whole.max(self.summary.deviation?.powi(2));
+        let chance = one_way_anova(&[most.clone(), next.clone()]).ok()?;
+        let found = share > MAIN_SHARE && chance <= ERROR_RATE && !self.is_software_gpu();
+        let share = percent(share);
+        found.then(|| {
+            (
+                format!("{share} of the variance is in {name}: {usual}"),
+                SHOWN_BY,
+            )
+        })
+    }
+}
