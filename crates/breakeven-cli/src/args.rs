@@ -39,7 +39,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Measure the kernels on the CPU and on every GPU
     Profile(ProfileArgs),
-    /// Measure a kernel over its size, and from which size on a GPU pays
+    /// Measure a kernel at many sizes, and find the size from which on a GPU pays
     Sweep(SweepArgs),
     /// Say where a batch of work would run, and why
     Plan(PlanArgs),
@@ -47,9 +47,9 @@ pub(crate) enum Command {
     Devices(DevicesArgs),
     /// Print the tables of a profile file
     Show(ShowArgs),
-    /// Compare two profiles: what became slower, what faster, what cannot be told
+    /// Compare two profiles: what became slower, what faster, what is inconclusive
     Compare(CompareArgs),
-    /// Keep the profile that others are compared against
+    /// Manage the baseline, the profile that others are compared with
     #[command(subcommand)]
     Baseline(BaselineCommand),
     /// Write a profile file in the format of another tool
@@ -63,17 +63,18 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct ProfileArgs {
-    /// Kernel to measure, repeatable [default: all]
+    /// Kernel to measure; may be repeated [default: all]
     #[arg(long, value_name = "NAME", value_parser = kernel)]
     pub(crate) kernel: Vec<&'static str>,
 
-    /// cpu, gpu (every one), all, or the id of one device; with --strategy the GPU
+    /// Devices to measure: cpu, gpu (every GPU), all, or the id of one device; with
+    /// --strategy the GPU to use
     #[arg(long, value_name = "DEVICE", default_value = "all")]
     pub(crate) device: String,
 
-    /// Run each kernel's batch by a strategy instead, and tell what was decided, why,
-    /// what ran where and what fell back: auto, cpu-only, gpu-only or hybrid:GPU/CPU
-    /// in percent, as in hybrid:60/40
+    /// Run each kernel's batch by a strategy instead, and print what was decided and
+    /// why, what ran where and what fell back: auto, cpu-only, gpu-only or
+    /// hybrid:GPU/CPU in percent, as in hybrid:60/40
     #[arg(long, value_name = "STRATEGY", value_parser = parsed::<ExecutionStrategy>)]
     #[arg(conflicts_with = "image")]
     pub(crate) strategy: Option<ExecutionStrategy>,
@@ -88,46 +89,46 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "N", default_value = "20", value_parser = one_or_more::<NonZeroU32>)]
     pub(crate) iterations: NonZeroU32,
 
-    /// Calls before measuring; the first one is reported apart
+    /// Warm-up calls before measuring; the first one is reported separately
     #[arg(long, value_name = "N", default_value = "3")]
     pub(crate) warmup: u32,
 
-    /// Fresh processes to measure in; with two or more, differences between
-    /// runs are known
+    /// Runs, each in a fresh process; two or more also measure the differences
+    /// between runs
     #[arg(long, value_name = "N", default_value = "1", value_parser = one_or_more::<NonZeroU32>)]
     pub(crate) runs: NonZeroU32,
 
-    /// Times the default work: a longer vector, a larger batch, more tasks
+    /// Factor on the default work: a longer vector, a larger batch, more tasks
     #[arg(long, value_name = "N", default_value = "1", value_parser = one_or_more::<NonZeroUsize>)]
     pub(crate) scale: NonZeroUsize,
 
-    /// Budgets to hold the means against; one that is exceeded makes the exit code 1
+    /// Budgets for means and memory; one that is exceeded makes the exit code 1
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) budget: Option<PathBuf>,
 
-    /// PNG or JPEG to run the pixel kernels on, beside the synthetic image
+    /// PNG or JPEG to run the pixel kernels on, in addition to the synthetic image
     #[arg(long, value_name = "FILE")]
     pub(crate) image: Option<PathBuf>,
 
-    /// Series to forecast beside the synthetic one: a column of a CSV file, by its name or
-    /// its number from 1 on [default: the only column of numbers]
+    /// Series to forecast in addition to the synthetic one: a column of a CSV file, by
+    /// name or by number from 1 on [default: the only column of numbers]
     #[arg(long, value_name = "FILE.csv[:COLUMN]", conflicts_with = "strategy")]
     pub(crate) series: Option<String>,
 
-    /// What is between the columns of the series' file: a character, or `tab`
+    /// Separator of the columns in the series' file: a character, or `tab`
     #[arg(long, value_name = "CHARACTER", default_value = ",", value_parser = separator)]
     #[arg(requires = "series")]
     pub(crate) separator: u8,
 
-    /// Write the profile file
+    /// File to write the profile to
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// What to print
+    /// Format of the output
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 
-    /// Put the host's name into the profile
+    /// Record the host's name in the profile
     #[arg(long)]
     pub(crate) with_host: bool,
 
@@ -142,21 +143,21 @@ pub(crate) struct DevicesArgs {
     #[arg(long)]
     pub(crate) measure: bool,
 
-    /// What to print
+    /// Format of the output
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: DevicesFormat,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// A profile file, of this program or any other
+    /// Profile file, of this program or any other
     pub(crate) file: PathBuf,
 
-    /// Budgets to hold the means against
+    /// Budgets for means and memory
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) budget: Option<PathBuf>,
 
-    /// What to print
+    /// Format of the output
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
 }
@@ -170,7 +171,7 @@ pub(crate) enum Format {
     Json,
     /// For a report or a CI summary
     Markdown,
-    /// One line per kernel, device and part
+    /// One line per kernel, device and phase
     Csv,
 }
 
@@ -183,7 +184,7 @@ pub(crate) enum DevicesFormat {
     Json,
 }
 
-/// One ASCII character that no number has.
+/// One ASCII character that occurs in no number.
 fn separator(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         b"tab" | b"\\t" => Ok(b'\t'),
@@ -202,13 +203,13 @@ fn one_or_more<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String>
         })
 }
 
-/// A value of the library's, such as where batches run.
+/// A value of a type of the library, such as a strategy.
 fn parsed<T: FromStr<Err = breakeven::Error>>(text: &str) -> Result<T, String> {
     text.parse()
         .map_err(|error: breakeven::Error| error.to_string())
 }
 
-/// A kernel's name, or what it was probably meant to be.
+/// A kernel's name; the error suggests the most similar one.
 fn kernel(text: &str) -> Result<&'static str, String> {
     let names = breakeven::kernels::NAMES;
     if let Some(name) = names.into_iter().find(|name| *name == text) {

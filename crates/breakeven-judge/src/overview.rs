@@ -13,12 +13,12 @@ use crate::bottleneck::{self, Finding, Subject, Targets};
 use crate::budget::{Held, Limits};
 use crate::winner::{self, Winner};
 
-/// Parts of a call that have a meaning: of one on a GPU, of an asynchronous one.
+/// The known phases of a call on a GPU or of an asynchronous call.
 const PHASES: [&str; 6] = [
     "upload", "launch", "kernel", "download", "polled", "waiting",
 ];
 
-/// What a profile says, computed.
+/// What the tables show of a profile, computed.
 #[derive(Debug, Clone, PartialEq)]
 #[must_use]
 pub struct Overview {
@@ -48,7 +48,7 @@ pub struct Row {
     /// The workload in words.
     #[serde(skip_serializing)]
     pub workload: Option<String>,
-    /// Processes that measured it.
+    /// Processes that measured the operation.
     pub runs: usize,
     /// Measured calls of all runs.
     pub calls: u64,
@@ -56,13 +56,13 @@ pub struct Row {
     pub total_ns: f64,
     /// Memory that a call holds at its peak, bytes.
     pub memory_bytes: Option<u64>,
-    /// Part of the GPU's units that a call keeps busy, 0 to 1.
+    /// Fraction of the GPU's units that a call keeps busy, 0 to 1.
     #[serde(skip_serializing)]
     pub gpu_use: Option<f64>,
     /// All samples together, ns; `None` where there are none.
     pub summary: Option<Summary>,
-    /// The medians of the runs, ns, where there are two or more runs: how much
-    /// whole processes differ.
+    /// The medians of the runs, ns, where there are two or more runs: the
+    /// difference between processes.
     pub between_runs: Option<Summary>,
     /// Calls per second at the mean.
     pub calls_per_s: Option<f64>,
@@ -70,28 +70,28 @@ pub struct Row {
     pub items_per_s: Option<f64>,
     /// Achieved rates and their share of the device's peaks.
     pub roofline: Roofline,
-    /// Parts of a call with their times, ns.
+    /// Phases of a call with their times, ns.
     pub phases: Vec<(String, Summary)>,
     /// Median over the runs of the very first call, ns.
     pub first_call_ns: Option<f64>,
-    /// Time of all calls, ns, less that of the operations inside where the
-    /// profile tells it.
+    /// Own time: the time of all calls, ns, minus that of the operations inside
+    /// where the profile has it.
     pub own_ns: f64,
     /// This operation's fraction of the profile's time, of own times; 0 for what is within
     /// an execution, which counts its time.
     pub share_of_total: f64,
-    /// The part of its time that was recording, 0 to 1, where a recorder took the samples.
+    /// Fraction of its time spent on recording, 0 to 1, if a recorder took the samples.
     pub recording_share: Option<f64>,
-    /// True where that is most of it: the operation is in no verdict.
+    /// True where recording is most of its time: the operation gets no verdict.
     pub mostly_recording: bool,
     /// Which targets it meets.
     pub targets: Option<Targets>,
-    /// How it stands against its budgets.
+    /// The operation against each of its budgets.
     pub budgets: Vec<Held>,
     /// Why samples are missing.
     #[serde(skip_serializing)]
     pub failure: Option<Failure>,
-    /// Anything else that the profile tells of it.
+    /// Anything else that the profile says about the operation.
     #[serde(skip_serializing)]
     pub attributes: BTreeMap<String, Value>,
 }
@@ -102,11 +102,11 @@ pub struct Row {
 pub struct Roofline {
     /// Bytes per second.
     pub bytes_per_s: Option<f64>,
-    /// Part of the device's bandwidth at this working set.
+    /// Fraction of the device's bandwidth at this working set.
     pub bytes_share: Option<f64>,
     /// Floating-point operations per second.
     pub flops_per_s: Option<f64>,
-    /// Part of the device's peak.
+    /// Fraction of the device's arithmetic peak.
     pub flops_share: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! What may be typed after `breakeven advise`.
+//! `breakeven advise`.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -11,43 +11,43 @@ use super::compare::part;
 #[command(override_usage = "breakeven advise [OPTIONS] <FILE>\n       \
                             breakeven advise [OPTIONS] --realised <BEFORE> <AFTER>")]
 pub(crate) struct AdviseArgs {
-    /// A profile file, of this program or any other
+    /// Profile file, of this program or any other
     #[arg(required_unless_present = "realised")]
     pub(crate) file: Option<PathBuf>,
 
-    /// Tell what the advice on BEFORE was worth, by what AFTER shows
+    /// Say what the advice on BEFORE was worth, measured by AFTER
     #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"])]
     #[arg(conflicts_with_all = ["file", "top", "critical"])]
     pub(crate) realised: Option<Vec<PathBuf>>,
 
-    /// A file of `breakeven sweep`, or another profile of the same machine: its
-    /// break-even sizes and peaks count too
+    /// A file of `breakeven sweep`, or another profile of the same machine, whose
+    /// break-even sizes and peaks are used too; may be repeated
     #[arg(long, value_name = "FILE", conflicts_with = "realised")]
     pub(crate) evidence: Vec<PathBuf>,
 
-    /// The suggestions that save most
+    /// Number of suggestions to show, those that save most
     #[arg(long, value_name = "N", default_value = "10", value_parser = super::one_or_more::<NonZeroUsize>)]
     pub(crate) top: NonZeroUsize,
 
-    /// Only what saves a quarter of the whole time and more
+    /// Only suggestions that save a quarter of the whole time or more
     #[arg(long)]
     pub(crate) critical: bool,
 
-    /// Standard deviation between runs, as in 3% or 0.03: gives an interval where
-    /// a profile has one run
-    #[arg(long, value_name = "PART", conflicts_with = "file", value_parser = part)]
+    /// Standard deviation between runs, as in 3% or 0.03: gives an interval if a
+    /// profile has only one run
+    #[arg(long, value_name = "FRACTION", conflicts_with = "file", value_parser = part)]
     pub(crate) noise: Option<f64>,
 
-    /// The file that keeps each rule's score [default: breakeven/advice-scores.json
+    /// File that keeps each rule's score [default: breakeven/advice-scores.json
     /// in the user's data folder]
     #[arg(long, value_name = "FILE")]
     pub(crate) scores: Option<PathBuf>,
 
-    /// What to print
+    /// Format of the output
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: AdviseFormat,
 
-    /// Write into a file instead
+    /// File to write instead of the standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }

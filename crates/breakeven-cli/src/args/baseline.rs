@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BaselineCommand {
-    /// Make the runs of profiles the baseline, after a look at what changes
+    /// Show what changes, then make the runs of profiles the new baseline
     Accept(AcceptArgs),
 }
 
@@ -16,15 +16,15 @@ pub(crate) struct AcceptArgs {
     #[arg(value_name = "CURRENT", required = true)]
     pub(crate) current: Vec<PathBuf>,
 
-    /// The file that is replaced
+    /// Baseline file to replace
     #[arg(long, value_name = "FILE", default_value = "breakeven-baseline.json")]
     pub(crate) baseline: PathBuf,
 
-    /// Show what would change, and change nothing
+    /// Show what would change, but replace nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Take profiles whose measuring was interrupted too
+    /// Accept profiles of interrupted measurements too
     #[arg(long)]
     pub(crate) allow_interrupted: bool,
 }

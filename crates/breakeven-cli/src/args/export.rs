@@ -6,14 +6,14 @@ use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
-    /// A profile file, of this program or any other
+    /// Profile file, of this program or any other
     pub(crate) file: PathBuf,
 
-    /// The format to write
+    /// Format to write
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) to: ExportFormat,
 
-    /// Baseline whose comparison with the profile is written onto its calls
+    /// Baseline to compare the profile with; each call gets its verdict
     /// (--to chrome only)
     #[arg(long, value_name = "BASELINE")]
     pub(crate) compare: Option<PathBuf>,

@@ -12,26 +12,27 @@ pub(crate) struct PlanArgs {
     #[arg(required_unless_present = "forget")]
     pub(crate) tasks: Option<usize>,
 
-    /// Data of one task, as in 10KiB; with what goes with it a task takes (SIZE +
-    /// 4 KiB) × (1 + complexity / 100) of memory [default: 10 KiB in all]
+    /// Data of one task, as in 10KiB; a task is taken to need (SIZE + 4 KiB) ×
+    /// (1 + complexity / 100) of memory [default: 10 KiB in all]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub(crate) task_bytes: Option<usize>,
 
-    /// How much there is to compute per byte, 0 or more
+    /// Relative amount of computation per byte, 0 or more
     #[arg(long, value_name = "C", default_value = "100", value_parser = number)]
     #[arg(allow_negative_numbers = true)]
     pub(crate) complexity: f64,
 
-    /// The part of the work that can be done at once, 0 (sequential) to 1
+    /// Fraction of the work that can run in parallel, 0 (sequential) to 1
     #[arg(long, value_name = "P", default_value = "1", value_parser = number)]
     #[arg(allow_negative_numbers = true)]
     pub(crate) parallel: f64,
 
-    /// Decide by what was measured of this operation on this machine
+    /// Decide from the measurements of this operation on this machine
     #[arg(long, value_name = "NAME")]
     pub(crate) operation: Option<String>,
 
-    /// Time of one task on one core, as in 800us: the machine's rates give the rest
+    /// Time of one task on one core, as in 800us; other times follow from the machine's
+    /// rates
     #[arg(long, value_name = "T", value_parser = time)]
     pub(crate) task_time: Option<f64>,
 
@@ -39,24 +40,24 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) hardware: Option<PathBuf>,
 
-    /// This machine and the described one side by side: would a GPU help?
+    /// Show this machine and the described one side by side: would a GPU help?
     #[arg(long, requires = "hardware")]
     pub(crate) compare: bool,
 
-    /// Thresholds of the rule: a file's, or those of the preset `hybrid-first`
+    /// Thresholds of the rule: from a file, or of the preset `hybrid-first`
     #[arg(long, value_name = "FILE.toml|hybrid-first")]
     pub(crate) heuristics: Option<PathBuf>,
 
-    /// The GPUs to decide about: gpu (every one, software too), or the id of one
-    /// [default: those that are no software]
+    /// GPUs to consider: gpu (every one, software GPUs too), or the id of one
+    /// [default: every GPU that is not software]
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<String>,
 
-    /// Forget what was measured of the operation; without --tasks nothing else
+    /// Forget the measurements of the operation; without --tasks do nothing else
     #[arg(long, requires = "operation")]
     pub(crate) forget: bool,
 
-    /// What to print
+    /// Format of the output
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: PlanFormat,
 }
@@ -79,7 +80,7 @@ fn tasks(text: &str) -> Result<usize, String> {
         })
 }
 
-/// Any number: whether it makes sense is for the workload to say.
+/// Any number; the workload checks whether it is in range.
 fn number(text: &str) -> Result<f64, String> {
     text.parse()
         .map_err(|_| "give a number, as in 0.5".to_owned())

@@ -14,7 +14,7 @@ pub(crate) struct SweepArgs {
     #[arg(value_name = "KERNEL", value_parser = super::kernel)]
     pub(crate) kernel: &'static str,
 
-    /// What is changed from point to point: size, batch, window or hidden
+    /// What the sweep varies: size, batch, window or hidden
     /// [default: size, where the kernel has one]
     #[arg(long, value_name = "WHAT", value_parser = parsed::<Over>)]
     pub(crate) over: Option<Over>,
@@ -27,28 +27,27 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "N", value_parser = one_or_more::<NonZeroU64>)]
     pub(crate) to: Option<NonZeroU64>,
 
-    /// GPUs to set beside the CPU: all, gpu, the id of one, or cpu for none
+    /// GPUs to compare with the CPU: all, gpu, the id of one, or cpu for none
     #[arg(long, value_name = "DEVICE", default_value = "all")]
     pub(crate) device: String,
 
-    /// Times that all points are measured, each time in a fresh process; an interval
-    /// takes 3 or more
+    /// Rounds over all points, each in a fresh process; an interval needs 3 or more
     #[arg(long, value_name = "N", default_value = "5", value_parser = one_or_more::<NonZeroU32>)]
     pub(crate) rounds: NonZeroU32,
 
-    /// Measured calls per point, device and round, as long as they take less than 0.2 s
+    /// Measured calls per point, device and round; fewer if they would exceed 0.2 s
     #[arg(long, value_name = "N", default_value = "7", value_parser = one_or_more::<NonZeroU32>)]
     pub(crate) iterations: NonZeroU32,
 
-    /// Calls before measuring
+    /// Warm-up calls before measuring
     #[arg(long, value_name = "N", default_value = "2")]
     pub(crate) warmup: u32,
 
-    /// Write the profile file: all samples, and the break-even as evidence
+    /// File to write the profile to: all samples, and the break-even as evidence
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// What to print
+    /// Format of the output
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: SweepFormat,
 

@@ -13,9 +13,9 @@ pub struct OptimizationSuggestion {
     pub rank: usize,
     /// The operation's name.
     pub operation: String,
-    /// The device that it ran on.
+    /// The device that the operation ran on.
     pub device: String,
-    /// True where that is a GPU that is a program on the CPU.
+    /// True if that device is a software GPU, a program on the CPU.
     pub software_gpu: bool,
     /// Elements in one call's input.
     pub size: Option<u64>,
@@ -28,9 +28,9 @@ pub struct OptimizationSuggestion {
     pub rule: Rule,
     /// The device to move to, where the rule knows which.
     pub target_device: Option<String>,
-    /// What is the matter, and what that rests on.
+    /// The problem, and the evidence for it.
     pub description: String,
-    /// What it should gain, or why that cannot be told.
+    /// What it should gain, or why that cannot be estimated.
     pub expected_improvement: String,
     /// What to do.
     pub implementation_hint: String,
@@ -42,26 +42,26 @@ pub struct OptimizationSuggestion {
     pub potential_speedup: Option<f64>,
     /// Time saved over the whole profile if this alone is done.
     pub saved_ms: Option<f64>,
-    /// `saved_ms` as a part of the whole profile's time.
+    /// `saved_ms` as a fraction of the whole profile's time.
     pub saved_share: Option<f64>,
-    /// Time that it adds to the savings of those ranked before it.
+    /// Time that it saves in addition to the suggestions ranked before it.
     pub combined_saved_ms: Option<f64>,
-    /// Least and greatest time that it may save, where the estimate has a range
-    /// or a range is all there is.
+    /// Smallest and largest time that it may save, if the estimate has a range
+    /// or only a range is known.
     pub range_ms: Option<[f64; 2]>,
-    /// How it stands to an earlier suggestion about the same operation.
+    /// Its relation to an earlier suggestion about the same operation.
     pub overlap: Option<Overlap>,
-    /// What it rests on, the strongest first.
+    /// Its evidence, the strongest first.
     pub evidence: Vec<Evidence>,
 }
 
-/// How a suggestion stands to one ranked before it.
+/// The relation of a suggestion to one ranked before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Overlap {
-    /// Counted on what the suggestion of that rank leaves.
+    /// It counts only on the time that the suggestion of that rank leaves.
     After(usize),
-    /// Another way to the same time: worth nothing more once that one is done.
+    /// Another way to save the same time: no further gain once that one is done.
     InsteadOf(usize),
 }
 
@@ -75,7 +75,7 @@ pub enum SuggestionType {
     Batching,
     /// Less memory, or better use of it.
     Memory,
-    /// Keep results instead of computing them again.
+    /// Keep results instead of recomputing them.
     Caching,
     /// A method that needs less work.
     Algorithm,
@@ -87,12 +87,12 @@ pub enum SuggestionType {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Priority {
-    /// A quarter and more.
+    /// A quarter or more.
     Critical,
-    /// A tenth and more.
+    /// A tenth or more.
     High,
-    /// A fiftieth and more; the most that a suggestion without estimate gets,
-    /// for an operation that takes a tenth of the time.
+    /// A fiftieth or more. Also the highest priority without an estimate, for an
+    /// operation that takes a tenth of the time.
     Medium,
     /// Less.
     Low,

@@ -19,9 +19,9 @@ pub enum BudgetError {
     /// A time or a number of bytes that cannot be read.
     #[error("{place}: {error}")]
     Unit {
-        /// The budget or threshold.
+        /// The budget or threshold concerned.
         place: String,
-        /// What stands there, and what may.
+        /// The value, and the values that are allowed.
         error: UnitError,
     },
     /// An entry without a limit.
@@ -37,18 +37,18 @@ pub enum BudgetError {
     Increase {
         /// The budget.
         place: String,
-        /// What stands there.
+        /// The value in the file.
         value: String,
     },
-    /// A threshold that nothing could pass, or everything.
+    /// A threshold out of range: everything would exceed it, or nothing could.
     #[error("thresholds: {name} is {value}; give a positive number (near_budget: at most 1)")]
     Threshold {
         /// Its name.
         name: &'static str,
-        /// What stands there.
+        /// The value in the file.
         value: String,
     },
-    /// A file that sets nothing judges nothing.
+    /// A file without budgets and thresholds.
     #[error(
         "there is no [[budget]] in the file; add one with `operation` and `max`, or [thresholds]"
     )]

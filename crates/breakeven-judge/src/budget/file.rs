@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::{Budget, BudgetError, Limited, Limits, RelativeLimit, Scope};
 use crate::bottleneck::Thresholds;
 
-/// Greatest relative limit: eleven times as long. More is a percentage, most likely.
+/// Greatest relative limit: eleven times as long. A larger one is probably a percentage.
 const MOST_INCREASE: f64 = 10.0;
 
 #[derive(Deserialize)]
@@ -41,7 +41,7 @@ struct ThresholdEntries {
 }
 
 impl Limits {
-    /// Reads a budget file. All of it is optional, but not all at once:
+    /// Reads a budget file. Every entry is optional, but the file must have one:
     ///
     /// ```
     /// # use breakeven_judge::Limits;
@@ -71,7 +71,7 @@ impl Limits {
     ///
     /// # Errors
     ///
-    /// [`BudgetError`] with line and column, or the entry that is wrong.
+    /// [`BudgetError`] with line and column, or with the entry that is wrong.
     pub fn from_toml(text: &str) -> Result<Self, BudgetError> {
         let file: File = toml::from_str(text).map_err(|error| syntax(text, &error))?;
         if file.budget.is_empty() && file.thresholds.is_none() {

@@ -1,5 +1,5 @@
-//! Budgets: what an operation may take, and how it stands against it; and the
-//! file in which they and the thresholds of the bottlenecks are set.
+//! Budgets: limits on an operation's time and memory, and whether it meets them; and
+//! the file that sets budgets and the thresholds of the bottlenecks.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub use error::BudgetError;
 
 pub use scope::Scope;
 
-/// What of an operation a budget limits.
+/// The quantity that a budget limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Limited {
@@ -44,26 +44,26 @@ impl Limited {
     }
 }
 
-/// What an operation may take.
+/// A limit on the time or the memory of operations.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Budget {
-    /// The operations it is for.
+    /// The operations that it applies to.
     pub scope: Scope,
-    /// What of them it limits.
+    /// The quantity that it limits.
     pub limited: Limited,
-    /// The greatest value that is within the budget: ns or bytes.
+    /// The largest value within the budget: ns or bytes.
     pub max: f64,
 }
 
-/// How an operation stands against its budget.
+/// Whether an operation is within its budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
-    /// Comfortably below.
+    /// Up to the warning share of the budget (80 % by default).
     Within,
-    /// Below, but past the warning share of it (80 % by default).
+    /// Within the budget, but above its warning share.
     Near,
-    /// Above.
+    /// The budget is exceeded.
     Over,
 }
 
@@ -76,41 +76,41 @@ impl fmt::Display for Standing {
 /// How much slower than its baseline an operation may become.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RelativeLimit {
-    /// The operations it is for.
+    /// The operations that it applies to.
     pub scope: Scope,
     /// Change from which it counts, a fraction: 0.03 is 3 %. In a comparison it
-    /// takes the place of the threshold, for better as for worse.
+    /// replaces the threshold, for improvements and regressions alike.
     pub max_increase: f64,
 }
 
-/// How an operation stands against one of its budgets.
+/// The result of judging an operation by one of its budgets.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Held {
-    /// What of it is limited.
+    /// The limited quantity.
     pub limited: Limited,
-    /// What it takes: ns or bytes.
+    /// The measured value: ns or bytes.
     pub value: f64,
-    /// The greatest value that is within the budget.
+    /// The largest value within the budget.
     pub max: f64,
-    /// How the value stands against that.
+    /// Whether the value is within the budget.
     pub standing: Standing,
 }
 
-/// What a profile is held against.
+/// The limits that a profile is judged by.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Limits {
-    /// The budgets; of those that fit an operation the one that names its
-    /// device counts, then the one that names its size, then the first.
+    /// The budgets. If several apply to an operation, one that names its device
+    /// counts before one that names its size, and that before the first.
     pub budgets: Vec<Budget>,
-    /// Relative limits, chosen in the same way. Only a comparison has what they
-    /// are relative to.
+    /// Relative limits, chosen in the same way. Only a comparison uses them,
+    /// since it has a baseline.
     pub increases: Vec<RelativeLimit>,
-    /// From when an operation counts as a problem.
+    /// The values from which an operation counts as a problem.
     pub thresholds: Thresholds,
 }
 
 impl Budget {
-    /// How a value stands, with `near` the share of the budget from which it is close.
+    /// Whether a value is within the budget; `near` is the warning share of the budget.
     pub fn held(&self, value: f64, near: f64) -> Held {
         let standing = if value > self.max {
             Standing::Over
@@ -129,8 +129,8 @@ impl Budget {
 }
 
 impl Limits {
-    /// How an operation with these figures stands against its budgets: the mean time of
-    /// all calls, ns, and the memory of a call, bytes, where they are known.
+    /// Judges an operation by its budgets, given the mean time of all calls, ns, and
+    /// the memory of a call, bytes, where they are known.
     pub fn hold(
         &self,
         operation: &Operation,
@@ -158,8 +158,8 @@ impl Limits {
         limit.map(|limit| limit.max_increase)
     }
 
-    /// What the budgets are for that no operation is held against, since none has
-    /// samples, or tells its memory: a gate must not pass on them.
+    /// The scopes of the budgets that judge no operation, because none has samples or
+    /// states its memory: a gate must not pass on them.
     pub fn unmatched<'l>(&'l self, profile: &Profile) -> Vec<&'l Scope> {
         let is_held = |budget: &&Budget| {
             let mut all = profile.operations.iter();

@@ -1,11 +1,11 @@
-//! Which operations a limit is for.
+//! Which operations a limit applies to.
 
 use std::fmt;
 
 use breakeven_profile::profile::Operation;
 
-/// The name that an operation must have, and the device and size where given. Its
-/// text is as `"conv2d" on "cpu" at size 65536`.
+/// The name that an operation must have, and the device and size where given. It is
+/// displayed as `"conv2d" on "cpu" at size 65536`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scope {
     /// The operation's name.
@@ -17,7 +17,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// True where the operation is one that it speaks of.
+    /// True if the limit applies to the operation.
     pub fn is_for(&self, operation: &Operation) -> bool {
         self.operation == operation.name
             && (self.device.as_ref()).is_none_or(|only| *only == operation.device)
@@ -38,8 +38,8 @@ impl fmt::Display for Scope {
     }
 }
 
-/// Of the limits that fit an operation, the one that names its device, else the
-/// one that names its size; of equals the first.
+/// Of the limits that apply to an operation, the one that names its device, else the
+/// one that names its size; among equals the first.
 pub(super) fn best<'l, L>(
     limits: impl DoubleEndedIterator<Item = &'l L>,
     scope: fn(&L) -> &Scope,

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::{Block, Item, MOST_ITEMS, MOST_ROWS, Page, Table, Text, Tone};
 
-/// Characters of a text and of a cell, before they are escaped.
+/// Most characters of a text and of a cell, before escaping.
 const MOST_TEXT: usize = 400;
 const MOST_CELL: usize = 120;
 
@@ -43,7 +43,7 @@ impl Page {
     }
 }
 
-/// A text, bold where it is to be found.
+/// A text, in bold if it should be noticed.
 fn said(text: &Text, most: usize) -> String {
     let escaped = escaped(&text.text, most);
     match text.tone {
@@ -118,7 +118,7 @@ fn write_table(table: &Table, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Text that stays text and stays in its cell, at most `most` characters of it.
+/// Text escaped so that Markdown shows it as it is, cut to `most` characters.
 fn escaped(text: &str, most: usize) -> String {
     let mut escaped = String::new();
     for (index, c) in text.chars().enumerate() {

@@ -1,7 +1,7 @@
-//! What is printed, as data: headings, texts, facts, lists and tables. Whoever has
-//! something to say makes a [`Page`] of it, once; [`Page::text`] lays it out for a
-//! terminal of any width, [`Page::markdown`] for a report. Texts may come from
-//! anyone's file: what a terminal or Markdown would obey is taken out here.
+//! What is printed, as data: headings, texts, facts, lists and tables. A command
+//! builds one [`Page`]; [`Page::text`] lays it out for a terminal of any width,
+//! [`Page::markdown`] for a report. Texts may come from untrusted files: control
+//! characters and Markdown syntax in them are removed or escaped here.
 
 mod markdown;
 mod table;
@@ -10,40 +10,40 @@ mod text;
 pub use table::{Column, Row, Table};
 pub use text::{clean, is_obeyed};
 
-/// Rows of a table in Markdown; the rest is counted. With them a page stays under 600 KB:
-/// a step summary of GitHub may have 1 MiB. A terminal gets them all.
+/// Most rows of a table in Markdown; the rest is counted. This keeps a page under 600 KB:
+/// a step summary of GitHub may have 1 MiB. A terminal gets all rows.
 const MOST_ROWS: usize = 300;
 
-/// Items of a list; the rest is counted.
+/// Most items of a list; the rest is counted.
 const MOST_ITEMS: usize = 50;
 
-/// Columns of the terminal that a library prints for.
+/// Terminal width, in columns, that the library assumes.
 pub(crate) const WIDTH: usize = 80;
 
-/// How a text is meant, which is its colour on a terminal.
+/// The tone of a text, which sets its colour on a terminal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Tone {
-    /// As it is.
+    /// Plain.
     #[default]
     Plain,
-    /// What the eye should find.
+    /// Emphasised.
     Strong,
-    /// What is beside the point.
+    /// Less important.
     Faint,
     /// Good news.
     Good,
-    /// To be looked at.
+    /// Needs attention.
     Warning,
     /// Bad news.
     Bad,
 }
 
-/// A text and how it is meant.
+/// A text and its tone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Text {
     /// One line of any length.
     pub text: String,
-    /// How it is meant.
+    /// Its tone.
     pub tone: Tone,
 }
 
@@ -63,12 +63,12 @@ impl<T: Into<String>> From<T> for Text {
     }
 }
 
-/// One thing of a list: what it is, and facts about it.
+/// One item of a list: a head, and facts about it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Item {
-    /// What it is, in parts of different tones.
+    /// The head, in pieces of different tones.
     pub head: Vec<Text>,
-    /// Below it: a word in front of each text.
+    /// The facts below it: a label and a text each.
     pub facts: Vec<(String, Text)>,
 }
 
@@ -81,20 +81,20 @@ impl<T: Into<Text>> From<T> for Item {
     }
 }
 
-/// A part of a page.
+/// A block of a page.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Block {
-    /// The name of what follows.
+    /// A heading.
     Heading(Text),
     /// A paragraph.
     Text(Text),
-    /// Names and what is said of each.
+    /// Labels, each with its text.
     Facts(Vec<(String, Text)>),
-    /// One thing below the other.
+    /// A list of items.
     List(Vec<Item>),
     /// Rows of figures.
     Table(Table),
-    /// Lines that are a picture: never broken, and no more than 80 columns wide.
+    /// Lines of a text plot: never broken, at most 80 columns wide.
     Picture(Vec<String>),
 }
 
@@ -116,12 +116,12 @@ impl Page {
         self.blocks.push(Block::Text(text.into()));
     }
 
-    /// Adds a paragraph beside the point.
+    /// Adds a less important paragraph.
     pub fn aside(&mut self, text: impl Into<String>) {
         self.say(Text::new(text, Tone::Faint));
     }
 
-    /// Adds facts, where there are any.
+    /// Adds facts, if there are any.
     pub fn facts<N: Into<String>, T: Into<Text>>(
         &mut self,
         facts: impl IntoIterator<Item = (N, T)>,
@@ -135,7 +135,7 @@ impl Page {
         }
     }
 
-    /// Adds a list below its heading, where there is anything in it.
+    /// Adds a list below its heading, unless the list is empty.
     pub fn list<I: Into<Item>>(
         &mut self,
         heading: impl Into<Text>,
@@ -148,14 +148,14 @@ impl Page {
         self.items(items);
     }
 
-    /// Adds a list, where there is anything in it.
+    /// Adds a list, unless it is empty.
     pub fn items(&mut self, items: Vec<Item>) {
         if !items.is_empty() {
             self.blocks.push(Block::List(items));
         }
     }
 
-    /// Adds a table, where it has rows.
+    /// Adds a table, if it has rows.
     pub fn table(&mut self, table: Table) {
         if !table.rows.is_empty() {
             self.blocks.push(Block::Table(table));

@@ -1,4 +1,4 @@
-//! Tables: which columns there is room for, and how wide each is.
+//! Tables: which columns fit, and how wide each is.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -7,9 +7,9 @@ use super::Text;
 /// Rows of figures with a name in front.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Table {
-    /// What the names of the groups are, such as `operation`; empty without groups.
+    /// Heading of the groups, such as `operation`; empty without groups.
     pub groups: String,
-    /// The columns, that of the names first.
+    /// The columns; the first has the names.
     pub columns: Vec<Column>,
     /// The rows.
     pub rows: Vec<Row>,
@@ -20,15 +20,15 @@ pub struct Table {
 pub struct Column {
     /// Its head.
     pub head: String,
-    /// Figures stand on the right, words on the left.
+    /// True for words, aligned left; false for figures, aligned right.
     pub words: bool,
-    /// Where room is short, columns of the least weight go first. That of the names and
-    /// those of [`Column::KEPT`] stay.
+    /// If the table is too wide, columns of the least weight are dropped first. The
+    /// column of the names and those of weight [`Column::KEPT`] stay.
     pub weight: u8,
 }
 
 impl Column {
-    /// The weight of a column without which a row says nothing.
+    /// The weight of a column that is never dropped.
     pub const KEPT: u8 = u8::MAX;
 
     /// A column of figures.
@@ -40,7 +40,7 @@ impl Column {
         }
     }
 
-    /// A column of words, which may be of any length: they are broken.
+    /// A column of words of any length, which are broken into lines.
     pub fn words(head: impl Into<String>, weight: u8) -> Self {
         Self {
             words: true,
@@ -52,11 +52,11 @@ impl Column {
 /// A row.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Row {
-    /// What it belongs to; said once above all rows of it that follow one another.
+    /// Its group, printed once above consecutive rows of the same group.
     pub group: Text,
-    /// One cell per column, the name first. An empty one is nothing.
+    /// One cell per column, the name first. A cell may be empty.
     pub cells: Vec<Text>,
-    /// What else is to be said of it.
+    /// Remarks on the row.
     pub notes: Vec<Text>,
 }
 
@@ -73,23 +73,23 @@ impl Row {
 /// Columns between two cells.
 pub(super) const GAP: usize = 2;
 
-/// Most columns that names have while others need the room; a longer one has a line
+/// Most columns for names while other columns need the room; a longer name gets a line
 /// of its own.
 const MOST_NAME: usize = 26;
 
-/// Columns that words have while others need the room, and the least in any need.
+/// Columns for words while other columns need the room, and their least width.
 const MOST_WORDS: usize = 30;
 const LEAST: usize = 6;
 
-/// The columns that are printed, by their place, with their widths; and the heads of
-/// those that there is no room for.
+/// The indices and widths of the columns that are printed, and the heads of the columns
+/// that do not fit.
 pub(super) struct Layout {
     pub(super) columns: Vec<(usize, usize)>,
     pub(super) left_out: Vec<String>,
 }
 
 impl Table {
-    /// The columns in which anything is.
+    /// The columns that are not empty.
     pub(super) fn used(&self) -> Vec<usize> {
         let filled = |column: &usize| {
             let mut cells = self.rows.iter().filter_map(|row| row.cells.get(*column));
@@ -101,7 +101,7 @@ impl Table {
             .collect()
     }
 
-    /// True for a column of words behind the names: its cells may have several lines.
+    /// True for a column of words after the names: its cells may have several lines.
     pub(super) fn is_broken(&self, column: usize) -> bool {
         column > 0 && self.columns[column].words
     }

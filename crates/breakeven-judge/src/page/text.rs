@@ -1,4 +1,4 @@
-//! A page for a terminal: nothing is wider than it, and nothing is cut.
+//! A page for a terminal: no line is wider than it, and no text is cut.
 
 use std::io::{self, Write};
 
@@ -8,10 +8,10 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use super::table::{GAP, Row, Table};
 use super::{Block, Item, MOST_ITEMS, Page, Text, Tone};
 
-/// Least columns that are written for: below, a terminal breaks lines itself.
+/// Smallest supported width: a narrower terminal breaks lines itself.
 const LEAST_WIDTH: usize = 40;
 
-/// Before the second line of an item.
+/// Indent of the second and later lines of an item.
 const INDENT: &str = "  ";
 
 impl Tone {
@@ -28,7 +28,7 @@ impl Tone {
 }
 
 impl Page {
-    /// Writes the page for a terminal of `width` columns; `colours` are ANSI sequences.
+    /// Writes the page for a terminal of `width` columns, with ANSI `colours` or without.
     ///
     /// # Errors
     ///
@@ -89,7 +89,7 @@ impl Terminal<'_> {
         format!("{style}{text}{style:#}")
     }
 
-    /// A text in lines, `first` before its first and `rest` before the others.
+    /// A text in lines, with `first` before the first line and `rest` before the others.
     fn paragraph(&mut self, text: &Text, first: &str, rest: &str) -> io::Result<()> {
         let room = self.width.saturating_sub(first.width().max(rest.width()));
         for (index, line) in wrapped(&clean(&text.text), room).iter().enumerate() {
@@ -220,19 +220,19 @@ impl Terminal<'_> {
     }
 }
 
-/// Text from anyone's file without what a terminal would obey: control characters, and
-/// marks that turn the direction of writing.
+/// Untrusted text without control characters and without marks that change the
+/// direction of writing.
 pub fn clean(text: &str) -> String {
     text.replace(is_obeyed, "\u{fffd}")
 }
 
-/// True for what a terminal obeys instead of showing it.
+/// True for a character that a terminal interprets instead of showing it.
 pub fn is_obeyed(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// The words of a text; the groups of a number and its unit are one.
+/// The words of a text; a number's digit groups and its unit are one word.
 fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
@@ -268,8 +268,8 @@ fn pieces(word: &str, width: usize) -> Vec<String> {
     pieces
 }
 
-/// Breaks a text into lines of at most `width` columns, at spaces; a longer word where
-/// it must be.
+/// Breaks a text into lines of at most `width` columns, at spaces; a longer word is
+/// broken inside.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = vec![String::new()];

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// The machine and build that a profile was taken on. Host name and paths are
-/// in it only when they were asked for.
+/// included only on request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
     /// Operating system, `linux`.
@@ -30,7 +30,7 @@ pub struct Environment {
     /// `release` or `debug`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build_profile: Option<String>,
-    /// The host's name, only when asked for.
+    /// The host's name, only on request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
 }
@@ -87,7 +87,7 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// True for a GPU that is a program on the CPU.
+    /// True for a software GPU, a program on the CPU.
     pub fn is_software(&self) -> bool {
         self.kind.as_deref() == Some("software")
     }
@@ -98,18 +98,18 @@ impl Gpu {
 pub struct Clock {
     /// What it reads: `counter` (the time stamp counter), `os`.
     pub source: String,
-    /// Cost of one reading, ns, the least seen: the floor under every sample.
+    /// Cost of one reading, ns, the smallest measured: the lower bound of every sample.
     pub read_ns: f64,
-    /// Smallest step seen between two readings, ns.
+    /// Smallest step measured between two readings, ns.
     pub resolution_ns: f64,
 }
 
 /// What recording costs, measured by the recorder on itself in the same process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct RecorderCost {
-    /// What a recorded call takes from its caller, ns.
+    /// Time that recording one call costs its caller, ns.
     pub guard_ns: f64,
-    /// The part of it that is inside the call's own sample, ns.
+    /// The share of it that is inside the call's own sample, ns.
     pub inside_ns: f64,
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What was measured of the machine itself, for samples to be judged against.
+/// Measurements of the machine itself, by which samples are judged.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// One entry per device that was measured.
@@ -13,22 +13,23 @@ pub struct Evidence {
     pub break_even: Vec<BreakEven>,
 }
 
-/// The best that a device was seen to do.
+/// The best measured rates of a device.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Peak {
     /// The device's id.
     pub device: String,
-    /// Memory bandwidth past all caches, bytes per second, reads and writes added.
+    /// Memory bandwidth beyond all caches, bytes per second, reads plus writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes_per_s: Option<f64>,
-    /// Bandwidth over the size of the working set, smallest set first: caches are
-    /// faster than memory, so a small kernel is judged by a small set's rate.
+    /// Bandwidth by size of the working set, smallest first: caches are faster than
+    /// memory, so a small kernel is judged by the rate of a small working set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory: Vec<Bandwidth>,
     /// 32-bit floating-point operations per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flops_per_s: Option<f64>,
-    /// From launching an empty kernel until the host knows that it is done, ns.
+    /// Launch latency: from launching an empty kernel until the host knows that it
+    /// is done, ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launch_ns: Option<f64>,
     /// Host to device, bytes per second.
@@ -44,13 +45,13 @@ pub struct Peak {
 pub struct Bandwidth {
     /// Bytes that the measurement touched.
     pub working_set_bytes: u64,
-    /// Bytes per second, reads and writes added.
+    /// Bytes per second, reads plus writes.
     pub bytes_per_s: f64,
 }
 
 impl Peak {
-    /// The bandwidth for a working set of that many bytes: the measured points
-    /// joined by lines over the logarithm of the size, constant beyond the ends.
+    /// The bandwidth for a working set of that many bytes: linear interpolation of
+    /// the measured points over the logarithm of the size, constant beyond the ends.
     /// `None` where no bandwidth was measured.
     pub fn bandwidth_at(&self, working_set_bytes: u64) -> Option<f64> {
         let size = working_set_bytes.max(1) as f64;
@@ -83,13 +84,13 @@ pub struct BreakEven {
     pub device: String,
     /// The device that is faster below it.
     pub over: String,
-    /// Elements; absent: never up to `tested_to`.
+    /// Elements; absent if the device is never faster up to `tested_to`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<f64>,
     /// Interval of `size`, elements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<[f64; 2]>,
-    /// Greatest size that was tried, elements.
+    /// Largest size that was tried, elements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tested_to: Option<f64>,
 }

@@ -51,15 +51,15 @@ pub struct Profile {
     pub timeline: Option<Timeline>,
 }
 
-/// What tells one operation from another: its name, the device it ran on and
-/// the size of its input.
+/// What identifies an operation: its name, the device it ran on and the size
+/// of its input.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OperationKey {
     /// The operation's name.
     pub name: String,
     /// The device's id; `cpu` where the file names none.
     pub device: String,
-    /// Elements in one call's input, where the writer told.
+    /// Elements in one call's input, if the writer stated it.
     pub size: Option<u64>,
 }
 
@@ -75,7 +75,7 @@ impl fmt::Display for OperationKey {
 
 /// One operation on one device at one size.
 ///
-/// Read through `file::OperationForm`, which also takes `samples_ns` in place of `runs`.
+/// Read through `file::OperationForm`, which also accepts `samples_ns` in place of `runs`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "crate::file::OperationForm")]
 pub struct Operation {
@@ -92,7 +92,7 @@ pub struct Operation {
     /// Items that one call processes (images, products, vectors): throughput counts these.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items: Option<u64>,
-    /// Bytes that one call must read and write at the least (compulsory traffic).
+    /// Bytes that one call must at least read and write (compulsory traffic).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// Floating-point operations of one call; a fused multiply-add counts as two.
@@ -101,7 +101,7 @@ pub struct Operation {
     /// Memory that one call holds at its peak, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
-    /// Part of the GPU's units that a call keeps busy, 0 to 1.
+    /// Fraction of the GPU's units that a call keeps busy, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gpu_use: Option<f64>,
     /// Anything else the writer knows of the operation.
@@ -110,7 +110,7 @@ pub struct Operation {
     /// Why the operation has no (or not all) samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
-    /// The samples, apart per run.
+    /// The samples, separately for each run.
     pub runs: Vec<Run>,
 }
 
@@ -127,13 +127,13 @@ pub struct Failure {
 /// inference: samples inside a run are not independent of each other.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// Wall time of each measured call, ns, in the order measured; a fraction where
-    /// several short calls were timed together. A bounded
-    /// reservoir where `moments` says that there were more calls.
+    /// Wall time of each measured call, ns, in the order measured; fractional if
+    /// several short calls were timed together. Only a bounded reservoir of the
+    /// calls if `moments` counts more.
     #[serde(with = "crate::file::time_list")]
     pub samples_ns: Vec<f64>,
-    /// Exact count, mean, spread, least and greatest of *all* calls, ns; present
-    /// where `samples_ns` holds only some of them.
+    /// Exact count, mean, spread, minimum and maximum of *all* calls, ns; present
+    /// if `samples_ns` holds only some of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moments: Option<Moments>,
     /// The very first call, ns: compilation, allocation, cold caches.
@@ -150,7 +150,7 @@ pub struct Run {
         skip_serializing_if = "Vec::is_empty"
     )]
     pub warmup_ns: Vec<f64>,
-    /// Times of the parts of a call, ns, measured apart from `samples_ns`:
+    /// Times of the phases of a call, ns, measured apart from `samples_ns`:
     /// `upload`, `launch`, `kernel`, `download` for a GPU.
     #[serde(
         default,
@@ -158,15 +158,15 @@ pub struct Run {
         skip_serializing_if = "BTreeMap::is_empty"
     )]
     pub phases_ns: BTreeMap<String, Vec<f64>>,
-    /// Time of all calls less that of the operations they called in turn, ns.
+    /// Own time: the time of all calls minus that of the operations they called, ns.
     #[serde(
         default,
         with = "crate::file::optional_time",
         skip_serializing_if = "Option::is_none"
     )]
     pub self_ns: Option<f64>,
-    /// Recorded calls, at any depth, inside this operation's own: each left the
-    /// recorder's cost in its time.
+    /// Recorded calls, at any depth, inside this operation's own calls: each added
+    /// the recorder's cost to its time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nested_calls: Option<u64>,
     /// The most memory that a call held in this run, bytes.
@@ -192,7 +192,7 @@ impl Run {
         }
     }
 
-    /// Time of all calls, ns; less that of the operations inside, where the run tells it.
+    /// Own time, ns, if the run has it; else the time of all calls.
     pub fn own_ns(&self) -> f64 {
         self.self_ns.unwrap_or_else(|| self.total_ns())
     }
@@ -217,7 +217,7 @@ impl Operation {
         }
     }
 
-    /// What tells this operation from the others of its profile.
+    /// The key that identifies this operation in its profile.
     pub fn key(&self) -> OperationKey {
         OperationKey {
             name: self.name.clone(),

@@ -1,14 +1,14 @@
-//! How operations lie inside one another: over all calls as stacks, one by one
-//! as a timeline.
+//! How operations are nested: over all calls as stacks, call by call as a
+//! timeline.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// A call path and what was spent on it, over all runs and threads.
+/// A call path and the time spent on it, over all runs and threads.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stack {
-    /// Names of operations, the outermost first, the one that is meant last.
+    /// Names of operations from the outermost to the one that is called.
     #[serde(deserialize_with = "crate::file::names")]
     pub frames: Vec<String>,
     /// Calls along this path.
@@ -16,21 +16,21 @@ pub struct Stack {
     /// Their time, ns.
     #[serde(deserialize_with = "crate::file::whole_time")]
     pub total_ns: u64,
-    /// Their time less that of the paths which go on from here, ns.
+    /// Own time: their time minus that of the paths that continue this one, ns.
     #[serde(deserialize_with = "crate::file::whole_time")]
     pub self_ns: u64,
 }
 
-/// Single calls, in the order of time. A bounded ring: the latest ones.
+/// Single calls, in the order of time. A bounded ring keeps the latest ones.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Timeline {
     /// Calls that the ring had no room for.
     #[serde(default)]
     pub dropped: u64,
-    /// Names of the threads that events are of.
+    /// Names of the threads on which the calls ran.
     #[serde(default, deserialize_with = "crate::file::names")]
     pub threads: Vec<String>,
-    /// The calls, by the time at which they began.
+    /// The calls, ordered by the time at which they began.
     #[serde(default)]
     pub events: Vec<TimelineEvent>,
 }
@@ -51,13 +51,13 @@ pub struct TimelineEvent {
     /// Index into [`Timeline::threads`].
     #[serde(default)]
     pub thread: u64,
-    /// From the beginning of recording to that of the call, ns.
+    /// From the beginning of recording to the beginning of the call, ns.
     #[serde(deserialize_with = "crate::file::whole_time")]
     pub start_ns: u64,
     /// How long it took, ns.
     #[serde(deserialize_with = "crate::file::whole_time")]
     pub duration_ns: u64,
-    /// What the program told of the call.
+    /// The fields that the program gave for the call.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, serde_json::Value>,
 }
