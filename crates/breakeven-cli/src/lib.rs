@@ -4,6 +4,7 @@
 
 mod args;
 mod commands;
+mod execution;
 pub mod exit;
 mod image;
 mod output;

@@ -9,7 +9,7 @@ use breakeven::profile::get_profiler;
 use breakeven::profile::profile::{Operation, Profile};
 use breakeven::testing::{Fault, FaultScript, SimulatedGpu, SimulatedSpec};
 use breakeven::{DeviceError, DeviceErrorKind};
-use breakeven_judge::advise::ProfilerOptimizer;
+use breakeven_judge::advise::{OptimizationSuggestion, ProfilerOptimizer, SuggestionType};
 use breakeven_judge::{ChangeType, Threshold, compare_profiling_runs};
 
 type Never = std::convert::Infallible;
@@ -152,11 +152,7 @@ fn profiles_of_executions_are_compared_and_advised_on() {
     assert_eq!(slept.change_type, ChangeType::Regression);
     let optimizer = ProfilerOptimizer::new(&after);
     let suggestions = optimizer.get_suggestions(20);
-    let about = |name: &str| {
-        let named = suggestions
-            .iter()
-            .filter(|given| given.operation.starts_with(name));
-        named.count()
-    };
-    assert!(about("slept") > 0, "{suggestions:#?}");
+    // A split is no GPU, and its spans are within its time: neither is to be moved.
+    let is_moved = |given: &OptimizationSuggestion| given.kind == SuggestionType::Routing;
+    assert!(!suggestions.iter().any(is_moved), "{suggestions:#?}");
 }

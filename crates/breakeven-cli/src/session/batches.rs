@@ -1,59 +1,51 @@
 //! Executions of batches in the profile: times, and in attributes the decisions
 //! and what fell back, which the recorder has of the last execution only.
 
-use std::collections::BTreeMap;
-
-use crate::suite::{BatchWorkload, Event};
 use breakeven_profile::profile::{Failure, Operation, OperationKey, Profile, Run};
-use serde_json::{Value, json};
 
 use super::Session;
+use crate::execution::{ExecutionRecord, Fallback};
 use crate::protocol::{BatchCell, Execution};
+use crate::suite::{BatchWorkload, Event};
 
 /// What is known of the executions of one operation on one device.
 #[derive(Debug, Default)]
 pub(super) struct Executions {
-    count: u64,
-    /// How many were decided by what.
-    decided_by: BTreeMap<String, u64>,
-    fallbacks: Vec<Fallback>,
+    record: ExecutionRecord,
     /// The process, counted from 0, that the operation's last run is of.
     run: Option<u32>,
 }
 
-/// Executions in which the GPU failed in the same way.
-#[derive(Debug)]
-struct Fallback {
-    /// The kind of failure.
-    kind: String,
-    /// The first of them, word by word.
-    error: String,
-    executions: u64,
-    /// Tasks that the CPU did in the GPU's place.
-    tasks: u64,
-}
-
 impl Executions {
-    fn note(&mut self, execution: &Execution) {
-        self.count += 1;
-        let decided_by = self.decided_by.entry(execution.decided_by.clone());
-        *decided_by.or_default() += 1;
-        let Some(Failure { kind, message }) = execution.errors.first() else {
+    /// Takes another execution of a batch of so many tasks.
+    fn note(&mut self, tasks: usize, last: &Execution) {
+        let record = &mut self.record;
+        *record.executions.get_or_insert(0) += 1;
+        *record
+            .decided_by
+            .entry(last.decided_by.clone())
+            .or_default() += 1;
+        record.strategy = Some(last.strategy.clone());
+        record.why = Some(last.why.clone());
+        record.tasks = Some(tasks as u64);
+        record.gpu_tasks = Some(last.gpu_tasks);
+        record.predicted_ns = last.predicted_ns.or(record.predicted_ns);
+        let Some(Failure { kind, message }) = last.errors.first() else {
             return;
         };
-        let known = self.fallbacks.iter().position(|known| known.kind == *kind);
+        let of_kind = |known: &Fallback| known.error.starts_with(&format!("{kind}: "));
+        let known = record.fallbacks.iter().position(of_kind);
         let at = known.unwrap_or_else(|| {
-            self.fallbacks.push(Fallback {
-                kind: kind.clone(),
+            record.fallbacks.push(Fallback {
                 error: format!("{kind}: {message}"),
                 executions: 0,
                 tasks: 0,
             });
-            self.fallbacks.len() - 1
+            record.fallbacks.len() - 1
         });
-        let fallback = &mut self.fallbacks[at];
+        let fallback = &mut record.fallbacks[at];
         fallback.executions += 1;
-        fallback.tasks += execution.fallback_tasks;
+        fallback.tasks += last.fallback_tasks;
     }
 
     /// Begins the operation's run of a process, unless it has begun.
@@ -61,30 +53,6 @@ impl Executions {
         if self.run != Some(run) {
             self.run = Some(run);
             operation.runs.push(Run::default());
-        }
-    }
-
-    /// The attributes of an operation after this execution.
-    fn tell(&self, tasks: usize, last: &Execution, attributes: &mut BTreeMap<String, Value>) {
-        let mut tell = |name: &str, value: Value| attributes.insert(name.to_owned(), value);
-        tell("executions", self.count.into());
-        tell("decided_by", json!(self.decided_by));
-        tell("strategy", last.strategy.as_str().into());
-        tell("why", last.why.as_str().into());
-        tell("tasks", tasks.into());
-        tell("gpu_tasks", last.gpu_tasks.into());
-        if let Some(ns) = last.predicted_ns {
-            tell("predicted_ns", ns.into());
-        }
-        if !self.fallbacks.is_empty() {
-            let each = self.fallbacks.iter().map(|fallback| {
-                json!({
-                    "error": fallback.error,
-                    "executions": fallback.executions,
-                    "tasks": fallback.tasks,
-                })
-            });
-            tell("fallbacks", each.collect());
         }
     }
 }
@@ -102,9 +70,9 @@ impl Session {
         };
         let at = self.batch_operation(cell, &key);
         let known = self.executions.entry(key).or_default();
-        known.note(execution);
+        known.note(cell.tasks, execution);
         let operation = &mut self.profile.operations[at];
-        known.tell(cell.tasks, execution, &mut operation.attributes);
+        known.record.tell(&mut operation.attributes);
         if execution.warm_up {
             known.begin(self.run, operation);
             let event = match is_first {

@@ -12,7 +12,7 @@ use super::warning::{Side, Warning};
 const OTHER_STEPS: f64 = 2.0;
 
 /// What differs between the sides, by their first profiles, and inside each.
-pub(super) fn warnings(baseline: &[Profile], current: &[Profile]) -> Vec<Warning> {
+pub(crate) fn warnings(baseline: &[Profile], current: &[Profile]) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for (side, profiles) in [(Side::Baseline, baseline), (Side::Current, current)] {
         if profiles.iter().any(|profile| profile.interrupted) {

@@ -54,6 +54,7 @@ mod warning;
 pub use budgets::{HeldBudget, IdleBudget};
 pub use change::{Change, ChangeType};
 pub use comparison::{ComparisonSummary, OperationComparison, ProfilerComparison};
+pub(crate) use environment::warnings as environment_warnings;
 pub use error::CompareError;
 pub use method::{Method, NotTested};
 pub use metric::Metric;

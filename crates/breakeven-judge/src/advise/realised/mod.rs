@@ -22,6 +22,7 @@ use super::case::{Case, Subject};
 use super::suggestion::{OptimizationSuggestion, Rule, SuggestionType};
 use super::thresholds::AdviceThresholds;
 use super::{CallsOf, ProfilerOptimizer};
+use crate::compare::environment_warnings;
 use crate::winner::run_medians;
 
 mod digest;
@@ -240,27 +241,13 @@ fn share(outcomes: &mut [Outcome]) {
 
 /// What else changed from one profile to the next.
 fn warnings(before: &Case<'_>, after: &Case<'_>) -> Vec<String> {
-    let machine = |case: &Case<'_>| {
-        let environment = &case.profile.environment;
-        let cpu = environment.cpu.as_ref().and_then(|cpu| cpu.model.clone());
-        (cpu, environment.build_profile.clone())
-    };
-    let (cpus, builds): (Vec<_>, Vec<_>) = [machine(before), machine(after)].into_iter().unzip();
-    let differ = |pair: &[Option<String>]| matches!(pair, [Some(a), Some(b)] if a != b);
-    let others = [
-        (
-            differ(&cpus),
-            "the profiles are of two processors: gains are not the advice's",
-        ),
-        (
-            differ(&builds),
-            "the profiles are of two build profiles: gains are not the advice's",
-        ),
-        (
-            before.calls_of != after.calls_of,
-            "one is a program's profile and the other is not: calls and shares do not compare",
-        ),
-    ];
-    let found = others.into_iter().filter(|(found, _)| *found);
-    found.map(|(_, warning)| warning.to_owned()).collect()
+    let sides = [before, after].map(|case| std::slice::from_ref(case.profile));
+    let others = environment_warnings(sides[0], sides[1]).into_iter();
+    let mut warnings: Vec<String> = others.map(|other| other.to_string()).collect();
+    if before.calls_of != after.calls_of {
+        let text =
+            "one is a program's profile and the other is not: calls and shares do not compare";
+        warnings.push(text.to_owned());
+    }
+    warnings
 }
