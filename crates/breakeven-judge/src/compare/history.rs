@@ -30,18 +30,21 @@ impl History {
     }
 
     /// What is known of the operation's noise: by how much its runs differ inside a
-    /// profile, or from one profile to the next where that is more. A change of the
-    /// program in between counts as noise, which makes verdicts rarer, not wrong.
+    /// profile and from one profile to the next, together; by the latter alone where that
+    /// is more, and is known well. A change of the program in between counts as noise,
+    /// which makes verdicts rarer, not wrong.
     pub(super) fn noise(&self, key: &OperationKey) -> Option<Noise> {
         let profiles = self.0.get(key)?;
-        let found = [inside(profiles), from_one_to_the_next(profiles)];
-        let known = found
-            .into_iter()
-            .flatten()
-            .filter(|(variance, _)| *variance > 0.0);
-        let (variance, freedom) = known.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
-        let deviation = variance.sqrt().clamp(1e-9, 10.0);
-        Some(Noise { deviation, freedom })
+        let (variance, freedom) = match (inside(profiles), from_one_to_the_next(profiles)) {
+            (Some((within, _)), Some(next)) if next.0 > within && next.1 >= TELLS_FROM => next,
+            (Some((within, one)), Some((between, other))) => {
+                let all = one + other;
+                ((one * within + other * between) / all, all)
+            }
+            (within, between) => within.or(between)?,
+        };
+        let deviation = variance.sqrt().min(10.0);
+        (deviation >= 1e-9).then_some(Noise { deviation, freedom })
     }
 
     /// True where that is known well enough to judge fewer than four runs by it.
@@ -91,7 +94,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_larger_of_what_differs_inside_and_from_profile_to_profile() {
+    fn few_differences_between_profiles_join_those_inside() {
+        let of = |profiles: Vec<Vec<f64>>| {
+            let key = OperationKey {
+                name: "f".to_owned(),
+                device: "cpu".to_owned(),
+                size: None,
+            };
+            History(HashMap::from([(key.clone(), profiles)])).noise(&key)
+        };
+        // 0.0002 with two degrees of freedom and 0.01 with one: 0.0104 / 3.
+        let two = of(vec![vec![0.0, 0.02], vec![0.1, 0.12]]).unwrap();
+        assert!((two.deviation.powi(2) - 0.010_4 / 3.0).abs() < 1e-12);
+        assert_eq!(two.freedom, 3.0);
+        // Six profiles tell it themselves.
+        let six = (0..6).map(|index| {
+            let level = 0.1 * f64::from(index % 2);
+            vec![level, level + 0.02]
+        });
+        let six = of(six.collect()).unwrap();
+        assert!((six.deviation - 0.1).abs() < 1e-9 && six.freedom > 3.0);
+        assert_eq!(of(vec![vec![0.0, 0.0], vec![0.0]]), None);
+    }
+
+    #[test]
+    fn what_differs_inside_and_from_profile_to_profile() {
         // Inside 0.01; from the first to the second 0.1 of logarithms.
         let close = vec![vec![0.0, 0.02], vec![0.1, 0.12]];
         let (variance, freedom) = inside(&close).unwrap();
