@@ -11,8 +11,8 @@
 //! };
 //! let profile = Profile {
 //!     operations: vec![
-//!         operation("cpu", vec![800_000, 810_000, 805_000]),
-//!         operation("cuda:0", vec![100_000, 101_000, 100_500]),
+//!         operation("cpu", vec![800_000.0, 810_000.0, 805_000.0]),
+//!         operation("cuda:0", vec![100_000.0, 101_000.0, 100_500.0]),
 //!     ],
 //!     ..Profile::default()
 //! };

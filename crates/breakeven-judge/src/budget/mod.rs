@@ -8,7 +8,6 @@ use breakeven_profile::unit;
 use serde::{Deserialize, Serialize};
 
 use crate::bottleneck::Thresholds;
-use crate::compare::Metric;
 
 mod error;
 mod file;
@@ -36,10 +35,14 @@ impl fmt::Display for Limited {
 
 impl Limited {
     /// A value in its unit.
+    #[expect(
+        clippy::cast_sign_loss,
+        reason = "no memory is negative; casts saturate"
+    )]
     pub fn text(self, value: f64) -> String {
         match self {
             Self::Mean => unit::time(value),
-            Self::Memory => Metric::Memory.text(value),
+            Self::Memory => unit::bytes(value as u64),
         }
     }
 }
