@@ -54,7 +54,7 @@ pub struct LogRatio {
 pub const TRIMMED_FROM: usize = 10;
 
 /// Runs trimmed at each end, as a fraction of them.
-const TRIMMED: f64 = 0.2;
+pub(crate) const TRIMMED: f64 = 0.2;
 
 /// Welch's t-test on the logarithms of one positive value a run (its median),
 /// at least two runs a side; the sides may differ in number.

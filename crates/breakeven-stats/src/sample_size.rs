@@ -3,7 +3,7 @@
 use breakeven_profile::stats::{StatsError, check_fraction};
 
 use crate::distribution::{normal_upper, t_upper};
-use crate::log_ratio::TRIMMED_FROM;
+use crate::log_ratio::{TRIMMED, TRIMMED_FROM};
 
 /// Variance of a mean trimmed by a fifth at each end over that of the mean itself,
 /// for normal values: [∫x²φ(x)dx from −z to z + 0.4·z²] / 0.36 with Φ(z) = 0.8.
@@ -64,7 +64,7 @@ pub fn runs_needed(
     let enough = |n: f64| {
         let trimmed = n >= TRIMMED_FROM as f64;
         let (kept, scale) = match trimmed {
-            true => (n - 2.0 * (0.2 * n).floor(), TRIMMED_VARIANCE * scale),
+            true => (n - 2.0 * (TRIMMED * n).floor(), TRIMMED_VARIANCE * scale),
             false => (n, scale),
         };
         let freedom = 2.0 * (kept - 1.0);

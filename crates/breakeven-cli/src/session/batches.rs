@@ -33,7 +33,10 @@ impl Executions {
         let Some(Failure { kind, message }) = last.errors.first() else {
             return;
         };
-        let of_kind = |known: &Fallback| known.error.starts_with(&format!("{kind}: "));
+        let of_kind = |known: &Fallback| {
+            let message = known.error.strip_prefix(kind.as_str());
+            message.is_some_and(|message| message.starts_with(": "))
+        };
         let known = record.fallbacks.iter().position(of_kind);
         let at = known.unwrap_or_else(|| {
             record.fallbacks.push(Fallback {

@@ -89,7 +89,7 @@ pub(super) fn judge(
         };
         let changes = self::changes(pairs, beside, options, scale);
         for (row, change) in rows.iter_mut().zip(changes) {
-            if change.ratio.is_some() || change.baseline_value.and(change.current_value).is_some() {
+            if change.baseline_value.and(change.current_value).is_some() {
                 row.beside.push(change);
             }
         }

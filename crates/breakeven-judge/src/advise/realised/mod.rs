@@ -209,9 +209,7 @@ fn totals(subjects: &[&Subject<'_>]) -> Vec<f64> {
     for subject in subjects {
         let runs = subject.operation.runs.iter().filter(|run| run.calls() > 0);
         for (index, run) in runs.enumerate() {
-            let sum = || run.samples_ns.iter().sum();
-            let total = run.moments.map_or_else(sum, |moments| moments.total());
-            *totals.entry(index).or_default() += total;
+            *totals.entry(index).or_default() += run.total_ns();
         }
     }
     totals.into_values().collect()
