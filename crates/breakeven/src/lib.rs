@@ -61,7 +61,7 @@ pub use breakeven_profile as profile;
 
 pub use error::{DeviceError, DeviceErrorKind, Error, ErrorKind};
 pub use kernel_times::{KernelTimes, profile_kernel};
-pub use operator::{Operator, Parameter, View, Work};
+pub use operator::{Chain, Operator, Parameter, Stage, Stages, View, Work};
 pub use recommend::{StrategyRecommendation, WorkloadProfiler, WorkloadReport};
 pub use store::{Costs, CostsWarning, CostsWarningKind};
 pub use tensor::{Element, Inputs, Tensor};

@@ -1,5 +1,6 @@
 //! One batch, before it runs: what is asked for beside its tasks.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
@@ -246,6 +247,7 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
             basis,
             workers: manager.cpu.workers().max(1),
             stated: None,
+            known_as: Cow::Borrowed(operation),
             tries: true,
         })
     }

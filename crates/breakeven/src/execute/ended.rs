@@ -100,6 +100,7 @@ impl Ended {
             errors: self.counts.errors,
             recalled: self.recalled,
             operation: operation.to_owned(),
+            tasks,
             decision: self.decision,
         })
     }

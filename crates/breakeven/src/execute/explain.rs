@@ -25,7 +25,7 @@ impl<T> Explanation<'_, T> {
     fn ran(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let result = self.result;
         let time = unit::time(result.execution_time.as_nanos() as f64);
-        let tasks = unit::count(result.outputs.len() as f64);
+        let tasks = unit::count(result.tasks as f64);
         let (operation, strategy) = (&result.operation, result.strategy_used);
         writeln!(f, "{operation}: {tasks} tasks in {time}, {strategy}")?;
         let gpus = result.gpus.iter();

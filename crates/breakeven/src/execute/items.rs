@@ -1,5 +1,6 @@
 //! A batch of an operator's items: one tensor in, one tensor out.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
@@ -13,17 +14,17 @@ use super::manager::StrategyManager;
 use super::promise::Executing;
 use super::result::{ExecuteError, ExecutionResult, Stop, TaskError};
 use super::slots::Slots;
-use super::start::Question;
+use super::start::{Question, Stated};
 use super::tensor_device::{TensorDevice, TensorFlight};
 use super::work::{Flight, Lane, Parts, Ran, Work, agreed, first_of, message};
 use crate::error::{DeviceError, Error};
 use crate::hardware::Fact;
 use crate::locked;
 use crate::operator::{Operator, View, checked_shape};
-use crate::plan::{Basis, ExecutionStrategy, GpuSpec, StatedWork};
+use crate::plan::{Basis, ExecutionStrategy, GpuSpec, OperationCosts, StatedWork, profile_of};
 use crate::schedule::Span;
+use crate::store::without_transfers;
 use crate::tensor::{Element, Inputs, Tensor, shape};
-use crate::workload::WorkloadProfile;
 
 impl<C: CpuExecutor, G: TensorDevice> StrategyManager<C, G> {
     /// Runs an operator on a batch of items, `&image` for one input and `&[&a, &b]` for
@@ -91,15 +92,32 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         V: Verify<Tensor<'static, O::Out>>,
     {
         let inputs = inputs.tensors();
+        match operator.stages() {
+            Some(stages) => self.run_chain(operator, stages, &inputs),
+            None => {
+                let name = self.options.operation;
+                let name = name.unwrap_or_else(|| operator.name());
+                self.run_items(name, operator, &inputs, Place::Anywhere(None))
+            }
+        }
+    }
+
+    /// Runs it there.
+    pub(super) fn run_items<O: Operator + ?Sized>(
+        &self,
+        name: &str,
+        operator: &O,
+        inputs: &[&Tensor<'_, O::In>],
+        place: Place,
+    ) -> Result<ExecutionResult<Tensor<'static, O::Out>>, ExecuteError<Error>>
+    where
+        V: Verify<Tensor<'static, O::Out>>,
+    {
         let shapes: Vec<&[usize]> = inputs.iter().map(|input| input.shape()).collect();
         let output_shape = checked_shape(operator, &shapes)?;
-        let name = self.options.operation.unwrap_or_else(|| operator.name());
-        let items = Items::new(operator, &inputs, output_shape)?;
+        let items = Items::new(operator, inputs, output_shape)?;
         let work = operator.work(&shapes);
-        let each = |all: u64| all / work.items.max(1);
-        let bytes = usize::try_from(each(work.bytes)).unwrap_or(usize::MAX);
-        let complexity = (each(work.flops) as f64).max(1.0);
-        let usual = WorkloadProfile::from_task_size(items.batch(), bytes, complexity);
+        let usual = profile_of(work);
         let gpus = self.manager.gpus.iter();
         let lanes = gpus.map(|gpu| ItemsLane {
             items: &items,
@@ -110,25 +128,42 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         let home = lanes.iter().position(ItemsLane::has_all);
         let home = home.filter(|_| !inputs.is_empty());
         let lanes: Vec<&dyn Lane> = lanes.iter().map(|lane| lane as &dyn Lane).collect();
-        let mut question = Question {
-            stated: Some(StatedWork {
-                work,
-                inputs: shapes.iter().copied().map(shape::bytes).sum(),
-                output: shape::bytes(&items.shape),
+        let question = self.question(name, self.profile(usual), &lanes)?;
+        let is_free = question.strategy == ExecutionStrategy::Auto;
+        let only = match place {
+            Place::Cpu => Some((ExecutionStrategy::CpuOnly, Basis::Placed, 0..0)),
+            Place::Gpu(at) => Some((ExecutionStrategy::GpuOnly, Basis::Placed, at..at + 1)),
+            Place::Anywhere(_) => home.filter(|_| is_free).map(|home| {
+                let there = home..home + 1;
+                (ExecutionStrategy::GpuOnly, Basis::Resident, there)
             }),
-            ..self.question(name, self.profile(usual), &lanes)?
         };
-        if question.strategy == ExecutionStrategy::Auto
-            && let Some(home) = home
-        {
-            question = Question {
-                strategy: ExecutionStrategy::GpuOnly,
-                basis: Basis::Resident,
-                slots: &question.slots[home..=home],
-                lanes: &lanes[home..=home],
+        let question = match only {
+            None => question,
+            Some((strategy, basis, gpus)) => Question {
+                strategy,
+                basis,
+                // What is on the GPU and stays there is measured without its transfers.
+                known_as: match home.is_some_and(|home| gpus.contains(&home)) {
+                    true => Cow::Owned(without_transfers(name)),
+                    false => question.known_as,
+                },
+                slots: &question.slots[gpus.clone()],
+                lanes: &lanes[gpus],
                 ..question
-            };
-        }
+            },
+        };
+        let question = Question {
+            stated: Some(match place {
+                Place::Anywhere(Some(costs)) => Stated::Costs(costs),
+                _ => Stated::Work(StatedWork {
+                    work,
+                    inputs: shapes.iter().copied().map(shape::bytes).sum(),
+                    output: shape::bytes(&items.shape),
+                }),
+            }),
+            ..question
+        };
         let ended = self.request(question, &items, self.check()?, false)?.run();
         let (failed, output) = items.into_parts();
         ended?.result(name, failed, output)
@@ -156,6 +191,17 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         let name = name.unwrap_or_else(|| operator.name()).to_owned();
         self.spawned(name, move |batch| batch.run(&*operator, &inputs))
     }
+}
+
+/// Where an operator is to run.
+#[derive(Debug, Clone)]
+pub(super) enum Place {
+    /// Where it pays, by what is known of it beside what was measured.
+    Anywhere(Option<OperationCosts>),
+    /// On the CPU.
+    Cpu,
+    /// On the manager's GPU at that place; the CPU does what it fails at.
+    Gpu(usize),
 }
 
 impl<E: Element> ExecutionResult<Tensor<'static, E>> {

@@ -72,6 +72,7 @@ pub(super) struct Shared {
     saved: Mutex<Instant>,
     stats: Mutex<ManagerStats>,
     capabilities: OnceLock<HardwareCapabilities>,
+    chains: AtomicU64,
 }
 
 /// What a manager and its clones did so far.
@@ -299,7 +300,13 @@ impl Shared {
             saved: Mutex::new(Instant::now()),
             stats: Mutex::default(),
             capabilities: OnceLock::new(),
+            chains: AtomicU64::new(0),
         })
+    }
+
+    /// Numbers the chains.
+    pub(super) fn count_chain(&self) -> u64 {
+        self.chains.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Where what is measured is kept: where there is a choice, or where somebody gave a

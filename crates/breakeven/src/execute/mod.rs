@@ -2,6 +2,7 @@
 
 mod batch;
 mod bridge;
+mod chain;
 mod check;
 mod control;
 mod counts;

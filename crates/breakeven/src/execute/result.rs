@@ -41,6 +41,8 @@ pub struct ExecutionResult<T> {
     pub recalled: usize,
     /// The operation's name.
     pub operation: String,
+    /// Tasks of the batch, or items of the operator's.
+    pub tasks: usize,
     /// What was decided before, and why.
     pub decision: Box<Decision>,
 }
@@ -105,7 +107,7 @@ impl<T> ExecutionResult<T> {
 
     /// Part of the tasks that fell back, 0 to 1.
     pub fn fallback_part(&self) -> f64 {
-        self.fallback.tasks as f64 / self.outputs.len().max(1) as f64
+        self.fallback.tasks as f64 / self.tasks.max(1) as f64
     }
 }
 

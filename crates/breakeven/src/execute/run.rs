@@ -108,7 +108,7 @@ impl Request<'_> {
             costs.change(|model| {
                 let mut batch = Learned {
                     model,
-                    operation,
+                    operation: &question.known_as,
                     memory_per_task: question.workload.memory_per_task,
                     at: SystemTime::now(),
                     workers: question.workers,

@@ -1,5 +1,6 @@
 //! How a batch begins: what is decided, and which devices may be used.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -21,6 +22,14 @@ use crate::workload::WorkloadProfile;
 /// Launches of one batch that are in flight on a device at the most.
 const MOST_DEPTH: usize = 16;
 
+/// What is known of a batch that was not measured.
+pub(super) enum Stated {
+    /// Its work: the machine's peaks say what that takes.
+    Work(StatedWork),
+    /// What it takes on the devices that are asked, by what its stages do.
+    Costs(OperationCosts),
+}
+
 /// What a batch is decided by.
 pub(super) struct Question<'q> {
     pub(super) config: &'q Config,
@@ -34,7 +43,10 @@ pub(super) struct Question<'q> {
     pub(super) basis: Basis,
     pub(super) workers: usize,
     /// What is stated of the batch's work.
-    pub(super) stated: Option<StatedWork>,
+    pub(super) stated: Option<Stated>,
+    /// What the cost model calls it: not the operation where moving the data is no part
+    /// of it.
+    pub(super) known_as: Cow<'q, str>,
     /// Devices whose quarantine is over may be tried.
     pub(super) tries: bool,
 }
@@ -66,11 +78,12 @@ impl Question<'_> {
         let names: Vec<String> = gpus.iter().map(|gpu| gpu.name.clone()).collect();
         let memory = self.workload.memory_per_task;
         let costs = match self.shared.costs(self.slots.is_empty()) {
-            Some(costs) => costs.lookup(self.operation, memory, &names, self.workers),
+            Some(costs) => costs.lookup(&self.known_as, memory, &names, self.workers),
             None => OperationCosts::default(),
         };
         let costs = match &self.stated {
-            Some(work) if !self.slots.is_empty() => {
+            Some(Stated::Costs(stated)) => costs.or(stated),
+            Some(Stated::Work(work)) if !self.slots.is_empty() => {
                 let known = self.shared.costs(false).map(|costs| costs.peaks());
                 costs.or(&work.costs(&known.unwrap_or_default(), &names, self.workers))
             }

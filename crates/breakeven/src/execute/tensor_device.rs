@@ -39,6 +39,16 @@ pub trait TensorDevice: Send + Sync {
         None
     }
 
+    /// Gives the tensor a copy on the device, which has it from then on.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the device reports.
+    fn bring<E: Element>(&self, tensor: &Tensor<'_, E>) -> Result<(), DeviceError> {
+        let _ = tensor;
+        Ok(())
+    }
+
     /// True where the device has a copy of it.
     fn has<E: Element>(&self, tensor: &Tensor<'_, E>) -> bool {
         let _ = tensor;

@@ -51,6 +51,15 @@ impl Buffer {
         })
     }
 
+    /// Its first so many bytes, without a copy.
+    pub(crate) fn beginning(&self, bytes: usize) -> Self {
+        let left = self.bytes.saturating_sub(bytes) as u64;
+        Self {
+            handle: self.handle().offset_end(left),
+            bytes: bytes.min(self.bytes),
+        }
+    }
+
     /// The whole buffer as a kernel's array, whose length is counted in elements of
     /// 32 bits. The kernel must be launched on the device that the buffer is on.
     pub fn array<R: Runtime>(&self) -> ArrayArg<R> {

@@ -83,6 +83,10 @@ impl TensorDevice for Gpu {
         Some(crate::peak::measure_gpu(self))
     }
 
+    fn bring<E: Element>(&self, tensor: &Tensor<'_, E>) -> Result<(), DeviceError> {
+        tensor.to(self).map(drop)
+    }
+
     fn has<E: Element>(&self, tensor: &Tensor<'_, E>) -> bool {
         tensor.is_on(self)
     }

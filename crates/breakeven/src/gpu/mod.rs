@@ -35,6 +35,7 @@ pub use buffer::Buffer;
 pub use cubecl;
 pub use executor::OperatorExecutor;
 pub use flight::Flight;
+pub(crate) use run::form;
 pub use run::{Call, DeviceForm, Launch, Output};
 pub use timing::KernelClock;
 pub use wgsl::WgslOperator;

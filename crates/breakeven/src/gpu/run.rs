@@ -311,7 +311,8 @@ fn nothing(out: &mut Array<f32>) {
     }
 }
 
-fn form<O: Operator + ?Sized>(operator: &O) -> Result<&dyn DeviceForm, DeviceError> {
+/// The operator's form for devices, or the error that there is none.
+pub(crate) fn form<O: Operator + ?Sized>(operator: &O) -> Result<&dyn DeviceForm, DeviceError> {
     operator.device().ok_or_else(|| {
         let name = operator.name();
         let message = format!("{name} has no form for devices; run it on the CPU");

@@ -81,6 +81,7 @@ pub fn decide(
         probe_tasks: probe_tasks(workload.task_count, costs.gpu(0).cost.as_ref()),
         batch_size: 0,
         ruling,
+        placement: None,
     });
     let known = costs.gpus.iter().any(|gpu| gpu.cost.is_some());
     match &costs.cpu {

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::placement::Placement;
 use super::rule::{Ruling, Stage};
 use super::{Evidence, ExecutionStrategy, OperationCosts};
 
@@ -15,6 +16,8 @@ pub enum Basis {
     Operator,
     /// Auto stays on the GPU that the inputs are on.
     Resident,
+    /// Each stage of a chain has its place: [`Decision::placement`].
+    Placed,
     /// A stage of the rule: nothing was measured.
     Rule(Stage),
     /// The cost model.
@@ -24,13 +27,14 @@ pub enum Basis {
 }
 
 impl Basis {
-    /// Its word in profiles: `asked`, `operator`, `resident`, `rule`, `model` or
-    /// `exploration`.
+    /// Its word in profiles: `asked`, `operator`, `resident`, `placed`, `rule`, `model`
+    /// or `exploration`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Asked => "asked",
             Self::Operator => "operator",
             Self::Resident => "resident",
+            Self::Placed => "placed",
             Self::Rule(_) => "rule",
             Self::Model => "model",
             Self::Exploration => "exploration",
@@ -99,6 +103,9 @@ pub struct Decision {
     pub batch_size: usize,
     /// What the rule says, whether it was followed or not.
     pub ruling: Ruling,
+    /// Where each stage of a chain runs; none of anything else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Box<Placement>>,
 }
 
 impl Decision {
@@ -107,6 +114,50 @@ impl Decision {
     pub fn chosen(&self) -> Option<&Candidate> {
         let mut candidates = self.candidates.iter();
         candidates.find(|candidate| candidate.strategy == self.strategy)
+    }
+
+    /// The decision for a chain whose stages have those places.
+    pub(crate) fn place(&mut self, placement: Option<Placement>) {
+        (self.basis, self.probe) = (Basis::Placed, Probe::None);
+        (self.margin, self.ceiling, self.declined) = (None, None, None);
+        let Some(placement) = placement else {
+            return;
+        };
+        let of = |strategy, predicted_ns| Candidate {
+            strategy,
+            gpu_parts: Vec::new(),
+            predicted_ns,
+            evidence: placement.evidence(),
+        };
+        let all: f64 = placement.stages.iter().map(|stage| stage.time.ns).sum();
+        let on_gpus = placement
+            .stages
+            .iter()
+            .filter(|stage| stage.device != "cpu");
+        let on_gpus: f64 = on_gpus.map(|stage| stage.time.ns).sum();
+        #[expect(clippy::cast_sign_loss, reason = "a part of the whole")]
+        let percent = (100.0 * on_gpus / all.max(f64::MIN_POSITIVE)).round() as u8;
+        let cpu_is_idle = placement.stages.iter().all(|stage| stage.device != "cpu");
+        self.strategy = match percent {
+            _ if on_gpus == 0.0 => ExecutionStrategy::CpuOnly,
+            _ if cpu_is_idle => ExecutionStrategy::GpuOnly,
+            percent => {
+                let gpu_allocation = percent.clamp(1, 99);
+                ExecutionStrategy::Hybrid {
+                    gpu_allocation,
+                    cpu_allocation: 100 - gpu_allocation,
+                }
+            }
+        };
+        let mut alone = placement.alone.iter().map(|alone| alone.predicted_ns);
+        let cpu = alone.next().flatten();
+        let gpu = alone.flatten().min_by(f64::total_cmp);
+        self.candidates = [
+            of(ExecutionStrategy::CpuOnly, cpu),
+            of(ExecutionStrategy::GpuOnly, gpu),
+            of(self.strategy, Some(placement.predicted_ns)),
+        ];
+        self.placement = Some(Box::new(placement));
     }
 
     /// What the costs of its devices say of a split that the model chose, ns.

@@ -7,6 +7,7 @@ use breakeven_profile::unit;
 use super::choose::LEAST_GAIN;
 use super::costs::Evidence;
 use super::decision::{Basis, Candidate, Decision, Probe};
+use super::placement::Placement;
 
 impl Decision {
     /// Why, in sentences with their numbers. By the rule: what each stage found.
@@ -14,13 +15,20 @@ impl Decision {
     /// a perfect split could do, and a split that was declined.
     pub fn reasons(&self) -> Vec<String> {
         let by_rule = || self.ruling.reasons();
-        match self.basis {
+        let by_stages = self.placement.as_deref().map(Placement::reasons);
+        let reasons = match self.basis {
             Basis::Rule(_) => by_rule(),
             Basis::Model | Basis::Exploration => self.by_model(),
             Basis::Asked => vec![format!("{} was asked for", self.strategy)],
             Basis::Operator => vec![format!("BREAKEVEN_STRATEGY asks for {}", self.strategy)],
+            Basis::Placed if by_stages.is_some() => Vec::new(),
+            Basis::Placed => vec!["its stages are measured one by one".to_owned()],
             Basis::Resident => vec!["the inputs are on the GPU already".to_owned()],
-        }
+        };
+        reasons
+            .into_iter()
+            .chain(by_stages.into_iter().flatten())
+            .collect()
     }
 
     /// Why, in one of those sentences: the one that says what decided.

@@ -9,6 +9,7 @@ mod explain;
 mod forecast;
 mod heuristics;
 mod machine;
+mod placement;
 mod rates;
 mod reasons;
 mod roofline;
@@ -23,8 +24,12 @@ pub use decision::{Basis, Candidate, Decision, Declined, Probe};
 pub(crate) use forecast::level;
 pub use heuristics::ProfilingHeuristics;
 pub use machine::{GpuSpec, Machine};
+pub use placement::{
+    Alone, ChainCosts, DeviceLinks, Move, PlacedStage, Placement, StageCosts, StageTime,
+    TransferTime,
+};
 pub use rates::costs_from_rates;
 pub(crate) use rates::estimate;
-pub(crate) use roofline::StatedWork;
+pub(crate) use roofline::{StatedWork, profile_of};
 pub use rule::{MANY_TASKS, PARALLEL_FROM, RuleFacts, Ruling, Stage, rule};
 pub use strategy::ExecutionStrategy;

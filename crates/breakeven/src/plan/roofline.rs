@@ -5,6 +5,7 @@ use breakeven_profile::profile::Peak;
 
 use super::{Cost, GpuCosts, OperationCosts, estimate};
 use crate::operator::Work;
+use crate::workload::WorkloadProfile;
 
 /// A batch whose work is stated.
 #[derive(Debug, Clone, Copy)]
@@ -13,6 +14,14 @@ pub(crate) struct StatedWork {
     /// Bytes of the inputs and of the output, which a GPU is sent and sends.
     pub(crate) inputs: u64,
     pub(crate) output: u64,
+}
+
+/// An item as the cost model and the rule know it.
+pub(crate) fn profile_of(work: Work) -> WorkloadProfile {
+    let each = |all: u64| all / work.items.max(1);
+    let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    let complexity = (each(work.flops) as f64).max(1.0);
+    WorkloadProfile::from_task_size(count(work.items), count(each(work.bytes)), complexity)
 }
 
 impl StatedWork {

@@ -9,6 +9,7 @@
 //! the run: reading gives a [`CostsWarning`] and an empty model, writing an
 //! error and the model as it is.
 
+mod chain;
 mod costs;
 #[cfg(test)]
 mod damage_tests;
@@ -34,6 +35,7 @@ use breakeven_profile::file::{TEMPORARY_PREFIX, replace};
 use crate::error::Error;
 use crate::hardware::HardwareCapabilities;
 use crate::plan::costs::Model;
+pub(crate) use chain::{Transfer, without_transfers};
 use costs::{CostFile, MachineId};
 use document::Document;
 use place::Place;

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -32,31 +33,29 @@ pub use inputs::Inputs;
 /// # Ok::<(), breakeven::Error>(())
 /// ```
 pub struct Tensor<'a, E: Element = f32> {
-    storage: Arc<Storage<'a, E>>,
+    storage: Arc<Storage<'a>>,
     shape: Arc<[usize]>,
     /// Where in the storage it begins, in elements.
     first: usize,
+    element: PhantomData<E>,
 }
 
-struct Storage<'a, E> {
-    host: Host<'a, E>,
+/// The words that elements are made of: what a device is sent.
+struct Storage<'a> {
+    host: Host<'a>,
     #[cfg(feature = "gpu")]
     replicas: replicas::Replicas,
 }
 
 /// Values on the host; nothing where they are on a device alone.
-enum Host<'a, E> {
-    Borrowed(&'a [E]),
-    Owned(OnceLock<Vec<E>>),
+enum Host<'a> {
+    Borrowed(&'a [u32]),
+    Owned(OnceLock<Vec<u32>>),
 }
 
 impl<E: Element> Clone for Tensor<'_, E> {
     fn clone(&self) -> Self {
-        Self {
-            storage: Arc::clone(&self.storage),
-            shape: Arc::clone(&self.shape),
-            first: self.first,
-        }
+        self.cast()
     }
 }
 
@@ -88,14 +87,14 @@ impl<'a, E: Element> Tensor<'a, E> {
         shape::check_len("the tensor", values.len(), shape)?;
         Ok(Self::of(
             match values {
-                Cow::Borrowed(values) => Host::Borrowed(values),
-                Cow::Owned(values) => Host::Owned(OnceLock::from(values)),
+                Cow::Borrowed(values) => Host::Borrowed(bytemuck::cast_slice(values)),
+                Cow::Owned(values) => Host::Owned(OnceLock::from(cast(values))),
             },
             shape,
         ))
     }
 
-    fn of(host: Host<'a, E>, shape: &[usize]) -> Self {
+    fn of(host: Host<'a>, shape: &[usize]) -> Self {
         let storage = Storage {
             host,
             #[cfg(feature = "gpu")]
@@ -105,6 +104,17 @@ impl<'a, E: Element> Tensor<'a, E> {
             storage: Arc::new(storage),
             shape: shape.into(),
             first: 0,
+            element: PhantomData,
+        }
+    }
+
+    /// The same memory, taken for elements of another kind.
+    pub(crate) fn cast<F: Element>(&self) -> Tensor<'a, F> {
+        Tensor {
+            storage: Arc::clone(&self.storage),
+            shape: Arc::clone(&self.shape),
+            first: self.first,
+            element: PhantomData,
         }
     }
 
@@ -164,7 +174,7 @@ impl<'a, E: Element> Tensor<'a, E> {
     ///
     /// Whatever the device reports.
     pub fn host(&self) -> Result<&[E], DeviceError> {
-        Ok(&self.storage.host()?[self.place()])
+        Ok(bytemuck::cast_slice(&self.storage.host()?[self.place()]))
     }
 
     /// The values as a vector, without a copy where nobody else shares them.
@@ -183,10 +193,10 @@ impl<'a, E: Element> Tensor<'a, E> {
                 let mut values = values.into_inner().unwrap_or_default();
                 values.truncate(place.end);
                 values.drain(..place.start);
-                Ok(values)
+                Ok(cast(values))
             }
-            Ok(storage) => Ok(storage.host()?[place].to_vec()),
-            Err(storage) => Ok(storage.host()?[place].to_vec()),
+            Ok(storage) => Ok(cast(storage.host()?[place].to_vec())),
+            Err(storage) => Ok(cast(storage.host()?[place].to_vec())),
         }
     }
 
@@ -214,7 +224,7 @@ impl<'a, E: Element> Tensor<'a, E> {
         }
         let mut values = Vec::with_capacity(shape.iter().product());
         for part in parts {
-            values.extend_from_slice(part.host()?);
+            values.extend_from_slice(&part.storage.host()?[part.place()]);
         }
         Ok(Self::of(Host::Owned(OnceLock::from(values)), &shape))
     }
@@ -225,8 +235,13 @@ impl<'a, E: Element> Tensor<'a, E> {
     }
 }
 
-impl<E: Element> Storage<'_, E> {
-    fn host(&self) -> Result<&[E], DeviceError> {
+/// The same values without a copy: an element has the size and alignment of a word.
+fn cast<E: Element, F: Element>(values: Vec<E>) -> Vec<F> {
+    bytemuck::cast_vec(values)
+}
+
+impl Storage<'_> {
+    fn host(&self) -> Result<&[u32], DeviceError> {
         match &self.host {
             Host::Borrowed(values) => Ok(values),
             Host::Owned(values) => match values.get() {

@@ -27,10 +27,10 @@ impl Replicas {
 
     /// Brings the values to the host, unless somebody has meanwhile. Where the host
     /// has nothing, the first replica is of the whole storage.
-    pub(super) fn download<'s, E: Element>(
+    pub(super) fn download<'s>(
         &self,
-        values: &'s OnceLock<Vec<E>>,
-    ) -> Result<&'s [E], DeviceError> {
+        values: &'s OnceLock<Vec<u32>>,
+    ) -> Result<&'s [u32], DeviceError> {
         let replicas = self.lock();
         if values.get().is_none()
             && let Some(whole) = replicas.first()

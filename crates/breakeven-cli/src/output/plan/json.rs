@@ -104,6 +104,7 @@ fn document(plan: &Plan) -> Document<'_> {
         Basis::Asked => ("asked", None),
         Basis::Operator => ("operator", None),
         Basis::Resident => ("resident", None),
+        Basis::Placed => ("placed", None),
     };
     let entry = |evidence: Evidence| evidence.to_string();
     Document {

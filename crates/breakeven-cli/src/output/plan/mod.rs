@@ -75,6 +75,7 @@ impl Plan {
             Basis::Exploration => "costs, exploring".to_owned(),
             Basis::Asked => "asked for".to_owned(),
             Basis::Resident => "where the inputs are".to_owned(),
+            Basis::Placed => "each stage has its place".to_owned(),
             Basis::Operator => "BREAKEVEN_STRATEGY".to_owned(),
         }
     }

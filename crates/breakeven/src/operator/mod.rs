@@ -1,6 +1,8 @@
 //! What is done to tensors: an [`Operator`] holds its parameters, never data, and
 //! knows neither where it runs nor on which items of a batch.
 
+use std::sync::Arc;
+
 use bytemuck::Zeroable;
 
 #[cfg(feature = "gpu")]
@@ -9,6 +11,13 @@ use crate::error::Error;
 #[cfg(feature = "gpu")]
 use crate::gpu::{Buffer, DeviceForm, Gpu};
 use crate::tensor::{Element, Inputs, Tensor, shape};
+
+mod chain;
+mod stages;
+
+pub use chain::Chain;
+pub(crate) use stages::Step;
+pub use stages::{Stage, Stages};
 
 /// The work of one call: what a roofline is drawn from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,6 +127,20 @@ pub trait Operator: Send + Sync {
     #[cfg(feature = "gpu")]
     fn device(&self) -> Option<&dyn DeviceForm> {
         None
+    }
+
+    /// The stages that it is made of, where it is a [`Chain`].
+    fn stages(&self) -> Option<&Stages> {
+        None
+    }
+
+    /// This one and then `next` on its output, as one operator: see [`Chain`].
+    fn then<N>(self, next: N) -> Chain<Self::In, N::Out>
+    where
+        Self: Sized + 'static,
+        N: Operator<In = Self::Out> + 'static,
+    {
+        Chain::of(Arc::new(stages::Words(self)), Arc::new(stages::Words(next)))
     }
 
     /// What one call does.

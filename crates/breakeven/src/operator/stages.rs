@@ -1,0 +1,302 @@
+//! Operators whose elements are not told, one after the other.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::{Operator, Parameter, View, Work, checked_shape};
+#[cfg(feature = "gpu")]
+use crate::error::DeviceError;
+use crate::error::Error;
+#[cfg(feature = "gpu")]
+use crate::gpu::{DeviceForm, Launch, form};
+use crate::tensor::shape;
+
+/// An operator in a list with others: its elements are taken for the words that they are
+/// made of.
+pub type Stage = dyn Operator<In = u32, Out = u32>;
+
+/// Any operator as a [`Stage`].
+pub(super) struct Words<O>(pub(super) O);
+
+impl<O: Operator> Operator for Words<O> {
+    type In = u32;
+    type Out = u32;
+
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn output_shape(&self, inputs: &[&[usize]]) -> Result<Vec<usize>, Error> {
+        self.0.output_shape(inputs)
+    }
+
+    fn flops(&self, inputs: &[&[usize]]) -> u64 {
+        self.0.flops(inputs)
+    }
+
+    fn parameters(&self) -> Vec<&dyn Parameter> {
+        self.0.parameters()
+    }
+
+    fn scratch_bytes(&self, inputs: &[&[usize]]) -> u64 {
+        self.0.scratch_bytes(inputs)
+    }
+
+    fn cpu(&self, inputs: &[View<'_, u32>], out: &mut [u32]) -> Result<(), Error> {
+        let typed = inputs.iter().map(|input| View {
+            shape: input.shape,
+            values: bytemuck::cast_slice(input.values),
+        });
+        let typed: Vec<_> = typed.collect();
+        self.0.cpu(&typed, bytemuck::cast_slice_mut(out))
+    }
+
+    #[cfg(feature = "gpu")]
+    fn device(&self) -> Option<&dyn DeviceForm> {
+        self.0.device()
+    }
+
+    fn stages(&self) -> Option<&Stages> {
+        self.0.stages()
+    }
+
+    fn work(&self, inputs: &[&[usize]]) -> Work {
+        self.0.work(inputs)
+    }
+}
+
+/// The stages of a [`Chain`](super::Chain), or some of them that follow one another: each
+/// works on the output of the one before. Together they are an operator, whose outputs
+/// between stages stay where it runs.
+#[derive(Clone)]
+pub struct Stages {
+    list: Vec<Arc<Stage>>,
+    name: String,
+}
+
+impl std::fmt::Debug for Stages {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Stages").field(&self.name).finish()
+    }
+}
+
+impl Stages {
+    /// One after the other, chains among them taken apart.
+    pub(super) fn of(operators: impl IntoIterator<Item = Arc<Stage>>) -> Self {
+        let mut list: Vec<Arc<Stage>> = Vec::new();
+        for operator in operators {
+            match operator.stages() {
+                Some(stages) => list.extend(stages.list.iter().cloned()),
+                None => list.push(operator),
+            }
+        }
+        let names: Vec<&str> = list.iter().map(|stage| stage.name()).collect();
+        Self {
+            name: names.join("+"),
+            list,
+        }
+    }
+
+    /// The stages, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Stage> {
+        self.list.iter().map(|stage| &**stage)
+    }
+
+    /// Some of them.
+    pub(crate) fn part(&self, range: Range<usize>) -> Self {
+        Self::of(self.list[range].iter().cloned())
+    }
+
+    /// The output's shape of every stage.
+    ///
+    /// # Errors
+    ///
+    /// As [`Operator::output_shape`] of the stage that refuses its input.
+    pub fn output_shapes(&self, inputs: &[&[usize]]) -> Result<Vec<Vec<usize>>, Error> {
+        let mut shapes: Vec<Vec<usize>> = Vec::with_capacity(self.list.len());
+        for stage in &self.list {
+            shapes.push(match shapes.last() {
+                Some(input) => checked_shape(&**stage, &[input])?,
+                None => checked_shape(&**stage, inputs)?,
+            });
+        }
+        Ok(shapes)
+    }
+
+    /// What each stage is given and gives; none for inputs that one of them refuses.
+    pub(crate) fn steps<'s>(&'s self, inputs: &[&[usize]]) -> Vec<Step<'s>> {
+        let outputs = self.output_shapes(inputs).unwrap_or_default();
+        let mut given: Vec<Vec<usize>> = inputs.iter().map(|input| input.to_vec()).collect();
+        let steps = self.list.iter().zip(outputs).map(|(stage, output)| Step {
+            stage: &**stage,
+            inputs: std::mem::replace(&mut given, vec![output.clone()]),
+            output,
+        });
+        steps.collect()
+    }
+}
+
+/// One stage, for inputs of known shapes.
+pub(crate) struct Step<'s> {
+    pub(crate) stage: &'s Stage,
+    pub(crate) inputs: Vec<Vec<usize>>,
+    pub(crate) output: Vec<usize>,
+}
+
+impl Step<'_> {
+    pub(crate) fn shapes(&self) -> Vec<&[usize]> {
+        self.inputs.iter().map(Vec::as_slice).collect()
+    }
+
+    pub(crate) fn work(&self) -> Work {
+        self.stage.work(&self.shapes())
+    }
+
+    fn scratch_bytes(&self) -> u64 {
+        self.stage.scratch_bytes(&self.shapes())
+    }
+}
+
+impl Operator for Stages {
+    type In = u32;
+    type Out = u32;
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn output_shape(&self, inputs: &[&[usize]]) -> Result<Vec<usize>, Error> {
+        Ok(self.output_shapes(inputs)?.pop().unwrap_or_default())
+    }
+
+    fn flops(&self, inputs: &[&[usize]]) -> u64 {
+        let steps = self.steps(inputs);
+        let flops = steps.iter().map(|step| step.work().flops);
+        flops.fold(0, u64::saturating_add)
+    }
+
+    fn parameters(&self) -> Vec<&dyn Parameter> {
+        self.iter().flat_map(Operator::parameters).collect()
+    }
+
+    /// What is held at once at the most: a stage's input and output, where those are
+    /// between stages, and its own scratch.
+    fn scratch_bytes(&self, inputs: &[&[usize]]) -> u64 {
+        let steps = self.steps(inputs);
+        let last = steps.len().saturating_sub(1);
+        let of_step = |(place, step): (usize, &Step<'_>)| {
+            let before = step.inputs.first().filter(|_| place > 0);
+            let after = Some(&step.output).filter(|_| place < last);
+            let between = before
+                .into_iter()
+                .chain(after)
+                .map(|dims| shape::bytes(dims));
+            between.fold(step.scratch_bytes(), u64::saturating_add)
+        };
+        steps.iter().enumerate().map(of_step).max().unwrap_or(0)
+    }
+
+    fn cpu(&self, inputs: &[View<'_, u32>], out: &mut [u32]) -> Result<(), Error> {
+        let shapes: Vec<_> = inputs.iter().map(|input| input.shape).collect();
+        let shapes = self.output_shapes(&shapes)?;
+        let Some((last, list)) = self.list.split_last() else {
+            return Ok(());
+        };
+        let mut between: Option<(&[usize], Vec<u32>)> = None;
+        let call = |stage: &Stage, between: &Option<(&[usize], Vec<u32>)>, out: &mut [u32]| {
+            match between {
+                Some((shape, values)) => stage.cpu(&[View { shape, values }], out),
+                None => stage.cpu(inputs, out),
+            }
+        };
+        for (stage, shape) in list.iter().zip(&shapes) {
+            let mut values = vec![0; shape::product(stage.name(), shape)?];
+            if !values.is_empty() {
+                call(&**stage, &between, &mut values)?;
+            }
+            between = Some((shape, values));
+        }
+        call(&**last, &between, out)
+    }
+
+    #[cfg(feature = "gpu")]
+    fn device(&self) -> Option<&dyn DeviceForm> {
+        let has_form = |stage: &Stage| stage.device().is_some();
+        self.iter().all(has_form).then_some(self)
+    }
+
+    fn stages(&self) -> Option<&Stages> {
+        Some(self)
+    }
+
+    /// The stages' work; what they hand on is written and read.
+    fn work(&self, inputs: &[&[usize]]) -> Work {
+        let steps = self.steps(inputs);
+        let none = Work {
+            items: 0,
+            elements: 0,
+            flops: 0,
+            bytes: 0,
+        };
+        steps.iter().map(Step::work).fold(none, |sum, work| Work {
+            flops: sum.flops.saturating_add(work.flops),
+            bytes: sum.bytes.saturating_add(work.bytes),
+            ..work
+        })
+    }
+}
+
+/// On a device: a stage's output is the next one's input there, and is never sent.
+#[cfg(feature = "gpu")]
+impl DeviceForm for Stages {
+    /// What each stage asks for, and two buffers that the outputs between stages take in
+    /// turns.
+    fn scratch(&self, inputs: &[&[usize]]) -> Vec<u64> {
+        let steps = self.steps(inputs);
+        let own = steps.iter().filter_map(|step| {
+            let form = step.stage.device()?;
+            Some(form.scratch(&step.shapes()))
+        });
+        let mut sizes: Vec<u64> = own.flatten().collect();
+        let between = &steps[..steps.len().saturating_sub(1)];
+        let of_turn = |turn: usize| {
+            let outputs = between.iter().skip(turn).step_by(2);
+            outputs.map(|step| shape::bytes(&step.output)).max()
+        };
+        sizes.extend([of_turn(0), of_turn(1)].into_iter().flatten());
+        sizes
+    }
+
+    fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
+        let steps = self.steps(launch.shapes);
+        let last = steps.len().saturating_sub(1);
+        let (mut parameters, mut scratch) = (launch.parameters, launch.scratch);
+        let between = &scratch[scratch.len() - last.min(2)..];
+        let mut inputs = launch.inputs.to_vec();
+        for (place, step) in steps.iter().enumerate() {
+            let (form, shapes) = (form(step.stage)?, step.shapes());
+            let own;
+            (own, parameters) = parameters.split_at(step.stage.parameters().len());
+            let own_scratch;
+            (own_scratch, scratch) = scratch.split_at(form.scratch(&shapes).len());
+            let output = match place == last {
+                true => launch.output.clone(),
+                false => {
+                    let bytes = shape::product(step.stage.name(), &step.output)? * 4;
+                    between[place % 2].beginning(bytes)
+                }
+            };
+            form.launch(&Launch {
+                gpu: launch.gpu,
+                shapes: &shapes,
+                output_shape: &step.output,
+                inputs: &inputs,
+                parameters: own,
+                scratch: own_scratch,
+                output: &output,
+            })?;
+            inputs = vec![output];
+        }
+        Ok(())
+    }
+}
