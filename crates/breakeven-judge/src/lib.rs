@@ -19,6 +19,7 @@
 //! assert_eq!(overview.findings[0].what.to_string(), "slow"); // over 5 ms
 //! ```
 
+mod ab;
 pub mod advise;
 pub mod bottleneck;
 pub mod break_even;
@@ -30,6 +31,7 @@ pub mod overview;
 pub mod page;
 mod winner;
 
+pub use ab::{Ab, AbComparison, ab};
 pub use bottleneck::{Finding, FindingKind, Thresholds};
 pub use budget::{Budget, BudgetError, Held, Limited, Limits, RelativeLimit, Scope, Standing};
 pub use compare::{

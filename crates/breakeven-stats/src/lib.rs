@@ -38,6 +38,7 @@ mod log_ratios;
 mod mean;
 mod prior;
 mod sample_size;
+mod sequential;
 
 pub use anova::one_way_anova;
 pub use bootstrap::{Bootstrap, BootstrapInterval, bootstrap, bootstrap_median_ratio};
@@ -50,3 +51,4 @@ pub use log_ratio::{
 pub use log_ratios::{Noise, Pair, log_ratio_tests};
 pub use mean::mean_interval;
 pub use sample_size::runs_needed;
+pub use sequential::SequentialMean;

@@ -120,7 +120,7 @@ fn main() -> ExitCode {
                     println!("FAILED {name}: {error}");
                 }
             }
-            gpu.release_memory();
+            gpu.memory().trim();
         }
     }
     if only.has("matrix_multiply") {

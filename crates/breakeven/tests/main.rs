@@ -16,6 +16,8 @@ mod execute_record;
 mod faults;
 mod kernels;
 #[cfg(feature = "gpu")]
+mod memory;
+#[cfg(feature = "gpu")]
 mod own_code;
 #[cfg(feature = "gpu")]
 mod tensors;

@@ -9,8 +9,23 @@ use clap::{Args, ValueEnum};
 pub(crate) struct PlanArgs {
     /// Tasks in the batch
     #[arg(long, value_name = "N", value_parser = tasks, allow_negative_numbers = true)]
-    #[arg(required_unless_present = "forget")]
+    #[arg(required_unless_present_any = ["forget", "chain"])]
     pub(crate) tasks: Option<usize>,
+
+    /// Decide for a chain of kernels, of which each works on the output of the one before:
+    /// where each of them should run. Tasks are its items, one unless said
+    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',')]
+    #[arg(conflicts_with_all = ["task_bytes", "operation", "task_time", "heuristics", "forget"])]
+    pub(crate) chain: Vec<String>,
+
+    /// Size of an item of the chain's input: the side of an image, the length of a vector
+    /// [default: as in `breakeven profile`]
+    #[arg(long, value_name = "N", requires = "chain", value_parser = tasks)]
+    pub(crate) size: Option<usize>,
+
+    /// Run the chain here first, to measure its stages on every device
+    #[arg(long, requires = "chain", conflicts_with = "hardware")]
+    pub(crate) measure: bool,
 
     /// Data of one task, as in 10KiB; a task is taken to need (SIZE + 4 KiB) ×
     /// (1 + complexity / 100) of memory [default: 10 KiB in all]

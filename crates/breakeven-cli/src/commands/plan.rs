@@ -18,6 +18,7 @@ use crate::exit::Exit;
 use crate::output::plan::{Comparison, Plan, write_comparison, write_plan};
 use crate::session::{self, detect};
 
+mod chain;
 mod measured;
 
 use measured::Measured;
@@ -29,6 +30,9 @@ const HYBRID_FIRST: &str = "hybrid-first";
 const TIMEOUT_S: u32 = 60;
 
 pub(crate) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Exit> {
+    if !args.chain.is_empty() {
+        return chain::run(args, out, err);
+    }
     let operation = args.operation.as_deref();
     let measured = operation.map(|operation| Measured::open(operation, err));
     let forgotten = match &measured {

@@ -7,6 +7,7 @@
 //! to split over the devices.
 
 mod batch;
+mod chain;
 mod event;
 mod inputs;
 mod measure;
@@ -16,6 +17,7 @@ mod table;
 mod workload;
 
 pub(crate) use batch::{BatchWorkload, Task};
+pub(crate) use chain::Chained;
 pub(crate) use event::Event;
 pub(crate) use measure::{Iterations, Problem, Report};
 pub(crate) use rows::forecast;

@@ -75,7 +75,7 @@ impl Devices {
     ) -> Result<(), DeviceError> {
         let gpu = self.open(device)?;
         problem.measure_gpu(gpu, iterations, clock, report)?;
-        gpu.release_memory();
+        gpu.memory().trim();
         Ok(())
     }
 

@@ -111,7 +111,7 @@ impl Side {
             #[cfg(feature = "gpu")]
             Self::Gpu(gpu) => {
                 // What the last problem held.
-                gpu.release_memory();
+                gpu.memory().trim();
                 let inputs = inputs.iter().map(|input| input.to(gpu));
                 Box::new(OnGpu {
                     inputs: inputs.collect::<Result<_, _>>()?,

@@ -1,10 +1,12 @@
 //! Memory on a device.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
-use cubecl::client::ComputeClient;
 use cubecl::prelude::{ArrayArg, Runtime, TensorBinding};
 use cubecl::server::Handle;
+
+use super::memory::{Allocation, Ledger};
 
 /// A buffer on a device, of elements of 32 bits; freed for reuse when the last clone
 /// is dropped.
@@ -12,20 +14,15 @@ use cubecl::server::Handle;
 pub struct Buffer {
     handle: Handle,
     bytes: usize,
+    entry: Arc<Allocation>,
 }
 
 impl Buffer {
-    pub(super) fn from_bytes<R: Runtime>(client: &ComputeClient<R>, bytes: &[u8]) -> Self {
+    pub(super) fn new(handle: Handle, bytes: usize, ledger: &Arc<Ledger>) -> Self {
         Self {
-            handle: client.create_from_slice(bytes),
-            bytes: bytes.len(),
-        }
-    }
-
-    pub(super) fn empty<R: Runtime>(client: &ComputeClient<R>, bytes: usize) -> Self {
-        Self {
-            handle: client.empty(bytes),
+            handle,
             bytes,
+            entry: ledger.enter(bytes as u64),
         }
     }
 
@@ -48,6 +45,7 @@ impl Buffer {
         start.is_multiple_of(alignment).then(|| Self {
             handle: self.handle().offset_start(start).offset_end(left),
             bytes,
+            entry: Arc::clone(&self.entry),
         })
     }
 
@@ -57,6 +55,7 @@ impl Buffer {
         Self {
             handle: self.handle().offset_end(left),
             bytes: bytes.min(self.bytes),
+            entry: Arc::clone(&self.entry),
         }
     }
 

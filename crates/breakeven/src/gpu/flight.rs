@@ -149,6 +149,8 @@ pub(super) fn start<O: Operator + ?Sized, T: Send + 'static>(
     let mut sizes: Vec<u64> = plans.iter().flat_map(Plan::sizes).collect();
     sizes.push(parameter_bytes(operator));
     gpu.check_fits(&sizes)?;
+    let new_bytes = plans.iter().map(|plan| plan.new_bytes(gpu));
+    gpu.check_limit(new_bytes.fold(0, u64::saturating_add))?;
     let parameters = gpu.parameters(operator)?;
     let idle = shared.lanes.idle().pop();
     let lane = idle.map_or_else(|| Lane::open(gpu), Ok)?;
@@ -177,7 +179,11 @@ pub(super) fn start<O: Operator + ?Sized, T: Send + 'static>(
     let started = flight.started;
     let job = Box::new(move || {
         let outcome = caught(|| land(&gpu, outputs, output, started, &reply));
+        let has_ended = outcome.is_ok();
         reply.set(outcome.map(finish));
+        if has_ended {
+            gpu.call_has_ended();
+        }
     });
     lane.jobs.send(job).map_err(|_| {
         let message = format!("the thread that waits for {} is gone", flight.gpu.id());

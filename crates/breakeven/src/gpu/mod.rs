@@ -24,6 +24,7 @@ mod buffer;
 mod executor;
 mod faults;
 mod flight;
+mod memory;
 mod open;
 mod run;
 mod timing;
@@ -35,6 +36,7 @@ pub use buffer::Buffer;
 pub use cubecl;
 pub use executor::OperatorExecutor;
 pub use flight::Flight;
+pub use memory::{Memory, MemoryStats};
 pub(crate) use run::form;
 pub use run::{Call, DeviceForm, Launch, Output};
 pub use timing::KernelClock;
@@ -58,6 +60,7 @@ struct Shared {
     client: Client,
     faults: faults::Faults,
     lanes: flight::Lanes,
+    ledger: Arc<memory::Ledger>,
     uploaded: AtomicU64,
     downloaded: AtomicU64,
 }
@@ -127,6 +130,7 @@ impl Gpu {
             client,
             faults,
             lanes: flight::Lanes::default(),
+            ledger: Arc::default(),
             uploaded: AtomicU64::new(0),
             downloaded: AtomicU64::new(0),
         };
@@ -231,6 +235,7 @@ impl Gpu {
     /// the device reports them.
     pub fn upload(&self, bytes: &[u8]) -> Result<Buffer, DeviceError> {
         self.check_fits(&[bytes.len() as u64])?;
+        self.check_limit(bytes.len() as u64)?;
         self.guarded(|| {
             let buffer = self.send(bytes);
             with_client!(self, client => self.wait(client.sync()))?;
@@ -242,7 +247,14 @@ impl Gpu {
     pub(crate) fn send(&self, bytes: &[u8]) -> Buffer {
         let sent = bytes.len() as u64;
         self.shared.uploaded.fetch_add(sent, Ordering::Relaxed);
-        with_client!(self, client => Buffer::from_bytes(client, bytes))
+        let handle = with_client!(self, client => client.create_from_slice(bytes));
+        Buffer::new(handle, bytes.len(), self.ledger())
+    }
+
+    /// A buffer with anything in it, without checks.
+    fn empty(&self, bytes: usize) -> Buffer {
+        let handle = with_client!(self, client => client.empty(bytes));
+        Buffer::new(handle, bytes, self.ledger())
     }
 
     /// Waits for all that was started and copies a buffer to the host.
@@ -274,11 +286,11 @@ impl Gpu {
 
     /// A copy of `len` elements of a buffer, made by the device.
     pub(crate) fn copy(&self, from: &Buffer, first: u32, len: usize) -> Buffer {
+        let to = self.empty(4 * len);
         with_client!(self, client => {
-            let to = Buffer::empty(client, 4 * len);
             copy::launch(client, grid(len, 256), CubeDim::new_1d(256), from.array(), to.array(), first);
-            to
-        })
+        });
+        to
     }
 
     /// Waits until all that was started is done.
@@ -288,14 +300,6 @@ impl Gpu {
     /// Whatever went wrong on the device since the last wait.
     pub fn synchronize(&self) -> Result<(), DeviceError> {
         self.guarded(|| with_client!(self, client => self.wait(client.sync())))
-    }
-
-    /// Gives memory that CubeCL keeps for reuse back to the device.
-    pub fn release_memory(&self) {
-        let _ = self.guarded(|| {
-            with_client!(self, client => client.memory_cleanup());
-            Ok(())
-        });
     }
 
     /// Runs device calls: what the device reported meanwhile, or a panic in its

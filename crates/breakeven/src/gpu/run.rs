@@ -114,6 +114,15 @@ impl<'c, 'i, O: Operator + ?Sized> Plan<'c, 'i, O> {
         tensors.chain(self.scratch.iter().copied())
     }
 
+    /// Bytes that are not on the device yet.
+    pub(super) fn new_bytes(&self, gpu: &Gpu) -> u64 {
+        let there = self.inputs.iter().filter(|input| input.is_on(gpu));
+        let there: u64 = there.map(|input| shape::bytes(input.shape())).sum();
+        self.sizes()
+            .fold(0, u64::saturating_add)
+            .saturating_sub(there)
+    }
+
     /// Sends what is not there yet. `parameters` are those of the operator.
     pub(super) fn send(
         self,
@@ -123,7 +132,7 @@ impl<'c, 'i, O: Operator + ?Sized> Plan<'c, 'i, O> {
         let inputs = self.inputs.iter().map(|input| input.buffer(gpu));
         let empty = |bytes: u64| {
             let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-            with_client!(gpu, client => Buffer::empty(client, bytes))
+            gpu.empty(bytes)
         };
         Ok(Call {
             gpu,
@@ -180,10 +189,9 @@ impl<O: Operator + ?Sized> Call<'_, O> {
     ///
     /// Whatever went wrong on the device since the last wait.
     pub fn download(&self) -> Result<Tensor<'static, O::Out>, DeviceError> {
-        Ok(Tensor::new(
-            self.gpu.download(&self.output)?,
-            &self.output_shape,
-        )?)
+        let output = self.gpu.download(&self.output)?;
+        self.gpu.call_has_ended();
+        Ok(Tensor::new(output, &self.output_shape)?)
     }
 
     pub(super) fn output(self) -> (Buffer, Vec<usize>) {
@@ -208,6 +216,7 @@ impl Gpu {
         let inputs = inputs.tensors();
         let plan = Plan::new(operator, inputs)?;
         self.check_fits(&plan.sizes().collect::<Vec<_>>())?;
+        self.check_limit(plan.new_bytes(self))?;
         let parameters = self.parameters(operator)?;
         self.guarded(|| plan.send(self, parameters))
     }

@@ -36,16 +36,29 @@ pub struct Chain<I, O> {
 }
 
 impl<I: Element, O: Element> Chain<I, O> {
-    pub(super) fn of(first: Arc<Stage>, next: Arc<Stage>) -> Self {
+    pub(super) fn of(stages: impl IntoIterator<Item = Arc<Stage>>) -> Self {
         Self {
-            stages: Stages::of([first, next]),
+            stages: Stages::of(stages),
             elements: PhantomData,
         }
     }
 
+    /// A chain of one stage, to be made longer.
+    pub fn one<A>(stage: Arc<A>) -> Self
+    where
+        A: Operator<In = I, Out = O> + ?Sized + 'static,
+    {
+        Self::of([Arc::new(Words(stage)) as Arc<Stage>])
+    }
+
+    /// The chain with one more stage, which others may share.
+    pub fn and<N: Operator<In = O> + ?Sized + 'static>(self, next: Arc<N>) -> Chain<I, N::Out> {
+        Chain::of([Arc::new(self.stages) as Arc<Stage>, Arc::new(Words(next))])
+    }
+
     /// The chain with one more stage.
     pub fn then<N: Operator<In = O> + 'static>(self, next: N) -> Chain<I, N::Out> {
-        Chain::of(Arc::new(self.stages), Arc::new(Words(next)))
+        self.and(Arc::new(next))
     }
 }
 

@@ -140,7 +140,7 @@ pub trait Operator: Send + Sync {
         Self: Sized + 'static,
         N: Operator<In = Self::Out> + 'static,
     {
-        Chain::of(Arc::new(stages::Words(self)), Arc::new(stages::Words(next)))
+        Chain::one(Arc::new(self)).then(next)
     }
 
     /// What one call does.

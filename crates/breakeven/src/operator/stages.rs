@@ -16,9 +16,9 @@ use crate::tensor::shape;
 pub type Stage = dyn Operator<In = u32, Out = u32>;
 
 /// Any operator as a [`Stage`].
-pub(super) struct Words<O>(pub(super) O);
+pub(super) struct Words<O: ?Sized>(pub(super) Arc<O>);
 
-impl<O: Operator> Operator for Words<O> {
+impl<O: Operator + ?Sized> Operator for Words<O> {
     type In = u32;
     type Out = u32;
 
@@ -81,6 +81,11 @@ impl std::fmt::Debug for Stages {
 }
 
 impl Stages {
+    /// An operator as the only stage, or the stages of a chain.
+    pub fn one<O: Operator + ?Sized + 'static>(operator: Arc<O>) -> Self {
+        Self::of([Arc::new(Words(operator)) as Arc<Stage>])
+    }
+
     /// One after the other, chains among them taken apart.
     pub(super) fn of(operators: impl IntoIterator<Item = Arc<Stage>>) -> Self {
         let mut list: Vec<Arc<Stage>> = Vec::new();

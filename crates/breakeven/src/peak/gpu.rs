@@ -93,7 +93,7 @@ pub fn measure_gpu(gpu: &Gpu) -> Result<Peak, DeviceError> {
         upload_bytes_per_s: Some(upload),
         download_bytes_per_s: Some(download),
     };
-    gpu.release_memory();
+    gpu.memory().trim();
     Ok(peak)
 }
 

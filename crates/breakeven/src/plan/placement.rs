@@ -4,7 +4,7 @@
 use breakeven_profile::unit;
 use serde::Serialize;
 
-use super::Evidence;
+use super::{Evidence, Machine};
 
 /// What the stages of a chain take on each device, and what moving their data takes.
 #[derive(Debug, Clone, PartialEq)]
@@ -121,6 +121,50 @@ pub struct Alone {
 }
 
 impl ChainCosts {
+    /// What the stages take on a machine that is described, as they take so long on this
+    /// one's CPU with so many workers: with the number of its cores, its GPUs' rates over a
+    /// core's, their launches and their transfers.
+    #[must_use]
+    pub fn on(&self, machine: &Machine, workers: usize) -> Self {
+        let cores = machine.cores.max(1) as f64;
+        let stated = |ns: f64| StageTime {
+            ns,
+            evidence: Evidence::Heuristic,
+            observations: 0,
+        };
+        let stages = self.stages.iter().map(|stage| {
+            let here = stage.times.first().copied().flatten();
+            let on_core = here.map(|time| time.ns * workers.max(1) as f64);
+            let cpu = on_core.map(|ns| stated(ns / cores));
+            let gpus = machine.gpus.iter().map(|gpu| {
+                let launch = gpu.launch.get().unwrap_or_default().as_nanos() as f64;
+                Some(stated(on_core? / gpu.speedup.get()? + launch))
+            });
+            StageCosts {
+                runs_on: vec![true; 1 + machine.gpus.len()],
+                times: std::iter::once(cpu).chain(gpus).collect(),
+                ..stage.clone()
+            }
+        });
+        let gpus = machine.gpus.iter().map(|gpu| {
+            let rate = gpu.transfer_bytes_per_s.get();
+            let link = TransferTime {
+                fixed_ns: 0.0,
+                per_byte_ns: rate.map_or(0.0, |rate| 1e9 / rate),
+            };
+            DeviceLinks {
+                device: gpu.name.clone(),
+                up: link,
+                down: link,
+            }
+        });
+        Self {
+            devices: self.devices.iter().take(1).cloned().chain(gpus).collect(),
+            stages: stages.collect(),
+            input_bytes: self.input_bytes,
+        }
+    }
+
     /// The placement that takes least; none where there is a stage of which no time is
     /// known on any device.
     pub fn place(&self) -> Option<Placement> {
@@ -235,6 +279,17 @@ impl Placement {
     pub fn is_uniform(&self) -> bool {
         let mut pairs = self.stages.windows(2);
         pairs.all(|pair| pair[0].device == pair[1].device)
+    }
+
+    /// The devices that stages run on, each once.
+    pub fn devices(&self) -> Vec<&str> {
+        let mut devices: Vec<&str> = Vec::new();
+        for stage in &self.stages {
+            if !devices.contains(&&*stage.device) {
+                devices.push(&stage.device);
+            }
+        }
+        devices
     }
 
     /// How good its times are: as the worst of them.

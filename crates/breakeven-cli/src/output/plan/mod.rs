@@ -9,6 +9,7 @@ use breakeven_profile::unit;
 
 use crate::args::PlanFormat;
 
+mod chain;
 mod json;
 mod page;
 
@@ -125,6 +126,8 @@ fn times(here_ns: f64, there_ns: f64, alone_ns: Option<f64>) -> String {
         unit::count(times)
     )
 }
+
+pub(crate) use chain::{ChainPlan, write_chain};
 
 pub(crate) fn write_plan(plan: &Plan, format: PlanFormat, out: &mut dyn Write) -> Result<()> {
     match format {

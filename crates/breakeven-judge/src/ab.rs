@@ -1,0 +1,272 @@
+//! Two variants of one thing, in turns in one process, until it is decided which is faster.
+
+use std::convert::Infallible;
+use std::time::{Duration, Instant};
+
+use breakeven_profile::stats::median;
+use breakeven_stats::SequentialMean;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::Serialize;
+
+use crate::{ChangeType, Threshold};
+
+/// A sample is as many calls in a row as last so long, so that the clock and what surrounds
+/// a call count for little.
+const SHORTEST_SAMPLE: Duration = Duration::from_micros(20);
+
+/// Most calls in a sample.
+const MOST_CALLS: u32 = 1 << 14;
+
+/// Samples of each side that are judged as one: the median of their ratios, which a sample
+/// that was disturbed does not move.
+const BLOCK: usize = 5;
+
+/// How two variants are compared: see [`ab`].
+///
+/// ```
+/// use breakeven_judge::{Ab, ChangeType, Threshold};
+///
+/// let sum = |most: u64| std::hint::black_box((0..most).map(std::hint::black_box).sum::<u64>());
+/// let compared = Ab::new("sum of numbers")
+///     .threshold(Threshold::percent(10.0)?)
+///     .run(|| sum(10_000), || sum(30_000));
+/// assert_eq!(compared.verdict, ChangeType::Regression);
+/// # Ok::<(), breakeven_judge::CompareError>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use = "nothing is compared before it runs"]
+pub struct Ab {
+    name: String,
+    threshold: Threshold,
+    level: f64,
+    most_time: Duration,
+    block: usize,
+    seed: u64,
+}
+
+/// What came of it: `a` is the baseline.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+#[must_use]
+pub struct AbComparison {
+    /// What was compared.
+    pub name: String,
+    /// Times of `a`, ns a call, in the order in which they were taken.
+    pub a_ns: Vec<f64>,
+    /// Times of `b`, beside those of `a`.
+    pub b_ns: Vec<f64>,
+    /// Calls in a row that make a time.
+    pub calls_per_sample: u32,
+    /// How many times as long as `a` a call of `b` takes.
+    pub ratio: f64,
+    /// Lower end of the ratio's interval, which holds whenever one stops.
+    pub lower: f64,
+    /// Upper end of it; infinite while there are too few times.
+    pub upper: f64,
+    /// Its confidence level.
+    pub level: f64,
+    /// The change that counts.
+    #[serde(serialize_with = "as_fraction")]
+    pub threshold: Threshold,
+    /// [`Regression`](ChangeType::Regression) where `b` is slower,
+    /// [`Improvement`](ChangeType::Improvement) where it is faster,
+    /// [`NoChange`](ChangeType::NoChange) where they differ by less than the threshold, and
+    /// [`Inconclusive`](ChangeType::Inconclusive) where time was over before that was known.
+    pub verdict: ChangeType,
+    /// Time that all of it took.
+    pub took: Duration,
+}
+
+fn as_fraction<S: serde::Serializer>(of: &Threshold, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_f64(of.as_fraction())
+}
+
+/// Compares two closures: calls them in turns, the order drawn each time, and stops as soon
+/// as it is decided which is faster by 5 % or more, or that neither is, or after ten seconds.
+///
+/// The ratio is of one call's times next to each other, so that what slows both down for a
+/// while falls out. It is looked at after every block of samples with an interval that holds at all
+/// times at once ([`SequentialMean`]), so that stopping early does not spoil its level. What
+/// both share by the place of their code and data in this one process is in it: for a change
+/// between two builds compare their profiles of several processes ([`crate::compare()`]).
+pub fn ab<A, B>(name: &str, a: impl FnMut() -> A, b: impl FnMut() -> B) -> AbComparison {
+    Ab::new(name).run(a, b)
+}
+
+impl Ab {
+    /// With a threshold of 5 %, at a level of 95 %, for ten seconds at most.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            threshold: Threshold::default(),
+            level: 0.95,
+            most_time: Duration::from_secs(10),
+            block: BLOCK,
+            seed: 0,
+        }
+    }
+
+    /// The change that counts.
+    pub fn threshold(mut self, threshold: Threshold) -> Self {
+        self.threshold = threshold;
+        self
+    }
+
+    /// Time after which it stops whether it is decided or not.
+    pub fn most_time(mut self, time: Duration) -> Self {
+        self.most_time = time;
+        self
+    }
+
+    /// Samples of each side that are judged as one, five unless said: one where a sample takes
+    /// long and is seldom disturbed.
+    pub fn block(mut self, samples: usize) -> Self {
+        self.block = samples.max(1);
+        self
+    }
+
+    /// Compares two closures.
+    pub fn run<A, B>(&self, mut a: impl FnMut() -> A, mut b: impl FnMut() -> B) -> AbComparison {
+        let mut time = |calls: u32, is_b: bool| {
+            let start = Instant::now();
+            for _ in 0..calls {
+                if is_b {
+                    std::hint::black_box(b());
+                } else {
+                    std::hint::black_box(a());
+                }
+            }
+            start.elapsed()
+        };
+        // The first calls are no times: they find cold caches and tell how many make one.
+        let mut calls = 1;
+        while calls < MOST_CALLS && time(calls, false).min(time(calls, true)) < SHORTEST_SAMPLE {
+            calls *= 2;
+        }
+        let sample = |is_b: bool| {
+            let took = time(calls, is_b).as_secs_f64() * 1e9;
+            Ok::<f64, Infallible>(took / f64::from(calls))
+        };
+        let mut compared = match self.run_samples(sample) {
+            Ok(compared) => compared,
+            Err(never) => match never {},
+        };
+        compared.calls_per_sample = calls;
+        compared
+    }
+
+    /// Compares two things of which `sample` takes a time, ns: of the second one where it is
+    /// given true.
+    ///
+    /// # Errors
+    ///
+    /// The first one of `sample`.
+    pub fn run_samples<E>(
+        &self,
+        mut sample: impl FnMut(bool) -> Result<f64, E>,
+    ) -> Result<AbComparison, E> {
+        let started = Instant::now();
+        let mut order = Xoshiro256PlusPlus::seed_from_u64(self.seed);
+        let (mut a_ns, mut b_ns) = (Vec::new(), Vec::new());
+        let mut change = SequentialMean::default();
+        let verdict = loop {
+            let mut ratios = Vec::with_capacity(self.block);
+            for _ in 0..self.block {
+                let b_first = order.random();
+                let (first, second) = (sample(b_first)?, sample(!b_first)?);
+                let (a, b) = if b_first {
+                    (second, first)
+                } else {
+                    (first, second)
+                };
+                a_ns.push(a);
+                b_ns.push(b);
+                ratios.push((b / a).ln());
+            }
+            change.push(median(&ratios).unwrap_or(f64::NAN));
+            let verdict = self.verdict(change);
+            if verdict != ChangeType::Inconclusive || started.elapsed() >= self.most_time {
+                break verdict;
+            }
+        };
+        let [lower, upper] = change.interval(self.level).map(f64::exp);
+        Ok(AbComparison {
+            name: self.name.clone(),
+            a_ns,
+            b_ns,
+            calls_per_sample: 1,
+            ratio: change.mean().exp(),
+            lower,
+            upper,
+            level: self.level,
+            threshold: self.threshold,
+            verdict,
+            took: started.elapsed(),
+        })
+    }
+
+    /// By the gate's definitions: a change is sure not to be none and as large as the
+    /// threshold; no change is sure to be smaller.
+    fn verdict(&self, change: SequentialMean) -> ChangeType {
+        let [lower, upper] = change.interval(self.level);
+        let counts = self.threshold.as_fraction().ln_1p();
+        match change.mean() {
+            mean if lower > 0.0 && mean >= counts => ChangeType::Regression,
+            mean if upper < 0.0 && mean <= -counts => ChangeType::Improvement,
+            _ if -counts < lower && upper < counts => ChangeType::NoChange,
+            _ => ChangeType::Inconclusive,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Times of two sides, `b`'s by a factor, with noise of some percent and strays.
+    fn made_up(factor: f64, seed: u64) -> impl FnMut(bool) -> Result<f64, Infallible> {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        move |is_b| {
+            let stray = if random.random_bool(0.05) { 3.0 } else { 1.0 };
+            let noise = 1.0 + 0.1 * random.random::<f64>();
+            Ok(1e6 * noise * stray * if is_b { factor } else { 1.0 })
+        }
+    }
+
+    fn verdict(factor: f64, seed: u64) -> (ChangeType, usize) {
+        let ab = Ab::new("made up").most_time(Duration::from_millis(200));
+        let Ok(compared) = ab.run_samples(made_up(factor, seed));
+        assert_eq!(compared.a_ns.len(), compared.b_ns.len());
+        assert!(compared.lower <= compared.ratio && compared.ratio <= compared.upper);
+        (compared.verdict, compared.a_ns.len())
+    }
+
+    #[test]
+    fn what_differs_is_told_soon_and_what_does_not_too() {
+        for seed in 0..20 {
+            let (slower, samples) = verdict(1.2, seed);
+            assert_eq!(slower, ChangeType::Regression);
+            assert!(samples <= 60, "{samples} samples");
+            assert_eq!(verdict(0.8, seed).0, ChangeType::Improvement);
+            assert_eq!(verdict(1.0, seed).0, ChangeType::NoChange);
+        }
+    }
+
+    #[test]
+    fn time_that_is_over_leaves_it_open() {
+        let ab = Ab::new("open").most_time(Duration::ZERO);
+        let Ok(compared) = ab.run_samples(made_up(1.2, 1));
+        assert_eq!(
+            (compared.verdict, compared.a_ns.len()),
+            (ChangeType::Inconclusive, BLOCK)
+        );
+        assert_eq!(compared.upper, f64::INFINITY);
+    }
+
+    #[test]
+    fn a_side_that_fails_ends_it() {
+        let failed = Ab::new("fails").run_samples(|is_b| if is_b { Err("no") } else { Ok(1.0) });
+        assert_eq!(failed, Err("no"));
+    }
+}
