@@ -44,6 +44,7 @@ mod calls;
 mod case;
 mod elsewhere;
 mod evidence;
+mod pair;
 mod proposal;
 mod rank;
 mod realised;
@@ -59,12 +60,14 @@ pub use evidence::{Evidence, ExpectedFrom, Quantity, Sequence, ShownBy};
 pub use realised::{
     Digesting, Followed, Outcome, Realised, RuleScore, ScoreBook, ScoreError, realised,
 };
-pub use suggestion::{OptimizationSuggestion, Overlap, Priority, Rule, SuggestionType};
+pub use rules::{Rule, SuggestionType};
+pub use suggestion::{OptimizationSuggestion, Overlap, Priority};
 pub use thresholds::AdviceThresholds;
 pub use words::items;
 
 use case::Case;
-use proposal::{Proposal, Verdict};
+use proposal::Verdict;
+use rank::Proposal;
 
 /// Everything that the rules say about a profile.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -121,8 +124,8 @@ impl ProfilerOptimizer {
         let mut proposals = Vec::new();
         let mut overruled = Vec::new();
         for subject in case.subjects.iter().filter(|subject| subject.matters) {
-            for rule in Rule::ALL {
-                match rules::ask(rule, &case, subject) {
+            for &rule in Rule::ALL {
+                match rule.ask(&case, subject) {
                     Verdict::Silent => {}
                     Verdict::Suggest(advised) => proposals.push(Proposal {
                         rule,

@@ -2,7 +2,6 @@
 
 use super::case::Subject;
 use super::evidence::Evidence;
-use super::suggestion::Rule;
 
 /// A rule's answer.
 pub(super) enum Verdict {
@@ -21,14 +20,6 @@ pub(super) struct Advised {
     pub(super) hint: &'static str,
     pub(super) evidence: Vec<Evidence>,
     pub(super) gain: Gain,
-}
-
-/// A suggestion before it is ranked among the others.
-pub(super) struct Proposal {
-    pub(super) rule: Rule,
-    /// The operation it is about, by its place in [`Case::subjects`].
-    pub(super) subject: usize,
-    pub(super) advised: Advised,
 }
 
 impl Verdict {

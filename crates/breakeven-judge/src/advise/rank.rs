@@ -23,8 +23,17 @@ use std::collections::{BinaryHeap, HashMap};
 use breakeven_profile::unit;
 
 use super::case::{Case, Subject};
-use super::proposal::{Gain, Proposal, Saving};
-use super::suggestion::{OptimizationSuggestion, Overlap, Priority, Rule};
+use super::proposal::{Advised, Gain, Saving};
+use super::rules::Rule;
+use super::suggestion::{OptimizationSuggestion, Overlap, Priority};
+
+/// A suggestion before it is ranked among the others.
+pub(super) struct Proposal {
+    pub(super) rule: Rule,
+    /// The operation it is about, by its place in [`Case::subjects`].
+    pub(super) subject: usize,
+    pub(super) advised: Advised,
+}
 
 /// The suggestions in their order, and the time that all together save, ns.
 pub(super) fn ranked(
@@ -126,7 +135,8 @@ impl Left {
     /// The rank of another way to the same time that was taken before.
     fn alternative(&self, rule: Rule, subject: usize) -> Option<usize> {
         let mut taken = self.0[subject].taken.iter();
-        let other = taken.find(|(other, _)| alternatives(rule, *other));
+        let saves = rule.definition().saves;
+        let other = taken.find(|(other, _)| saves.same_as(other.definition().saves));
         other.map(|(_, rank)| *rank)
     }
 
@@ -147,15 +157,6 @@ impl Left {
             }
         }
     }
-}
-
-/// True for two rules that go different ways to the same time of an operation.
-fn alternatives(a: Rule, b: Rule) -> bool {
-    let routing = |rule| matches!(rule, Rule::GpuToCpu | Rule::CpuToGpu);
-    // What these save is measured on the device that routing leaves.
-    let of_device = |rule| matches!(rule, Rule::Batching | Rule::Memory | Rule::Parallelization);
-    let of_roofline = |rule| matches!(rule, Rule::Memory | Rule::Parallelization);
-    routing(a) && of_device(b) || of_device(a) && routing(b) || of_roofline(a) && of_roofline(b)
 }
 
 fn suggestion(

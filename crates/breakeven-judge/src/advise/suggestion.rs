@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::evidence::Evidence;
+use super::rules::{Rule, SuggestionType};
 
 /// One piece of advice. Times whose name ends in `_ms` are milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -65,24 +66,6 @@ pub enum Overlap {
     InsteadOf(usize),
 }
 
-/// The kind of change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum SuggestionType {
-    /// Run it on another device.
-    Routing,
-    /// Fewer, larger calls.
-    Batching,
-    /// Less memory, or better use of it.
-    Memory,
-    /// Keep results instead of recomputing them.
-    Caching,
-    /// A method that needs less work.
-    Algorithm,
-    /// Keep more of the device busy.
-    Parallelization,
-}
-
 /// How much of the whole profile's time a suggestion saves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
@@ -96,63 +79,6 @@ pub enum Priority {
     Medium,
     /// Less.
     Low,
-}
-
-/// The rule that a suggestion comes from: one file each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Rule {
-    /// A GPU operation belongs on the CPU.
-    GpuToCpu,
-    /// A CPU operation belongs on a GPU.
-    CpuToGpu,
-    /// Many calls in sequence.
-    Batching,
-    /// Much memory.
-    Memory,
-    /// Many short calls.
-    Caching,
-    /// Time that grows faster than the size.
-    Algorithm,
-    /// A GPU that is hardly used.
-    Parallelization,
-}
-
-impl Rule {
-    /// All rules, in the order in which ties are broken.
-    pub const ALL: [Self; 7] = [
-        Self::GpuToCpu,
-        Self::CpuToGpu,
-        Self::Batching,
-        Self::Memory,
-        Self::Caching,
-        Self::Algorithm,
-        Self::Parallelization,
-    ];
-
-    /// The kind of change that the rule asks for.
-    pub fn kind(self) -> SuggestionType {
-        match self {
-            Self::GpuToCpu | Self::CpuToGpu => SuggestionType::Routing,
-            Self::Batching => SuggestionType::Batching,
-            Self::Memory => SuggestionType::Memory,
-            Self::Caching => SuggestionType::Caching,
-            Self::Algorithm => SuggestionType::Algorithm,
-            Self::Parallelization => SuggestionType::Parallelization,
-        }
-    }
-}
-
-impl fmt::Display for Rule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
-    }
-}
-
-impl fmt::Display for SuggestionType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
-    }
 }
 
 impl fmt::Display for Priority {

@@ -6,7 +6,8 @@ use breakeven_profile::profile::Device;
 use breakeven_profile::unit;
 
 use super::realised::{Followed, Outcome};
-use super::suggestion::{OptimizationSuggestion, Overlap, Priority, Rule};
+use super::rules::Rule;
+use super::suggestion::{OptimizationSuggestion, Overlap, Priority};
 use super::{Advice, CallsOf, LookedAt, Overruled};
 use crate::page::{Item, Page, Text, Tone};
 
@@ -44,7 +45,7 @@ impl Advice {
     /// True where some of it stands on the samples being a program's calls.
     fn of_calls(&self) -> bool {
         let mut rules = self.suggestions.iter().map(|each| each.rule);
-        rules.any(|rule| matches!(rule, Rule::Batching | Rule::Caching))
+        rules.any(Rule::is_about_calls)
     }
 
     /// What limits the advice, a sentence each.
@@ -58,11 +59,16 @@ impl Advice {
                     .to_owned(),
             ),
             CallsOf::Unmarked if !self.of_calls() => {}
-            CallsOf::Unmarked => caveats.push(
-                "The file does not tell whether its samples are calls of a program or iterations \
-                 of a benchmark; for a benchmark, pass over BATCHING and CACHING."
-                    .to_owned(),
-            ),
+            CallsOf::Unmarked => {
+                let mut rules = Rule::ALL.to_vec();
+                rules.retain(|rule| rule.is_about_calls());
+                let kinds: Vec<String> = rules.iter().map(|rule| rule.kind().to_string()).collect();
+                caveats.push(format!(
+                    "The file does not tell whether its samples are calls of a program or \
+                     iterations of a benchmark; for a benchmark, pass over {}.",
+                    kinds.join(" and ")
+                ));
+            }
         }
         let several = self.looked_at.operations > 1;
         if several && !self.nesting_known && self.calls_of != CallsOf::Benchmark {

@@ -14,29 +14,23 @@
 
 use std::collections::BTreeMap;
 
-use breakeven_profile::profile::Profile;
-use breakeven_stats::{StatsError, log_ratio_test, log_ratio_with_noise};
+use breakeven_profile::profile::{Device, Profile};
+use breakeven_stats::{StatsError, log_ratio_with_noise};
 use serde::{Deserialize, Serialize};
 
 use super::case::{Case, Subject};
-use super::suggestion::{OptimizationSuggestion, Rule, SuggestionType};
+use super::pair::{LEVEL, Pair};
+use super::rules::{Changes, Definition, Rule, Saves, SuggestionType};
+use super::suggestion::OptimizationSuggestion;
 use super::thresholds::AdviceThresholds;
 use super::{CallsOf, ProfilerOptimizer};
 use crate::compare::environment_warnings;
-use crate::winner::run_medians;
 
 mod digest;
-mod followed;
-mod pairing;
 mod score;
 
 pub use digest::Digesting;
 pub use score::{RuleScore, ScoreBook, ScoreError};
-
-use pairing::Pair;
-
-/// Confidence level of the intervals.
-const LEVEL: f64 = 0.95;
 
 /// What the advice on a profile was worth.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -129,17 +123,31 @@ pub fn realised(
     })
 }
 
-fn outcome(
-    suggestion: &OptimizationSuggestion,
-    before: &Case<'_>,
-    after: &Case<'_>,
+fn outcome<'c, 'p>(
+    suggestion: &'c OptimizationSuggestion,
+    before: &'c Case<'p>,
+    after: &'c Case<'p>,
     noise: Option<f64>,
 ) -> Outcome {
-    let pair = Pair::of(suggestion, before, after);
-    let (followed, sign) = followed::judge(suggestion, &pair, after.calls_of == CallsOf::Benchmark);
-    let gain = match followed {
-        Followed::Yes => gain(suggestion, &pair, noise),
-        Followed::No | Followed::Unknown => None,
+    let rule = suggestion.rule.definition();
+    let all_sizes = rule.changes != Changes::OneSize;
+    let to = |device: &str| match &suggestion.target_device {
+        Some(target) => device == target,
+        // Advice that moves an operation and names no device is for any GPU.
+        None if rule.saves == Saves::OtherDevice => Device::of(device).is_gpu(),
+        None => device == suggestion.device,
+    };
+    let of = |case: &'c Case<'p>| -> Vec<&'c Subject<'p>> {
+        case.named(&suggestion.operation)
+            .filter(|each| all_sizes || each.operation.size == suggestion.size)
+            .collect()
+    };
+    let pair = Pair::new(of(before), of(after), &suggestion.device, to);
+    let (followed, sign) = followed(&pair, rule, after.calls_of == CallsOf::Benchmark);
+    let gain = match (followed, rule.changes) {
+        (Followed::No | Followed::Unknown, _) => None,
+        (Followed::Yes, Changes::Calls) => pair.runs_gain(suggestion.size, noise),
+        (Followed::Yes, Changes::OneSize | Changes::AllSizes) => pair.calls_gain(noise),
     };
     Outcome {
         rank: suggestion.rank,
@@ -157,62 +165,23 @@ fn outcome(
     }
 }
 
-/// Time saved, ns, with the ends of its interval.
-type Gained = (f64, Option<[f64; 2]>);
-
-/// What followed advice saved of the first profile's time.
-fn gain(
-    suggestion: &OptimizationSuggestion,
-    pair: &Pair<'_, '_>,
-    noise: Option<f64>,
-) -> Option<Gained> {
-    if matches!(suggestion.rule, Rule::Batching | Rule::Caching) {
-        // The calls of all sizes fall together; each size has its part of that.
-        let mut before = pair.before.iter();
-        let here = before.find(|each| each.operation.size == suggestion.size)?;
-        let (before, after) = (totals(&pair.before), totals(&pair.after));
-        return saved(here.own_ns, &before, &after, noise);
-    }
-    calls_gain(pair, noise)
-}
-
-/// What shorter calls saved, size by size; for all rules but ALGORITHM there is one.
-fn calls_gain(pair: &Pair<'_, '_>, noise: Option<f64>) -> Option<Gained> {
-    let each = pair.matched().filter_map(|(before, after)| {
-        let [was, is] = [before, after].map(|side| run_medians(side.operation));
-        saved(before.own_ns, &was, &is, noise)
-    });
-    each.reduce(|(sum, range), (more, other)| {
-        let ends = range.zip(other).map(|([a, b], [c, d])| [a + c, b + d]);
-        (sum + more, ends)
-    })
-}
-
-/// The part of `own_ns` that went, by one figure of each run before and after.
-fn saved(own_ns: f64, before: &[f64], after: &[f64], noise: Option<f64>) -> Option<Gained> {
-    let test = match (log_ratio_test(before, after, LEVEL), noise) {
-        (Ok(test), _) => test,
-        // One run a side: the estimate needs no noise, and has no interval without.
-        (Err(_), None) => {
-            let alone = log_ratio_with_noise(before, after, 1.0, LEVEL).ok()?;
-            return Some((own_ns * (1.0 - alone.ratio), None));
-        }
-        (Err(_), Some(noise)) => log_ratio_with_noise(before, after, noise, LEVEL).ok()?,
+/// Whether the suggestion was followed, by what it asked for, and what shows that.
+fn followed(pair: &Pair<'_, '_>, rule: &Definition, benchmark: bool) -> (Followed, String) {
+    let routing = rule.saves == Saves::OtherDevice;
+    let found = if pair.all_after.is_empty() {
+        Err("the operation is not in the second profile")
+    } else if routing && benchmark {
+        Err("a benchmark measures every device")
+    } else if !routing && pair.after.is_empty() {
+        Err("the second profile has it on another device only, or in other sizes")
+    } else {
+        (rule.followed)(pair)
     };
-    let of = |ratio: f64| own_ns * (1.0 - ratio);
-    Some((of(test.ratio), Some([of(test.upper), of(test.lower)])))
-}
-
-/// The time of all calls of each run, ns, over operations with as many runs.
-fn totals(subjects: &[&Subject<'_>]) -> Vec<f64> {
-    let mut totals: BTreeMap<usize, f64> = BTreeMap::new();
-    for subject in subjects {
-        let runs = subject.operation.runs.iter().filter(|run| run.calls() > 0);
-        for (index, run) in runs.enumerate() {
-            *totals.entry(index).or_default() += run.total_ns();
-        }
+    match found {
+        Ok((true, sign)) => (Followed::Yes, sign),
+        Ok((false, sign)) => (Followed::No, sign),
+        Err(why) => (Followed::Unknown, why.to_owned()),
     }
-    totals.into_values().collect()
 }
 
 /// Shares what one operation gained among the suggestions on it that were followed.

@@ -15,7 +15,7 @@ use breakeven_profile::file::{self, FileError};
 use breakeven_profile::stats;
 use serde::{Deserialize, Serialize};
 
-use super::super::suggestion::Rule;
+use super::super::rules::Rule;
 use super::{Followed, Realised};
 
 /// What the field `format` of a score file says.
@@ -201,8 +201,8 @@ impl ScoreBook {
 
     /// How each rule did that was ever asked.
     pub fn scores(&self) -> Vec<RuleScore> {
-        let all = Rule::ALL.into_iter();
-        all.filter_map(|rule| self.of(rule)).collect()
+        let all = Rule::ALL.iter();
+        all.filter_map(|rule| self.of(*rule)).collect()
     }
 }
 

@@ -19,8 +19,11 @@
 //! again is unknown: no estimate.
 
 use super::super::calls::CallsOf;
+use super::super::case::{Case, Subject};
 use super::super::evidence::{Evidence, Quantity};
-use super::{Case, Gain, Subject, Verdict};
+use super::super::pair::Pair;
+use super::super::proposal::{Gain, Verdict};
+use super::definition::{Changes, Definition, Found, Saves, SuggestionType};
 
 /// What launches take on GPUs whose latency was not measured, ns: a guess.
 const LAUNCH_GUESS_NS: [f64; 2] = [5e3, 1e5];
@@ -28,10 +31,16 @@ const LAUNCH_GUESS_NS: [f64; 2] = [5e3, 1e5];
 /// A saving of less than this part of the operation's time is not worth a batch.
 const WORTHWHILE: f64 = 0.01;
 
-pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
-    if case.calls_of == CallsOf::Benchmark || subject.mostly_others() {
-        return Verdict::Silent;
-    }
+pub(super) const RULE: Definition = Definition {
+    kind: SuggestionType::Batching,
+    saves: Saves::ThisDevice,
+    changes: Changes::Calls,
+    applies: |_, subject| !subject.mostly_others(),
+    ask,
+    followed,
+};
+
+fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
     let calls = subject.summary.count;
     let Some(sequence) = case.sequences.of(subject.operation, calls) else {
         return Verdict::Silent;
@@ -77,9 +86,6 @@ pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
         case.profile.device_label(&subject.operation.device),
         sequence.shown_by
     );
-    if case.calls_of == CallsOf::Unmarked {
-        evidence.push(Evidence::UnmarkedCalls);
-    }
     let hint = match subject.device().is_gpu() {
         true => {
             "put the inputs of a sequence into one launch; the batch is a dimension of the input"
@@ -97,4 +103,10 @@ fn launch(case: &Case<'_>, subject: &Subject<'_>) -> Option<f64> {
     let measured = case.peak_of(subject)?.launch_ns?;
     let launch = measured.min(subject.summary.min);
     (subject.device().is_gpu() && launch > 0.0).then_some(launch)
+}
+
+/// Calls fell by half, and each does more.
+fn followed(pair: &Pair<'_, '_>) -> Found {
+    let (fell, sign) = pair.calls_fell();
+    Ok((fell && pair.calls_grew(), sign))
 }

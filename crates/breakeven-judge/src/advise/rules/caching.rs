@@ -9,19 +9,28 @@
 //! them, so part of repeats × own time is where the range ends; it begins at zero,
 //! since equal fields need not be equal inputs and looking up costs too.
 
-use super::super::calls::CallsOf;
-use super::super::evidence::{Evidence, Quantity};
-use super::{Case, Gain, Subject, Verdict};
 use breakeven_profile::unit;
 
-pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
+use super::super::case::{Case, Subject};
+use super::super::evidence::{Evidence, Quantity};
+use super::super::pair::{FALLEN, Pair};
+use super::super::proposal::{Gain, Verdict};
+use super::definition::{Changes, Definition, Found, Saves, SuggestionType};
+
+pub(super) const RULE: Definition = Definition {
+    kind: SuggestionType::Caching,
+    saves: Saves::Work,
+    changes: Changes::Calls,
+    applies: |case, subject| {
+        subject.calls_per_run >= case.thresholds.cached_calls
+            && subject.summary.mean < case.thresholds.cached_call_ns
+    },
+    ask,
+    followed,
+};
+
+fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
     let thresholds = &case.thresholds;
-    if case.calls_of == CallsOf::Benchmark
-        || subject.calls_per_run < thresholds.cached_calls
-        || subject.summary.mean >= thresholds.cached_call_ns
-    {
-        return Verdict::Silent;
-    }
     let repeats = case.sequences.repeats(subject.operation);
     let fields = repeats.map(|(calls, repeated)| Evidence::Repeats { calls, repeated });
     if let Some((calls, 0)) = repeats
@@ -34,19 +43,30 @@ pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
         Quantity::CallTime.thumb(subject.summary.mean, thresholds.cached_call_ns),
     ];
     let basis = fields.as_ref().unwrap_or(&thumb[0]).to_string();
-    let mut evidence: Vec<Evidence> = fields.into_iter().chain(thumb).collect();
-    if case.calls_of == CallsOf::Unmarked {
-        evidence.push(Evidence::UnmarkedCalls);
-    }
     let call = unit::time(subject.summary.mean);
     Verdict::suggest(
         format!("called again and again, {call} a call; {basis}"),
         "count how often the same input comes again; where it does, keep the result by its input, \
          with a bound on how many are kept",
-        evidence,
+        fields.into_iter().chain(thumb).collect(),
         Gain::unknown(
             "a profile does not hold the inputs, so nobody knows how many come again",
             repeats.map(|(calls, repeated)| [0.0, repeated as f64 / calls as f64 * subject.own_ns]),
         ),
     )
+}
+
+/// A cache around the operation halves its calls and lets each do what it did;
+/// one inside it leaves them and makes them clearly shorter.
+fn followed(pair: &Pair<'_, '_>) -> Found {
+    let own_ns: f64 = pair.before.iter().map(|each| each.own_ns).sum();
+    let shorter = pair.calls_gain(None).is_some_and(|(gained_ns, range)| {
+        let least_ns = range.map_or(gained_ns, |[least, _]| least);
+        least_ns > 0.0 && gained_ns >= (1.0 - FALLEN) * own_ns
+    });
+    if shorter {
+        return Ok((true, "its calls became clearly shorter".to_owned()));
+    }
+    let (fell, sign) = pair.calls_fell();
+    Ok((fell && !pair.calls_grew(), sign))
 }

@@ -13,18 +13,26 @@
 use breakeven_profile::profile::Device;
 use breakeven_profile::unit;
 
-use super::super::elsewhere::{Elsewhere, elsewhere, roof_with_transfer_ns};
+use super::super::case::{Case, Subject};
+use super::super::elsewhere::{Elsewhere, elsewhere, moved, roof_with_transfer_ns};
 use super::super::evidence::{Evidence, Quantity};
-use super::{Advised, Case, Gain, Subject, Verdict};
+use super::super::proposal::{Advised, Gain, Verdict};
+use super::definition::{Changes, Definition, Saves, SuggestionType};
 
 /// What to do, on whatever it rests.
 const HINT: &str = "send inputs of this size to a GPU form; keep what follows on the device too, \
                     so that the data travels once";
 
-pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
-    if subject.device() != Device::Cpu {
-        return Verdict::Silent;
-    }
+pub(super) const RULE: Definition = Definition {
+    kind: SuggestionType::Routing,
+    saves: Saves::OtherDevice,
+    changes: Changes::OneSize,
+    applies: |_, subject| subject.device() == Device::Cpu,
+    ask,
+    followed: moved,
+};
+
+fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
     let limit = case.thresholds.large_cpu_call_ns;
     let has_memory = subject.memory_bytes.is_some_and(|bytes| bytes > 0);
     let large = subject.own_call_ns() > limit && has_memory;

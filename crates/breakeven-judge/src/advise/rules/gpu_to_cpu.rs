@@ -13,14 +13,22 @@
 use breakeven_profile::profile::Device;
 use breakeven_profile::unit;
 
-use super::super::elsewhere::{Elsewhere, elsewhere, roof_ns};
+use super::super::case::{Case, Subject};
+use super::super::elsewhere::{Elsewhere, elsewhere, moved, roof_ns};
 use super::super::evidence::{Evidence, Quantity};
-use super::{Advised, Case, Gain, Subject, Verdict};
+use super::super::proposal::{Advised, Gain, Verdict};
+use super::definition::{Changes, Definition, Saves, SuggestionType};
 
-pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
-    if !subject.device().is_gpu() {
-        return Verdict::Silent;
-    }
+pub(super) const RULE: Definition = Definition {
+    kind: SuggestionType::Routing,
+    saves: Saves::OtherDevice,
+    changes: Changes::OneSize,
+    applies: |_, subject| subject.device().is_gpu(),
+    ask,
+    followed: moved,
+};
+
+fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
     let here = case.profile.device_label(&subject.operation.device);
     let call_ns = subject.summary.mean;
     let limit = case.thresholds.small_gpu_call_ns;

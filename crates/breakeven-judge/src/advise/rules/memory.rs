@@ -11,15 +11,28 @@
 //! the bandwidth only fewer bytes help: no estimate. Nor without peaks, nor without
 //! the operation's flops, for then the time may as well go to arithmetic.
 
-use super::super::evidence::{Evidence, Quantity};
-use super::super::roofline::Gap;
-use super::{Case, Gain, Subject, Verdict};
+use breakeven_profile::unit;
 
-pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
+use super::super::case::{Case, Subject};
+use super::super::evidence::{Evidence, Quantity};
+use super::super::pair::{FALLEN, Pair};
+use super::super::proposal::{Gain, Verdict};
+use super::super::roofline::Gap;
+use super::super::thresholds::AdviceThresholds;
+use super::definition::{Changes, Definition, Found, Saves, SuggestionType};
+
+pub(super) const RULE: Definition = Definition {
+    kind: SuggestionType::Memory,
+    saves: Saves::Roofline,
+    changes: Changes::OneSize,
+    applies: |case, subject| subject.memory_bytes > Some(case.thresholds.large_memory_bytes),
+    ask,
+    followed,
+};
+
+fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
     let limit = case.thresholds.large_memory_bytes;
-    let Some(held_bytes) = subject.memory_bytes.filter(|held| *held > limit) else {
-        return Verdict::Silent;
-    };
+    let held_bytes = subject.memory_bytes.unwrap_or(0);
     let bound = case.thresholds.bound_share;
     let gap = Gap::of(case, subject);
     let thumb = Quantity::Memory.thumb(held_bytes as f64, limit as f64);
@@ -77,4 +90,16 @@ pub(super) fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
             .collect(),
         gain,
     )
+}
+
+/// A call holds clearly less, or no longer much.
+fn followed(pair: &Pair<'_, '_>) -> Found {
+    let held = |all: &[&Subject<'_>]| all.iter().filter_map(|each| each.memory_bytes).max();
+    let (Some(before), Some(after)) = (held(&pair.before), held(&pair.after)) else {
+        return Err("the second profile does not tell its memory");
+    };
+    let small = after <= AdviceThresholds::default().large_memory_bytes;
+    let fell = after as f64 <= FALLEN * before as f64;
+    let [before, after] = [before, after].map(unit::bytes);
+    Ok((fell || small, format!("a call held {before}, now {after}")))
 }

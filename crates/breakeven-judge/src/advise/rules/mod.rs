@@ -1,29 +1,98 @@
-//! The rules, one per file. Each is a function of one operation, beside all the
-//! others, that answers with a suggestion, with nothing, or with the measurement
-//! that overruled its rule of thumb.
+//! The list of rules. Each rule is a file with a [`Definition`], and is asked about
+//! one operation, beside all the others. It answers with a suggestion, with nothing,
+//! or with the measurement that overruled its rule of thumb.
 
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::calls::CallsOf;
 use super::case::{Case, Subject};
-use super::proposal::{Advised, Gain, Saving, Verdict};
-use super::suggestion::Rule;
+use super::evidence::Evidence;
+use super::proposal::Verdict;
 
 mod algorithm;
 mod batching;
 mod caching;
 mod cpu_to_gpu;
+mod definition;
 mod gpu_to_cpu;
 mod memory;
 mod parallelization;
 
-/// Asks a rule about one operation.
-pub(super) fn ask(rule: Rule, case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
-    let ask = match rule {
-        Rule::GpuToCpu => gpu_to_cpu::ask,
-        Rule::CpuToGpu => cpu_to_gpu::ask,
-        Rule::Batching => batching::ask,
-        Rule::Memory => memory::ask,
-        Rule::Caching => caching::ask,
-        Rule::Algorithm => algorithm::ask,
-        Rule::Parallelization => parallelization::ask,
+pub use definition::SuggestionType;
+pub(super) use definition::{Changes, Definition, Saves};
+
+macro_rules! rules {
+    ($($(#[$doc:meta])* $rule:ident: $file:ident,)*) => {
+        /// The rule that a suggestion comes from: one file each.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Rule {
+            $($(#[$doc])* $rule,)*
+        }
+
+        impl Rule {
+            /// All rules, in the order in which ties are broken.
+            pub const ALL: &[Self] = &[$(Self::$rule),*];
+
+            pub(super) fn definition(self) -> &'static Definition {
+                match self {
+                    $(Self::$rule => &$file::RULE,)*
+                }
+            }
+        }
     };
-    ask(case, subject)
+}
+
+rules! {
+    /// A GPU operation belongs on the CPU.
+    GpuToCpu: gpu_to_cpu,
+    /// A CPU operation belongs on a GPU.
+    CpuToGpu: cpu_to_gpu,
+    /// Many calls in sequence.
+    Batching: batching,
+    /// Much memory.
+    Memory: memory,
+    /// Many short calls.
+    Caching: caching,
+    /// Time that grows faster than the size.
+    Algorithm: algorithm,
+    /// A GPU that is hardly used.
+    Parallelization: parallelization,
+}
+
+impl Rule {
+    /// The kind of change that the rule asks for.
+    pub fn kind(self) -> SuggestionType {
+        self.definition().kind
+    }
+
+    /// True if the rule asks for fewer calls, so the calls must be a program's.
+    pub(super) fn is_about_calls(self) -> bool {
+        self.definition().changes == Changes::Calls
+    }
+
+    /// Asks the rule about one operation.
+    pub(super) fn ask(self, case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
+        let rule = self.definition();
+        let of_benchmark = self.is_about_calls() && case.calls_of == CallsOf::Benchmark;
+        if of_benchmark || !(rule.applies)(case, subject) {
+            return Verdict::Silent;
+        }
+        let mut verdict = (rule.ask)(case, subject);
+        if self.is_about_calls()
+            && case.calls_of == CallsOf::Unmarked
+            && let Verdict::Suggest(advised) = &mut verdict
+        {
+            advised.evidence.push(Evidence::UnmarkedCalls);
+        }
+        verdict
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
 }

@@ -1,0 +1,88 @@
+//! What a rule of the advice consists of.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::super::case::{Case, Subject};
+use super::super::pair::Pair;
+use super::super::proposal::Verdict;
+
+/// A rule: what it is about, its question, and how to tell that its advice was followed.
+pub(in super::super) struct Definition {
+    pub(in super::super) kind: SuggestionType,
+    pub(in super::super) saves: Saves,
+    pub(in super::super) changes: Changes,
+    /// What the case needs for the rule to be asked.
+    pub(in super::super) applies: fn(&Case<'_>, &Subject<'_>) -> bool,
+    /// The rule's question: whether the operation should change, and what that gains.
+    pub(in super::super) ask: fn(&Case<'_>, &Subject<'_>) -> Verdict,
+    /// Whether what the rule asks for happened between two profiles.
+    pub(in super::super) followed: fn(&Pair<'_, '_>) -> Found,
+}
+
+/// Whether advice was followed, and what shows that; or why that is unknown.
+pub(in super::super) type Found = Result<(bool, String), &'static str>;
+
+/// Which time of an operation a rule saves. Two rules may be different ways to the
+/// same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Saves {
+    /// Time on this device, by leaving it.
+    OtherDevice,
+    /// Time that this device costs: gone, too, on another.
+    ThisDevice,
+    /// The same, up to what this device can do at its peaks.
+    Roofline,
+    /// The time of work that is not needed on any device.
+    Work,
+}
+
+impl Saves {
+    /// True for different ways to the same time of an operation.
+    pub(in super::super) fn same_as(self, other: Self) -> bool {
+        let of_device = |saves| matches!(saves, Self::ThisDevice | Self::Roofline);
+        match self {
+            Self::OtherDevice => of_device(other),
+            Self::ThisDevice => other == Self::OtherDevice,
+            Self::Roofline => matches!(other, Self::OtherDevice | Self::Roofline),
+            Self::Work => false,
+        }
+    }
+}
+
+/// What changes where the advice is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Changes {
+    /// Calls of one size.
+    OneSize,
+    /// Calls of all sizes.
+    AllSizes,
+    /// The number of calls, of all sizes. Such advice is for a program: a
+    /// benchmark repeats its calls on purpose.
+    Calls,
+}
+
+/// The kind of change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum SuggestionType {
+    /// Run it on another device.
+    Routing,
+    /// Fewer, larger calls.
+    Batching,
+    /// Less memory, or better use of it.
+    Memory,
+    /// Keep results instead of recomputing them.
+    Caching,
+    /// A method that needs less work.
+    Algorithm,
+    /// Keep more of the device busy.
+    Parallelization,
+}
+
+impl fmt::Display for SuggestionType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
