@@ -1,6 +1,12 @@
-//! One table of exit codes for every command.
+//! From what happened in a command to its exit code.
 
+use std::fmt;
 use std::process::ExitCode;
+
+use anyhow::{Error, Result};
+use breakeven_judge::Outcome;
+
+use crate::output::is_closed_pipe;
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,4 +32,58 @@ pub fn code(exit: Exit) -> ExitCode {
         Exit::Inconclusive => 3,
         Exit::Interrupted => 130,
     })
+}
+
+/// What a command found that came to its end.
+#[derive(Debug)]
+pub(crate) enum Ending {
+    /// It did what was asked.
+    Done,
+    /// It measured; a part of the work may have failed.
+    Measured { failed: bool, budgets: Outcome },
+    /// It judged what had been measured.
+    Judged(Outcome),
+}
+
+/// A command ended by Ctrl-C, with what is to be said of what it measured.
+#[derive(Debug)]
+pub(crate) struct Interrupted(pub(crate) &'static str);
+
+impl std::error::Error for Interrupted {}
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl Exit {
+    /// How a command ended to which this happened.
+    pub(crate) fn of(happened: &Result<Ending>) -> Self {
+        match happened {
+            Ok(Ending::Done) => Self::Done,
+            Ok(Ending::Measured { failed: true, .. }) => Self::Failed,
+            Ok(
+                Ending::Measured {
+                    budgets: judged, ..
+                }
+                | Ending::Judged(judged),
+            ) => match judged {
+                Outcome::Passed => Self::Done,
+                Outcome::Inconclusive => Self::Inconclusive,
+                Outcome::Mismatched => Self::WrongUse,
+                Outcome::Failed => Self::Failed,
+            },
+            Err(error) if error.is::<Interrupted>() => Self::Interrupted,
+            // `head` and the like close the pipe when they have enough.
+            Err(error) if is_help(error) || error.chain().any(is_closed_pipe) => Self::Done,
+            Err(_) => Self::WrongUse,
+        }
+    }
+}
+
+/// True for `--help` and `--version`, which end the parsing of arguments.
+pub(crate) fn is_help(error: &Error) -> bool {
+    let usage = error.downcast_ref::<clap::Error>();
+    usage.is_some_and(|usage| !usage.use_stderr())
 }

@@ -1,6 +1,6 @@
 //! The `breakeven` command as a function: arguments in, text and an exit code
-//! out. The libraries measure and judge; this crate parses, prints and chooses
-//! the exit code.
+//! out. The libraries measure and judge; this crate parses and prints. Commands
+//! return what happened, from which `exit` alone chooses the exit code.
 
 mod args;
 mod commands;
@@ -18,13 +18,12 @@ mod worker;
 use std::ffi::OsString;
 use std::io::Write;
 
-use clap::Parser;
-use clap::error::ErrorKind;
-
+use anyhow::{Error, Result};
 use breakeven_judge::page::clean;
+use clap::Parser;
 
 use args::{BaselineCommand, Cli, Command};
-use exit::Exit;
+use exit::{Ending, Exit, Interrupted};
 
 /// Runs the command line `args` (the program's name first).
 pub fn run(
@@ -32,24 +31,17 @@ pub fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Exit {
-    let cli = match Cli::try_parse_from(args) {
-        Ok(cli) => cli,
-        Err(error) => {
-            let wanted = matches!(
-                error.kind(),
-                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
-            );
-            let text = error.render();
-            // A closed pipe leaves nobody to tell.
-            if wanted {
-                let _ = write!(out, "{}", text.ansi());
-                return Exit::Done;
-            }
-            let _ = write!(err, "{}", text.ansi());
-            return Exit::WrongUse;
-        }
-    };
-    let outcome = match &cli.command {
+    let happened = Cli::try_parse_from(args)
+        .map_err(Error::from)
+        .and_then(|cli| command(&cli.command, out, err));
+    if let Err(error) = &happened {
+        tell(error, out, err);
+    }
+    Exit::of(&happened)
+}
+
+fn command(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+    match command {
         Command::Profile(args) => commands::profile::run(args, out, err),
         Command::Sweep(args) => commands::sweep::run(args, out, err),
         Command::Plan(args) => commands::plan::run(args, out, err),
@@ -61,17 +53,26 @@ pub fn run(
         Command::Advise(args) => commands::advise::run(args, out, err),
         Command::Worker => worker::own_channel(out)
             .and_then(|mut channel| worker::run(std::io::stdin().lock(), &mut *channel)),
-    };
-    outcome.unwrap_or_else(|error| {
-        // `head` and the like close the pipe when they have enough.
-        if error.chain().any(output::is_closed_pipe) {
-            return Exit::Done;
-        }
+    }
+}
+
+/// Says why a command ended early, if anybody is left to tell.
+fn tell(error: &Error, out: &mut dyn Write, err: &mut dyn Write) {
+    if let Some(usage) = error.downcast_ref::<clap::Error>() {
+        let text = usage.render();
+        let _ = match exit::is_help(error) {
+            true => write!(out, "{}", text.ansi()),
+            false => write!(err, "{}", text.ansi()),
+        };
+    } else if !error.chain().any(output::is_closed_pipe) {
+        let sign = if error.is::<Interrupted>() {
+            ""
+        } else {
+            "error: "
+        };
         // There may be names from files in it.
-        let text = format!("error: {error:#}");
-        for line in text.lines() {
+        for line in format!("{sign}{error:#}").lines() {
             let _ = writeln!(err, "{}", clean(line));
         }
-        Exit::WrongUse
-    })
+    }
 }

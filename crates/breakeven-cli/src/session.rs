@@ -8,6 +8,7 @@ use breakeven::hardware::{AbsentBackend, HardwareCapabilities, SystemLoad};
 use breakeven_profile::file::{self, FileError};
 use breakeven_profile::profile::{Environment, Failure, Operation, OperationKey, Profile, Run};
 
+use crate::exit::Interrupted;
 use crate::protocol::{Cell, Message, Request};
 use crate::supervisor::{self, Ended};
 
@@ -33,7 +34,7 @@ pub(crate) struct Session {
 }
 
 /// What is said where measuring was stopped.
-const INTERRUPTED: &str = "interrupted: what was measured until then is above";
+const INTERRUPTED: Interrupted = Interrupted("interrupted: what was measured until then is above");
 
 impl Session {
     pub(crate) fn new(hardware: &HardwareCapabilities) -> Self {
@@ -56,14 +57,15 @@ impl Session {
     /// # Errors
     ///
     /// Those of [`file::write()`].
-    pub(crate) fn keep(&self, output: Option<&Path>) -> Result<&'static str, FileError> {
+    pub(crate) fn keep(&self, output: Option<&Path>) -> Result<Interrupted, FileError> {
         let profile = &self.profile;
         let mut operations = profile.operations.iter();
         let is_empty = profile.evidence.peaks.is_empty()
             && operations.all(|operation| operation.samples_ns().next().is_none());
         match output {
             Some(_) if profile.interrupted && is_empty => {
-                Ok("interrupted before anything was measured: no file is written")
+                let said = "interrupted before anything was measured: no file is written";
+                Ok(Interrupted(said))
             }
             Some(path) => file::write(profile, path).map(|()| INTERRUPTED),
             None => Ok(INTERRUPTED),
@@ -167,8 +169,8 @@ pub(crate) struct Machine {
 }
 
 /// Looks at the machine in a process of its own: a GPU driver that crashes
-/// costs the GPUs, not the program. `None` when interrupted.
-pub(crate) fn detect(device_timeout_s: u32) -> Result<Option<Machine>> {
+/// costs the GPUs, not the program. An interruption is an [`Interrupted`] with `said`.
+pub(crate) fn detect(device_timeout_s: u32, said: &'static str) -> Result<Machine> {
     let request = Request {
         cells: vec![Cell::Detect, Cell::Load],
         device_timeout_s,
@@ -182,7 +184,7 @@ pub(crate) fn detect(device_timeout_s: u32) -> Result<Option<Machine>> {
         _ => {}
     })?;
     if ended == Ended::Interrupted {
-        return Ok(None);
+        return Err(Interrupted(said).into());
     }
     let hardware = hardware.unwrap_or_else(|| {
         let mut hardware = HardwareCapabilities::detect_without_gpu();
@@ -195,10 +197,10 @@ pub(crate) fn detect(device_timeout_s: u32) -> Result<Option<Machine>> {
         }
         hardware
     });
-    Ok(Some(Machine {
+    Ok(Machine {
         hardware,
         load: load.unwrap_or_else(SystemLoad::sample_without_gpu),
-    }))
+    })
 }
 
 fn environment(hardware: &HardwareCapabilities) -> Environment {

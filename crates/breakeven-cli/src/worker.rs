@@ -12,10 +12,11 @@ use breakeven::Costs;
 use breakeven::hardware::{HardwareCapabilities, SystemLoad};
 use breakeven::peak::measure_cpu as measure_cpu_peak;
 use breakeven::{DeviceError, Error, ErrorKind, Tensor};
+use breakeven_judge::Outcome;
 use breakeven_profile::profile::{Failure, Operation};
 use breakeven_profile::recorder::Clock;
 
-use crate::exit::Exit;
+use crate::exit::Ending;
 use crate::protocol::{Cell, Input, Message, Request};
 
 mod batches;
@@ -40,7 +41,7 @@ pub(crate) fn own_channel<'o>(out: &'o mut dyn Write) -> Result<Box<dyn Write + 
 }
 
 /// Reads a [`Request`] and answers on `out` until all is done or a cell failed.
-pub(crate) fn run(mut input: impl BufRead, out: &mut dyn Write) -> Result<Exit> {
+pub(crate) fn run(mut input: impl BufRead, out: &mut dyn Write) -> Result<Ending> {
     let mut line = String::new();
     input.read_line(&mut line)?;
     let request: Request = serde_json::from_str(&line)
@@ -70,11 +71,14 @@ pub(crate) fn run(mut input: impl BufRead, out: &mut dyn Write) -> Result<Exit> 
             Err(Stopped::Parent(error)) => return Err(error),
             Err(Stopped::Cell(failure)) => {
                 worker.outbox.send(&Message::Failed(failure))?;
-                return Ok(Exit::Failed);
+                return Ok(Ending::Measured {
+                    failed: true,
+                    budgets: Outcome::Passed,
+                });
             }
         }
     }
-    Ok(Exit::Done)
+    Ok(Ending::Done)
 }
 
 /// Why a cell was not done.

@@ -13,11 +13,11 @@ use breakeven_profile::profile::{Failure, Profile, Run};
 
 use super::compare::{distinct, read};
 use crate::args::{AcceptArgs, CompareFormat};
-use crate::exit::Exit;
+use crate::exit::Ending;
 use crate::output::compare::{self as print, Report, Source};
 use crate::output::unless_closed;
 
-pub(crate) fn run(args: &AcceptArgs, out: &mut dyn Write) -> Result<Exit> {
+pub(crate) fn run(args: &AcceptArgs, out: &mut dyn Write) -> Result<Ending> {
     if !args.dry_run {
         file::check_writable(&args.baseline)?;
     }
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &AcceptArgs, out: &mut dyn Write) -> Result<Exit> {
         file::write(&current, &args.baseline)?;
     }
     unless_closed(write(args, changes, out))?;
-    Ok(Exit::Done)
+    Ok(Ending::Done)
 }
 
 /// Refuses what later runs could not be compared against.

@@ -12,11 +12,11 @@ use breakeven_profile::file;
 use breakeven_profile::profile::{Difference, Profile};
 
 use crate::args::AdviseArgs;
-use crate::exit::Exit;
+use crate::exit::Ending;
 use crate::output;
 use crate::output::advice::{AdviceReport, RealisedReport};
 
-pub(crate) fn run(args: &AdviseArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Exit> {
+pub(crate) fn run(args: &AdviseArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
     let mut warnings = Vec::new();
     let mut text = Vec::new();
     match (&args.file, args.realised.as_deref()) {
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &AdviseArgs, out: &mut dyn Write, err: &mut dyn Write) -
             file::replace(path, |file| -> Result<()> { Ok(file.write_all(&plain)?) })?;
         }
     }
-    Ok(Exit::Done)
+    Ok(Ending::Done)
 }
 
 fn advise(args: &AdviseArgs, file: &Path, warnings: &mut Vec<String>) -> Result<AdviceReport> {

@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use breakeven_judge::compare::Options;
 use breakeven_judge::gate::hold_budgets;
-use breakeven_judge::{Outcome, Policy, compare, gate};
+use breakeven_judge::{Policy, compare, gate};
 use breakeven_profile::file;
 use breakeven_profile::profile::Profile;
 
 use crate::args::{CompareArgs, CompareFormat};
-use crate::exit::Exit;
+use crate::exit::Ending;
 use crate::output::compare::{self as print, Report, Source};
 use crate::output::unless_closed;
 
-pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
+pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Ending> {
     let limits = super::limits(args.budget.as_deref())?.unwrap_or_default();
     if let Some(path) = &args.output {
         file::check_writable(path)?;
@@ -61,12 +61,7 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
         }
     };
     unless_closed(printed)?;
-    Ok(match report.verdict.outcome {
-        Outcome::Passed => Exit::Done,
-        Outcome::Inconclusive => Exit::Inconclusive,
-        Outcome::Mismatched => Exit::WrongUse,
-        Outcome::Failed => Exit::Failed,
-    })
+    Ok(Ending::Judged(report.verdict.outcome))
 }
 
 /// The files of both sides, none of them twice on one.

@@ -4,9 +4,10 @@ use std::io::Write;
 
 use anyhow::Result;
 use breakeven::hardware::HardwareCapabilities;
+use breakeven_judge::Outcome;
 
 use crate::args::DevicesArgs;
-use crate::exit::Exit;
+use crate::exit::{Ending, Interrupted};
 use crate::output::devices::{self, Listing};
 use crate::protocol::{Cell, Request};
 use crate::session::{Machine, Session, detect};
@@ -15,11 +16,8 @@ use crate::supervisor::{self, Ended};
 /// Seconds after which a driver that does not answer counts as hung.
 const TIMEOUT_S: u32 = 60;
 
-pub(crate) fn run(args: &DevicesArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Exit> {
-    let Some(Machine { hardware, load }) = detect(TIMEOUT_S)? else {
-        let _ = writeln!(err, "interrupted");
-        return Ok(Exit::Interrupted);
-    };
+pub(crate) fn run(args: &DevicesArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+    let Machine { hardware, load } = detect(TIMEOUT_S, "interrupted")?;
     let mut session = Session::new(&hardware);
     let ended = match args.measure {
         true => measure(&hardware, &mut session)?,
@@ -35,11 +33,13 @@ pub(crate) fn run(args: &DevicesArgs, out: &mut dyn Write, err: &mut dyn Write) 
     for note in &session.notes {
         let _ = writeln!(err, "{note}");
     }
-    Ok(match ended {
-        Ended::Interrupted => Exit::Interrupted,
-        Ended::Complete if !session.notes.is_empty() => Exit::Failed,
-        Ended::Complete => Exit::Done,
-    })
+    match ended {
+        Ended::Interrupted => Err(Interrupted("").into()),
+        Ended::Complete => Ok(Ending::Measured {
+            failed: !session.notes.is_empty(),
+            budgets: Outcome::Passed,
+        }),
+    }
 }
 
 fn measure(hardware: &HardwareCapabilities, session: &mut Session) -> Result<Ended> {

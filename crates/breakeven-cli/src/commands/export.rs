@@ -14,10 +14,10 @@ use breakeven_profile::file;
 use breakeven_profile::profile::Profile;
 
 use crate::args::{ExportArgs, ExportFormat, Format};
-use crate::exit::Exit;
+use crate::exit::Ending;
 use crate::output::{self, Report};
 
-pub(crate) fn run(args: &ExportArgs, out: &mut dyn Write) -> Result<Exit> {
+pub(crate) fn run(args: &ExportArgs, out: &mut dyn Write) -> Result<Ending> {
     let target = args.output.as_deref();
     let target = target.filter(|path| *path != Path::new("-"));
     if args.compare.is_some() && args.to != ExportFormat::Chrome {
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &ExportArgs, out: &mut dyn Write) -> Result<Exit> {
         })?,
         None => write(profile, args.to, &verdicts, out).map_err(name)?,
     }
-    Ok(Exit::Done)
+    Ok(Ending::Done)
 }
 
 /// What a comparison with the defaults says of the profile's operations.

@@ -14,7 +14,7 @@ use breakeven::plan::{
 };
 
 use crate::args::PlanArgs;
-use crate::exit::Exit;
+use crate::exit::Ending;
 use crate::output::plan::{Comparison, Plan, write_comparison, write_plan};
 use crate::session::{self, detect};
 
@@ -29,7 +29,7 @@ const HYBRID_FIRST: &str = "hybrid-first";
 /// Seconds after which a driver that does not answer counts as hung.
 const TIMEOUT_S: u32 = 60;
 
-pub(crate) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Exit> {
+pub(crate) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
     if !args.chain.is_empty() {
         return chain::run(args, out, err);
     }
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
     };
     let Some(tasks) = args.tasks else {
         writeln!(out, "{}", forgotten.unwrap_or_default())?;
-        return Ok(Exit::Done);
+        return Ok(Ending::Done);
     };
     let question = Question::of(args, tasks, measured)?;
     let described = args.hardware.as_deref().map(described).transpose()?;
@@ -50,12 +50,9 @@ pub(crate) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
         .transpose()?;
     if let (Some(plan), false) = (&described, args.compare) {
         write_plan(plan, args.format, out)?;
-        return Ok(Exit::Done);
+        return Ok(Ending::Done);
     }
-    let Some(found) = detect(TIMEOUT_S)? else {
-        let _ = writeln!(err, "interrupted");
-        return Ok(Exit::Interrupted);
-    };
+    let found = detect(TIMEOUT_S, "interrupted")?;
     let machine = this_machine(&found, args.device.as_deref())?;
     let mut here = question.answer("this machine".to_owned(), machine, true)?;
     here.notes.extend(forgotten);
@@ -69,7 +66,7 @@ pub(crate) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
         }
         None => write_plan(&here, args.format, out)?,
     }
-    Ok(Exit::Done)
+    Ok(Ending::Done)
 }
 
 /// This machine, with the GPUs that are to be decided about.

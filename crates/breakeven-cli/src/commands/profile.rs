@@ -13,7 +13,7 @@ use breakeven_profile::{file, unit};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args::ProfileArgs;
-use crate::exit::Exit;
+use crate::exit::Ending;
 use crate::output::{self, Report};
 use crate::protocol::{Cell, Input, Message, Request};
 use crate::session::{Machine, Session, detect};
@@ -24,17 +24,15 @@ mod own_inputs;
 
 use own_inputs::OwnInputs;
 
-pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Exit> {
+pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
     // All that can be wrong with what was typed, before anything is measured.
     let limits = super::limits(args.budget.as_deref())?;
     let own = OwnInputs::read(args)?;
     if let Some(path) = &args.output {
         file::check_writable(path)?;
     }
-    let Some(machine) = detect(args.device_timeout.get())? else {
-        let _ = writeln!(err, "interrupted: nothing was measured yet");
-        return Ok(Exit::Interrupted);
-    };
+    let timeout_s = args.device_timeout.get();
+    let machine = detect(timeout_s, "interrupted: nothing was measured yet")?;
     let hardware = &machine.hardware;
     let (devices, kernels) = match args.strategy {
         // Batches are measured on no device's own, so no device's peaks are of use.
@@ -78,12 +76,13 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
     let printed = output::write(&report, args.format, out, err);
     let interrupted = written?;
     printed?;
-    if ended == Ended::Interrupted {
-        // The answer is the exit code, whoever still reads.
-        let _ = writeln!(err, "{interrupted}");
-        return Ok(Exit::Interrupted);
+    match ended {
+        Ended::Interrupted => Err(interrupted.into()),
+        Ended::Complete => Ok(Ending::Measured {
+            failed: report.has_failures(),
+            budgets: report.budgets,
+        }),
     }
-    Ok(report.exit())
 }
 
 pub(super) fn devices(asked: &str, hardware: &HardwareCapabilities) -> Result<Vec<String>> {

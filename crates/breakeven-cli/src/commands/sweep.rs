@@ -6,12 +6,13 @@ use std::num::NonZeroU64;
 use crate::suite::{Points, Workload};
 use anyhow::{Result, bail};
 use breakeven::Costs;
+use breakeven_judge::Outcome;
 use breakeven_judge::break_even::{coarse_sizes, refined_sizes};
 use breakeven_profile::file;
 
 use super::profile::{Work, check_fits, devices, memory, progress};
 use crate::args::SweepArgs;
-use crate::exit::Exit;
+use crate::exit::{Ending, Interrupted};
 use crate::output::{sweep as output, unless_closed};
 use crate::protocol::{Cell, Message, PointCell, Request};
 use crate::session::{Machine, Session, detect};
@@ -28,16 +29,14 @@ use executions::executions;
 /// execution.
 const POINT_LIMIT_MS: u64 = 200;
 
-pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Exit> {
+pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
     // All that can be wrong with what was typed, before anything is measured.
     let axis = Axis::of(args)?;
     if let Some(path) = &args.output {
         file::check_writable(path)?;
     }
-    let Some(machine) = detect(args.device_timeout.get())? else {
-        let _ = writeln!(err, "interrupted: nothing was measured yet");
-        return Ok(Exit::Interrupted);
-    };
+    let timeout_s = args.device_timeout.get();
+    let machine = detect(timeout_s, "interrupted: nothing was measured yet")?;
     let mut devices = devices(&args.device, &machine.hardware)?;
     if devices.iter().all(|device| device != "cpu") {
         // It is what GPUs are held against.
@@ -61,25 +60,23 @@ pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write, err: &mut dyn Write) ->
     let interrupted = written?;
     unless_closed(printed)?;
     if measured == Ended::Interrupted {
-        // Nobody may be left to tell.
-        let _ = writeln!(err, "{interrupted}");
-        return Ok(Exit::Interrupted);
+        return Err(interrupted.into());
     }
     let taught = teach(args, &axis, &found, &machine, &mut session)?;
     for warning in &session.warnings {
+        // Nobody may be left to tell.
         let _ = writeln!(err, "warning: {warning}");
     }
     if taught == Ended::Interrupted {
         let said = "interrupted: all was measured, and the cost model told a part of it";
-        let _ = writeln!(err, "{said}");
-        return Ok(Exit::Interrupted);
+        return Err(Interrupted(said).into());
     }
     let mut operations = session.profile.operations.iter();
     let has_failed = operations.any(|operation| operation.failure.is_some());
-    match has_failed || !session.notes.is_empty() {
-        true => Ok(Exit::Failed),
-        false => Ok(Exit::Done),
-    }
+    Ok(Ending::Measured {
+        failed: has_failed || !session.notes.is_empty(),
+        budgets: Outcome::Passed,
+    })
 }
 
 /// Executes batches for the cost model, where one is kept.

@@ -7,12 +7,13 @@ use crate::suite::{Workload, default_budgets_us};
 use anyhow::Result;
 use breakeven::hardware::AbsentBackend;
 use breakeven_judge::page::{Page, clean, is_obeyed};
-use breakeven_judge::{Budget, Limited, Limits, Overview, Scope, Standing, Thresholds, overview};
+use breakeven_judge::{
+    Budget, Limited, Limits, Outcome, Overview, Scope, Standing, Thresholds, overview,
+};
 use breakeven_profile::profile::Profile;
 use serde::Serialize;
 
 use crate::args::Format;
-use crate::exit::Exit;
 
 pub(crate) mod advice;
 pub(crate) mod compare;
@@ -42,8 +43,8 @@ pub(crate) struct Report {
     pub(crate) forecast: Option<Forecast>,
     /// Budgets of the user's that nothing was held against.
     pub(crate) unmatched: Vec<String>,
-    /// How a gate ends for their sake.
-    exit_of_unmatched: Exit,
+    /// How the budgets that the user gave end.
+    pub(crate) budgets: Outcome,
     /// True where the user gave the budgets.
     budgets_given: bool,
     /// Names of operations of which the profile has several sizes.
@@ -65,20 +66,24 @@ impl Report {
             // The suite's own are for whatever of it was measured.
             unmatched.clear();
         }
+        let overview = overview(&profile, &limits);
+        let mut held = overview.rows.iter().flat_map(|row| &row.budgets);
+        let over = budgets_given && held.any(|held| held.standing == Standing::Over);
         // An operation without samples failed; one that is not there is a wrong name.
         let failed = |scope: &&Scope| profile.operations.iter().any(|each| scope.is_for(each));
-        let exit_of_unmatched = match unmatched.as_slice() {
-            [] => Exit::Done,
-            all if all.iter().all(failed) => Exit::Failed,
-            _ => Exit::WrongUse,
+        let budgets = match unmatched.iter().all(failed) {
+            _ if over => Outcome::Failed,
+            _ if unmatched.is_empty() => Outcome::Passed,
+            true => Outcome::Failed,
+            false => Outcome::Mismatched,
         };
         let unmatched = unmatched.iter().map(ToString::to_string).collect();
         Self {
             unmatched,
-            exit_of_unmatched,
+            budgets,
             budgets_given,
             sized: sized(&profile),
-            overview: overview(&profile, &limits),
+            overview,
             profile,
             thresholds: limits.thresholds,
             absent,
@@ -102,23 +107,10 @@ impl Report {
         page
     }
 
-    /// How a command that measured ends.
-    pub(crate) fn exit(&self) -> Exit {
+    /// True where an operation or something beside the operations failed.
+    pub(crate) fn has_failures(&self) -> bool {
         let mut rows = self.overview.rows.iter();
-        if !self.notes.is_empty() || rows.any(|row| row.failure.is_some()) {
-            return Exit::Failed;
-        }
-        self.exit_of_budgets()
-    }
-
-    /// How a gate ends: never well on a budget that holds nothing.
-    pub(crate) fn exit_of_budgets(&self) -> Exit {
-        let mut held = self.overview.rows.iter().flat_map(|row| &row.budgets);
-        if self.budgets_given && held.any(|held| held.standing == Standing::Over) {
-            Exit::Failed
-        } else {
-            self.exit_of_unmatched
-        }
+        !self.notes.is_empty() || rows.any(|row| row.failure.is_some())
     }
 
     /// An operation's name, with its size where the profile has several.

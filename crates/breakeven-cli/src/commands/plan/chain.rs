@@ -8,12 +8,12 @@ use breakeven::{Costs, Operator, Stages, Tensor};
 
 use super::{described, this_machine};
 use crate::args::PlanArgs;
-use crate::exit::Exit;
+use crate::exit::Ending;
 use crate::output::plan::{ChainPlan, write_chain};
 use crate::session::detect;
 use crate::suite::{Chained, with_operator};
 
-pub(super) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Exit> {
+pub(super) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
     let chained = Chained::new(&args.chain, args.size, args.tasks.unwrap_or(1))?;
     let (costs, warning) = Costs::open_default();
     if let Some(warning) = warning {
@@ -69,7 +69,7 @@ pub(super) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
         plans.push(plan(name, described, &there, all)?);
     }
     write_chain(&plans, args.format, out)?;
-    Ok(Exit::Done)
+    Ok(Ending::Done)
 }
 
 fn notes(machine: &Machine) -> Vec<String> {
