@@ -59,10 +59,16 @@ impl ExecutionRecord {
         serde_json::from_value(Value::Object(attributes)).ok()
     }
 
-    /// Writes them among the attributes of an operation.
+    /// Writes what is known among the attributes of an operation.
     pub(crate) fn tell(&self, attributes: &mut BTreeMap<String, Value>) {
+        let is_known = |value: &Value| match value {
+            Value::Null => false,
+            Value::Array(list) => !list.is_empty(),
+            Value::Object(map) => !map.is_empty(),
+            _ => true,
+        };
         if let Ok(Value::Object(ours)) = serde_json::to_value(self) {
-            attributes.extend(ours);
+            attributes.extend(ours.into_iter().filter(|(_, value)| is_known(value)));
         }
     }
 }

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use crate::suite::{BatchWorkload, Event, Over, Workload};
 use breakeven::execute::recorded_size;
 use breakeven::hardware::{HardwareCapabilities, SystemLoad};
-use breakeven_profile::profile::{Clock, Failure, Operation, Peak, Profile};
+use breakeven_profile::profile::{Clock, Device, Failure, Operation, Peak, Profile};
 use serde::{Deserialize, Serialize};
 
-/// All that one worker is to do, in order.
+/// The work of one worker, in order.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Request {
     pub(crate) cells: Vec<Cell>,
@@ -46,7 +46,7 @@ pub(crate) enum Cell {
     Point(PointCell),
     /// Execute a kernel's batch by a strategy, again and again.
     Batch(BatchCell),
-    /// The same for the cost model alone.
+    /// Execute a batch for the cost model alone: the profile gets nothing of it.
     Lesson(BatchCell),
 }
 
@@ -140,7 +140,7 @@ impl BatchCell {
 
     /// The devices that a profile may have its executions under.
     pub(crate) fn devices(&self) -> Vec<String> {
-        let mut devices = vec!["cpu".to_owned()];
+        let mut devices = vec![Device::CPU.to_owned()];
         if let BatchGpu::Device(id) = &self.gpu {
             devices.extend([id.clone(), format!("cpu+{id}")]);
         }
@@ -194,8 +194,10 @@ impl Cell {
     /// The GPU that it runs on.
     pub(crate) fn gpu(&self) -> Option<&str> {
         match self {
-            Self::Peak { device } | Self::Kernel { device, .. } if device != "cpu" => Some(device),
-            Self::Point(PointCell { device, .. }) if device != "cpu" => Some(device),
+            Self::Peak { device } | Self::Kernel { device, .. } if device != Device::CPU => {
+                Some(device)
+            }
+            Self::Point(PointCell { device, .. }) if device != Device::CPU => Some(device),
             Self::Batch(batch) | Self::Lesson(batch) => match &batch.gpu {
                 BatchGpu::Device(id) => Some(id),
                 BatchGpu::Absent(_) | BatchGpu::Unwanted => None,

@@ -1,12 +1,11 @@
 //! From the messages of worker processes to a profile.
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::Result;
 use breakeven::hardware::{AbsentBackend, HardwareCapabilities, SystemLoad};
 use breakeven_profile::file::{self, FileError};
-use breakeven_profile::profile::{Environment, Failure, Operation, OperationKey, Profile, Run};
+use breakeven_profile::profile::{Environment, Failure, Operation, Profile, Run};
 
 use crate::exit::Interrupted;
 use crate::protocol::{Cell, Message, Request};
@@ -14,7 +13,7 @@ use crate::supervisor::{self, Ended};
 
 mod batches;
 
-use batches::Executions;
+use batches::Batches;
 
 /// Collects what is measured. Operations are in the order of the cells; a run
 /// is added to an operation when one of its cells begins to be measured.
@@ -27,10 +26,8 @@ pub(crate) struct Session {
     pub(crate) warnings: Vec<String>,
     /// Whether what was learned is kept, where something was.
     pub(crate) learned: Option<bool>,
-    /// The process that measures, counted from 0.
-    pub(crate) run: u32,
     operations: Vec<(Cell, usize)>,
-    executions: HashMap<OperationKey, Executions>,
+    batches: Batches,
 }
 
 /// What is said where measuring was stopped.
@@ -49,6 +46,11 @@ impl Session {
             profile,
             ..Self::default()
         }
+    }
+
+    /// From now on the process of that number measures, counted from 0.
+    pub(crate) fn begin_run(&mut self, run: u32) {
+        self.batches.run = run;
     }
 
     /// Writes what was measured. Where it was stopped before anything was, an earlier file
@@ -93,12 +95,12 @@ impl Session {
             }
             Message::Execution(execution) => {
                 if let Cell::Batch(cell) = cell {
-                    self.executed(cell, &execution);
+                    self.batches.executed(&mut self.profile, cell, &execution);
                 }
             }
             Message::Recorded(recorded) => {
                 if let Cell::Batch(cell) = cell {
-                    self.recorded(cell, *recorded);
+                    self.batches.recorded(&mut self.profile, cell, *recorded);
                 }
             }
             Message::Warning(warning) => {
@@ -113,13 +115,12 @@ impl Session {
     }
 
     fn failed(&mut self, cell: &Cell, failure: Failure) {
-        let Failure { kind, message } = &failure;
         match (cell, cell.operation()) {
-            (Cell::Batch(cell), _) => self.batch_failed(cell, failure),
+            (Cell::Batch(cell), _) => batches::failed(&mut self.profile, cell, failure),
             (Cell::Lesson(cell), _) => {
                 let (kernel, on) = (&cell.kernel, &cell.strategy);
                 self.warnings.push(format!(
-                    "the cost model learned nothing of {kernel} by {on}: {kind}: {message}"
+                    "the cost model learned nothing of {kernel} by {on}: {failure}"
                 ));
             }
             // A cell can fail before its operation was announced.
@@ -130,10 +131,10 @@ impl Session {
             }
             (Cell::Peak { device }, None) => {
                 let label = self.profile.device_label(device);
-                let note = format!("{label}: its peaks could not be measured: {kind}: {message}");
+                let note = format!("{label}: its peaks could not be measured: {failure}");
                 self.notes.push(note);
             }
-            (_, None) => self.notes.push(format!("{kind}: {message}")),
+            (_, None) => self.notes.push(failure.to_string()),
         }
     }
 
@@ -156,7 +157,7 @@ impl Session {
 
     pub(crate) fn failed_at(&self, cell: &Cell) -> bool {
         if let Cell::Batch(cell) = cell {
-            return self.batch_failed_at(cell);
+            return batches::has_failed(&self.profile, cell);
         }
         self.index(cell)
             .is_some_and(|index| self.profile.operations[index].failure.is_some())

@@ -13,7 +13,7 @@ use breakeven::hardware::{HardwareCapabilities, SystemLoad};
 use breakeven::peak::measure_cpu as measure_cpu_peak;
 use breakeven::{DeviceError, Error, ErrorKind, Tensor};
 use breakeven_judge::Outcome;
-use breakeven_profile::profile::{Failure, Operation};
+use breakeven_profile::profile::{Device, Failure, Operation};
 use breakeven_profile::recorder::Clock;
 
 use crate::exit::Ending;
@@ -143,7 +143,7 @@ impl Worker<'_> {
                 Message::Load(Box::new(SystemLoad::sample()))
             }
             Cell::Clock => Message::Clock(self.clock.measure()),
-            Cell::Peak { device } if device == "cpu" => {
+            Cell::Peak { device } if device == Device::CPU => {
                 let memory = HardwareCapabilities::detect_without_gpu().usable_memory_bytes;
                 Message::Peak(Box::new(measure_cpu_peak(memory.get())))
             }
@@ -187,7 +187,7 @@ impl Worker<'_> {
         let mut operation = workload.operation(device, &problem);
         mark(&mut operation);
         self.outbox.send(&Message::Operation(Box::new(operation)))?;
-        if device != "cpu" {
+        if device != Device::CPU {
             let clock = self.devices.kernel_clock(device)?;
             self.outbox.send(&Message::KernelClock(clock))?;
         }
@@ -196,7 +196,7 @@ impl Worker<'_> {
         let mut report = |event| {
             let message = Message::Event(event);
             let told = match device {
-                "cpu" => outbox.post(&message),
+                Device::CPU => outbox.post(&message),
                 _ => outbox.send(&message),
             };
             lost_parent = told.err();
@@ -207,7 +207,7 @@ impl Worker<'_> {
         };
         // Broken off only when the parent is gone, which is looked at below.
         let outcome = match device {
-            "cpu" => problem.measure_cpu(self.iterations, &self.clock, &mut report),
+            Device::CPU => problem.measure_cpu(self.iterations, &self.clock, &mut report),
             _ => (self.devices)
                 .measure(device, &problem, self.iterations, &self.clock, &mut report)
                 .map_err(Error::from),

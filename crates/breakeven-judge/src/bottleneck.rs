@@ -2,12 +2,13 @@
 //! as far as the profile shows it, and the next step.
 
 use breakeven_profile::profile::{Operation, Profile};
-use breakeven_profile::stats::{self, Summary};
+use breakeven_profile::stats::Summary;
 use breakeven_profile::unit::percent;
 use serde::Serialize;
 
 use crate::advise::CallsOf;
-use crate::overview::Roofline;
+use crate::roofline::{Roofline, compute_ns};
+use crate::winner::median;
 
 mod unsteady;
 
@@ -183,7 +184,7 @@ impl Subject<'_> {
         let part = |phase: &str| median(self.operation.phase_ns(phase)).unwrap_or(0.0);
         let (transfer, launch) = (part("upload") + part("download"), part("launch"));
         let whole = transfer + part("kernel") + launch;
-        let compute_ns = crate::overview::compute_ns(self.operation, self.summary);
+        let compute_ns = compute_ns(self.operation, self.summary);
         let shares = Roofline::of(self.profile, self.operation, compute_ns);
         let above = |share: f64, limit| (share > limit).then(|| percent(share));
         let bound = |share: Option<f64>| share.and_then(|share| above(share, BOUND_SHARE));
@@ -228,8 +229,4 @@ impl Subject<'_> {
             )
         }
     }
-}
-
-pub(crate) fn median(samples: impl Iterator<Item = f64>) -> Option<f64> {
-    stats::median_in_place(&mut samples.collect::<Vec<f64>>())
 }

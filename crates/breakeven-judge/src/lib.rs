@@ -29,6 +29,7 @@ pub mod export;
 pub mod gate;
 pub mod overview;
 pub mod page;
+mod roofline;
 mod winner;
 
 pub use ab::{Ab, AbComparison, ab};
@@ -40,4 +41,5 @@ pub use compare::{
 };
 pub use gate::{Outcome, Policy, Verdict, gate};
 pub use overview::{Overview, Row, overview};
+pub use roofline::Roofline;
 pub use winner::{Winner, run_medians};

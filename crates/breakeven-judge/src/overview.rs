@@ -9,8 +9,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::advise::CallsOf;
-use crate::bottleneck::{self, Finding, Subject, Targets};
+use crate::bottleneck::{Finding, Subject, Targets};
 use crate::budget::{Held, Limits};
+use crate::roofline::{Roofline, compute_ns};
 use crate::winner::{self, Winner};
 
 /// The known phases of a call on a GPU or of an asynchronous call.
@@ -96,49 +97,6 @@ pub struct Row {
     pub attributes: BTreeMap<String, Value>,
 }
 
-/// Achieved rates, at the median: of the kernel's own time on a GPU, of the
-/// whole call elsewhere.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct Roofline {
-    /// Bytes per second.
-    pub bytes_per_s: Option<f64>,
-    /// Fraction of the device's bandwidth at this working set.
-    pub bytes_share: Option<f64>,
-    /// Floating-point operations per second.
-    pub flops_per_s: Option<f64>,
-    /// Fraction of the device's arithmetic peak.
-    pub flops_share: Option<f64>,
-}
-
-impl Roofline {
-    pub(crate) fn of(profile: &Profile, operation: &Operation, compute_ns: f64) -> Self {
-        let rate = |amount: Option<u64>| {
-            let rate = amount? as f64 / compute_ns * 1e9;
-            (compute_ns > 0.0).then_some(rate)
-        };
-        let share = |rate: Option<f64>, peak: Option<f64>| {
-            let peak = peak.filter(|peak| *peak > 0.0)?;
-            Some(rate? / peak)
-        };
-        let peak = profile.peak(&operation.device);
-        let working_set = operation.memory_bytes.or(operation.bytes);
-        let bandwidth = working_set.and_then(|set| peak?.bandwidth_at(set));
-        let (bytes_per_s, flops_per_s) = (rate(operation.bytes), rate(operation.flops));
-        Self {
-            bytes_per_s,
-            bytes_share: share(bytes_per_s, bandwidth),
-            flops_per_s,
-            flops_share: share(flops_per_s, peak.and_then(|peak| peak.flops_per_s)),
-        }
-    }
-}
-
-/// The time that an operation computes for, ns: the kernel's where the profile
-/// has it, else the whole call's; both at the median.
-pub(crate) fn compute_ns(operation: &Operation, summary: &Summary) -> f64 {
-    bottleneck::median(operation.phase_ns("kernel")).unwrap_or(summary.median)
-}
-
 /// Computes everything that the tables show.
 pub fn overview(profile: &Profile, limits: &Limits) -> Overview {
     let (paths, calls_of) = (own_shares(profile), CallsOf::in_profile(profile));
@@ -216,7 +174,7 @@ fn row(
             Roofline::of(profile, operation, compute_ns(operation, &summary))
         }),
         phases: phases.collect(),
-        first_call_ns: bottleneck::median(runs.filter_map(|run| run.first_call_ns)),
+        first_call_ns: winner::median(runs.filter_map(|run| run.first_call_ns)),
         own_ns,
         share_of_total,
         targets: summary.map(|summary| Targets::of(&summary, &limits.thresholds)),

@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 
 use breakeven_profile::profile::{Operation, Profile};
+use breakeven_profile::stats;
 use breakeven_stats::{Bootstrap, bootstrap_median_ratio, log_ratio_test};
 use serde::Serialize;
-
-use crate::bottleneck::median;
 
 /// Confidence level of the interval of [`Winner::ratio`].
 const LEVEL: f64 = 0.95;
@@ -127,4 +126,8 @@ pub fn run_medians(operation: &Operation) -> Vec<f64> {
         .iter()
         .filter_map(|run| median(run.samples_ns.iter().copied()))
         .collect()
+}
+
+pub(crate) fn median(samples: impl Iterator<Item = f64>) -> Option<f64> {
+    stats::median_in_place(&mut samples.collect::<Vec<f64>>())
 }

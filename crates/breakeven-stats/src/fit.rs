@@ -23,19 +23,6 @@ pub struct Line {
     pub slope_upper: f64,
 }
 
-/// y = factor·x^exponent.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct PowerLaw {
-    /// y at x = 1.
-    pub factor: f64,
-    /// 1 for linear growth, 2 for quadratic.
-    pub exponent: f64,
-    /// Lower end of the exponent's confidence interval.
-    pub exponent_lower: f64,
-    /// Upper end of the exponent's confidence interval.
-    pub exponent_upper: f64,
-}
-
 /// Theil–Sen line: up to 29 % of the points may be wrong in any way.
 ///
 /// Theil (1950) for the slope, Sen (1968, "Estimates of the regression
@@ -81,22 +68,16 @@ pub fn theil_sen(x: &[f64], y: &[f64], level: f64) -> Result<Line, StatsError> {
     })
 }
 
-/// Power law y = factor·x^exponent for positive values: the Theil–Sen line of
-/// ln y over ln x.
+/// Power law y = e^intercept · x^slope for positive values: the Theil–Sen line of
+/// ln y over ln x. A slope of 1 is linear growth, 2 quadratic.
 ///
 /// # Errors
 /// Those of [`theil_sen`], and [`StatsError::NotPositive`].
-pub fn power_law(x: &[f64], y: &[f64], level: f64) -> Result<PowerLaw, StatsError> {
+pub fn power_law(x: &[f64], y: &[f64], level: f64) -> Result<Line, StatsError> {
     check_positive("x", x, 3)?;
     check_positive("y", y, 3)?;
     let log = |values: &[f64]| values.iter().map(|v| v.ln()).collect::<Vec<_>>();
-    let line = theil_sen(&log(x), &log(y), level)?;
-    Ok(PowerLaw {
-        factor: finite("factor", line.intercept.exp())?,
-        exponent: line.slope,
-        exponent_lower: line.slope_lower,
-        exponent_upper: line.slope_upper,
-    })
+    theil_sen(&log(x), &log(y), level)
 }
 
 /// Slopes of all pairs of points that differ in x.

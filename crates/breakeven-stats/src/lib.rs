@@ -44,11 +44,11 @@ pub use anova::one_way_anova;
 pub use bootstrap::{Bootstrap, BootstrapInterval, bootstrap, bootstrap_median_ratio};
 pub use breakeven_profile::stats::StatsError;
 pub use correction::{benjamini_hochberg, holm};
-pub use fit::{Line, PowerLaw, power_law, theil_sen};
+pub use fit::{Line, power_law, theil_sen};
 pub use log_ratio::{
-    LogRatio, LogRatioMethod, TRIMMED_FROM, log_ratio_test, log_ratio_with_noise, typical,
+    LogRatio, LogRatioMethod, Noise, TRIMMED_FROM, log_ratio_test, log_ratio_with_noise, typical,
 };
-pub use log_ratios::{Noise, Pair, log_ratio_tests};
+pub use log_ratios::{Pair, log_ratio_tests};
 pub use mean::mean_interval;
 pub use sample_size::runs_needed;
 pub use sequential::SequentialMean;

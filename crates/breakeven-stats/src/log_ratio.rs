@@ -49,6 +49,36 @@ pub struct LogRatio {
     pub method: LogRatioMethod,
 }
 
+/// Noise between runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Noise {
+    /// Standard deviation of the logarithm of a run's value; for small noise the
+    /// relative one: 0.02 is 2 %.
+    pub deviation: f64,
+    /// Degrees of freedom of that estimate; infinite where it is taken for the truth.
+    pub freedom: f64,
+}
+
+impl Noise {
+    pub(crate) fn check(self) -> Result<(), StatsError> {
+        let bad = |name, value, expected| {
+            Err(StatsError::BadParameter {
+                name,
+                value,
+                expected,
+            })
+        };
+        if !(1e-9..=10.0).contains(&self.deviation) {
+            let expected = "between 1e-9 and 10 (0.02 is 2 %)";
+            return bad("noise", self.deviation, expected);
+        }
+        if self.freedom.is_nan() || self.freedom < 1.0 {
+            return bad("freedom of the noise", self.freedom, "1 or more");
+        }
+        Ok(())
+    }
+}
+
 /// Runs of each side from which on their mean is a trimmed one. With five, trimming
 /// throws away more than outliers do harm.
 pub const TRIMMED_FROM: usize = 10;
@@ -121,13 +151,11 @@ pub fn log_ratio_with_noise(
     level: f64,
 ) -> Result<LogRatio, StatsError> {
     check_fraction("level", level)?;
-    if !(1e-9..=10.0).contains(&noise) {
-        return Err(StatsError::BadParameter {
-            name: "noise",
-            value: noise,
-            expected: "between 1e-9 and 10 (0.02 is 2 %)",
-        });
-    }
+    let known = Noise {
+        deviation: noise,
+        freedom: f64::INFINITY,
+    };
+    known.check()?;
     let [one, other] = log_means(baseline, current, 1)?;
     let difference = other.mean - one.mean;
     let error = noise * (one.n.recip() + other.n.recip()).sqrt();

@@ -4,7 +4,7 @@ use breakeven_profile::stats::{StatsError, check_fraction};
 
 use crate::distribution::{f_upper_tail, normal_two_sided, normal_upper, t_two_sided, t_upper};
 use crate::log_ratio::{
-    LogMean, LogRatio, LogRatioMethod, log_means, log_ratio_test, result, satterthwaite,
+    LogMean, LogRatio, LogRatioMethod, Noise, log_means, log_ratio_test, result, satterthwaite,
 };
 use crate::prior::{Estimate, Prior, pooled, priors};
 
@@ -17,42 +17,14 @@ const DISAGREE: f64 = 0.05;
 pub struct Pair<'v> {
     /// One positive value a run, of the side that is compared against.
     pub baseline: &'v [f64],
-    /// The same of the side that is judged.
+    /// One positive value a run, of the side that is judged.
     pub current: &'v [f64],
     /// What is known of the noise between its runs from elsewhere; without it, both
     /// sides need two runs.
     pub noise: Option<Noise>,
 }
 
-/// Noise between runs.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Noise {
-    /// Standard deviation of the logarithm of a run's value; for small noise the
-    /// relative one: 0.02 is 2 %.
-    pub deviation: f64,
-    /// Degrees of freedom of that estimate; infinite where it is taken for the truth.
-    pub freedom: f64,
-}
-
 impl Noise {
-    fn check(self) -> Result<(), StatsError> {
-        let bad = |name, value, expected| {
-            Err(StatsError::BadParameter {
-                name,
-                value,
-                expected,
-            })
-        };
-        if !(1e-9..=10.0).contains(&self.deviation) {
-            let expected = "between 1e-9 and 10 (0.02 is 2 %)";
-            return bad("noise", self.deviation, expected);
-        }
-        if self.freedom.is_nan() || self.freedom < 1.0 {
-            return bad("freedom of the noise", self.freedom, "1 or more");
-        }
-        Ok(())
-    }
-
     /// What is known and what the runs tell, together.
     fn and(self, own: Estimate) -> Estimate {
         let variance = self.deviation * self.deviation;

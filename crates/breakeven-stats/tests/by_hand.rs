@@ -142,9 +142,9 @@ mod fit {
         let x: Vec<f64> = (4..11).map(|e| 2f64.powi(e)).collect();
         let y: Vec<f64> = x.iter().map(|n| 2e-9 * n.powi(3)).collect();
         let law = power_law(&x, &y, 0.95).unwrap();
-        assert!((law.exponent - 3.0).abs() < 1e-12);
-        assert!((law.factor / 2e-9 - 1.0).abs() < 1e-9);
-        assert!(law.exponent_upper - law.exponent_lower < 1e-9);
+        assert!((law.slope - 3.0).abs() < 1e-12);
+        assert!((law.intercept.exp() / 2e-9 - 1.0).abs() < 1e-9);
+        assert!(law.slope_upper - law.slope_lower < 1e-9);
     }
 
     #[test]

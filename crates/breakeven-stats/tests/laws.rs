@@ -58,8 +58,7 @@ fn figures(a: &[f64], b: &[f64], level: f64) -> Vec<f64> {
         add(found.map(|i| vec![i.estimate, i.lower, i.upper]));
     }
     add(theil_sen(a, b, level).map(|l| vec![l.slope, l.intercept, l.slope_lower, l.slope_upper]));
-    add(power_law(a, b, level)
-        .map(|l| vec![l.factor, l.exponent, l.exponent_lower, l.exponent_upper]));
+    add(power_law(a, b, level).map(|l| vec![l.intercept, l.slope, l.slope_lower, l.slope_upper]));
     add(benjamini_hochberg(a));
     add(holm(a));
     all

@@ -9,7 +9,7 @@ use breakeven_judge::gate::hold_budgets;
 use breakeven_judge::page::clean;
 use breakeven_judge::{CompareError, compare};
 use breakeven_profile::file;
-use breakeven_profile::profile::{Failure, Profile, Run};
+use breakeven_profile::profile::{Profile, Run};
 
 use super::compare::{distinct, read};
 use crate::args::{AcceptArgs, CompareFormat};
@@ -45,8 +45,7 @@ fn check(current: &Profile, allow_interrupted: bool) -> Result<()> {
     for operation in &current.operations {
         let key = operation.key();
         if let Some(failure) = &operation.failure {
-            let Failure { kind, message } = failure;
-            bail!("{key} failed: {kind}: {message}; a baseline needs it measured");
+            bail!("{key} failed: {failure}; a baseline needs it measured");
         }
         if operation.samples_ns().next().is_none() {
             bail!("{key} has no samples; a baseline needs it measured");

@@ -5,6 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use breakeven::hardware::HardwareCapabilities;
 use breakeven_judge::Outcome;
+use breakeven_profile::profile::Device;
 
 use crate::args::DevicesArgs;
 use crate::exit::{Ending, Interrupted};
@@ -44,7 +45,7 @@ pub(crate) fn run(args: &DevicesArgs, out: &mut dyn Write, err: &mut dyn Write) 
 
 fn measure(hardware: &HardwareCapabilities, session: &mut Session) -> Result<Ended> {
     let gpus = hardware.gpus.iter().map(|gpu| gpu.id.to_string());
-    let devices = std::iter::once("cpu".to_owned()).chain(gpus);
+    let devices = std::iter::once(Device::CPU.to_owned()).chain(gpus);
     let request = Request {
         cells: devices.map(|device| Cell::Peak { device }).collect(),
         device_timeout_s: TIMEOUT_S,

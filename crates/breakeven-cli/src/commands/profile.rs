@@ -87,9 +87,9 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
 
 pub(super) fn devices(asked: &str, hardware: &HardwareCapabilities) -> Result<Vec<String>> {
     let gpus: Vec<String> = hardware.gpus.iter().map(|gpu| gpu.id.to_string()).collect();
-    let cpu = "cpu".to_owned();
+    let cpu = Device::CPU.to_owned();
     match asked {
-        "cpu" => Ok(vec![cpu]),
+        Device::CPU => Ok(vec![cpu]),
         "all" => Ok([vec![cpu], gpus].concat()),
         "gpu" if gpus.is_empty() => {
             let reasons: Vec<String> = hardware.absent.iter().map(ToString::to_string).collect();
@@ -135,7 +135,7 @@ fn kernel_cells(
     machine: &Machine,
 ) -> Result<Vec<Cell>> {
     let scale = args.scale.get();
-    let on_gpu = devices.iter().any(|device| device != "cpu");
+    let on_gpu = devices.iter().any(|device| device != Device::CPU);
     let memory = memory(machine);
     let kernels = kernels(args);
     own.check_wanted(&kernels)?;
@@ -195,7 +195,7 @@ fn check_memory(work: &Work, memory: Option<u64>, (option, asked): (&str, usize)
     })
 }
 
-/// The same, with what would fit the memory in the caller's words.
+/// Fails where the work does not fit. `what_fits` says what would fit so much memory.
 pub(super) fn check_fits(
     Work { text, bytes }: &Work,
     memory: Option<u64>,
@@ -230,7 +230,7 @@ fn measure(
             0 => machine.iter().chain(again).cloned().collect(),
             _ => again.cloned().collect(),
         };
-        session.run = run;
+        session.begin_run(run);
         let request = Request {
             cells,
             warmup: args.warmup,

@@ -1,16 +1,15 @@
 //! `breakeven sweep`: time over size on the CPU and the GPUs, and where they break even.
 
 use std::io::Write;
-use std::num::NonZeroU64;
 
-use crate::suite::{Points, Workload};
-use anyhow::{Result, bail};
+use anyhow::Result;
 use breakeven::Costs;
 use breakeven_judge::Outcome;
-use breakeven_judge::break_even::{coarse_sizes, refined_sizes};
+use breakeven_judge::break_even::refined_sizes;
 use breakeven_profile::file;
+use breakeven_profile::profile::Device;
 
-use super::profile::{Work, check_fits, devices, memory, progress};
+use super::profile::{devices, memory, progress};
 use crate::args::SweepArgs;
 use crate::exit::{Ending, Interrupted};
 use crate::output::{sweep as output, unless_closed};
@@ -18,11 +17,13 @@ use crate::protocol::{Cell, Message, PointCell, Request};
 use crate::session::{Machine, Session, detect};
 use crate::supervisor::{self, Ended};
 
+mod axis;
 mod executions;
 mod found;
 
 pub(crate) use found::{Found, Point, Rival};
 
+use axis::{Axis, whole};
 use executions::executions;
 
 /// Time after which a point gets no further call in a round, or a batch no further
@@ -38,9 +39,9 @@ pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write, err: &mut dyn Write) ->
     let timeout_s = args.device_timeout.get();
     let machine = detect(timeout_s, "interrupted: nothing was measured yet")?;
     let mut devices = devices(&args.device, &machine.hardware)?;
-    if devices.iter().all(|device| device != "cpu") {
+    if devices.iter().all(|device| device != Device::CPU) {
         // It is what GPUs are held against.
-        devices.insert(0, "cpu".to_owned());
+        devices.insert(0, Device::CPU.to_owned());
     }
     axis.check_memory(&machine, devices.len() > 1)?;
     let mut session = Session::new(&machine.hardware);
@@ -116,88 +117,6 @@ fn teach(
     ended
 }
 
-pub(crate) struct Axis {
-    pub(crate) kernel: &'static str,
-    pub(crate) over: crate::suite::Over,
-    /// The values to begin with.
-    values: Vec<u64>,
-    /// Values between them mean something too.
-    pub(crate) is_range: bool,
-}
-
-impl Axis {
-    fn of(args: &SweepArgs) -> Result<Self> {
-        let over = match args.over {
-            Some(over) => over,
-            None => crate::suite::Over::of(args.kernel)?[0],
-        };
-        let (values, is_range) = match over.points(args.kernel)? {
-            Points::Range([first, last]) => {
-                let [from, to] = [args.from, args.to].map(|asked| asked.map(NonZeroU64::get));
-                // What was not asked for makes room for what was.
-                let to = to.unwrap_or(last.max(from.unwrap_or(first)));
-                let from = from.unwrap_or(first.min(to));
-                if from > to {
-                    bail!("--from {from} is beyond --to {to}; give a range that has values in it");
-                }
-                (coarse_sizes(from, to), true)
-            }
-            Points::Fixed(values) => {
-                if args.from.is_some() || args.to.is_some() {
-                    let values: Vec<String> = values.iter().map(u64::to_string).collect();
-                    let values = values.join(", ");
-                    bail!("a sweep over {over} is at {values}; leave --from and --to out");
-                }
-                (values, false)
-            }
-        };
-        Ok(Self {
-            kernel: args.kernel,
-            over,
-            values,
-            is_range,
-        })
-    }
-
-    pub(crate) fn workload(&self, value: u64) -> Result<Workload> {
-        let value = usize::try_from(value).unwrap_or(usize::MAX);
-        Ok(Workload::at(self.kernel, self.over, value)?)
-    }
-
-    /// Elements at a value that may lie between two whole ones.
-    pub(crate) fn elements(&self, value: f64) -> Result<f64> {
-        let below = whole(value.floor().max(1.0));
-        let at = |value: u64| Ok::<_, anyhow::Error>(self.workload(value)?.size() as f64);
-        let (low, high) = (at(below)?, at(below.saturating_add(1))?);
-        Ok(low + (high - low) * (value - below as f64).clamp(0.0, 1.0))
-    }
-
-    /// Fails where the largest workload does not fit, and says which would.
-    fn check_memory(&self, machine: &Machine, on_gpu: bool) -> Result<()> {
-        let needed = |value| Ok::<_, anyhow::Error>(self.workload(value)?.memory_bytes(on_gpu));
-        let Some(&last) = self.values.last() else {
-            return Ok(());
-        };
-        let workload = self.workload(last)?;
-        check_fits(&Work::of(&workload, on_gpu), memory(machine), |memory| {
-            let (mut fits, mut too_many) = (0, last);
-            while self.is_range && too_many - fits > 1 {
-                let middle = fits + (too_many - fits) / 2;
-                match needed(middle).is_ok_and(|needed| needed <= memory) {
-                    true => fits = middle,
-                    false => too_many = middle,
-                }
-            }
-            (fits > 0).then(|| format!("up to --to {fits} fits"))
-        })
-    }
-}
-
-#[expect(clippy::cast_sign_loss, reason = "1 or more")]
-fn whole(value: f64) -> u64 {
-    value as u64
-}
-
 struct Sweep<'s> {
     args: &'s SweepArgs,
     axis: &'s Axis,
@@ -263,7 +182,7 @@ impl Sweep<'_> {
                 cells,
                 ..request(self.args)
             };
-            self.session.run = round;
+            self.session.begin_run(round);
             let session = &mut *self.session;
             let ended = supervisor::run(&request, &mut |index, message| {
                 if matches!(message, Message::Begin(_)) {

@@ -5,120 +5,116 @@ use std::iter;
 
 use anyhow::Result;
 use breakeven_judge::page::clean;
-use breakeven_judge::{Limited, Row};
+use breakeven_judge::{Held, Limited, Roofline, Row};
 use breakeven_profile::stats::Summary;
 
 use super::Report;
 use super::executions::Executions;
 
-const HEADS: [&str; 31] = [
-    "operation",
-    "device",
-    "software_gpu",
-    "size",
-    "part",
-    "runs",
-    "calls",
-    "mean_ns",
-    "deviation_ns",
-    "min_ns",
-    "median_ns",
-    "p95_ns",
-    "p99_ns",
-    "max_ns",
-    "cv",
-    "calls_per_s",
-    "items_per_s",
-    "bytes_per_s",
-    "bytes_share",
-    "flops_per_s",
-    "flops_share",
-    "first_call_ns",
-    "budget_ns",
-    "budget",
-    "failure",
-    "strategy",
-    "decided_by",
-    "gpu_tasks",
-    "predicted_ns",
-    "fallback_tasks",
-    "device_errors",
+/// A part of a row: the calls as wholes, the runs' medians, or a phase.
+struct Line<'r> {
+    row: &'r Row,
+    part: &'r str,
+    summary: Option<&'r Summary>,
+    /// Of whole calls.
+    execution: Option<Executions<'r>>,
+}
+
+/// What stands in a column of a line.
+type Cell = fn(&Line<'_>) -> Option<String>;
+
+const COLUMNS: [(&str, Cell); 31] = [
+    ("operation", |line| text(Some(&line.row.operation))),
+    ("device", |line| text(Some(&line.row.device))),
+    ("software_gpu", |line| text(Some(line.row.software_gpu))),
+    ("size", |line| text(line.row.size)),
+    ("part", |line| text(Some(line.part))),
+    ("runs", |line| text(Some(line.row.runs))),
+    ("calls", |line| text(Some(line.summary?.count))),
+    ("mean_ns", |line| text(Some(line.summary?.mean))),
+    ("deviation_ns", |line| text(line.summary?.deviation)),
+    ("min_ns", |line| text(Some(line.summary?.min))),
+    ("median_ns", |line| text(Some(line.summary?.median))),
+    ("p95_ns", |line| text(Some(line.summary?.p95))),
+    ("p99_ns", |line| text(Some(line.summary?.p99))),
+    ("max_ns", |line| text(Some(line.summary?.max))),
+    ("cv", |line| text(line.summary?.cv)),
+    ("calls_per_s", |line| text(line.whole()?.calls_per_s)),
+    ("items_per_s", |line| text(line.whole()?.items_per_s)),
+    ("bytes_per_s", |line| text(line.rates()?.bytes_per_s)),
+    ("bytes_share", |line| text(line.rates()?.bytes_share)),
+    ("flops_per_s", |line| text(line.rates()?.flops_per_s)),
+    ("flops_share", |line| text(line.rates()?.flops_share)),
+    ("first_call_ns", |line| text(line.whole()?.first_call_ns)),
+    ("budget_ns", |line| text(Some(line.budget()?.max))),
+    ("budget", |line| text(Some(line.budget()?.standing))),
+    ("failure", |line| text(line.whole()?.failure.as_ref())),
+    ("strategy", |line| text(Some(line.executed()?.strategy()))),
+    ("decided_by", |line| {
+        text(Some(line.executed()?.decided_by()))
+    }),
+    ("gpu_tasks", |line| text(line.executed()?.record.gpu_tasks)),
+    ("predicted_ns", |line| {
+        text(line.executed()?.record.predicted_ns)
+    }),
+    ("fallback_tasks", |line| {
+        text(line.executed()?.fallback_tasks())
+    }),
+    ("device_errors", |line| {
+        text(Some(line.executed()?.errors()))
+    }),
 ];
+
+fn text(value: Option<impl ToString>) -> Option<String> {
+    value.map(|value| value.to_string())
+}
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     let mut csv = csv::Writer::from_writer(out);
-    csv.write_record(HEADS)?;
+    csv.write_record(COLUMNS.map(|(head, _)| head))?;
     for row in &report.overview.rows {
-        let medians = row
-            .between_runs
-            .iter()
-            .map(|medians| ("run_medians", Some(medians)));
-        let phases = row
-            .phases
-            .iter()
-            .map(|(phase, summary)| (phase.as_str(), Some(summary)));
-        let parts = iter::once(("call", row.summary.as_ref()))
-            .chain(medians)
-            .chain(phases);
-        for (part, summary) in parts {
-            csv.write_record(record(row, part, summary).map(|cell| clean(&cell)))?;
+        let medians = row.between_runs.iter();
+        let medians = medians.map(|medians| ("run_medians", Some(medians)));
+        let phases = row.phases.iter();
+        let phases = phases.map(|(phase, summary)| (phase.as_str(), Some(summary)));
+        let parts = iter::once((WHOLE, row.summary.as_ref()));
+        for (part, summary) in parts.chain(medians).chain(phases) {
+            let line = Line {
+                row,
+                part,
+                summary,
+                execution: Executions::of(row).filter(|_| part == WHOLE),
+            };
+            let cells = COLUMNS.map(|(_, cell)| clean(&cell(&line).unwrap_or_default()));
+            csv.write_record(cells)?;
         }
     }
     csv.flush()?;
     Ok(())
 }
 
-fn record(row: &Row, part: &str, summary: Option<&Summary>) -> [String; 31] {
-    let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
-    let of = |field: fn(&Summary) -> Option<f64>| number(summary.and_then(field));
-    let whole = part == "call";
-    // Rates belong to the part that computes: the kernel where there is one.
-    let computes = match row.phases.iter().any(|(phase, _)| phase == "kernel") {
-        true => part == "kernel",
-        false => whole,
-    };
-    let only = |here: bool, value: Option<f64>| number(value.filter(|_| here));
-    let execution = Executions::of(row).filter(|_| whole);
-    let executed = |field: &dyn Fn(&Executions<'_>) -> String| {
-        execution.as_ref().map_or_else(String::new, field)
-    };
-    let count = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
-    let failure = row.failure.as_ref().filter(|_| whole);
-    let mut budgets = row.budgets.iter();
-    let budget = budgets.find(|held| held.limited == Limited::Mean);
-    [
-        row.operation.clone(),
-        row.device.clone(),
-        row.software_gpu.to_string(),
-        row.size.map_or_else(String::new, |size| size.to_string()),
-        part.to_owned(),
-        row.runs.to_string(),
-        summary.map_or_else(String::new, |summary| summary.count.to_string()),
-        of(|s| Some(s.mean)),
-        of(|s| s.deviation),
-        of(|s| Some(s.min)),
-        of(|s| Some(s.median)),
-        of(|s| Some(s.p95)),
-        of(|s| Some(s.p99)),
-        of(|s| Some(s.max)),
-        of(|s| s.cv),
-        only(whole, row.calls_per_s),
-        only(whole, row.items_per_s),
-        only(computes, row.roofline.bytes_per_s),
-        only(computes, row.roofline.bytes_share),
-        only(computes, row.roofline.flops_per_s),
-        only(computes, row.roofline.flops_share),
-        only(whole, row.first_call_ns),
-        only(whole, budget.map(|held| held.max)),
-        budget
-            .filter(|_| whole)
-            .map_or_else(String::new, |held| held.standing.to_string()),
-        failure.map_or_else(String::new, |f| format!("{}: {}", f.kind, f.message)),
-        executed(&|each| each.strategy().to_owned()),
-        executed(&|each| each.decided_by()),
-        executed(&|each| count(each.gpu_tasks())),
-        executed(&|each| number(each.predicted_ns())),
-        executed(&|each| count(each.fallback_tasks())),
-        executed(&|each| each.errors()),
-    ]
+/// The part that is all of a call.
+const WHOLE: &str = "call";
+
+impl<'r> Line<'r> {
+    fn whole(&self) -> Option<&'r Row> {
+        (self.part == WHOLE).then_some(self.row)
+    }
+
+    /// Rates belong to the part that computes: the kernel where there is one.
+    fn rates(&self) -> Option<&'r Roofline> {
+        let mut phases = self.row.phases.iter();
+        let has_kernel = phases.any(|(phase, _)| phase == "kernel");
+        let computes = if has_kernel { "kernel" } else { WHOLE };
+        (self.part == computes).then_some(&self.row.roofline)
+    }
+
+    fn budget(&self) -> Option<&'r Held> {
+        let mut budgets = self.whole()?.budgets.iter();
+        budgets.find(|held| held.limited == Limited::Mean)
+    }
+
+    fn executed(&self) -> Option<&Executions<'r>> {
+        self.execution.as_ref()
+    }
 }

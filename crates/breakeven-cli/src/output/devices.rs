@@ -40,7 +40,7 @@ fn page(listing: &Listing<'_>) -> Page {
     page.facts(
         cpu_facts(listing)
             .into_iter()
-            .chain(peak_facts(listing, "cpu")),
+            .chain(peak_facts(listing, Device::CPU)),
     );
     for gpu in &hardware.gpus {
         let id = Device::label(gpu.id.as_str(), gpu.kind == GpuKind::Software);

@@ -27,7 +27,7 @@ const ORDER: [&str; 6] = [
 /// The executions of one operation on one device.
 pub(super) struct Executions<'r> {
     pub(super) row: &'r Judged,
-    record: ExecutionRecord,
+    pub(super) record: ExecutionRecord,
     /// Executions by what decided them, in the order in which it comes about; the last
     /// one's alone where not all are told.
     decided_by: Vec<(String, u64)>,
@@ -66,14 +66,6 @@ impl<'r> Executions<'r> {
         let each = self.decided_by.iter();
         let each: Vec<String> = each.map(|(by, count)| format!("{by} {count}")).collect();
         each.join(", ")
-    }
-
-    pub(super) fn predicted_ns(&self) -> Option<f64> {
-        self.record.predicted_ns
-    }
-
-    pub(super) fn gpu_tasks(&self) -> Option<u64> {
-        self.record.gpu_tasks
     }
 
     fn cpu_tasks(&self) -> Option<u64> {

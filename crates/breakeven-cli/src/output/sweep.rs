@@ -6,6 +6,7 @@ use anyhow::Result;
 use breakeven::hardware::HardwareCapabilities;
 use breakeven_judge::break_even::BreakEven;
 use breakeven_judge::page::{Block, Column, Page, Row, Table, Text, Tone};
+use breakeven_profile::profile::{self, Device};
 use breakeven_profile::unit;
 use serde::Serialize;
 
@@ -64,12 +65,10 @@ fn page(found: &Found, session: &Session, hardware: &HardwareCapabilities) -> Pa
         for (device, failure) in found.devices.iter().zip(&point.failures) {
             if let Some(failure) = failure {
                 let text = format!(
-                    "{} failed at {} {}: {}: {}",
+                    "{} failed at {} {}: {failure}",
                     session.profile.device_label(device),
                     found.over,
-                    unit::count(point.value as f64),
-                    failure.kind,
-                    failure.message
+                    unit::count(point.value as f64)
                 );
                 page.say(Text::new(text, Tone::Bad));
             }
@@ -181,7 +180,7 @@ struct Document<'f> {
     interrupted: bool,
     points: Vec<JsonPoint<'f>>,
     break_even: Vec<JsonBreakEven<'f>>,
-    evidence: &'f [breakeven_profile::profile::BreakEven],
+    evidence: &'f [profile::BreakEven],
 }
 
 #[derive(Serialize)]
@@ -196,7 +195,7 @@ struct JsonTime<'f> {
     device: &'f str,
     median_ns: Option<f64>,
     rounds_ns: &'f [f64],
-    failure: &'f Option<breakeven_profile::profile::Failure>,
+    failure: &'f Option<profile::Failure>,
 }
 
 /// In values of what was swept over; `evidence` has elements.
@@ -242,7 +241,7 @@ fn write_json(found: &Found, session: &Session, out: &mut dyn Write) -> Result<(
         };
         JsonBreakEven {
             device: &rival.device,
-            over_device: "cpu",
+            over_device: Device::CPU,
             answer,
             value,
             interval,
@@ -296,7 +295,7 @@ fn write_csv(found: &Found, out: &mut dyn Write) -> Result<()> {
                 number(rounds.iter().copied().reduce(f64::min)),
                 number(rounds.iter().copied().reduce(f64::max)),
                 number(median.zip(cpu).map(|(own, cpu)| own / cpu)),
-                failure.map_or_else(String::new, |f| format!("{}: {}", f.kind, f.message)),
+                failure.map_or_else(String::new, ToString::to_string),
             ])?;
         }
     }

@@ -1,9 +1,9 @@
 //! The main table: a block per operation, a line per device, and under a GPU a line per
 //! part of a call.
 
+use breakeven_judge::Roofline;
 use breakeven_judge::Row as Judged;
 use breakeven_judge::advise::CallsOf;
-use breakeven_judge::overview::Roofline;
 use breakeven_judge::page::{Column, Page, Row, Table, Text, Tone};
 use breakeven_profile::stats::Summary;
 use breakeven_profile::unit;
@@ -139,7 +139,7 @@ fn lines(report: &Report, row: &Judged, of_program: bool) -> Vec<Row> {
         first.notes.push(Text::new(what, Tone::Warning));
     }
     if let Some(failure) = &row.failure {
-        let what = format!("failed: {}: {}", failure.kind, failure.message);
+        let what = format!("failed: {failure}");
         first.notes.push(Text::new(what, Tone::Bad));
     }
     lines.push(first);

@@ -1,16 +1,17 @@
 //! Executions of batches in the profile: times, and in attributes the decisions
 //! and what fell back, which the recorder has of the last execution only.
 
+use std::collections::HashMap;
+
 use breakeven_profile::profile::{Failure, Operation, OperationKey, Profile, Run};
 
-use super::Session;
 use crate::execution::{ExecutionRecord, Fallback};
 use crate::protocol::{BatchCell, Execution};
 use crate::suite::{BatchWorkload, Event};
 
 /// What is known of the executions of one operation on one device.
 #[derive(Debug, Default)]
-pub(super) struct Executions {
+struct Executions {
     record: ExecutionRecord,
     /// The process, counted from 0, that the operation's last run is of.
     run: Option<u32>,
@@ -30,17 +31,17 @@ impl Executions {
         record.tasks = Some(tasks as u64);
         record.gpu_tasks = Some(last.gpu_tasks);
         record.predicted_ns = last.predicted_ns.or(record.predicted_ns);
-        let Some(Failure { kind, message }) = last.errors.first() else {
+        let Some(failure) = last.errors.first() else {
             return;
         };
         let of_kind = |known: &Fallback| {
-            let message = known.error.strip_prefix(kind.as_str());
+            let message = known.error.strip_prefix(failure.kind.as_str());
             message.is_some_and(|message| message.starts_with(": "))
         };
         let known = record.fallbacks.iter().position(of_kind);
         let at = known.unwrap_or_else(|| {
             record.fallbacks.push(Fallback {
-                error: format!("{kind}: {message}"),
+                error: failure.to_string(),
                 executions: 0,
                 tasks: 0,
             });
@@ -60,21 +61,33 @@ impl Executions {
     }
 }
 
-impl Session {
-    /// Takes an execution of a batch, by the process of that number.
-    pub(super) fn executed(&mut self, cell: &BatchCell, execution: &Execution) {
+/// The executions that were told so far, by their operations.
+#[derive(Default)]
+pub(super) struct Batches {
+    known: HashMap<OperationKey, Executions>,
+    /// The process that measures, counted from 0.
+    pub(super) run: u32,
+}
+
+impl Batches {
+    /// Takes an execution of a batch into the profile.
+    pub(super) fn executed(
+        &mut self,
+        profile: &mut Profile,
+        cell: &BatchCell,
+        execution: &Execution,
+    ) {
         // The very first call of the kernel in this process is told apart.
-        let mut of_kernel = (self.executions.iter()).filter(|(key, _)| key.name == cell.kernel);
+        let mut of_kernel = (self.known.iter()).filter(|(key, _)| key.name == cell.kernel);
         let is_first = of_kernel.all(|(_, known)| known.run != Some(self.run));
         let key = OperationKey {
             name: cell.kernel.clone(),
             device: execution.device.clone(),
             size: Some(cell.size()),
         };
-        let at = self.batch_operation(cell, &key);
-        let known = self.executions.entry(key).or_default();
+        let operation = operation(profile, cell, &key);
+        let known = self.known.entry(key).or_default();
         known.note(cell.tasks, execution);
-        let operation = &mut self.profile.operations[at];
         known.record.tell(&mut operation.attributes);
         if execution.warm_up {
             known.begin(self.run, operation);
@@ -87,66 +100,67 @@ impl Session {
     }
 
     /// Takes what the recorder of a process has of the measured executions of a batch.
-    pub(super) fn recorded(&mut self, cell: &BatchCell, recorded: Profile) {
-        let environment = &mut self.profile.environment;
+    pub(super) fn recorded(&mut self, profile: &mut Profile, cell: &BatchCell, recorded: Profile) {
+        let environment = &mut profile.environment;
         environment.recorder = environment.recorder.or(recorded.environment.recorder);
-        for operation in recorded.operations {
-            let key = operation.key();
-            let at = self.batch_operation(cell, &key);
-            let known = self.executions.entry(key).or_default();
-            let into = &mut self.profile.operations[at];
-            known.begin(self.run, into);
-            take_over(into, operation);
+        for recorded in recorded.operations {
+            let key = recorded.key();
+            let into = operation(profile, cell, &key);
+            self.known.entry(key).or_default().begin(self.run, into);
+            take_over(into, recorded);
         }
     }
+}
 
-    /// Where an operation of a cell stands, which is added where there is none:
-    /// after the others of its kernel.
-    fn batch_operation(&mut self, cell: &BatchCell, key: &OperationKey) -> usize {
-        let operations = &mut self.profile.operations;
-        if let Some(at) = operations.iter().position(|known| known.key() == *key) {
-            return at;
-        }
-        let of_name = |name: &str| operations.iter().rposition(|known| known.name == name);
-        let kernel = of_name(&cell.kernel);
-        let beside = match key.name == cell.kernel {
-            true => kernel,
-            false => of_name(&key.name).or(kernel),
-        };
-        let at = beside.map_or(operations.len(), |at| at + 1);
-        let mut operation = Operation {
-            size: key.size,
-            ..Operation::new(&key.name, &key.device)
-        };
-        if key.name == cell.kernel {
-            let workload = BatchWorkload::new(&cell.kernel, 1).ok();
-            operation.workload = workload.map(|all| all.with_tasks(cell.tasks).text());
-        }
-        operations.insert(at, operation);
-        at
+/// The operation of a cell, which is added where there is none: after the others of
+/// its kernel.
+fn operation<'p>(
+    profile: &'p mut Profile,
+    cell: &BatchCell,
+    key: &OperationKey,
+) -> &'p mut Operation {
+    let operations = &mut profile.operations;
+    if let Some(at) = operations.iter().position(|known| known.key() == *key) {
+        return &mut operations[at];
     }
+    let of_name = |name: &str| operations.iter().rposition(|known| known.name == name);
+    let kernel = of_name(&cell.kernel);
+    let beside = match key.name == cell.kernel {
+        true => kernel,
+        false => of_name(&key.name).or(kernel),
+    };
+    let at = beside.map_or(operations.len(), |at| at + 1);
+    let mut operation = Operation {
+        size: key.size,
+        ..Operation::new(&key.name, &key.device)
+    };
+    if key.name == cell.kernel {
+        let workload = BatchWorkload::new(&cell.kernel, 1).ok();
+        operation.workload = workload.map(|all| all.with_tasks(cell.tasks).text());
+    }
+    operations.insert(at, operation);
+    &mut operations[at]
+}
 
-    /// The cell failed: its executions until then stay.
-    pub(super) fn batch_failed(&mut self, cell: &BatchCell, failure: Failure) {
-        let operations = &self.profile.operations;
-        let known = operations.iter().rfind(|known| known.name == cell.kernel);
-        let key = known.map_or_else(
-            || OperationKey {
-                name: cell.kernel.clone(),
-                device: cell.devices().pop().unwrap_or_default(),
-                size: Some(cell.size()),
-            },
-            Operation::key,
-        );
-        let at = self.batch_operation(cell, &key);
-        self.profile.operations[at].failure = Some(failure);
-    }
+/// The cell failed: its executions until then stay.
+pub(super) fn failed(profile: &mut Profile, cell: &BatchCell, failure: Failure) {
+    let mut known = profile.operations.iter();
+    let known = known.rfind(|known| known.name == cell.kernel);
+    let key = known.map_or_else(
+        || OperationKey {
+            name: cell.kernel.clone(),
+            device: cell.devices().pop().unwrap_or_default(),
+            size: Some(cell.size()),
+        },
+        Operation::key,
+    );
+    operation(profile, cell, &key).failure = Some(failure);
+}
 
-    /// True where the cell's batch has failed.
-    pub(super) fn batch_failed_at(&self, cell: &BatchCell) -> bool {
-        let mut operations = self.profile.operations.iter();
-        operations.any(|known| known.name == cell.kernel && known.failure.is_some())
-    }
+/// True where the cell's batch has failed.
+pub(super) fn has_failed(profile: &Profile, cell: &BatchCell) -> bool {
+    let mut operations = profile.operations.iter();
+    operations.any(|known| known.name == cell.kernel && known.failure.is_some())
 }
 
 /// Takes over what a recorder has now; warm-up was before it began.

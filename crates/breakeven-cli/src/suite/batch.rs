@@ -6,8 +6,9 @@
 
 use breakeven::{Error, Tensor, WorkloadProfile};
 
+use super::rows::row;
 use super::sweep::Over;
-use super::table::{self, Made, Row, Shape};
+use super::table::{Made, Row, Shape};
 
 pub(crate) type Task = Vec<Tensor<'static>>;
 
@@ -22,7 +23,7 @@ pub(crate) struct BatchWorkload {
 impl BatchWorkload {
     /// A kernel's default batch with `scale` times as many tasks.
     pub(crate) fn new(kernel: &str, scale: usize) -> Result<Self, Error> {
-        let row = table::row(kernel, scale)?;
+        let row = row(kernel, scale)?;
         let Some(tasks) = row.tasks.batch.checked_mul(scale) else {
             let message = format!("{kernel} at scale {scale} has more tasks than can be counted");
             return Err(Error::too_large(message));
@@ -34,8 +35,8 @@ impl BatchWorkload {
     /// The items of a sweep's workload as tasks. Fails where another value is another
     /// operation than the one whose tasks these are.
     pub(crate) fn at(kernel: &str, over: Over, value: usize) -> Result<Self, Error> {
-        let row = table::row(kernel, 1)?;
-        let shape = over.checked(row, value)?;
+        let row = row(kernel, 1)?;
+        let shape = row.at(over, value)?;
         match over {
             Over::Size | Over::Batch => Ok(Self { row, shape }),
             Over::Window | Over::Hidden => Err(Error::invalid(format!(

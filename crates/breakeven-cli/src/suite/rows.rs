@@ -4,7 +4,7 @@ use breakeven::kernels::{
     ArForecast, Connectivity, Conv2d, DendriticIntegration, DotProduct, ImageSegmentation,
     LstmCell, MatrixMultiply, Nonlinearity, PixelEntropy, SOBEL_X, VectorAdd,
 };
-use breakeven::{Error, Operator, Tensor};
+use breakeven::{Error, ErrorKind, Operator, Tensor};
 
 use super::inputs::{images, series, uniform};
 use super::sweep::Over;
@@ -217,6 +217,23 @@ pub(super) static ROWS: [Row; 10] = [
     },
 ];
 
+/// A kernel's row, for a scale that leaves something to do.
+pub(super) fn row(kernel: &str, scale: usize) -> Result<&'static Row, Error> {
+    if scale == 0 {
+        let message = "a scale of zero leaves nothing to measure; give 1 or more";
+        return Err(Error::shape(message));
+    }
+    let row = ROWS.iter().find(|row| row.name == kernel);
+    let message = || format!("there is no kernel {kernel:?}");
+    row.ok_or_else(|| Error::new(ErrorKind::UnknownName, message()))
+}
+
+/// Budgets of the suite on a discrete GPU at the default workload, µs per call.
+pub(crate) fn default_budgets_us() -> impl Iterator<Item = (&'static str, u64)> {
+    let rows = ROWS.iter();
+    rows.filter_map(|row| Some((row.name, row.budget_us?)))
+}
+
 /// Inputs of one shape each.
 fn tensors<const N: usize>(
     values: [Vec<f32>; N],
@@ -256,4 +273,16 @@ pub(crate) fn forecast(series: &[f32]) -> Result<Vec<f32>, Error> {
     let output = operator.on_cpu(&Tensor::new(series, &[1, series.len()])?)?;
     operator.checked(&output)?;
     Ok(output.into_vec()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use breakeven::kernels::NAMES;
+
+    #[test]
+    fn the_suite_has_every_kernel_once_and_in_order() {
+        let names: Vec<&str> = ROWS.iter().map(|row| row.name).collect();
+        assert_eq!(names, NAMES);
+    }
 }

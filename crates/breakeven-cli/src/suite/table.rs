@@ -2,10 +2,18 @@
 
 use std::sync::Arc;
 
-use breakeven::{Error, ErrorKind, Operator, Tensor, WorkloadProfile};
+use breakeven::{Error, Operator, Tensor, WorkloadProfile};
 
-use super::rows::ROWS;
-use super::sweep::Over;
+use super::sweep::{Over, Points};
+
+/// Of a sweep over hidden units.
+const HIDDEN_PER_ITEM: usize = 4;
+
+/// Elements that the default range of a batch ends at.
+const BATCH_ELEMENTS: u64 = 1 << 22;
+
+/// Most items of that range.
+const MOST_ITEMS: u64 = 1 << 14;
 
 /// The dimensions of a workload; the batch is first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,7 +122,7 @@ pub(super) struct Row {
     pub(super) scratch_bytes: fn(Shape) -> u64,
     /// Fails where the kernel does not take the shape.
     pub(super) operator: fn(Shape) -> Result<Made, Error>,
-    /// The same on every machine.
+    /// Makes the inputs; they are the same on every machine.
     pub(super) inputs: fn(Shape) -> Result<Vec<Tensor<'static>>, Error>,
 }
 
@@ -149,33 +157,51 @@ impl Row {
         let bytes = usize::try_from(self.item_bytes(shape)).unwrap_or(usize::MAX);
         WorkloadProfile::from_task_count(shape.batch).with_memory_per_task(bytes)
     }
-}
 
-/// A kernel's row, for a scale that leaves something to do.
-pub(super) fn row(kernel: &str, scale: usize) -> Result<&'static Row, Error> {
-    if scale == 0 {
-        let message = "a scale of zero leaves nothing to measure; give 1 or more";
-        return Err(Error::shape(message));
+    /// The values of a sweep.
+    pub(super) fn points(&self, over: Over) -> Result<Points, Error> {
+        self.at(over, 1)?;
+        Ok(match over {
+            Over::Size => Points::Range(self.sizes),
+            Over::Batch => {
+                let item = self.workload.item().max(1);
+                Points::Range([1, (BATCH_ELEMENTS / item).clamp(2, MOST_ITEMS)])
+            }
+            Over::Window => Points::Fixed(vec![8, 16, 32]),
+            Over::Hidden => Points::Fixed(vec![64, 128, 256]),
+        })
     }
-    let row = ROWS.iter().find(|row| row.name == kernel);
-    let message = || format!("there is no kernel {kernel:?}");
-    row.ok_or_else(|| Error::new(ErrorKind::UnknownName, message()))
-}
 
-/// Budgets of the suite on a discrete GPU at the default workload, µs per call.
-pub(crate) fn default_budgets_us() -> impl Iterator<Item = (&'static str, u64)> {
-    let rows = ROWS.iter();
-    rows.filter_map(|row| Some((row.name, row.budget_us?)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use breakeven::kernels::NAMES;
-
-    #[test]
-    fn the_suite_has_every_kernel_once_and_in_order() {
-        let names: Vec<&str> = ROWS.iter().map(|row| row.name).collect();
-        assert_eq!(names, NAMES);
+    /// The workload at a value of a sweep.
+    pub(super) fn at(&self, over: Over, value: usize) -> Result<Shape, Error> {
+        if value == 0 {
+            let message = format!("a {over} of zero leaves nothing to measure; give 1 or more");
+            return Err(Error::shape(message));
+        }
+        if !self.sweeps.contains(&over) {
+            let known: Vec<&str> = self.sweeps.iter().map(|over| over.name()).collect();
+            let (name, known) = (self.name, known.join(" or "));
+            let message = format!("a sweep of {name} is over {known}, not over {over}");
+            return Err(Error::invalid(message));
+        }
+        let shape = self.workload;
+        Ok(match over {
+            // Of vectors the length, of squares the side.
+            Over::Size => Shape {
+                rows: if shape.rows == 1 { 1 } else { value },
+                columns: value,
+                ..shape
+            },
+            Over::Batch => shape.with_batch(value),
+            Over::Window => Shape {
+                window: value,
+                ..shape
+            },
+            Over::Hidden => Shape {
+                batch: value.div_ceil(HIDDEN_PER_ITEM),
+                columns: value,
+                ..shape
+            },
+        })
     }
 }

@@ -4,9 +4,9 @@ use breakeven::{Error, Tensor};
 use breakeven_profile::profile::Operation;
 
 use super::measure::Problem;
-use super::rows::ROWS;
-use super::sweep::Over;
-use super::table::{self, Row, Scales, Shape, Takes};
+use super::rows::{ROWS, row};
+use super::sweep::{Over, Points};
+use super::table::{Row, Scales, Shape, Takes};
 
 /// A kernel and the size that it is run at; inputs are made by [`build`](Workload::build).
 #[derive(Debug, Clone)]
@@ -23,7 +23,7 @@ impl Workload {
     /// `vector_add` and `dot_product` are `scale` times as long, every other
     /// kernel's batch has `scale` times as many items.
     pub(crate) fn new(kernel: &str, scale: usize) -> Result<Self, Error> {
-        let row = table::row(kernel, scale)?;
+        let row = row(kernel, scale)?;
         let mut shape = row.workload;
         let scaled = match row.scales {
             Scales::Batch => &mut shape.batch,
@@ -43,7 +43,7 @@ impl Workload {
 
     /// A kernel's default workload with another value of what a sweep is over.
     pub(crate) fn at(kernel: &str, over: Over, value: usize) -> Result<Self, Error> {
-        let row = table::row(kernel, 1)?;
+        let row = row(kernel, 1)?;
         let name = match over {
             Over::Size | Over::Batch => kernel.to_owned(),
             // The elements do not tell one from another.
@@ -52,9 +52,19 @@ impl Workload {
         Ok(Self {
             row,
             name,
-            shape: over.checked(row, value)?,
+            shape: row.at(over, value)?,
             given: None,
         })
+    }
+
+    /// What a sweep of a kernel can change, the default first.
+    pub(crate) fn sweeps(kernel: &str) -> Result<&'static [Over], Error> {
+        Ok(row(kernel, 1)?.sweeps)
+    }
+
+    /// The values of a sweep of a kernel.
+    pub(crate) fn points(kernel: &str, over: Over) -> Result<Points, Error> {
+        row(kernel, 1)?.points(over)
     }
 
     /// A pixel kernel on an image of the user's (1 × height × width); `None` for other

@@ -131,7 +131,7 @@ impl<'p> Case<'p> {
             .take_while(move |other| other.operation.name == name)
     }
 
-    /// The same operation at the same size, on every device.
+    /// The subjects on every device that do the work of this one.
     pub(super) fn same_work(&self, subject: &Subject<'_>) -> Vec<&Subject<'p>> {
         let places = self.works.get(&work(subject.operation));
         let places = places.into_iter().flatten();

@@ -185,30 +185,18 @@ impl ProfilerOptimizer {
     }
 
     /// Writes the advice as JSON.
-    ///
-    /// # Errors
-    ///
-    /// Those of the writer.
     pub fn write_suggestions(&self, mut out: impl Write) -> io::Result<()> {
         serde_json::to_writer_pretty(&mut out, &self.advice)?;
         writeln!(out)
     }
 
     /// Prints the suggestions that save most as plain text, at most `top_n`.
-    ///
-    /// # Errors
-    ///
-    /// Those of the writer.
     pub fn print_suggestions(&self, top_n: usize, mut out: impl Write) -> io::Result<()> {
         let page = self.advice.page(self.get_suggestions(top_n));
         page.text(WIDTH, false, &mut out)
     }
 
     /// Prints those of them that each save a quarter of the whole time and more.
-    ///
-    /// # Errors
-    ///
-    /// Those of the writer.
     pub fn print_critical_suggestions(&self, mut out: impl Write) -> io::Result<()> {
         let critical = self.get_critical_suggestions().into_iter().cloned();
         let page = self.advice.page(&critical.collect::<Vec<_>>());
@@ -216,10 +204,6 @@ impl ProfilerOptimizer {
     }
 
     /// Prints in a few lines what was looked at and what all suggestions save.
-    ///
-    /// # Errors
-    ///
-    /// Those of the writer.
     pub fn print_summary(&self, mut out: impl Write) -> io::Result<()> {
         let mut page = Page::default();
         page.say(self.advice.conclusion());

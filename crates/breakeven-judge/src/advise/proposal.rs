@@ -38,18 +38,26 @@ impl Verdict {
             gain,
         }))
     }
+
+    /// The suggestion with the device to move to.
+    pub(super) fn to(mut self, device: impl Into<String>) -> Self {
+        if let Self::Suggest(advised) = &mut self {
+            advised.target_device = Some(device.into());
+        }
+        self
+    }
 }
 
 /// What a suggestion should gain.
 pub(super) struct Gain {
-    /// Parts of the own time of operations, as something measured tells; else why
+    /// Fractions of the own times of operations, if a measurement tells them; else why
     /// there is no estimate.
     pub(super) savings: Result<Vec<Saving>, &'static str>,
     /// Least and greatest saving over the whole profile, ns, as far as can be told.
     pub(super) range_ns: Option<[f64; 2]>,
 }
 
-/// The part of an operation's own time that goes.
+/// The fraction of an operation's own time that is saved.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Saving {
     /// The operation's place in [`Case::subjects`].
@@ -59,8 +67,8 @@ pub(super) struct Saving {
 }
 
 impl Gain {
-    /// An estimate for one operation: a part of its own time, and the least and
-    /// greatest part.
+    /// An estimate for one operation: a fraction of its own time, and the least and
+    /// greatest fraction.
     pub(super) fn part(subject: &Subject<'_>, of: f64, range: Option<[f64; 2]>) -> Self {
         let saving = Saving {
             subject: subject.place,
@@ -72,7 +80,7 @@ impl Gain {
         }
     }
 
-    /// No estimate, because of that.
+    /// No estimate, and the reason.
     pub(super) fn unknown(because: &'static str, range_ns: Option<[f64; 2]>) -> Self {
         Self {
             savings: Err(because),

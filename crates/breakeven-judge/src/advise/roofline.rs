@@ -4,7 +4,7 @@ use super::case::{Case, Subject};
 use super::elsewhere::roof_ns;
 use super::evidence::Evidence;
 use super::proposal::Gain;
-use crate::overview::{Roofline, compute_ns};
+use crate::roofline::{Roofline, compute_ns};
 
 /// The distance of an operation from the roofline.
 pub(super) struct Gap {

@@ -93,7 +93,7 @@ impl Crossings {
         Some(self.x[at] + part * (self.x[at + 1] - self.x[at]))
     }
 
-    /// The same of a parabola: the one of its crossings that falls.
+    /// The crossing of a parabola at which it falls.
     fn bent_root(&self, y: &[f64]) -> Option<f64> {
         let [c, b, a] = self.parabola(y)?;
         let root = match a.abs() < 1e-9 * b.abs() {

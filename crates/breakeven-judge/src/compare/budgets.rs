@@ -4,7 +4,6 @@ use breakeven_profile::profile::OperationKey;
 use serde::Serialize;
 
 use super::sides::{Measured, Pair};
-use super::text;
 use crate::budget::{Held, Limited, Limits};
 
 /// An operation and how it stands against one of its budgets.
@@ -31,7 +30,7 @@ impl HeldBudget {
             device: self.device.clone(),
             size: self.size,
         };
-        text::name(&key, self.software_gpu)
+        key.label(self.software_gpu)
     }
 }
 

@@ -9,7 +9,6 @@ use super::method::Method;
 use super::metric::Metric;
 use super::options::Correction;
 use super::shift::CommonShift;
-use super::text;
 use super::warning::Warning;
 
 /// All operations of two sides, compared.
@@ -115,7 +114,7 @@ impl OperationComparison {
     /// The name with its device and size, as in "conv2d on cpu, size 65536"; a GPU
     /// that is a program on the CPU is said to be one.
     pub fn name(&self) -> String {
-        text::name(&self.key(), self.software_gpu)
+        self.key().label(self.software_gpu)
     }
 }
 

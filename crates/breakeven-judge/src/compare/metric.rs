@@ -6,7 +6,7 @@ use breakeven_profile::profile::{Operation, Run};
 use breakeven_profile::stats::quantile_of_sorted;
 use serde::{Deserialize, Serialize};
 
-use crate::bottleneck::median;
+use crate::winner::median;
 
 /// What of an operation is judged. Each has one value per run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

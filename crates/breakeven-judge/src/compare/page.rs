@@ -33,10 +33,6 @@ impl ProfilerComparison {
     }
 
     /// Prints how many operations have which verdict, and the warnings.
-    ///
-    /// # Errors
-    ///
-    /// Those of the writer.
     pub fn print_summary(&self, out: &mut dyn Write) -> io::Result<()> {
         let summary = self.get_summary();
         let mut page = Page::default();
@@ -54,19 +50,11 @@ impl ProfilerComparison {
     }
 
     /// Prints the regressions, the largest first, at most `top_n`.
-    ///
-    /// # Errors
-    ///
-    /// Those of the writer.
     pub fn print_regressions(&self, top_n: usize, out: &mut dyn Write) -> io::Result<()> {
         self.print_table(self.get_regressions(top_n), out)
     }
 
     /// Prints the improvements, the largest first, at most `top_n`.
-    ///
-    /// # Errors
-    ///
-    /// Those of the writer.
     pub fn print_improvements(&self, top_n: usize, out: &mut dyn Write) -> io::Result<()> {
         self.print_table(self.get_improvements(top_n), out)
     }

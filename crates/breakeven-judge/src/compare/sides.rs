@@ -7,7 +7,6 @@ use breakeven_profile::profile::{Operation, OperationKey, Profile, Run};
 use super::error::CompareError;
 use super::metric::Metric;
 use super::options::Options;
-use super::text;
 use super::warning::Side;
 
 /// One operation of one side, from all profiles that have it.
@@ -94,7 +93,7 @@ impl Pair<'_> {
     /// The operation in words.
     pub(super) fn name(&self) -> String {
         let mut sides = self.baseline.iter().chain(&self.current);
-        text::name(&self.key, sides.any(Measured::is_on_software_gpu))
+        self.key.label(sides.any(Measured::is_on_software_gpu))
     }
 }
 

@@ -1,6 +1,5 @@
 //! Figures of a comparison in words, for every format.
 
-use breakeven_profile::profile::OperationKey;
 use breakeven_profile::unit;
 
 use super::change::{Change, ChangeType};
@@ -8,19 +7,6 @@ use super::comparison::{ComparisonSummary, ProfilerComparison};
 use super::method::Method;
 use super::metric::Metric;
 use super::options::Correction;
-
-/// An operation with its device and size, as in "conv2d on cpu, size 65536". A
-/// GPU that is a program on the CPU is said to be one.
-pub(super) fn name(key: &OperationKey, software_gpu: bool) -> String {
-    if !software_gpu {
-        return key.to_string();
-    }
-    let labelled = OperationKey {
-        device: format!("{} (software)", key.device),
-        ..key.clone()
-    };
-    labelled.to_string()
-}
 
 impl Metric {
     /// A value in the metric's unit: `1.24 ms`, `10 KiB`, `20`, `1 234 /s`.

@@ -8,6 +8,7 @@ use breakeven_profile::profile::{Operation, Profile, Run, Timeline};
 use super::label::Labels;
 use super::tracks::{By, Step, end_ns, tracks, walk};
 use super::{ExportError, sum, whole};
+use crate::page::is_obeyed;
 
 /// Frames of a path that is made from a timeline; the time of deeper calls
 /// counts for the last. Paths repeat their beginnings, so that their length
@@ -229,9 +230,7 @@ fn frame(name: &str) -> String {
     let cleared = |c: char| match c {
         ';' => ':',
         '\u{fffe}' | '\u{ffff}' => '\u{fffd}',
-        c if c.is_control() => '\u{fffd}',
-        // These turn the direction of writing.
-        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+        c if is_obeyed(c) => '\u{fffd}',
         c => c,
     };
     let mut characters = name.trim().chars().map(cleared);

@@ -11,10 +11,6 @@ const MOST_CELL: usize = 120;
 impl Page {
     /// Writes the page as Markdown, every text escaped. Long lists and tables are cut,
     /// with a count of the rest.
-    ///
-    /// # Errors
-    ///
-    /// Those of the writer.
     pub fn markdown(&self, out: &mut dyn Write) -> io::Result<()> {
         for (index, block) in self.blocks.iter().enumerate() {
             if index > 0 {

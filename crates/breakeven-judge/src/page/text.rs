@@ -29,10 +29,6 @@ impl Tone {
 
 impl Page {
     /// Writes the page for a terminal of `width` columns, with ANSI `colours` or without.
-    ///
-    /// # Errors
-    ///
-    /// Those of the writer.
     pub fn text(&self, width: usize, colours: bool, out: &mut dyn Write) -> io::Result<()> {
         let width = width.max(LEAST_WIDTH);
         let mut to = Terminal {
@@ -92,6 +88,11 @@ impl Terminal<'_> {
     /// A text in lines, with `first` before the first line and `rest` before the others.
     fn paragraph(&mut self, text: &Text, first: &str, rest: &str) -> io::Result<()> {
         let room = self.width.saturating_sub(first.width().max(rest.width()));
+        self.lines(text, room, first, rest)
+    }
+
+    /// As [`Terminal::paragraph`], where `room` columns are left for the text.
+    fn lines(&mut self, text: &Text, room: usize, first: &str, rest: &str) -> io::Result<()> {
         for (index, line) in wrapped(&clean(&text.text), room).iter().enumerate() {
             let before = if index == 0 { first } else { rest };
             writeln!(self.out, "{before}{}", self.styled(line, text.tone))?;
@@ -111,11 +112,7 @@ impl Terminal<'_> {
             }
             let gap = " ".repeat(wide - name.width() + GAP);
             let first = format!("{indent}{}{gap}", self.styled(&name, Tone::Faint));
-            let room = self.width - rest.len();
-            for (index, line) in wrapped(&clean(&text.text), room).iter().enumerate() {
-                let before = if index == 0 { &first } else { &rest };
-                writeln!(self.out, "{before}{}", self.styled(line, text.tone))?;
-            }
+            self.lines(text, self.width - rest.len(), &first, &rest)?;
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use crate::profile::{Failure, Operation, Run};
+use crate::profile::{Device, Failure, Operation, Run};
 
 /// The fields of an operation in a file; [`Operation`] documents them.
 #[derive(serde::Deserialize)]
@@ -70,7 +70,7 @@ impl TryFrom<OperationForm> for Operation {
 }
 
 fn default_device() -> String {
-    "cpu".to_owned()
+    Device::CPU.to_owned()
 }
 
 fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {

@@ -63,6 +63,15 @@ pub struct OperationKey {
     pub size: Option<u64>,
 }
 
+impl OperationKey {
+    /// The key for people, with [`Device::label`] for the device.
+    pub fn label(&self, software_gpu: bool) -> String {
+        let device = Device::label(&self.device, software_gpu);
+        let key = self.clone();
+        Self { device, ..key }.to_string()
+    }
+}
+
 impl fmt::Display for OperationKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} on {}", self.name, self.device)?;
@@ -115,7 +124,8 @@ pub struct Operation {
 }
 
 /// Why an operation failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{kind}: {message}")]
 pub struct Failure {
     /// The kind of failure in a word: `out of memory`, `device lost`, `crash`.
     pub kind: String,

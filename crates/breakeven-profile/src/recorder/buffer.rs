@@ -5,10 +5,11 @@
 //! more buffers than threads were alive at once.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::SystemTime;
 
 use super::clock::Instant;
+use super::lock::lock;
 use super::timeline::Ring;
 use super::tree::{Place, Tree};
 use super::{clock, switch};
@@ -116,11 +117,6 @@ impl Buffer {
     pub(super) fn places(&self) -> Vec<Place> {
         self.tree().places().to_vec()
     }
-}
-
-/// What a panic left behind is whole: nothing that is locked is left half changed.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ impl Cache {
         }
     }
 
-    /// The same, where another step was taken meanwhile; it is the later one now.
+    /// Where the step leads, if it is the older one of its pair; it becomes the later one.
     pub(super) fn older_step(&self, parent: &'static Node, site: &'static Site) -> Option<End> {
         let pair = self.pair(parent, site);
         let edge = pair[1].get().filter(|edge| edge.is(parent, site))?;

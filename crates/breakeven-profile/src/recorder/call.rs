@@ -3,13 +3,14 @@
 use std::ptr;
 use std::sync::atomic::Ordering;
 
+use super::buffer::Buffer;
 use super::clock::Instant;
-use super::local::Local;
+use super::local::{LOCAL, Local};
 use super::node::{Call, Node};
 use super::site::Site;
 use super::timeline::{Event, Slot};
 use super::tree::{End, Place};
-use super::{clock, memory};
+use super::{clock, memory, switch};
 
 /// A call that has begun, on the thread that it belongs to.
 ///
@@ -42,6 +43,53 @@ impl Open {
     pub(super) fn start_now(&mut self) {
         self.start = clock().now();
     }
+}
+
+pub(super) fn open(site: &'static Site) -> Option<Open> {
+    let state = switch::state()?;
+    open_in(state, site)
+}
+
+/// Begins a call, where the switch says `state`.
+#[inline(always)]
+pub(super) fn open_in(state: u32, site: &'static Site) -> Option<Open> {
+    LOCAL.with(|local| {
+        if !local.may_record(state) {
+            return None;
+        }
+        local.open(site)
+    })
+}
+
+/// Ends a part of a call. Its time and its end, unless it is no longer recorded.
+pub(super) fn close_part(open: &Open) -> Option<(u64, Instant)> {
+    let call = LOCAL.with(|local| local.close_part(open))?;
+    Some((call.ticks, open.start.after(call.ticks)))
+}
+
+pub(super) fn place_of(open: &Open) -> Option<(&'static Buffer, &'static Node)> {
+    let buffer = LOCAL.with(|local| local.buffer.get())?;
+    Some((buffer, open.end.node))
+}
+
+pub(super) fn abandon(open: &Open) {
+    LOCAL.with(|local| {
+        if local.top.get() == open.serial {
+            local.leave(open, 0);
+        }
+    });
+}
+
+/// Where to tell what the call is; `None` where it is no longer recorded.
+#[inline]
+pub(super) fn node_of(open: &Open) -> Option<&'static Node> {
+    let recorded = LOCAL.with(|local| open.serial > local.forgotten.get());
+    recorded.then_some(open.end.node)
+}
+
+#[inline(never)]
+pub(super) fn close(open: &Open) {
+    LOCAL.with(|local| local.close(open));
 }
 
 impl Local {
@@ -79,9 +127,9 @@ impl Local {
         let ticks = clock().now().ticks_since(open.start);
         if self.top.get() == open.serial {
             let call = self.leave(open, ticks);
-            open.end.node.record(call, &self.random);
+            open.end.node.record(call, &self.writer);
         } else if let Some(call) = self.leave_misnested(open, ticks) {
-            open.end.node.record(call, &self.random);
+            open.end.node.record(call, &self.writer);
         }
     }
 

@@ -2,9 +2,9 @@
 
 use std::sync::Mutex;
 
-use super::buffer::lock;
 use super::clock;
 use super::local::{self, Local};
+use super::lock::lock;
 use super::node::{Node, ROOT};
 use super::site::Site;
 use super::tree::{Edge, End};

@@ -7,8 +7,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, OnceLock};
 use std::time::SystemTime;
 
-use super::buffer::{Buffer, lock, pool};
+use super::buffer::{Buffer, pool};
 use super::clock::Instant;
+use super::lock::lock;
 use super::reading::Reading;
 use super::site::{OVERFLOW, Site};
 use super::tree::Place;
@@ -69,7 +70,7 @@ fn timeline_of(buffer: &Buffer, began: Instant) -> Timeline {
         let operation = by_id.get(&event.node)?.operation;
         Some(TimelineEvent {
             name: operation.name.to_owned(),
-            device: (operation.device != "cpu").then(|| operation.device.to_owned()),
+            device: (operation.device != profile::Device::CPU).then(|| operation.device.to_owned()),
             thread: 0,
             start_ns: clock().ns_between(began, Instant(event.start)),
             duration_ns: clock().ns_of(event.ticks),

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::call::Open;
+use super::call::{self, Open};
 use super::field::{Count, Value};
 use super::local;
 use super::node::{Figure, Node};
@@ -41,13 +41,13 @@ impl Guard {
     /// the guard itself, so that it is made where it stays.
     #[inline(never)]
     fn enter_in(state: u32, site: &'static Site) -> Self {
-        Self::of(local::open_in(state, site))
+        Self::of(call::open_in(state, site))
     }
 
     /// Begins a call of the operation that `site` names, on that device, of that size.
     #[inline]
     pub fn enter_on(site: &'static Site, device: Option<&str>, size: Option<u64>) -> Self {
-        Self::of(switch::state().and_then(|_| local::open(local::site_on(site, device, size)?)))
+        Self::of(switch::state().and_then(|_| call::open(local::site_on(site, device, size)?)))
     }
 
     /// Begins a call of an operation whose name is known at run time only, on
@@ -55,7 +55,7 @@ impl Guard {
     /// [`Profiler::profile`](super::Profiler::profile).
     #[inline]
     pub fn enter_named(name: &str, device: Option<&str>, size: Option<u64>) -> Self {
-        Self::of(switch::state().and_then(|_| local::open(local::site_named(name, device, size)?)))
+        Self::of(switch::state().and_then(|_| call::open(local::site_named(name, device, size)?)))
     }
 
     /// Records nothing.
@@ -136,7 +136,7 @@ impl Guard {
 
     #[inline]
     fn node(&self) -> Option<&'static Node> {
-        self.open.as_ref().and_then(local::node_of)
+        self.open.as_ref().and_then(call::node_of)
     }
 
     #[inline]
@@ -151,7 +151,7 @@ impl Drop for Guard {
     #[inline]
     fn drop(&mut self) {
         if let Some(open) = &self.open {
-            local::close(open);
+            call::close(open);
         }
     }
 }

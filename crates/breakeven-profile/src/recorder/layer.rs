@@ -15,7 +15,11 @@ use super::field::Value;
 use super::local;
 use super::node::Figure;
 use super::parts::Parts;
-use super::switch;
+use super::profiler::is_on;
+use super::site::Site;
+
+/// Where a span is until its fields have told which operation it is.
+static UNNAMED: Site = Site::new("");
 
 /// Spans that a thread may be in at once; those beyond are not recorded.
 const MAX_ENTERED: usize = 1_024;
@@ -64,15 +68,15 @@ where
     S: Subscriber + for<'a> LookupSpan<'a>,
 {
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
-        if !switch::is_on() {
+        if !is_on() {
             return;
         }
-        let mut key = Key::default();
-        attributes.record(&mut key);
+        let mut parts = Parts::new(Some(&UNNAMED));
+        let mut fields = Fields::of(&mut parts);
+        attributes.record(&mut fields);
+        let Fields { device, size, .. } = fields;
         let name = attributes.metadata().name();
-        let site = local::site_named(name, key.device.as_deref(), key.size);
-        let mut parts = Parts::new(site);
-        attributes.record(&mut FieldVisitor(&mut parts));
+        parts.move_to(local::site_named(name, device.as_deref(), size));
         if let Some(span) = context.span(id) {
             // Another layer of this kind may be there: it is the same call.
             let mut extensions = span.extensions_mut();
@@ -83,9 +87,7 @@ where
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
-        change(id, &context, |parts| {
-            values.record(&mut FieldVisitor(parts))
-        });
+        change(id, &context, |parts| values.record(&mut Fields::of(parts)));
     }
 
     fn on_enter(&self, id: &Id, context: Context<'_, S>) {
@@ -128,57 +130,39 @@ where
     }
 }
 
-/// The fields that tell one operation from another.
-#[derive(Default)]
-struct Key {
+/// What a span's fields tell: its device and size, and the rest of the call.
+struct Fields<'a> {
+    parts: &'a mut Parts,
     device: Option<String>,
     size: Option<u64>,
 }
 
-impl Visit for Key {
-    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        if field.name() == "device" {
-            self.device = Some(format!("{value:?}"));
+impl<'a> Fields<'a> {
+    fn of(parts: &'a mut Parts) -> Self {
+        Self {
+            parts,
+            device: None,
+            size: None,
         }
     }
 
-    fn record_str(&mut self, field: &Field, value: &str) {
-        if field.name() == "device" {
-            self.device = Some(value.to_owned());
-        }
-    }
-
-    fn record_u64(&mut self, field: &Field, value: u64) {
-        if field.name() == "size" {
-            self.size = Some(value);
-        }
-    }
-
-    fn record_i64(&mut self, field: &Field, value: i64) {
-        if field.name() == "size" {
-            self.size = u64::try_from(value).ok();
-        }
-    }
-}
-
-/// All other fields.
-struct FieldVisitor<'a>(&'a mut Parts);
-
-impl FieldVisitor<'_> {
     fn attribute(&mut self, field: &Field, value: Value<'_>) {
         if !["device", "size"].contains(&field.name()) {
-            self.0.tell_attribute(field.name(), value);
+            self.parts.tell_attribute(field.name(), value);
         }
     }
 }
 
-impl Visit for FieldVisitor<'_> {
+impl Visit for Fields<'_> {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        self.attribute(field, format!("{value:?}").into());
+        self.record_str(field, &format!("{value:?}"));
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.attribute(field, value.into());
+        match field.name() {
+            "device" => self.device = Some(value.to_owned()),
+            _ => self.attribute(field, value.into()),
+        }
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
@@ -187,7 +171,7 @@ impl Visit for FieldVisitor<'_> {
 
     fn record_f64(&mut self, field: &Field, value: f64) {
         match field.name() {
-            "gpu_use" => self.0.tell_gpu_use(value),
+            "gpu_use" => self.parts.tell_gpu_use(value),
             _ => self.attribute(field, value.into()),
         }
     }
@@ -201,11 +185,12 @@ impl Visit for FieldVisitor<'_> {
 
     fn record_u64(&mut self, field: &Field, value: u64) {
         match field.name() {
-            "bytes" => self.0.tell(Figure::Bytes, value),
-            "items" => self.0.tell(Figure::Items, value),
-            "flops" => self.0.tell(Figure::Flops, value),
-            "memory_bytes" => self.0.tell_memory(value),
-            "gpu_use" => self.0.tell_gpu_use(value as f64),
+            "size" => self.size = Some(value),
+            "bytes" => self.parts.tell(Figure::Bytes, value),
+            "items" => self.parts.tell(Figure::Items, value),
+            "flops" => self.parts.tell(Figure::Flops, value),
+            "memory_bytes" => self.parts.tell_memory(value),
+            "gpu_use" => self.parts.tell_gpu_use(value as f64),
             _ => self.attribute(field, value.into()),
         }
     }

@@ -7,15 +7,12 @@ use std::thread;
 
 use super::buffer::{Buffer, pool};
 use super::cache::{self, Cache};
-use super::call::Open;
-use super::clock::Instant;
+use super::clock;
 use super::node::{Node, ROOT};
-use super::parts::Whole;
-use super::reservoir::Random;
 use super::site::{self, Site};
 use super::timeline::Slot;
 use super::tree::End;
-use super::{clock, switch};
+use super::writer::Writer;
 
 /// Calls in threads that had given their buffer back already.
 static LATE: AtomicU64 = AtomicU64::new(0);
@@ -23,8 +20,7 @@ static LATE: AtomicU64 = AtomicU64::new(0);
 /// Without a destructor, so that it is there from a thread's first instruction
 /// to its last and costs no check.
 pub(super) struct Local {
-    /// What the switch said when the thread last looked; 0: it has not.
-    pub(super) state: Cell<u32>,
+    pub(super) writer: Writer,
     pub(super) buffer: Cell<Option<&'static Buffer>>,
     /// The innermost open call.
     pub(super) current: Cell<&'static Node>,
@@ -37,15 +33,12 @@ pub(super) struct Local {
     /// Time of the recorded calls inside the innermost open call, ticks.
     pub(super) children: Cell<u64>,
     pub(super) timeline: Cell<&'static [Slot]>,
-    /// True while the thread holds a lock: an allocator that records must not come in again.
-    pub(super) busy: Cell<bool>,
-    pub(super) random: Random,
     pub(super) cache: Cache,
 }
 
 thread_local! {
-    static LOCAL: Local = const { Local {
-        state: Cell::new(0),
+    pub(super) static LOCAL: Local = const { Local {
+        writer: Writer::new(),
         buffer: Cell::new(None),
         current: Cell::new(&ROOT),
         top: Cell::new(0),
@@ -53,8 +46,6 @@ thread_local! {
         forgotten: Cell::new(0),
         children: Cell::new(0),
         timeline: Cell::new(&[]),
-        busy: Cell::new(false),
-        random: Random::new(1),
         cache: Cache::new(),
     } };
 
@@ -67,26 +58,10 @@ struct Ending;
 impl Drop for Ending {
     fn drop(&mut self) {
         LOCAL.with(|local| {
-            local.state.set(0);
+            local.writer.state.set(0);
             quiet(|| local.detach());
         });
     }
-}
-
-pub(super) fn open(site: &'static Site) -> Option<Open> {
-    let state = switch::state()?;
-    open_in(state, site)
-}
-
-/// Begins a call, where the switch says `state`.
-#[inline(always)]
-pub(super) fn open_in(state: u32, site: &'static Site) -> Option<Open> {
-    LOCAL.with(|local| {
-        if local.state.get() != state && !local.attach() {
-            return None;
-        }
-        local.open(site)
-    })
 }
 
 /// The site of what `site` names, on that device and of that size.
@@ -117,81 +92,14 @@ pub(super) fn generation() -> u32 {
     })
 }
 
-/// Ends a part of a call. Its time and its end, unless it is no longer recorded.
-pub(super) fn close_part(open: &Open) -> Option<(u64, Instant)> {
-    let call = LOCAL.with(|local| local.close_part(open))?;
-    Some((call.ticks, open.start.after(call.ticks)))
-}
-
-pub(super) fn place_of(open: &Open) -> Option<(&'static Buffer, &'static Node)> {
-    let buffer = LOCAL.with(|local| local.buffer.get())?;
-    Some((buffer, open.end.node))
-}
-
-pub(super) fn abandon(open: &Open) {
-    LOCAL.with(|local| {
-        if local.top.get() == open.serial {
-            local.leave(open, 0);
-        }
-    });
-}
-
-/// Records a call whose parts were recorded as they passed: where the last of them
-/// was, or where the thread is now if that was another's. Does nothing where the
-/// recording that it began in is over.
-pub(super) fn record_whole(site: &'static Site, whole: &Whole<'_>) {
-    let Some(state) = switch::state() else { return };
-    LOCAL.with(|local| {
-        if local.state.get() != state && !local.attach() || generation() != whole.generation {
-            return;
-        }
-        let here = |(buffer, _): &(&Buffer, _)| {
-            local.buffer.get().is_some_and(|own| ptr::eq(own, *buffer))
-        };
-        let own = whole.place.filter(here).map(|(_, node)| node);
-        // Of a thread that is not this one: a node is written by its owner only.
-        let node = own.or_else(|| {
-            let parent = local.current.get();
-            let end = local.cache.step(parent, site);
-            Some(end.or_else(|| local.step(parent, site))?.node)
-        });
-        if let Some(node) = node {
-            let (ticks, polled) = (whole.ticks, whole.polled);
-            node.record_whole(ticks, polled, whole.cancelled, &local.random);
-            whole.tell(node);
-        }
-    });
-}
-
-/// Where to tell what the call is; `None` where it is no longer recorded.
-#[inline]
-pub(super) fn node_of(open: &Open) -> Option<&'static Node> {
-    let recorded = LOCAL.with(|local| open.serial > local.forgotten.get());
-    recorded.then_some(open.end.node)
-}
-
-#[inline(never)]
-pub(super) fn close(open: &Open) {
-    LOCAL.with(|local| local.close(open));
-}
-
 /// Calls that were not recorded because their thread was ending.
 pub(super) fn late() -> u64 {
     LATE.load(Ordering::Relaxed)
 }
 
-/// Runs `with` while this thread begins no call: what it locks, an allocator
-/// that records would wait for.
+/// Runs `with` while this thread begins no call; see [`Writer::quiet`].
 pub(super) fn quiet<R>(with: impl FnOnce() -> R) -> R {
-    LOCAL.with(|local| {
-        let busy = local.busy.replace(true);
-        // Sends whoever begins a call to `attach`, which finds the thread busy.
-        let state = local.state.replace(0);
-        let result = with();
-        local.state.set(state);
-        local.busy.set(busy);
-        result
-    })
+    LOCAL.with(|local| local.writer.quiet(with))
 }
 
 /// Runs `of` as if no call were open on this thread.
@@ -247,12 +155,18 @@ impl Local {
 
     /// Runs a slow path, unless the thread is in one already.
     fn once<R>(&self, slow: impl FnOnce() -> R) -> Option<R> {
-        if self.busy.replace(true) {
+        if self.writer.busy.replace(true) {
             return None;
         }
         let result = slow();
-        self.busy.set(false);
+        self.writer.busy.set(false);
         Some(result)
+    }
+
+    /// True where the thread may record, when the switch says `state`.
+    #[inline(always)]
+    pub(super) fn may_record(&self, state: u32) -> bool {
+        self.writer.state.get() == state || self.attach()
     }
 
     /// Looks at what the threads follow. True where the thread may record.
@@ -276,8 +190,8 @@ impl Local {
         pool.began();
         let buffer = self.buffer.get().unwrap_or_else(|| {
             let buffer = pool.take(thread.name().unwrap_or("unnamed"));
-            self.random
-                .seed(ptr::from_ref(buffer).addr() as u64 ^ clock().now().0);
+            let random = &self.writer.random;
+            random.seed(ptr::from_ref(buffer).addr() as u64 ^ clock().now().0);
             self.buffer.set(Some(buffer));
             buffer
         });
@@ -286,7 +200,7 @@ impl Local {
         }
         buffer.follow(pool.generation);
         self.timeline.set(buffer.ring.resize(pool.timeline));
-        self.state.set(state);
+        self.writer.state.set(state);
         true
     }
 
@@ -301,7 +215,7 @@ impl Local {
 
     /// Gives the buffer to the threads to come.
     fn detach(&self) {
-        self.state.set(0);
+        self.writer.state.set(0);
         self.timeline.set(&[]);
         let Some(buffer) = self.buffer.take() else {
             return;

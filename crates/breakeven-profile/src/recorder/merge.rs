@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use super::clock::Clock;
 use super::reading::Reading;
-use super::reservoir::{CAPACITY, Random};
+use super::reservoir::CAPACITY;
 use super::site::Site;
+use super::writer::Random;
 use crate::profile::{Operation, Run};
 use crate::stats::Moments;
 

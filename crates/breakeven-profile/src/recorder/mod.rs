@@ -68,6 +68,7 @@ mod guard;
 #[cfg(feature = "tracing")]
 mod layer;
 mod local;
+mod lock;
 mod memory;
 mod merge;
 mod node;
@@ -80,6 +81,7 @@ mod site;
 mod switch;
 mod timeline;
 mod tree;
+mod writer;
 
 use std::sync::OnceLock;
 
@@ -91,9 +93,8 @@ pub use future::{AsyncCall, Recorded};
 pub use guard::Guard;
 #[cfg(feature = "tracing")]
 pub use layer::TracingLayer;
-pub use profiler::{ExportError, Profiler, get_profiler};
+pub use profiler::{ExportError, Profiler, get_profiler, is_on};
 pub use site::Site;
-pub use switch::is_on;
 
 /// The clock that everything is recorded with.
 #[inline]

@@ -9,11 +9,12 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU64, fence};
 
-use super::buffer::lock;
 use super::field::{Attributes, Value};
+use super::lock::lock;
 use super::memory::Memory;
 use super::reading::Reading;
-use super::reservoir::{Draw, Random, Slots};
+use super::reservoir::{Draw, Slots};
+use super::writer::Writer;
 
 /// The node outside all operations. Nothing is ever recorded in it.
 pub(super) static ROOT: Node = Node::new(u32::MAX);
@@ -74,9 +75,9 @@ pub(super) enum Figure {
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Call {
-    /// From its beginning to its end.
+    /// Time from its beginning to its end.
     pub(super) ticks: u64,
-    /// Of it, the time in recorded calls inside.
+    /// The part of that time in recorded calls inside.
     pub(super) children: u64,
     /// Recorded calls inside, at any depth.
     pub(super) nested: u64,
@@ -163,12 +164,12 @@ impl Node {
     }
 
     #[inline(always)]
-    pub(super) fn record(&self, call: Call, random: &Random) {
+    pub(super) fn record(&self, call: Call, writer: &Writer) {
         let version = self.changing();
         self.add_parts(call);
         let index = self.add_sample(call.ticks);
         if self.draw.keeps(index) {
-            self.keep(index, call.ticks, None, random, version);
+            self.keep(index, call.ticks, None, writer, version);
         } else {
             self.changed(version);
         }
@@ -183,13 +184,13 @@ impl Node {
     }
 
     /// Adds a call whose parts were added as they passed.
-    pub(super) fn record_whole(&self, ticks: u64, polled: u64, cancelled: bool, random: &Random) {
+    pub(super) fn record_whole(&self, ticks: u64, polled: u64, cancelled: bool, writer: &Writer) {
         let version = self.changing();
         add(&self.apart, ticks.wrapping_neg());
         add(&self.cancelled, u64::from(cancelled));
         let index = self.add_sample(ticks);
         if self.draw.keeps(index) {
-            self.keep(index, ticks, Some(polled), random, version);
+            self.keep(index, ticks, Some(polled), writer, version);
         } else {
             self.changed(version);
         }
@@ -231,13 +232,13 @@ impl Node {
     /// has nothing to do after it.
     #[cold]
     #[inline(never)]
-    fn keep(&self, index: u64, ticks: u64, polled: Option<u64>, random: &Random, version: u64) {
-        let slot = self.draw.slot(index, random);
+    fn keep(&self, index: u64, ticks: u64, polled: Option<u64>, writer: &Writer, version: u64) {
+        let slot = self.draw.slot(index, &writer.random);
         // Whoever reads the new value of the slot sees that `draw` has moved.
         fence(Release);
-        self.samples.set(slot, ticks);
+        self.samples.set(slot, ticks, writer);
         match polled {
-            Some(polled) => self.polled.set(slot, polled),
+            Some(polled) => self.polled.set(slot, polled, writer),
             None => self.polled.unset(slot),
         }
         self.changed(version);

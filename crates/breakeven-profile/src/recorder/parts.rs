@@ -1,13 +1,16 @@
 //! Calls that run in parts: a future each time it is polled, a span each time
 //! it is entered, on whatever thread that is.
 
+use std::ptr;
+
 use super::buffer::Buffer;
-use super::call::Open;
+use super::call::{self, Open};
 use super::clock::Instant;
 use super::field::{Count, Value};
-use super::local;
+use super::local::{self, LOCAL};
 use super::node::{Figure, Node};
 use super::site::Site;
+use super::switch;
 
 /// A call that runs in parts, from the beginning of the first to the end of the last.
 #[derive(Debug)]
@@ -43,29 +46,13 @@ impl Detail {
             _ => false,
         }
     }
-}
 
-/// A call that ended, for the thread that tells it.
-pub(super) struct Whole<'a> {
-    pub(super) ticks: u64,
-    pub(super) polled: u64,
-    pub(super) cancelled: bool,
-    /// The recording in which it began.
-    pub(super) generation: u32,
-    pub(super) place: Option<(&'static Buffer, &'static Node)>,
-    told: &'a [Detail],
-}
-
-impl Whole<'_> {
-    /// Tells the node what is known of the call beside its time.
-    pub(super) fn tell(&self, node: &Node) {
-        for told in self.told {
-            match told {
-                Detail::Figure(figure, value) => node.tell(*figure, *value),
-                Detail::Memory(bytes) => node.memory.note(*bytes),
-                Detail::GpuUse(part) => node.tell_gpu_use(*part),
-                Detail::Attribute(name, value) => node.tell_attribute(name, value.clone()),
-            }
+    fn tell(&self, node: &Node) {
+        match self {
+            Self::Figure(figure, value) => node.tell(*figure, *value),
+            Self::Memory(bytes) => node.memory.note(*bytes),
+            Self::GpuUse(part) => node.tell_gpu_use(*part),
+            Self::Attribute(name, value) => node.tell_attribute(name, value.clone()),
         }
     }
 }
@@ -82,10 +69,16 @@ impl Parts {
         }
     }
 
+    /// Makes it a call of another site, before its first part.
+    #[cfg(feature = "tracing")]
+    pub(super) fn move_to(&mut self, site: Option<&'static Site>) {
+        self.site = site;
+    }
+
     /// Begins a part on this thread. The call belongs to the recording that its
     /// first part is in; where that is over, the rest is not recorded.
     pub(super) fn begin(&mut self) -> Option<Open> {
-        let open = local::open(self.site?);
+        let open = call::open(self.site?);
         let generation = local::generation();
         let Some(open) = open else {
             self.site = None;
@@ -94,7 +87,7 @@ impl Parts {
         let (_, first) = *self.first.get_or_insert((open.start, generation));
         if first != generation {
             self.site = None;
-            local::abandon(&open);
+            call::abandon(&open);
             return None;
         }
         Some(open)
@@ -102,29 +95,43 @@ impl Parts {
 
     /// Ends a part, on the thread that it began on.
     pub(super) fn end(&mut self, open: &Open) {
-        if let Some((ticks, end)) = local::close_part(open) {
+        if let Some((ticks, end)) = call::close_part(open) {
             self.polled += ticks;
             self.last = Some(end);
-            self.place = local::place_of(open);
+            self.place = call::place_of(open);
         }
     }
 
-    /// Records the call as a whole, up to now or to the end of its last part.
+    /// Records the call as a whole, up to `end` or to the end of its last part: where
+    /// that part was recorded, or where this thread is now if that was another's. Does
+    /// nothing where the recording that it began in is over.
     pub(super) fn finish(&mut self, end: Option<Instant>, cancelled: bool) {
         let (Some(site), Some((start, generation))) = (self.site.take(), self.first) else {
             return;
         };
-        let Some(end) = end.or(self.last) else { return };
-        let ticks = end.ticks_since(start);
-        let whole = Whole {
-            ticks,
-            polled: self.polled.min(ticks),
-            cancelled,
-            generation,
-            place: self.place,
-            told: &self.told,
+        let (Some(end), Some(state)) = (end.or(self.last), switch::state()) else {
+            return;
         };
-        local::record_whole(site, &whole);
+        let ticks = end.ticks_since(start);
+        LOCAL.with(|local| {
+            if !local.may_record(state) || local::generation() != generation {
+                return;
+            }
+            let here = |(buffer, _): &(&Buffer, _)| {
+                local.buffer.get().is_some_and(|own| ptr::eq(own, *buffer))
+            };
+            let own = self.place.filter(here).map(|(_, node)| node);
+            // A node is written by its owner only.
+            let node = own.or_else(|| {
+                let parent = local.current.get();
+                let end = local.cache.step(parent, site);
+                Some(end.or_else(|| local.step(parent, site))?.node)
+            });
+            if let Some(node) = node {
+                node.record_whole(ticks, self.polled.min(ticks), cancelled, &local.writer);
+                self.told.iter().for_each(|told| told.tell(node));
+            }
+        });
     }
 
     pub(super) fn is_recorded(&self) -> bool {
@@ -139,7 +146,7 @@ impl Parts {
         self.push(Detail::Memory(bytes.count()));
     }
 
-    /// As [`Guard::gpu_use`](super::Guard::gpu_use).
+    /// Tells what [`Guard::gpu_use`](super::Guard::gpu_use) does.
     pub(super) fn tell_gpu_use(&mut self, part: f64) {
         if !part.is_nan() {
             self.push(Detail::GpuUse(part.clamp(0.0, 1.0)));

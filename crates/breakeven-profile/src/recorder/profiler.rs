@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use super::buffer::{lock, pool};
+use super::buffer::pool;
 use super::export::{self, Losses};
 use super::guard::Guard;
-use super::local;
+use super::lock::lock;
+use super::{local, switch};
 use crate::file::{self, FileError};
 use crate::profile::{Environment, Profile};
 
@@ -30,6 +31,19 @@ pub fn get_profiler(enabled: bool) -> Profiler {
     Profiler(())
 }
 
+/// True while calls are recorded.
+///
+/// One relaxed load, but for the first time in a process.
+#[inline]
+pub fn is_on() -> bool {
+    switch::decided().unwrap_or_else(decide)
+}
+
+#[cold]
+fn decide() -> bool {
+    local::quiet(|| pool().switch.publish().is_some())
+}
+
 /// A handle of the process's profiler, from [`get_profiler`].
 #[derive(Debug, Clone, Copy)]
 pub struct Profiler(());
@@ -52,7 +66,7 @@ pub enum ExportError {
 impl Profiler {
     /// True while calls are recorded.
     pub fn is_recording(&self) -> bool {
-        super::is_on()
+        is_on()
     }
 
     /// Begins a call of an operation whose name is known at run time only.

@@ -35,7 +35,7 @@ impl Reading {
 #[cfg(test)]
 mod tests {
     use super::super::node::Node;
-    use super::super::reservoir::Random;
+    use super::super::writer::Writer;
 
     #[test]
     fn a_reader_never_sees_halves_of_two_kept_calls() {
@@ -43,9 +43,9 @@ mod tests {
             let node = Node::new(1);
             std::thread::scope(|scope| {
                 let writer = scope.spawn(|| {
-                    let random = Random::new(7);
+                    let own = Writer::new();
                     for polled in 1..20_000 {
-                        node.record_whole(3 * polled, polled, false, &random);
+                        node.record_whole(3 * polled, polled, false, &own);
                     }
                 });
                 while !writer.is_finished() {

@@ -4,11 +4,10 @@
 //! O(n(1 + log(N/n)))"): it draws how many values to leave out until the next
 //! one is kept, so a value that is not kept costs one comparison.
 
-use std::cell::Cell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::local;
+use super::writer::{Random, Writer};
 
 /// Values that a full reservoir holds.
 pub(super) const CAPACITY: u64 = 1_024;
@@ -34,12 +33,12 @@ impl Slots {
         (chunk, CHUNKS[chunk])
     }
 
-    pub(super) fn set(&self, slot: u64, value: u64) {
+    pub(super) fn set(&self, slot: u64, value: u64, writer: &Writer) {
         let (chunk, first) = Self::chunk_of(slot);
         let slots = self.0[chunk].get_or_init(|| {
             let end = CHUNKS.get(chunk + 1).unwrap_or(&CAPACITY);
             // An allocator that records must not come to this slot again.
-            local::quiet(|| (first..*end).map(|_| AtomicU64::new(NONE)).collect())
+            writer.quiet(|| (first..*end).map(|_| AtomicU64::new(NONE)).collect())
         });
         slots[index(slot - first)].store(value, Relaxed);
     }
@@ -130,49 +129,13 @@ impl Draw {
     }
 }
 
-/// A small generator: xorshift64* of Vigna (2016, "An experimental exploration
-/// of Marsaglia's xorshift generators, scrambled").
-#[derive(Debug)]
-pub(super) struct Random(Cell<u64>);
-
-impl Random {
-    pub(super) const fn new(seed: u64) -> Self {
-        Self(Cell::new(seed | 1))
-    }
-
-    pub(super) fn seed(&self, seed: u64) {
-        // Neighbouring seeds must not give neighbouring streams.
-        self.0.set(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-    }
-
-    fn next(&self) -> u64 {
-        let mut state = self.0.get();
-        state ^= state >> 12;
-        state ^= state << 25;
-        state ^= state >> 27;
-        self.0.set(state);
-        state.wrapping_mul(0x2545_F491_4F6C_DD1D)
-    }
-
-    /// Above 0, below 1.
-    fn unit(&self) -> f64 {
-        ((self.next() >> 11) as f64 + 0.5) * 2.0_f64.powi(-53)
-    }
-
-    /// Below `end`, every number as likely as another (up to `end` / 2^64).
-    pub(super) fn below(&self, end: u64) -> u64 {
-        let product = u128::from(self.next()) * u128::from(end);
-        (product >> 64) as u64
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn fill((slots, draw): (&Slots, &Draw), stream: u64, random: &Random) {
         for index in (0..stream).filter(|index| draw.keeps(*index)) {
-            slots.set(draw.slot(index, random), index);
+            slots.set(draw.slot(index, random), index, &Writer::new());
         }
     }
 
@@ -221,7 +184,7 @@ mod tests {
         slots.clear();
         draw.clear();
         assert!(draw.keeps(0));
-        slots.set(draw.slot(0, &random), 9);
+        slots.set(draw.slot(0, &random), 9, &Writer::new());
         assert_eq!(slots.first(1).collect::<Vec<_>>(), [Some(9)]);
         assert!(slots.first(CAPACITY).skip(1).all(|value| value.is_none()));
     }

@@ -4,16 +4,14 @@
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex};
 
-use super::buffer::lock;
+use super::lock::lock;
+use crate::profile::Device;
 
 /// Different operations that are told apart in the life of a process.
 pub(super) const MAX_SITES: usize = 1 << 16;
 
 /// Bytes of a name that are kept.
 const MAX_NAME: usize = 1_000;
-
-/// The device of an operation that names none.
-const CPU: &str = "cpu";
 
 /// Where calls are counted that there is no room to tell apart.
 pub(super) static OVERFLOW: Site = Site::new("(more operations than the recorder keeps)");
@@ -35,7 +33,7 @@ impl Site {
     pub const fn new(name: &'static str) -> Self {
         Self {
             name,
-            device: CPU,
+            device: Device::CPU,
             size: None,
             ordinal: 0,
         }
@@ -43,7 +41,7 @@ impl Site {
 
     #[inline]
     pub(super) fn is(&self, name: &str, device: Option<&str>, size: Option<u64>) -> bool {
-        self.size == size && self.device == device.unwrap_or(CPU) && self.name == name
+        self.size == size && self.device == device.unwrap_or(Device::CPU) && self.name == name
     }
 }
 
@@ -58,7 +56,9 @@ pub(super) fn intern(name: &str, device: Option<&str>, size: Option<u64>) -> &'s
         "" => "(unnamed)",
         name => name,
     };
-    let device = device.filter(|device| !device.is_empty()).unwrap_or(CPU);
+    let device = device
+        .filter(|device| !device.is_empty())
+        .unwrap_or(Device::CPU);
     let device = &device[..device.floor_char_boundary(MAX_NAME)];
     let mut sites = lock(&SITES);
     if let Some(site) = sites.get(&(name, device, size)) {

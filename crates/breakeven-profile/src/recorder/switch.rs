@@ -3,9 +3,6 @@
 use std::env;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::buffer::pool;
-use super::local;
-
 /// The environment's variable that switches recording off, whatever the program asks for.
 const VARIABLE: &str = "BREAKEVEN_RECORD";
 
@@ -72,19 +69,12 @@ pub(super) fn state() -> Option<u32> {
     (state != OFF).then_some(state)
 }
 
-/// True while calls are recorded.
-///
-/// One relaxed load, but for the first time in a process.
-#[inline]
-pub fn is_on() -> bool {
+/// Whether calls are recorded; `None` where nobody has asked yet.
+#[inline(always)]
+pub(super) fn decided() -> Option<bool> {
     match STATE.load(Ordering::Relaxed) {
-        OFF => false,
-        UNDECIDED => decide(),
-        _ => true,
+        OFF => Some(false),
+        UNDECIDED => None,
+        _ => Some(true),
     }
-}
-
-#[cold]
-fn decide() -> bool {
-    local::quiet(|| pool().switch.publish().is_some())
 }

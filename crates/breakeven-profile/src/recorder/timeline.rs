@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU64, AtomicUsize, fence};
 
-use super::buffer::lock;
+use super::lock::lock;
 
 /// The most events that a thread's ring holds.
 pub(super) const MAX_EVENTS: usize = 1 << 22;

@@ -3,10 +3,12 @@
 //! `plan` and Auto would have them, by one device after the other, where the sweep
 //! has shown what takes how long.
 
-use crate::suite::Over;
+use breakeven_profile::profile::Device;
 
-use super::{Axis, Found, whole};
+use super::axis::{Axis, whole};
+use super::found::Found;
 use crate::protocol::{BatchCell, BatchGpu, Cell};
+use crate::suite::Over;
 
 /// Batches of one size of item: with its executions each fills a quarter of what the
 /// cost model remembers of an operation.
@@ -43,7 +45,7 @@ pub(super) fn executions(
                 continue;
             };
             let (strategy, gpu) = match &**device {
-                "cpu" => ("cpu-only", BatchGpu::Unwanted),
+                Device::CPU => ("cpu-only", BatchGpu::Unwanted),
                 gpu => ("gpu-only", BatchGpu::Device(gpu.to_owned())),
             };
             let execution = BatchCell {

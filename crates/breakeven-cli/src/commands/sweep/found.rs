@@ -3,10 +3,10 @@
 use anyhow::Result;
 use breakeven_judge::break_even::{BreakEven, SizeTimes, break_even};
 use breakeven_judge::run_medians;
-use breakeven_profile::profile::{self, Profile};
+use breakeven_profile::profile::{self, Device, Profile};
 use breakeven_profile::stats::median;
 
-use super::Axis;
+use super::axis::Axis;
 use crate::protocol::SWEEP_VALUE;
 
 pub(crate) struct Found {
@@ -87,9 +87,9 @@ impl Found {
         let mut evidence = Vec::new();
         for rival in &self.rivals {
             let tried_to = rival.times.last().map_or(0.0, |times| times.size);
-            let found = rival
-                .break_even
-                .and_then(|found| found.evidence(self.kernel, &rival.device, "cpu", tried_to));
+            let found = rival.break_even.and_then(|found| {
+                found.evidence(self.kernel, &rival.device, Device::CPU, tried_to)
+            });
             let Some(mut found) = found else { continue };
             let elements = |value: f64| match value {
                 value if value <= 0.0 => Ok(0.0),

@@ -27,7 +27,7 @@ pub(crate) struct Plan {
     pub(crate) notes: Vec<String>,
 }
 
-/// The same batch here and on a machine that was described.
+/// A batch on this machine, and on one that was described.
 pub(crate) struct Comparison {
     pub(crate) here: Plan,
     pub(crate) described: Plan,

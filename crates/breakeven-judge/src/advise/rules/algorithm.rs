@@ -15,7 +15,7 @@
 //! own time. The ends of the exponent's interval give the range.
 
 use breakeven_profile::profile::Operation;
-use breakeven_stats::{PowerLaw, power_law};
+use breakeven_stats::{Line, power_law};
 
 use super::super::case::{Case, Subject};
 use super::super::elsewhere::roof_ns;
@@ -70,14 +70,14 @@ fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
             .iter()
             .filter_map(|each| each.operation.size)
             .collect(),
-        exponent: law.exponent,
-        interval: [law.exponent_lower, law.exponent_upper],
+        exponent: law.slope,
+        interval: [law.slope_lower, law.slope_upper],
         expected,
         expected_from,
     };
-    if law.exponent_lower <= expected + margin {
+    if law.slope_lower <= expected + margin {
         // Faster than linear, as its work is: nothing to say against the method.
-        return match law.exponent_lower > 1.0 + margin && expected_from != ExpectedFrom::Linear {
+        return match law.slope_lower > 1.0 + margin && expected_from != ExpectedFrom::Linear {
             true => Verdict::Overruled(vec![evidence]),
             false => Verdict::Silent,
         };
@@ -88,10 +88,10 @@ fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
         .zip(&sizes)
         .map(|(each, size)| Saving {
             subject: each.place,
-            fraction: part(*size, law.exponent).clamp(0.0, 1.0),
+            fraction: part(*size, law.slope).clamp(0.0, 1.0),
         })
         .collect();
-    let ends = [law.exponent_lower, law.exponent_upper].map(|exponent| {
+    let ends = [law.slope_lower, law.slope_upper].map(|exponent| {
         let each = family.iter().zip(&sizes);
         each.map(|(each, size)| part(*size, exponent).clamp(0.0, 1.0) * each.own_ns)
             .sum()
@@ -113,7 +113,7 @@ fn size_of(subject: &Subject<'_>) -> f64 {
 }
 
 /// Time over size, through the medians of all runs.
-fn growth(family: &[&Subject<'_>]) -> Option<PowerLaw> {
+fn growth(family: &[&Subject<'_>]) -> Option<Line> {
     let runs: usize = family.iter().map(|each| each.operation.runs.len()).sum();
     let times = |operation: &Operation| match runs > MOST_POINTS {
         true => typical_ns(operation).into_iter().collect(),
@@ -133,7 +133,7 @@ fn expected(case: &Case<'_>, family: &[&Subject<'_>]) -> (f64, ExpectedFrom) {
     let fit = |of: &dyn Fn(&Operation) -> Option<f64>| {
         let values: Option<Vec<f64>> = family.iter().map(|each| of(each.operation)).collect();
         let law = power_law(&sizes, &values?, LEVEL).ok()?;
-        Some(law.exponent)
+        Some(law.slope)
     };
     let peak = family.first().and_then(|each| case.peak_of(each));
     if let Some(exponent) = peak.and_then(|peak| fit(&|operation| roof_ns(peak, operation))) {

@@ -16,7 +16,7 @@ use breakeven_profile::unit;
 use super::super::case::{Case, Subject};
 use super::super::elsewhere::{Elsewhere, elsewhere, moved, roof_with_transfer_ns};
 use super::super::evidence::{Evidence, Quantity};
-use super::super::proposal::{Advised, Gain, Verdict};
+use super::super::proposal::{Gain, Verdict};
 use super::definition::{Changes, Definition, Saves, SuggestionType};
 
 /// What to do, on whatever it rests.
@@ -41,13 +41,10 @@ fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
             device,
             gain,
             evidence,
-        }) => Verdict::Suggest(Box::new(Advised {
-            description: format!("{device} does this faster than the CPU: {evidence}"),
-            target_device: Some(device),
-            hint: HINT,
-            evidence: vec![evidence],
-            gain,
-        })),
+        }) => {
+            let description = format!("{device} does this faster than the CPU: {evidence}");
+            Verdict::suggest(description, HINT, vec![evidence], gain).to(device)
+        }
         Some(Elsewhere::NotFaster(evidence)) if large => Verdict::Overruled(vec![evidence]),
         None if large => by_rule_of_thumb(case, subject),
         _ => Verdict::Silent,

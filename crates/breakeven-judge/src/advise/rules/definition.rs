@@ -28,13 +28,13 @@ pub(in super::super) type Found = Result<(bool, String), &'static str>;
 /// same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Saves {
-    /// Time on this device, by leaving it.
+    /// All of the time on this device: the operation runs on another one.
     OtherDevice,
-    /// Time that this device costs: gone, too, on another.
+    /// Time that only this device costs, such as a launch.
     ThisDevice,
-    /// The same, up to what this device can do at its peaks.
+    /// The time between what this device does and what it could do at its peaks.
     Roofline,
-    /// The time of work that is not needed on any device.
+    /// The time of work that no device needs to do.
     Work,
 }
 

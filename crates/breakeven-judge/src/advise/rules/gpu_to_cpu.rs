@@ -16,7 +16,7 @@ use breakeven_profile::unit;
 use super::super::case::{Case, Subject};
 use super::super::elsewhere::{Elsewhere, elsewhere, moved, roof_ns};
 use super::super::evidence::{Evidence, Quantity};
-use super::super::proposal::{Advised, Gain, Verdict};
+use super::super::proposal::{Gain, Verdict};
 use super::definition::{Changes, Definition, Saves, SuggestionType};
 
 pub(super) const RULE: Definition = Definition {
@@ -34,14 +34,9 @@ fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
     let limit = case.thresholds.small_gpu_call_ns;
     let small = call_ns < limit;
     let suggest = |description: String, evidence: Vec<Evidence>, gain: Gain| {
-        Verdict::Suggest(Box::new(Advised {
-            target_device: Some(Device::CPU.to_owned()),
-            description,
-            hint: "call the CPU form for inputs of this size, and let the size decide between \
-                   the two forms",
-            evidence,
-            gain,
-        }))
+        let hint = "call the CPU form for inputs of this size, and let the size decide between \
+                    the two forms";
+        Verdict::suggest(description, hint, evidence, gain).to(Device::CPU)
     };
     match elsewhere(case, subject, |device| device == Device::CPU) {
         Some(Elsewhere::Faster { gain, evidence, .. }) => suggest(

@@ -18,7 +18,7 @@ use super::super::pair::{FALLEN, Pair};
 use super::super::proposal::{Gain, Verdict};
 use super::super::roofline::Gap;
 use super::definition::{Changes, Definition, Found, Saves, SuggestionType};
-use crate::overview::compute_ns;
+use crate::roofline::compute_ns;
 
 pub(super) const RULE: Definition = Definition {
     kind: SuggestionType::Parallelization,

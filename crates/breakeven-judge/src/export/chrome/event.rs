@@ -4,12 +4,34 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use breakeven_profile::profile::OperationKey;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::ser::{CompactFormatter, Formatter};
 
-use super::{ExportError, Verdict};
-use crate::compare::ChangeType;
+use super::super::ExportError;
+use crate::compare::{ChangeType, OperationComparison};
+
+/// What a comparison found of an operation, to be shown on its calls.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// The operation.
+    pub operation: OperationKey,
+    /// The verdict on it.
+    pub change_type: ChangeType,
+    /// Change of its time against the baseline, percent.
+    pub change_percent: Option<f64>,
+}
+
+impl From<&OperationComparison> for Verdict {
+    fn from(row: &OperationComparison) -> Self {
+        Self {
+            operation: row.key(),
+            change_type: row.change_type,
+            change_percent: row.change_percent,
+        }
+    }
+}
 
 /// An event; the names of the fields are those of the format.
 #[derive(Default, Serialize)]

@@ -9,36 +9,17 @@
 
 use std::io::{BufWriter, Write};
 
-use breakeven_profile::profile::{OperationKey, Profile};
+use breakeven_profile::profile::Profile;
 
 mod event;
 mod samples;
 mod timeline;
 
 use super::ExportError;
-use crate::compare::{ChangeType, OperationComparison};
+use crate::compare::ChangeType;
 use event::{Args, Event, Trace, Value};
 
-/// What a comparison found of an operation, to be shown on its calls.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Verdict {
-    /// The operation.
-    pub operation: OperationKey,
-    /// The verdict on it.
-    pub change_type: ChangeType,
-    /// Change of its time against the baseline, percent.
-    pub change_percent: Option<f64>,
-}
-
-impl From<&OperationComparison> for Verdict {
-    fn from(row: &OperationComparison) -> Self {
-        Self {
-            operation: row.key(),
-            change_type: row.change_type,
-            change_percent: row.change_percent,
-        }
-    }
-}
+pub use event::Verdict;
 
 /// Writes the profile as a trace, with the verdicts of a comparison where there
 /// are any: on the calls of each operation, and all of them in an event called

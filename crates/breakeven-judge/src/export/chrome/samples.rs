@@ -5,8 +5,8 @@ use std::io::Write;
 
 use breakeven_profile::profile::{Device, Operation, OperationKey, Profile, Run};
 
-use super::event::{Args, Event, Place, Trace, Value};
-use super::{ExportError, Verdict};
+use super::super::ExportError;
+use super::event::{Args, Event, Place, Trace, Value, Verdict};
 use crate::export::label::Labels;
 use crate::export::{sum, whole};
 
@@ -122,8 +122,7 @@ fn facts(operation: &Operation) -> Args<'_> {
         facts.push("gpu_use", Value::Number(part));
     }
     if let Some(failure) = &operation.failure {
-        let text = format!("{}: {}", failure.kind, failure.message);
-        facts.push("failure", Value::Text(text.into()));
+        facts.push("failure", Value::Text(failure.to_string().into()));
     }
     facts.attributes(&operation.attributes);
     facts

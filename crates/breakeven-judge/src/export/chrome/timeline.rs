@@ -5,8 +5,8 @@ use std::io::Write;
 
 use breakeven_profile::profile::{Profile, Timeline};
 
-use super::event::{Args, Event, Place, Trace, Value};
-use super::{ExportError, Verdict};
+use super::super::ExportError;
+use super::event::{Args, Event, Place, Trace, Value, Verdict};
 use crate::export::label::Labels;
 use crate::export::tracks::{By, tracks};
 
