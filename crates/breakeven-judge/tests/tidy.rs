@@ -1,11 +1,11 @@
-//! What holds for the whole workspace and no compiler checks. Every check is a
-//! function from a tree of texts to findings, tried on small bad trees beside
-//! it and on the workspace here.
+//! What holds for the whole workspace and neither the compiler, clippy nor cargo
+//! checks. Every check is a function from a tree of texts to findings, tried on small
+//! bad trees beside it and on the workspace here.
 
+mod circles;
 mod code;
 mod documents;
 mod layers;
-mod manifests;
 mod source;
 mod tree;
 mod unsafe_code;
@@ -29,17 +29,12 @@ fn nothing_is_re_exported_by_a_star() {
 }
 
 #[test]
-fn what_is_left_to_do_is_in_the_changelog() {
-    none(source::unowned_reminders(&Tree::workspace()));
+fn nothing_is_left_to_do_and_no_text_names_a_home_directory() {
+    none(source::forbidden_texts(&Tree::workspace()));
 }
 
 #[test]
-fn no_text_names_a_home_directory() {
-    none(source::home_directories(&Tree::workspace()));
-}
-
-#[test]
-fn unsafe_code_is_where_it_may_be_and_argued_for() {
+fn unsafe_code_is_where_it_may_be() {
     none(unsafe_code::findings(&Tree::workspace()));
 }
 
@@ -49,13 +44,8 @@ fn modules_keep_to_their_layer() {
 }
 
 #[test]
-fn what_judges_and_what_is_embedded_needs_no_gpu_library() {
-    none(manifests::gpu_libraries(&Tree::workspace()));
-}
-
-#[test]
-fn every_crate_inherits_the_lints() {
-    none(manifests::own_lints(&Tree::workspace()));
+fn files_do_not_import_from_each_other() {
+    none(circles::findings(&Tree::workspace()));
 }
 
 #[test]

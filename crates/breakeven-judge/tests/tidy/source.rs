@@ -1,18 +1,21 @@
-//! Checks on single files: length, star re-exports, reminders, home directories.
+//! Checks on single files: length, star re-exports, words that belong elsewhere.
 
-use super::code::{code, words};
 use super::tree::Tree;
 
 /// Past this a file is two.
 const MOST_LINES: usize = 400;
 
-/// Written in parts, so that this file is not a finding.
-const REMINDERS: [&str; 2] = [concat!("TO", "DO"), concat!("FIX", "ME")];
-const HOMES: [&str; 3] = [
-    concat!("/ro", "ot/"),
-    concat!("/ho", "me/"),
-    concat!("/Us", "ers/"),
+/// Texts that stand in no file, and what to do about one. Written in parts, so that
+/// this file is not a finding.
+const FORBIDDEN: [(&str, &str); 5] = [
+    (concat!("TO", "DO"), REMINDER),
+    (concat!("FIX", "ME"), REMINDER),
+    (concat!("/ro", "ot/"), HOME),
+    (concat!("/ho", "me/"), HOME),
+    (concat!("/Us", "ers/"), HOME),
 ];
+const REMINDER: &str = "do it, or make it a line of \"Known gaps\" in CHANGELOG.md";
+const HOME: &str = "is somebody's machine; use a relative path or another example";
 
 pub(super) fn too_long(tree: &Tree) -> Vec<String> {
     tree.sources()
@@ -28,53 +31,18 @@ pub(super) fn too_long(tree: &Tree) -> Vec<String> {
 pub(super) fn glob_re_exports(tree: &Tree) -> Vec<String> {
     let mut findings = Vec::new();
     for file in tree.sources() {
-        let code = code(&file.text);
-        let mut before = ("", 0);
-        for (at, word) in words(&code) {
-            // `pub use`, `pub(crate) use`, `pub(in super::super) use`.
-            let visibility = code[before.1..at].trim();
-            let public = before.0 == "pub" && visibility.is_empty()
-                || code[..at].trim_end().ends_with(')') && after_restricted_pub(&code[..at]);
-            if word == "use" && public {
-                let import = code[at..].split(';').next().unwrap_or_default();
-                if import.contains('*') {
-                    let line = line_of(&code, at);
-                    findings.push(format!(
-                        "{}:{line}: name what is re-exported; a star hides it from the reader",
-                        file.path
-                    ));
-                }
-            }
-            before = (word, at + word.len());
-        }
-    }
-    findings
-}
-
-/// True where the code ends with `pub(…)`.
-fn after_restricted_pub(code: &str) -> bool {
-    let Some(open) = code.rfind('(') else {
-        return false;
-    };
-    let mut words = words(&code[..open]).collect::<Vec<_>>();
-    let last = words.pop();
-    last.is_some_and(|(at, word)| word == "pub" && code[at + 3..open].trim().is_empty())
-}
-
-pub(super) fn unowned_reminders(tree: &Tree) -> Vec<String> {
-    let changelog = tree.text("CHANGELOG.md").unwrap_or_default();
-    let gaps = section(changelog, "Known gaps");
-    let mut findings = Vec::new();
-    for file in tree.texts.iter().filter(|file| is_source(&file.path)) {
-        for (index, line) in file.text.lines().enumerate() {
-            let found = words(line).find(|(_, word)| REMINDERS.contains(word));
-            if let Some((_, word)) = found
-                && !gaps.contains(&file.path)
+        // Every `pub use` begins a line: rustfmt has it so.
+        let starts = file.text.match_indices("\npub").map(|(at, _)| at + 1);
+        for at in starts.chain(file.text.starts_with("pub").then_some(0)) {
+            let statement = file.text[at..].split(';').next().unwrap_or_default();
+            let visibility = statement.split(" use ").next().unwrap_or_default();
+            if visibility.len() < statement.len()
+                && !visibility.contains('{')
+                && statement.contains('*')
             {
+                let path = &file.path;
                 findings.push(format!(
-                    "{}:{}: {word}: do it, or name the file in CHANGELOG.md under \"Known gaps\"",
-                    file.path,
-                    index + 1
+                    "{path}: {statement}: name what is re-exported; a star hides it from the reader"
                 ));
             }
         }
@@ -82,49 +50,16 @@ pub(super) fn unowned_reminders(tree: &Tree) -> Vec<String> {
     findings
 }
 
-/// What people run or build, not what they read.
-fn is_source(path: &str) -> bool {
-    let ends = [".rs", ".py", ".sh", ".toml"];
-    path == "check" || path == ".ci/run" || ends.iter().any(|end| path.ends_with(end))
-}
-
-/// The text under the first heading that holds `title`, down to the next
-/// heading of its level or above.
-fn section<'a>(markdown: &'a str, title: &str) -> &'a str {
-    let level = |line: &str| line.len() - line.trim_start_matches('#').len();
-    let mut start = None;
-    let mut at = 0;
-    for line in markdown.split_inclusive('\n') {
-        match start {
-            None if level(line) > 0 && line.contains(title) => {
-                start = Some((at + line.len(), level(line)));
-            }
-            Some((start, of)) if (1..=of).contains(&level(line)) => return &markdown[start..at],
-            _ => {}
-        }
-        at += line.len();
-    }
-    start.map_or("", |(start, _)| &markdown[start..])
-}
-
-pub(super) fn home_directories(tree: &Tree) -> Vec<String> {
+pub(super) fn forbidden_texts(tree: &Tree) -> Vec<String> {
     let mut findings = Vec::new();
     for file in &tree.texts {
-        for (index, line) in file.text.lines().enumerate() {
-            if let Some(home) = HOMES.iter().find(|home| line.contains(**home)) {
-                findings.push(format!(
-                    "{}:{}: {home} is somebody's machine; use a relative path or another example",
-                    file.path,
-                    index + 1
-                ));
-            }
+        for (line, text) in (1..).zip(file.text.lines()) {
+            let found = FORBIDDEN.iter().filter(|(word, _)| text.contains(word));
+            findings
+                .extend(found.map(|(word, what)| format!("{}:{line}: {word}: {what}", file.path)));
         }
     }
     findings
-}
-
-fn line_of(text: &str, at: usize) -> usize {
-    text[..at].matches('\n').count() + 1
 }
 
 #[test]
@@ -137,55 +72,29 @@ fn a_long_file_is_found() {
 
 #[test]
 fn a_star_re_export_is_found() {
-    for bad in [
-        "pub use a::*;",
-        "pub(crate) use a::*;",
-        "pub(in super::super) use a::*;",
-        "pub use a::{\n    b,\n    c::*,\n};",
+    for (text, findings) in [
+        ("pub use a::*;", 1),
+        ("use b;\npub(crate) use a::*;", 1),
+        ("pub(in super::super) use a::*;", 1),
+        ("pub use a::{\n    b,\n    c::*,\n};", 1),
+        ("use a::*;", 0),
+        ("pub use a::b;", 0),
+        ("// pub use a::*;", 0),
+        ("pub fn f() { let a = b * c; }", 0),
     ] {
-        assert_eq!(
-            glob_re_exports(&Tree::of(&[("a.rs", bad)])).len(),
-            1,
-            "{bad}"
-        );
-    }
-    for good in [
-        "use a::*;",
-        "pub use a::b;",
-        "// pub use a::*;",
-        "pub fn f() {} use a::*;",
-        "fn f(x: u8) { use a::*; }",
-    ] {
-        assert!(
-            glob_re_exports(&Tree::of(&[("a.rs", good)])).is_empty(),
-            "{good}"
-        );
+        let found = glob_re_exports(&Tree::of(&[("a.rs", text)]));
+        assert_eq!(found.len(), findings, "{text}");
     }
 }
 
 #[test]
-fn a_reminder_needs_a_known_gap() {
-    let comment = format!("// {}: later", REMINDERS[0]);
-    let source = ("src/a.rs", comment.as_str());
-    assert_eq!(unowned_reminders(&Tree::of(&[source])).len(), 1);
-    let known = "# Known gaps\n\n- later (src/a.rs)\n";
-    assert!(unowned_reminders(&Tree::of(&[source, ("CHANGELOG.md", known)])).is_empty());
-    let elsewhere = "# Known gaps\n\n# 0.1\n\n- later (src/a.rs)\n";
-    assert_eq!(
-        unowned_reminders(&Tree::of(&[source, ("CHANGELOG.md", elsewhere)])).len(),
-        1
-    );
-    assert!(unowned_reminders(&Tree::of(&[("a.md", &comment)])).is_empty());
-}
-
-#[test]
-fn a_home_directory_is_found() {
-    for home in HOMES {
-        let text = format!("first\nsee {home}me");
-        let findings = home_directories(&Tree::of(&[("a.md", &text)]));
+fn a_text_that_stands_nowhere_is_found() {
+    for (word, _) in FORBIDDEN {
+        let text = format!("first\nsee {word}me");
+        let findings = forbidden_texts(&Tree::of(&[("a.md", &text)]));
         assert!(
             matches!(&findings[..], [one] if one.starts_with("a.md:2: ")),
-            "{home}"
+            "{word}"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Unsafe code: only where it is listed, each with its argument above it.
+//! Unsafe code: only where it is listed. Clippy asks for the argument above it.
 
 use super::code::{code, words};
 use super::tree::Tree;
@@ -115,13 +115,6 @@ pub(super) fn findings(tree: &Tree) -> Vec<String> {
             )),
             _ => {}
         }
-        for line in lines.into_iter().filter(|line| !argued(&file.text, *line)) {
-            findings.push(format!(
-                "{}:{}: no `// SAFETY:` (for a function `/// # Safety`) above this unsafe code",
-                file.path,
-                line + 1
-            ));
-        }
     }
     findings
 }
@@ -146,24 +139,6 @@ fn is_type(after: &str) -> bool {
         .is_some_and(|rest| rest.trim_start().starts_with('('))
 }
 
-/// True where the comment directly above the statement holds the argument.
-fn argued(source: &str, line: usize) -> bool {
-    let lines: Vec<&str> = source.lines().map(str::trim).collect();
-    let is_comment = |line: &str| line.starts_with("//");
-    let mut above = lines[..line].iter().rev().copied().peekable();
-    // The statement may begin on an earlier line; attributes go with it.
-    while let Some(begun) = above.next_if(|line| {
-        line.starts_with("#[") || !is_comment(line) && !line.ends_with([';', '{', '}', ','])
-    }) {
-        if begun.is_empty() {
-            return false;
-        }
-    }
-    above
-        .take_while(|line| is_comment(line))
-        .any(|line| line.starts_with("// SAFETY:") || line.starts_with("/// # Safety"))
-}
-
 #[cfg(test)]
 fn findings_in(path: &str, text: &str) -> Vec<String> {
     findings(&Tree::of(&[(path, text)]))
@@ -181,26 +156,4 @@ fn unsafe_code_elsewhere_is_found() {
 #[test]
 fn a_listed_file_without_unsafe_code_is_found() {
     assert_eq!(findings_in(ALLOWED[0].0, "fn f() {}").len(), 1);
-}
-
-#[test]
-fn unsafe_code_without_argument_is_found() {
-    for bad in [
-        "unsafe { f() }",
-        "// It is fine.\nunsafe { f() }",
-        "// SAFETY: of the one before.\nlet a = 1;\nunsafe { f() }",
-        "// SAFETY: too far away.\n\nunsafe { f() }",
-        "/// Does things.\nunsafe fn f() {}",
-        "unsafe impl Send for A {}",
-    ] {
-        assert_eq!(findings_in(ALLOWED[0].0, bad).len(), 1, "{bad}");
-    }
-    for good in [
-        "// SAFETY: in two\n// lines.\nunsafe { f() }",
-        "// SAFETY: of the statement.\nlet a =\n    unsafe { f() };",
-        "/// Does things.\n///\n/// # Safety\n///\n/// None.\n#[inline]\nunsafe fn f() {}",
-        "match a {\n    // SAFETY: an arm's.\n    1 => unsafe { f() },\n}",
-    ] {
-        assert!(findings_in(ALLOWED[0].0, good).is_empty(), "{good}");
-    }
 }
