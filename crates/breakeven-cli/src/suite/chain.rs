@@ -1,9 +1,12 @@
 //! Kernels of the suite one after the other.
 
-use breakeven::{Chain, Error, Operator, Tensor};
+use std::sync::Arc;
 
+use breakeven::{Chain, Error, Tensor};
+
+use super::rows::row;
 use super::sweep::Over;
-use super::table::{Made, Shape, row, with_operator};
+use super::table::{Made, Shape, with_operator};
 
 /// A chain, and its input.
 pub(crate) struct Chained {
@@ -25,7 +28,7 @@ impl Chained {
         };
         let row_of_first = row(first, 1)?;
         let shape = match size {
-            Some(size) => Over::Size.checked(row_of_first, size)?,
+            Some(size) => row_of_first.at(Over::Size, size)?,
             None => row_of_first.workload,
         };
         let shape = shape.with_batch(items);
@@ -57,6 +60,6 @@ fn after(before: Made, stage: Made, kernel: &str) -> Result<Made, Error> {
     let chain = Chain::one(before);
     Ok(match stage {
         Made::Numbers(stage) => Made::numbers(chain.and(stage)),
-        Made::Labels(stage) => Made::Labels(std::sync::Arc::new(chain.and(stage))),
+        Made::Labels(stage) => Made::Labels(Arc::new(chain.and(stage))),
     })
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::{Context, Result, bail};
 use breakeven::plan::{ChainCosts, Machine};
-use breakeven::{Costs, Operator, Stages, Tensor};
+use breakeven::{Costs, Stages, Tensor};
 
 use super::{described, this_machine};
 use crate::args::PlanArgs;
@@ -20,10 +20,7 @@ pub(super) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
         let _ = writeln!(err, "warning: {warning}");
     }
     let elsewhere = args.hardware.as_deref().map(described).transpose()?;
-    let Some(found) = detect(super::TIMEOUT_S)? else {
-        let _ = writeln!(err, "interrupted");
-        return Ok(Exit::Interrupted);
-    };
+    let found = detect(super::TIMEOUT_S, "interrupted")?;
     let machine = this_machine(&found, args.device.as_deref())?;
     let costs = match args.measure {
         true => measured(&chained, &machine, costs)?,
