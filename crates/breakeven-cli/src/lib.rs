@@ -4,7 +4,6 @@
 
 mod args;
 mod commands;
-mod execution;
 pub mod exit;
 mod image;
 mod output;

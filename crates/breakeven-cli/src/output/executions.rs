@@ -7,12 +7,12 @@ use std::iter;
 use breakeven_judge::Row as Judged;
 use breakeven_judge::page::{Column, Page, Row, Table, Text, Tone};
 use breakeven_profile::profile::Device;
+use breakeven_profile::recorder::{ExecutionRecord, Fallback};
 use breakeven_profile::unit;
 
 use super::Report;
 use super::text::{plural, share, time};
 use super::times::title;
-use crate::execution::{ExecutionRecord, Fallback};
 
 /// What decides, in the order in which it comes about.
 const ORDER: [&str; 6] = [
@@ -27,7 +27,7 @@ const ORDER: [&str; 6] = [
 /// The executions of one operation on one device.
 pub(super) struct Executions<'r> {
     pub(super) row: &'r Judged,
-    pub(super) record: ExecutionRecord,
+    pub(super) record: ExecutionRecord<'static>,
     /// Executions by what decided them, in the order in which it comes about; the last
     /// one's alone where not all are told.
     decided_by: Vec<(String, u64)>,
@@ -38,7 +38,11 @@ impl<'r> Executions<'r> {
     pub(super) fn of(row: &'r Judged) -> Option<Self> {
         let mut record = ExecutionRecord::of(&row.attributes)?;
         let mut decided_by: Vec<(String, u64)> = match record.decided_by.is_empty() {
-            true => record.decided.iter().map(|by| (by.clone(), 1)).collect(),
+            true => record
+                .decided
+                .iter()
+                .map(|by| (by.to_string(), 1))
+                .collect(),
             false => record.decided_by.clone().into_iter().collect(),
         };
         let order = |by: &str| ORDER.iter().position(|known| *known == by);
@@ -80,10 +84,10 @@ impl<'r> Executions<'r> {
 
     /// The errors behind what fell back; the last one where not all are told.
     pub(super) fn errors(&self) -> String {
-        let all = self.record.fallbacks.iter().map(|fallback| &fallback.error);
-        let last = self.record.device_error.iter();
+        let all = self.record.fallbacks.iter();
+        let last = self.record.device_error.as_deref();
         let last = last.filter(|_| self.record.fallbacks.is_empty());
-        let errors: Vec<&str> = all.chain(last).map(String::as_str).collect();
+        let errors: Vec<&str> = all.map(|fallback| &*fallback.error).chain(last).collect();
         errors.join("; ")
     }
 
@@ -154,7 +158,7 @@ impl<'r> Executions<'r> {
 }
 
 /// What fell back; the last error where not all are told.
-fn fell_back(record: &ExecutionRecord) -> Vec<String> {
+fn fell_back(record: &ExecutionRecord<'_>) -> Vec<String> {
     let of = |fallback: &Fallback| {
         let Fallback { error, tasks, .. } = fallback;
         let executions = plural(fallback.executions, "execution");

@@ -4,15 +4,15 @@
 use std::collections::HashMap;
 
 use breakeven_profile::profile::{Failure, Operation, OperationKey, Profile, Run};
+use breakeven_profile::recorder::{ExecutionRecord, Fallback};
 
-use crate::execution::{ExecutionRecord, Fallback};
 use crate::protocol::{BatchCell, Execution};
 use crate::suite::{BatchWorkload, Event};
 
 /// What is known of the executions of one operation on one device.
 #[derive(Debug, Default)]
 struct Executions {
-    record: ExecutionRecord,
+    record: ExecutionRecord<'static>,
     /// The process, counted from 0, that the operation's last run is of.
     run: Option<u32>,
 }
@@ -26,8 +26,8 @@ impl Executions {
             .decided_by
             .entry(last.decided_by.clone())
             .or_default() += 1;
-        record.strategy = Some(last.strategy.clone());
-        record.why = Some(last.why.clone());
+        record.strategy = Some(last.strategy.clone().into());
+        record.why = Some(last.why.clone().into());
         record.tasks = Some(tasks as u64);
         record.gpu_tasks = Some(last.gpu_tasks);
         record.predicted_ns = last.predicted_ns.or(record.predicted_ns);
@@ -88,7 +88,7 @@ impl Batches {
         let operation = operation(profile, cell, &key);
         let known = self.known.entry(key).or_default();
         known.note(cell.tasks, execution);
-        known.record.tell(&mut operation.attributes);
+        known.record.write(&mut operation.attributes);
         if execution.warm_up {
             known.begin(self.run, operation);
             let event = match is_first {

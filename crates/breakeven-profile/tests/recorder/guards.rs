@@ -3,6 +3,7 @@
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use breakeven_profile::recorder::{ExecutionRecord, Guard};
 use breakeven_profile::{get_profiler, scope};
 use serde_json::json;
 
@@ -363,4 +364,32 @@ fn a_constant_of_the_program_may_be_called_site() {
     drop(scope!("a constant called SITE", bytes = SITE));
     let profile = snapshot();
     assert_eq!(only(&profile, "a constant called SITE").bytes, Some(SITE));
+}
+
+#[test]
+fn what_is_recorded_of_an_execution_is_read_back() {
+    let _shared = shared();
+    let record = ExecutionRecord {
+        decided: Some("model".into()),
+        strategy: Some("hybrid:60/40".into()),
+        tasks: Some(1000),
+        predicted_ns: Some(2.5e6),
+        recalled: Some(7),
+        device_error: Some("out of memory: 3 GB".into()),
+        ..ExecutionRecord::default()
+    };
+    for (name, record) in [
+        ("executed", &record),
+        ("asked", &ExecutionRecord::default()),
+    ] {
+        record.record(&Guard::enter_named(name, None, None));
+    }
+    let profile = snapshot();
+    let attributes = &only(&profile, "executed").attributes;
+    assert_eq!(ExecutionRecord::of(attributes), Some(record));
+    let nothing = &only(&profile, "asked").attributes;
+    assert_eq!(ExecutionRecord::of(nothing), None);
+    // A program's own attribute of that name.
+    let other = [("strategy".to_owned(), json!(7))].into();
+    assert_eq!(ExecutionRecord::of(&other), None);
 }

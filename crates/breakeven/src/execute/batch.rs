@@ -235,7 +235,7 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
             _ => None,
         };
         let ordered = ordered.map(|ordered| (ordered, Basis::Operator));
-        let (strategy, basis) = ordered.unwrap_or((asked, Basis::Asked));
+        let (strategy, basis) = ordered.unwrap_or((asked, Basis::Program));
         Ok(Question {
             config: &manager.config,
             shared: &manager.shared,

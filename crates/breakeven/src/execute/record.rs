@@ -11,15 +11,13 @@
 //! a power of two), else the next power of two: every size is an operation of its
 //! own, and a service whose batches are all of other sizes is to have few.
 //!
-//! The execution's attributes tell the decision (`strategy`, `decided`,
-//! `predicted_ns`), how many tasks were taken back from a launch that took too long
-//! (`recalled`) and what went wrong first (`device_error`). A span's time over
-//! its items is the time of a task; the items of `name:fallback` over those of
-//! `name` are the part of the tasks that fell back.
+//! The execution's attributes are an [`ExecutionRecord`]. A span's time over its items is
+//! the time of a task; the items of `name:fallback` over those of `name` are the part of
+//! the tasks that fell back.
 
 use std::time::Duration;
 
-use breakeven_profile::recorder::{Guard, is_on};
+use breakeven_profile::recorder::{ExecutionRecord, Guard, is_on};
 
 use super::ended::Ended;
 use crate::plan::{Basis, ExecutionStrategy};
@@ -79,24 +77,19 @@ pub(super) fn tell(ended: &Ended, operation: &str) {
         }
     };
     call.items(ended.done);
-    if decision.basis != Basis::Asked {
-        call.attribute("decided", decision.basis.name());
-        if let Some(ns) = decision.predicted_ns() {
-            call.attribute("predicted_ns", ns);
-        }
-    }
-    if device != "cpu" || decision.strategy != ExecutionStrategy::CpuOnly {
-        call.attribute("strategy", &*decision.strategy.to_string());
-    }
-    if ended.is_whole() && size != tasks as u64 {
-        call.attribute("tasks", tasks);
-    }
-    if ended.recalled > 0 {
-        call.attribute("recalled", ended.recalled);
-    }
-    if let Some(error) = counts.errors.first() {
-        call.attribute("device_error", &*error.to_string());
-    }
+    let by_program = decision.basis == Basis::Program;
+    let is_cpus = device == "cpu" && decision.strategy == ExecutionStrategy::CpuOnly;
+    let is_rounded = ended.is_whole() && size != tasks as u64;
+    let record = ExecutionRecord {
+        decided: (!by_program).then(|| decision.basis.name().into()),
+        strategy: (!is_cpus).then(|| decision.strategy.to_string().into()),
+        tasks: is_rounded.then_some(tasks as u64),
+        predicted_ns: decision.predicted_ns().filter(|_| !by_program),
+        recalled: (ended.recalled > 0).then_some(ended.recalled as u64),
+        device_error: counts.errors.first().map(|error| error.to_string().into()),
+        ..ExecutionRecord::default()
+    };
+    record.record(&call);
     ends(call, ended.took);
     if counts.fallback.tasks > 0 {
         let devices = match &ended.names[..] {

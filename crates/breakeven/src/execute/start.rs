@@ -96,7 +96,7 @@ impl Question<'_> {
         };
         let (strategy, basis) = match self.basis {
             // The GPU that the inputs are on cannot be used: as if there were none.
-            Basis::Resident if candidates.is_empty() => (ExecutionStrategy::Auto, Basis::Asked),
+            Basis::Resident if candidates.is_empty() => (ExecutionStrategy::Auto, Basis::Program),
             basis => (self.strategy, basis),
         };
         let heuristics = &self.config.heuristics;

@@ -10,8 +10,9 @@ use super::{Evidence, ExecutionStrategy, OperationCosts};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
-    /// The program asked for the strategy.
-    Asked,
+    /// The program set the strategy.
+    #[serde(rename = "asked")]
+    Program,
     /// The operator did, by `BREAKEVEN_STRATEGY`.
     Operator,
     /// Auto stays on the GPU that the inputs are on.
@@ -31,7 +32,7 @@ impl Basis {
     /// or `exploration`.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Asked => "asked",
+            Self::Program => "asked",
             Self::Operator => "operator",
             Self::Resident => "resident",
             Self::Placed => "placed",

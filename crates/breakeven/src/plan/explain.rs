@@ -19,7 +19,7 @@ impl Decision {
         let reasons = match self.basis {
             Basis::Rule(_) => by_rule(),
             Basis::Model | Basis::Exploration => self.by_model(),
-            Basis::Asked => vec![format!("{} was asked for", self.strategy)],
+            Basis::Program => vec![format!("{} was asked for", self.strategy)],
             Basis::Operator => vec![format!("BREAKEVEN_STRATEGY asks for {}", self.strategy)],
             Basis::Placed if by_stages.is_some() => Vec::new(),
             Basis::Placed => vec!["its stages are measured one by one".to_owned()],
@@ -182,7 +182,7 @@ mod tests {
             );
             reasons(&decision.expect("a decision"))
         };
-        assert_eq!(asked(Basis::Asked), "cpu-only was asked for");
+        assert_eq!(asked(Basis::Program), "cpu-only was asked for");
         let ordered = "BREAKEVEN_STRATEGY asks for cpu-only";
         assert_eq!(asked(Basis::Operator), ordered);
     }

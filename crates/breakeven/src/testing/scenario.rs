@@ -201,7 +201,7 @@ impl Scenario {
             gpus: self.names().into_iter().map(GpuSpec::named).collect(),
         };
         let heuristics = ProfilingHeuristics::default();
-        let asked = Basis::Asked;
+        let asked = Basis::Program;
         let decision = decide_for(strategy, asked, &workload, &machine, &heuristics, known)?;
         let limits = Decided {
             tasks: self.tasks(),

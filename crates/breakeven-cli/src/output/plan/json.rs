@@ -101,7 +101,7 @@ fn document(plan: &Plan) -> Document<'_> {
         Basis::Rule(stage) => ("stage", stage.number()),
         Basis::Model => ("costs", None),
         Basis::Exploration => ("exploration", None),
-        Basis::Asked => ("asked", None),
+        Basis::Program => ("asked", None),
         Basis::Operator => ("operator", None),
         Basis::Resident => ("resident", None),
         Basis::Placed => ("placed", None),

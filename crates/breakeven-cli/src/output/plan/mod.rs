@@ -74,7 +74,7 @@ impl Plan {
             Basis::Rule(stage) => stage.to_string(),
             Basis::Model => "costs".to_owned(),
             Basis::Exploration => "costs, exploring".to_owned(),
-            Basis::Asked => "asked for".to_owned(),
+            Basis::Program => "asked for".to_owned(),
             Basis::Resident => "where the inputs are".to_owned(),
             Basis::Placed => "each stage has its place".to_owned(),
             Basis::Operator => "BREAKEVEN_STRATEGY".to_owned(),
