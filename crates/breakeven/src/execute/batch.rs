@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use super::check::Check;
 use super::control::{CancelToken, FallbackPolicy, Unchecked, Verify};
-use super::drive::caught;
 use super::engine::Watch;
 use super::executor::{CpuExecutor, GpuExecutor};
 use super::manager::StrategyManager;
@@ -15,8 +14,9 @@ use super::result::{ExecuteError, ExecutionResult, TaskError};
 use super::run::Request;
 use super::slots::Slots;
 use super::start::Question;
-use super::work::{EachTask, FailFast, GpuLane, Keep, Lane, Tasks, Work};
-use crate::error::{DeviceError, Error};
+use super::tasks::{EachTask, FailFast, GpuLane, Keep, Tasks};
+use super::work::{Lane, Work};
+use crate::error::Error;
 use crate::plan::{Basis, Decision, ExecutionStrategy};
 use crate::schedule::MOST_TASKS;
 use crate::workload::WorkloadProfile;
@@ -42,6 +42,46 @@ pub struct Batch<'m, C, G, V = Unchecked> {
     pub(super) manager: &'m StrategyManager<C, G>,
     pub(super) options: Options<'m>,
     pub(super) verify: V,
+}
+
+impl<C: CpuExecutor, G> StrategyManager<C, G> {
+    /// What would be done with a batch of that kind now, of an operation without a name
+    /// of which nothing was measured: [`Batch::decide`] says more exactly what will be
+    /// done with given tasks.
+    ///
+    /// # Errors
+    ///
+    /// As [`Batch::decide`].
+    pub fn detect_strategy(&self, workload: &WorkloadProfile) -> Result<Box<Decision>, Error> {
+        Batch::new(self, None).decide_for(workload)
+    }
+
+    /// A batch of the operation of that name: what was learned of one batch helps
+    /// the next one of the same name.
+    pub fn operation<'m>(&'m self, name: &'m str) -> Batch<'m, C, G, Unchecked> {
+        Batch::new(self, Some(name))
+    }
+
+    /// Runs `process_fn` for every task; the operation's name is the function's type
+    /// name: see [`Batch::execute`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Batch::execute`].
+    pub fn execute<I, T, E, F>(
+        &self,
+        tasks: impl AsRef<[I]>,
+        process_fn: F,
+    ) -> Result<ExecutionResult<T>, ExecuteError<E>>
+    where
+        I: Sync,
+        T: Send,
+        E: Send,
+        F: Fn(&I) -> Result<T, E> + Sync,
+        G: GpuExecutor<I, T>,
+    {
+        Batch::new(self, None).execute(tasks, process_fn)
+    }
 }
 
 impl<'m, C, G> Batch<'m, C, G, Unchecked> {
@@ -301,7 +341,7 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
         let lanes: Vec<&dyn Lane> = lanes.iter().map(|lane| lane as &dyn Lane).collect();
         let usual = WorkloadProfile::from_task_size(tasks.len(), size_of::<I>(), 100.0);
         let question = self.question(operation, self.profile(usual), &lanes)?;
-        let check = self.check()?;
+        let check = Check::of(&self.verify)?;
         let ended = self.request(question, &work, check, each)?.run();
         let (failed, outputs) = work.into_parts();
         ended?.result(operation, failed, outputs)
@@ -339,23 +379,6 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
             timeout: options.timeout.unwrap_or(config.timeout),
             check,
             each,
-        })
-    }
-
-    /// How much is held against the CPU's function. Asked once: it is the user's code.
-    pub(super) fn check<T>(&self) -> Result<Check, Error>
-    where
-        V: Verify<T>,
-    {
-        let asked = || {
-            Ok(Check {
-                fraction: self.verify.part(),
-                cost_cap: self.verify.cost_cap(),
-            })
-        };
-        caught(asked).map_err(|error: DeviceError| {
-            let what = error.message;
-            Error::invalid(format!("what is to be verified is not told: {what}"))
         })
     }
 }

@@ -2,7 +2,8 @@
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use super::executor::{CpuExecutor, Leaf};
+use super::engine::Leaf;
+use super::executor::CpuExecutor;
 use super::portion::Portion;
 use crate::locked;
 

@@ -6,6 +6,10 @@ use std::time::Duration;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::control::Verify;
+use super::work::caught;
+use crate::error::Error;
+
 /// How many outputs of a launch are held against the CPU's.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Check {
@@ -13,6 +17,22 @@ pub(super) struct Check {
     pub(super) fraction: f64,
     /// Time that checking may take, as a fraction of the execution's.
     pub(super) cost_cap: f64,
+}
+
+impl Check {
+    /// What `verify` asks for. Asked once: it is the user's code.
+    pub(super) fn of<T>(verify: &impl Verify<T>) -> Result<Self, Error> {
+        let asked = || {
+            Ok(Self {
+                fraction: verify.part(),
+                cost_cap: verify.cost_cap(),
+            })
+        };
+        caught(asked).map_err(|error| {
+            let what = error.message;
+            Error::invalid(format!("what is to be verified is not told: {what}"))
+        })
+    }
 }
 
 /// What one execution's checks took, and which outputs are drawn.

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::ThreadPool;
 
-use super::executor::{CpuExecutor, Leaf};
+use super::engine::Leaf;
+use super::executor::CpuExecutor;
 use super::portion::Portion;
 
 /// The CPU as a rayon pool: the one the caller is in (the global one outside of

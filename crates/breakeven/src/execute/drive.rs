@@ -2,7 +2,6 @@
 //! fails is the schedule's to say.
 
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
@@ -11,8 +10,9 @@ use std::time::{Duration, Instant};
 use rand::RngExt;
 
 use super::check::{Check, Checks};
-use super::engine::{Ending, Engine};
-use super::work::{Flight, message, quietly_dropped};
+use super::ended::Ending;
+use super::engine::Engine;
+use super::work::{Flight, caught, quietly_dropped};
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::schedule::{After, GpuTurn, Ns, Span, Standing};
 
@@ -303,12 +303,6 @@ impl Drive<'_, '_, '_> {
         self.engine.shared().counts.checked += 1;
         checked
     }
-}
-
-/// Runs device code: a panic in it becomes an error.
-pub(super) fn caught<R>(call: impl FnOnce() -> Result<R, DeviceError>) -> Result<R, DeviceError> {
-    catch_unwind(AssertUnwindSafe(call))
-        .unwrap_or_else(|panic| Err(DeviceError::new(DeviceErrorKind::Panic, message(panic))))
 }
 
 #[expect(clippy::cast_sign_loss, reason = "a float cast saturates")]

@@ -1,16 +1,27 @@
-//! A batch that has ended: who is told of it.
+//! A batch that has ended: how, and with what result.
 
 use std::borrow::Cow;
 use std::time::Duration;
 
 use super::counts::Counts;
-use super::engine::Ending;
-use super::record;
 use super::result::{
     DeviceShare, ExecuteError, ExecutionResult, LeftOut, Share, Stop, TaskError, ran_on,
 };
-use crate::error::Error;
+use crate::error::{DeviceError, Error};
 use crate::plan::Decision;
+
+/// Why a batch ended before it was done.
+#[derive(Debug)]
+pub(super) enum Ending {
+    /// A task failed.
+    Task,
+    /// Somebody stopped it.
+    Stopped(Stop),
+    /// A device failed, and the CPU may not take over.
+    Device(DeviceError),
+    /// Something that cannot be, such as a progress function that panics.
+    Invalid(Error),
+}
 
 /// How a batch ended.
 pub(super) struct Ended {
@@ -30,18 +41,6 @@ impl Ended {
     /// True where it neither failed nor was it stopped.
     pub(super) fn is_whole(&self) -> bool {
         self.ending.is_none() && self.stop.is_none()
-    }
-
-    /// Tells the log and the recorder.
-    pub(super) fn tell(&self, operation: &str) {
-        let (fallen, tasks) = (self.counts.fallback.tasks, self.tasks);
-        let error = self.counts.errors.first();
-        if let Some(error) = error.filter(|_| fallen > 0) {
-            log::warn!(
-                "{operation}: the CPU does {fallen} of {tasks} tasks in the GPU's place: {error}"
-            );
-        }
-        record::tell(self, operation);
     }
 
     /// The devices that its tasks ran on, in a word.

@@ -9,8 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::control::CancelToken;
 use super::counts::Counts;
-use super::executor::{CpuExecutor, Leaf};
-use super::portion::Portion;
+use super::ended::Ending;
 use super::record::SpanRecord;
 use super::result::{Share, Stop};
 use super::work::{Lane, Ran, Work, message};
@@ -42,17 +41,15 @@ impl Watch<'_> {
     }
 }
 
-/// Why a batch ended before it was done.
-#[derive(Debug)]
-pub(super) enum Ending {
-    /// A task failed.
-    Task,
-    /// Somebody stopped it.
-    Stopped(Stop),
-    /// A device failed, and the CPU may not take over.
-    Device(DeviceError),
-    /// Something that cannot be, such as a progress function that panics.
-    Invalid(Error),
+/// Whether a worker found something to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leaf {
+    /// It did a span; there may be more.
+    Busy,
+    /// It gave work to others: all workers are to look again.
+    More,
+    /// There is nothing now.
+    Idle,
 }
 
 /// What the threads of a batch share behind one lock.
@@ -136,43 +133,6 @@ impl<'b> Engine<'b> {
     /// Tasks that have their output.
     pub(super) fn done(&self) -> usize {
         self.done.load(Ordering::Relaxed)
-    }
-
-    /// All of it on the workers, without a look at a clock or a schedule between.
-    pub(super) fn run_straight(&self, cpu: &dyn CpuExecutor) {
-        let all = self.shared().schedule.take_any();
-        match all {
-            Some(all) if self.work.is_whole() => {
-                let mut all = Some(all);
-                cpu.install(&mut || all.take().into_iter().for_each(|all| self.run(all)));
-            }
-            Some(all) => cpu.all(Portion::new(all, self)),
-            None => {}
-        }
-    }
-
-    /// All of it on the workers, with looks.
-    pub(super) fn run_watched(&self, cpu: &dyn CpuExecutor) {
-        if self.tasks > 0 {
-            cpu.run(&|| self.leaf(), &mut |wake| wake());
-        }
-    }
-
-    /// What is left when all have stopped: spans that were given back at the
-    /// very end, or that an executor lost.
-    pub(super) fn finish(&self, cpu: &dyn CpuExecutor) {
-        let is_left = || {
-            let mut shared = self.shared();
-            shared.schedule.leave_all_gpus();
-            !self.is_over() && !shared.schedule.is_empty()
-        };
-        while is_left() {
-            let before = self.done();
-            cpu.run(&|| self.leaf(), &mut |wake| wake());
-            if self.done() == before {
-                while self.leaf() != Leaf::Idle {}
-            }
-        }
     }
 
     /// A worker's turn: one span.

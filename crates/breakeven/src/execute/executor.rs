@@ -3,6 +3,7 @@
 use std::future::{Future, Ready, ready};
 use std::sync::Arc;
 
+use super::engine::Leaf;
 use super::portion::Portion;
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::hardware::Fact;
@@ -47,17 +48,6 @@ pub trait CpuExecutor: Send + Sync {
     fn spawn(&self, job: Box<dyn FnOnce() + Send>) {
         rayon::spawn(job);
     }
-}
-
-/// Whether a worker found something to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leaf {
-    /// It did a span; there may be more.
-    Busy,
-    /// It gave work to others: all workers are to look again.
-    More,
-    /// There is nothing now.
-    Idle,
 }
 
 /// A device that takes batches of `I` and gives a `T` for each.

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use super::batch::Batch;
+use super::check::Check;
 use super::control::Verify;
 use super::executor::CpuExecutor;
 use super::manager::StrategyManager;
@@ -15,8 +16,9 @@ use super::promise::Executing;
 use super::result::{ExecuteError, ExecutionResult, Stop, TaskError};
 use super::slots::Slots;
 use super::start::{Question, Stated};
+use super::tasks::{Parts, first_of};
 use super::tensor_device::{TensorDevice, TensorFlight};
-use super::work::{Flight, Lane, Parts, Ran, Work, agreed, first_of, message};
+use super::work::{Flight, Lane, Ran, Work, agreed, message};
 use crate::error::{DeviceError, Error};
 use crate::hardware::Fact;
 use crate::locked;
@@ -164,7 +166,7 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
             }),
             ..question
         };
-        let ended = self.request(question, &items, self.check()?, false)?.run();
+        let ended = self.request(question, &items, Check::of(&self.verify)?, false)?.run();
         let (failed, output) = items.into_parts();
         ended?.result(name, failed, output)
     }

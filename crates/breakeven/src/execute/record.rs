@@ -62,12 +62,18 @@ impl SpanRecord {
     }
 }
 
-/// Records an execution that has ended.
+/// Tells the log and the recorder of an execution that has ended.
 pub(super) fn tell(ended: &Ended, operation: &str) {
+    let (counts, decision, tasks) = (&ended.counts, &ended.decision, ended.tasks);
+    let fallen = counts.fallback.tasks;
+    if let Some(error) = counts.errors.first().filter(|_| fallen > 0) {
+        log::warn!(
+            "{operation}: the CPU does {fallen} of {tasks} tasks in the GPU's place: {error}"
+        );
+    }
     if !is_on() {
         return;
     }
-    let (counts, decision, tasks) = (&ended.counts, &ended.decision, ended.tasks);
     let (device, size) = (ended.ran_on(), recorded_size(tasks));
     let call = match ended.is_whole() {
         true => Guard::enter_named(operation, Some(&device), Some(size)),
@@ -91,14 +97,14 @@ pub(super) fn tell(ended: &Ended, operation: &str) {
     };
     record.record(&call);
     ends(call, ended.took);
-    if counts.fallback.tasks > 0 {
+    if fallen > 0 {
         let devices = match &ended.names[..] {
             [] => "gpu".to_owned(),
             names => names.join("+"),
         };
         let name = [operation, ":fallback"].concat();
         let call = Guard::enter_named(&name, Some(&devices), None);
-        call.items(counts.fallback.tasks);
+        call.items(fallen);
         ends(call, counts.fallback.delay.unwrap_or_default());
     }
 }

@@ -6,11 +6,12 @@ use std::time::{Duration, Instant, SystemTime};
 use super::check::Check;
 use super::control::FallbackPolicy;
 use super::drive::Driver;
-use super::ended::Ended;
-use super::engine::{Ending, Engine, Watch};
+use super::ended::{Ended, Ending};
+use super::engine::{Engine, Leaf, Watch};
 use super::executor::CpuExecutor;
+use super::portion::Portion;
 use super::quarantine;
-use super::record::SpanRecord;
+use super::record::{self, SpanRecord};
 use super::result::LeftOut;
 use super::setup::Decided;
 use super::slot::GpuSlot;
@@ -74,10 +75,10 @@ impl Request<'_> {
         match refused.filter(|_| is_denied) {
             Some(error) => engine.end(Ending::Device(error)),
             None if drives => self.drive(&engine, &start),
-            None if self.watch.is_set() => engine.run_watched(self.cpu),
-            None => engine.run_straight(self.cpu),
+            None if self.watch.is_set() => self.run_watched(&engine),
+            None => self.run_straight(&engine),
         }
-        engine.finish(self.cpu);
+        self.finish(&engine);
         let stop = match self.each {
             true => engine.leave_out_undone(),
             false => None,
@@ -117,7 +118,7 @@ impl Request<'_> {
             });
             shared.save_now_and_then();
         }
-        ended.tell(operation);
+        record::tell(&ended, operation);
         shared.count(&ended.counts, &ended.names, ended.recalled);
         Ok(ended)
     }
@@ -138,6 +139,44 @@ impl Request<'_> {
             setup.mode = Mode::Cpu;
         }
         Schedule::new(setup)
+    }
+
+    /// All of it on the workers, without a look at a clock or a schedule between.
+    fn run_straight(&self, engine: &Engine<'_>) {
+        let all = engine.shared().schedule.take_any();
+        match all {
+            Some(all) if self.work.is_whole() => {
+                let mut all = Some(all);
+                let mut run = || all.take().into_iter().for_each(|all| engine.run(all));
+                self.cpu.install(&mut run);
+            }
+            Some(all) => self.cpu.all(Portion::new(all, engine)),
+            None => {}
+        }
+    }
+
+    /// All of it on the workers, with looks.
+    fn run_watched(&self, engine: &Engine<'_>) {
+        if engine.tasks > 0 {
+            self.cpu.run(&|| engine.leaf(), &mut |wake| wake());
+        }
+    }
+
+    /// What is left when all have stopped: spans that were given back at the
+    /// very end, or that an executor lost.
+    fn finish(&self, engine: &Engine<'_>) {
+        let is_left = || {
+            let mut shared = engine.shared();
+            shared.schedule.leave_all_gpus();
+            !engine.is_over() && !shared.schedule.is_empty()
+        };
+        while is_left() {
+            let before = engine.done();
+            self.run_watched(engine);
+            if engine.done() == before {
+                while engine.leaf() != Leaf::Idle {}
+            }
+        }
     }
 
     /// Runs the GPUs' drivers beside the workers. The first GPU is driven by the calling

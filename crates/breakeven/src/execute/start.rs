@@ -4,13 +4,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::drive::caught;
-use super::manager::{Config, Shared};
 use super::quarantine::{self, Standing, Trial};
 use super::result::LeftOut;
 use super::setup::{GpuLimits, mode_of};
+use super::shared::{Config, Shared};
 use super::slot::GpuSlot;
-use super::work::Lane;
+use super::work::{Lane, caught};
 use crate::error::{DeviceError, DeviceErrorKind, Error};
 use crate::hardware::{Fact, GpuKind};
 use crate::plan::{

@@ -1,21 +1,14 @@
-//! The tasks of a batch without their types: the one place where a batch is generic.
+//! What is done with the tasks of a batch, without their types.
 
 use std::any::Any;
-use std::marker::PhantomData;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::task::{Context, Poll};
 
-use super::control::Verify;
-use super::executor::GpuExecutor;
-use super::result::{Stop, TaskError};
-use super::slots::Slots;
+use super::result::Stop;
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::hardware::Fact;
-use crate::locked;
 use crate::plan::GpuSpec;
 use crate::schedule::Span;
 
@@ -66,236 +59,6 @@ pub(super) trait Flight {
     fn keep(self: Box<Self>, span: Span);
 }
 
-/// What becomes of a task's result.
-pub(super) trait Keep<T, E>: Sync {
-    /// What is in a task's slot in the end.
-    type Kept: Send;
-
-    /// What to keep; an error ends the batch.
-    fn keep(result: Result<T, TaskError<E>>) -> Result<Self::Kept, TaskError<E>>;
-}
-
-/// The first error ends the batch.
-pub(super) struct FailFast;
-
-impl<T: Send, E> Keep<T, E> for FailFast {
-    type Kept = T;
-
-    fn keep(result: Result<T, TaskError<E>>) -> Result<T, TaskError<E>> {
-        result
-    }
-}
-
-/// Every task has a result of its own.
-pub(super) struct EachTask;
-
-impl<T: Send, E: Send> Keep<T, E> for EachTask {
-    type Kept = Result<T, TaskError<E>>;
-
-    fn keep(result: Result<T, TaskError<E>>) -> Result<Self::Kept, TaskError<E>> {
-        Ok(result)
-    }
-}
-
-/// The task that failed and its place, or the outputs.
-pub(super) type Parts<T, E> = (Option<(usize, TaskError<E>)>, Option<Vec<T>>);
-
-/// The tasks of a batch, their function, and where their outputs go.
-pub(super) struct Tasks<'b, I, T, E, F, K: Keep<T, E>> {
-    pub(super) tasks: &'b [I],
-    pub(super) function: &'b F,
-    pub(super) slots: Slots<K::Kept>,
-    /// The first task of the batch, among those seen, that failed.
-    failed: Mutex<Option<(usize, TaskError<E>)>>,
-    output: PhantomData<fn() -> T>,
-}
-
-impl<'b, I, T, E, F, K: Keep<T, E>> Tasks<'b, I, T, E, F, K> {
-    pub(super) fn new(tasks: &'b [I], function: &'b F, slots: Slots<K::Kept>) -> Self {
-        Self {
-            tasks,
-            function,
-            slots,
-            failed: Mutex::new(None),
-            output: PhantomData,
-        }
-    }
-
-    /// The task that failed, or the outputs; neither where some are missing.
-    pub(super) fn into_parts(self) -> Parts<K::Kept, E> {
-        let failed = locked(&self.failed).take();
-        if failed.is_none() {
-            return (None, self.slots.into_outputs());
-        }
-        quietly_dropped(self.slots);
-        (failed, None)
-    }
-}
-
-/// Keeps the error of the first task of the batch, among those seen, that failed.
-pub(super) fn first_of<E>(
-    failed: &Mutex<Option<(usize, TaskError<E>)>>,
-    index: usize,
-    error: TaskError<E>,
-) {
-    let mut failed = locked(failed);
-    match &*failed {
-        Some((before, _)) if *before <= index => quietly_dropped(error),
-        _ => quietly_dropped(failed.replace((index, error))),
-    }
-}
-
-impl<I, T, E, F, K> Work for Tasks<'_, I, T, E, F, K>
-where
-    I: Sync,
-    E: Send,
-    F: Fn(&I) -> Result<T, E> + Sync,
-    K: Keep<T, E>,
-{
-    fn run(&self, span: Span, stop: &AtomicBool) -> Ran {
-        let end = span.range().end;
-        let mut writer = self.slots.writer(span);
-        loop {
-            let from = writer.next();
-            let outcome = catch_unwind(AssertUnwindSafe(|| {
-                for task in &self.tasks[from..end] {
-                    if stop.load(Ordering::Relaxed) {
-                        return Ok(false);
-                    }
-                    let result = (self.function)(task).map_err(TaskError::Failed);
-                    writer.push(K::keep(result)?);
-                }
-                Ok(true)
-            }));
-            let error = match outcome {
-                Ok(Ok(true)) => {
-                    writer.finish();
-                    return Ran::Done;
-                }
-                Ok(Ok(false)) => return Ran::Stopped(writer.finish()),
-                Ok(Err(error)) => error,
-                Err(panic) => match K::keep(Err(TaskError::Panicked(message(panic)))) {
-                    Ok(kept) => {
-                        writer.push(kept);
-                        continue;
-                    }
-                    Err(error) => error,
-                },
-            };
-            first_of(&self.failed, writer.next(), error);
-            let _ = catch_unwind(AssertUnwindSafe(|| drop(writer)));
-            return Ran::Failed;
-        }
-    }
-
-    fn leave_out(&self, span: Span, why: Stop) {
-        let tasks = span.len();
-        let mut writer = self.slots.writer(span);
-        for _ in 0..tasks {
-            match K::keep(Err(TaskError::NotRun(why))) {
-                Ok(kept) => writer.push(kept),
-                Err(_) => return,
-            }
-        }
-        writer.finish();
-    }
-}
-
-/// A GPU and the tasks that it may be given.
-pub(super) struct GpuLane<'b, I, T, E, F, K: Keep<T, E>, G, V> {
-    pub(super) work: &'b Tasks<'b, I, T, E, F, K>,
-    pub(super) gpu: &'b G,
-    pub(super) verify: &'b V,
-}
-
-impl<I, T, E, F, K, G, V> Lane for GpuLane<'_, I, T, E, F, K, G, V>
-where
-    I: Sync,
-    E: Send,
-    F: Fn(&I) -> Result<T, E> + Sync,
-    K: Keep<T, E>,
-    G: GpuExecutor<I, T>,
-    V: Verify<T>,
-{
-    fn device(&self) -> Option<&GpuSpec> {
-        self.gpu.device()
-    }
-
-    fn memory_used(&self) -> Fact<u64> {
-        self.gpu.memory_used()
-    }
-
-    fn batch_bytes(&self) -> Option<u64> {
-        self.gpu.batch_bytes(self.work.tasks)
-    }
-
-    fn depth(&self) -> usize {
-        self.gpu.depth()
-    }
-
-    fn start<'l>(&'l self, tasks: Range<usize>) -> Result<Box<dyn Flight + 'l>, DeviceError> {
-        let future = self.gpu.start(&self.work.tasks[tasks.clone()])?;
-        Ok(Box::new(TypedFlight {
-            lane: self,
-            tasks: tasks.len(),
-            future: Some(Box::pin(future)),
-            outputs: Vec::new(),
-        }))
-    }
-}
-
-struct TypedFlight<'l, 'b, I, T, E, F, K: Keep<T, E>, G: GpuExecutor<I, T>, V> {
-    lane: &'l GpuLane<'b, I, T, E, F, K, G, V>,
-    tasks: usize,
-    /// None once the outputs are there.
-    future: Option<Pin<Box<G::Flight>>>,
-    outputs: Vec<T>,
-}
-
-impl<I, T, E, F, K, G, V> Flight for TypedFlight<'_, '_, I, T, E, F, K, G, V>
-where
-    I: Sync,
-    E: Send,
-    F: Fn(&I) -> Result<T, E> + Sync,
-    K: Keep<T, E>,
-    G: GpuExecutor<I, T>,
-    V: Verify<T>,
-{
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<(), DeviceError>> {
-        let Some(future) = &mut self.future else {
-            return Poll::Ready(Ok(()));
-        };
-        let outcome = std::task::ready!(future.as_mut().poll(context));
-        self.future = None;
-        self.outputs = outcome?;
-        let (found, tasks) = (self.outputs.len(), self.tasks);
-        Poll::Ready(match found == tasks {
-            true => Ok(()),
-            false => Err(wrong(format!("{found} outputs of {tasks} tasks"))),
-        })
-    }
-
-    fn check(&self, first: usize, task: usize) -> Result<(), DeviceError> {
-        let work = self.lane.work;
-        agreed(task, || {
-            let expected = (work.function)(&work.tasks[task])?;
-            let output = &self.outputs[task - first];
-            Ok::<_, E>(self.lane.verify.agree(output, &expected))
-        })
-    }
-
-    fn keep(self: Box<Self>, span: Span) {
-        let mut writer = self.lane.work.slots.writer(span);
-        for output in self.outputs {
-            // A result that is there is kept, whatever `keep` does with errors.
-            if let Ok(kept) = K::keep(Ok(output)) {
-                writer.push(kept);
-            }
-        }
-        writer.finish();
-    }
-}
-
 /// Whether an output of a GPU is as good as the CPU's; what is asked may fail or panic.
 pub(super) fn agreed<E>(
     task: usize,
@@ -313,6 +76,12 @@ pub(super) fn agreed<E>(
             Err(wrong(what))
         }
     }
+}
+
+/// Runs device code: a panic in it becomes an error.
+pub(super) fn caught<R>(call: impl FnOnce() -> Result<R, DeviceError>) -> Result<R, DeviceError> {
+    catch_unwind(AssertUnwindSafe(call))
+        .unwrap_or_else(|panic| Err(DeviceError::new(DeviceErrorKind::Panic, message(panic))))
 }
 
 pub(super) fn wrong(message: String) -> DeviceError {

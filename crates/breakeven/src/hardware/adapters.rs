@@ -3,8 +3,8 @@
 use wgpu::{Backends, DeviceType, Instance, InstanceDescriptor, InstanceFlags};
 
 use super::gpu::{AbsentBackend, GpuInfo, GpuKind};
-use super::open::{self, Handle};
-use super::{Backend, DeviceId, Fact, listing, vulkan};
+use super::identify::{find, pci_address};
+use super::{Backend, DeviceId, Fact, vulkan};
 use crate::error::DeviceError;
 
 /// The backends that this platform can have. OpenGL is not among them: its
@@ -33,11 +33,14 @@ pub(super) fn list(backend: Backend) -> Result<Vec<(GpuInfo, usize)>, AbsentBack
     Ok(listed)
 }
 
-pub(super) fn open(id: &DeviceId, backend: Backend) -> Result<(Handle, GpuInfo), DeviceError> {
+/// The device of this id, as it is opened.
+pub(super) fn open(
+    id: &DeviceId,
+    backend: Backend,
+) -> Result<(Instance, wgpu::Adapter, GpuInfo), DeviceError> {
     let (instance, mut adapters, listed) = enumerate(backend)?;
-    let (info, index) = open::find(id, backend, listing::identify(listed))?;
-    let adapter = adapters.swap_remove(index);
-    Ok((Handle::Wgpu { instance, adapter }, info))
+    let (info, index) = find(id, backend, listed)?;
+    Ok((instance, adapters.swap_remove(index), info))
 }
 
 type Enumerated = (Instance, Vec<wgpu::Adapter>, Vec<(GpuInfo, usize)>);
@@ -75,7 +78,7 @@ fn describe(backend: Backend, adapter: &wgpu::Adapter) -> GpuInfo {
             _ => Fact::Unknown,
         },
         driver: driver(&info.driver, &info.driver_info),
-        pci: listing::pci_address(&info.device_pci_bus_id),
+        pci: pci_address(&info.device_pci_bus_id),
         ..GpuInfo::named(backend, info.name, kind)
     }
 }

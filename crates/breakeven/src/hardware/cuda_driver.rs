@@ -2,14 +2,15 @@
 //! Signatures and numbers are those of CUDA's `cuda.h`.
 
 use std::ffi::{CStr, c_char, c_int, c_uint};
+use std::fmt;
 use std::mem::ManuallyDrop;
 
 use libloading::Library;
 
-use super::cuda::{NO_DEVICE, Version, init_failed, unusable};
 use super::gpu::{AbsentBackend, GpuInfo, GpuKind};
+use super::identify::pci_address;
 use super::probe::{self, LoadError};
-use super::{Backend, Fact, listing, nvml};
+use super::{Backend, Fact, nvml};
 
 /// What is called here, and what CubeCL 0.10's CUDA runtime calls through cudarc.
 pub(super) const SYMBOLS: &str = "\
@@ -28,7 +29,7 @@ pub(super) struct Driver {
 }
 
 /// `CUresult`; 0 is success.
-pub(super) type Status = c_int;
+type Status = c_int;
 
 impl Driver {
     /// Opens the library that cudarc will open: the first of its names that loads.
@@ -156,11 +157,98 @@ impl Driver {
         Ok(GpuInfo {
             memory_bytes: memory.into(),
             driver: Fact::Known(driver.to_owned()),
-            pci: text(get_pci).map_or(Fact::Unknown, |pci| listing::pci_address(&pci)),
+            pci: text(get_pci).map_or(Fact::Unknown, |pci| pci_address(&pci)),
             architecture: capability
                 .map(|(major, minor)| format!("sm_{major}{minor}"))
                 .into(),
             ..GpuInfo::named(Backend::Cuda, text(get_name).unwrap_or_default(), kind)
         })
+    }
+}
+
+/// Why CUDA is not used, and what to do.
+pub(super) fn unusable(reason: String, remedy: impl Into<String>) -> AbsentBackend {
+    AbsentBackend::new(Backend::Cuda, reason, remedy)
+}
+
+/// A version of CUDA, which numbers itself 1000 × major + 10 × minor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Version {
+    pub(super) major: c_int,
+    pub(super) minor: c_int,
+}
+
+impl Version {
+    fn from_number(number: c_int) -> Self {
+        Version {
+            major: number / 1000,
+            minor: number % 1000 / 10,
+        }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// `CUDA_ERROR_NO_DEVICE`.
+const NO_DEVICE: Status = 100;
+
+/// The statuses with which `cuInit` refuses, from cuda.h's `CUresult`.
+fn init_failed(library: &str, status: Status) -> AbsentBackend {
+    let (reason, remedy) = match status {
+        34 => (
+            "it is the stub that the CUDA toolkit has for linking, not the driver",
+            "take the toolkit's `stubs` directory off the library path, and install NVIDIA's driver",
+        ),
+        NO_DEVICE => (
+            "it sees no CUDA device",
+            "check with `nvidia-smi` that there is one, and that CUDA_VISIBLE_DEVICES does not hide it",
+        ),
+        802 => (
+            "the system is not ready",
+            "start the fabric manager (`nvidia-fabricmanager`) and wait until it is up",
+        ),
+        803 => (
+            "the driver's library and its kernel module are of different versions",
+            "restart the machine, or reinstall NVIDIA's driver",
+        ),
+        804 => (
+            "the compatibility library does not support this GPU",
+            "take CUDA's `compat` directory off the library path, or update NVIDIA's driver",
+        ),
+        _ => (
+            "see `CUresult` in CUDA's documentation",
+            "check with `nvidia-smi` that NVIDIA's driver works",
+        ),
+    };
+    unusable(
+        format!("cuInit of {library} returned {status}: {reason}"),
+        remedy,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_read_as_cuda_numbers_them() {
+        let version = Version::from_number(12080);
+        assert_eq!(version.to_string(), "12.8");
+        assert!(version < Version::from_number(13000));
+        assert_eq!(Version::from_number(11040).to_string(), "11.4");
+    }
+
+    #[test]
+    fn a_refusal_names_the_library_the_status_and_a_remedy() {
+        for status in [34, 100, 802, 803, 804, 999] {
+            let refusal = init_failed("libcuda.so.1", status);
+            let start = format!("cuInit of libcuda.so.1 returned {status}: ");
+            assert!(refusal.reason.starts_with(&start), "{refusal:?}");
+            assert!(!refusal.remedy.is_empty());
+        }
     }
 }

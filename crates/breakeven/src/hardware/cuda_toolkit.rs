@@ -6,7 +6,7 @@ use std::ffi::c_int;
 use std::path::{Path, PathBuf};
 
 use super::AbsentBackend;
-use super::cuda::{Version, unusable};
+use super::cuda_driver::{Version, unusable};
 use super::probe::{self, LoadError};
 
 /// What CubeCL 0.10 calls of NVRTC, through cudarc.

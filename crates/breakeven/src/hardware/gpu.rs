@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 #[cfg(any(feature = "gpu", test))]
 use super::device_id::slug;
 use super::{Backend, DeviceId, Fact};
+#[cfg(feature = "gpu")]
+use crate::error::{DeviceError, DeviceErrorKind};
 
 /// How a GPU sits in the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -104,6 +106,18 @@ impl AbsentBackend {
             remedy: remedy.into(),
         }
     }
+}
+
+#[cfg(feature = "gpu")]
+impl From<AbsentBackend> for DeviceError {
+    fn from(absent: AbsentBackend) -> Self {
+        unavailable(absent.to_string())
+    }
+}
+
+#[cfg(feature = "gpu")]
+pub(super) fn unavailable(why: String) -> DeviceError {
+    DeviceError::new(DeviceErrorKind::Unavailable { until: None }, why)
 }
 
 impl fmt::Display for AbsentBackend {

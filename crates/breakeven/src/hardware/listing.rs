@@ -1,13 +1,12 @@
-//! Asks the backends for their devices, names them, and finds which are one card.
+//! Asks the backends for their devices, and finds which are one card.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::time::Duration;
 
-use super::device_id::slug;
 use super::gpu::{AbsentBackend, GpuInfo, Gpus};
+use super::identify::identify;
 use super::probe::{Probe, ProbeError};
-use super::{Backend, DeviceId, Fact, adapters, cuda};
+use super::{Backend, adapters, cuda};
 
 /// How long a driver may take to list its devices. Waking eight data-centre
 /// cards that nothing keeps awake takes several seconds.
@@ -53,24 +52,6 @@ fn answer<T: Send + 'static>(
     })
 }
 
-/// Gives each device its id: equal names of one backend are numbered in the
-/// order of their PCI addresses; devices without one come after, in the
-/// backend's order. The second part is the place in the backend's list.
-pub(super) fn identify(mut listed: Vec<(GpuInfo, usize)>) -> Vec<(GpuInfo, usize)> {
-    listed.sort_by_key(|(gpu, index)| {
-        let pci = gpu.pci.known().cloned();
-        (gpu.backend, slug(&gpu.name), pci.is_none(), pci, *index)
-    });
-    let mut counts = HashMap::new();
-    for (gpu, _) in &mut listed {
-        let slug = slug(&gpu.name);
-        let nth = counts.entry((gpu.backend, slug.clone())).or_insert(0);
-        *nth += 1;
-        gpu.id = DeviceId::gpu(gpu.backend, &slug, *nth);
-    }
-    listed
-}
-
 /// Finds the entries that are one card, and prefers one of them.
 fn match_cards(gpus: &mut [GpuInfo]) {
     let entries = gpus.to_vec();
@@ -84,25 +65,6 @@ fn match_cards(gpus: &mut [GpuInfo]) {
         gpu.preferred = others.iter().all(|other| gpu.backend < other.backend);
         gpu.same_as = others.iter().map(|other| other.id.clone()).collect();
     }
-}
-
-/// A PCI address in the one form that all of them are compared in,
-/// `domain:bus:device.function` in lower-case hexadecimal, four digits of domain.
-pub(super) fn pci_address(text: &str) -> Fact<String> {
-    let parse = || {
-        let (domain, rest) = text.trim().split_once(':')?;
-        let (bus, rest) = rest.split_once(':')?;
-        let (device, function) = rest.split_once('.').unwrap_or((rest, "0"));
-        let hex = |digits| u32::from_str_radix(digits, 16).ok();
-        Some(format!(
-            "{:04x}:{:02x}:{:02x}.{:x}",
-            hex(domain)?,
-            hex(bus)?,
-            hex(device)?,
-            hex(function)?
-        ))
-    };
-    parse().into()
 }
 
 #[cfg(test)]

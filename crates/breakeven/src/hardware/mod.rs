@@ -25,6 +25,8 @@ mod cuda_driver;
 #[cfg(feature = "gpu")]
 mod cuda_toolkit;
 #[cfg(feature = "gpu")]
+mod identify;
+#[cfg(feature = "gpu")]
 mod listing;
 #[cfg(feature = "gpu")]
 pub(crate) mod open;

@@ -1,8 +1,8 @@
 //! From a `DeviceId` back to the device: what the GPU path opens.
 
-use super::gpu::{AbsentBackend, GpuInfo};
+use super::gpu::{GpuInfo, unavailable};
 use super::{Backend, DeviceId, adapters, cuda};
-use crate::error::{DeviceError, DeviceErrorKind};
+use crate::error::DeviceError;
 
 /// A device as its backend wants it to be opened.
 pub(crate) enum Handle {
@@ -17,38 +17,6 @@ pub(crate) enum Handle {
     Cuda { ordinal: usize },
 }
 
-impl From<AbsentBackend> for DeviceError {
-    fn from(absent: AbsentBackend) -> Self {
-        unavailable(absent.to_string())
-    }
-}
-
-fn unavailable(why: String) -> DeviceError {
-    DeviceError::new(DeviceErrorKind::Unavailable { until: None }, why)
-}
-
-/// The device of this id and its place in the list of its backend.
-pub(super) fn find(
-    id: &DeviceId,
-    backend: Backend,
-    devices: Vec<(GpuInfo, usize)>,
-) -> Result<(GpuInfo, usize), DeviceError> {
-    let ids: Vec<_> = devices
-        .iter()
-        .map(|(gpu, _)| format!("`{}`", gpu.id))
-        .collect();
-    let found = devices.into_iter().find(|(gpu, _)| gpu.id == *id);
-    found.ok_or_else(|| {
-        let present = match ids.is_empty() {
-            true => "none".to_owned(),
-            false => ids.join(", "),
-        };
-        unavailable(format!(
-            "there is no device `{id}`; {backend} has {present}"
-        ))
-    })
-}
-
 /// Finds the device of this id again. Asks its backend anew: a device can have
 /// gone since it was listed. Blocks for as long as the driver does, on the
 /// caller's thread, and a panic of the driver's code is the caller's too.
@@ -58,7 +26,10 @@ pub(crate) fn open(id: &DeviceId) -> Result<(Handle, GpuInfo), DeviceError> {
         Some(Backend::Cuda) => {
             cuda::find(id).map(|(info, ordinal)| (Handle::Cuda { ordinal }, info))
         }
-        Some(backend) => adapters::open(id, backend),
+        Some(backend) => {
+            let (instance, adapter, info) = adapters::open(id, backend)?;
+            Ok((Handle::Wgpu { instance, adapter }, info))
+        }
     }
 }
 
@@ -67,14 +38,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cpu_and_strangers_are_refused_with_a_reason() {
+    fn the_cpu_is_refused_with_a_reason() {
         let error = open(&DeviceId::cpu()).err().expect("the CPU is no GPU");
         assert_eq!(error.message, "`cpu` is not a GPU");
-        let id = DeviceId::gpu(Backend::Vulkan, "no-such-card", 3);
-        let error = find(&id, Backend::Vulkan, Vec::new()).expect_err("nothing is listed");
-        assert_eq!(
-            error.message,
-            "there is no device `vulkan:no-such-card#3`; vulkan has none"
-        );
     }
 }

@@ -1,12 +1,19 @@
-//! The events of a simulated batch.
+//! Runs a scenario: the events of a simulated batch.
 
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
-use super::scenario::{Load, Scenario, Simulated};
-use crate::plan::{Decision, Learned};
+use super::scenario::{Scenario, Simulated, ends};
+use crate::error::Error;
+use crate::execute::setup::{Decided, GpuLimits};
+use crate::hardware::Fact;
+use crate::plan::{
+    Basis, Decision, ExecutionStrategy, GpuSpec, Learned, Machine, OperationCosts,
+    ProfilingHeuristics, decide_for,
+};
 use crate::schedule::{GpuTurn, Ns, Schedule, Span};
 use crate::store::Costs;
+use crate::workload::WorkloadProfile;
 
 /// How often a worker looks up from its span, ns: the executor's own.
 const LOOK_NS: f64 = 100_000.0;
@@ -23,6 +30,86 @@ enum Event {
     Launch { gpu: usize, turn: u64 },
     /// A driver looks again.
     Look { gpu: usize },
+}
+
+impl Scenario {
+    /// Runs the batch under a strategy, by what `costs` knows, and tells them
+    /// what it took.
+    ///
+    /// # Errors
+    ///
+    /// As [`decide`](crate::plan::decide).
+    pub fn run(&self, strategy: ExecutionStrategy, costs: &Costs) -> Result<Simulated, Error> {
+        let known = costs.lookup(
+            "simulated",
+            self.memory_per_task,
+            &self.names(),
+            self.workers,
+        );
+        let (run, decision) = self.run_by(strategy, &known)?;
+        run.teach(costs, decision.predicted_split(&known));
+        Ok(run.result(decision))
+    }
+
+    /// Runs the batch by costs that are stated, and teaches nobody.
+    ///
+    /// # Errors
+    ///
+    /// As [`decide`](crate::plan::decide).
+    pub fn run_known(
+        &self,
+        strategy: ExecutionStrategy,
+        known: &OperationCosts,
+    ) -> Result<Simulated, Error> {
+        let (run, decision) = self.run_by(strategy, known)?;
+        Ok(run.result(decision))
+    }
+
+    fn run_by(
+        &self,
+        strategy: ExecutionStrategy,
+        known: &OperationCosts,
+    ) -> Result<(Run<'_>, Box<Decision>), Error> {
+        let workload = WorkloadProfile::from_task_count(self.tasks())
+            .with_memory_per_task(self.memory_per_task)
+            .with_parallelization(self.parallelization);
+        let machine = Machine {
+            cores: self.workers,
+            memory_bytes: Fact::Unknown,
+            gpus: self.names().into_iter().map(GpuSpec::named).collect(),
+        };
+        let heuristics = ProfilingHeuristics::default();
+        let asked = Basis::Program;
+        let decision = decide_for(strategy, asked, &workload, &machine, &heuristics, known)?;
+        let limits = Decided {
+            tasks: self.tasks(),
+            workers: self.workers,
+            decision: &decision,
+            costs: known,
+            is_watched: false,
+            may_fall_back: usize::MAX,
+            tuning: self.tuning,
+        };
+        let gpus = self.gpus.iter().map(|gpu| GpuLimits {
+            launch_ns: gpu.tells_launch.then_some(gpu.launch_ns),
+            depth: 2,
+            ..GpuLimits::UNKNOWN
+        });
+        let gpus: Vec<_> = gpus.collect();
+        let mut run = Run::new(self, Schedule::new(limits.setup(&gpus)));
+        run.run();
+        Ok((run, decision))
+    }
+
+    /// Runs the batch by a decision that the cost model has no part in: the
+    /// seven-stage rule's, for instance, with the split kept as it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    pub fn run_fixed(&self, strategy: ExecutionStrategy) -> Result<f64, Error> {
+        Ok(self.run(strategy, &Costs::new())?.makespan_ns)
+    }
 }
 
 /// A worker's span.
@@ -50,7 +137,7 @@ struct Device {
     waits: bool,
 }
 
-pub(super) struct Run<'s> {
+struct Run<'s> {
     scenario: &'s Scenario,
     schedule: Box<Schedule>,
     events: Vec<(Ns, Event)>,
@@ -65,7 +152,7 @@ pub(super) struct Run<'s> {
 }
 
 impl<'s> Run<'s> {
-    pub(super) fn new(scenario: &'s Scenario, schedule: Box<Schedule>) -> Self {
+    fn new(scenario: &'s Scenario, schedule: Box<Schedule>) -> Self {
         Self {
             scenario,
             schedule,
@@ -81,7 +168,7 @@ impl<'s> Run<'s> {
         }
     }
 
-    pub(super) fn run(&mut self) {
+    fn run(&mut self) {
         self.drive_all(0.0);
         self.wake_workers(0.0);
         for _ in 0..STEPS.saturating_mul(self.scenario.tasks() + STEPS) {
@@ -283,7 +370,7 @@ impl<'s> Run<'s> {
         }
     }
 
-    pub(super) fn result(&self, decision: Box<Decision>) -> Simulated {
+    fn result(&self, decision: Box<Decision>) -> Simulated {
         Simulated {
             makespan_ns: self.makespan,
             gpu_tasks: self.gpu_tasks,
@@ -293,7 +380,7 @@ impl<'s> Run<'s> {
         }
     }
 
-    pub(super) fn teach(&self, costs: &Costs, predicted: Option<Ns>) {
+    fn teach(&self, costs: &Costs, predicted: Option<Ns>) {
         let took = (self.makespan, predicted);
         costs.change(|model| {
             let mut batch = Learned {
@@ -307,21 +394,5 @@ impl<'s> Run<'s> {
             self.schedule
                 .teach(&mut batch, &names, self.cpu_tasks, took);
         });
-    }
-}
-
-/// When work begun at `start` that takes `work` at rate 1 is done.
-fn ends(start: Ns, work: f64, load: Option<Load>) -> Ns {
-    let Some(Load { from_ns, times }) = load else {
-        return start + work;
-    };
-    if start >= from_ns {
-        return start + work * times;
-    }
-    let before = from_ns - start;
-    if work <= before {
-        start + work
-    } else {
-        from_ns + (work - before) * times
     }
 }

@@ -6,18 +6,9 @@
 //! may hinder each other. The bench `execute` runs some of its points for real beside
 //! it.
 
-use crate::error::Error;
-use crate::execute::setup::{Decided, GpuLimits};
-use crate::hardware::Fact;
-use crate::plan::{
-    Basis, Decision, ExecutionStrategy, GpuCosts, GpuSpec, Machine, OperationCosts,
-    ProfilingHeuristics, decide_for, estimate,
-};
-use crate::schedule::{Ns, Schedule, Span, Tuning};
-use crate::store::Costs;
+use crate::plan::{Decision, GpuCosts, OperationCosts, estimate};
+use crate::schedule::{Ns, Span, Tuning};
 use crate::workload::WorkloadProfile;
-
-use super::events::Run;
 
 /// A batch and the devices it could run on.
 #[derive(Debug, Clone)]
@@ -155,84 +146,6 @@ impl Scenario {
         gpu.task_ns * self.parallelization + sequential
     }
 
-    /// Runs the batch under a strategy, by what `costs` knows, and tells them
-    /// what it took.
-    ///
-    /// # Errors
-    ///
-    /// As [`decide`](crate::plan::decide).
-    pub fn run(&self, strategy: ExecutionStrategy, costs: &Costs) -> Result<Simulated, Error> {
-        let known = costs.lookup(
-            "simulated",
-            self.memory_per_task,
-            &self.names(),
-            self.workers,
-        );
-        let (run, decision) = self.run_by(strategy, &known)?;
-        run.teach(costs, decision.predicted_split(&known));
-        Ok(run.result(decision))
-    }
-
-    /// Runs the batch by costs that are stated, and teaches nobody.
-    ///
-    /// # Errors
-    ///
-    /// As [`decide`](crate::plan::decide).
-    pub fn run_known(
-        &self,
-        strategy: ExecutionStrategy,
-        known: &OperationCosts,
-    ) -> Result<Simulated, Error> {
-        let (run, decision) = self.run_by(strategy, known)?;
-        Ok(run.result(decision))
-    }
-
-    fn run_by(
-        &self,
-        strategy: ExecutionStrategy,
-        known: &OperationCosts,
-    ) -> Result<(Run<'_>, Box<Decision>), Error> {
-        let workload = WorkloadProfile::from_task_count(self.tasks())
-            .with_memory_per_task(self.memory_per_task)
-            .with_parallelization(self.parallelization);
-        let machine = Machine {
-            cores: self.workers,
-            memory_bytes: Fact::Unknown,
-            gpus: self.names().into_iter().map(GpuSpec::named).collect(),
-        };
-        let heuristics = ProfilingHeuristics::default();
-        let asked = Basis::Program;
-        let decision = decide_for(strategy, asked, &workload, &machine, &heuristics, known)?;
-        let limits = Decided {
-            tasks: self.tasks(),
-            workers: self.workers,
-            decision: &decision,
-            costs: known,
-            is_watched: false,
-            may_fall_back: usize::MAX,
-            tuning: self.tuning,
-        };
-        let gpus = self.gpus.iter().map(|gpu| GpuLimits {
-            launch_ns: gpu.tells_launch.then_some(gpu.launch_ns),
-            depth: 2,
-            ..GpuLimits::UNKNOWN
-        });
-        let gpus: Vec<_> = gpus.collect();
-        let mut run = Run::new(self, Schedule::new(limits.setup(&gpus)));
-        run.run();
-        Ok((run, decision))
-    }
-
-    /// Runs the batch by a decision that the cost model has no part in: the
-    /// seven-stage rule's, for instance, with the split kept as it is.
-    ///
-    /// # Errors
-    ///
-    /// As [`run`](Self::run).
-    pub fn run_fixed(&self, strategy: ExecutionStrategy) -> Result<f64, Error> {
-        Ok(self.run(strategy, &Costs::new())?.makespan_ns)
-    }
-
     /// What the batch costs in truth, as somebody states it who has not measured it:
     /// [`Evidence::Heuristic`](crate::plan::Evidence).
     pub fn stated_costs(&self) -> OperationCosts {
@@ -293,5 +206,21 @@ fn worked(time: Ns, load: Option<Load>) -> f64 {
     match load {
         Some(Load { from_ns, times }) if time > from_ns => from_ns + (time - from_ns) / times,
         _ => time,
+    }
+}
+
+/// When work begun at `start` that takes `work` at rate 1 is done.
+pub(super) fn ends(start: Ns, work: f64, load: Option<Load>) -> Ns {
+    let Some(Load { from_ns, times }) = load else {
+        return start + work;
+    };
+    if start >= from_ns {
+        return start + work * times;
+    }
+    let before = from_ns - start;
+    if work <= before {
+        start + work
+    } else {
+        from_ns + (work - before) * times
     }
 }

@@ -1,0 +1,149 @@
+//! What a manager was told, and what it shares with its clones.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use super::control::FallbackPolicy;
+use super::counts::Counts;
+use crate::hardware::HardwareCapabilities;
+use crate::locked;
+use crate::plan::{ExecutionStrategy, ProfilingHeuristics};
+use crate::store::{Costs, CostsWarning, saver};
+
+/// How often what was learned is written to the cost model's file.
+const SAVED_EVERY: Duration = Duration::from_secs(60);
+
+/// For how long the last manager waits for what was learned to be saved.
+const SAVED_WITHIN: Duration = Duration::from_millis(80);
+
+/// What a manager was told.
+#[derive(Debug, Clone)]
+pub(super) struct Config {
+    pub(super) heuristics: ProfilingHeuristics,
+    pub(super) policy: FallbackPolicy,
+    pub(super) timeout: Option<Duration>,
+    pub(super) back_off: Duration,
+    pub(super) allows_software: bool,
+}
+
+/// What a manager and its clones share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) strategy: Mutex<ExecutionStrategy>,
+    costs: OnceLock<Model>,
+    saved: Mutex<Instant>,
+    pub(super) stats: Mutex<ManagerStats>,
+    pub(super) capabilities: OnceLock<HardwareCapabilities>,
+    chains: AtomicU64,
+}
+
+/// What a manager and its clones did so far.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[non_exhaustive]
+pub struct ManagerStats {
+    /// Batches, those included that failed or were stopped.
+    pub batches: u64,
+    /// Tasks that each device did; the CPU is `cpu`.
+    pub tasks: BTreeMap<String, u64>,
+    /// Tasks that the CPU did in a GPU's place.
+    pub fallback_tasks: u64,
+    /// Device errors, by their kind.
+    pub device_errors: BTreeMap<String, u64>,
+    /// Tasks that were taken back from launches that lasted too long.
+    pub recalled_tasks: u64,
+    /// Times that a device was put into quarantine.
+    pub quarantines: u64,
+}
+
+/// The cost model, and what was wrong with its file.
+type Model = (Arc<Costs>, Option<CostsWarning>);
+
+impl Shared {
+    pub(super) fn new(strategy: ExecutionStrategy, costs: OnceLock<Model>) -> Arc<Self> {
+        Arc::new(Self {
+            strategy: Mutex::new(strategy),
+            costs,
+            saved: Mutex::new(Instant::now()),
+            stats: Mutex::default(),
+            capabilities: OnceLock::new(),
+            chains: AtomicU64::new(0),
+        })
+    }
+
+    /// Numbers the chains.
+    pub(super) fn count_chain(&self) -> u64 {
+        self.chains.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Where what is measured is kept: where there is a choice, or where somebody gave a
+    /// cost model to keep it in.
+    pub(super) fn costs(&self, cpu_only: bool) -> Option<&Arc<Costs>> {
+        let keeps = !cpu_only || self.costs.get().is_some();
+        keeps.then(|| &self.model(cpu_only).0)
+    }
+
+    pub(super) fn model(&self, cpu_only: bool) -> &Model {
+        self.costs.get_or_init(|| {
+            // Without a GPU nothing is decided, so nothing need be kept.
+            if cpu_only {
+                return (Arc::new(Costs::new()), None);
+            }
+            let (costs, warning) = Costs::open_default();
+            if let Some(warning) = &warning {
+                log::warn!("{warning}");
+            }
+            (Arc::new(costs), warning)
+        })
+    }
+
+    /// Has what was learned written to the cost model's file: now and then, so that a
+    /// program that is killed loses a minute's at most.
+    pub(super) fn save_now_and_then(&self) {
+        let mut saved = locked(&self.saved);
+        if saved.elapsed() < SAVED_EVERY {
+            return;
+        }
+        *saved = Instant::now();
+        drop(saved);
+        if let Some((costs, _)) = self.costs.get() {
+            saver::save(costs);
+        }
+    }
+
+    pub(super) fn count(&self, counts: &Counts, names: &[String], recalled: usize) {
+        let mut stats = locked(&self.stats);
+        stats.batches += 1;
+        stats.recalled_tasks += recalled as u64;
+        stats.fallback_tasks += counts.fallback.tasks as u64;
+        for error in &counts.errors {
+            let kind = error.kind.to_string();
+            *stats.device_errors.entry(kind).or_default() += 1;
+        }
+        let gpus = counts.gpus.iter().zip(names);
+        let gpus = gpus.map(|(gpu, name)| (name.as_str(), gpu.tasks));
+        let all = gpus.chain([("cpu", counts.cpu.tasks)]);
+        for (name, tasks) in all.filter(|(_, tasks)| *tasks > 0) {
+            match stats.tasks.get_mut(name) {
+                Some(count) => *count += tasks as u64,
+                None => _ = stats.tasks.insert(name.to_owned(), tasks as u64),
+            }
+        }
+    }
+
+    pub(super) fn count_quarantine(&self) {
+        locked(&self.stats).quarantines += 1;
+    }
+}
+
+/// Keeps what was learned.
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if let Some((costs, _)) = self.costs.get() {
+            saver::save_within(costs, SAVED_WITHIN);
+        }
+    }
+}
