@@ -25,7 +25,7 @@ mod regret;
 #[path = "schedule/trouble.rs"]
 mod trouble;
 
-use breakeven::schedule::Tuning;
+use breakeven::plan::Tuning;
 
 fn main() {
     let only: Vec<String> = std::env::args()

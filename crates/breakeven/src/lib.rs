@@ -41,7 +41,7 @@ mod operator;
 pub mod peak;
 pub mod plan;
 mod recommend;
-pub mod schedule;
+mod schedule;
 mod store;
 mod tensor;
 pub mod testing;
@@ -53,6 +53,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// seen at any moment.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A float as a count: what is negative or no number is 0.
+#[expect(clippy::cast_sign_loss, reason = "a float cast saturates")]
+pub(crate) fn whole(value: f64) -> usize {
+    value as usize
 }
 
 /// Profiles, their file, the recorder, and what describes a sample: the crate

@@ -1,7 +1,7 @@
-//! What each constant of the schedule is worth: it is set to a value that switches its
+//! What each constant of the choice and of the schedule is worth: it is set to a value that switches its
 //! mechanism off, and regret and the least efficiency are compared with the usual ones.
 
-use breakeven::schedule::Tuning;
+use breakeven::plan::Tuning;
 
 use crate::metric::metric;
 use crate::{efficiency, regret};
@@ -10,6 +10,18 @@ use crate::{efficiency, regret};
 type Off = (&'static str, fn(&mut Tuning));
 
 const OFF: &[Off] = &[
+    ("least_gain", |tuning| tuning.least_gain = 0.0),
+    ("exploration_budget", |tuning| {
+        tuning.exploration_budget = 0.0
+    }),
+    ("early_tries", |tuning| tuning.early_tries = 0),
+    ("most_probe_tasks", |tuning| tuning.most_probe_tasks = 1),
+    ("few_observations", |tuning| tuning.few_observations = 1),
+    ("first_run_excess", |tuning| tuning.first_run_excess = 1.0),
+    ("most_off", |tuning| tuning.most_off = 1.0),
+    ("worth_correcting_ns", |tuning| {
+        tuning.worth_correcting_ns = 1e18
+    }),
     ("worker_part", |tuning| tuning.worker_part = 0.25),
     ("caution", |tuning| tuning.caution = 0.0),
     ("sure_part", |tuning| tuning.sure_part = 1.0),
@@ -20,12 +32,16 @@ const OFF: &[Off] = &[
     ("growth", |tuning| tuning.growth = 2.0),
     ("patience", |tuning| tuning.patience = 0.0),
     ("marks", |tuning| tuning.marks = 0),
+    ("blind_marks", |tuning| tuning.blind_marks = 0),
     ("marks_cost", |tuning| tuning.marks_cost = 0.0),
     ("most_spread", |tuning| tuning.most_spread = -1.0),
     ("mean_counts", |tuning| tuning.mean_counts = 0.0),
+    ("most_counts", |tuning| tuning.most_counts = 1e9),
+    ("even", |tuning| tuning.even = 1e9),
     ("rate_step", |tuning| tuning.rate_step = 0.0),
     ("failed_prediction", |tuning| tuning.failed_prediction = 1e9),
     ("most_delay", |tuning| tuning.most_delay = 1e9),
+    ("tried_from", |tuning| tuning.tried_from = 1e9),
 ];
 
 /// Tasks of the batches whose regrets are compared.

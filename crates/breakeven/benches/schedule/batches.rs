@@ -3,7 +3,7 @@
 use breakeven::Costs;
 
 use breakeven::plan::ExecutionStrategy;
-use breakeven::schedule::Tuning;
+use breakeven::plan::Tuning;
 use breakeven::testing::{Scenario, ScenarioGpu};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use breakeven::Costs;
 
 use breakeven::plan::ExecutionStrategy;
-use breakeven::schedule::Tuning;
+use breakeven::plan::Tuning;
 use breakeven::testing::{Load, Scenario, ScenarioGpu};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -3,7 +3,7 @@
 use breakeven::Costs;
 
 use breakeven::plan::ExecutionStrategy;
-use breakeven::schedule::Tuning;
+use breakeven::plan::Tuning;
 use breakeven::testing::{Load, Scenario, ScenarioGpu};
 
 use crate::batches::{Shape, learned, run, split};

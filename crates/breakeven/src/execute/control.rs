@@ -58,7 +58,7 @@ impl FallbackPolicy {
         match *self {
             Self::Allow => usize::MAX,
             Self::Deny => 0,
-            Self::Budget(fraction) => crate::schedule::whole(fraction * tasks as f64),
+            Self::Budget(fraction) => crate::whole(fraction * tasks as f64),
         }
     }
 }

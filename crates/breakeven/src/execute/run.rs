@@ -19,8 +19,8 @@ use super::start::{Question, Start, no_gpu};
 use super::threads::Jobs;
 use super::work::{Lane, Work};
 use crate::error::{DeviceError, DeviceErrorKind, Error};
-use crate::plan::{Learned, Probe};
-use crate::schedule::{GpuTurn, Mode, Schedule, Standing, Tuning};
+use crate::plan::{Learned, Probe, Tuning};
+use crate::schedule::{GpuTurn, Mode, Schedule, Standing};
 
 /// For how long a worker that waits for a device sleeps between two looks for work of
 /// its pool.

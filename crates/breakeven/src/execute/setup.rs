@@ -1,19 +1,12 @@
 //! From a decision to the setup of a schedule.
 
-use crate::plan::{Basis, Cost, Decision, Evidence, ExecutionStrategy, OperationCosts, Probe};
-use crate::schedule::{GpuSetup, Mode, Rate, Setup, Tuning};
-
-/// Batches shorter than this are not worth watching for a rate that changes, ns.
-const WORTH_CORRECTING_NS: f64 = 2e6;
-
-/// Observations from which a device's costs are more than a guess.
-const TRUSTED_FROM: u64 = 3;
+use crate::plan::{
+    Basis, Cost, Decision, Evidence, ExecutionStrategy, OperationCosts, Probe, Tuning,
+};
+use crate::schedule::{GpuSetup, Mode, Rate, Setup};
 
 /// Part of a batch's time on the CPU that is at least its tasks'.
 const LEAST_TASK_PART: f64 = 0.01;
-
-/// How far the ratio of two predictions that nobody measured may be off.
-const MOST_OFF: f64 = 9.0;
 
 /// What a device says of itself for one batch.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +47,7 @@ impl Decided<'_> {
     /// The setup, with what is known beside of each GPU.
     pub(crate) fn setup(&self, gpus: &[GpuLimits]) -> Setup {
         let decision = self.decision;
-        let (mode, corrects) = mode_of(decision, self.costs, self.tasks);
+        let (mode, corrects) = mode_of(decision, self.costs, self.tasks, self.tuning);
         let beside = |cost: &Cost| if mode == Mode::Both { cost.beside } else { 1.0 };
         let is_stated = |cost: Cost| cost.observations == 0;
         let gpus = gpus.iter().enumerate().map(|(index, gpu)| GpuSetup {
@@ -77,7 +70,7 @@ impl Decided<'_> {
                 let each = cost.predict_ns(self.tasks as u64) / self.tasks.max(1) as f64;
                 let per_task = cost.per_task_ns.max(LEAST_TASK_PART * each) * beside(&cost);
                 let task_ns = per_task * cost.at_once.max(1) as f64;
-                (task_ns, cost.observations >= TRUSTED_FROM)
+                (task_ns, cost.observations >= self.tuning.few_observations)
             }),
             gpus: gpus.collect(),
             shape: self.costs.shape.clone(),
@@ -106,7 +99,12 @@ impl Decided<'_> {
 }
 
 /// Which device has which part, and whether that may change by the rates seen.
-pub(crate) fn mode_of(decision: &Decision, costs: &OperationCosts, tasks: usize) -> (Mode, bool) {
+pub(crate) fn mode_of(
+    decision: &Decision,
+    costs: &OperationCosts,
+    tasks: usize,
+    tuning: &Tuning,
+) -> (Mode, bool) {
     let by_model = matches!(decision.basis, Basis::Model | Basis::Exploration);
     let by_rates = by_model || decision.probe == Probe::All;
     let (gpu, _) = decision.strategy.shares(tasks);
@@ -115,8 +113,10 @@ pub(crate) fn mode_of(decision: &Decision, costs: &OperationCosts, tasks: usize)
         // One worker's try is all that the CPU gets.
         ExecutionStrategy::GpuOnly if decision.probe == Probe::Cpu => Mode::Gpu,
         _ if decision.probe != Probe::None => Mode::Both,
-        ExecutionStrategy::CpuOnly if by_model && could_be_wrong(decision, costs) => Mode::Both,
-        ExecutionStrategy::GpuOnly if by_model && cpu_could_help(decision) => Mode::Both,
+        ExecutionStrategy::CpuOnly if by_model && could_be_wrong(decision, costs, tuning) => {
+            Mode::Both
+        }
+        ExecutionStrategy::GpuOnly if by_model && cpu_could_help(decision, tuning) => Mode::Both,
         ExecutionStrategy::Auto | ExecutionStrategy::CpuOnly => Mode::Cpu,
         ExecutionStrategy::GpuOnly => Mode::Gpu,
         ExecutionStrategy::Hybrid { .. } if by_rates => Mode::Both,
@@ -127,17 +127,20 @@ pub(crate) fn mode_of(decision: &Decision, costs: &OperationCosts, tasks: usize)
 }
 
 /// True where the CPU could help if a prediction that nobody measured were off.
-fn cpu_could_help(decision: &Decision) -> bool {
+fn cpu_could_help(decision: &Decision, tuning: &Tuning) -> bool {
     let [cpu, gpu, _] = &decision.candidates;
     let is_stated = cpu.evidence.min(gpu.evidence) == Evidence::Heuristic;
     let times = cpu.predicted_ns.zip(gpu.predicted_ns);
-    is_stated && times.is_some_and(|(cpu, gpu)| cpu <= MOST_OFF * gpu)
+    // Of a ratio of two such times.
+    let most_off = tuning.most_off * tuning.most_off;
+    is_stated && times.is_some_and(|(cpu, gpu)| cpu <= most_off * gpu)
 }
 
 /// True where the GPU could help if the CPU were slower than predicted.
-fn could_be_wrong(decision: &Decision, costs: &OperationCosts) -> bool {
+fn could_be_wrong(decision: &Decision, costs: &OperationCosts, tuning: &Tuning) -> bool {
     let [cpu, ..] = &decision.candidates;
-    let Some(cpu_ns) = cpu.predicted_ns.filter(|ns| *ns >= WORTH_CORRECTING_NS) else {
+    let is_long = |ns: &f64| *ns >= tuning.worth_correcting_ns;
+    let Some(cpu_ns) = cpu.predicted_ns.filter(is_long) else {
         return false;
     };
     let mut known = costs.gpus.iter().filter_map(|gpu| gpu.cost);

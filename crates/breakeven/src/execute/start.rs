@@ -13,7 +13,8 @@ use super::work::{Lane, caught};
 use crate::error::{DeviceError, DeviceErrorKind, Error};
 use crate::hardware::{Fact, GpuKind};
 use crate::plan::{
-    Basis, Decision, ExecutionStrategy, GpuSpec, Machine, OperationCosts, StatedWork, decide_for,
+    Basis, Decision, ExecutionStrategy, GpuSpec, Machine, OperationCosts, StatedWork, Tuning,
+    decide_for,
 };
 use crate::schedule::Mode;
 use crate::workload::WorkloadProfile;
@@ -101,7 +102,7 @@ impl Question<'_> {
         let heuristics = &self.config.heuristics;
         let workload = &self.workload;
         let decision = decide_for(strategy, basis, workload, &machine, heuristics, &costs)?;
-        let (mode, _) = mode_of(&decision, &costs, self.workload.task_count);
+        let (mode, _) = mode_of(&decision, &costs, self.workload.task_count, Tuning::USUAL);
         let (usable, mut limits): (Vec<_>, Vec<_>) = candidates.into_iter().unzip();
         for (place, (limits, spec)) in limits.iter_mut().zip(&machine.gpus).enumerate() {
             let task_bytes = match mode {

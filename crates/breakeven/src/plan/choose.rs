@@ -1,50 +1,17 @@
 //! The decision: by the rule where nothing was measured, by the cost model
 //! where both devices were.
 //!
-//! `forecast` has the times. A split that would save less than 3 % of the better
-//! side's time is declined: several devices at one batch cost energy and attention.
+//! `forecast` has the times, `tuning` the constants.
 
 use super::decision::{Basis, Decision, Declined, Probe};
 use super::forecast::{asked_split, forecast};
 use super::heuristics::ProfilingHeuristics;
 use super::rule::{Stage, rule};
-use super::{Candidate, Cost, Evidence, ExecutionStrategy, GpuCosts, Machine, OperationCosts};
+use super::{
+    Candidate, Cost, Evidence, ExecutionStrategy, GpuCosts, Machine, OperationCosts, Tuning,
+};
 use crate::error::Error;
 use crate::workload::WorkloadProfile;
-
-/// Gain below which a split is declined, as part of the better device's time.
-pub(crate) const LEAST_GAIN: f64 = 0.03;
-
-/// Part of the time without a device that trying it may cost.
-const EXPLORATION_BUDGET: f64 = 0.06;
-
-/// Runs' time without a device after which it is tried again.
-const RUNS_BETWEEN_TRIES: f64 = 4.0;
-
-/// Tries of a device of which little is known that need not wait so long.
-const EARLY_TRIES: u32 = 2;
-
-/// Part of a run that a try may cost as if it were nothing.
-const FREE: f64 = 0.01;
-
-/// How often that is doubled at the most.
-const MOST_DOUBLINGS: u32 = 5;
-
-/// Part of the CPU's time for a batch that a launch which lasts too long costs.
-const TAKEN_BACK: f64 = 0.25;
-
-/// Most tasks of a first launch on a GPU of which nothing is known.
-const MOST_PROBE_TASKS: usize = 32;
-
-/// Runs' time after which a GPU is tried with what the rule calls too small for it.
-const RUNS_BEFORE_A_TRY: f64 = 8.0;
-
-/// Observations below which a device's cost may be its first run's, with
-/// compilation and cold caches in it …
-const FEW_OBSERVATIONS: u64 = 3;
-
-/// … and how many times too high it is then supposed to be, to its advantage.
-const FIRST_RUN_EXCESS: f64 = 16.0;
 
 /// Decides where a batch runs. Pure: what it knows of the machine and of the
 /// costs is what it is given.
@@ -65,6 +32,16 @@ pub fn decide(
     heuristics: &ProfilingHeuristics,
     costs: &OperationCosts,
 ) -> Result<Box<Decision>, Error> {
+    freely(workload, machine, heuristics, costs, Tuning::USUAL)
+}
+
+fn freely(
+    workload: &WorkloadProfile,
+    machine: &Machine,
+    heuristics: &ProfilingHeuristics,
+    costs: &OperationCosts,
+    tuning: &Tuning,
+) -> Result<Box<Decision>, Error> {
     workload.check()?;
     heuristics.check()?;
     let ruling = rule(workload, machine, heuristics);
@@ -78,7 +55,7 @@ pub fn decide(
         ceiling: None,
         declined: None,
         probe: Probe::None,
-        probe_tasks: probe_tasks(workload.task_count, costs.gpu(0).cost.as_ref()),
+        probe_tasks: probe_tasks(workload.task_count, costs.gpu(0).cost.as_ref(), tuning),
         batch_size: 0,
         ruling,
         placement: None,
@@ -88,13 +65,13 @@ pub fn decide(
         _ if is_final || workload.task_count == 0 => {}
         Some(cpu) if known => {
             decision.ceiling = ceiling;
-            choose(&mut decision);
-            explore(&mut decision, cpu, costs, workload.task_count);
+            choose(&mut decision, tuning.least_gain);
+            explore(&mut decision, cpu, costs, workload.task_count, tuning);
         }
         // Too small to try a GPU at once, but not for ever.
         Some(cpu) if ruling.stage == Stage::Small => {
             let run_ns = cpu.predict_ns(workload.task_count as u64);
-            let due = |gpu: &GpuCosts| gpu.since_ns >= RUNS_BEFORE_A_TRY * run_ns;
+            let due = |gpu: &GpuCosts| gpu.since_ns >= tuning.runs_before_a_try * run_ns;
             if let Some(index) = costs.gpus.iter().position(due) {
                 decision.probe = Probe::Gpu(index);
                 decision.basis = Basis::Exploration;
@@ -121,8 +98,24 @@ pub fn decide_for(
     heuristics: &ProfilingHeuristics,
     costs: &OperationCosts,
 ) -> Result<Box<Decision>, Error> {
+    let tuning = Tuning::USUAL;
+    decide_tuned(
+        strategy, basis, workload, machine, heuristics, costs, tuning,
+    )
+}
+
+/// The same with other constants.
+pub(crate) fn decide_tuned(
+    strategy: ExecutionStrategy,
+    basis: Basis,
+    workload: &WorkloadProfile,
+    machine: &Machine,
+    heuristics: &ProfilingHeuristics,
+    costs: &OperationCosts,
+    tuning: &Tuning,
+) -> Result<Box<Decision>, Error> {
     strategy.check()?;
-    let mut decision = decide(workload, machine, heuristics, costs)?;
+    let mut decision = freely(workload, machine, heuristics, costs, tuning)?;
     if strategy == ExecutionStrategy::Auto {
         return Ok(decision);
     }
@@ -141,13 +134,13 @@ pub fn decide_for(
 /// Tasks of a first launch on a GPU: few where nothing is known of it, and where
 /// all that is known is one size, twice as many, to tell what a launch
 /// costs from what its tasks do.
-fn probe_tasks(tasks: usize, gpu: Option<&Cost>) -> usize {
+fn probe_tasks(tasks: usize, gpu: Option<&Cost>, tuning: &Tuning) -> usize {
     match gpu {
         Some(gpu) if gpu.fewest == gpu.most => {
             let most = usize::try_from(gpu.most).unwrap_or(usize::MAX);
             most.saturating_mul(2).min(tasks.div_ceil(2)).max(1)
         }
-        _ => (tasks / 64).clamp(1, MOST_PROBE_TASKS),
+        _ => (tasks / 64).clamp(1, tuning.most_probe_tasks),
     }
 }
 
@@ -158,7 +151,7 @@ fn tells_sizes(cost: &Cost, tasks: u64) -> bool {
 }
 
 /// Chooses the fastest candidate, a split only if it gains enough.
-fn choose(decision: &mut Decision) {
+fn choose(decision: &mut Decision, least_gain: f64) {
     let ns = |candidate: &Candidate| candidate.predicted_ns.unwrap_or(f64::INFINITY);
     let [cpu, gpu, both] = &decision.candidates;
     let (better, worse) = match ns(cpu) <= ns(gpu) {
@@ -166,7 +159,7 @@ fn choose(decision: &mut Decision) {
         false => (gpu, cpu),
     };
     let gain = 1.0 - ns(both) / ns(better).max(f64::MIN_POSITIVE);
-    let (chosen, second) = if gain >= LEAST_GAIN {
+    let (chosen, second) = if gain >= least_gain {
         (both, better)
     } else {
         if gain > 0.0 {
@@ -183,7 +176,13 @@ fn choose(decision: &mut Decision) {
 /// Gives a device that the choice leaves out its chance, where trying it costs
 /// less than the budget that the time without it has earned, or little is known
 /// of it and the try makes the run longer by half at the most.
-fn explore(decision: &mut Decision, cpu: &Cost, costs: &OperationCosts, tasks: usize) {
+fn explore(
+    decision: &mut Decision,
+    cpu: &Cost,
+    costs: &OperationCosts,
+    tasks: usize,
+    tuning: &Tuning,
+) {
     // What is made from rates, of this machine or another, has no run to spend.
     let is_measured = |chosen: &&Candidate| chosen.evidence > Evidence::Heuristic;
     let Some(chosen) = decision.chosen().filter(is_measured) else {
@@ -196,16 +195,16 @@ fn explore(decision: &mut Decision, cpu: &Cost, costs: &OperationCosts, tasks: u
         // The first launches have compilation and cold caches in them.
         let doubted = match is_known {
             true => excess,
-            false => excess.min(try_ns / FIRST_RUN_EXCESS),
+            false => excess.min(try_ns / tuning.first_run_excess),
         };
         // Each try that cost something and changed nothing makes the next one wait longer.
-        let doublings = match doubted <= FREE * run_ns {
+        let doublings = match doubted <= tuning.free_part * run_ns {
             true => 0,
-            false => tries.min(MOST_DOUBLINGS),
+            false => tries.min(tuning.most_doublings),
         };
-        let runs = RUNS_BETWEEN_TRIES * f64::from(1_u32 << doublings);
-        let is_cheap = since_ns >= runs * run_ns && doubted <= EXPLORATION_BUDGET * since_ns;
-        let is_new = !is_known && tries < EARLY_TRIES;
+        let runs = tuning.runs_between_tries * f64::from(1_u32 << doublings);
+        let is_cheap = since_ns >= runs * run_ns && doubted <= tuning.exploration_budget * since_ns;
+        let is_new = !is_known && tries < tuning.early_tries;
         is_cheap || (is_new && since_ns > 0.0 && excess <= 0.5 * run_ns)
     };
     // A device that has a part of the choice was not left out, unless that part came to
@@ -223,11 +222,12 @@ fn explore(decision: &mut Decision, cpu: &Cost, costs: &OperationCosts, tasks: u
             continue;
         };
         let tells = tells_sizes(&cost, tasks as u64);
-        let probe = probe_tasks(tasks, Some(&cost));
+        let probe = probe_tasks(tasks, Some(&cost), tuning);
         let try_ns = cost.predict_ns(probe as u64);
         // Workers take back in time what lasts too long there.
-        let excess = (try_ns - run_ns).clamp(0.0, TAKEN_BACK * cpu.predict_ns(tasks as u64));
-        let is_known = cost.observations >= FEW_OBSERVATIONS && tells;
+        let most = (tuning.most_delay - 1.0) * cpu.predict_ns(tasks as u64);
+        let excess = (try_ns - run_ns).clamp(0.0, most);
+        let is_known = cost.observations >= tuning.few_observations && tells;
         if is_due(excess, try_ns, is_known, gpu.since_ns, gpu.tries) {
             decision.probe = Probe::Gpu(index);
             decision.probe_tasks = probe;
@@ -238,7 +238,7 @@ fn explore(decision: &mut Decision, cpu: &Cost, costs: &OperationCosts, tasks: u
     // One task is one worker's alone.
     let try_ns = cpu.predict_ns(1);
     let excess = (try_ns - run_ns).max(0.0);
-    let is_known = cpu.observations >= FEW_OBSERVATIONS;
+    let is_known = cpu.observations >= tuning.few_observations;
     let (since_ns, tries) = (costs.since_cpu_ns, costs.cpu_tries);
     if !uses_cpu && is_due(excess, try_ns, is_known, since_ns, tries) {
         decision.probe = Probe::Cpu;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use breakeven_profile::unit;
 
-use super::choose::LEAST_GAIN;
+use super::Tuning;
 use super::costs::Evidence;
 use super::decision::{Basis, Candidate, Decision, Probe};
 use super::placement::Placement;
@@ -59,7 +59,10 @@ impl Decision {
             )
         }));
         reasons.extend(self.declined.map(|declined| {
-            let (gain, least) = (unit::percent(declined.gain), unit::percent(LEAST_GAIN));
+            let (gain, least) = (
+                unit::percent(declined.gain),
+                unit::percent(Tuning::USUAL.least_gain),
+            );
             format!("a split would gain {gain}, under {least}: declined")
         }));
         reasons.extend(match self.probe {

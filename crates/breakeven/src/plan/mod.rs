@@ -16,10 +16,12 @@ mod roofline;
 mod rule;
 mod strategy;
 mod toml_file;
+mod tuning;
 
+pub(crate) use choose::decide_tuned;
 pub use choose::{decide, decide_for};
 pub use costs::{Cost, Evidence, GpuCosts, Observation, OperationCosts, RanOn, Shape};
-pub(crate) use costs::{Learned, PLACES, PlaceWork, STEADY};
+pub(crate) use costs::{Learned, PLACES, PlaceWork};
 pub use decision::{Basis, Candidate, Decision, Declined, Probe};
 pub(crate) use forecast::level;
 pub use heuristics::ProfilingHeuristics;
@@ -33,3 +35,4 @@ pub(crate) use rates::estimate;
 pub(crate) use roofline::{StatedWork, profile_of};
 pub use rule::{MANY_TASKS, PARALLEL_FROM, RuleFacts, Ruling, Stage, rule};
 pub use strategy::ExecutionStrategy;
+pub use tuning::Tuning;

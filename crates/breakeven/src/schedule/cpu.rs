@@ -2,10 +2,8 @@
 
 use std::ops::Range;
 
-use super::{Mode, Ns, Schedule, Setup, Span, whole};
-
-/// Samples in a batch where no launch's cost is known yet.
-const BLIND_MARKS: usize = 4;
+use super::{Mode, Ns, Schedule, Setup, Span};
+use crate::whole;
 
 /// What is known of the workers.
 #[derive(Debug, Default)]
@@ -70,7 +68,7 @@ impl Schedule {
                 whole((tuning.marks_cost * end / launch * (1.0 + risk)).min(most * risk.min(1.0)))
             }
             Some(_) => 0,
-            None => BLIND_MARKS.min(tuning.marks),
+            None => tuning.blind_marks.min(tuning.marks),
         };
         let marks = marks.min(tasks / 8);
         let places = (1..=marks).map(|mark| mark * tasks / (marks + 1));

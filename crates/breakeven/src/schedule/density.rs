@@ -10,15 +10,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::Tuning;
-use crate::plan::{PLACES, PlaceWork, Shape};
-
-/// Most tasks that a place counts as in the mean of all: where much was done says no more
-/// of the other places.
-const MOST_COUNTS: f64 = 4.0;
-
-/// How much denser one place may be than another that is like it.
-const EVEN: f64 = 1.5;
+use crate::plan::{PLACES, PlaceWork, Shape, Tuning};
 
 /// The least work of a task: a picosecond.
 const LEAST: f64 = 1e-3;
@@ -137,7 +129,7 @@ impl Density {
             let all = per_task * tasks as f64;
             if all > left {
                 // Rounding must not leave a task behind.
-                count += super::whole(left / per_task + 1e-6);
+                count += crate::whole(left / per_task + 1e-6);
                 break;
             }
             left -= all;
@@ -155,7 +147,7 @@ impl Density {
             let per_task = self.places[place].per_task;
             let all = per_task * (end - begin) as f64;
             if all > left {
-                count += super::whole(left / per_task);
+                count += crate::whole(left / per_task);
                 break;
             }
             left -= all;
@@ -218,7 +210,7 @@ impl Density {
         let Range { start, end } = self.places(range);
         let around = &self.places[start.saturating_sub(1)..(end + 1).min(self.places.len())];
         let shapes = || around.iter().map(|place| place.shape);
-        shapes().fold(0.0, f64::max) < EVEN * shapes().fold(f64::INFINITY, f64::min)
+        shapes().fold(0.0, f64::max) < self.tuning.even * shapes().fold(f64::INFINITY, f64::min)
     }
 
     /// Part of these tasks' places of which something was seen.
@@ -273,7 +265,7 @@ impl Density {
         let (mut tasks, mut ns) = self.prior.map_or((0.0, 0.0), |mean| (1.0, mean));
         for place in self.places.iter().filter(|place| place.seen.0 > 0.0) {
             let (seen, took) = place.seen;
-            let counts = seen.min(MOST_COUNTS);
+            let counts = seen.min(self.tuning.most_counts);
             tasks += counts;
             ns += took / seen / place.shape * counts;
         }

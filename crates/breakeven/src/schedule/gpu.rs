@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::{GpuSetup, Mode, Ns, Rate, Schedule, Span, whole};
+use super::{GpuSetup, Mode, Ns, Rate, Schedule, Span};
+use crate::whole;
 
 /// Part of the CPU's time for what is left after which a GPU that got nothing asks again,
 /// and the least such time, ns.

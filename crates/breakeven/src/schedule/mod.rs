@@ -32,18 +32,16 @@ mod span;
 mod teach;
 #[cfg(test)]
 mod tests;
-mod tuning;
 
 pub(crate) use faults::{After, Standing};
 pub(crate) use gpu::GpuTurn;
 pub(crate) use rate::Rate;
 pub(crate) use span::{MOST_TASKS, Span};
-pub use tuning::Tuning;
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::plan::{PLACES, Shape, level};
+use crate::plan::{PLACES, Shape, Tuning, level};
 use density::Density;
 use span::Free;
 
@@ -265,10 +263,4 @@ impl Schedule {
         });
         parts.sum()
     }
-}
-
-/// A float as a count: what is negative or no number is 0.
-#[expect(clippy::cast_sign_loss, reason = "a float cast saturates")]
-pub(crate) fn whole(value: f64) -> usize {
-    value as usize
 }

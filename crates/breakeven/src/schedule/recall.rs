@@ -3,13 +3,6 @@
 use super::gpu::GpuTurn;
 use super::{Mode, Ns, Schedule, Span};
 
-/// Times the CPU's own time from which a launch's prediction is that of a try, which is
-/// not waited for.
-const A_TRY: f64 = 3.0;
-
-/// How far a CPU's time may be off that nobody measured.
-const MOST_OFF: f64 = 3.0;
-
 impl Schedule {
     /// What is to be done about a launch that lasts too long.
     ///
@@ -45,7 +38,7 @@ impl Schedule {
         let mean = self.density.mean_sampled();
         // A time that nobody measured may be far too short.
         let is_stated = gpu.setup.is_stated && self.density.count <= 0.0;
-        let times = if is_stated { MOST_OFF } else { 1.0 };
+        let times = if is_stated { tuning.most_off } else { 1.0 };
         let at = match self.alone(times * mean * self.setup.tasks as f64) {
             Some(all) => {
                 let waves = newest.tasks.div_ceil(self.setup.workers.max(1)) as f64;
@@ -54,7 +47,7 @@ impl Schedule {
                     false => 0.0,
                 };
                 let latest = tuning.most_delay * all - waves * task.max(mean);
-                match predicted < A_TRY * all {
+                match predicted < tuning.tried_from * all {
                     true => latest.max(overdue),
                     false => latest,
                 }

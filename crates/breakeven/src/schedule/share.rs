@@ -8,7 +8,8 @@
 
 use std::ops::Range;
 
-use super::{Ns, Schedule, level, whole};
+use super::{Ns, Schedule, level};
+use crate::whole;
 
 impl Schedule {
     /// When `work` is done by the devices that take part, all ending together, ns from

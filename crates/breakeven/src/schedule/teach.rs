@@ -3,15 +3,12 @@
 use std::ops::Range;
 
 use super::gpu::Gpu;
-use super::{Ns, PLACES, Schedule, whole};
-use crate::plan::{Learned, RanOn};
+use super::{Ns, PLACES, Schedule};
+use crate::plan::{Learned, RanOn, Tuning};
+use crate::whole;
 
 /// Launches of each device whose times are learned.
 const MOST_LAUNCHES: usize = 8;
-
-/// How many times as long as it was waited for a launch would have taken that was taken
-/// back, as far as anybody knows.
-const RECALLED_TIMES: f64 = 3.0;
 
 /// What became of launches on a GPU.
 #[derive(Debug, Default)]
@@ -41,7 +38,7 @@ impl LaunchTimes {
     /// have ended by then.
     pub(super) fn recalled(&mut self, tasks: usize, ns: Ns, predicted: Ns) {
         self.was_recalled = true;
-        let at_least = RECALLED_TIMES * ns;
+        let at_least = Tuning::USUAL.recalled_times * ns;
         if predicted < at_least {
             self.recalled.push((tasks, at_least));
         }

@@ -9,7 +9,7 @@ use crate::execute::setup::{Decided, GpuLimits};
 use crate::hardware::Fact;
 use crate::plan::{
     Basis, Decision, ExecutionStrategy, GpuSpec, Learned, Machine, OperationCosts,
-    ProfilingHeuristics, decide_for,
+    ProfilingHeuristics, decide_tuned,
 };
 use crate::schedule::{GpuTurn, Ns, Schedule, Span};
 use crate::store::Costs;
@@ -79,8 +79,16 @@ impl Scenario {
             gpus: self.names().into_iter().map(GpuSpec::named).collect(),
         };
         let heuristics = ProfilingHeuristics::default();
-        let asked = Basis::Program;
-        let decision = decide_for(strategy, asked, &workload, &machine, &heuristics, known)?;
+        let (basis, tuning) = (Basis::Program, self.tuning);
+        let decision = decide_tuned(
+            strategy,
+            basis,
+            &workload,
+            &machine,
+            &heuristics,
+            known,
+            tuning,
+        )?;
         let limits = Decided {
             tasks: self.tasks(),
             workers: self.workers,

@@ -6,8 +6,8 @@
 //! may hinder each other. The bench `execute` runs some of its points for real beside
 //! it.
 
-use crate::plan::{Decision, GpuCosts, OperationCosts, estimate};
-use crate::schedule::{Ns, Span, Tuning};
+use crate::plan::{Decision, GpuCosts, OperationCosts, Tuning, estimate};
+use crate::schedule::{Ns, Span};
 use crate::workload::WorkloadProfile;
 
 /// A batch and the devices it could run on.
@@ -28,7 +28,7 @@ pub struct Scenario {
     pub gpus: Vec<ScenarioGpu>,
     /// Memory of a task, bytes: tasks of like memory are one size to the cost model.
     pub memory_per_task: usize,
-    /// What the schedule is tuned by.
+    /// What the choice and the schedule are tuned by.
     pub tuning: &'static Tuning,
 }
 

@@ -7,20 +7,10 @@ use super::record::{FitRecord, GpuRecord, ObservationRecord, OperationRecord};
 use super::shape::Remembered;
 use super::window::{Kind, Window};
 use super::{GpuCosts, OperationCosts};
-
-/// Runs on a GPU after which a launch may be twice as large again as what
-/// fitted once: memory that others held may be free. If it is not, that costs
-/// one refused launch.
-const RUNS_BEFORE_LARGER: u64 = 32;
+use crate::plan::Tuning;
 
 /// GPUs that are kept of an operation.
 const MOST_GPUS: usize = 16;
-
-/// Splits in a row that must have lasted longer than their devices' costs say …
-const SPLITS: usize = 6;
-
-/// … and other batches after which one of them is forgotten, so that it is tried again.
-const OTHERS: u32 = 8;
 
 /// One operation at one size of task.
 #[derive(Debug, Clone)]
@@ -52,10 +42,6 @@ pub(super) struct Gpu {
     /// Tries of it in a row.
     tries: u32,
 }
-
-/// Launches from which an operation tells what one costs: the first have
-/// compilation in them.
-const TOLD_FROM: u64 = 3;
 
 impl Group {
     pub(super) fn new(size_class: u8) -> Self {
@@ -115,7 +101,7 @@ impl Group {
     pub(super) fn launch_ns(&self, gpu: &str) -> Option<f64> {
         let gpu = self.gpus.iter().find(|found| *found.name == *gpu)?;
         let cost = gpu.launches.cost(1)?;
-        let is_told = cost.observations >= TOLD_FROM && cost.tells_fixed();
+        let is_told = cost.observations >= Tuning::USUAL.few_observations && cost.tells_fixed();
         (is_told && cost.fixed_ns > 0.0).then_some(cost.fixed_ns)
     }
 
@@ -184,7 +170,7 @@ impl Group {
     /// How many times as long as its devices' costs say a split lasts at the least.
     fn split_excess(&self) -> f64 {
         let least = self.excess.iter().copied().reduce(f64::min);
-        let least = least.filter(|_| self.excess.len() >= SPLITS);
+        let least = least.filter(|_| self.excess.len() >= Tuning::USUAL.slow_splits);
         least.map_or(1.0, |least| least.max(1.0))
     }
 
@@ -193,12 +179,15 @@ impl Group {
         match times {
             Some(times) => {
                 self.since_split = 0;
-                self.excess.truncate(SPLITS - 1);
+                self.excess.truncate(Tuning::USUAL.slow_splits - 1);
                 self.excess.push_front(times);
             }
             None => {
                 self.since_split += 1;
-                if self.since_split.is_multiple_of(OTHERS) {
+                if self
+                    .since_split
+                    .is_multiple_of(Tuning::USUAL.forgotten_after)
+                {
                     self.excess.pop_back();
                 }
             }
@@ -311,7 +300,8 @@ impl Gpu {
     /// Most tasks in a launch.
     fn fits(&self) -> Option<u64> {
         let fit = self.fit?;
-        let doublings = u32::try_from(fit.runs / RUNS_BEFORE_LARGER).unwrap_or(u32::MAX);
+        let doublings = fit.runs / Tuning::USUAL.runs_before_larger;
+        let doublings = u32::try_from(doublings).unwrap_or(u32::MAX);
         let larger = 1_u64.checked_shl(doublings).unwrap_or(u64::MAX);
         Some(fit.tasks.max(1).saturating_mul(larger))
     }

@@ -30,7 +30,7 @@ pub use cost::{Cost, Evidence, GpuCosts, OperationCosts};
 pub(crate) use model::Model;
 pub(crate) use record::OperationRecord;
 pub use shape::Shape;
-pub(crate) use shape::{PLACES, PlaceWork, STEADY};
+pub(crate) use shape::{PLACES, PlaceWork};
 
 /// What a batch, or a part of it, took on a device.
 #[derive(Debug, Clone, Copy, PartialEq)]

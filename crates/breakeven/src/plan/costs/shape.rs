@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
+use crate::plan::Tuning;
+
 /// Places of a batch.
 pub(crate) const PLACES: usize = 32;
 
 /// Part that the newest batch has in what is remembered.
 const NEWEST: f32 = 0.5;
-
-/// How far batches of one shape are off it, on average.
-pub(crate) const STEADY: f32 = 0.3;
 
 /// Where in a batch the work is to be expected.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -81,7 +80,7 @@ impl Remembered {
                 false => 0.0,
             };
             self.agreement += part(1) * (slope - self.agreement);
-            if self.shape.spread <= STEADY {
+            if self.shape.spread <= Tuning::USUAL.most_spread {
                 self.keep_levels(seen, &mut values);
             }
         }

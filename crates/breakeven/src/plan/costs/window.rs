@@ -6,6 +6,7 @@ use super::Cost;
 use super::counter::Counter;
 use super::line::{Point, WINDOW, robust_line};
 use super::record::{ObservationRecord, WindowRecord};
+use crate::plan::Tuning;
 
 /// What the times of a kind of device depend on.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,22 +17,6 @@ pub(super) struct Kind {
     /// Whether twice as many workers take half the time per task.
     scales: bool,
 }
-
-/// Observations of either kind, alone and beside other devices, from which it is told
-/// how devices hinder each other.
-const TELLING: usize = 3;
-
-/// Part of the predicted time below which a device has become another …
-const FAR_FASTER: f64 = 0.5;
-
-/// … or how many of them in a row are, whether it was left out or not …
-const FASTER_IN_A_ROW: usize = 3;
-
-/// … and how many observations of before are kept then.
-const OF_ANOTHER_TIME: usize = 1;
-
-/// How far devices are taken to hinder each other at the most.
-const MOST_BESIDE: f64 = 4.0;
 
 impl Kind {
     /// Setting a pool to work takes microseconds: what is longer grows with the
@@ -99,16 +84,16 @@ impl Window {
     /// Takes a new observation in; the oldest goes.
     ///
     /// Of a device that was left out since, and is far faster than it was, all but the
-    /// newest are of another time, perhaps of a load that has ended. (A time that is far
-    /// slower may be a stray.)
+    /// newest are of another time, perhaps of a load that has ended.
     pub(super) fn push(&mut self, mut record: ObservationRecord, was_left_out: bool) {
         let workers = record.workers.max(1) as usize;
         let known = self.cost(workers).map(|cost| cost.predict_ns(record.tasks));
-        let is_faster = known.is_some_and(|known| (record.ns as f64) < FAR_FASTER * known);
+        let is_faster =
+            known.is_some_and(|known| (record.ns as f64) < Tuning::USUAL.far_faster * known);
         self.faster = if is_faster { self.faster + 1 } else { 0 };
-        if is_faster && (was_left_out || self.faster >= FASTER_IN_A_ROW) {
+        if is_faster && (was_left_out || self.faster >= Tuning::USUAL.faster_in_a_row) {
             let kept = match was_left_out {
-                true => OF_ANOTHER_TIME,
+                true => 1,
                 false => self.faster - 1,
             };
             let surplus = self.records.len().saturating_sub(kept);
@@ -193,7 +178,7 @@ impl Window {
     /// was observed there over what the line of the other observations says.
     fn beside(&self) -> f64 {
         let shared = self.records.iter().filter(|record| record.shared).count();
-        if shared < TELLING || self.records.len() - shared < TELLING {
+        if shared.min(self.records.len() - shared) < Tuning::USUAL.telling {
             return 1.0;
         }
         let of = |shared| {
@@ -209,7 +194,7 @@ impl Window {
         let ratios = of(true).map(|point| point.time / time(point.size));
         let mut ratios: SmallVec<[f64; WINDOW]> = ratios.collect();
         ratios.sort_unstable_by(f64::total_cmp);
-        ratios[shared / 2].clamp(1.0, MOST_BESIDE)
+        ratios[shared / 2].clamp(1.0, Tuning::USUAL.most_beside)
     }
 
     /// Median transfer time per task, ns; 0 where no observation tells.

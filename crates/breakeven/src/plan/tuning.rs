@@ -1,0 +1,158 @@
+//! The constants that decisions stand on, in one place.
+
+/// What the choice of devices, the cost model and the schedule are tuned by. The bench
+/// `schedule --ablate` sets those of the choice and of the schedule in turn to a value that
+/// switches them off and prints what is lost; the cost model always has the usual ones.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tuning {
+    // The choice.
+    /// Part of the better device's time that a split is to save at the least: several devices
+    /// at one batch cost energy and attention, and predictions are hardly more exact.
+    pub least_gain: f64,
+    /// Part of the time without a device that trying it may cost.
+    pub exploration_budget: f64,
+    /// Runs' time without a device after which it is tried again …
+    pub runs_between_tries: f64,
+    /// … which is doubled so often at the most by tries that changed nothing …
+    pub most_doublings: u32,
+    /// … and cost more than this part of a run.
+    pub free_part: f64,
+    /// Tries of a device of which little is known that need not wait so long.
+    pub early_tries: u32,
+    /// Runs' time after which a GPU is tried with what the rule calls too small for it.
+    pub runs_before_a_try: f64,
+    /// Most tasks of a first launch on a GPU of which nothing is known.
+    pub most_probe_tasks: usize,
+    /// Observations below which a device's cost is a guess: it may be its first run's, with
+    /// compilation and cold caches in it …
+    pub few_observations: u64,
+    /// … and how many times too high it is then supposed to be, to its advantage.
+    pub first_run_excess: f64,
+    /// How far a time may be off that nobody measured, as a multiple.
+    pub most_off: f64,
+    /// Batches shorter than this are not worth watching for a rate that changes, ns.
+    pub worth_correcting_ns: f64,
+
+    // The cost model.
+    /// Observations of either kind, alone and beside other devices, from which it is told
+    /// how devices hinder each other.
+    pub telling: usize,
+    /// How far devices are taken to hinder each other at the most, as a multiple.
+    pub most_beside: f64,
+    /// Part of the predicted time below which a device has become another: after it was left
+    /// out …
+    pub far_faster: f64,
+    /// … or so many times in a row. (A time that is far slower may be a stray.)
+    pub faster_in_a_row: usize,
+    /// Splits in a row that must have lasted longer than their devices' costs say …
+    pub slow_splits: usize,
+    /// … and other batches after which one of them is forgotten, so that it is tried again.
+    pub forgotten_after: u32,
+    /// Runs on a GPU after which a launch may be twice as large again as what fitted once:
+    /// memory that others held may be free. If it is not, that costs one refused launch.
+    pub runs_before_larger: u64,
+    /// How many times as long as it was waited for a launch would have taken that was taken
+    /// back, as far as anybody knows.
+    pub recalled_times: f64,
+
+    // The schedule.
+    /// Part of the time left that a worker takes at once (guided self-scheduling,
+    /// Polychronopoulos and Kuck 1987, by time instead of count).
+    pub worker_part: f64,
+    /// What a worker's span takes at the least, so that taking it costs nothing, ns.
+    pub least_span_ns: f64,
+    /// How many standard errors of unlike tasks (whose deviation is their mean) a
+    /// worker reckons with when it takes a span.
+    pub caution: f64,
+    /// Part of its share that a GPU takes at once where it is known where the work lies …
+    pub sure_part: f64,
+    /// … and where it is not, times its share of all that is left.
+    pub guessed_part: f64,
+    /// The same of a first launch where all that is known of a GPU was stated.
+    pub stated_part: f64,
+    /// Launches' cost that another launch is worth: where the rest of its share takes less,
+    /// a GPU takes the whole.
+    pub worth_launches: f64,
+    /// How many times as long as a launch a range may be that is taken whole, so that
+    /// nothing is left of it before a sample.
+    pub rest: f64,
+    /// How many times as large as the last one a launch may be while it is not told what
+    /// a launch costs.
+    pub growth: f64,
+    /// Part of a launch's cost that a GPU waits for the first times of the CPU, where that
+    /// cost is known and nothing else.
+    pub patience: f64,
+    /// Times the predicted time from which a launch's prediction has failed.
+    pub failed_prediction: f64,
+    /// Most places in the middle of a batch that workers look at first …
+    pub marks: usize,
+    /// … and of one where no launch's cost is known yet.
+    pub blind_marks: usize,
+    /// Part of the batch's time that the launches which they cost may take.
+    pub marks_cost: f64,
+    /// How far batches may be off their shape for it to be trusted, on average.
+    pub most_spread: f32,
+    /// Tasks that the mean of all counts as at each place: times of few tasks tell of those
+    /// tasks more than of the place.
+    pub mean_counts: f64,
+    /// Most tasks that a place counts as in that mean: where much was done says no more of the
+    /// other places.
+    pub most_counts: f64,
+    /// How much denser one place may be than another that is like it, as a multiple.
+    pub even: f64,
+    /// How far a GPU's rate moves towards what was seen.
+    pub rate_step: f64,
+    /// Time of all work on the CPU, as a multiple, that a batch may take before the CPU
+    /// takes back what a launch holds up.
+    pub most_delay: f64,
+    /// Times the CPU's own time from which a launch's prediction is that of a try, which is
+    /// not waited for.
+    pub tried_from: f64,
+}
+
+impl Tuning {
+    /// The values that are used.
+    pub const USUAL: &'static Self = &Self {
+        least_gain: 0.03,
+        exploration_budget: 0.06,
+        runs_between_tries: 4.0,
+        most_doublings: 5,
+        free_part: 0.01,
+        early_tries: 2,
+        runs_before_a_try: 8.0,
+        most_probe_tasks: 32,
+        few_observations: 3,
+        first_run_excess: 16.0,
+        most_off: 3.0,
+        worth_correcting_ns: 2e6,
+        telling: 3,
+        most_beside: 4.0,
+        far_faster: 0.5,
+        faster_in_a_row: 3,
+        slow_splits: 6,
+        forgotten_after: 8,
+        runs_before_larger: 32,
+        recalled_times: 3.0,
+        worker_part: 0.06,
+        least_span_ns: 20_000.0,
+        caution: 2.0,
+        sure_part: 0.8,
+        guessed_part: 0.6,
+        stated_part: 0.1,
+        worth_launches: 5.0,
+        rest: 1.2,
+        growth: 4.0,
+        patience: 0.1,
+        failed_prediction: 2.0,
+        marks: 12,
+        blind_marks: 4,
+        marks_cost: 0.03,
+        most_spread: 0.3,
+        mean_counts: 0.3,
+        most_counts: 4.0,
+        even: 1.5,
+        rate_step: 0.8,
+        most_delay: 1.25,
+        tried_from: 3.0,
+    };
+}
