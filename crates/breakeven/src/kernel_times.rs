@@ -4,7 +4,7 @@ use std::fmt;
 use std::hint::black_box;
 
 use breakeven_profile::recorder::Clock;
-use breakeven_profile::stats::{self, Moments};
+use breakeven_profile::stats::Moments;
 use breakeven_profile::unit;
 
 use crate::error::Error;
@@ -77,21 +77,6 @@ impl KernelTimes {
     pub fn stddev_us(&self) -> f64 {
         self.moments().deviation().map_or(0.0, |ns| ns / 1e3)
     }
-
-    /// The median, µs.
-    pub fn median_us(&self) -> f64 {
-        stats::median(&self.samples_ns).map_or(f64::NAN, |ns| ns / 1e3)
-    }
-
-    /// The shortest call, µs.
-    pub fn min_us(&self) -> f64 {
-        self.moments().min().map_or(f64::NAN, |ns| ns / 1e3)
-    }
-
-    /// The longest call, µs.
-    pub fn max_us(&self) -> f64 {
-        self.moments().max().map_or(f64::NAN, |ns| ns / 1e3)
-    }
 }
 
 /// Name, mean, deviation, and elements in a second.
@@ -117,8 +102,7 @@ mod tests {
             samples_ns: vec![1_000.0, 2_000.0, 3_000.0, 6_000.0],
             ..times
         };
-        let of = |made_up: &KernelTimes| [made_up.mean_us(), made_up.median_us(), made_up.min_us()];
-        assert_eq!(of(&made_up), [3.0, 2.5, 1.0]);
+        assert_eq!(made_up.mean_us(), 3.0);
         assert!((made_up.stddev_us() - 2.160).abs() < 1e-3);
         let said = made_up.to_string();
         assert!(said.starts_with("count: 3.00 µs ± 2.16 µs"), "{said}");

@@ -68,7 +68,7 @@ pub use breakeven_profile as profile;
 pub use error::{DeviceError, DeviceErrorKind, Error, ErrorKind};
 pub use kernel_times::{KernelTimes, profile_kernel};
 pub use operator::{Chain, Operator, Parameter, Stage, Stages, View, Work};
-pub use recommend::{StrategyRecommendation, WorkloadProfiler, WorkloadReport};
+pub use recommend::{StrategyRecommendation, WorkloadProfiler};
 pub use store::{Costs, CostsWarning, CostsWarningKind};
 pub use tensor::{Element, Inputs, Tensor};
 pub use workload::WorkloadProfile;

@@ -51,17 +51,6 @@ pub struct StrategyRecommendation {
     pub stage: Stage,
 }
 
-/// A recommendation with what it was made from.
-#[derive(Debug, Clone, PartialEq)]
-pub struct WorkloadReport {
-    /// The workload.
-    pub workload: WorkloadProfile,
-    /// The machine.
-    pub machine: Machine,
-    /// What is recommended.
-    pub recommendation: StrategyRecommendation,
-}
-
 impl WorkloadProfiler {
     /// For this machine as it is now, with the default heuristics. Takes as long
     /// as [`HardwareCapabilities::detect`].
@@ -136,19 +125,6 @@ impl WorkloadProfiler {
         let there = Self::for_machine(machine).by(self.heuristics);
         there.recommend_strategy(workload)
     }
-
-    /// The recommendation, with what it was made from.
-    ///
-    /// # Errors
-    ///
-    /// As [`recommend_strategy`](Self::recommend_strategy).
-    pub fn report(&self, workload: &WorkloadProfile) -> Result<WorkloadReport, Error> {
-        Ok(WorkloadReport {
-            workload: *workload,
-            machine: self.machine.clone(),
-            recommendation: self.recommend_strategy(workload)?,
-        })
-    }
 }
 
 impl Default for WorkloadProfiler {
@@ -158,14 +134,6 @@ impl Default for WorkloadProfiler {
 }
 
 impl StrategyRecommendation {
-    /// Prints what [`Display`](fmt::Display) shows to standard output. Where that is closed,
-    /// nobody wants to know.
-    pub fn print_report(&self) {
-        let _ = writeln!(io::stdout(), "{self}");
-    }
-}
-
-impl WorkloadReport {
     /// Prints what [`Display`](fmt::Display) shows to standard output. Where that is closed,
     /// nobody wants to know.
     pub fn print_report(&self) {
@@ -190,14 +158,6 @@ impl fmt::Display for StrategyRecommendation {
     }
 }
 
-impl fmt::Display for WorkloadReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "workload: {}", self.workload)?;
-        writeln!(f, "machine: {}", self.machine)?;
-        write!(f, "recommended: {}", self.recommendation)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -212,13 +172,11 @@ mod tests {
     }
 
     #[test]
-    fn a_report_says_what_it_was_made_from() {
+    fn a_recommendation_says_why() {
         let workload = WorkloadProfile::from_task_count(1_000);
-        let report = profiler().report(&workload).expect("a report");
+        let report = profiler().recommend_strategy(&workload).expect("a report");
         insta::assert_snapshot!(report, @r"
-        workload: 1 000 tasks of 10 KiB, complexity 100, 100.0 % parallel
-        machine: 16 cores, 64 GiB; V100: discrete, 32 GiB, 28 GiB in use
-        recommended: hybrid:60/40, 166 tasks per batch: 600 tasks for the GPU, 400 for the CPU
+        hybrid:60/40, 166 tasks per batch: 600 tasks for the GPU, 400 for the CPU
           stage 1: there is a GPU
           stage 2: 1 000 tasks are not fewer than 10, a workload of 102 400 000 is not below 100 000
           stage 3: 100 % of the work is parallel
@@ -263,7 +221,9 @@ mod tests {
             workload.with_parallelization(-0.5),
             workload.with_parallelization(f64::NAN),
         ] {
-            let error = profiler.report(&wrong).expect_err("it is wrong");
+            let error = profiler
+                .recommend_strategy(&wrong)
+                .expect_err("it is wrong");
             assert_eq!(error.kind(), ErrorKind::Invalid);
         }
         let wrong = ProfilingHeuristics::default().with_memory_threshold(80.0);

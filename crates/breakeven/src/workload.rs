@@ -7,6 +7,7 @@ use breakeven_profile::unit;
 use serde::Serialize;
 
 use crate::error::Error;
+use crate::whole;
 
 /// Memory that a task takes beside its own data, bytes.
 const TASK_OVERHEAD_BYTES: usize = 4096;
@@ -55,7 +56,7 @@ impl WorkloadProfile {
     pub fn from_task_size(task_count: usize, task_bytes: usize, complexity: f64) -> Self {
         let bytes = task_bytes.saturating_add(TASK_OVERHEAD_BYTES) as f64;
         Self {
-            memory_per_task: saturating(bytes * (1.0 + complexity / 100.0)),
+            memory_per_task: whole(bytes * (1.0 + complexity / 100.0)),
             complexity,
             ..Self::from_task_count(task_count)
         }
@@ -94,11 +95,11 @@ impl WorkloadProfile {
         if complexity.fract() == 0.0 && complexity < 2f64.powi(63) {
             let product = (self.task_count as u128)
                 .saturating_mul(self.memory_per_task as u128)
-                .saturating_mul(saturating(complexity) as u128);
+                .saturating_mul(whole(complexity) as u128);
             return u64::try_from(product / 10).unwrap_or(u64::MAX);
         }
         let tasks = self.task_count as f64 * self.memory_per_task as f64;
-        saturating(tasks * complexity / 10.0) as u64
+        whole(tasks * complexity / 10.0) as u64
     }
 
     /// True where the size is below `threshold`.
@@ -159,12 +160,6 @@ impl fmt::Display for WorkloadProfile {
         let complexity = self.complexity;
         write!(f, "{tasks} of {bytes}, complexity {complexity}, {parallel}")
     }
-}
-
-/// A float as a count: what is negative or no number is 0, what is too large the largest.
-#[expect(clippy::cast_sign_loss, reason = "a float cast saturates")]
-fn saturating(value: f64) -> usize {
-    value as usize
 }
 
 #[cfg(test)]

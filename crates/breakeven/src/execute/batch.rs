@@ -23,24 +23,23 @@ use crate::workload::WorkloadProfile;
 
 /// What is asked for of a batch, whatever its tasks are.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Options<'m> {
-    pub(super) operation: Option<&'m str>,
+pub(super) struct Options {
     pub(super) workload: Option<WorkloadProfile>,
     pub(super) strategy: Option<ExecutionStrategy>,
     pub(super) policy: Option<FallbackPolicy>,
     pub(super) timeout: Option<Option<Duration>>,
-    pub(super) cancel: Option<&'m CancelToken>,
-    /// The token of a future that may be dropped.
-    pub(super) dropped: Option<&'m CancelToken>,
     pub(super) deadline: Option<Duration>,
-    pub(super) progress: Option<&'m (dyn Fn(usize, usize) + Sync)>,
 }
 
 /// A batch of an operation, from [`StrategyManager::operation`].
 #[must_use = "a batch runs when it is executed"]
 pub struct Batch<'m, C, G, V = Unchecked> {
     pub(super) manager: &'m StrategyManager<C, G>,
-    pub(super) options: Options<'m>,
+    pub(super) operation: Option<&'m str>,
+    pub(super) options: Options,
+    /// Either cancels: the caller's, and that of a future which may be dropped.
+    pub(super) cancel: [Option<&'m CancelToken>; 2],
+    pub(super) progress: Option<&'m (dyn Fn(usize, usize) + Sync)>,
     pub(super) verify: V,
 }
 
@@ -86,13 +85,12 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
 
 impl<'m, C, G> Batch<'m, C, G, Unchecked> {
     pub(super) fn new(manager: &'m StrategyManager<C, G>, operation: Option<&'m str>) -> Self {
-        let options = Options {
-            operation,
-            ..Options::default()
-        };
         Self {
             manager,
-            options,
+            operation,
+            options: Options::default(),
+            cancel: [None; 2],
+            progress: None,
             verify: Unchecked,
         }
     }
@@ -102,7 +100,10 @@ impl<'m, C, G> Batch<'m, C, G, Unchecked> {
     pub fn verify<W>(self, check: W) -> Batch<'m, C, G, W> {
         Batch {
             manager: self.manager,
+            operation: self.operation,
             options: self.options,
+            cancel: self.cancel,
+            progress: self.progress,
             verify: check,
         }
     }
@@ -138,7 +139,7 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
     /// Stops when the token is used: within a millisecond, or two tasks where they take
     /// longer. A task that runs is not broken off.
     pub fn cancel(mut self, token: &'m CancelToken) -> Self {
-        self.options.cancel = Some(token);
+        self.cancel[0] = Some(token);
         self
     }
 
@@ -150,7 +151,7 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
 
     /// Calls `told(done, tasks)` now and then, from the thread that did the last of them.
     pub fn progress(mut self, told: &'m (dyn Fn(usize, usize) + Sync)) -> Self {
-        self.options.progress = Some(told);
+        self.progress = Some(told);
         self
     }
 
@@ -197,8 +198,7 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
         G: GpuExecutor<I, T>,
         V: Verify<T>,
     {
-        let operation = &mut self.options.operation;
-        operation.get_or_insert(std::any::type_name::<F>());
+        self.operation.get_or_insert(std::any::type_name::<F>());
         self.execute(tasks, |task| Ok(function(task)))
     }
 
@@ -244,13 +244,13 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
         let lanes = self.lanes(&work, &Unchecked);
         let lanes: Vec<&dyn Lane> = lanes.iter().map(|lane| lane as &dyn Lane).collect();
         let usual = WorkloadProfile::from_task_size(tasks.len(), size_of::<I>(), 100.0);
-        let operation = self.options.operation.unwrap_or_default();
+        let operation = self.operation.unwrap_or_default();
         self.answer(self.question(operation, self.profile(usual), &lanes)?)
     }
 
     /// The same without tasks.
     pub(super) fn decide_for(&self, workload: &WorkloadProfile) -> Result<Box<Decision>, Error> {
-        let operation = self.options.operation.unwrap_or_default();
+        let operation = self.operation.unwrap_or_default();
         self.answer(self.question(operation, *workload, &[])?)
     }
 
@@ -327,8 +327,7 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
         G: GpuExecutor<I, T>,
         V: Verify<T>,
     {
-        let operation = self.options.operation;
-        let operation = operation.unwrap_or_else(|| std::any::type_name::<F>());
+        let operation = self.operation.unwrap_or_else(|| std::any::type_name::<F>());
         let slots = Slots::new(tasks.len()).ok_or_else(|| {
             Error::too_large(format!(
                 "the outputs of {} tasks, {} bytes each, do not fit memory",
@@ -371,9 +370,9 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
             cpu: &*self.manager.cpu,
             work,
             watch: Watch {
-                cancel: [options.cancel, options.dropped],
+                cancel: self.cancel,
                 deadline: deadline.and_then(|time| Instant::now().checked_add(time)),
-                progress: options.progress,
+                progress: self.progress,
             },
             policy,
             timeout: options.timeout.unwrap_or(config.timeout),
@@ -386,7 +385,7 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
 impl<C, G, V> std::fmt::Debug for Batch<'_, C, G, V> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Batch")
-            .field("operation", &self.options.operation)
+            .field("operation", &self.operation)
             .field("workload", &self.options.workload)
             .field("deadline", &self.options.deadline)
             .finish_non_exhaustive()

@@ -5,6 +5,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use super::engine::Leaf;
 use super::executor::CpuExecutor;
 use super::portion::Portion;
+use super::threads::Ends;
 use crate::locked;
 
 /// A pool that calls a function for every element of a list, on as many workers as it has,
@@ -106,13 +107,5 @@ impl<P: ExecuteBatch> CpuExecutor for PoolOf<P> {
             });
             body(&wake);
         });
-    }
-}
-
-struct Ends<F: Fn()>(F);
-
-impl<F: Fn()> Drop for Ends<F> {
-    fn drop(&mut self) {
-        (self.0)();
     }
 }

@@ -133,7 +133,7 @@ impl Drive<'_, '_, '_> {
     /// Looks at the oldest launch, and waits a little where it is not done.
     fn wait(&mut self, until: Ns) {
         let engine = self.engine;
-        let left = Duration::from_nanos(whole_ns(until - engine.now()));
+        let left = Duration::from_nanos(crate::whole(until - engine.now()) as u64);
         let Some(launch) = self.launches.front_mut() else {
             std::thread::park_timeout(left.clamp(SHORTEST_WAIT, LONGEST_WAIT));
             return;
@@ -199,8 +199,8 @@ impl Drive<'_, '_, '_> {
         let engine = self.engine;
         let (start, tasks) = (launch.span.range().start, launch.span.len());
         launch.flight.keep(launch.span);
-        if is_known {
-            engine.record.gpu(self.index, tasks, took);
+        if let Some(record) = engine.record.as_ref().filter(|_| is_known) {
+            record.gpu(self.index, tasks, took);
         }
         let ns = is_known.then_some(took.as_nanos() as f64);
         let mut shared = engine.shared();
@@ -303,9 +303,4 @@ impl Drive<'_, '_, '_> {
         self.engine.shared().counts.checked += 1;
         checked
     }
-}
-
-#[expect(clippy::cast_sign_loss, reason = "a float cast saturates")]
-fn whole_ns(ns: Ns) -> u64 {
-    ns as u64
 }

@@ -78,7 +78,7 @@ pub(super) struct Engine<'b> {
     pub(super) tasks: usize,
     shared: Mutex<Shared>,
     pub(super) watch: Watch<'b>,
-    pub(super) record: SpanRecord,
+    pub(super) record: Option<SpanRecord>,
     pub(super) started: Instant,
     /// The batch has ended early: nobody takes anything any more.
     stop: AtomicBool,
@@ -112,7 +112,7 @@ impl<'b> Engine<'b> {
             tasks,
             shared: Mutex::new(shared),
             watch,
-            record: SpanRecord::default(),
+            record: None,
             started,
             stop: AtomicBool::new(false),
             hungry: AtomicBool::new(false),
@@ -160,7 +160,7 @@ impl<'b> Engine<'b> {
     /// Does a span, chunk by chunk, with a look between them.
     fn work_off(&self, span: Span) -> Leaf {
         let start = span.range().start;
-        let recording = self.record.cpu();
+        let recording = self.record.as_ref().map(SpanRecord::cpu);
         let began = Instant::now();
         let (mut left, mut chunk, mut done) = (Some(span), 1, 0);
         let mut gives = false;
@@ -313,7 +313,7 @@ impl<'b> Engine<'b> {
 
     /// Runs the tasks of a span, one after the other.
     pub(super) fn run(&self, span: Span) {
-        let recording = self.record.cpu();
+        let recording = self.record.as_ref().map(SpanRecord::cpu);
         let began = Instant::now();
         let done = self.run_chunk(span, &mut None);
         if let Some(call) = &recording {

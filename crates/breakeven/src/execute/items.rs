@@ -189,9 +189,8 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         G: 'static,
         V: Verify<Tensor<'static, O::Out>> + Send + 'static,
     {
-        let name = self.options.operation;
-        let name = name.unwrap_or_else(|| operator.name()).to_owned();
-        self.spawned(name, move |batch| batch.run(&*operator, &inputs))
+        let name = self.operation.unwrap_or_else(|| operator.name());
+        self.spawned(name.to_owned(), move |batch| batch.run(&*operator, &inputs))
     }
 }
 

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
-use super::batch::{Batch, Options};
+use super::batch::Batch;
 use super::control::{CancelToken, Verify};
 use super::executor::{CpuExecutor, GpuExecutor};
 use super::result::{ExecuteError, ExecutionResult};
@@ -90,8 +90,7 @@ impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
         G: GpuExecutor<I, T> + 'static,
         V: Verify<T> + Send + 'static,
     {
-        let name = self.options.operation;
-        let name = name.unwrap_or_else(|| std::any::type_name::<F>());
+        let name = self.operation.unwrap_or_else(|| std::any::type_name::<F>());
         self.spawned(name.to_owned(), move |batch| {
             batch.execute(tasks, process_fn)
         })
@@ -111,10 +110,8 @@ impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
         V: Send + 'static,
     {
         let (options, verify) = (self.options, self.verify);
-        let cancel = options.cancel.cloned();
-        let has_progress = options.progress.is_some();
-        let (workload, strategy, policy) = (options.workload, options.strategy, options.policy);
-        let (timeout, deadline) = (options.timeout, options.deadline);
+        let cancel = self.cancel[0].cloned();
+        let has_progress = self.progress.is_some();
         let manager = self.manager.clone();
         let cpu = Arc::clone(&manager.cpu);
         Executing::start(&*cpu, move |dropped| {
@@ -124,17 +121,10 @@ impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
             }
             run(Batch {
                 manager: &manager,
-                options: Options {
-                    operation: Some(&name),
-                    workload,
-                    strategy,
-                    policy,
-                    timeout,
-                    deadline,
-                    cancel: cancel.as_ref(),
-                    dropped: Some(dropped),
-                    progress: None,
-                },
+                operation: Some(&name),
+                options,
+                cancel: [cancel.as_ref(), Some(dropped)],
+                progress: None,
                 verify,
             })
         })

@@ -22,43 +22,34 @@ use breakeven_profile::recorder::{ExecutionRecord, Guard, is_on};
 use super::ended::Ended;
 use crate::plan::{Basis, ExecutionStrategy};
 
-/// What spans of one execution are recorded as; nothing while recording is off.
-#[derive(Debug, Default)]
-pub(super) struct SpanRecord {
-    names: Option<Names>,
-}
-
+/// What spans of one execution are recorded as.
 #[derive(Debug)]
-struct Names {
+pub(super) struct SpanRecord {
     operation: String,
     devices: Vec<String>,
 }
 
 impl SpanRecord {
-    pub(super) fn of(operation: &str, devices: &[String]) -> Self {
-        Self {
-            names: is_on().then(|| Names {
-                operation: [operation, ":span"].concat(),
-                devices: devices.to_vec(),
-            }),
-        }
+    /// None while recording is off.
+    pub(super) fn of(operation: &str, devices: &[String]) -> Option<Self> {
+        is_on().then(|| Self {
+            operation: [operation, ":span"].concat(),
+            devices: devices.to_vec(),
+        })
     }
 
     /// A worker begins a span.
     #[inline]
-    pub(super) fn cpu(&self) -> Option<Guard> {
-        let names = self.names.as_ref()?;
-        Some(Guard::enter_named(&names.operation, None, None))
+    pub(super) fn cpu(&self) -> Guard {
+        Guard::enter_named(&self.operation, None, None)
     }
 
     /// A launch has ended.
     pub(super) fn gpu(&self, index: usize, tasks: usize, took: Duration) {
-        if let Some(names) = &self.names {
-            let device = names.devices[index].as_str();
-            let call = Guard::enter_named(&names.operation, Some(device), None);
-            call.items(tasks);
-            ends(call, took);
-        }
+        let device = self.devices[index].as_str();
+        let mut call = Guard::enter_named(&self.operation, Some(device), None);
+        call.items(tasks);
+        call.began_ago(took);
     }
 }
 
@@ -75,7 +66,7 @@ pub(super) fn tell(ended: &Ended, operation: &str) {
         return;
     }
     let (device, size) = (ended.ran_on(), recorded_size(tasks));
-    let call = match ended.is_whole() {
+    let mut call = match ended.is_whole() {
         true => Guard::enter_named(operation, Some(&device), Some(size)),
         false => {
             let name = [operation, ":incomplete"].concat();
@@ -96,22 +87,18 @@ pub(super) fn tell(ended: &Ended, operation: &str) {
         ..ExecutionRecord::default()
     };
     record.record(&call);
-    ends(call, ended.took);
+    call.began_ago(ended.took);
+    drop(call);
     if fallen > 0 {
         let devices = match &ended.names[..] {
             [] => "gpu".to_owned(),
             names => names.join("+"),
         };
         let name = [operation, ":fallback"].concat();
-        let call = Guard::enter_named(&name, Some(&devices), None);
+        let mut call = Guard::enter_named(&name, Some(&devices), None);
         call.items(fallen);
-        ends(call, counts.fallback.delay.unwrap_or_default());
+        call.began_ago(counts.fallback.delay.unwrap_or_default());
     }
-}
-
-/// Ends a call that took so long until now.
-fn ends(mut call: Guard, took: Duration) {
-    call.began_ago(took);
 }
 
 /// The size that a profile has a batch of so many tasks under: their number where

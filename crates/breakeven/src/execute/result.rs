@@ -1,7 +1,6 @@
 //! What came of an execution.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -121,15 +120,18 @@ pub(super) fn ran_on<'g>(on_cpu: bool, gpus: impl Iterator<Item = &'g str>) -> C
 }
 
 /// Why one task has no output.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TaskError<E> {
     /// Its function returned an error.
-    Failed(E),
+    #[error("{0}")]
+    Failed(#[source] E),
     /// Its function panicked, with this message.
+    #[error("panicked: {0}")]
     Panicked(String),
     /// It was not run any more.
+    #[error("not run: {0}")]
     NotRun(Stop),
 }
 
@@ -183,23 +185,4 @@ pub enum ExecuteError<E> {
     /// What was asked for cannot be done.
     #[error("{0}")]
     Invalid(#[from] Error),
-}
-
-impl<E: fmt::Display> fmt::Display for TaskError<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Failed(error) => error.fmt(f),
-            Self::Panicked(message) => write!(f, "panicked: {message}"),
-            Self::NotRun(why) => write!(f, "not run: {why}"),
-        }
-    }
-}
-
-impl<E: std::error::Error + 'static> std::error::Error for TaskError<E> {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Failed(error) => Some(error),
-            Self::Panicked(_) | Self::NotRun(_) => None,
-        }
-    }
 }

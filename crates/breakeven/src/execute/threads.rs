@@ -47,13 +47,12 @@ struct Open {
     ended: Condvar,
 }
 
-/// Counts a job as ended, however it ends.
-struct Ends<'e>(&'e Open);
+/// Calls its function at the end, also where there is a panic on the way.
+pub(super) struct Ends<F: Fn()>(pub(super) F);
 
-impl Drop for Ends<'_> {
+impl<F: Fn()> Drop for Ends<F> {
     fn drop(&mut self) {
-        *locked(&self.0.count) -= 1;
-        self.0.ended.notify_all();
+        (self.0)();
     }
 }
 
@@ -85,7 +84,10 @@ impl<'a> Jobs<'a> {
         *locked(&self.open.count) += 1;
         let open = Arc::clone(&self.open);
         let job: Box<dyn FnOnce() + Send + 'a> = Box::new(move || {
-            let _ends = Ends(&open);
+            let _ends = Ends(|| {
+                *locked(&open.count) -= 1;
+                open.ended.notify_all();
+            });
             job();
         });
         // SAFETY: only the lifetime changes. The job runs at most once, counts itself as

@@ -83,11 +83,6 @@ impl DeviceId {
         DeviceId("cpu".to_owned())
     }
 
-    /// Whether this is the CPU.
-    pub fn is_cpu(&self) -> bool {
-        self.0 == "cpu"
-    }
-
     /// The backend of a GPU; none for the CPU.
     pub fn backend(&self) -> Option<Backend> {
         let (backend, _) = self.0.split_once(':')?;
@@ -213,7 +208,6 @@ mod tests {
                 let id = DeviceId::gpu(backend, &slug("Some (x) Card 7"), nth);
                 assert_eq!(id.to_string().parse(), Ok(id.clone()));
                 assert_eq!(id.backend(), Some(backend));
-                assert!(!id.is_cpu());
             }
         }
         assert_eq!("cpu".parse(), Ok(DeviceId::cpu()));

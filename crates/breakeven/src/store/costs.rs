@@ -103,34 +103,6 @@ impl Costs {
         self.change(|model| model.observe(operation, memory_per_task, on, seen));
     }
 
-    /// Counts a run of so many ns, and who had a part in it: the CPU, GPUs.
-    /// Time without a part is what earns a device its next chance
-    /// ([`GpuCosts::since_ns`](crate::plan::GpuCosts::since_ns)).
-    pub fn note_run(
-        &self,
-        operation: &str,
-        memory_per_task: usize,
-        ns: u64,
-        cpu: bool,
-        gpus: &[&str],
-    ) {
-        self.change(|model| model.note_run(operation, memory_per_task, ns, cpu, gpus));
-    }
-
-    /// The GPU's memory refused a launch and took one of so many tasks
-    /// ([`GpuCosts::fits`](crate::plan::GpuCosts::fits)). After every 32 observed runs on the GPU twice
-    /// as many may be tried again, for memory that others held may be free.
-    pub fn remember_fit(
-        &self,
-        operation: &str,
-        memory_per_task: usize,
-        gpu: &str,
-        tasks: u64,
-        at: SystemTime,
-    ) {
-        self.change(|model| model.remember_fit(operation, memory_per_task, gpu, tasks, at));
-    }
-
     /// States the driver of a GPU, with its version. What was observed with
     /// another one is void from then on, here and in the file.
     pub fn declare_driver(&self, gpu: &str, driver: &str) {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::costs::MachineId;
 use super::warning::{CostsWarning, CostsWarningKind};
 use crate::error::{Error, ErrorKind};
-use crate::plan::costs::{OperationRecord, Snapshot, micros};
+use crate::plan::costs::{Forgotten, OperationRecord, Snapshot, micros};
 
 /// What the field `format` says.
 const FORMAT: &str = "breakeven-costs";
@@ -50,12 +50,6 @@ struct Machine {
     forgotten: Vec<Forgotten>,
     #[serde(default)]
     operations: Vec<OperationRecord>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct Forgotten {
-    operation: String,
-    at_us: u64,
 }
 
 /// The beginning, which every version has.
@@ -122,28 +116,23 @@ pub(super) fn read(path: &Path, now: SystemTime) -> Result<Document, CostsWarnin
 }
 
 impl Document {
-    /// Takes that machine's part out: operations, and those that were forgotten
-    /// with their times.
-    pub(super) fn take(&mut self, id: &MachineId) -> (Vec<OperationRecord>, Vec<(String, u64)>) {
+    /// Takes that machine's part out: operations, and those that were forgotten.
+    pub(super) fn take(&mut self, id: &MachineId) -> (Vec<OperationRecord>, Vec<Forgotten>) {
         let is_own = |machine: &Machine| machine.cpu == id.cpu && machine.cores == id.cores;
         let Some(index) = self.machines.iter().position(is_own) else {
             return Default::default();
         };
         let own = self.machines.remove(index);
-        let forgotten = own.forgotten.into_iter();
-        let forgotten = forgotten.map(|noted| (noted.operation, noted.at_us));
-        (own.operations, forgotten.collect())
+        (own.operations, own.forgotten)
     }
 
     /// Puts that machine's part in, in front.
     pub(super) fn put(&mut self, id: &MachineId, snapshot: &Snapshot, now: SystemTime) {
-        let forgotten = snapshot.forgotten.iter().cloned();
-        let forgotten = forgotten.map(|(operation, at_us)| Forgotten { operation, at_us });
         let own = Machine {
             cpu: id.cpu.clone(),
             cores: id.cores,
             saved_at_us: micros(now),
-            forgotten: forgotten.collect(),
+            forgotten: snapshot.forgotten.clone(),
             operations: snapshot.operations.clone(),
         };
         self.machines.insert(0, own);

@@ -36,7 +36,7 @@ fn file() -> PathBuf {
 
 fn observe(costs: &Costs, operation: &str, tasks: u64) {
     super::tests::observe(costs, operation, RanOn::Cpu, tasks, 1_000 * tasks);
-    costs.note_run(operation, 4096, 1, true, &[]);
+    costs.change(|model| model.note_run(operation, 4096, 1, true, &[]));
 }
 
 /// Tasks of the observations of an operation that are in the file, in order.

@@ -82,8 +82,8 @@ fn what_was_saved_is_loaded() {
         observe(&costs, "blur", RanOn::Cpu, tasks, 1_000 * tasks);
         observe(&costs, "blur", RanOn::Gpu(GPU), tasks, 5_000 + 30 * tasks);
     }
-    costs.remember_fit("blur", 4096, GPU, 20, SystemTime::now());
-    costs.note_run("blur", 4096, 777, true, &[]);
+    costs.change(|model| model.remember_fit("blur", 4096, GPU, 20, SystemTime::now()));
+    costs.change(|model| model.note_run("blur", 4096, 777, true, &[]));
     let known = costs.lookup("blur", 4096, &[GPU], 8);
     costs.save().expect("a file");
     assert_eq!(costs.lookup("blur", 4096, &[GPU], 8), known);
@@ -106,7 +106,7 @@ fn the_file_reads_like_this() {
         ..seen(at, 1_000, 2_500_000)
     };
     costs.observe("blur", 4096, RanOn::Gpu(GPU), &seen);
-    costs.note_run("blur", 4096, 2_500_000, false, &[GPU]);
+    costs.change(|model| model.note_run("blur", 4096, 2_500_000, false, &[GPU]));
     costs.save().expect("a file");
     let mut json: serde_json::Value = serde_json::from_str(&read(&path)).expect("JSON");
     let own = &mut json["machines"][0];
@@ -146,7 +146,7 @@ fn saving_twice_counts_once() {
     let (mine, other) = (load(&path), load(&path));
     for costs in [&mine, &other, &mine, &other, &mine] {
         observe(costs, "blur", RanOn::Cpu, 100, 1_000_000);
-        costs.note_run("blur", 4096, 1_000_000, true, &[]);
+        costs.change(|model| model.note_run("blur", 4096, 1_000_000, true, &[]));
         costs.save().expect("a file");
     }
     let known = load(&path).lookup("blur", 4096, &[GPU], 8);
@@ -160,12 +160,12 @@ fn saving_twice_counts_once() {
 fn a_chance_that_another_process_gave_counts() {
     let (_directory, path) = place();
     let (mine, other) = (load(&path), load(&path));
-    mine.note_run("blur", 4096, 1_000, true, &[]);
+    mine.change(|model| model.note_run("blur", 4096, 1_000, true, &[]));
     mine.save().expect("a file");
-    other.note_run("blur", 4096, 50, false, &[GPU]);
-    other.note_run("blur", 4096, 30, true, &[]);
+    other.change(|model| model.note_run("blur", 4096, 50, false, &[GPU]));
+    other.change(|model| model.note_run("blur", 4096, 30, true, &[]));
     other.save().expect("a file");
-    mine.note_run("blur", 4096, 7, true, &[]);
+    mine.change(|model| model.note_run("blur", 4096, 7, true, &[]));
     mine.save().expect("a file");
     for costs in [&mine, &load(&path)] {
         let known = costs.lookup("blur", 4096, &[GPU], 8);

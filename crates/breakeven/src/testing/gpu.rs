@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::execute::GpuExecutor;
@@ -23,13 +22,11 @@ mod timer;
 
 pub use batch::SimulatedInFlight;
 pub use faults::{Fault, FaultKind, FaultScript, RandomFaults};
-pub use spec::{Onset, SimulatedSpec, Slowdown};
+pub use spec::SimulatedSpec;
 
-use batch::HeldMemory;
 use state::{Outcome, State};
-use timeline::{Stages, factor_of_task, ns};
+use timeline::{Stages, ns};
 
-type TaskTime<I> = Box<dyn Fn(&I) -> Duration + Send + Sync>;
 type Change<T> = Box<dyn Fn(&mut T) + Send + Sync>;
 
 /// A simulated GPU, in real time: for tests and benches of work that runs on a
@@ -63,16 +60,11 @@ type Change<T> = Box<dyn Fn(&mut T) + Send + Sync>;
 /// takes a core from the CPU's workers. Give it a function that is quick.
 pub struct SimulatedGpu<I, T> {
     function: Box<dyn Fn(&I) -> T + Send + Sync>,
-    task_time: Option<TaskTime<I>>,
     wrong: Option<Change<T>>,
     spec: SimulatedSpec,
     device: GpuSpec,
     script: FaultScript,
     state: Arc<Mutex<State>>,
-    /// Number of the device's present life; a batch of an earlier one is lost.
-    life: Arc<AtomicU64>,
-    /// Bytes of the batches in flight.
-    held: Arc<AtomicU64>,
 }
 
 /// What a simulated GPU did.
@@ -102,24 +94,11 @@ impl<I, T> SimulatedGpu<I, T> {
     pub fn new(spec: SimulatedSpec, function: impl Fn(&I) -> T + Send + Sync + 'static) -> Self {
         Self {
             function: Box::new(function),
-            task_time: None,
             wrong: None,
             device: spec.device(),
             spec,
             script: FaultScript::none(),
             state: Arc::default(),
-            life: Arc::default(),
-            held: Arc::default(),
-        }
-    }
-
-    /// The same with a time per task that depends on the task, in place of the
-    /// spec's.
-    #[must_use]
-    pub fn with_task_time(self, time: impl Fn(&I) -> Duration + Send + Sync + 'static) -> Self {
-        Self {
-            task_time: Some(Box::new(time)),
-            ..self
         }
     }
 
@@ -144,44 +123,22 @@ impl<I, T> SimulatedGpu<I, T> {
         locked(&self.state).counts.clone()
     }
 
-    /// What it is like.
-    pub fn spec(&self) -> &SimulatedSpec {
-        &self.spec
-    }
-
-    /// Memory in use, by other processes and by the batches in flight, bytes.
-    fn taken_bytes(&self) -> u64 {
-        let held = self.held.load(Ordering::Relaxed);
-        self.spec.memory_used_bytes.saturating_add(held)
-    }
-
-    /// Memory for a batch of so many tasks, which the device gives or refuses.
-    fn reserve(&self, tasks: usize) -> Result<HeldMemory, DeviceError> {
+    /// Memory for a batch of so many tasks, bytes, which the device gives or refuses.
+    fn reserve(&self, state: &mut State, tasks: usize) -> Result<u64, DeviceError> {
         let bytes = self.spec.batch_bytes(tasks);
         let all = self.spec.memory_bytes.get().unwrap_or(u64::MAX);
         let refused = |kind, found: String| {
             let message = format!("a batch of {tasks} tasks takes {bytes} bytes, {found}");
             Err(DeviceError::new(kind, message))
         };
-        let free = all.saturating_sub(self.taken_bytes());
+        let free = all.saturating_sub(self.spec.memory_used_bytes.saturating_add(state.held));
         if bytes > all {
             return refused(DeviceErrorKind::NeverFits, format!("the device has {all}"));
         } else if bytes > free && self.spec.memory_bytes != Fact::Unknown {
             return refused(DeviceErrorKind::OutOfMemory, format!("{free} are free"));
         }
-        Ok(HeldMemory::take(&self.held, bytes))
-    }
-
-    /// Time of the tasks on the device, ns; the first has that number.
-    fn work_ns(&self, tasks: &[I], first: u64, factor: f64) -> f64 {
-        let time = |task: &I| match &self.task_time {
-            Some(time) => ns(time(task)) as f64,
-            None => ns(self.spec.task_time) as f64,
-        };
-        let numbered = (first..).zip(tasks);
-        let times = numbered
-            .map(|(number, task)| time(task) * factor_of_task(&self.spec.slowdowns, number));
-        times.fold(0.0, |sum, time| sum + time) * factor
+        state.held += bytes;
+        Ok(bytes)
     }
 
     /// The batch's outputs, with what the script changes in them.
@@ -215,29 +172,30 @@ impl<I, T: Unpin> GpuExecutor<I, T> for SimulatedGpu<I, T> {
     fn start(&self, tasks: &[I]) -> Result<Self::Flight, DeviceError> {
         let called = Instant::now();
         let mut state = locked(&self.state);
-        let admitted = state.admit(&self.script, tasks.len());
-        self.life.store(state.life, Ordering::Relaxed);
-        drop(state);
-        let batch = admitted?;
+        let batch = state.admit(&self.script, tasks.len())?;
         if batch.panics {
+            drop(state);
             panic!("simulated panic in start, launch {}", batch.launch);
         }
-        let memory = self.reserve(tasks.len())?;
-        let first = locked(&self.state).start(called, tasks.len());
-        let work_ns = self.work_ns(tasks, first, batch.factor);
-        let outputs = self.outputs(tasks, &batch.faults);
-        let stages = Stages::new(&self.spec, tasks.len(), work_ns);
-        let ready = locked(&self.state).schedule(called, &stages, &self.spec.slowdowns);
-        Ok(SimulatedInFlight {
+        let bytes = self.reserve(&mut state, tasks.len())?;
+        state.start(called, tasks.len());
+        drop(state);
+        // Gives the memory back, also where the function panics.
+        let mut flight = SimulatedInFlight {
             device: Arc::clone(&self.state),
-            current_life: Arc::clone(&self.life),
-            ready: ready.filter(|_| batch.outcome != Outcome::Hang),
+            ready: None,
             outcome: batch.outcome,
             launch: batch.launch,
             life: batch.life,
-            outputs,
-            memory: Some(memory),
-        })
+            outputs: Vec::new(),
+            bytes,
+        };
+        flight.outputs = self.outputs(tasks, &batch.faults);
+        let work_ns = tasks.len() as f64 * ns(self.spec.task_time) as f64 * batch.factor;
+        let stages = Stages::new(&self.spec, tasks.len(), work_ns);
+        let ready = locked(&self.state).schedule(called, &stages);
+        flight.ready = ready.filter(|_| batch.outcome != Outcome::Hang);
+        Ok(flight)
     }
 
     fn device(&self) -> Option<&GpuSpec> {
@@ -245,7 +203,8 @@ impl<I, T: Unpin> GpuExecutor<I, T> for SimulatedGpu<I, T> {
     }
 
     fn memory_used(&self) -> Fact<u64> {
-        Fact::Known(self.taken_bytes())
+        let held = locked(&self.state).held;
+        Fact::Known(self.spec.memory_used_bytes.saturating_add(held))
     }
 
     fn batch_bytes(&self, tasks: &[I]) -> Option<u64> {

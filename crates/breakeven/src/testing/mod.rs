@@ -6,7 +6,7 @@ mod gpu;
 mod scenario;
 
 pub use gpu::{
-    Fault, FaultKind, FaultScript, Onset, RandomFaults, SimulatedCounts, SimulatedGpu,
-    SimulatedInFlight, SimulatedSpec, Slowdown,
+    Fault, FaultKind, FaultScript, RandomFaults, SimulatedCounts, SimulatedGpu, SimulatedInFlight,
+    SimulatedSpec,
 };
 pub use scenario::{Load, Scenario, ScenarioGpu, Simulated};

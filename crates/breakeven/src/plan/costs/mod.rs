@@ -28,7 +28,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 pub use cost::{Cost, Evidence, GpuCosts, OperationCosts};
 pub(crate) use model::Model;
-pub(crate) use record::OperationRecord;
+pub(crate) use record::{Forgotten, OperationRecord};
 pub use shape::Shape;
 pub(crate) use shape::{PLACES, PlaceWork};
 
@@ -89,8 +89,7 @@ pub enum RanOn<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Snapshot {
     pub(crate) operations: Vec<OperationRecord>,
-    /// Operations that were forgotten, and when, µs since 1970.
-    pub(crate) forgotten: Vec<(String, u64)>,
+    pub(crate) forgotten: Vec<Forgotten>,
     pub(crate) unsaved: u64,
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::SystemTime;
 
 use super::group::Group;
-use super::record::{ObservationRecord, OperationRecord};
+use super::record::{Forgotten, ObservationRecord, OperationRecord};
 use super::shape::{PLACES, PlaceWork};
 use super::{GpuCosts, Observation, OperationCosts, RanOn, Snapshot, micros};
 
@@ -292,9 +292,9 @@ impl Model {
     pub(crate) fn join(
         &mut self,
         records: Vec<OperationRecord>,
-        forgotten: Vec<(String, u64)>,
+        forgotten: Vec<Forgotten>,
     ) -> Snapshot {
-        for (operation, at_us) in forgotten {
+        for Forgotten { operation, at_us } in forgotten {
             self.note_forgotten(clipped(&operation), at_us);
         }
         for mut record in records {
@@ -332,7 +332,10 @@ impl Model {
         let mut records: Vec<_> = records.collect();
         records.sort_by(|a, b| (&a.operation, a.size_class).cmp(&(&b.operation, b.size_class)));
         let forgotten = self.forgotten.iter();
-        let forgotten = forgotten.map(|(name, &at_us)| (name.to_string(), at_us));
+        let forgotten = forgotten.map(|(name, &at_us)| Forgotten {
+            operation: name.to_string(),
+            at_us,
+        });
         let mut forgotten: Vec<_> = forgotten.collect();
         forgotten.sort();
         Snapshot {

@@ -20,6 +20,14 @@ pub(crate) struct OperationRecord {
     pub(crate) gpus: Vec<GpuRecord>,
 }
 
+/// An operation that was forgotten.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct Forgotten {
+    pub(crate) operation: String,
+    /// When, µs since 1970.
+    pub(crate) at_us: u64,
+}
+
 /// One operation at one size of task, on one GPU.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct GpuRecord {

@@ -2,7 +2,6 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -22,7 +21,6 @@ const SPIN: Duration = Duration::from_micros(60);
 #[derive(Debug)]
 pub struct SimulatedInFlight<T> {
     pub(super) device: Arc<Mutex<State>>,
-    pub(super) current_life: Arc<AtomicU64>,
     /// When its outputs are on the host; none for never.
     pub(super) ready: Option<Instant>,
     pub(super) outcome: Outcome,
@@ -30,7 +28,8 @@ pub struct SimulatedInFlight<T> {
     /// The device's life that it belongs to.
     pub(super) life: u64,
     pub(super) outputs: Vec<T>,
-    pub(super) memory: Option<HeldMemory>,
+    /// Memory of the device that it has.
+    pub(super) bytes: u64,
 }
 
 impl<T> SimulatedInFlight<T> {
@@ -56,26 +55,30 @@ impl<T> SimulatedInFlight<T> {
     /// The outputs, if they are there.
     pub(super) fn look(&mut self) -> Option<Result<Vec<T>, DeviceError>> {
         let launch = self.launch;
-        if self.life != self.current_life.load(Ordering::Relaxed) {
-            locked(&self.device).count(FaultKind::Lost);
-            self.memory = None;
+        let mut device = locked(&self.device);
+        let is_lost = self.life != device.life;
+        if !is_lost && self.ready.is_none_or(|ready| Instant::now() < ready) {
+            return None;
+        }
+        device.held -= std::mem::take(&mut self.bytes);
+        if is_lost {
+            device.count(FaultKind::Lost);
             return Some(Err(DeviceError::new(
                 DeviceErrorKind::DeviceLost,
                 format!("simulated, launch {launch} was in flight"),
             )));
         }
-        if self.ready.is_none_or(|ready| Instant::now() < ready) {
-            return None;
-        }
-        self.memory = None;
         Some(match self.outcome {
             Outcome::Error(kind) => Err(DeviceError::new(
                 kind,
                 format!("simulated, in the poll of launch {launch}"),
             )),
-            Outcome::Panic => panic!("simulated panic in poll, launch {launch}"),
+            Outcome::Panic => {
+                drop(device);
+                panic!("simulated panic in poll, launch {launch}")
+            }
             Outcome::Outputs | Outcome::Hang => {
-                locked(&self.device).counts.finished += 1;
+                device.counts.finished += 1;
                 Ok(std::mem::take(&mut self.outputs))
             }
         })
@@ -98,25 +101,8 @@ impl<T: Unpin> Future for SimulatedInFlight<T> {
     }
 }
 
-/// Memory of the device that a batch has until this is dropped.
-#[derive(Debug)]
-pub(super) struct HeldMemory {
-    bytes: u64,
-    held: Arc<AtomicU64>,
-}
-
-impl HeldMemory {
-    pub(super) fn take(held: &Arc<AtomicU64>, bytes: u64) -> Self {
-        held.fetch_add(bytes, Ordering::Relaxed);
-        Self {
-            bytes,
-            held: Arc::clone(held),
-        }
-    }
-}
-
-impl Drop for HeldMemory {
+impl<T> Drop for SimulatedInFlight<T> {
     fn drop(&mut self) {
-        self.held.fetch_sub(self.bytes, Ordering::Relaxed);
+        locked(&self.device).held -= self.bytes;
     }
 }

@@ -37,28 +37,6 @@ pub struct SimulatedSpec {
     pub memory_used_bytes: u64,
     /// Batches that may be in flight at once.
     pub depth: usize,
-    /// Changes of its rate, in any order.
-    pub slowdowns: Vec<Slowdown>,
-}
-
-/// A change of the rate: from then on a task takes `factor` times its time,
-/// until the next change of the same kind of onset. Factors of different kinds
-/// multiply.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Slowdown {
-    /// When it begins.
-    pub onset: Onset,
-    /// Time of a task over what it takes by the spec; above 1 is slower.
-    pub factor: f64,
-}
-
-/// When a [`Slowdown`] begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Onset {
-    /// So long after the first submission, even in the middle of a batch.
-    Time(Duration),
-    /// After so many tasks were submitted, even in the middle of a batch.
-    Tasks(u64),
 }
 
 impl Default for SimulatedSpec {
@@ -75,7 +53,6 @@ impl Default for SimulatedSpec {
             memory_bytes: Fact::Unknown,
             memory_used_bytes: 0,
             depth: 2,
-            slowdowns: Vec::new(),
         }
     }
 }
@@ -110,13 +87,6 @@ impl SimulatedSpec {
             memory_used_bytes: used,
             ..self
         }
-    }
-
-    /// The same with a change of its rate.
-    #[must_use]
-    pub fn with_slowdown(mut self, onset: Onset, factor: f64) -> Self {
-        self.slowdowns.push(Slowdown { onset, factor });
-        self
     }
 
     /// Memory that a batch of so many tasks takes, bytes; saturates.

@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use super::SimulatedCounts;
 use super::faults::{Fault, FaultKind, FaultScript};
-use super::spec::Slowdown;
 use super::timeline::{Stages, Timeline, ns};
 use crate::error::{DeviceError, DeviceErrorKind};
 
@@ -23,8 +22,11 @@ pub(super) struct State {
     /// The first submission.
     began: Option<Instant>,
     timeline: Timeline,
-    /// Number of its present life; grows when the device is lost.
+    /// Number of its present life; grows when the device is lost, with the batches of the one
+    /// before.
     pub(super) life: u64,
+    /// Bytes of the batches in flight.
+    pub(super) held: u64,
     /// The launch with which a device that was lost is back.
     back_at: u64,
     /// Most tasks that there is memory for.
@@ -52,6 +54,7 @@ impl Default for State {
             began: None,
             timeline: Timeline::default(),
             life: 0,
+            held: 0,
             back_at: 0,
             memory_for: None,
             factor: 1.0,
@@ -135,25 +138,18 @@ impl State {
         }
     }
 
-    /// Counts a batch that starts; returns the number of its first task.
-    pub(super) fn start(&mut self, called: Instant, tasks: usize) -> u64 {
+    /// Counts a batch that starts.
+    pub(super) fn start(&mut self, called: Instant, tasks: usize) {
         self.began.get_or_insert(called);
-        let first = self.counts.tasks;
         self.counts.launches += 1;
         self.counts.tasks += tasks as u64;
-        first
     }
 
     /// When the batch is done; none where the clock does not reach so far.
-    pub(super) fn schedule(
-        &mut self,
-        called: Instant,
-        stages: &Stages,
-        slowdowns: &[Slowdown],
-    ) -> Option<Instant> {
+    pub(super) fn schedule(&mut self, called: Instant, stages: &Stages) -> Option<Instant> {
         let began = *self.began.get_or_insert(called);
         let now_ns = ns(called.saturating_duration_since(began));
-        let ready_ns = self.timeline.admit(now_ns, stages, slowdowns);
+        let ready_ns = self.timeline.admit(now_ns, stages);
         began.checked_add(Duration::from_nanos(ready_ns))
     }
 }
