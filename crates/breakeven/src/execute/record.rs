@@ -1,19 +1,9 @@
-//! An execution in the profile.
-//!
-//! | operation | device | a call is | size, items |
-//! |---|---|---|---|
-//! | `name` | where it ran: `cpu`, a GPU, or several with `+` between them | one execution | its tasks |
-//! | `name:span` | `cpu` or a GPU | a span: a worker's piece or a launch | items: its tasks |
-//! | `name:fallback` | the GPU | an execution in which tasks fell back, from the first error to the CPU's first task | items: the tasks that did |
-//! | `name:incomplete` | as `name` | an execution that failed or was stopped | items: the tasks that were done |
+//! An execution in the profile: the operations that docs/guide.md lists under "In the
+//! profile", with an [`ExecutionRecord`] as attributes.
 //!
 //! The size is the number of tasks where that is round (two digits and zeros, or
 //! a power of two), else the next power of two: every size is an operation of its
 //! own, and a service whose batches are all of other sizes is to have few.
-//!
-//! The execution's attributes are an [`ExecutionRecord`]. A span's time over its items is
-//! the time of a task; the items of `name:fallback` over those of `name` are the part of
-//! the tasks that fell back.
 
 use std::time::Duration;
 
