@@ -25,7 +25,7 @@ pub use faults::{Fault, FaultKind, FaultScript, RandomFaults};
 pub use spec::SimulatedSpec;
 
 use state::{Outcome, State};
-use timeline::{Stages, ns};
+use timeline::{ns, stages_ns};
 
 type Change<T> = Box<dyn Fn(&mut T) + Send + Sync>;
 
@@ -192,8 +192,8 @@ impl<I, T: Unpin> GpuExecutor<I, T> for SimulatedGpu<I, T> {
         };
         flight.outputs = self.outputs(tasks, &batch.faults);
         let work_ns = tasks.len() as f64 * ns(self.spec.task_time) as f64 * batch.factor;
-        let stages = Stages::new(&self.spec, tasks.len(), work_ns);
-        let ready = locked(&self.state).schedule(called, &stages);
+        let stages = stages_ns(&self.spec, tasks.len(), work_ns);
+        let ready = locked(&self.state).schedule(called, stages);
         flight.ready = ready.filter(|_| batch.outcome != Outcome::Hang);
         Ok(flight)
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::hardware::{Fact, GpuKind};
+use crate::hardware::Fact;
 use crate::plan::GpuSpec;
 
 /// What a [`SimulatedGpu`](super::SimulatedGpu) is like. The default is a
@@ -14,10 +14,6 @@ use crate::plan::GpuSpec;
 pub struct SimulatedSpec {
     /// Its name, as a cost model or a profile has it.
     pub name: String,
-    /// How it claims to sit in the machine.
-    pub kind: GpuKind,
-    /// Its driver and version.
-    pub driver: Fact<String>,
     /// What a launch takes before its first task, on the device.
     pub launch: Duration,
     /// What one task takes, with the whole device at it: 1 / rate.
@@ -43,8 +39,6 @@ impl Default for SimulatedSpec {
     fn default() -> Self {
         Self {
             name: "simulated".to_owned(),
-            kind: GpuKind::Discrete,
-            driver: Fact::Known("simulated 1".to_owned()),
             launch: Duration::ZERO,
             task_time: Duration::ZERO,
             transfer_bytes_per_s: f64::INFINITY,
@@ -99,10 +93,9 @@ impl SimulatedSpec {
     /// it: they have to be measured.
     pub(super) fn device(&self) -> GpuSpec {
         GpuSpec {
-            kind: self.kind,
             memory_bytes: self.memory_bytes,
             memory_used_bytes: Fact::Known(self.memory_used_bytes),
-            driver: self.driver.clone(),
+            driver: Fact::Known("simulated 1".to_owned()),
             ..GpuSpec::named(self.name.clone())
         }
     }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::SimulatedCounts;
 use super::faults::{Fault, FaultKind, FaultScript};
-use super::timeline::{Stages, Timeline, ns};
+use super::timeline::{Timeline, ns};
 use crate::error::{DeviceError, DeviceErrorKind};
 
 /// What becomes of a batch.
@@ -17,7 +17,7 @@ pub(super) enum Outcome {
 }
 
 /// The device between two calls.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct State {
     /// The first submission.
     began: Option<Instant>,
@@ -31,8 +31,8 @@ pub(super) struct State {
     back_at: u64,
     /// Most tasks that there is memory for.
     memory_for: Option<usize>,
-    /// Time of a task over what it takes by the spec.
-    factor: f64,
+    /// Time of a task over what it takes by the spec, where that changed.
+    factor: Option<f64>,
     pub(super) counts: SimulatedCounts,
 }
 
@@ -46,21 +46,6 @@ pub(super) struct Scripted {
     pub(super) outcome: Outcome,
     /// Those that change its outputs.
     pub(super) faults: Vec<Fault>,
-}
-
-impl Default for State {
-    fn default() -> Self {
-        Self {
-            began: None,
-            timeline: Timeline::default(),
-            life: 0,
-            held: 0,
-            back_at: 0,
-            memory_for: None,
-            factor: 1.0,
-            counts: SimulatedCounts::default(),
-        }
-    }
 }
 
 impl State {
@@ -91,7 +76,7 @@ impl State {
             panics: false,
             launch,
             life: self.life,
-            factor: self.factor,
+            factor: self.factor.unwrap_or(1.0),
             outcome: Outcome::Outputs,
             faults: Vec::new(),
         };
@@ -131,7 +116,7 @@ impl State {
             }
             Fault::OutOfMemoryAbove { tasks } => self.memory_for = Some(tasks),
             Fault::SlowDown { factor } => {
-                self.factor = factor;
+                self.factor = Some(factor);
                 self.count(FaultKind::SlowDown);
             }
             _ => {}
@@ -146,10 +131,10 @@ impl State {
     }
 
     /// When the batch is done; none where the clock does not reach so far.
-    pub(super) fn schedule(&mut self, called: Instant, stages: &Stages) -> Option<Instant> {
+    pub(super) fn schedule(&mut self, called: Instant, stages_ns: [u64; 3]) -> Option<Instant> {
         let began = *self.began.get_or_insert(called);
         let now_ns = ns(called.saturating_duration_since(began));
-        let ready_ns = self.timeline.admit(now_ns, stages);
+        let ready_ns = self.timeline.admit(now_ns, stages_ns);
         began.checked_add(Duration::from_nanos(ready_ns))
     }
 }
