@@ -70,25 +70,17 @@ impl Scenario {
         strategy: ExecutionStrategy,
         known: &OperationCosts,
     ) -> Result<(Run<'_>, Box<Decision>), Error> {
-        let workload = WorkloadProfile::from_task_count(self.tasks())
+        let workload = &WorkloadProfile::from_task_count(self.tasks())
             .with_memory_per_task(self.memory_per_task)
             .with_parallelization(self.parallelization);
-        let machine = Machine {
+        let machine = &Machine {
             cores: self.workers,
             memory_bytes: Fact::Unknown,
             gpus: self.names().into_iter().map(GpuSpec::named).collect(),
         };
-        let heuristics = ProfilingHeuristics::default();
-        let (basis, tuning) = (Basis::Program, self.tuning);
-        let decision = decide_tuned(
-            strategy,
-            basis,
-            &workload,
-            &machine,
-            &heuristics,
-            known,
-            tuning,
-        )?;
+        let heuristics = &ProfilingHeuristics::default();
+        let (by, tuning) = (Basis::Program, self.tuning);
+        let decision = decide_tuned(strategy, by, workload, machine, heuristics, known, tuning)?;
         let limits = Decided {
             tasks: self.tasks(),
             workers: self.workers,
@@ -96,7 +88,7 @@ impl Scenario {
             costs: known,
             is_watched: false,
             may_fall_back: usize::MAX,
-            tuning: self.tuning,
+            tuning,
         };
         let gpus = self.gpus.iter().map(|gpu| GpuLimits {
             launch_ns: gpu.tells_launch.then_some(gpu.launch_ns),
