@@ -10,27 +10,23 @@
 //! stage.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use super::batch::{Batch, Options};
-use super::control::{Unchecked, Verify};
-use super::drive::caught;
+use super::batch::Batch;
+use super::check::Check;
+use super::control::Verify;
 use super::executor::CpuExecutor;
 use super::items::Place;
-use super::manager::StrategyManager;
-use super::quarantine;
-use super::result::{DeviceShare, ExecuteError, ExecutionResult, Share};
-use super::start::Start;
+use super::parts::{ChainRun, Outcome, Parts};
+use super::start::{Question, Start};
 use super::tensor_device::TensorDevice;
-use crate::error::{DeviceError, Error};
+use super::work::caught;
+use crate::error::Error;
 use crate::operator::{Operator, Stages};
 use crate::plan::{
     ChainCosts, ExecutionStrategy, GpuCosts, OperationCosts, Placement, StageTime, estimate,
     profile_of,
 };
-use crate::schedule::whole;
-use crate::store::{Costs, Transfer};
-use crate::tensor::{Element, Tensor, shape};
+use crate::tensor::{Element, Tensor};
 
 /// Observations of a stage on a device below which it is measured again.
 const ENOUGH: u64 = 3;
@@ -56,18 +52,6 @@ enum Route {
     Parts(Parts),
 }
 
-struct Parts {
-    /// None where the stages' times are not known yet.
-    placement: Option<Placement>,
-    /// Of each stage the manager's GPU, none for the CPU.
-    gpus: Vec<Option<usize>>,
-    /// Stage by stage, to measure each.
-    apart: bool,
-}
-
-type Words<'t> = Tensor<'t, u32>;
-type Outcome<E> = Result<ExecutionResult<Tensor<'static, E>>, ExecuteError<Error>>;
-
 impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
     pub(super) fn run_chain<O: Operator + ?Sized>(
         &self,
@@ -78,8 +62,8 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
     where
         V: Verify<Tensor<'static, O::Out>>,
     {
-        let name = self.options.operation.unwrap_or_else(|| chain.name());
-        let is_checked = self.check()?.fraction > 0.0;
+        let name = self.operation.unwrap_or_else(|| chain.name());
+        let is_checked = Check::of(&self.verify)?.fraction > 0.0;
         let route = match is_checked {
             // The outputs of the whole chain are what the program knows how to check.
             true => Route::Whole(None),
@@ -95,16 +79,7 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
             }
             Route::Parts(parts) => {
                 let inputs: Vec<_> = inputs.iter().map(|input| input.cast()).collect();
-                let run = ChainRun {
-                    name,
-                    manager: self.manager,
-                    options: &self.options,
-                    stages,
-                    started: Instant::now(),
-                    done: None,
-                    stages_done: 0,
-                };
-                run.run(parts, &inputs)
+                ChainRun::new(name, self, stages).run(parts, &inputs)
             }
         }
     }
@@ -136,7 +111,7 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
             return Ok(Route::Whole(None));
         }
         let workers = question.workers;
-        let Start { usable, names, .. } = super::start::Question {
+        let Start { usable, names, .. } = Question {
             tries: false,
             ..question
         }
@@ -264,236 +239,4 @@ fn as_one(placement: &Placement, tasks: usize, workers: usize) -> OperationCosts
         cpu,
         ..OperationCosts::default()
     }
-}
-
-/// A chain that runs in parts.
-struct ChainRun<'r, C, G> {
-    name: &'r str,
-    manager: &'r StrategyManager<C, G>,
-    options: &'r Options<'r>,
-    stages: &'r Stages,
-    started: Instant,
-    /// All parts that have run, as one.
-    done: Option<ExecutionResult<Words<'static>>>,
-    stages_done: usize,
-}
-
-impl<C: CpuExecutor, G: TensorDevice> ChainRun<'_, C, G> {
-    fn run<E: Element>(mut self, parts: Parts, inputs: &[Words<'_>]) -> Outcome<E> {
-        let mut output: Option<Words<'static>> = None;
-        let mut first = 0;
-        while let Some(&gpu) = parts.gpus.get(first) {
-            let is_same = |other: &&Option<usize>| **other == gpu;
-            let end = first + parts.gpus[first..].iter().take_while(is_same).count();
-            let part = self.stages.part(first..end);
-            let given = output.as_ref().map_or(inputs, std::slice::from_ref);
-            let measured = match gpu {
-                _ if !parts.apart => None,
-                Some(gpu) => self.measured_on(gpu, &part, given)?,
-                None => Some(self.one_by_one(&part, given, &Place::Cpu)?),
-            };
-            let place = || gpu.map_or(Place::Cpu, Place::Gpu);
-            output = Some(match measured {
-                Some(output) => output,
-                None => self.part(&part, given, place())?,
-            });
-            first = end;
-        }
-        let (Some(done), Some(output)) = (self.done, output) else {
-            return Err(Error::invalid("a chain of no stage").into());
-        };
-        let (cpu, gpu) = (done.cpu.tasks, done.gpu.tasks);
-        let strategy_used = super::explain::amounted_to(cpu, gpu);
-        let mut decision = done.decision;
-        decision.place(parts.placement);
-        Ok(ExecutionResult {
-            outputs: vec![output.cast()],
-            strategy_used,
-            execution_time: self.started.elapsed(),
-            fallback_occurred: done.fallback.tasks > 0,
-            errors: done.errors,
-            cpu: done.cpu,
-            gpu: done.gpu,
-            gpus: done.gpus,
-            left_out: done.left_out,
-            fallback: done.fallback,
-            checked: 0,
-            recalled: done.recalled,
-            operation: self.name.to_owned(),
-            tasks: done.tasks,
-            decision,
-        })
-    }
-
-    /// Runs some stages there, as one.
-    fn part<O>(
-        &mut self,
-        operator: &O,
-        inputs: &[Words<'_>],
-        place: Place,
-    ) -> Result<Words<'static>, ExecuteError<Error>>
-    where
-        O: Operator<In = u32, Out = u32> + ?Sized,
-    {
-        let left = |time: Duration| time.saturating_sub(self.started.elapsed());
-        let (before, all) = (self.stages_done, self.stages.iter().len());
-        let these = operator.stages().map_or(1, |stages| stages.iter().len());
-        // Items that would be done if all stages did a part of them at once.
-        let told = |done: usize, items: usize| {
-            if let Some(told) = self.options.progress {
-                told((before * items + these * done) / all.max(1), items);
-            }
-        };
-        let progress: &(dyn Fn(usize, usize) + Sync) = &told;
-        let batch = Batch {
-            manager: self.manager,
-            options: Options {
-                operation: None,
-                workload: None,
-                deadline: self.options.deadline.map(left),
-                progress: self.options.progress.map(|_| progress),
-                ..*self.options
-            },
-            verify: Unchecked,
-        };
-        let inputs: Vec<&Words<'_>> = inputs.iter().collect();
-        let gpu = match place {
-            Place::Gpu(gpu) => Some(gpu),
-            _ => None,
-        };
-        let result = batch.run_items(operator.name(), operator, &inputs, place)?;
-        if let Some(gpu) = gpu.filter(|_| result.gpu.tasks == 0) {
-            self.leave_alone(gpu);
-        }
-        let output = result.outputs[0].clone();
-        self.stages_done += these;
-        match &mut self.done {
-            Some(done) => add(done, result),
-            None => self.done = Some(result),
-        }
-        Ok(output)
-    }
-
-    fn one_by_one(
-        &mut self,
-        stages: &Stages,
-        inputs: &[Words<'_>],
-        place: &Place,
-    ) -> Result<Words<'static>, ExecuteError<Error>> {
-        let mut output: Option<Words<'static>> = None;
-        for stage in stages.iter() {
-            let place = place.clone();
-            output = Some(match output {
-                Some(before) => self.part(stage, &[before], place)?,
-                None => self.part(stage, inputs, place)?,
-            });
-        }
-        output.ok_or_else(|| Error::invalid("a chain of no stage").into())
-    }
-
-    /// Runs the stages one by one on a GPU with the data there, and learns what each takes
-    /// and what the transfers do. None where only a part of the items fits its memory, or it
-    /// failed.
-    fn measured_on(
-        &mut self,
-        gpu: usize,
-        stages: &Stages,
-        inputs: &[Words<'_>],
-    ) -> Result<Option<Words<'static>>, ExecuteError<Error>> {
-        match self.measure(gpu, stages, inputs) {
-            Err(error @ (ExecuteError::Stopped { .. } | ExecuteError::Invalid(_))) => Err(error),
-            // What was between two stages may be lost with the device: again from the start.
-            Err(_) => {
-                self.leave_alone(gpu);
-                Ok(None)
-            }
-            measured => measured,
-        }
-    }
-
-    fn measure(
-        &mut self,
-        gpu: usize,
-        stages: &Stages,
-        inputs: &[Words<'_>],
-    ) -> Result<Option<Words<'static>>, ExecuteError<Error>> {
-        let (device, spec) = (&*self.manager.gpus[gpu], self.manager.slots[gpu].known());
-        let items = inputs.first().map_or(0, Tensor::batch);
-        let failed = |error: DeviceError| ExecuteError::Device {
-            error,
-            fallen: 0,
-            tasks: items,
-        };
-        let shapes: Vec<&[usize]> = inputs.iter().map(Tensor::shape).collect();
-        let needed = caught(|| Ok(device.call_bytes(stages, &shapes))).map_err(failed)?;
-        let (needed, free) = (needed.unwrap_or(0), spec.free_bytes().unwrap_or(u64::MAX));
-        let fits = match needed > free {
-            true => whole(items as f64 * free as f64 / needed as f64 / 2.0),
-            false => items,
-        };
-        if fits == 0 {
-            return Ok(None);
-        }
-        let sent = Instant::now();
-        let mut copies = Vec::with_capacity(inputs.len());
-        for input in inputs {
-            let part = input.items(0..fits)?;
-            let values = input.host().map_err(failed)?;
-            let copy = Tensor::new(&values[..part.len()], part.shape())?;
-            caught(|| device.bring(&copy)).map_err(failed)?;
-            copies.push(copy);
-        }
-        let sent = sent.elapsed();
-        let output = self.one_by_one(stages, &copies, &Place::Gpu(gpu))?;
-        let was_there = device.has(&output);
-        let fetched = Instant::now();
-        caught(|| output.host().map(drop)).map_err(failed)?;
-        let fetched = fetched.elapsed();
-        if let Some(costs) = self.costs().filter(|_| was_there) {
-            let bytes = copies.iter().map(|copy| shape::bytes(copy.shape())).sum();
-            costs.moved(Transfer::Up, &spec.name, bytes, sent);
-            let bytes = shape::bytes(output.shape());
-            costs.moved(Transfer::Down, &spec.name, bytes, fetched);
-        }
-        Ok((fits == items).then_some(output))
-    }
-
-    /// The device failed at a part: the chain does without it for a while.
-    fn leave_alone(&self, gpu: usize) {
-        let [_, of_chain] = self.manager.slots[gpu].keys(self.name);
-        let back_off = self.manager.config.back_off;
-        quarantine::failed(&of_chain, back_off, self.started, Instant::now());
-    }
-
-    fn costs(&self) -> Option<&Arc<Costs>> {
-        self.manager.shared.costs(false)
-    }
-}
-
-/// Adds what a further part of the chain came to.
-fn add<T>(all: &mut ExecutionResult<T>, part: ExecutionResult<T>) {
-    let sum = |one: Share, other: Share| Share {
-        tasks: one.tasks + other.tasks,
-        spans: one.spans + other.spans,
-        busy: one.busy + other.busy,
-    };
-    all.cpu = sum(all.cpu, part.cpu);
-    all.gpu = sum(all.gpu, part.gpu);
-    for DeviceShare { device, share } in part.gpus {
-        match all.gpus.iter_mut().find(|known| known.device == device) {
-            Some(known) => known.share = sum(known.share, share),
-            None => all.gpus.push(DeviceShare { device, share }),
-        }
-    }
-    all.errors.extend(part.errors);
-    for left_out in part.left_out {
-        if !all.left_out.contains(&left_out) {
-            all.left_out.push(left_out);
-        }
-    }
-    all.fallback.tasks += part.fallback.tasks;
-    all.fallback.failed_spans += part.fallback.failed_spans;
-    all.fallback.delay = all.fallback.delay.max(part.fallback.delay);
-    all.fallback.fits = all.fallback.fits.or(part.fallback.fits);
-    all.recalled += part.recalled;
 }

@@ -10,6 +10,8 @@ mod forecast;
 mod heuristics;
 mod machine;
 mod placement;
+#[cfg(test)]
+mod placement_tests;
 mod rates;
 mod reasons;
 mod roofline;

@@ -1,0 +1,229 @@
+//! An operator's items as the executor's work, on the CPU and on GPUs.
+
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use std::task::{Context, Poll};
+
+use super::control::Verify;
+use super::result::{Stop, TaskError};
+use super::slots::Slots;
+use super::tasks::{Parts, first_of};
+use super::tensor_device::{TensorDevice, TensorFlight};
+use super::work::{Flight, Lane, Ran, Work, agreed, message};
+use crate::error::{DeviceError, Error};
+use crate::hardware::Fact;
+use crate::locked;
+use crate::operator::{Operator, View};
+use crate::plan::GpuSpec;
+use crate::schedule::Span;
+use crate::tensor::{Tensor, shape};
+
+/// An operator's items, and where its output goes.
+pub(super) struct Items<'b, O: Operator + ?Sized> {
+    operator: &'b O,
+    inputs: Vec<&'b Tensor<'b, O::In>>,
+    pub(super) shape: Vec<usize>,
+    rows: Slots<O::Out>,
+    /// The output, where one launch made all of it.
+    whole: Mutex<Option<Tensor<'static, O::Out>>>,
+    failed: Mutex<Option<(usize, TaskError<Error>)>>,
+}
+
+impl<'b, O: Operator + ?Sized> Items<'b, O> {
+    pub(super) fn new(
+        operator: &'b O,
+        inputs: &[&'b Tensor<'b, O::In>],
+        shape: Vec<usize>,
+    ) -> Result<Self, Error> {
+        let width = shape[1..].iter().product();
+        let rows = Slots::rows(shape[0], width).ok_or_else(|| {
+            Error::too_large(format!(
+                "the output of {}, {}, does not fit memory",
+                operator.name(),
+                shape::text(&shape)
+            ))
+        })?;
+        Ok(Self {
+            operator,
+            inputs: inputs.to_vec(),
+            shape,
+            rows,
+            whole: Mutex::default(),
+            failed: Mutex::default(),
+        })
+    }
+
+    pub(super) fn batch(&self) -> usize {
+        self.shape[0]
+    }
+
+    /// Computes some items on this thread and the current pool.
+    fn compute(&self, range: &Range<usize>, out: &mut [O::Out]) -> Result<(), Error> {
+        let mut shapes = Vec::with_capacity(self.inputs.len());
+        for input in &self.inputs {
+            let mut shape = input.shape().to_vec();
+            shape[0] = range.len();
+            shapes.push(shape);
+        }
+        let mut views = Vec::with_capacity(shapes.len());
+        for (input, shape) in self.inputs.iter().zip(&shapes) {
+            let each = input.item_len();
+            let values = &input.host()?[range.start * each..range.end * each];
+            views.push(View { shape, values });
+        }
+        match out.is_empty() {
+            true => Ok(()),
+            false => self.operator.cpu(&views, out),
+        }
+    }
+
+    /// The item that failed, or the output.
+    pub(super) fn into_parts(self) -> Parts<Tensor<'static, O::Out>, Error> {
+        let failed = locked(&self.failed).take();
+        if failed.is_some() {
+            return (failed, None);
+        }
+        let whole = locked(&self.whole).take();
+        let rows = || Tensor::new(self.rows.into_outputs()?, &self.shape).ok();
+        (None, whole.or_else(rows).map(|output| vec![output]))
+    }
+}
+
+impl<O: Operator + ?Sized> Work for Items<'_, O> {
+    fn run(&self, span: Span, _: &AtomicBool) -> Ran {
+        let range = span.range();
+        let mut writer = self.rows.writer(span);
+        let compute = || self.compute(&range, writer.rows());
+        let error = match catch_unwind(AssertUnwindSafe(compute)) {
+            Ok(Ok(())) => {
+                writer.finish();
+                return Ran::Done;
+            }
+            Ok(Err(error)) => TaskError::Failed(error),
+            Err(panic) => TaskError::Panicked(message(panic)),
+        };
+        first_of(&self.failed, range.start, error);
+        Ran::Failed
+    }
+
+    /// A stop ends the batch: there is no half of a tensor.
+    fn leave_out(&self, _: Span, _: Stop) {}
+
+    /// An operator's own form knows best how to share out all of a batch.
+    fn is_whole(&self) -> bool {
+        true
+    }
+}
+
+/// A GPU and the items that it may be given.
+pub(super) struct ItemsLane<'b, O: Operator + ?Sized, G, V> {
+    pub(super) items: &'b Items<'b, O>,
+    pub(super) gpu: &'b G,
+    pub(super) verify: &'b V,
+}
+
+impl<O: Operator + ?Sized, G: TensorDevice, V> ItemsLane<'_, O, G, V> {
+    /// True where the GPU has all inputs already.
+    pub(super) fn has_all(&self) -> bool {
+        let mut inputs = self.items.inputs.iter();
+        inputs.all(|input| self.gpu.has(input))
+    }
+}
+
+impl<O, G, V> Lane for ItemsLane<'_, O, G, V>
+where
+    O: Operator + ?Sized,
+    G: TensorDevice,
+    V: Verify<Tensor<'static, O::Out>>,
+{
+    fn device(&self) -> Option<&GpuSpec> {
+        self.gpu.spec()
+    }
+
+    fn memory_used(&self) -> Fact<u64> {
+        self.gpu.used_memory()
+    }
+
+    fn batch_bytes(&self) -> Option<u64> {
+        let inputs = self.items.inputs.iter();
+        let shapes: Vec<&[usize]> = inputs.map(|input| input.shape()).collect();
+        self.gpu.call_bytes(self.items.operator, &shapes)
+    }
+
+    fn depth(&self) -> usize {
+        2
+    }
+
+    fn start<'l>(&'l self, range: Range<usize>) -> Result<Box<dyn Flight + 'l>, DeviceError> {
+        let items = self.items;
+        let is_whole = range == (0..items.batch());
+        let stays = is_whole && self.has_all();
+        let parts = items.inputs.iter().map(|input| input.items(range.clone()));
+        let parts = parts.collect::<Result<Vec<_>, _>>()?;
+        Ok(Box::new(ItemsFlight {
+            lane: self,
+            is_whole,
+            future: Some(self.gpu.start_call(items.operator, &parts, stays)?),
+            output: None,
+        }))
+    }
+}
+
+struct ItemsFlight<'l, 'b, O: Operator + ?Sized, G, V> {
+    lane: &'l ItemsLane<'b, O, G, V>,
+    is_whole: bool,
+    /// None once the output is there.
+    future: Option<TensorFlight<O::Out>>,
+    output: Option<Tensor<'static, O::Out>>,
+}
+
+impl<O, G, V> Flight for ItemsFlight<'_, '_, O, G, V>
+where
+    O: Operator + ?Sized,
+    G: TensorDevice,
+    V: Verify<Tensor<'static, O::Out>>,
+{
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<(), DeviceError>> {
+        if let Some(future) = &mut self.future {
+            let outcome = std::task::ready!(future.as_mut().poll(context));
+            self.future = None;
+            self.output = Some(outcome?);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn check(&self, first: usize, task: usize) -> Result<(), DeviceError> {
+        let items = self.lane.items;
+        agreed(task, || {
+            let mut shape = items.shape.clone();
+            shape[0] = 1;
+            let mut values = bytemuck::zeroed_vec(shape::product("an output", &shape)?);
+            items.compute(&(task..task + 1), &mut values)?;
+            let expected = Tensor::new(values, &shape)?;
+            let output = self.output.as_ref();
+            let output = output.ok_or_else(|| Error::invalid("no output"))?;
+            let place = task - first;
+            let output = output.items(place..place + 1)?;
+            Ok::<_, Error>(self.lane.verify.agree(&output, &expected))
+        })
+    }
+
+    fn keep(self: Box<Self>, span: Span) {
+        let items = self.lane.items;
+        let Some(output) = self.output else { return };
+        if self.is_whole {
+            *locked(&items.whole) = Some(output);
+            return;
+        }
+        let mut writer = items.rows.writer(span);
+        // It was brought to the host by the device's own thread.
+        if let Ok(values) = output.host()
+            && values.len() == writer.rows().len()
+        {
+            writer.rows().copy_from_slice(values);
+            writer.finish();
+        }
+    }
+}
