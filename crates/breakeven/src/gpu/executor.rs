@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use breakeven_profile::profile::Peak;
 
-use super::run::{Output, Plan, bytes_of, parameter_bytes};
+use super::form::Output;
+use super::run::{Plan, bytes_of, parameter_bytes};
 use super::{Flight, Gpu, flight};
 use crate::error::DeviceError;
 use crate::execute::{GpuExecutor, TensorDevice, TensorFlight};

@@ -24,12 +24,13 @@ use std::time::{Duration, Instant};
 use cubecl::stream_id::StreamId;
 
 use super::faults::Mark;
-use super::run::{Output, Plan, parameter_bytes};
+use super::form::Output;
+use super::run::{Plan, parameter_bytes};
 use super::wait::until_ready;
 use super::{Buffer, Gpu, caught, with_client};
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::operator::Operator;
-use crate::tensor::{Element, Tensor};
+use crate::tensor::{Element, Inputs, Tensor};
 
 /// Work on its way through a device: a future of its output, for any runtime.
 /// Dropping it gives it up: what the device still does for it is thrown away.
@@ -111,6 +112,27 @@ impl Lane {
                 DeviceError::new(DeviceErrorKind::Other, message)
             })?;
         Ok(Self { stream, jobs })
+    }
+}
+
+impl Gpu {
+    /// Sends and starts, and returns without waiting for the output: the flight has
+    /// that. Blocks no longer than copying the inputs takes, but where CubeCL's queue
+    /// of 32 commands is full.
+    ///
+    /// # Errors
+    ///
+    /// As [`prepare`](Gpu::prepare); what the operator's form knows before the device
+    /// runs; a device that is gone.
+    pub fn start<O: Operator + ?Sized>(
+        &self,
+        operator: &O,
+        inputs: &dyn Inputs<O::In>,
+        output: Output,
+    ) -> Result<Flight<Tensor<'static, O::Out>>, DeviceError> {
+        let plan = Plan::new(operator, inputs.tensors())?;
+        let one = |mut outputs: Vec<Tensor<'static, O::Out>>| outputs.remove(0);
+        start(self, operator, vec![plan], output, one)
     }
 }
 

@@ -5,58 +5,12 @@ use std::time::Duration;
 use cubecl::prelude::*;
 use cubecl::profile::TimingMethod;
 
-use super::flight::{self, Flight};
+use super::form::{DeviceForm, Launch};
 use super::timing::{KernelClock, share_of_lot};
 use super::{Buffer, Gpu, with_client};
-use crate::error::{DeviceError, DeviceErrorKind};
-use crate::operator::{Operator, Parameter, checked_shape};
+use crate::error::DeviceError;
+use crate::operator::{Operator, Parameter, checked_shape, device_form};
 use crate::tensor::{Inputs, Tensor, shape};
-
-/// How an operator runs on a device.
-pub trait DeviceForm: Send + Sync {
-    /// The sizes of buffers that a call needs beside inputs, parameters and output,
-    /// bytes; they are in [`Launch::scratch`], with anything in them.
-    fn scratch(&self, inputs: &[&[usize]]) -> Vec<u64> {
-        let _ = inputs;
-        Vec::new()
-    }
-
-    /// Starts the work and returns at once. The output has at least one element.
-    ///
-    /// # Errors
-    ///
-    /// What can be known before the device runs: a feature that it lacks, a size that
-    /// it cannot take. Other failures surface when the device is waited for.
-    fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError>;
-}
-
-/// What a [`DeviceForm`] is started on. Each buffer is of its tensor's size.
-#[derive(Debug, Clone, Copy)]
-pub struct Launch<'l> {
-    /// The device.
-    pub gpu: &'l Gpu,
-    /// The inputs' shapes, to which the operator said yes.
-    pub shapes: &'l [&'l [usize]],
-    /// The output's shape.
-    pub output_shape: &'l [usize],
-    /// The inputs.
-    pub inputs: &'l [Buffer],
-    /// The operator's parameters.
-    pub parameters: &'l [Buffer],
-    /// What [`DeviceForm::scratch`] asked for.
-    pub scratch: &'l [Buffer],
-    /// Where the output goes.
-    pub output: &'l Buffer,
-}
-
-/// Where an output is to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Output {
-    /// In host memory.
-    OnHost,
-    /// On the device alone, until [`Tensor::host`] is asked for it.
-    OnDevice,
-}
 
 /// A call whose inputs are on the device, with room for its output: what the phases
 /// of a call are measured on, and what can be started again and again.
@@ -96,7 +50,7 @@ impl<'c, 'i, O: Operator + ?Sized> Plan<'c, 'i, O> {
         let shapes: Vec<_> = inputs.iter().map(|input| input.shape()).collect();
         let output_shape = checked_shape(operator, &shapes)?;
         Ok(Self {
-            scratch: form(operator)?.scratch(&shapes),
+            scratch: device_form(operator)?.scratch(&shapes),
             operator,
             inputs,
             output_shape,
@@ -162,7 +116,7 @@ impl<O: Operator + ?Sized> Call<'_, O> {
             return Ok(());
         }
         let shapes: Vec<&[usize]> = self.shapes.iter().map(Vec::as_slice).collect();
-        form(self.operator)?.launch(&Launch {
+        device_form(self.operator)?.launch(&Launch {
             gpu: self.gpu,
             shapes: &shapes,
             output_shape: &self.output_shape,
@@ -204,9 +158,9 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// [`DeviceErrorKind::Refused`] for inputs that the operator does not take,
-    /// [`DeviceErrorKind::Unsupported`] for an operator without a form for devices, and
-    /// [`DeviceErrorKind::NeverFits`] before anything is allocated; others where the
+    /// [`DeviceErrorKind::Refused`](crate::DeviceErrorKind::Refused) for inputs that the operator does not take,
+    /// [`DeviceErrorKind::Unsupported`](crate::DeviceErrorKind::Unsupported) for an operator without a form for devices, and
+    /// [`DeviceErrorKind::NeverFits`](crate::DeviceErrorKind::NeverFits) before anything is allocated; others where the
     /// device reports them.
     pub fn prepare<'c, O: Operator + ?Sized>(
         &'c self,
@@ -243,25 +197,6 @@ impl Gpu {
         let call = self.prepare(operator, inputs)?;
         call.launch()?;
         call.download()
-    }
-
-    /// Sends and starts, and returns without waiting for the output: the flight has
-    /// that. Blocks no longer than copying the inputs takes, but where CubeCL's queue
-    /// of 32 commands is full.
-    ///
-    /// # Errors
-    ///
-    /// As [`prepare`](Gpu::prepare); what the operator's form knows before the device
-    /// runs; a device that is gone.
-    pub fn start<O: Operator + ?Sized>(
-        &self,
-        operator: &O,
-        inputs: &dyn Inputs<O::In>,
-        output: Output,
-    ) -> Result<Flight<Tensor<'static, O::Out>>, DeviceError> {
-        let plan = Plan::new(operator, inputs.tensors())?;
-        let one = |mut outputs: Vec<Tensor<'static, O::Out>>| outputs.remove(0);
-        flight::start(self, operator, vec![plan], output, one)
     }
 
     /// Where [`kernel_time`](Call::kernel_time) comes from on this device.
@@ -318,15 +253,6 @@ fn nothing(out: &mut Array<f32>) {
     if ABSOLUTE_POS >= out.len() {
         out[0] = 0.0f32;
     }
-}
-
-/// The operator's form for devices, or the error that there is none.
-pub(crate) fn form<O: Operator + ?Sized>(operator: &O) -> Result<&dyn DeviceForm, DeviceError> {
-    operator.device().ok_or_else(|| {
-        let name = operator.name();
-        let message = format!("{name} has no form for devices; run it on the CPU");
-        DeviceError::new(DeviceErrorKind::Unsupported, message)
-    })
 }
 
 /// Bytes that a call on inputs of these shapes takes on a device, but for the

@@ -14,7 +14,7 @@ use wgpu::naga::valid::{Capabilities, ValidationFlags, Validator};
 use wgpu::naga::{self, AddressSpace};
 
 use super::Client;
-use super::run::{DeviceForm, Launch};
+use super::form::{DeviceForm, Launch};
 use crate::error::{DeviceError, DeviceErrorKind, Error};
 use crate::operator::{Operator, Parameter, View};
 use crate::tensor::{Element, Tensor, shape};

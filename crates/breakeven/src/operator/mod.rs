@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use bytemuck::Zeroable;
 
-#[cfg(feature = "gpu")]
-use crate::error::DeviceError;
 use crate::error::Error;
+#[cfg(feature = "gpu")]
+use crate::error::{DeviceError, DeviceErrorKind};
 #[cfg(feature = "gpu")]
 use crate::gpu::{Buffer, DeviceForm, Gpu};
 use crate::tensor::{Element, Inputs, Tensor, shape};
@@ -209,4 +209,16 @@ pub(crate) fn checked_shape<O: Operator + ?Sized>(
     }
     shape::product(&format!("{name}: the output"), &output)?;
     Ok(output)
+}
+
+/// The operator's form for devices, or the error that there is none.
+#[cfg(feature = "gpu")]
+pub(crate) fn device_form<O: Operator + ?Sized>(
+    operator: &O,
+) -> Result<&dyn DeviceForm, DeviceError> {
+    operator.device().ok_or_else(|| {
+        let name = operator.name();
+        let message = format!("{name} has no form for devices; run it on the CPU");
+        DeviceError::new(DeviceErrorKind::Unsupported, message)
+    })
 }

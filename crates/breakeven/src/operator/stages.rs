@@ -3,12 +3,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+#[cfg(feature = "gpu")]
+use super::device_form;
 use super::{Operator, Parameter, View, Work, checked_shape};
 #[cfg(feature = "gpu")]
 use crate::error::DeviceError;
 use crate::error::Error;
 #[cfg(feature = "gpu")]
-use crate::gpu::{DeviceForm, Launch, form};
+use crate::gpu::{DeviceForm, Launch};
 use crate::tensor::shape;
 
 /// An operator in a list with others: its elements are taken for the words that they are
@@ -279,7 +281,7 @@ impl DeviceForm for Stages {
         let between = &scratch[scratch.len() - last.min(2)..];
         let mut inputs = launch.inputs.to_vec();
         for (place, step) in steps.iter().enumerate() {
-            let (form, shapes) = (form(step.stage)?, step.shapes());
+            let (form, shapes) = (device_form(step.stage)?, step.shapes());
             let own;
             (own, parameters) = parameters.split_at(step.stage.parameters().len());
             let own_scratch;
