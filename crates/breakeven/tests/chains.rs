@@ -296,7 +296,7 @@ mod on_a_device {
             assert_eq!(result.outputs[0].host().unwrap(), expected, "run {turn}");
             let placement = result.decision.placement.as_deref();
             assert_eq!(placement.is_some(), turn > 1, "{}", result.explain());
-            let known = placement.map_or(true, |placement| {
+            let known = placement.is_none_or(|placement| {
                 placement
                     .alone
                     .iter()

@@ -5,7 +5,7 @@ use std::time::Duration;
 use cubecl::prelude::*;
 use cubecl::profile::TimingMethod;
 
-use super::form::{DeviceForm, Launch};
+use super::form::Launch;
 use super::timing::{KernelClock, share_of_lot};
 use super::{Buffer, Gpu, with_client};
 use crate::error::DeviceError;
@@ -106,7 +106,7 @@ impl<O: Operator + ?Sized> Call<'_, O> {
     ///
     /// # Errors
     ///
-    /// As [`DeviceForm::launch`].
+    /// As [`DeviceForm::launch`](super::DeviceForm::launch).
     pub fn launch(&self) -> Result<(), DeviceError> {
         self.gpu.guarded(|| self.start())
     }
