@@ -7,6 +7,7 @@ use std::str::FromStr;
 use breakeven::plan::ExecutionStrategy;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod ab;
 mod advise;
 mod baseline;
 mod compare;
@@ -14,6 +15,7 @@ mod export;
 mod plan;
 mod sweep;
 
+pub(crate) use ab::{AbArgs, AbFormat, CommandLine};
 pub(crate) use advise::{AdviseArgs, AdviseFormat};
 pub(crate) use baseline::{AcceptArgs, BaselineCommand};
 pub(crate) use compare::{CompareArgs, CompareFormat};
@@ -49,6 +51,8 @@ pub(crate) enum Command {
     Show(ShowArgs),
     /// Compare two profiles: what became slower, what faster, what is inconclusive
     Compare(CompareArgs),
+    /// Run two commands in turns until it is decided which is faster
+    Ab(AbArgs),
     /// Manage the baseline, the profile that others are compared with
     #[command(subcommand)]
     Baseline(BaselineCommand),

@@ -301,6 +301,12 @@ fn read_messages(stdout: impl Read, signals: &Sender<Signal>) {
 /// Set for good by the first Ctrl-C: one that comes while no worker is followed counts too.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
+/// Whether Ctrl-C (or SIGTERM, SIGHUP) has arrived, from now on.
+pub(crate) fn interruption() -> Result<&'static AtomicBool> {
+    listen_for_interrupts(channel().0)?;
+    Ok(&INTERRUPTED)
+}
+
 /// Has Ctrl-C (and SIGTERM, SIGHUP) arrive as a signal on `sender` from now on.
 fn listen_for_interrupts(sender: Sender<Signal>) -> Result<()> {
     static LISTENER: Mutex<Option<Sender<Signal>>> = Mutex::new(None);

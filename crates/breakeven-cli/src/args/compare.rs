@@ -166,7 +166,7 @@ impl From<CorrectionName> for Correction {
     }
 }
 
-fn threshold(text: &str) -> Result<Threshold, String> {
+pub(super) fn threshold(text: &str) -> Result<Threshold, String> {
     let fraction = part(text)?;
     Threshold::percent(fraction * 100.0).map_err(|error| error.to_string())
 }

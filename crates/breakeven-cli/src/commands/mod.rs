@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use breakeven_judge::Limits;
 
+pub(crate) mod ab;
 pub(crate) mod accept;
 pub(crate) mod advise;
 pub(crate) mod compare;

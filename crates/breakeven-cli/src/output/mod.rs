@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::args::Format;
 
+pub(crate) mod ab;
 pub(crate) mod advice;
 pub(crate) mod compare;
 mod csv;

@@ -1,0 +1,73 @@
+//! `breakeven ab`.
+
+use std::time::Duration;
+
+use breakeven_judge::Threshold;
+use breakeven_profile::unit;
+use clap::{Args, ValueEnum};
+
+#[derive(Debug, Args)]
+pub(crate) struct AbArgs {
+    /// The first command, the baseline: a program and its arguments, in quotes; a shell only
+    /// where it says so, as in "sh -c '…'"
+    #[arg(value_name = "A", value_parser = words)]
+    pub(crate) a: CommandLine,
+
+    /// The second command
+    #[arg(value_name = "B", value_parser = words)]
+    pub(crate) b: CommandLine,
+
+    /// Difference from which one is faster, as in 5% or 0.05
+    #[arg(long, value_name = "FRACTION", default_value = "5%")]
+    #[arg(value_parser = super::compare::threshold)]
+    pub(crate) threshold: Threshold,
+
+    /// Stop after so long even if it is not decided, as in 60s
+    #[arg(long, value_name = "T", default_value = "60s", value_parser = time)]
+    pub(crate) budget: Duration,
+
+    /// Runs of each command before any counts
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) warmups: u32,
+
+    /// Make the exit code the verdict: 1 where B is slower, 3 where it is not decided
+    #[arg(long)]
+    pub(crate) gate: bool,
+
+    /// Format of the output
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: AbFormat,
+}
+
+/// A program and its arguments.
+#[derive(Debug, Clone)]
+pub(crate) struct CommandLine {
+    /// As it was typed.
+    pub(crate) text: String,
+    pub(crate) words: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AbFormat {
+    /// For people, as wide as the terminal
+    #[default]
+    Table,
+    /// For programs, with all times
+    Json,
+}
+
+fn words(text: &str) -> Result<CommandLine, String> {
+    let words = shlex::split(text).ok_or("a quote is not closed")?;
+    if words.is_empty() {
+        return Err("give a program".to_owned());
+    }
+    Ok(CommandLine {
+        text: text.to_owned(),
+        words,
+    })
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    let ns = unit::parse_time(text).map_err(|error| error.to_string())?;
+    Duration::try_from_secs_f64(ns / 1e9).map_err(|_| "give a time that can be waited for".into())
+}
