@@ -47,7 +47,7 @@ fn command(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         Command::Devices(args) => commands::devices::run(args, out, err),
         Command::Show(args) => commands::show::run(args, out, err),
         Command::Compare(args) => commands::compare::run(args, out),
-        Command::Ab(args) => commands::ab::run(args, out),
+        Command::Ab(args) => commands::ab::run(args, out, err),
         Command::Baseline(BaselineCommand::Accept(args)) => commands::accept::run(args, out),
         Command::Export(args) => commands::export::run(args, out),
         Command::Advise(args) => commands::advise::run(args, out, err),

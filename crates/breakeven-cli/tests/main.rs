@@ -1,6 +1,8 @@
 //! The integration tests of the command, in one binary.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[cfg(unix)]
+mod ab;
 mod advise;
 mod bad_input;
 mod bad_use;

@@ -14,6 +14,8 @@
     reason = "a bench prints its figures; its parts are in its own folder"
 )]
 
+#[path = "judge/ab.rs"]
+mod ab;
 #[path = "judge/methods.rs"]
 mod methods;
 #[path = "../../../bench/metric.rs"]
@@ -49,7 +51,7 @@ fn main() {
     metric("judge_pool_least_noise", 100.0 * quietest, "%");
     metric("judge_pool_most_noise", 100.0 * noisiest, "%");
     type Table<'t> = (&'t str, &'t dyn Fn());
-    let tables: [Table<'_>; 10] = [
+    let tables: [Table<'_>; 11] = [
         ("pool", &|| false_alarms_on_the_pool(&pool, 200 / parts)),
         ("made_up", &|| false_alarms_on_made_up_pairs(200 / parts)),
         ("power", &|| power_on_made_up_pairs(2_000 / parts)),
@@ -62,6 +64,7 @@ fn main() {
         ("more_runs", &|| rare::more_runs(&pool, 400 / parts)),
         ("known_noise", &|| rare::known_noise(500 / parts)),
         ("common_shift", &|| rare::common_shift(500 / parts)),
+        ("ab", &|| ab::ab(1_000 / parts)),
     ];
     let mut arguments = std::env::args().skip_while(|argument| argument != "--only");
     let only = arguments.nth(1);

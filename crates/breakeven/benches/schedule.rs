@@ -16,6 +16,8 @@ mod metric;
 mod ablate;
 #[path = "schedule/batches.rs"]
 mod batches;
+#[path = "schedule/chains.rs"]
+mod chains;
 #[path = "schedule/efficiency.rs"]
 mod efficiency;
 #[path = "schedule/foresight.rs"]
@@ -46,5 +48,8 @@ fn main() {
     }
     if wanted("regret") {
         regret::print(tuning);
+    }
+    if wanted("chains") {
+        chains::print();
     }
 }

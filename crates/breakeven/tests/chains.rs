@@ -250,7 +250,7 @@ mod on_a_device {
             .collect();
         assert_eq!(places, [&*id, &*id, "cpu"], "{}", last.explain());
         assert_eq!((placement.moves.len(), last.tasks), (2, 20));
-        assert_eq!((last.cpu.tasks, last.gpu.tasks), (20, 20));
+        assert_eq!((last.cpu.tasks, last.gpu.tasks), (20, 40));
         let said = last.explain().to_string();
         assert!(
             said.contains("doubled+doubled+one_more: 20 tasks in"),

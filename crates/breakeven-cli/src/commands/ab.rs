@@ -5,15 +5,41 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
-use breakeven_judge::{Ab, ChangeType, Outcome};
+use anyhow::{Context, Result};
+use breakeven_judge::{Ab, AbComparison, ChangeType, Outcome};
 
 use crate::args::{AbArgs, CommandLine};
 use crate::exit::{Ending, Interrupted};
 use crate::output::ab::write;
 use crate::supervisor::interruption;
 
-pub(crate) fn run(args: &AbArgs, out: &mut dyn Write) -> Result<Ending> {
+/// A command that ended badly.
+#[derive(Debug, thiserror::Error)]
+#[error("{command:?} failed ({status}): both commands must end well to be compared")]
+struct Failed {
+    command: String,
+    status: std::process::ExitStatus,
+}
+
+pub(crate) fn run(args: &AbArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+    let compared = match compare(args) {
+        Ok(compared) => compared,
+        Err(error) if error.is::<Failed>() => {
+            let _ = writeln!(err, "error: {error}");
+            return Ok(Ending::Judged(Outcome::Failed));
+        }
+        Err(error) => return Err(error),
+    };
+    write(args, &compared, out)?;
+    Ok(match compared.verdict {
+        _ if !args.gate => Ending::Done,
+        ChangeType::Regression => Ending::Judged(Outcome::Failed),
+        ChangeType::Inconclusive => Ending::Judged(Outcome::Inconclusive),
+        _ => Ending::Done,
+    })
+}
+
+fn compare(args: &AbArgs) -> Result<AbComparison> {
     let interrupted = interruption()?;
     for _ in 0..args.warmups {
         for command in [&args.a, &args.b] {
@@ -24,41 +50,28 @@ pub(crate) fn run(args: &AbArgs, out: &mut dyn Write) -> Result<Ending> {
         .threshold(args.threshold)
         .most_time(args.budget)
         .block(1);
-    let compared = ab.run_samples(|is_b| {
+    ab.run_samples(|is_b| {
         let command = if is_b { &args.b } else { &args.a };
         time(command, interrupted)
-    })?;
-    write(args, &compared, out)?;
-    let outcome = match compared.verdict {
-        _ if !args.gate => return Ok(Ending::Done),
-        ChangeType::Regression => Outcome::Failed,
-        ChangeType::Inconclusive => Outcome::Inconclusive,
-        _ => Outcome::Passed,
-    };
-    Ok(Ending::Judged(outcome))
+    })
 }
 
 /// Time from its start to its end, ns. What it prints is thrown away, its errors are not.
 fn time(command: &CommandLine, interrupted: &AtomicBool) -> Result<f64> {
     let (program, arguments) = command.words.split_first().context("no program")?;
     let mut process = Command::new(program);
-    process
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null());
+    let process = process.args(arguments);
+    let process = process.stdin(Stdio::null()).stdout(Stdio::null());
     let start = Instant::now();
-    let status = process
-        .status()
-        .with_context(|| format!("cannot run {:?}", command.text))?;
+    let status = process.status();
     let took = start.elapsed();
+    let status = status.with_context(|| format!("cannot run {:?}", command.text))?;
     if interrupted.load(Ordering::SeqCst) {
         return Err(Interrupted("interrupted before it was decided").into());
     }
     if !status.success() {
-        bail!(
-            "{:?} failed ({status}): both commands must end well to be compared",
-            command.text
-        );
+        let command = command.text.clone();
+        return Err(Failed { command, status }.into());
     }
     Ok(took.as_secs_f64() * 1e9)
 }

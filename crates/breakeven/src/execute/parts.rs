@@ -145,6 +145,8 @@ impl<'r, 'm, C: CpuExecutor, G: TensorDevice, V> ChainRun<'r, 'm, C, G, V> {
         }
         let output = result.outputs[0].clone();
         self.stages_done += these;
+        // An item counts once for each stage.
+        let result = times(result, these);
         match &mut self.done {
             Some(done) => add(done, result),
             None => self.done = Some(result),
@@ -249,6 +251,18 @@ impl<'r, 'm, C: CpuExecutor, G: TensorDevice, V> ChainRun<'r, 'm, C, G, V> {
     fn costs(&self) -> Option<&Arc<Costs>> {
         self.batch.manager.shared.costs(false)
     }
+}
+
+/// What a part of so many stages came to, counted by stage.
+fn times<T>(mut part: ExecutionResult<T>, stages: usize) -> ExecutionResult<T> {
+    part.cpu.tasks *= stages;
+    part.gpu.tasks *= stages;
+    for gpu in &mut part.gpus {
+        gpu.share.tasks *= stages;
+    }
+    part.fallback.tasks *= stages;
+    part.recalled *= stages;
+    part
 }
 
 /// Adds what a further part of the chain came to.

@@ -67,7 +67,8 @@ pub struct LeftOut {
 /// What one side did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Share {
-    /// Tasks whose outputs are its.
+    /// Tasks whose outputs are its. An item of a chain that runs in parts counts once for
+    /// each of its stages.
     pub tasks: usize,
     /// Spans: pieces of work of a CPU worker, launches of a GPU.
     pub spans: usize,
@@ -106,7 +107,8 @@ impl<T> ExecutionResult<T> {
 
     /// Part of the tasks that fell back, 0 to 1.
     pub fn fallback_part(&self) -> f64 {
-        self.fallback.tasks as f64 / self.tasks.max(1) as f64
+        let done = self.cpu.tasks + self.gpu.tasks;
+        self.fallback.tasks as f64 / done.max(1) as f64
     }
 }
 

@@ -88,6 +88,12 @@ impl Stages {
         Self::of([Arc::new(Words(operator)) as Arc<Stage>])
     }
 
+    /// Some stages after others. Whether each takes what the one before gives is not looked
+    /// at, but for its shape: a [`Chain`](super::Chain) has types that tell.
+    pub fn joined(parts: impl IntoIterator<Item = Self>) -> Self {
+        Self::of(parts.into_iter().flat_map(|part| part.list))
+    }
+
     /// One after the other, chains among them taken apart.
     pub(super) fn of(operators: impl IntoIterator<Item = Arc<Stage>>) -> Self {
         let mut list: Vec<Arc<Stage>> = Vec::new();

@@ -1,0 +1,174 @@
+//! How much longer a chain takes than in its best placement, where what its stages take was
+//! learned from noisy runs, or is only known off by up to three times.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use breakeven::plan::{ChainCosts, Observation, RanOn};
+use breakeven::{Costs, Error, Operator, Stages, View};
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, LogNormal};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::metric::metric;
+
+const CHAINS: usize = 2_000;
+const GPUS: [&str; 2] = ["gpu one", "gpu two"];
+
+/// As many as a manager makes of each stage before it is sure.
+const RUNS: usize = 3;
+
+/// A stage of that name and nothing else.
+struct Named(String);
+
+impl Operator for Named {
+    type In = f32;
+    type Out = f32;
+
+    fn name(&self) -> &str {
+        &self.0
+    }
+
+    fn cpu(&self, _: &[View<'_, f32>], _: &mut [f32]) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+pub(crate) fn print() {
+    for (name, noise) in [("5", 0.05), ("20", 0.2)] {
+        regret(&format!("regret_chain/noise_{name}"), |random, _, truth| {
+            let off = LogNormal::new(0.0, noise).expect("a spread");
+            learned(random, truth, |random| off.sample(random))
+        });
+    }
+    // Nothing was measured: each time is off by a factor of its own, up to three times.
+    regret("regret_chain/cold", |random, costs, _| {
+        let mut costs = costs.clone();
+        for stage in &mut costs.stages {
+            for time in stage.times.iter_mut().flatten() {
+                time.ns *= 3_f64.powf(random.random_range(-1.0..1.0));
+            }
+        }
+        costs
+    });
+}
+
+/// The regret of the placement by what `known` makes of the truth.
+fn regret(
+    name: &str,
+    known: impl Fn(&mut Xoshiro256PlusPlus, &ChainCosts, &ChainCosts) -> ChainCosts,
+) {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(15);
+    let mut all: Vec<f64> = (0..CHAINS)
+        .map(|_| {
+            let truth = truth(&mut random);
+            let best = truth.place().expect("all is known").predicted_ns;
+            let chosen = known(&mut random, &truth, &truth)
+                .place()
+                .expect("all is known");
+            let device = |name: &String| {
+                let mut devices = truth.devices.iter();
+                devices
+                    .position(|device| device.device == *name)
+                    .expect("one of them")
+            };
+            let places = chosen.stages.iter().map(|stage| device(&stage.device));
+            let taken = truth
+                .placed(&places.collect::<Vec<_>>())
+                .expect("all is known");
+            taken.predicted_ns / best - 1.0
+        })
+        .collect();
+    all.sort_unstable_by(f64::total_cmp);
+    let mean = all.iter().sum::<f64>() / CHAINS as f64;
+    metric(&format!("{name}/mean"), 100.0 * mean, "percent");
+    metric(
+        &format!("{name}/p95"),
+        100.0 * all[CHAINS * 95 / 100],
+        "percent",
+    );
+}
+
+/// Two to eight stages of 0.1 to 10 ms on the CPU and a tenth to ten times that on GPUs,
+/// with transfers of 0.05 to 5 ms between them.
+fn truth(random: &mut Xoshiro256PlusPlus) -> ChainCosts {
+    let stages = random.random_range(2..=8);
+    let names = (0..stages).map(|stage| Arc::new(Named(format!("stage {stage}"))));
+    let chain = Stages::joined(names.map(Stages::one));
+    let costs = Costs::new();
+    let mut truth = costs.of_chain(&chain, &[&[4, 262_144]], &GPUS, 1, |_, _| true);
+    let mut ten_to = |from: f64, to: f64| 10_f64.powf(random.random_range(from..to));
+    for device in &mut truth.devices[1..] {
+        let ns = ten_to(4.7, 6.7);
+        for link in [&mut device.up, &mut device.down] {
+            link.per_byte_ns = ns / truth.input_bytes as f64;
+        }
+    }
+    for stage in &mut truth.stages {
+        let cpu = ten_to(5.0, 7.0);
+        for (place, time) in stage.times.iter_mut().enumerate() {
+            let ns = if place == 0 {
+                cpu
+            } else {
+                cpu * ten_to(-1.0, 1.0)
+            };
+            *time = Some(breakeven::plan::StageTime {
+                ns,
+                evidence: breakeven::plan::Evidence::Measured,
+                observations: 1,
+            });
+        }
+    }
+    truth
+}
+
+/// What the cost model knows after some runs of each stage on each device.
+fn learned(
+    random: &mut Xoshiro256PlusPlus,
+    truth: &ChainCosts,
+    noise: impl Fn(&mut Xoshiro256PlusPlus) -> f64,
+) -> ChainCosts {
+    let names = truth
+        .stages
+        .iter()
+        .map(|stage| Arc::new(Named(stage.name.clone())));
+    let chain = Stages::joined(names.map(Stages::one));
+    let (costs, shape): (_, [&[usize]; 1]) = (Costs::new(), [&[4, 262_144]]);
+    for (stage, operator) in truth.stages.iter().zip(chain.iter()) {
+        let memory = usize::try_from(operator.work(&shape).bytes / 4).expect("it is small");
+        for (place, time) in stage.times.iter().enumerate() {
+            for _ in 0..RUNS {
+                let ns = time.expect("all is known").ns * noise(random);
+                let seen = Observation {
+                    at: SystemTime::now(),
+                    tasks: 4,
+                    ns: ns as u64,
+                    transfer_ns: None,
+                    workers: 1,
+                    shared: false,
+                };
+                match place.checked_sub(1) {
+                    None => costs.observe(&stage.name, memory, RanOn::Cpu, &seen),
+                    Some(gpu) => {
+                        let there = format!("{} (on the device)", stage.name);
+                        costs.observe(&there, memory, RanOn::Gpu(GPUS[gpu]), &seen);
+                    }
+                }
+            }
+        }
+    }
+    let mut known = costs.of_chain(&chain, &shape, &GPUS, 1, |_, _| true);
+    known.devices.clone_from(&truth.devices);
+    for (known, truth) in known.stages.iter().zip(&truth.stages) {
+        let observed = known
+            .times
+            .iter()
+            .flatten()
+            .all(|time| time.observations == RUNS as u64);
+        assert!(
+            observed && known.times.len() == truth.times.len(),
+            "every time is learned"
+        );
+    }
+    known
+}
