@@ -83,6 +83,11 @@ struct Readme;
 #[doc = include_str!("../../../docs/guide.md")]
 struct Guide;
 
+/// The example of chains, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/chains.md")]
+struct Chains;
+
 /// The calls of the earlier designs, compiled.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/porting.md")]

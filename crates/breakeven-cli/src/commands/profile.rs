@@ -278,7 +278,9 @@ fn show_progress(progress: &ProgressBar, cell: &Cell, message: &Message, run: u3
         _ => progress.set_message(format!("{now}, run {} of {runs}", run + 1)),
     }
     let is_step = match message {
-        Message::Event(event) => !matches!(event, Event::Phase(..) | Event::Lot(_)),
+        Message::Event(event) => {
+            !matches!(event, Event::Phase(..) | Event::Lot(_) | Event::Memory(_))
+        }
         Message::Execution(_) => true,
         Message::End => matches!(cell, Cell::Clock | Cell::Peak { .. }),
         _ => false,

@@ -1,10 +1,11 @@
 //! Below the main table: winners, bottlenecks, targets, budgets.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use breakeven_judge::bottleneck::Targets;
 use breakeven_judge::page::{Column, Item, Page, Row, Table, Text, Tone};
 use breakeven_judge::{Finding, FindingKind, Standing, Winner};
+use breakeven_profile::profile::DeviceMemory;
 use breakeven_profile::unit;
 
 use super::Report;
@@ -18,6 +19,7 @@ pub(super) fn add(report: &Report, page: &mut Page) {
     add_findings(report, page);
     add_targets(report, page);
     add_budgets(report, page);
+    add_reuse(report, page);
     for note in &report.notes {
         page.say(Text::new(note, Tone::Bad));
     }
@@ -60,6 +62,30 @@ fn add_winners(report: &Report, page: &mut Page) {
     });
     if winners.iter().any(|winner| !winner.over_runs) {
         page.aside("with 95 % intervals within one run; how much runs differ, --runs 5 tells");
+    }
+}
+
+/// How often calls on each GPU found the memory that they needed.
+fn add_reuse(report: &Report, page: &mut Page) {
+    let mut devices: BTreeMap<&str, DeviceMemory> = BTreeMap::new();
+    for operation in &report.profile.operations {
+        if let Some(memory) = DeviceMemory::of(&operation.attributes) {
+            let sum = devices.entry(&operation.device).or_default();
+            sum.calls += memory.calls;
+            sum.hits += memory.hits;
+            sum.reserved_bytes = sum.reserved_bytes.max(memory.reserved_bytes);
+        }
+    }
+    for (device, memory) in devices {
+        if let Some(rate) = memory.hit_rate() {
+            page.aside(format!(
+                "{}: {} of the calls found their memory among what was freed before; at most {} \
+                 were held",
+                report.label(device),
+                unit::percent(rate),
+                unit::bytes(memory.reserved_bytes)
+            ));
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use breakeven_profile::profile::Operation;
+use breakeven_profile::profile::{DeviceMemory, Operation};
 use serde::{Deserialize, Serialize};
 
 /// One time that was taken, ns.
@@ -20,6 +20,8 @@ pub(crate) enum Event {
     Sample(f64),
     /// A part of a call on a GPU, measured apart; by its name in a profile.
     Phase(Cow<'static, str>, f64),
+    /// What the calls after the first ones found of the device's memory.
+    Memory(DeviceMemory),
 }
 
 impl Event {
@@ -35,6 +37,7 @@ impl Event {
                 let attributes = &mut operation.attributes;
                 attributes.insert("calls_per_sample".to_owned(), calls.into());
             }
+            Self::Memory(memory) => memory.write(&mut operation.attributes),
             Self::Sample(ns) => run.samples_ns.push(ns),
             Self::Phase(name, ns) => {
                 let phase = run.phases_ns.entry(name.into_owned());

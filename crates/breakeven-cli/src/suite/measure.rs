@@ -10,6 +10,8 @@ use breakeven::gpu::Gpu;
 #[cfg(feature = "gpu")]
 use breakeven::{DeviceError, Inputs, Operator};
 use breakeven::{Error, Tensor, View, Work};
+#[cfg(feature = "gpu")]
+use breakeven_profile::profile::DeviceMemory;
 use breakeven_profile::recorder::Clock;
 use bytemuck::Zeroable;
 
@@ -123,9 +125,21 @@ impl Problem {
                 black_box(&output);
                 Ok(per_call(ns, calls))
             };
+            // As it is once the first calls have made what they need.
+            let mut first = None;
             measured(iterations, report, &mut call, &mut |report| {
+                first.get_or_insert_with(|| gpu.memory().get_stats());
                 parts(gpu, &**operator, &self.inputs, clock, report)
-            })
+            })?;
+            if let Some(first) = first {
+                let now = gpu.memory().get_stats().since(&first);
+                let _ = report(Event::Memory(DeviceMemory {
+                    calls: now.calls,
+                    hits: now.hits,
+                    reserved_bytes: now.bytes_reserved,
+                }));
+            }
+            Ok(())
         })
     }
 }

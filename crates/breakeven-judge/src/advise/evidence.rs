@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use breakeven_profile::profile::Device;
+use breakeven_profile::profile::{Device, DeviceMemory};
 use breakeven_profile::unit;
 use serde::Serialize;
 
@@ -111,6 +111,8 @@ pub enum Evidence {
         /// There for the process or on the device, bytes.
         of_bytes: u64,
     },
+    /// How often calls found the device memory that they needed among what was freed.
+    Reuse(DeviceMemory),
     /// Every GPU of the machine is a program on its CPU.
     OnlySoftwareGpus,
     /// The file does not tell whether its samples are calls of a program.
@@ -321,6 +323,10 @@ impl fmt::Display for Evidence {
                 "a call holds {} of {}",
                 unit::bytes(*held_bytes),
                 unit::bytes(*of_bytes)
+            ),
+            Self::Reuse(DeviceMemory { calls, hits, .. }) => write!(
+                f,
+                "{hits} of {calls} calls found their memory among what was freed before"
             ),
             Self::OnlySoftwareGpus => f.write_str("every GPU here computes on the CPU"),
             Self::UnmarkedCalls => {

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::stats::Moments;
 
 mod device;
+mod device_memory;
 mod difference;
 mod environment;
 mod evidence;
@@ -22,6 +23,7 @@ mod nesting;
 mod summary;
 
 pub use device::Device;
+pub use device_memory::DeviceMemory;
 pub use difference::{Difference, Part};
 pub use environment::{Clock, Cpu, Environment, Gpu, RecorderCost};
 pub use evidence::{Bandwidth, BreakEven, Evidence, Peak};

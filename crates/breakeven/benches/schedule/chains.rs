@@ -122,6 +122,7 @@ fn truth(random: &mut Xoshiro256PlusPlus) -> ChainCosts {
     truth
 }
 
+#[expect(clippy::cast_sign_loss, reason = "times are above 0")]
 /// What the cost model knows after some runs of each stage on each device.
 fn learned(
     random: &mut Xoshiro256PlusPlus,

@@ -23,8 +23,8 @@ use super::work::caught;
 use crate::error::Error;
 use crate::operator::{Operator, Stages};
 use crate::plan::{
-    ChainCosts, ExecutionStrategy, GpuCosts, OperationCosts, Placement, StageTime, estimate,
-    profile_of,
+    ChainCosts, Evidence, ExecutionStrategy, GpuCosts, OperationCosts, Placement, StageTime,
+    estimate, profile_of,
 };
 use crate::tensor::{Element, Tensor};
 
@@ -175,7 +175,8 @@ fn choose(costs: &ChainCosts, count: impl FnOnce() -> u64) -> Option<Choice> {
     let best = costs.best()?;
     let placement = costs.placed(&best)?;
     let predicted = placement.predicted_ns;
-    let is_known = |time: StageTime| time.observations >= ENOUGH;
+    let is_measured = |time: StageTime| time.evidence == Evidence::Measured;
+    let is_known = |time: StageTime| time.observations >= ENOUGH && is_measured(time);
     let of_best = best.iter().zip(&costs.stages);
     let mut of_best = of_best.filter_map(|(device, stage)| stage.times[*device]);
     if !of_best.all(is_known) {

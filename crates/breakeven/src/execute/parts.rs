@@ -8,6 +8,7 @@ use super::control::Unchecked;
 use super::executor::CpuExecutor;
 use super::items::Place;
 use super::quarantine;
+use super::record::tell_chain;
 use super::result::{DeviceShare, ExecuteError, ExecutionResult, Share};
 use super::tensor_device::TensorDevice;
 use super::work::caught;
@@ -81,7 +82,7 @@ impl<'r, 'm, C: CpuExecutor, G: TensorDevice, V> ChainRun<'r, 'm, C, G, V> {
         let strategy_used = super::explain::amounted_to(cpu, gpu);
         let mut decision = done.decision;
         decision.place(parts.placement);
-        Ok(ExecutionResult {
+        let result = ExecutionResult {
             outputs: vec![output.cast()],
             strategy_used,
             execution_time: self.started.elapsed(),
@@ -97,7 +98,9 @@ impl<'r, 'm, C: CpuExecutor, G: TensorDevice, V> ChainRun<'r, 'm, C, G, V> {
             operation: self.name.to_owned(),
             tasks: done.tasks,
             decision,
-        })
+        };
+        tell_chain(&result);
+        Ok(result)
     }
 
     /// Runs some stages there, as one.

@@ -10,6 +10,7 @@ use std::time::Duration;
 use breakeven_profile::recorder::{ExecutionRecord, Guard, is_on};
 
 use super::ended::Ended;
+use super::result::ExecutionResult;
 use crate::plan::{Basis, ExecutionStrategy};
 
 /// What spans of one execution are recorded as.
@@ -89,6 +90,26 @@ pub(super) fn tell(ended: &Ended, operation: &str) {
         call.items(fallen);
         call.began_ago(counts.fallback.delay.unwrap_or_default());
     }
+}
+
+/// Records a chain that ran in parts; each part is an execution of its own.
+pub(super) fn tell_chain<T>(result: &ExecutionResult<T>) {
+    if !is_on() {
+        return;
+    }
+    let (tasks, size) = (result.tasks, recorded_size(result.tasks));
+    let device = result.ran_on();
+    let mut call = Guard::enter_named(&result.operation, Some(&device), Some(size));
+    call.items(tasks);
+    let record = ExecutionRecord {
+        decided: Some(result.decision.basis.name().into()),
+        strategy: Some(result.decision.strategy.to_string().into()),
+        tasks: (size != tasks as u64).then_some(tasks as u64),
+        predicted_ns: result.decision.predicted_ns(),
+        ..ExecutionRecord::default()
+    };
+    record.record(&call);
+    call.began_ago(result.execution_time);
 }
 
 /// The size that a profile has a batch of so many tasks under: their number where

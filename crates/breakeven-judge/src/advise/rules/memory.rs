@@ -1,4 +1,5 @@
-//! MEMORY: an operation that holds over 100 MB.
+//! MEMORY: an operation that holds over 100 MB, or one on a GPU whose calls have to ask
+//! the device for memory in more than one of twenty.
 //!
 //! Where the profile has bytes and peaks, the roofline tells whether memory is
 //! what the time goes to. An operation bound by arithmetic (60 % of that peak and
@@ -11,6 +12,7 @@
 //! the bandwidth only fewer bytes help: no estimate. Nor without peaks, nor without
 //! the operation's flops, for then the time may as well go to arithmetic.
 
+use breakeven_profile::profile::DeviceMemory;
 use breakeven_profile::unit;
 
 use super::super::case::{Case, Subject};
@@ -21,16 +23,44 @@ use super::super::roofline::Gap;
 use super::super::thresholds::AdviceThresholds;
 use super::definition::{Changes, Definition, Found, Saves, SuggestionType};
 
+/// Part of the calls that should find their memory, and calls below which the part is
+/// chance.
+const REUSED: f64 = 0.95;
+const FEWEST_CALLS: u64 = 20;
+
 pub(super) const RULE: Definition = Definition {
     kind: SuggestionType::Memory,
     saves: Saves::Roofline,
     changes: Changes::OneSize,
-    applies: |case, subject| subject.memory_bytes > Some(case.thresholds.large_memory_bytes),
+    applies: |case, subject| {
+        let is_large = subject.memory_bytes > Some(case.thresholds.large_memory_bytes);
+        is_large || rarely_reused(subject).is_some()
+    },
     ask,
     followed,
 };
 
+/// What its calls found of the device's memory, where that is too little.
+fn rarely_reused(subject: &Subject<'_>) -> Option<DeviceMemory> {
+    let memory = DeviceMemory::of(&subject.operation.attributes)?;
+    let is_rare = memory.calls >= FEWEST_CALLS && memory.hit_rate() < Some(REUSED);
+    (is_rare && subject.device().is_gpu()).then_some(memory)
+}
+
 fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
+    if let Some(memory) = rarely_reused(subject) {
+        let reuse = Evidence::Reuse(memory);
+        return Verdict::suggest(
+            reuse.to_string(),
+            "drop outputs and tensors on the device before the next call, call with few \
+             different sizes, and do not trim between calls",
+            vec![reuse],
+            Gain::unknown(
+                "what asking the device for memory takes was not measured",
+                None,
+            ),
+        );
+    }
     let limit = case.thresholds.large_memory_bytes;
     let held_bytes = subject.memory_bytes.unwrap_or(0);
     let bound = case.thresholds.bound_share;
@@ -92,8 +122,25 @@ fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
     )
 }
 
-/// A call holds clearly less, or no longer much.
+/// A call holds clearly less, or no longer much; or finds its memory.
 fn followed(pair: &Pair<'_, '_>) -> Found {
+    if pair
+        .before
+        .iter()
+        .any(|before| rarely_reused(before).is_some())
+    {
+        let after = pair.after.iter();
+        let after = after.filter_map(|each| DeviceMemory::of(&each.operation.attributes));
+        let least = after
+            .filter_map(|memory| memory.hit_rate())
+            .min_by(f64::total_cmp);
+        let least = least.ok_or("the second profile does not tell how memory was reused")?;
+        let part = unit::percent(least);
+        return Ok((
+            least >= REUSED,
+            format!("{part} of the calls now find their memory"),
+        ));
+    }
     let held = |all: &[&Subject<'_>]| all.iter().filter_map(|each| each.memory_bytes).max();
     let (Some(before), Some(after)) = (held(&pair.before), held(&pair.after)) else {
         return Err("the second profile does not tell its memory");
