@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use breakeven::Costs;
 use breakeven::execute::{CancelToken, RayonCpu, StrategyManager};
+use breakeven::hardware::Fact;
 use breakeven::profile::get_profiler;
 use breakeven::profile::profile::{Operation, Profile};
 use breakeven::testing::{Fault, FaultScript, SimulatedGpu, SimulatedSpec};
@@ -23,6 +24,7 @@ fn manager(
 ) -> StrategyManager<RayonCpu, SimulatedGpu<u64, u64>> {
     let spec = SimulatedSpec {
         name: GPU.to_owned(),
+        gpu_use: Fact::Known(0.75),
         ..SimulatedSpec::new(Duration::from_micros(20), Duration::from_micros(1))
     };
     let fails =
@@ -70,6 +72,7 @@ fn an_execution_its_spans_and_its_fallback_are_operations() {
     assert_eq!((fallback.items, calls(fallback)), (Some(600), 1));
     let launches = operation(&profile, "recorded:span", GPU).expect("launches");
     assert_eq!((launches.items, calls(launches)), (Some(600), 2));
+    assert_eq!(launches.gpu_use, Some(0.75), "as the device says");
     let spans = operation(&profile, "recorded:span", "cpu").expect("workers' spans");
     let all = spans.items.expect("tasks") * calls(spans) as u64;
     // The mean is rounded.

@@ -200,7 +200,9 @@ impl Drive<'_, '_, '_> {
         let (start, tasks) = (launch.span.range().start, launch.span.len());
         launch.flight.keep(launch.span);
         if let Some(record) = engine.record.as_ref().filter(|_| is_known) {
-            record.gpu(self.index, tasks, took);
+            let lane = engine.lanes[self.index];
+            let in_use = || caught(|| Ok(lane.gpu_use())).ok()?.get();
+            record.gpu(self.index, tasks, took, in_use);
         }
         let ns = is_known.then_some(took.as_nanos() as f64);
         let mut shared = engine.shared();

@@ -81,6 +81,12 @@ pub trait GpuExecutor<I, T>: Send + Sync {
         Fact::Unknown
     }
 
+    /// Part of the time in which the device was at work lately, by whatever process, 0 to 1.
+    /// Asked at most ten times a second, while what runs is recorded.
+    fn gpu_use(&self) -> Fact<f64> {
+        Fact::Unknown
+    }
+
     /// Memory on the device that a batch of these tasks takes, bytes; none where
     /// the profile's memory per task is to be used.
     fn batch_bytes(&self, tasks: &[I]) -> Option<u64> {
@@ -139,6 +145,10 @@ impl<I, T, G: GpuExecutor<I, T>> GpuExecutor<I, T> for OnDevice<G> {
 
     fn memory_used(&self) -> Fact<u64> {
         self.executor.memory_used()
+    }
+
+    fn gpu_use(&self) -> Fact<f64> {
+        self.executor.gpu_use()
     }
 
     fn batch_bytes(&self, tasks: &[I]) -> Option<u64> {

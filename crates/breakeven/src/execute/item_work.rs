@@ -146,6 +146,10 @@ where
         self.gpu.used_memory()
     }
 
+    fn gpu_use(&self) -> Fact<f64> {
+        self.gpu.gpu_use()
+    }
+
     fn batch_bytes(&self) -> Option<u64> {
         let inputs = self.items.inputs.iter();
         let shapes: Vec<&[usize]> = inputs.map(|input| input.shape()).collect();

@@ -5,12 +5,14 @@
 //! a power of two), else the next power of two: every size is an operation of its
 //! own, and a service whose batches are all of other sizes is to have few.
 
-use std::time::Duration;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use breakeven_profile::recorder::{ExecutionRecord, Guard, is_on};
 
 use super::ended::Ended;
 use super::result::ExecutionResult;
+use crate::locked;
 use crate::plan::{Basis, ExecutionStrategy};
 
 /// What spans of one execution are recorded as.
@@ -36,12 +38,37 @@ impl SpanRecord {
     }
 
     /// A launch has ended.
-    pub(super) fn gpu(&self, index: usize, tasks: usize, took: Duration) {
+    pub(super) fn gpu(
+        &self,
+        index: usize,
+        tasks: usize,
+        took: Duration,
+        in_use: impl FnOnce() -> Option<f64>,
+    ) {
         let device = self.devices[index].as_str();
         let mut call = Guard::enter_named(&self.operation, Some(device), None);
         call.items(tasks);
+        if let Some(part) = now_and_then(in_use) {
+            call.gpu_use(part);
+        }
         call.began_ago(took);
     }
+}
+
+/// How often the use of a GPU is asked for: the driver's figure is of the last sixth of a
+/// second or more.
+const USE_ASKED_EVERY: Duration = Duration::from_millis(100);
+
+/// What is asked, if that was not just before.
+fn now_and_then(ask: impl FnOnce() -> Option<f64>) -> Option<f64> {
+    static ASKED: Mutex<Option<Instant>> = Mutex::new(None);
+    let mut asked = locked(&ASKED);
+    if asked.is_some_and(|at| at.elapsed() < USE_ASKED_EVERY) {
+        return None;
+    }
+    *asked = Some(Instant::now());
+    drop(asked);
+    ask()
 }
 
 /// Tells the log and the recorder of an execution that has ended.

@@ -178,6 +178,10 @@ where
         self.gpu.memory_used()
     }
 
+    fn gpu_use(&self) -> Fact<f64> {
+        self.gpu.gpu_use()
+    }
+
     fn batch_bytes(&self) -> Option<u64> {
         self.gpu.batch_bytes(self.work.tasks)
     }

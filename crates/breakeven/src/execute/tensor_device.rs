@@ -27,6 +27,12 @@ pub trait TensorDevice: Send + Sync {
         Fact::Unknown
     }
 
+    /// Part of the time in which the device was at work lately, by whatever process, 0 to 1.
+    /// Asked at most ten times a second, while what runs is recorded.
+    fn gpu_use(&self) -> Fact<f64> {
+        Fact::Unknown
+    }
+
     /// Memory that a call on inputs of these shapes takes; none where the operator has no
     /// form for devices.
     fn call_bytes<O: Operator + ?Sized>(&self, operator: &O, inputs: &[&[usize]]) -> Option<u64> {

@@ -41,6 +41,7 @@ pub(super) trait Work: Sync {
 pub(super) trait Lane: Sync {
     fn device(&self) -> Option<&GpuSpec>;
     fn memory_used(&self) -> Fact<u64>;
+    fn gpu_use(&self) -> Fact<f64>;
     /// Memory that all tasks of the batch take at once.
     fn batch_bytes(&self) -> Option<u64>;
     fn depth(&self) -> usize;

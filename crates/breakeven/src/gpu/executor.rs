@@ -76,6 +76,10 @@ impl TensorDevice for Gpu {
         SystemLoad::sample().gpu(self.info()).memory_used_bytes
     }
 
+    fn gpu_use(&self) -> Fact<f64> {
+        SystemLoad::sample().gpu(self.info()).gpu_use
+    }
+
     fn call_bytes<O: Operator + ?Sized>(&self, operator: &O, inputs: &[&[usize]]) -> Option<u64> {
         Some(bytes_of(operator, inputs)?.saturating_add(parameter_bytes(operator)))
     }
@@ -158,6 +162,10 @@ where
     }
 
     /// Inputs, outputs, scratch and parameters. None where the operator refuses a task.
+    fn gpu_use(&self) -> Fact<f64> {
+        TensorDevice::gpu_use(&self.gpu)
+    }
+
     fn batch_bytes(&self, tasks: &[I]) -> Option<u64> {
         let parameters = parameter_bytes(&*self.operator);
         groups(tasks).try_fold(parameters, |sum, group| {

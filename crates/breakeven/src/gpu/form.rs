@@ -45,6 +45,6 @@ pub struct Launch<'l> {
 pub enum Output {
     /// In host memory.
     OnHost,
-    /// On the device alone, until [`Tensor::host`] is asked for it.
+    /// On the device alone, until [`Tensor::host`](crate::Tensor::host) is asked for it.
     OnDevice,
 }

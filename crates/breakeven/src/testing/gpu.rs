@@ -211,6 +211,10 @@ impl<I, T: Unpin> GpuExecutor<I, T> for SimulatedGpu<I, T> {
         Some(self.spec.batch_bytes(tasks.len()))
     }
 
+    fn gpu_use(&self) -> Fact<f64> {
+        self.spec.gpu_use
+    }
+
     fn depth(&self) -> usize {
         self.spec.depth
     }

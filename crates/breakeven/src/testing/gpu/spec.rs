@@ -31,6 +31,8 @@ pub struct SimulatedSpec {
     pub memory_bytes: Fact<u64>,
     /// Of it, in use by other processes, bytes.
     pub memory_used_bytes: u64,
+    /// Part of the time in which it says that it was at work, 0 to 1.
+    pub gpu_use: Fact<f64>,
     /// Batches that may be in flight at once.
     pub depth: usize,
 }
@@ -46,6 +48,7 @@ impl Default for SimulatedSpec {
             download_bytes_per_task: 0,
             memory_bytes: Fact::Unknown,
             memory_used_bytes: 0,
+            gpu_use: Fact::Unknown,
             depth: 2,
         }
     }
