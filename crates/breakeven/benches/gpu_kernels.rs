@@ -10,7 +10,8 @@
 //! as its share of a lot of launches with one wait. `gpu_gain` is the CPU's
 //! time over the kernel's, `gpu_gain_with_transfers` over that of a whole call from
 //! host memory to host memory. CPU and GPU take turns; a ratio is made within a round.
-//! `gpu_tiling` is the rate of each way to cut up a product.
+//! `pool_gain` is a call's time after freed memory was given back to the device, over that of
+//! one that finds it. `gpu_tiling` is the rate of each way to cut up a product.
 //! On a software GPU (`--software`), which is the CPU again, the bench can be
 //! tried; its figures say nothing.
 #![allow(
@@ -148,6 +149,8 @@ fn print(evidence: &Evidence, on_gpu: &Operation, gains: &Gains) {
         unit::time(gains.kernel_ns),
         unit::bytes_per_s(bytes / gains.kernel_ns * 1e9),
     );
+    metric(&format!("pool_gain/{name}"), gains.reuse.estimate, "x");
+    println!("  {:.3} to {:.3}", gains.reuse.lower, gains.reuse.upper);
     for (figure, ratio, of) in [
         ("gpu_gain", &gains.kernel, gains.kernel_ns),
         ("gpu_gain_with_transfers", &gains.call, gains.call_ns),

@@ -43,6 +43,8 @@ pub(crate) struct Gains {
     pub(crate) kernel: BootstrapInterval,
     /// The CPU's time over that of a whole call on the GPU.
     pub(crate) call: BootstrapInterval,
+    /// A call's time where freed memory was given back, over that where it is reused.
+    pub(crate) reuse: BootstrapInterval,
 }
 
 /// A kernel on both devices: its operations, the CPU's first, and the gains.
@@ -55,6 +57,7 @@ pub(crate) fn measure(
     let mut on_cpu = operation(name, "cpu", subject);
     let mut on_gpu = operation(name, gpu.id().as_str(), subject);
     let (mut cpu, mut kernel, mut call) = (Vec::new(), Vec::new(), Vec::new());
+    let mut afresh = Vec::new();
     let began = Instant::now();
     for round in 0..plan.rounds {
         if round >= plan.least && began.elapsed() > plan.at_most {
@@ -70,6 +73,10 @@ pub(crate) fn measure(
             Ok(time)
         })?;
         call.push(median(&times)?);
+        afresh.push(median(&turn(&mut || {
+            gpu.memory().trim();
+            subject.on_gpu(gpu)
+        })?)?);
         kernel.push(median(&alone)?);
         let run = run(&mut on_gpu);
         run.samples_ns.extend(times);
@@ -84,6 +91,7 @@ pub(crate) fn measure(
         call_ns: median(&call)?,
         kernel: ratio(&cpu, &kernel)?,
         call: ratio(&cpu, &call)?,
+        reuse: ratio(&afresh, &call)?,
     };
     Ok((on_cpu, on_gpu, gains))
 }
