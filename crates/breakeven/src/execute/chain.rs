@@ -23,7 +23,7 @@ use super::work::caught;
 use crate::error::Error;
 use crate::operator::{Operator, Stages};
 use crate::plan::{
-    ChainCosts, Evidence, ExecutionStrategy, GpuCosts, OperationCosts, Placement, StageTime,
+    ChainCosts, Cost, Evidence, ExecutionStrategy, GpuCosts, OperationCosts, Placement, StageTime,
     estimate, profile_of,
 };
 use crate::tensor::{Element, Tensor};
@@ -133,7 +133,7 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
             && !choice.apart
         {
             let tasks = profile_of(stages.work(&shapes)).task_count;
-            let costs = as_one(placement, tasks, workers);
+            let costs = as_one(&costs, placement, tasks, workers);
             return Ok(Route::Whole(Some((placement.clone(), costs))));
         }
         let gpu = |device: &usize| device.checked_sub(1).map(|gpu| usable[gpu]);
@@ -221,23 +221,34 @@ fn choose(costs: &ChainCosts, count: impl FnOnce() -> u64) -> Option<Choice> {
     })
 }
 
-/// What the whole takes on each device, by what its stages take.
-fn as_one(placement: &Placement, tasks: usize, workers: usize) -> OperationCosts {
-    let mut all = placement.alone.iter().map(|alone| {
-        let each = alone.predicted_ns? / tasks.max(1) as f64;
-        Some(each)
-    });
-    let cpu = all
-        .next()
-        .flatten()
-        .map(|each| estimate(0.0, each, 0.0, workers));
-    let gpus = all.map(|each| GpuCosts {
-        cost: each.map(|each| estimate(0.0, each, 0.0, 1)),
+/// What the whole takes on each device, by what its stages take; as sure as the stage that
+/// was seen least.
+fn as_one(
+    costs: &ChainCosts,
+    placement: &Placement,
+    tasks: usize,
+    workers: usize,
+) -> OperationCosts {
+    let of_device = |device: usize| {
+        let each = placement.alone[device].predicted_ns? / tasks.max(1) as f64;
+        let at_once = if device == 0 { workers } else { 1 };
+        let stages = costs.stages.iter().filter_map(|stage| stage.times[device]);
+        let observations = stages.map(|time| time.observations).min().unwrap_or(0);
+        let seen = if observations > 0 { tasks as u64 } else { 0 };
+        Some(Cost {
+            observations,
+            fewest: seen,
+            most: seen,
+            ..estimate(0.0, each, 0.0, at_once)
+        })
+    };
+    let gpus = (1..costs.devices.len()).map(|device| GpuCosts {
+        cost: of_device(device),
         ..GpuCosts::default()
     });
     OperationCosts {
+        cpu: of_device(0),
         gpus: gpus.collect(),
-        cpu,
         ..OperationCosts::default()
     }
 }
