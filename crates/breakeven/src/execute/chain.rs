@@ -24,20 +24,13 @@ use crate::error::Error;
 use crate::operator::{Operator, Stages};
 use crate::plan::{
     ChainCosts, Cost, Evidence, ExecutionStrategy, GpuCosts, OperationCosts, Placement, StageTime,
-    estimate, profile_of,
+    Tuning, estimate, profile_of,
 };
 use crate::tensor::{Element, Tensor};
-
-/// Observations of a stage on a device below which it is measured again.
-const ENOUGH: u64 = 3;
 
 /// A device on which the chain was not measured is tried if it should take at most so many
 /// times as long as the best placement.
 const WORTH_A_TRY: f64 = 4.0;
-
-/// How many times too high a stage's first times are supposed to be, with compilation and
-/// cold caches in them.
-const FIRST_RUN_EXCESS: f64 = 16.0;
 
 /// After so many runs of chains one is measured stage by stage again, on a device in turn
 /// that takes at most [`WORTH_REMEASURING`] times as long as the best placement.
@@ -92,6 +85,9 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         inputs: &[&Tensor<'_, E>],
     ) -> Result<Route, Error> {
         let manager = self.manager;
+        if manager.gpus.is_empty() {
+            return Ok(Route::Whole(None));
+        }
         let shapes: Vec<&[usize]> = inputs.iter().map(|input| input.shape()).collect();
         stages.output_shapes(&shapes)?;
         for (slot, gpu) in manager.slots.iter().zip(&manager.gpus) {
@@ -100,16 +96,16 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
             }
         }
         let question = self.question(name, self.profile(profile_of(stages.work(&shapes))), &[])?;
-        let is_empty = question.workload.task_count == 0;
+        let tasks = question.workload.task_count;
         let is_asked = question.strategy != ExecutionStrategy::Auto;
         let is_there = |gpu: &Arc<G>| inputs.iter().all(|input| gpu.has(input));
         let is_resident = !inputs.is_empty() && manager.gpus.iter().any(is_there);
-        let Some(costs) = manager.shared.costs(manager.gpus.is_empty()) else {
-            return Ok(Route::Whole(None));
-        };
-        if is_empty || is_asked || is_resident || manager.gpus.is_empty() {
+        if tasks == 0 || is_asked || is_resident {
             return Ok(Route::Whole(None));
         }
+        let Some(costs) = manager.shared.costs(false) else {
+            return Ok(Route::Whole(None));
+        };
         let workers = question.workers;
         let Start { usable, names, .. } = Question {
             tries: false,
@@ -132,7 +128,6 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
             && placement.is_uniform()
             && !choice.apart
         {
-            let tasks = profile_of(stages.work(&shapes)).task_count;
             let costs = as_one(&costs, placement, tasks, workers);
             return Ok(Route::Whole(Some((placement.clone(), costs))));
         }
@@ -176,7 +171,9 @@ fn choose(costs: &ChainCosts, count: impl FnOnce() -> u64) -> Option<Choice> {
     let placement = costs.placed(&best)?;
     let predicted = placement.predicted_ns;
     let is_measured = |time: StageTime| time.evidence == Evidence::Measured;
-    let is_known = |time: StageTime| time.observations >= ENOUGH && is_measured(time);
+    let tuning = Tuning::USUAL;
+    let is_known =
+        |time: StageTime| time.observations >= tuning.few_observations && is_measured(time);
     let of_best = best.iter().zip(&costs.stages);
     let mut of_best = of_best.filter_map(|(device, stage)| stage.times[*device]);
     if !of_best.all(is_known) {
@@ -192,7 +189,11 @@ fn choose(costs: &ChainCosts, count: impl FnOnce() -> u64) -> Option<Choice> {
         let of_device = costs.stages.iter().filter_map(|stage| stage.times[device]);
         let (known, some): (Vec<_>, Vec<_>) = of_device.partition(|time| is_known(*time));
         let is_first = some.iter().any(|time| time.observations > 0);
-        let excess = if is_first { FIRST_RUN_EXCESS } else { 1.0 };
+        let excess = if is_first {
+            tuning.first_run_excess
+        } else {
+            1.0
+        };
         let ns = costs.placed(&all_on(device))?.predicted_ns / excess;
         let is_used = !(known.is_empty() && some.is_empty());
         is_used.then_some((some.is_empty(), ns))

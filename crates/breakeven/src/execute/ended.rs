@@ -78,11 +78,7 @@ impl Ended {
             return Err(Error::invalid("the executor left tasks undone").into());
         };
         let shares = self.counts.gpus.iter().copied();
-        let gpu = shares.clone().fold(Share::default(), |sum, share| Share {
-            tasks: sum.tasks + share.tasks,
-            spans: sum.spans + share.spans,
-            busy: sum.busy + share.busy,
-        });
+        let gpu = shares.clone().fold(Share::default(), Share::plus);
         let gpus = self.names.into_iter().zip(shares);
         let gpus = gpus.map(|(device, share)| DeviceShare { device, share });
         Ok(ExecutionResult {

@@ -9,7 +9,7 @@ use super::executor::CpuExecutor;
 use super::items::Place;
 use super::quarantine;
 use super::record::tell_chain;
-use super::result::{DeviceShare, ExecuteError, ExecutionResult, Share};
+use super::result::{DeviceShare, ExecuteError, ExecutionResult};
 use super::tensor_device::TensorDevice;
 use super::work::caught;
 use crate::error::{DeviceError, Error};
@@ -270,16 +270,11 @@ fn times<T>(mut part: ExecutionResult<T>, stages: usize) -> ExecutionResult<T> {
 
 /// Adds what a further part of the chain came to.
 fn add<T>(all: &mut ExecutionResult<T>, part: ExecutionResult<T>) {
-    let sum = |one: Share, other: Share| Share {
-        tasks: one.tasks + other.tasks,
-        spans: one.spans + other.spans,
-        busy: one.busy + other.busy,
-    };
-    all.cpu = sum(all.cpu, part.cpu);
-    all.gpu = sum(all.gpu, part.gpu);
+    all.cpu = all.cpu.plus(part.cpu);
+    all.gpu = all.gpu.plus(part.gpu);
     for DeviceShare { device, share } in part.gpus {
         match all.gpus.iter_mut().find(|known| known.device == device) {
-            Some(known) => known.share = sum(known.share, share),
+            Some(known) => known.share = known.share.plus(share),
             None => all.gpus.push(DeviceShare { device, share }),
         }
     }

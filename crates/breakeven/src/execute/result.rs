@@ -82,6 +82,15 @@ impl Share {
         self.spans += 1;
         self.busy += busy;
     }
+
+    /// What two sides, or one twice, did together.
+    pub(super) fn plus(self, other: Self) -> Self {
+        Self {
+            tasks: self.tasks + other.tasks,
+            spans: self.spans + other.spans,
+            busy: self.busy + other.busy,
+        }
+    }
 }
 
 /// What the GPUs failed at and the CPU did.

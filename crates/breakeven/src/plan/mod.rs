@@ -29,7 +29,7 @@ pub(crate) use forecast::level;
 pub use heuristics::ProfilingHeuristics;
 pub use machine::{GpuSpec, Machine};
 pub use placement::{
-    Alone, ChainCosts, DeviceLinks, Move, PlacedStage, Placement, StageCosts, StageTime,
+    Alone, ChainCosts, DeviceLinks, Leg, Move, PlacedStage, Placement, StageCosts, StageTime,
     TransferTime,
 };
 pub use rates::costs_from_rates;

@@ -110,6 +110,15 @@ pub struct Move {
     pub ns: f64,
 }
 
+/// What happens to the data of a chain next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Leg<'p> {
+    /// It goes to another device.
+    Move(&'p Move),
+    /// A stage works on it.
+    Stage(&'p PlacedStage),
+}
+
 /// All stages on one device.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Alone {
@@ -281,6 +290,19 @@ impl Placement {
         pairs.all(|pair| pair[0].device == pair[1].device)
     }
 
+    /// The way of the data: stages, and the moves before, between and after them.
+    pub fn way(&self) -> impl Iterator<Item = Leg<'_>> {
+        let stages = self.stages.iter().map(Some).chain([None]);
+        stages.enumerate().flat_map(|(place, stage)| {
+            let mut moves = self.moves.iter();
+            let before = moves.find(|each| each.before == place);
+            before
+                .map(Leg::Move)
+                .into_iter()
+                .chain(stage.map(Leg::Stage))
+        })
+    }
+
     /// The devices that stages run on, each once.
     pub fn devices(&self) -> Vec<&str> {
         let mut devices: Vec<&str> = Vec::new();
@@ -301,23 +323,17 @@ impl Placement {
     /// What runs where and what moves, in a line each, and what every device alone would
     /// take.
     pub fn reasons(&self) -> Vec<String> {
-        let mut lines = Vec::new();
-        let moved = |each: &Move| {
-            let (bytes, time) = (unit::bytes(each.bytes), unit::time(each.ns));
-            format!("{bytes} from {} to {}: {time}", each.from, each.to)
+        let line = |leg: Leg<'_>| match leg {
+            Leg::Move(each) => {
+                let (bytes, time) = (unit::bytes(each.bytes), unit::time(each.ns));
+                format!("{bytes} from {} to {}: {time}", each.from, each.to)
+            }
+            Leg::Stage(placed) => {
+                let (ns, evidence) = (unit::time(placed.time.ns), placed.time.evidence);
+                format!("{} on {}: {ns} ({evidence})", placed.stage, placed.device)
+            }
         };
-        let mut moves = self.moves.iter().peekable();
-        for (place, stage) in self.stages.iter().enumerate() {
-            lines.extend(moves.next_if(|each| each.before == place).map(moved));
-            let PlacedStage {
-                stage,
-                device,
-                time,
-            } = stage;
-            let (ns, evidence) = (unit::time(time.ns), time.evidence);
-            lines.push(format!("{stage} on {device}: {ns} ({evidence})"));
-        }
-        lines.extend(moves.map(moved));
+        let mut lines: Vec<String> = self.way().map(line).collect();
         let total = unit::time(self.predicted_ns);
         let alone = self.alone.iter().filter_map(|alone| {
             let ns = alone.predicted_ns?;

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
-use breakeven::plan::{Alone, Placement};
+use breakeven::plan::{Alone, Leg, Placement};
 use breakeven_judge::page::{Column, Page, Row, Table, Text, Tone};
 use breakeven_profile::unit;
 use serde::Serialize;
@@ -59,28 +59,24 @@ fn add(plan: &ChainPlan, page: &mut Page) {
         ("input", plan.input.clone()),
         (plan.machine.as_str(), plan.machine_is.clone()),
     ]);
-    let mut rows = Vec::new();
-    let mut moves = placement.moves.iter().peekable();
-    let moved = |each: &breakeven::plan::Move| {
-        let way = format!("from {} to {}", each.from, each.to);
-        let cells = [
-            unit::bytes(each.bytes),
-            way,
-            unit::time(each.ns),
-            String::new(),
-        ];
-        Row::new(cells.map(|cell| Text::new(cell, Tone::Faint)))
+    let row = |leg: Leg<'_>| match leg {
+        Leg::Move(each) => {
+            let way = format!("from {} to {}", each.from, each.to);
+            let cells = [
+                unit::bytes(each.bytes),
+                way,
+                unit::time(each.ns),
+                String::new(),
+            ];
+            Row::new(cells.map(|cell| Text::new(cell, Tone::Faint)))
+        }
+        Leg::Stage(placed) => Row::new([
+            placed.stage.clone(),
+            placed.device.clone(),
+            unit::time(placed.time.ns),
+            placed.time.evidence.to_string(),
+        ]),
     };
-    for (place, stage) in placement.stages.iter().enumerate() {
-        rows.extend(moves.next_if(|each| each.before == place).map(moved));
-        rows.push(Row::new([
-            stage.stage.clone(),
-            stage.device.clone(),
-            unit::time(stage.time.ns),
-            stage.time.evidence.to_string(),
-        ]));
-    }
-    rows.extend(moves.map(moved));
     page.table(Table {
         columns: vec![
             Column::words("stage", Column::KEPT),
@@ -88,7 +84,7 @@ fn add(plan: &ChainPlan, page: &mut Page) {
             Column::figures("takes", Column::KEPT),
             Column::words("evidence", Column::KEPT),
         ],
-        rows,
+        rows: placement.way().map(row).collect(),
         ..Table::default()
     });
     let alone = placement.alone.iter().map(
