@@ -14,6 +14,7 @@ mod compare;
 mod export;
 mod plan;
 mod sweep;
+mod tune;
 
 pub(crate) use ab::{AbArgs, AbFormat, CommandLine};
 pub(crate) use advise::{AdviseArgs, AdviseFormat};
@@ -22,6 +23,7 @@ pub(crate) use compare::{CompareArgs, CompareFormat};
 pub(crate) use export::{ExportArgs, ExportFormat};
 pub(crate) use plan::{PlanArgs, PlanFormat};
 pub(crate) use sweep::{SweepArgs, SweepFormat};
+pub(crate) use tune::{TuneArgs, TuneFormat};
 
 /// Runs each batch of work where it pays (CPU, GPU or both), measures it, and
 /// judges what was measured.
@@ -45,6 +47,8 @@ pub(crate) enum Command {
     Sweep(SweepArgs),
     /// Say where a batch of work would run, and why
     Plan(PlanArgs),
+    /// Find the fastest launch configurations of the kernels on a device, and keep them
+    Tune(TuneArgs),
     /// List the CPU and the GPUs, and why others are absent
     Devices(DevicesArgs),
     /// Print the tables of a profile file

@@ -44,6 +44,7 @@ fn command(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         Command::Profile(args) => commands::profile::run(args, out, err),
         Command::Sweep(args) => commands::sweep::run(args, out, err),
         Command::Plan(args) => commands::plan::run(args, out, err),
+        Command::Tune(args) => commands::tune::run(args, out, err),
         Command::Devices(args) => commands::devices::run(args, out, err),
         Command::Show(args) => commands::show::run(args, out, err),
         Command::Compare(args) => commands::compare::run(args, out),

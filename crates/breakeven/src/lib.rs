@@ -12,6 +12,7 @@
 //! | [`kernels`] | operators with a CPU form, a GPU form and their work counted |
 //! | `gpu` (feature `gpu`) | one open device: operators and your own kernels on it, time by its own clock |
 //! | [`peak`] | what a device can do at best, measured |
+//! | [`tune`] | kernels' launch configurations: searched, kept, used |
 //!
 //! ```
 //! use breakeven::kernels::MatrixMultiply;
@@ -45,6 +46,7 @@ mod schedule;
 mod store;
 mod tensor;
 pub mod testing;
+pub mod tune;
 mod workload;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

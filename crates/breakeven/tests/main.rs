@@ -21,4 +21,5 @@ mod memory;
 mod own_code;
 #[cfg(feature = "gpu")]
 mod tensors;
+mod tune;
 mod wait;

@@ -67,7 +67,7 @@ fn words(text: &str) -> Result<CommandLine, String> {
     })
 }
 
-fn time(text: &str) -> Result<Duration, String> {
+pub(super) fn time(text: &str) -> Result<Duration, String> {
     let ns = unit::parse_time(text).map_err(|error| error.to_string())?;
     Duration::try_from_secs_f64(ns / 1e9).map_err(|_| "give a time that can be waited for".into())
 }

@@ -15,6 +15,7 @@ pub(crate) mod plan;
 pub(crate) mod profile;
 pub(crate) mod show;
 pub(crate) mod sweep;
+pub(crate) mod tune;
 
 /// The limits of a budget file.
 fn limits(path: Option<&Path>) -> Result<Option<Limits>> {

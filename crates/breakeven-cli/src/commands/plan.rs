@@ -27,7 +27,7 @@ use measured::Measured;
 const HYBRID_FIRST: &str = "hybrid-first";
 
 /// Seconds after which a driver that does not answer counts as hung.
-const TIMEOUT_S: u32 = 60;
+pub(super) const TIMEOUT_S: u32 = 60;
 
 pub(crate) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
     if !args.chain.is_empty() {
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
 }
 
 /// This machine, with the GPUs that are to be decided about.
-fn this_machine(found: &session::Machine, device: Option<&str>) -> Result<Machine> {
+pub(super) fn this_machine(found: &session::Machine, device: Option<&str>) -> Result<Machine> {
     let mut machine = Machine::of(&found.hardware, Some(&found.load));
     let Some(device) = device else {
         return Ok(machine);

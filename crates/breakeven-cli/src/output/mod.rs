@@ -27,6 +27,7 @@ pub(crate) mod plan;
 pub(crate) mod sweep;
 mod text;
 mod times;
+pub(crate) mod tune;
 mod verdicts;
 
 /// Everything that is printed about a profile.

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 #[cfg(feature = "gpu")]
 use breakeven::gpu::Gpu;
+use breakeven::tune::{TunedKernel, Tuner};
 #[cfg(feature = "gpu")]
 use breakeven::{DeviceError, Inputs, Operator};
 use breakeven::{Error, Tensor, View, Work};
@@ -63,6 +64,36 @@ impl Problem {
 
     fn shapes(&self) -> Vec<&[usize]> {
         self.inputs.iter().map(Tensor::shape).collect()
+    }
+
+    /// The operator's name.
+    pub(crate) fn name(&self) -> &str {
+        with_operator!(&self.operator, operator => operator.name())
+    }
+
+    /// Tunes the CPU form; none where nothing of it is tunable.
+    pub(crate) fn tune_host(&self, tuner: &Tuner) -> Result<Option<TunedKernel>, Error> {
+        with_operator!(&self.operator, operator => match operator.host_tunables().is_empty() {
+            true => Ok(None),
+            false => tuner.tune_host(&**operator, &self.inputs).map(Some),
+        })
+    }
+
+    /// Tunes the GPU form; none where nothing of it is tunable.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn tune(
+        &self,
+        gpu: &Gpu,
+        tuner: &Tuner,
+    ) -> Result<Option<TunedKernel>, DeviceError> {
+        with_operator!(&self.operator, operator => {
+            let shapes = self.shapes();
+            let space = operator.device().map(|form| form.space(gpu, &shapes));
+            match space.is_none_or(|space| space.tunables.is_empty()) {
+                true => Ok(None),
+                false => tuner.tune(gpu, &**operator, &self.inputs).map(Some),
+            }
+        })
     }
 
     pub(crate) fn work(&self) -> Work {

@@ -1,7 +1,8 @@
 //! An operator's form for devices.
 
 use super::{Buffer, Gpu};
-use crate::error::DeviceError;
+use crate::error::{DeviceError, DeviceErrorKind};
+use crate::tune::{Configuration, Space};
 
 /// How an operator runs on a device.
 pub trait DeviceForm: Send + Sync {
@@ -10,6 +11,14 @@ pub trait DeviceForm: Send + Sync {
     fn scratch(&self, inputs: &[&[usize]]) -> Vec<u64> {
         let _ = inputs;
         Vec::new()
+    }
+
+    /// What of its kernel is tunable, for inputs of these shapes on a device: only values that
+    /// can be there. [`Launch::tuned`] has the value of each; all of them give the same
+    /// result, but for the order of sums, and the scratch must do for all.
+    fn space(&self, gpu: &Gpu, inputs: &[&[usize]]) -> Space {
+        let _ = (gpu, inputs);
+        Space::default()
     }
 
     /// Starts the work and returns at once. The output has at least one element.
@@ -38,6 +47,23 @@ pub struct Launch<'l> {
     pub scratch: &'l [Buffer],
     /// Where the output goes.
     pub output: &'l Buffer,
+    /// A value for everything that [`DeviceForm::space`] says is tunable.
+    pub configuration: &'l Configuration,
+}
+
+impl Launch<'_> {
+    /// The value of a tunable, a compile-time parameter of the kernel.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceErrorKind::Refused`] for a name that [`DeviceForm::space`] has not.
+    pub fn tuned(&self, name: &str) -> Result<u32, DeviceError> {
+        self.configuration.get(name).ok_or_else(|| {
+            let known = self.configuration;
+            let message = format!("{name} is not tunable; the kernel's space has: {known}");
+            DeviceError::new(DeviceErrorKind::Refused, message)
+        })
+    }
 }
 
 /// Where an output is to be.

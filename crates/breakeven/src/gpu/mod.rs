@@ -4,10 +4,11 @@
 //! Every call that touches a device returns a [`DeviceError`]; a panic in the
 //! driver's library is caught, kept off the terminal and becomes one too.
 
+use std::collections::HashMap;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use cubecl::client::ComputeClient;
@@ -19,6 +20,7 @@ use crate::error::{DeviceError, DeviceErrorKind};
 use crate::hardware::{DeviceId, GpuInfo};
 use crate::plan::GpuSpec;
 use crate::tensor::Element;
+use crate::tune::{Configuration, Tuned};
 
 mod buffer;
 mod executor;
@@ -29,6 +31,7 @@ mod memory;
 mod open;
 mod run;
 mod timing;
+mod tuning;
 mod wait;
 mod wgsl;
 
@@ -62,6 +65,9 @@ struct Shared {
     faults: faults::Faults,
     lanes: flight::Lanes,
     ledger: Arc<memory::Ledger>,
+    tuned: Tuned,
+    /// What was set for kernels, by their names.
+    configurations: Mutex<HashMap<String, Configuration>>,
     uploaded: AtomicU64,
     downloaded: AtomicU64,
 }
@@ -132,6 +138,8 @@ impl Gpu {
             faults,
             lanes: flight::Lanes::default(),
             ledger: Arc::default(),
+            tuned: Tuned::open_default(),
+            configurations: Mutex::default(),
             uploaded: AtomicU64::new(0),
             downloaded: AtomicU64::new(0),
         };

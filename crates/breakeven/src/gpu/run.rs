@@ -11,6 +11,7 @@ use super::{Buffer, Gpu, with_client};
 use crate::error::DeviceError;
 use crate::operator::{Operator, Parameter, checked_shape, device_form};
 use crate::tensor::{Inputs, Tensor, shape};
+use crate::tune::Configuration;
 
 /// A call whose inputs are on the device, with room for its output: what the phases
 /// of a call are measured on, and what can be started again and again.
@@ -23,6 +24,7 @@ pub struct Call<'c, O: Operator + ?Sized> {
     parameters: Vec<Buffer>,
     scratch: Vec<Buffer>,
     output: Buffer,
+    configuration: Configuration,
 }
 
 /// A call that was checked, before anything of it is on the device.
@@ -83,6 +85,10 @@ impl<'c, 'i, O: Operator + ?Sized> Plan<'c, 'i, O> {
         gpu: &'c Gpu,
         parameters: Vec<Buffer>,
     ) -> Result<Call<'c, O>, DeviceError> {
+        let form = device_form(self.operator)?;
+        let shapes: Vec<_> = self.inputs.iter().map(|input| input.shape()).collect();
+        let name = self.operator.name();
+        let configuration = gpu.configuration(name, form, &shapes, &self.output_shape)?;
         let inputs = self.inputs.iter().map(|input| input.buffer(gpu));
         let empty = |bytes: u64| {
             let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -97,6 +103,7 @@ impl<'c, 'i, O: Operator + ?Sized> Plan<'c, 'i, O> {
             scratch: self.scratch.iter().copied().map(empty).collect(),
             output: empty(shape::bytes(&self.output_shape)),
             output_shape: self.output_shape,
+            configuration,
         })
     }
 }
@@ -124,7 +131,27 @@ impl<O: Operator + ?Sized> Call<'_, O> {
             parameters: &self.parameters,
             scratch: &self.scratch,
             output: &self.output,
+            configuration: &self.configuration,
         })
+    }
+
+    /// The configuration that it is launched with.
+    pub fn configuration(&self) -> &Configuration {
+        &self.configuration
+    }
+
+    /// Has it launched with another configuration of its kernel; what it does not name is as
+    /// it is by default.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceErrorKind::Refused`](crate::DeviceErrorKind::Refused) for what cannot be.
+    pub fn set_configuration(&mut self, configuration: &Configuration) -> Result<(), DeviceError> {
+        let shapes: Vec<&[usize]> = self.shapes.iter().map(Vec::as_slice).collect();
+        let space = device_form(self.operator)?.space(self.gpu, &shapes);
+        let name = self.operator.name();
+        self.configuration = self.gpu.checked(name, &space, configuration)?;
+        Ok(())
     }
 
     /// Runs it and tells how long the device is at it. Once by the device's clock; by

@@ -9,10 +9,11 @@
 use pulp::Arch;
 
 use super::sharing::Sharing;
-use super::{dims, images, inputs, parallel};
+use super::{KI, dims, images, inputs, parallel};
 use crate::error::Error;
 use crate::operator::{Operator, Parameter, View};
 use crate::tensor::{Tensor, shape};
+use crate::tune::HostTunable;
 
 #[cfg(feature = "gpu")]
 mod conv2d_kernels;
@@ -22,7 +23,12 @@ mod host;
 pub const SOBEL_X: [f32; 9] = [-1.0, 0.0, 1.0, -2.0, 0.0, 2.0, -1.0, 0.0, 1.0];
 
 /// Output elements per piece of CPU work.
-const CHUNK: usize = 64 * 1024;
+static CHUNK: HostTunable = HostTunable::new(
+    "conv2d",
+    "chunk",
+    64 * KI,
+    &[8 * KI, 16 * KI, 32 * KI, 128 * KI, 256 * KI],
+);
 
 static SHARING: Sharing = Sharing::new();
 
@@ -132,7 +138,7 @@ impl Operator for Conv2d {
         let geometry = self.geometry(&[images.shape])?;
         let filter = self.filter.host()?;
         let width = geometry.out_width;
-        let rows = (CHUNK / width).max(1);
+        let rows = (CHUNK.at(images.values.len()) / width).max(1);
         let arch = Arch::new();
         parallel::for_pieces(&SHARING, out, rows * width, |start, out| {
             arch.dispatch(host::Rows {
@@ -144,6 +150,10 @@ impl Operator for Conv2d {
             });
         });
         Ok(())
+    }
+
+    fn host_tunables(&self) -> Vec<&'static HostTunable> {
+        vec![&CHUNK]
     }
 
     #[cfg(feature = "gpu")]

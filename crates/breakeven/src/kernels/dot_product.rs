@@ -11,10 +11,11 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::sharing::Sharing;
 use super::vector_add::same_shape;
-use super::{inputs, parallel};
+use super::{KI, inputs, parallel};
 use crate::error::Error;
 use crate::operator::{Operator, View};
 use crate::tensor::shape;
+use crate::tune::HostTunable;
 
 /// Vectors of SIMD that are summed in f32: 32 for each accumulator.
 const BLOCK: usize = 32 * ACCUMULATORS;
@@ -24,7 +25,12 @@ const ACCUMULATORS: usize = 8;
 
 /// Elements of a vector per piece of CPU work: waking a worker costs more than a
 /// smaller piece takes.
-const CHUNK: usize = 128 * 1024;
+static CHUNK: HostTunable = HostTunable::new(
+    "dot_product",
+    "chunk",
+    128 * KI,
+    &[16 * KI, 32 * KI, 64 * KI, 256 * KI],
+);
 
 static SHARING: Sharing = Sharing::new();
 static LONG: Sharing = Sharing::new();
@@ -96,29 +102,34 @@ impl Operator for DotProduct {
     fn cpu(&self, views: &[View<'_, f32>], out: &mut [f32]) -> Result<(), Error> {
         let [a, b] = inputs(self.name(), views)?.map(|view| view.values);
         let len = a.len() / out.len().max(1);
+        let chunk = CHUNK.at(a.len() + b.len());
         let pair = |item: usize| {
             let at = item * len..(item + 1) * len;
             (&a[at.clone()], &b[at])
         };
-        if len <= CHUNK {
-            parallel::for_pieces(&SHARING, out, CHUNK / len.max(1), |first, out| {
+        if len <= chunk {
+            parallel::for_pieces(&SHARING, out, chunk / len.max(1), |first, out| {
                 for (item, out) in (first..).zip(out) {
                     *out = sum(pair(item)) as f32;
                 }
             });
             return Ok(());
         }
-        let mut pieces = vec![0.0; len.div_ceil(CHUNK)];
+        let mut pieces = vec![0.0; len.div_ceil(chunk)];
         for (item, out) in out.iter_mut().enumerate() {
             let (a, b) = pair(item);
             parallel::for_pieces(&LONG, &mut pieces, 1, |index, sums| {
-                let piece = index * CHUNK..len.min((index + 1) * CHUNK);
+                let piece = index * chunk..len.min((index + 1) * chunk);
                 sums[0] = sum((&a[piece.clone()], &b[piece]));
             });
             // In their order: the sum does not depend on who was done first.
             *out = pieces.iter().fold(0.0, |all, piece| all + piece) as f32;
         }
         Ok(())
+    }
+
+    fn host_tunables(&self) -> Vec<&'static HostTunable> {
+        vec![&CHUNK]
     }
 
     #[cfg(feature = "gpu")]

@@ -7,6 +7,7 @@ use super::sharing::Sharing;
 use super::{dims, inputs, parallel};
 use crate::error::Error;
 use crate::operator::{Operator, View};
+use crate::tune::HostTunable;
 
 mod host;
 mod product;
@@ -26,7 +27,7 @@ pub struct MatrixMultiply {
         not(feature = "gpu"),
         expect(dead_code, reason = "only the GPU form is cut up")
     )]
-    tiling: Tiling,
+    tiling: Option<Tiling>,
 }
 
 /// How the GPU form cuts a product into pieces for cubes and units. All of them
@@ -57,10 +58,12 @@ impl Tiling {
 }
 
 impl MatrixMultiply {
-    /// The products, cut up on a GPU in that way.
+    /// The products, cut up on a GPU in that way; else as the autotuner found to be fastest.
     #[must_use]
     pub fn with_tiling(tiling: Tiling) -> Self {
-        Self { tiling }
+        Self {
+            tiling: Some(tiling),
+        }
     }
 }
 
@@ -102,10 +105,11 @@ impl Operator for MatrixMultiply {
     fn cpu(&self, views: &[View<'_, f32>], out: &mut [f32]) -> Result<(), Error> {
         let [a, b] = inputs(self.name(), views)?;
         let [batch, m, k, n] = sizes(&[a.shape, b.shape])?;
+        let blocking = host::Blocking::at(a.values.len() + b.values.len());
         let one = |item: usize, out: &mut [f32], on_pool: bool| {
             let a = &a.values[item * m * k..][..m * k];
             let b = &b.values[item * k * n..][..k * n];
-            host::multiply(product::Product { a, b, k, n }, out, on_pool);
+            host::multiply(product::Product { a, b, k, n }, blocking, out, on_pool);
         };
         let each = m * n;
         // All workers on one product after the other where each is worth it (they share
@@ -127,6 +131,10 @@ impl Operator for MatrixMultiply {
             });
         }
         Ok(())
+    }
+
+    fn host_tunables(&self) -> Vec<&'static HostTunable> {
+        vec![&host::STRIP, &host::DEPTH, &host::COLUMNS]
     }
 
     #[cfg(feature = "gpu")]

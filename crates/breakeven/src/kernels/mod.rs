@@ -52,6 +52,17 @@ pub const NAMES: [&str; 10] = [
     "dendritic_integration",
 ];
 
+/// Units that a cube may have on a device: powers of two from `least` on.
+#[cfg(feature = "gpu")]
+fn cube_sizes(gpu: &crate::gpu::Gpu, least: u32) -> impl Iterator<Item = u32> {
+    let most = gpu.max_units().min(1024);
+    std::iter::successors(Some(least), |units| Some(units * 2))
+        .take_while(move |units| *units <= most)
+}
+
+/// 1024.
+const KI: u32 = 1 << 10;
+
 /// The inputs of a kernel that takes so many of them.
 fn inputs<T: Copy, const N: usize>(kernel: &str, inputs: &[T]) -> Result<[T; N], Error> {
     inputs.try_into().map_err(|_| {

@@ -20,16 +20,25 @@
 //! fixed-point table of c·log2 c, so that it is exact however long it slides.
 
 use super::sharing::Sharing;
-use super::{images, inputs, parallel};
+use super::{KI, images, inputs, parallel};
 use crate::error::Error;
 use crate::operator::{Operator, Parameter, View};
 use crate::tensor::{Tensor, shape};
+use crate::tune::HostTunable;
 
 /// The largest window: counts fit 16 bits, which is how the GPU packs them.
 const MAX_WINDOW: usize = 255;
 
 /// Output pixels per piece of CPU work.
-const CHUNK: usize = 4 * 1024;
+static CHUNK: HostTunable = HostTunable::new(
+    "pixel_entropy",
+    "chunk",
+    4 * KI,
+    &[KI, 2 * KI, 8 * KI, 16 * KI, 32 * KI],
+);
+
+/// Pixels per piece that are sorted into bins.
+const SORTED: usize = 64 * 1024;
 
 static SHARING: Sharing = Sharing::new();
 static SORTING: Sharing = Sharing::new();
@@ -178,12 +187,12 @@ impl Operator for PixelEntropy {
         let [_, height, width] = images(self.name(), &[view.shape])?;
         let table = self.table.host()?;
         let mut bins = vec![0_u8; out.len()];
-        parallel::for_chunks(&SORTING, &mut bins, 16 * CHUNK, |start, bins| {
+        parallel::for_chunks(&SORTING, &mut bins, SORTED, |start, bins| {
             for (bin_of, value) in bins.iter_mut().zip(&view.values[start..]) {
                 *bin_of = bin(*value);
             }
         });
-        let rows = (CHUNK / width).max(1);
+        let rows = (CHUNK.at(view.values.len()) / width).max(1);
         parallel::for_chunks(&SHARING, out, rows * width, |start, out| {
             for (index, out) in out.chunks_mut(width).enumerate() {
                 let row = start / width + index;
@@ -192,6 +201,10 @@ impl Operator for PixelEntropy {
             }
         });
         Ok(())
+    }
+
+    fn host_tunables(&self) -> Vec<&'static HostTunable> {
+        vec![&CHUNK]
     }
 
     #[cfg(feature = "gpu")]

@@ -3,13 +3,19 @@
 //! One rounding per element, so every device gives the exact same result.
 
 use super::sharing::Sharing;
-use super::{inputs, parallel};
+use super::{KI, inputs, parallel};
 use crate::error::Error;
 use crate::operator::{Operator, View};
 use crate::tensor::shape;
+use crate::tune::HostTunable;
 
 /// Elements per piece of CPU work.
-const CHUNK: usize = 32 * 1024;
+static CHUNK: HostTunable = HostTunable::new(
+    "vector_add",
+    "chunk",
+    32 * KI,
+    &[4 * KI, 8 * KI, 16 * KI, 64 * KI, 128 * KI, 256 * KI],
+);
 
 static SHARING: Sharing = Sharing::new();
 
@@ -37,7 +43,8 @@ impl Operator for VectorAdd {
 
     fn cpu(&self, views: &[View<'_, f32>], out: &mut [f32]) -> Result<(), Error> {
         let [a, b] = inputs(self.name(), views)?.map(|view| view.values);
-        parallel::for_chunks(&SHARING, out, CHUNK, |start, out| {
+        let chunk = CHUNK.at(a.len() + b.len());
+        parallel::for_chunks(&SHARING, out, chunk, |start, out| {
             let a = &a[start..start + out.len()];
             let b = &b[start..start + out.len()];
             for ((c, a), b) in out.iter_mut().zip(a).zip(b) {
@@ -45,6 +52,10 @@ impl Operator for VectorAdd {
             }
         });
         Ok(())
+    }
+
+    fn host_tunables(&self) -> Vec<&'static HostTunable> {
+        vec![&CHUNK]
     }
 
     #[cfg(feature = "gpu")]
@@ -71,34 +82,62 @@ mod device {
 
     use super::VectorAdd;
     use crate::error::DeviceError;
-    use crate::gpu::{DeviceForm, Launch, grid, with_client};
-
-    const UNITS: u32 = 256;
+    use crate::gpu::{DeviceForm, Gpu, Launch, grid, with_client};
+    use crate::kernels::cube_sizes;
+    use crate::tensor::shape;
+    use crate::tune::{Space, Tunable, source_number};
 
     #[cube(launch_unchecked)]
     fn add<N: Size>(
         a: &Array<Vector<f32, N>>,
         b: &Array<Vector<f32, N>>,
         out: &mut Array<Vector<f32, N>>,
+        #[comptime] units: u32,
+        #[comptime] each: u32,
     ) {
-        if ABSOLUTE_POS < out.len() {
-            out[ABSOLUTE_POS] = a[ABSOLUTE_POS] + b[ABSOLUTE_POS];
+        let first = CUBE_POS * comptime!((units * each) as usize) + UNIT_POS_X as usize;
+        #[unroll]
+        for step in 0..each {
+            let at = first + (step * units) as usize;
+            if at < out.len() {
+                out[at] = a[at] + b[at];
+            }
         }
     }
 
     impl DeviceForm for VectorAdd {
-        fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
-            let len = launch.output.bytes() / 4;
+        fn space(&self, gpu: &Gpu, inputs: &[&[usize]]) -> Space {
             // 128-bit loads where the length allows.
-            let lanes = if len.is_multiple_of(4) { 4 } else { 1 };
-            let count = grid(len / lanes, UNITS);
+            let lanes = [1, 2, 4].into_iter();
+            let lanes =
+                lanes.filter(|lanes| shape::elements(inputs[0]).is_multiple_of((*lanes).into()));
+            let lanes: Vec<u32> = lanes.collect();
+            let most = lanes.last().copied().unwrap_or(1);
+            Space {
+                source: const { source_number(include_bytes!("vector_add.rs")) },
+                tunables: vec![
+                    Tunable::new("units", 256, cube_sizes(gpu, 64)),
+                    Tunable::new("each", 1, [2, 4]),
+                    // Of one element to three there is only one way to load them.
+                    Tunable::new("lanes", if most == 4 { 4 } else { 1 }, lanes),
+                ],
+                ..Space::default()
+            }
+        }
+
+        fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
+            let [units, each] = [launch.tuned("units")?, launch.tuned("each")?];
+            let lanes = launch.tuned("lanes")? as usize;
+            let len = launch.output.bytes() / 4;
+            let count = grid(len / lanes, units * each);
             with_client!(launch.gpu, client => {
                 // SAFETY: the inputs have the output's shape, and the kernel looks at
                 // no position past its output's length.
                 unsafe {
                     add::launch_unchecked(
-                        client, count, CubeDim::new_1d(UNITS), lanes,
+                        client, count, CubeDim::new_1d(units), lanes,
                         launch.inputs[0].array(), launch.inputs[1].array(), launch.output.array(),
+                        units, each,
                     );
                 }
             });

@@ -11,6 +11,7 @@ use crate::error::{DeviceError, DeviceErrorKind};
 #[cfg(feature = "gpu")]
 use crate::gpu::{Buffer, DeviceForm, Gpu};
 use crate::tensor::{Element, Inputs, Tensor, shape};
+use crate::tune::HostTunable;
 
 mod chain;
 mod stages;
@@ -122,6 +123,11 @@ pub trait Operator: Send + Sync {
     ///
     /// What only the values can tell.
     fn cpu(&self, inputs: &[View<'_, Self::In>], out: &mut [Self::Out]) -> Result<(), Error>;
+
+    /// Constants of the CPU form that are tunable.
+    fn host_tunables(&self) -> Vec<&'static HostTunable> {
+        Vec::new()
+    }
 
     /// The form for devices, where there is one.
     #[cfg(feature = "gpu")]

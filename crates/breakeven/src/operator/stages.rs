@@ -299,6 +299,10 @@ impl DeviceForm for Stages {
                     between[place % 2].beginning(bytes)
                 }
             };
+            let name = step.stage.name();
+            let configuration = launch
+                .gpu
+                .configuration(name, form, &shapes, &step.output)?;
             form.launch(&Launch {
                 gpu: launch.gpu,
                 shapes: &shapes,
@@ -307,6 +311,7 @@ impl DeviceForm for Stages {
                 parameters: own,
                 scratch: own_scratch,
                 output: &output,
+                configuration: &configuration,
             })?;
             inputs = vec![output];
         }

@@ -34,6 +34,8 @@ pub use placement::{
 };
 pub use rates::costs_from_rates;
 pub(crate) use rates::estimate;
+#[cfg(feature = "gpu")]
+pub(crate) use roofline::at_best_ns;
 pub(crate) use roofline::{StatedWork, profile_of};
 pub use rule::{MANY_TASKS, PARALLEL_FROM, RuleFacts, Ruling, Stage, rule};
 pub use strategy::ExecutionStrategy;

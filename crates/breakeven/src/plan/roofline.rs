@@ -44,7 +44,7 @@ impl StatedWork {
     }
 
     fn on_cpu(&self, peak: &Peak, workers: usize) -> Option<Cost> {
-        let each = self.at_best_ns(peak)? / self.items();
+        let each = at_best_ns(self.work, peak)? / self.items();
         Some(estimate(0.0, each, 0.0, workers))
     }
 
@@ -53,19 +53,19 @@ impl StatedWork {
         let moved = moved(self.inputs, peak.upload_bytes_per_s)
             + moved(self.output, peak.download_bytes_per_s);
         let transfer = 1e9 * moved / self.items();
-        let each = self.at_best_ns(peak)? / self.items() + transfer;
+        let each = at_best_ns(self.work, peak)? / self.items() + transfer;
         Some(estimate(peak.launch_ns.unwrap_or(0.0), each, transfer, 1))
     }
+}
 
-    /// Time of all of it where either memory or arithmetic is the limit, ns; none where
-    /// neither's peak is known.
-    fn at_best_ns(&self, peak: &Peak) -> Option<f64> {
-        let bandwidth = bandwidth(peak, self.work.bytes);
-        let memory = bandwidth.map(|rate| self.work.bytes as f64 / rate);
-        let arithmetic = peak.flops_per_s.map(|rate| self.work.flops as f64 / rate);
-        let time = memory.unwrap_or(0.0).max(arithmetic.unwrap_or(0.0));
-        (time.is_finite() && time > 0.0).then_some(1e9 * time)
-    }
+/// Time of work where either memory or arithmetic is the limit, ns; none where neither's peak
+/// is known.
+pub(crate) fn at_best_ns(work: Work, peak: &Peak) -> Option<f64> {
+    let bandwidth = bandwidth(peak, work.bytes);
+    let memory = bandwidth.map(|rate| work.bytes as f64 / rate);
+    let arithmetic = peak.flops_per_s.map(|rate| work.flops as f64 / rate);
+    let time = memory.unwrap_or(0.0).max(arithmetic.unwrap_or(0.0));
+    (time.is_finite() && time > 0.0).then_some(1e9 * time)
 }
 
 /// Bytes per second at a working set of that size: of the smallest measured one that holds it.

@@ -111,7 +111,7 @@ impl Costs {
             fs::create_dir_all(directory)
                 .map_err(|reason| Error::file(directory, "cannot be made", &reason))?;
         }
-        let _held = lock::hold(&beside(path, ".lock"), PATIENCE)?;
+        let _held = hold(path)?;
         let now = SystemTime::now();
         sweep(path, now);
         let mut document = match document::read(path, now) {
@@ -146,12 +146,25 @@ fn sweep(path: &Path, now: SystemTime) {
 }
 
 /// Renames the file to a name that is free.
-fn keep_aside(path: &Path) -> Result<(), Error> {
+pub(crate) fn keep_aside(path: &Path) -> Result<(), Error> {
     let mut names = (1_u32..).map(|number| beside(path, &format!(".damaged-{number}")));
     let free = names.find(|name| !name.exists());
     let free = free.expect("there are more numbers than files");
     fs::rename(path, &free)
         .map_err(|reason| Error::file(path, "is damaged and cannot be put aside", &reason))
+}
+
+/// A file beside the cost model's, where that has a place.
+pub(crate) fn cache_file(name: &str) -> Option<PathBuf> {
+    match place::of(|name| std::env::var_os(name)) {
+        Place::File(path) => Some(path.with_file_name(name)),
+        Place::Memory | Place::Unknown => None,
+    }
+}
+
+/// Keeps other processes from writing a file until what it gives is dropped.
+pub(crate) fn hold(path: &Path) -> Result<fs::File, Error> {
+    lock::hold(&beside(path, ".lock"), PATIENCE)
 }
 
 /// The path with something behind its name.

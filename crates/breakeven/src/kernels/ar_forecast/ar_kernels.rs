@@ -10,7 +10,9 @@ use cubecl::prelude::*;
 
 use super::ArForecast;
 use crate::error::{DeviceError, DeviceErrorKind};
-use crate::gpu::{DeviceForm, Launch, as_u32, grid, with_client};
+use crate::gpu::{DeviceForm, Gpu, Launch, as_u32, grid, with_client};
+use crate::kernels::cube_sizes;
+use crate::tune::{Space, Tunable, source_number};
 
 /// Below this share of a lag's variance, a pivot in f32 is mostly rounding.
 const SINGULAR: f32 = 1e-5;
@@ -330,6 +332,25 @@ fn forecast(
 }
 
 impl DeviceForm for ArForecast {
+    /// Nothing where the normal equations do not fit at all.
+    fn space(&self, gpu: &Gpu, _: &[&[usize]]) -> Space {
+        let rows = self.lags + 1;
+        let words = gpu.shared_memory_bytes() / 4;
+        let fits = |units: &u32| *units as usize * (rows + 1) + rows * rows + 4 * rows <= words;
+        let Some(default) = [128, 64, 32].into_iter().find(fits) else {
+            return Space::default();
+        };
+        Space {
+            source: const { source_number(include_bytes!("ar_kernels.rs")) },
+            variant: format!("{} lags", self.lags),
+            tunables: vec![Tunable::new(
+                "units",
+                default,
+                cube_sizes(gpu, 32).filter(fits),
+            )],
+        }
+    }
+
     fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
         let [items, length] = self.dims(launch.shapes)?;
         // The kernel counts positions in 32 bits.
@@ -337,10 +358,7 @@ impl DeviceForm for ArForecast {
         as_u32("ar_forecast: the output", items * self.steps)?;
         let [batch, points] = [as_u32("batch", items)?, as_u32("points", length)?];
         let [lags, steps] = [as_u32("lags", self.lags)?, as_u32("steps", self.steps)?];
-        let rows = self.lags + 1;
-        let words = launch.gpu.shared_memory_bytes() / 4;
-        let fits = |units: &u32| *units as usize * (rows + 1) + rows * rows + 4 * rows <= words;
-        let Some(units) = [128, 64, 32].into_iter().find(fits) else {
+        let Ok(units) = launch.tuned("units") else {
             return Err(DeviceError::new(
                 DeviceErrorKind::Unsupported,
                 format!(

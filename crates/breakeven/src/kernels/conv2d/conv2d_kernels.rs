@@ -4,8 +4,12 @@
 use cubecl::prelude::*;
 
 use super::Conv2d;
+use crate::Operator;
 use crate::error::DeviceError;
-use crate::gpu::{DeviceForm, Launch, as_u32, grid, with_client};
+use crate::gpu::{DeviceForm, Gpu, Launch, as_u32, grid, with_client};
+use crate::kernels::cube_sizes;
+use crate::tensor::shape;
+use crate::tune::{Space, Tunable, source_number};
 
 const UNITS: u32 = 256;
 
@@ -13,7 +17,7 @@ const UNITS: u32 = 256;
 const ROWS: u32 = 4;
 
 /// Output pixels from which on a unit takes [`ROWS`].
-const FULL: usize = 1 << 20;
+const FULL: u64 = 1 << 20;
 
 #[cube(launch_unchecked)]
 fn correlate(
@@ -65,6 +69,21 @@ fn correlate(
 }
 
 impl DeviceForm for Conv2d {
+    fn space(&self, gpu: &Gpu, inputs: &[&[usize]]) -> Space {
+        let output = self.output_shape(inputs).unwrap_or_default();
+        let is_full = shape::elements(&output) >= FULL;
+        let [height, width] = [0, 1].map(|dim| self.filter.shape()[dim]);
+        let stride = self.stride;
+        Space {
+            source: const { source_number(include_bytes!("conv2d_kernels.rs")) },
+            variant: format!("filter {height} × {width}, stride {stride}"),
+            tunables: vec![
+                Tunable::new("units", UNITS, cube_sizes(gpu, 32)),
+                Tunable::new("rows", if is_full { ROWS } else { 1 }, [2, 4, 8]),
+            ],
+        }
+    }
+
     fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
         let g = self.geometry(launch.shapes)?;
         let pixels = g.batch * g.height * g.width;
@@ -80,16 +99,16 @@ impl DeviceForm for Conv2d {
         let stride = as_u32("stride", g.stride)?;
         let padding = as_u32("padding", g.padding)?;
         let batch = as_u32("batch", g.batch)?;
-        let rows = if outputs >= FULL { ROWS } else { 1 };
+        let [units, rows] = [launch.tuned("units")?, launch.tuned("rows")?];
         let columns = g.batch * g.out_height.div_ceil(rows as usize) * g.out_width;
-        let count = grid(columns, UNITS);
+        let count = grid(columns, units);
         with_client!(launch.gpu, client => {
             // SAFETY: the buffers are of the geometry's sizes, and the kernel compares
             // every coordinate with the image before it reads, and the item and the row
             // with the output's before it writes.
             unsafe {
                 correlate::launch_unchecked(
-                    client, count, CubeDim::new_1d(UNITS),
+                    client, count, CubeDim::new_1d(units),
                     launch.inputs[0].array(), launch.parameters[0].array(), launch.output.array(),
                     batch, height, width, out_height, out_width, stride, padding,
                     filter_height, filter_width, rows,

@@ -5,8 +5,10 @@ use cubecl::prelude::*;
 
 use super::{DendriticIntegration, Nonlinearity};
 use crate::error::DeviceError;
-use crate::gpu::{DeviceForm, Launch, as_u32, grid, with_client};
+use crate::gpu::{DeviceForm, Gpu, Launch, as_u32, grid, with_client};
 use crate::kernels::activation::activation_kernels::logistic;
+use crate::kernels::cube_sizes;
+use crate::tune::{Space, Tunable, source_number};
 
 const UNITS: u32 = 256;
 
@@ -92,11 +94,12 @@ fn integrate_somas<N: Size>(
     second: f32,
     #[comptime] rule: Rule,
     #[comptime] together: u32,
+    #[comptime] units: u32,
 ) {
-    let mut arrived = SharedMemory::<f32>::new(comptime!(UNITS as usize));
+    let mut arrived = SharedMemory::<f32>::new(comptime!(units as usize));
     let somas = out.len() as u32;
     // Units of a neuron: as many as it has dendrites, or all of the cube.
-    let share = u32::min(dendrites, UNITS);
+    let share = u32::min(dendrites, units);
     let local = UNIT_POS_X / share;
     let soma = CUBE_POS as u32 * together + local;
     let mut sum = 0.0f32;
@@ -123,7 +126,7 @@ fn integrate_somas<N: Size>(
                 f = s * (1.0f32 + first * previous[soma as usize]);
             }
             sum += conductances[of_neuron as usize] * f;
-            dendrite += UNITS;
+            dendrite += units;
         }
     }
     arrived[UNIT_POS_X as usize] = sum;
@@ -139,6 +142,15 @@ fn integrate_somas<N: Size>(
 }
 
 impl DeviceForm for DendriticIntegration {
+    fn space(&self, gpu: &Gpu, _: &[&[usize]]) -> Space {
+        let [neurons, dendrites, synapses] = self.dims;
+        Space {
+            source: const { source_number(include_bytes!("dendrite_kernels.rs")) },
+            variant: format!("{neurons} × {dendrites} × {synapses}"),
+            tunables: vec![Tunable::new("units", UNITS, cube_sizes(gpu, 32))],
+        }
+    }
+
     fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
         let [neurons, dendrites, synapses] = self.dims;
         let [inputs, somas] = [&launch.inputs[0], launch.output].map(|all| all.bytes() / 4);
@@ -161,7 +173,8 @@ impl DeviceForm for DendriticIntegration {
             },
             Nonlinearity::Multiplicative => (Rule::Multiply, 0.0, 0.0),
         };
-        let together = (UNITS / dendrites).max(1);
+        let units = launch.tuned("units")?;
+        let together = (units / dendrites).max(1);
         let count = grid(somas.div_ceil(together as usize), 1);
         // 128-bit loads where every dendrite begins at such a place.
         let lanes = if synapses.is_multiple_of(4) { 4 } else { 1 };
@@ -173,10 +186,10 @@ impl DeviceForm for DendriticIntegration {
             // or a dendrite read and write nothing but their own word of shared memory.
             unsafe {
                 integrate_somas::launch_unchecked(
-                    client, count, CubeDim::new_1d(UNITS), lanes as usize,
+                    client, count, CubeDim::new_1d(units), lanes as usize,
                     launch.inputs[0].array(), launch.parameters[0].array(),
                     conductances.array(), previous.array(), launch.output.array(),
-                    neurons, dendrites, synapses / lanes, first, second, rule, together,
+                    neurons, dendrites, synapses / lanes, first, second, rule, together, units,
                 );
             }
         });

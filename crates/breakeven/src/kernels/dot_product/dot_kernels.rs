@@ -6,13 +6,17 @@ use cubecl::prelude::*;
 
 use super::DotProduct;
 use crate::error::DeviceError;
-use crate::gpu::{DeviceForm, Launch, as_u32, grid, with_client};
+use crate::gpu::{DeviceForm, Gpu, Launch, as_u32, grid, with_client};
+use crate::kernels::cube_sizes;
+use crate::tune::{Space, Tunable, source_number};
 
-/// Units per cube, a power of two: the tree halves it.
+/// Units per cube, powers of two: the tree halves them.
 const UNITS: u32 = 256;
+const LEAST_UNITS: u32 = 64;
 
 /// Products that a unit sums by itself.
 const EACH: u32 = 16;
+const LEAST_EACH: u32 = 4;
 
 /// The sum of every unit's `value`, known to unit 0.
 #[cube]
@@ -88,16 +92,28 @@ fn pairs(partial: &Array<f32>, out: &mut Array<f32>, per_pair: u32, #[comptime] 
     }
 }
 
-/// Blocks of each pair of vectors that long.
-fn blocks_of(len: usize) -> usize {
-    len.div_ceil((UNITS * EACH) as usize).max(1)
+/// Blocks of so many products of each pair of vectors that long.
+fn blocks_of(len: usize, block: u32) -> usize {
+    len.div_ceil(block as usize).max(1)
 }
 
 impl DeviceForm for DotProduct {
-    /// The sums of all blocks.
+    /// The sums of all blocks, of the smallest that there may be.
     fn scratch(&self, inputs: &[&[usize]]) -> Vec<u64> {
         let len = inputs[0][1..].iter().product();
-        vec![(4 * blocks_of(len) as u64).saturating_mul(inputs[0][0] as u64)]
+        let blocks = blocks_of(len, LEAST_UNITS * LEAST_EACH);
+        vec![(4 * blocks as u64).saturating_mul(inputs[0][0] as u64)]
+    }
+
+    fn space(&self, gpu: &Gpu, _: &[&[usize]]) -> Space {
+        Space {
+            source: const { source_number(include_bytes!("dot_kernels.rs")) },
+            tunables: vec![
+                Tunable::new("units", UNITS, cube_sizes(gpu, LEAST_UNITS)),
+                Tunable::new("each", EACH, [LEAST_EACH, 8, 32, 64]),
+            ],
+            ..Space::default()
+        }
     }
 
     fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
@@ -105,7 +121,8 @@ impl DeviceForm for DotProduct {
         let len = launch.shapes[0][1..].iter().product::<usize>();
         as_u32("dot_product: the vectors", batch * len)?;
         let length = as_u32("dot_product: a vector", len)?;
-        let per_pair = blocks_of(len);
+        let [units, each] = [launch.tuned("units")?, launch.tuned("each")?];
+        let per_pair = blocks_of(len, units * each);
         let partials = batch * per_pair;
         // 128-bit loads where every pair begins at such a place.
         let lanes = if len.is_multiple_of(4) { 4_u32 } else { 1 };
@@ -119,13 +136,13 @@ impl DeviceForm for DotProduct {
             // touch only shared memory, which has a place for every unit.
             unsafe {
                 blocks::launch_unchecked(
-                    client, grid(partials, 1), CubeDim::new_1d(UNITS), lanes as usize,
+                    client, grid(partials, 1), CubeDim::new_1d(units), lanes as usize,
                     launch.inputs[0].array(), launch.inputs[1].array(), partial.array(),
-                    length / lanes, per_pair, UNITS, EACH / lanes,
+                    length / lanes, per_pair, units, each / lanes,
                 );
                 pairs::launch_unchecked(
-                    client, grid(batch, 1), CubeDim::new_1d(UNITS),
-                    partial.array(), launch.output.array(), per_pair, UNITS,
+                    client, grid(batch, 1), CubeDim::new_1d(units),
+                    partial.array(), launch.output.array(), per_pair, units,
                 );
             }
         });

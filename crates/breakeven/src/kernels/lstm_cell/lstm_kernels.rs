@@ -6,8 +6,10 @@ use cubecl::prelude::*;
 
 use super::{GATES, LstmCell};
 use crate::error::DeviceError;
-use crate::gpu::{DeviceForm, Launch, as_u32, grid, with_client};
+use crate::gpu::{DeviceForm, Gpu, Launch, as_u32, grid, with_client};
 use crate::kernels::activation::activation_kernels::{hyperbolic_tangent, logistic};
+use crate::kernels::cube_sizes;
+use crate::tune::{Space, Tunable, source_number};
 
 const UNITS: u32 = 128;
 
@@ -115,6 +117,18 @@ fn step<I: Size, H: Size>(
 }
 
 impl DeviceForm for LstmCell {
+    fn space(&self, gpu: &Gpu, inputs: &[&[usize]]) -> Space {
+        let is_full = inputs[0][0] * self.hidden >= FULL;
+        Space {
+            source: const { source_number(include_bytes!("lstm_kernels.rs")) },
+            variant: format!("{} inputs, {} hidden", self.inputs, self.hidden),
+            tunables: vec![
+                Tunable::new("units", UNITS, cube_sizes(gpu, 32)),
+                Tunable::new("items", if is_full { ITEMS } else { 1 }, [2, 4, 8]),
+            ],
+        }
+    }
+
     fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
         let items = self.batch(launch.shapes)?;
         // The kernel counts positions in 32 bits.
@@ -125,19 +139,18 @@ impl DeviceForm for LstmCell {
         let inputs = as_u32("inputs", self.inputs)?;
         let hidden = as_u32("hidden units", self.hidden)?;
         let lanes = as_u32("lanes", self.lanes)?;
-        let is_full = items * self.hidden >= FULL;
-        let together = if is_full { ITEMS } else { 1 };
+        let [units, together] = [launch.tuned("units")?, launch.tuned("items")?];
         // 128-bit loads where every item begins at such a place.
         let vector = |len: usize| if len.is_multiple_of(4) { 4 } else { 1 };
         let groups = items.div_ceil(together as usize);
-        let count = grid(groups * self.hidden, UNITS);
+        let count = grid(groups * self.hidden, units);
         with_client!(launch.gpu, client => {
             // SAFETY: the buffers hold the elements of their shapes; units past the last
             // hidden unit of the last item do nothing, and items past the batch are
             // neither read nor written.
             unsafe {
                 step::launch_unchecked(
-                    client, count, CubeDim::new_1d(UNITS), vector(self.inputs), vector(self.hidden),
+                    client, count, CubeDim::new_1d(units), vector(self.inputs), vector(self.hidden),
                     launch.inputs[0].array(), launch.inputs[1].array(), launch.inputs[2].array(),
                     launch.parameters[0].array(), launch.parameters[1].array(),
                     launch.output.array(), batch, inputs, hidden, lanes, together,

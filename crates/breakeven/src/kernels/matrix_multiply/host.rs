@@ -6,9 +6,10 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::product::{COLUMNS, DEPTH, Product, with_room};
+use super::product::{MOST_COLUMNS, MOST_DEPTH, Product, with_room};
 use super::thin;
 use crate::kernels::parallel::{f32_lanes, pieces_on};
+use crate::tune::HostTunable;
 
 /// Rows of A whose sums are in registers at once: with two vectors each, a value
 /// of A and two of B, they fill AVX2's sixteen.
@@ -22,8 +23,24 @@ const UNROLLED: usize = 4;
 
 /// Rows of the output per piece of CPU work, which share each panel while it is in
 /// the first cache. One thread alone takes more at once: nobody waits for it.
-const STRIP: usize = 4 * ROWS;
-const STRIP_ALONE: usize = 2 * STRIP;
+pub(super) static STRIP: HostTunable =
+    HostTunable::new("matrix_multiply", "strip", 4 * ROWS as u32, &[12, 48]);
+
+/// Rows of B in a panel.
+pub(super) static DEPTH: HostTunable = HostTunable::new(
+    "matrix_multiply",
+    "depth",
+    MOST_DEPTH as u32,
+    &[128, 192, 256],
+);
+
+/// Columns of B that are packed at once.
+pub(super) static COLUMNS: HostTunable = HostTunable::new(
+    "matrix_multiply",
+    "columns",
+    MOST_COLUMNS as u32,
+    &[256, 512],
+);
 
 /// Panels per piece of CPU work.
 const PACKED: usize = 4;
@@ -44,8 +61,27 @@ pub(super) fn products_per_piece(multiply_adds: usize) -> usize {
     (PIECE / multiply_adds.saturating_add(PER_PRODUCT)).max(1)
 }
 
+/// How products are cut up.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Blocking {
+    depth: usize,
+    columns: usize,
+    strip: usize,
+}
+
+impl Blocking {
+    /// For a call whose inputs have so many elements.
+    pub(super) fn at(elements: usize) -> Self {
+        Self {
+            depth: DEPTH.at(elements),
+            columns: COLUMNS.at(elements),
+            strip: STRIP.at(elements),
+        }
+    }
+}
+
 /// Multiplies into `out`, on the pool if so asked.
-pub(super) fn multiply(product: Product<'_>, out: &mut [f32], on_pool: bool) {
+pub(super) fn multiply(product: Product<'_>, blocking: Blocking, out: &mut [f32], on_pool: bool) {
     let Product { a, b, k, n } = product;
     let panel_width = VECTORS * f32_lanes();
     if n < panel_width / VECTORS {
@@ -54,8 +90,8 @@ pub(super) fn multiply(product: Product<'_>, out: &mut [f32], on_pool: bool) {
         return thin::few_rows(product, out, on_pool);
     }
     let arch = Arch::new();
-    let depth = k.div_ceil(k.div_ceil(DEPTH));
-    let columns = n.min(COLUMNS);
+    let depth = k.div_ceil(k.div_ceil(blocking.depth));
+    let columns = n.min(blocking.columns);
     let most = depth * columns.next_multiple_of(panel_width);
     with_room(most, |room| {
         for column in (0..n).step_by(columns) {
@@ -76,7 +112,7 @@ pub(super) fn multiply(product: Product<'_>, out: &mut [f32], on_pool: bool) {
                         panels,
                     });
                 });
-                let strip = if on_pool { STRIP } else { STRIP_ALONE };
+                let strip = if on_pool { 1 } else { 2 } * blocking.strip;
                 pieces_on(on_pool, out, strip * n, |start, out| {
                     arch.dispatch(Strip {
                         a: &a[start / n * k + row..],

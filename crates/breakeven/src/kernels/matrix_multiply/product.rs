@@ -4,10 +4,10 @@ use std::cell::Cell;
 
 /// Rows of B that are packed at once, at most: with vectors of eight, a panel of
 /// them has 24 KiB and stays in the first cache.
-pub(super) const DEPTH: usize = 384;
+pub(super) const MOST_DEPTH: usize = 384;
 
 /// Columns of B that are packed at once, at most.
-pub(super) const COLUMNS: usize = 1024;
+pub(super) const MOST_COLUMNS: usize = 1024;
 
 /// Elements in a line of the caches.
 const LINE: usize = 16;
@@ -22,7 +22,7 @@ pub(super) struct Product<'p> {
 }
 
 /// Elements of [`ROOM`] that are kept, at most: 1.5 MiB.
-const KEPT: usize = DEPTH * COLUMNS + LINE;
+const KEPT: usize = MOST_DEPTH * MOST_COLUMNS + LINE;
 
 thread_local! {
     /// Where the last product packed: to clear as much again takes some percent of a

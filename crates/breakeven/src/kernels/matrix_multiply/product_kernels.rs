@@ -11,7 +11,8 @@ use cubek::std::InputBinding;
 
 use super::{MatrixMultiply, Tiling, sizes};
 use crate::error::{DeviceError, DeviceErrorKind};
-use crate::gpu::{DeviceForm, Launch, with_client};
+use crate::gpu::{DeviceForm, Gpu, Launch, with_client};
+use crate::tune::{Space, Tunable, source_number};
 
 impl Tiling {
     fn strategy(self) -> Strategy {
@@ -31,14 +32,32 @@ impl Tiling {
 }
 
 impl DeviceForm for MatrixMultiply {
+    /// The number of the tiling in [`Tiling::ALL`], unless the user said which.
+    fn space(&self, _: &Gpu, inputs: &[&[usize]]) -> Space {
+        if self.tiling.is_some() {
+            return Space::default();
+        }
+        let [_, m, k, n] = sizes(inputs).unwrap_or_default();
+        let [m, k, n] = [m, k, n].map(|dim| 1_u64 << dim.max(1).ilog2());
+        Space {
+            source: const { source_number(include_bytes!("product_kernels.rs")) },
+            variant: format!("{m} × {k} × {n} and more"),
+            tunables: vec![Tunable::new("tiling", 0, 0..Tiling::ALL.len() as u32)],
+        }
+    }
+
     fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
         let [batch, m, k, n] = sizes(launch.shapes)?;
         let f32_type = f32::as_type_native_unchecked();
         let mut elems = MatmulElems::from_single_dtype(f32_type);
         let [a, b] = [&launch.inputs[0], &launch.inputs[1]];
+        let tiling = match self.tiling {
+            Some(tiling) => tiling,
+            None => Tiling::ALL[launch.tuned("tiling")? as usize],
+        };
         with_client!(launch.gpu, client => {
             launch_ref(
-                &self.tiling.strategy(),
+                &tiling.strategy(),
                 client,
                 InputBinding::new(a.tensor([batch, m, k]), f32_type.storage_type()),
                 InputBinding::new(b.tensor([batch, k, n]), f32_type.storage_type()),

@@ -5,7 +5,9 @@ use cubecl::prelude::*;
 
 use super::{BINS, PixelEntropy, images};
 use crate::error::{DeviceError, DeviceErrorKind};
-use crate::gpu::{DeviceForm, Launch, as_u32, with_client};
+use crate::gpu::{DeviceForm, Gpu, Launch, as_u32, with_client};
+use crate::tensor::shape;
+use crate::tune::{Space, Tunable, source_number};
 
 /// 256 bins of 16 bits, two to a word.
 const WORDS: usize = BINS / 2;
@@ -20,7 +22,7 @@ const SEGMENT: u32 = 64;
 const SHORT_SEGMENT: u32 = 16;
 
 /// Pixels from which on a unit takes [`SEGMENT`] rows: 64 Ki units.
-const FULL: usize = 1 << 22;
+const FULL: u64 = 1 << 22;
 
 /// A bin's count, which is the upper or the lower half of its word.
 #[cube]
@@ -101,6 +103,34 @@ fn slide(
 }
 
 impl DeviceForm for PixelEntropy {
+    /// Nothing where not even one unit's histogram fits.
+    fn space(&self, gpu: &Gpu, inputs: &[&[usize]]) -> Space {
+        let words = gpu.shared_memory_bytes() / (4 * WORDS);
+        let units = [16, 32, 64]
+            .into_iter()
+            .filter(|units| *units as usize <= words);
+        let Some(most) = u32::try_from(words.min(64)).ok().filter(|most| *most > 0) else {
+            return Space::default();
+        };
+        // The second dimension of a grid: of a tall and narrow image's short segments there
+        // may be more than it holds.
+        let fits = |segment: &u32| {
+            let count = (1, inputs[0][1].div_ceil(*segment as usize) as u32, 1);
+            gpu.check_grid("pixel_entropy", count).is_ok()
+        };
+        let is_short = shape::elements(inputs[0]) < FULL && fits(&SHORT_SEGMENT);
+        let segment = if is_short { SHORT_SEGMENT } else { SEGMENT };
+        let segments = [8, 16, 32, 64, 128].into_iter().filter(fits);
+        Space {
+            source: const { source_number(include_bytes!("entropy_kernels.rs")) },
+            variant: format!("window {}", self.window),
+            tunables: vec![
+                Tunable::new("units", most, units),
+                Tunable::new("segment", segment, segments),
+            ],
+        }
+    }
+
     fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
         let [batch, height, width] = images("pixel_entropy", launch.shapes)?;
         let pixels = batch * height * width;
@@ -109,24 +139,17 @@ impl DeviceForm for PixelEntropy {
         let batch = as_u32("batch", batch)?;
         let window = as_u32("window", self.window)?;
         let (back, ahead) = (window / 2, (window - 1) / 2);
-        let words = launch.gpu.shared_memory_bytes() / (4 * WORDS);
-        let units = as_u32("units", words.min(64))?;
-        if units == 0 {
+        let Ok(units) = launch.tuned("units") else {
             return Err(DeviceError::new(
                 DeviceErrorKind::Unsupported,
                 "pixel_entropy needs 512 bytes of shared memory per unit, and the device has fewer",
             ));
-        }
+        };
+        let segment = launch.tuned("segment")?;
         // The third dimension holds at most 65 535 images a launch; larger batches
         // are the caller's to split.
-        let grid = |segment| (width.div_ceil(units), height.div_ceil(segment), batch);
-        // The second holds as many segments: of a tall and narrow image's short ones
-        // there may be more.
-        let fits = |count| launch.gpu.check_grid("pixel_entropy", count);
-        let is_short = pixels < FULL && fits(grid(SHORT_SEGMENT)).is_ok();
-        let segment = if is_short { SHORT_SEGMENT } else { SEGMENT };
-        let count = grid(segment);
-        fits(count)?;
+        let count = (width.div_ceil(units), height.div_ceil(segment), batch);
+        launch.gpu.check_grid("pixel_entropy", count)?;
         let scale = self.scale;
         with_client!(launch.gpu, client => {
             // SAFETY: `images` and `out` hold `pixels` elements and `table` one for

@@ -1,0 +1,412 @@
+//! The search: successive halving over rounds, and a last comparison with the default.
+//!
+//! Every round measures all candidates that are left in turns, in an order that is drawn
+//! each time, and drops the slower half; the next takes twice as many samples of each
+//! (Karnin, Koren and Somekh 2013, "Almost optimal exploration in multi-armed bandits").
+//! The one that is left has been chosen for being fast, in part by luck, so that its own
+//! samples say too much for it: new ones, in turns with the default's, decide, by the
+//! definition of "faster" that everything here shares: an interval that excludes 1.
+
+use std::time::{Duration, Instant};
+
+use breakeven_profile::stats::median;
+use breakeven_stats::SequentialMean;
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
+
+/// Samples of each candidate in the first round.
+const FIRST_SAMPLES: usize = 3;
+
+/// Most samples of each in a round.
+const MOST_SAMPLES: usize = 24;
+
+/// A first sample that is so many times as long as the fastest median is the last one.
+const HOPELESS: f64 = 3.0;
+
+/// Part of the budget that the rounds may take; the rest is for the last comparison.
+const ROUNDS_PART: f64 = 0.7;
+
+/// Pairs whose median ratio is one value of the last comparison, and most such values.
+const BLOCK: usize = 5;
+const MOST_BLOCKS: usize = 40;
+
+/// A gain that is surely smaller is none.
+const LEAST_GAIN: f64 = 0.005;
+
+/// Where the default takes no more than so many times what the device's measured peaks
+/// allow, there is nothing to be found.
+const AT_ROOFLINE: f64 = 1.05;
+
+/// Confidence level of the last comparison.
+const LEVEL: f64 = 0.95;
+
+/// How a search is made.
+#[derive(Debug, Clone, Copy)]
+pub struct Search {
+    /// Time that it may take.
+    pub budget: Duration,
+    /// The least time that any candidate can take, ns, where that is known.
+    pub floor_ns: Option<f64>,
+    /// What the orders are drawn from.
+    pub seed: u64,
+}
+
+/// A candidate that was tried.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// Median of its samples, ns; none where it has none.
+    pub median_ns: Option<f64>,
+    /// How many there are.
+    pub samples: usize,
+    /// How far it came.
+    pub fate: Fate,
+}
+
+/// How far a candidate came.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// Faster than the default: it is used from now on.
+    Won,
+    /// The default, and nothing was shown to be faster.
+    Kept,
+    /// The default, which something else is faster than.
+    Beaten,
+    /// The fastest of all in the rounds, but not surely faster than the default.
+    Tied,
+    /// Among the slower half of a round, counted from 1.
+    Dropped(usize),
+    /// It does not run, and why.
+    Failed(String),
+    /// Time was over, or there was nothing to be gained, before its turn.
+    NotTried,
+}
+
+/// What a search found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// Number of the winner; 0, the default, unless another is faster.
+    pub winner: usize,
+    /// Of a winner that is not the default: the default's time over its, and the ends of the
+    /// interval.
+    pub gain: Option<Gain>,
+    /// True where the search came to its end within its budget.
+    pub is_complete: bool,
+    /// True where the default is as fast as the device allows.
+    pub is_at_roofline: bool,
+    /// All candidates, in their order.
+    pub trials: Vec<Trial>,
+}
+
+/// How many times as fast as the default.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Gain {
+    /// The estimate.
+    pub ratio: f64,
+    /// Lower end of its 95 % interval.
+    pub lower: f64,
+    /// Upper end of it.
+    pub upper: f64,
+}
+
+/// A candidate during the search.
+#[derive(Debug, Default)]
+struct Candidate {
+    samples: Vec<f64>,
+    fate: Option<Fate>,
+}
+
+impl Candidate {
+    fn median(&self) -> Option<f64> {
+        median(&self.samples).ok()
+    }
+}
+
+impl Search {
+    /// One of that budget.
+    pub fn new(budget: Duration) -> Self {
+        Self {
+            budget,
+            floor_ns: None,
+            seed: 0,
+        }
+    }
+
+    /// Finds the fastest of so many candidates, of which number 0 is the default: `sample`
+    /// runs the candidate of a number once and gives its time, ns.
+    ///
+    /// A candidate that fails is out.
+    ///
+    /// # Errors
+    ///
+    /// That of the default, which ends the search: what else runs there is worth nothing.
+    pub fn run<E: std::fmt::Display>(
+        &self,
+        candidates: usize,
+        mut sample: impl FnMut(usize) -> Result<f64, E>,
+    ) -> Result<Found, E> {
+        let started = Instant::now();
+        let mut order = Xoshiro256PlusPlus::seed_from_u64(self.seed);
+        let mut all: Vec<Candidate> = (0..candidates).map(|_| Candidate::default()).collect();
+        // Compilation and cold caches are nobody's time.
+        let first = sample(0)?;
+        let mut found = Found {
+            winner: 0,
+            gain: None,
+            is_complete: true,
+            is_at_roofline: false,
+            trials: Vec::new(),
+        };
+        let rounds = self.budget.mul_f64(ROUNDS_PART);
+        let is_over = |most: Duration| started.elapsed() >= most;
+        if let Some(floor) = self.floor_ns {
+            let mut least = first;
+            for _ in 0..FIRST_SAMPLES {
+                least = least.min(sample(0)?);
+            }
+            found.is_at_roofline = least <= AT_ROOFLINE * floor;
+        }
+        let mut left: Vec<usize> = (0..candidates).collect();
+        let (mut round, mut samples) = (0, FIRST_SAMPLES);
+        while left.len() > 1 && !found.is_at_roofline && found.is_complete {
+            round += 1;
+            for _ in 0..samples {
+                left.shuffle(&mut order);
+                // The default goes first, so that what is left when time is over has it.
+                left.sort_by_key(|number| *number != 0);
+                for number in left.clone() {
+                    if is_over(rounds) && number != 0 {
+                        found.is_complete = false;
+                        break;
+                    }
+                    let is_new = all[number].samples.is_empty();
+                    let warm = if is_new && number != 0 {
+                        sample(number).map(drop)
+                    } else {
+                        Ok(())
+                    };
+                    match warm.and_then(|()| sample(number)) {
+                        Ok(ns) => all[number].samples.push(ns),
+                        Err(error) if number == 0 => return Err(error),
+                        Err(error) => {
+                            all[number].fate = Some(Fate::Failed(error.to_string()));
+                            // Whether it failed alone, or nothing runs any more.
+                            all[0].samples.push(sample(0)?);
+                        }
+                    }
+                    if is_new && is_hopeless(&all, number) {
+                        all[number].fate = Some(Fate::Dropped(round));
+                    }
+                }
+                left.retain(|number| all[*number].fate.is_none());
+            }
+            let median = |number: &usize| all[*number].median().unwrap_or(f64::INFINITY);
+            left.sort_by(|one, other| median(one).total_cmp(&median(other)));
+            let keep = if found.is_complete {
+                left.len().div_ceil(2)
+            } else {
+                1
+            };
+            for number in left.split_off(keep.max(1)) {
+                // The default's end is told at the end.
+                let candidate = &mut all[number];
+                if number != 0 && !candidate.samples.is_empty() {
+                    candidate.fate = Some(Fate::Dropped(round));
+                }
+            }
+            samples = (2 * samples).min(MOST_SAMPLES);
+        }
+        let champion = left.first().copied().unwrap_or(0);
+        if champion != 0 && !found.is_at_roofline {
+            let compared = self.compare(champion, &mut order, started, &mut all, &mut sample)?;
+            found.gain = compared;
+            found.winner = if compared.is_some() { champion } else { 0 };
+            all[champion].fate.get_or_insert(match compared {
+                Some(_) => Fate::Won,
+                None => Fate::Tied,
+            });
+        }
+        all[0].fate = Some(match found.winner {
+            0 => Fate::Kept,
+            _ => Fate::Beaten,
+        });
+        found.trials = all.into_iter().map(Trial::from).collect();
+        Ok(found)
+    }
+
+    /// Candidate and default in turns until it is known which is faster.
+    fn compare<E: std::fmt::Display>(
+        &self,
+        champion: usize,
+        order: &mut Xoshiro256PlusPlus,
+        started: Instant,
+        all: &mut [Candidate],
+        sample: &mut impl FnMut(usize) -> Result<f64, E>,
+    ) -> Result<Option<Gain>, E> {
+        let mut change = SequentialMean::default();
+        for _ in 0..MOST_BLOCKS {
+            let mut ratios = Vec::with_capacity(BLOCK);
+            for _ in 0..BLOCK {
+                let mut pair = [0, champion];
+                if order.random() {
+                    pair.reverse();
+                }
+                let mut times = [0.0; 2];
+                for number in pair {
+                    match sample(number) {
+                        Ok(ns) => times[usize::from(number != 0)] = ns,
+                        Err(error) if number == 0 => return Err(error),
+                        Err(error) => {
+                            all[champion].fate = Some(Fate::Failed(error.to_string()));
+                            return sample(0).map(|_| None);
+                        }
+                    }
+                }
+                let [default, tried] = times;
+                all[0].samples.push(default);
+                all[champion].samples.push(tried);
+                ratios.push((default / tried).ln());
+            }
+            change.push(median(&ratios).unwrap_or(f64::NAN));
+            let [lower, upper] = change.interval(LEVEL);
+            if lower > 0.0 {
+                return Ok(Some(Gain {
+                    ratio: change.mean().exp(),
+                    lower: lower.exp(),
+                    upper: upper.exp(),
+                }));
+            }
+            if upper < LEAST_GAIN || started.elapsed() >= self.budget {
+                break;
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl From<Candidate> for Trial {
+    fn from(candidate: Candidate) -> Self {
+        Self {
+            median_ns: candidate.median(),
+            samples: candidate.samples.len(),
+            fate: candidate.fate.unwrap_or(Fate::NotTried),
+        }
+    }
+}
+
+/// True for a candidate whose first sample is far from the fastest.
+fn is_hopeless(all: &[Candidate], number: usize) -> bool {
+    let fastest = all.iter().filter_map(Candidate::median).reduce(f64::min);
+    let last = all[number].samples.last().copied();
+    let (Some(fastest), Some(last)) = (fastest, last) else {
+        return false;
+    };
+    number != 0 && last > HOPELESS * fastest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    /// Times of candidates, with 5 % of noise and a stray now and then.
+    fn noisy(times: &[f64], seed: u64) -> impl FnMut(usize) -> Result<f64, String> {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let times = times.to_vec();
+        move |number| {
+            let noise = 0.95 + 0.1 * random.random::<f64>();
+            let stray = if random.random_bool(0.03) { 2.0 } else { 1.0 };
+            Ok(times[number] * noise * stray)
+        }
+    }
+
+    #[test]
+    fn the_fastest_is_found_and_a_tie_keeps_the_default() {
+        for seed in 0..20 {
+            let search = Search {
+                seed,
+                ..Search::new(LONG)
+            };
+            let mut times = vec![100.0; 24];
+            times[17] = 80.0;
+            let Ok(found) = search.run(24, noisy(&times, seed)) else {
+                unreachable!()
+            };
+            assert_eq!(found.winner, 17);
+            let gain = found.gain.expect("it won");
+            assert!(
+                gain.lower > 1.0 && (gain.ratio - 1.25).abs() < 0.05,
+                "{gain:?}"
+            );
+            assert_eq!(found.trials[17].fate, Fate::Won);
+            assert_eq!(found.trials[0].fate, Fate::Beaten);
+            times[17] = 100.0;
+            let Ok(found) = search.run(24, noisy(&times, seed)) else {
+                unreachable!()
+            };
+            assert_eq!((found.winner, found.gain), (0, None));
+        }
+    }
+
+    #[test]
+    fn what_is_hopeless_is_tried_once() {
+        let found = Search::new(LONG).run(3, noisy(&[1.0, 50.0, 0.7], 1));
+        let Ok(found) = found else { unreachable!() };
+        assert_eq!(found.winner, 2);
+        assert_eq!(
+            (found.trials[1].samples, &found.trials[1].fate),
+            (1, &Fate::Dropped(1))
+        );
+    }
+
+    #[test]
+    fn a_candidate_that_fails_is_out_and_a_default_that_fails_ends_it() {
+        let mut times = noisy(&[1.0, 0.5, 0.8], 1);
+        let found = Search::new(LONG).run(3, |number| match number {
+            1 => Err("no room".to_owned()),
+            _ => times(number),
+        });
+        let Ok(found) = found else { unreachable!() };
+        assert_eq!(found.winner, 2);
+        assert_eq!(found.trials[1].fate, Fate::Failed("no room".to_owned()));
+        // The device is lost while it is at candidate 1.
+        let (mut calls, mut is_lost) = (0, false);
+        let lost = Search::new(LONG).run(3, |number| {
+            calls += 1;
+            is_lost |= calls > 8 && number == 1;
+            if is_lost { Err("lost") } else { Ok(1.0) }
+        });
+        assert_eq!(lost, Err("lost"));
+    }
+
+    #[test]
+    fn time_that_is_over_keeps_the_default_unless_another_is_surely_faster() {
+        let Ok(found) = Search::new(Duration::ZERO).run(9, noisy(&[1.0; 9], 1)) else {
+            unreachable!()
+        };
+        assert_eq!((found.winner, found.is_complete), (0, false));
+        assert_eq!(found.trials[5].fate, Fate::NotTried);
+    }
+
+    #[test]
+    fn nothing_is_searched_where_the_device_allows_no_more() {
+        let search = Search {
+            floor_ns: Some(0.99),
+            ..Search::new(LONG)
+        };
+        let Ok(found) = search.run(9, |_| Ok::<_, String>(1.0)) else {
+            unreachable!()
+        };
+        assert!(found.is_at_roofline && found.trials[1].fate == Fate::NotTried);
+        assert_eq!(found.winner, 0);
+    }
+
+    #[test]
+    fn one_candidate_is_the_default() {
+        let found = Search::new(LONG).run(1, |_| Ok::<_, String>(1.0));
+        assert_eq!(found.map(|found| found.winner), Ok(0));
+    }
+}
