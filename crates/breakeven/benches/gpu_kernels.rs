@@ -11,7 +11,9 @@
 //! time over the kernel's, `gpu_gain_with_transfers` over that of a whole call from
 //! host memory to host memory. CPU and GPU take turns; a ratio is made within a round.
 //! `pool_gain` is a call's time after freed memory was given back to the device, over that of
-//! one that finds it. `gpu_tiling` is the rate of each way to cut up a product.
+//! one that finds it. `tune_gain` is the default configuration's time over the tuned one's,
+//! `gpu_roofline_tuned` the share then; `batch_speedup` the time of 100 small problems in as
+//! many calls over that in one; `chain_gain` the time of three calls over that of their chain.
 //! On a software GPU (`--software`), which is the CPU again, the bench can be
 //! tried; its figures say nothing.
 #![allow(
@@ -29,6 +31,8 @@ use breakeven::peak;
 use breakeven_profile::profile::{Evidence, Operation, Profile};
 use breakeven_profile::unit;
 
+#[path = "gpu_kernels/gains.rs"]
+mod gains;
 #[path = "../../../bench/gpu.rs"]
 mod gpu;
 #[path = "../../../bench/metric.rs"]
@@ -43,13 +47,12 @@ mod rounds;
 mod sizes;
 #[path = "gpu_kernels/subject.rs"]
 mod subject;
-#[path = "gpu_kernels/tilings.rs"]
-mod tilings;
 
 use metric::{is_quick, metric, write_profile};
 use only::Only;
 use rounds::{Gains, Rounds, measure};
 use sizes::{Room, points};
+use subject::Outcome;
 
 fn main() -> ExitCode {
     let only = match Only::asked_for() {
@@ -114,6 +117,10 @@ fn main() -> ExitCode {
             match measured {
                 Ok((on_cpu, on_gpu, gains)) => {
                     print(&profile.evidence, &on_gpu, &gains);
+                    if let Err(error) = gains::tuned(&point, &gpu, &profile.evidence, &on_gpu) {
+                        failed = true;
+                        println!("FAILED to tune {name}: {error}");
+                    }
                     profile.operations.extend([on_cpu, on_gpu]);
                 }
                 Err(error) => {
@@ -124,8 +131,17 @@ fn main() -> ExitCode {
             gpu.memory().trim();
         }
     }
-    if only.has("matrix_multiply") {
-        failed |= !tilings::print(&gpu, &room, rounds.rounds);
+    let mut gained = |name: &str, gain: Outcome<()>| {
+        if let Err(error) = gain {
+            failed = true;
+            println!("FAILED {name}: {error}");
+        }
+    };
+    for kernel in NAMES.into_iter().filter(|kernel| only.has(kernel)) {
+        gained(kernel, gains::batch(kernel, &gpu, &rounds));
+    }
+    if only.has("chain") {
+        gained("chain", gains::chain(&gpu, &rounds));
     }
     write_profile("gpu_kernels", profile);
     if failed {

@@ -90,6 +90,11 @@ struct Guide;
 #[doc = include_str!("../../../docs/chains.md")]
 struct Chains;
 
+/// What is said of tuning, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/tuning.md")]
+struct TuningGuide;
+
 /// The calls of the earlier designs, compiled.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/porting.md")]

@@ -9,6 +9,7 @@ use breakeven::kernels::{
     ArForecast, Connectivity, Conv2d, DendriticIntegration, DotProduct, ImageSegmentation,
     LstmCell, MatrixMultiply, Nonlinearity, PixelEntropy, SOBEL_X, VectorAdd,
 };
+use breakeven::tune::{Tuned, TunedKernel, Tuner};
 use breakeven::{Operator, Tensor, View, Work};
 use bytemuck::Zeroable;
 
@@ -32,6 +33,9 @@ pub(crate) trait Subject {
 
     /// The kernel alone.
     fn kernel_alone(&self, gpu: &Gpu) -> Outcome<Duration>;
+
+    /// The fastest configuration, found anew.
+    fn tune(&self, gpu: &Gpu, budget: Duration) -> Outcome<TunedKernel>;
 }
 
 struct Case<O: Operator> {
@@ -82,6 +86,11 @@ impl<O: Operator> Subject for Case<O> {
     fn kernel_alone(&self, gpu: &Gpu) -> Outcome<Duration> {
         Ok(gpu.prepare(&self.operator, &self.inputs)?.kernel_time()?)
     }
+
+    fn tune(&self, gpu: &Gpu, budget: Duration) -> Outcome<TunedKernel> {
+        let tuner = Tuner::new(&Tuned::default()).budget(budget);
+        Ok(tuner.tune(gpu, &self.operator, &self.inputs)?)
+    }
 }
 
 fn case<O: Operator + 'static>(
@@ -110,44 +119,64 @@ pub(crate) fn values(shape: &[usize], seed: usize) -> Outcome<Tensor<'static>> {
 
 /// A kernel at `scale` times its default size.
 pub(crate) fn subject(kernel: &str, scale: usize) -> Outcome<Box<dyn Subject>> {
+    match kernel {
+        "vector_add" | "dot_product" => sized(kernel, 1, 100_000 * scale),
+        "vector_add_batch" => sized(kernel, 32 * scale, 100_000),
+        "pixel_entropy" => sized(kernel, scale, 512),
+        "matrix_multiply" | "conv2d" | "image_segmentation" => sized(kernel, scale, 256),
+        "lstm_cell_forward" => sized(kernel, 32 * scale, 128),
+        "ar_forecast" => sized(kernel, scale, 1_000),
+        _ => sized(kernel, scale, 8),
+    }
+}
+
+/// So many small problems of a kernel in one call.
+pub(crate) fn small(kernel: &str, problems: usize) -> Outcome<Box<dyn Subject>> {
+    match kernel {
+        "vector_add" | "vector_add_batch" | "dot_product" => sized(kernel, problems, 1_000),
+        "ar_forecast" => sized(kernel, problems, 100),
+        "dendritic_integration" => sized(kernel, problems, 4),
+        _ => sized(kernel, problems, 32),
+    }
+}
+
+/// A kernel on a batch of items of a size: the length of a vector or a series, the side of an
+/// image or a matrix, hidden units, or the dendrites of a neuron.
+fn sized(kernel: &str, batch: usize, size: usize) -> Outcome<Box<dyn Subject>> {
     let one = |shape: &[usize]| Ok::<_, Box<dyn Error>>(vec![values(shape, 1)?]);
     let pair =
         |shape: &[usize]| Ok::<_, Box<dyn Error>>(vec![values(shape, 1)?, values(shape, 2)?]);
     match kernel {
-        "vector_add" => case(VectorAdd, pair(&[1, 100_000 * scale])?),
-        "vector_add_batch" => case(VectorAdd, pair(&[32 * scale, 100_000])?),
-        "dot_product" => case(DotProduct, pair(&[1, 100_000 * scale])?),
-        "matrix_multiply" => product(scale, 256),
+        "vector_add" | "vector_add_batch" => case(VectorAdd, pair(&[batch, size])?),
+        "dot_product" => case(DotProduct, pair(&[batch, size])?),
+        "matrix_multiply" => product(batch, size),
         "conv2d" => {
             let filter = Tensor::new(&SOBEL_X, &[3, 3])?;
-            case(Conv2d::new(filter, 1, 1)?, one(&[scale, 256, 256])?)
+            case(Conv2d::new(filter, 1, 1)?, one(&[batch, size, size])?)
         }
-        "pixel_entropy" => case(PixelEntropy::new(16)?, one(&[scale, 512, 512])?),
+        "pixel_entropy" => case(PixelEntropy::new(16)?, one(&[batch, size, size])?),
         "image_segmentation" => {
             let segments = ImageSegmentation::new(100.0 / 256.0, Connectivity::Four)?;
-            case(segments, one(&[scale, 256, 256])?)
+            case(segments, one(&[batch, size, size])?)
         }
-        "ar_forecast" => case(ArForecast::new(5, 10)?, one(&[scale, 1_000])?),
+        "ar_forecast" => case(ArForecast::new(5, 10)?, one(&[batch, size])?),
         "lstm_cell_forward" => {
             let weights = |len| {
                 values(&[len], 3)?
                     .into_vec()
                     .map_err(Box::<dyn Error>::from)
             };
-            let (input, hidden) = (weights(4 * 128 * 64)?, weights(4 * 128 * 128)?);
-            let bias = weights(4 * 128)?;
-            let cell = LstmCell::new(&input, &hidden, &bias, &bias, [64, 128])?;
-            let state = || values(&[32 * scale, 128], 4);
-            case(
-                cell,
-                vec![values(&[32 * scale, 64], 1)?, state()?, state()?],
-            )
+            let (input, hidden) = (weights(4 * size * 64)?, weights(4 * size * size)?);
+            let bias = weights(4 * size)?;
+            let cell = LstmCell::new(&input, &hidden, &bias, &bias, [64, size])?;
+            let state = || values(&[batch, size], 4);
+            case(cell, vec![values(&[batch, 64], 1)?, state()?, state()?])
         }
         "dendritic_integration" => {
-            let (weights, conductances) = (values(&[10, 8, 16], 5)?, values(&[10, 8], 6)?);
+            let (weights, conductances) = (values(&[10, size, 16], 5)?, values(&[10, size], 6)?);
             let rule = Nonlinearity::Sigmoid { k: 2.0, theta: 4.0 };
             let neurons = DendriticIntegration::new(weights, conductances, rule)?;
-            case(neurons, one(&[scale, 10, 8, 16])?)
+            case(neurons, one(&[batch, 10, size, 16])?)
         }
         _ => Err(format!("no inputs for {kernel}: give it some here").into()),
     }

@@ -190,6 +190,18 @@ impl Gpu {
         with_client!(self, client => client.properties().memory.alignment)
     }
 
+    /// True where it has tensor cores that multiply half precision into f32, as
+    /// [`TensorCoreMatmul`](crate::kernels::TensorCoreMatmul) needs them.
+    pub fn has_tensor_cores(&self) -> bool {
+        let half = half::f16::as_type_native_unchecked().storage_type();
+        let single = f32::as_type_native_unchecked().storage_type();
+        with_client!(self, client => {
+            let cores = client.properties().features.matmul.cmma.iter();
+            let mut types = cores.map(|core| [core.a_type, core.b_type, core.cd_type]);
+            types.any(|types| types == [half, half, single])
+        })
+    }
+
     /// What was copied to and from the device since it was opened.
     pub fn transfers(&self) -> Transfers {
         Transfers {

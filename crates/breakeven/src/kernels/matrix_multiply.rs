@@ -11,7 +11,10 @@ use crate::tune::HostTunable;
 
 mod host;
 mod product;
+mod tensor_core;
 mod thin;
+
+pub use tensor_core::TensorCoreMatmul;
 
 /// Pieces of a product from which on workers share it however many there are.
 const WORTH_ALL: usize = 16;
@@ -68,20 +71,54 @@ impl MatrixMultiply {
 }
 
 fn sizes(shapes: &[&[usize]]) -> Result<[usize; 4], Error> {
-    let [a, b] = inputs("matrix_multiply", shapes)?;
-    let [batch, m, k] = dims("matrix_multiply: a", a, "batch × m × k")?;
-    let [_, rows, n] = dims("matrix_multiply: b", b, "batch × k × n")?;
+    sizes_of("matrix_multiply", shapes)
+}
+
+/// batch, m, k and n of a product by an operator of that name.
+fn sizes_of(name: &str, shapes: &[&[usize]]) -> Result<[usize; 4], Error> {
+    let [a, b] = inputs(name, shapes)?;
+    let [batch, m, k] = dims(&format!("{name}: a"), a, "batch × m × k")?;
+    let [_, rows, n] = dims(&format!("{name}: b"), b, "batch × k × n")?;
     if rows != k {
         return Err(Error::shape(format!(
-            "matrix_multiply: a has {k} columns and b {rows} rows; they must be as many"
+            "{name}: a has {k} columns and b {rows} rows; they must be as many"
         )));
     }
     if k == 0 {
-        return Err(Error::shape(
-            "matrix_multiply: the inner dimension k is zero, so there is nothing to sum",
-        ));
+        return Err(Error::shape(format!(
+            "{name}: the inner dimension k is zero, so there is nothing to sum"
+        )));
     }
     Ok([batch, m, k, n])
+}
+
+/// A·B of a batch of matrices of those sizes, on the current pool.
+fn multiply([batch, m, k, n]: [usize; 4], a: &[f32], b: &[f32], out: &mut [f32]) {
+    let blocking = host::Blocking::at(a.len() + b.len());
+    let one = |item: usize, out: &mut [f32], on_pool: bool| {
+        let a = &a[item * m * k..][..m * k];
+        let b = &b[item * k * n..][..k * n];
+        host::multiply(product::Product { a, b, k, n }, blocking, out, on_pool);
+    };
+    let each = m * n;
+    // All workers on one product after the other where each is worth it (they share
+    // its panels in the caches), or where there are fewer than workers; otherwise whole
+    // products side by side, of small ones several to a piece.
+    let multiply_adds = each.saturating_mul(k);
+    let pieces = host::pieces(multiply_adds);
+    let are_few = batch < rayon::current_num_threads();
+    if pieces >= WORTH_ALL || pieces > 1 && are_few {
+        for (item, out) in out.chunks_mut(each).enumerate() {
+            SHARING.run(pieces, |on_pool| one(item, out, on_pool));
+        }
+    } else {
+        let piece = each.saturating_mul(host::products_per_piece(multiply_adds));
+        parallel::for_pieces(&BATCHES, out, piece, |start, out| {
+            for (item, out) in (start / each..).zip(out.chunks_mut(each)) {
+                one(item, out, false);
+            }
+        });
+    }
 }
 
 impl Operator for MatrixMultiply {
@@ -104,32 +141,7 @@ impl Operator for MatrixMultiply {
 
     fn cpu(&self, views: &[View<'_, f32>], out: &mut [f32]) -> Result<(), Error> {
         let [a, b] = inputs(self.name(), views)?;
-        let [batch, m, k, n] = sizes(&[a.shape, b.shape])?;
-        let blocking = host::Blocking::at(a.values.len() + b.values.len());
-        let one = |item: usize, out: &mut [f32], on_pool: bool| {
-            let a = &a.values[item * m * k..][..m * k];
-            let b = &b.values[item * k * n..][..k * n];
-            host::multiply(product::Product { a, b, k, n }, blocking, out, on_pool);
-        };
-        let each = m * n;
-        // All workers on one product after the other where each is worth it (they share
-        // its panels in the caches), or where there are fewer than workers; otherwise whole
-        // products side by side, of small ones several to a piece.
-        let multiply_adds = each.saturating_mul(k);
-        let pieces = host::pieces(multiply_adds);
-        let are_few = batch < rayon::current_num_threads();
-        if pieces >= WORTH_ALL || pieces > 1 && are_few {
-            for (item, out) in out.chunks_mut(each).enumerate() {
-                SHARING.run(pieces, |on_pool| one(item, out, on_pool));
-            }
-        } else {
-            let piece = each.saturating_mul(host::products_per_piece(multiply_adds));
-            parallel::for_pieces(&BATCHES, out, piece, |start, out| {
-                for (item, out) in (start / each..).zip(out.chunks_mut(each)) {
-                    one(item, out, false);
-                }
-            });
-        }
+        multiply(sizes(&[a.shape, b.shape])?, a.values, b.values, out);
         Ok(())
     }
 

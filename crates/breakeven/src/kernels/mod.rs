@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::tensor::shape;
 
 mod activation;
+mod adaptive;
 mod ar_forecast;
 mod conv2d;
 mod dendritic_integration;
@@ -27,13 +28,14 @@ mod pixel_entropy;
 mod sharing;
 mod vector_add;
 
+pub use adaptive::{Choice, Product};
 pub use ar_forecast::ArForecast;
 pub use conv2d::{Conv2d, SOBEL_X};
 pub use dendritic_integration::{DendriticIntegration, Nonlinearity};
 pub use dot_product::DotProduct;
 pub use image_segmentation::{Connectivity, ImageSegmentation};
 pub use lstm_cell::LstmCell;
-pub use matrix_multiply::{MatrixMultiply, Tiling};
+pub use matrix_multiply::{MatrixMultiply, TensorCoreMatmul, Tiling};
 pub(crate) use parallel::f32_lanes;
 pub use pixel_entropy::PixelEntropy;
 pub use vector_add::VectorAdd;
