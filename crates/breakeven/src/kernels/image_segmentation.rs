@@ -13,8 +13,8 @@
 //! The CPU form finds the runs of each row and joins them with those of the row
 //! above in the same pass, by union-find (Wu, Otoo and Suzuki, 2009: arrays, the
 //! least index as root; runs as in He, Chao and Suzuki, 2008). Bands of rows are
-//! done side by side and joined at their seams. The GPU form is a union-find of
-//! pixels by atomic minima, its roots then numbered by a prefix sum.
+//! done side by side and joined at their seams. The GPU form does so with tiles, by
+//! atomic operations, and numbers the components by a prefix sum.
 
 use super::sharing::Sharing;
 use super::{images, inputs, parallel};
