@@ -5,7 +5,8 @@ use cubecl::prelude::*;
 
 use super::Conv2d;
 use crate::error::DeviceError;
-use crate::gpu::{DeviceForm, Launch, as_u32, grid, with_client};
+use crate::gpu::{Buffer, DeviceForm, Launch, as_u32, grid, with_client};
+use crate::kernels::pixel_entropy::entropy_kernels::{BIN_ROWS, bin_of};
 
 const UNITS: u32 = 256;
 
@@ -15,11 +16,20 @@ const ROWS: u32 = 4;
 /// Output pixels from which on a unit takes [`ROWS`].
 const FULL: usize = 1 << 20;
 
+/// What a convolution is stored as.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::kernels) enum To<'b> {
+    Values(&'b Buffer),
+    /// The bins that pixel_entropy would sort the values into, [`BIN_ROWS`] rows to a word.
+    Bins(&'b Buffer),
+}
+
+/// If `binned`, a unit's rows are those of a word.
 #[cube(launch_unchecked)]
-fn correlate(
+fn correlate<O: Numeric>(
     images: &Array<f32>,
     filter: &Array<f32>,
-    out: &mut Array<f32>,
+    out: &mut Array<O>,
     batch: u32,
     height: u32,
     width: u32,
@@ -30,6 +40,7 @@ fn correlate(
     #[comptime] filter_height: u32,
     #[comptime] filter_width: u32,
     #[comptime] rows: u32,
+    #[comptime] binned: bool,
 ) {
     let position = ABSOLUTE_POS as u32;
     let x = position % out_width;
@@ -39,6 +50,7 @@ fn correlate(
     let item = band / bands;
     if item < batch {
         let image = item * height * width;
+        let mut bins = 0u32;
         #[unroll]
         for row in 0..rows {
             let y = first + row;
@@ -58,14 +70,27 @@ fn correlate(
                         }
                     }
                 }
-                out[((item * out_height + y) * out_width + x) as usize] = sum;
+                if binned {
+                    bins |= bin_of(sum) << (row * 8u32);
+                } else {
+                    out[((item * out_height + y) * out_width + x) as usize] = O::cast_from(sum);
+                }
             }
+        }
+        if binned {
+            out[position as usize] = O::cast_from(bins);
         }
     }
 }
 
-impl DeviceForm for Conv2d {
-    fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
+impl Conv2d {
+    /// Correlates the first input of a call.
+    pub(in crate::kernels) fn correlate(
+        &self,
+        launch: &Launch<'_>,
+        filter: &Buffer,
+        to: To<'_>,
+    ) -> Result<(), DeviceError> {
         let g = self.geometry(launch.shapes)?;
         let pixels = g.batch * g.height * g.width;
         let outputs = g.batch * g.out_height * g.out_width;
@@ -80,22 +105,41 @@ impl DeviceForm for Conv2d {
         let stride = as_u32("stride", g.stride)?;
         let padding = as_u32("padding", g.padding)?;
         let batch = as_u32("batch", g.batch)?;
-        let rows = if outputs >= FULL { ROWS } else { 1 };
+        let (out, binned) = match to {
+            To::Values(out) => (out, false),
+            To::Bins(out) => (out, true),
+        };
+        let rows = match binned {
+            true => BIN_ROWS,
+            false if outputs >= FULL => ROWS,
+            false => 1,
+        };
         let columns = g.batch * g.out_height.div_ceil(rows as usize) * g.out_width;
         let count = grid(columns, UNITS);
         with_client!(launch.gpu, client => {
             // SAFETY: the buffers are of the geometry's sizes, and the kernel compares
             // every coordinate with the image before it reads, and the item and the row
-            // with the output's before it writes.
+            // with the output's before it writes. Of bins there is a word for each unit
+            // with an item.
             unsafe {
-                correlate::launch_unchecked(
+                let correlate = match binned {
+                    true => correlate::launch_unchecked::<u32, _>,
+                    false => correlate::launch_unchecked::<f32, _>,
+                };
+                correlate(
                     client, count, CubeDim::new_1d(UNITS),
-                    launch.inputs[0].array(), launch.parameters[0].array(), launch.output.array(),
+                    launch.inputs[0].array(), filter.array(), out.array(),
                     batch, height, width, out_height, out_width, stride, padding,
-                    filter_height, filter_width, rows,
+                    filter_height, filter_width, rows, binned,
                 );
             }
         });
         Ok(())
+    }
+}
+
+impl DeviceForm for Conv2d {
+    fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
+        self.correlate(launch, &launch.parameters[0], To::Values(launch.output))
     }
 }

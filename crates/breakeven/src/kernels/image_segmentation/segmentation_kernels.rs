@@ -30,75 +30,18 @@ use cubecl::prelude::*;
 
 use super::{Connectivity, ImageSegmentation, images};
 use crate::error::{DeviceError, DeviceErrorKind};
-use crate::gpu::{Buffer, DeviceForm, Gpu, Launch, as_u32, grid, with_client};
+use crate::gpu::{Buffer, DeviceForm, Gpu, Launch, grid, with_client};
 
 #[cfg(test)]
 mod bytes_tests;
 mod graph;
+mod sums;
 mod tile;
+pub(in crate::kernels) mod tiles;
 
-use tile::{COLUMNS, ROWS, SHARED_BYTES};
-
-/// Units of a cube that counts, with a word each.
-const UNITS: u32 = 256;
-
-/// How images are cut up into tiles, all in elements.
-#[derive(CubeType, CubeLaunch, Clone, Copy)]
-struct Tiles {
-    /// Tiles of all images.
-    count: u32,
-    /// Pixels of an image.
-    height: u32,
-    width: u32,
-    /// Pixels of a tile: fewer than a whole one's where images are smaller.
-    rows: u32,
-    columns: u32,
-    /// Tiles of an image.
-    down: u32,
-    across: u32,
-    /// Blocks of [`UNITS`] words of an image.
-    blocks: u32,
-}
-
-/// Where a tile is: its image, and its first pixel there.
-#[derive(CubeType, Clone, Copy)]
-struct Place {
-    image: u32,
-    top: u32,
-    left: u32,
-}
-
-#[cube]
-fn place(tiles: &Tiles, tile: u32) -> Place {
-    Place {
-        image: tile / (tiles.down * tiles.across),
-        top: tile / tiles.across % tiles.down * ROWS,
-        left: tile % tiles.across * COLUMNS,
-    }
-}
-
-/// Components that a tile may have: every second pixel of a row at the most.
-#[cube]
-fn capacity(tiles: &Tiles) -> u32 {
-    tiles.rows * tiles.columns.div_ceil(2u32)
-}
-
-/// Turns words of columns into words of rows, in cubes of 64 units. Units 0 to 31, and
-/// so the others, give bit y of a word for the pixels of 32 columns, in their order, and
-/// get bit x for the pixels of 32 rows.
-#[cube]
-pub(in crate::kernels) fn transposed(word: u32) -> u32 {
-    let mut columns = SharedMemory::<u32>::new(comptime!(ROWS as usize));
-    columns[UNIT_POS_X as usize] = word;
-    sync_cube();
-    let row = UNIT_POS_X % COLUMNS;
-    let first = UNIT_POS_X - row;
-    let mut bits = 0u32;
-    for x in 0..COLUMNS {
-        bits |= ((columns[(first + x) as usize] >> row) & 1u32) << x;
-    }
-    bits
-}
+use sums::UNITS;
+use tile::SHARED_BYTES;
+use tiles::{COLUMNS, ROWS, Tiles, place, transposed};
 
 /// A unit looks at half a column, and then has a row.
 #[cube(launch_unchecked)]
@@ -118,76 +61,11 @@ fn mask(images: &Array<f32>, masks: &mut Array<u32>, tiles: Tiles, threshold: f3
                 }
             }
         }
-        let word = transposed(bits);
+        let mut columns = SharedMemory::<u32>::new(comptime!(ROWS as usize));
+        let word = transposed(&mut columns, bits);
         if UNIT_POS_X < tiles.rows {
             masks[(tile * tiles.rows + UNIT_POS_X) as usize] = word;
         }
-    }
-}
-
-/// Prefix sums over a cube, each unit's own value included, left in `sums`.
-#[cube]
-fn prefix_sums(sums: &mut SharedMemory<u32>, value: u32, #[comptime] units: u32) {
-    sums[UNIT_POS_X as usize] = value;
-    sync_cube();
-    let mut step = 1u32;
-    while step < units {
-        let mut before = 0u32;
-        if UNIT_POS_X >= step {
-            before = sums[(UNIT_POS_X - step) as usize];
-        }
-        sync_cube();
-        sums[UNIT_POS_X as usize] += before;
-        sync_cube();
-        step *= 2u32;
-    }
-}
-
-/// The bits in each block of words, and those in the block before each word.
-#[cube(launch_unchecked)]
-fn count(firsts: &Array<u32>, ranks: &mut Array<u32>, counts: &mut Array<u32>, tiles: Tiles) {
-    let block = CUBE_POS as u32;
-    let words = tiles.height * tiles.across;
-    let place = block % tiles.blocks * UNITS + UNIT_POS_X;
-    let word = (block / tiles.blocks * words + place) as usize;
-    let is_inside = (block as usize) < counts.len() && place < words;
-    let mut bits = 0u32;
-    if is_inside {
-        bits = firsts[word].count_ones();
-    }
-    let mut sums = SharedMemory::<u32>::new(comptime!(UNITS as usize));
-    prefix_sums(&mut sums, bits, UNITS);
-    if is_inside {
-        ranks[word] = sums[UNIT_POS_X as usize] - bits;
-    }
-    if UNIT_POS_X == 0 && (block as usize) < counts.len() {
-        counts[block as usize] = sums[comptime!(UNITS as usize - 1)];
-    }
-}
-
-/// A cube per image turns the counts of its blocks into those of all before.
-#[cube(launch_unchecked)]
-fn offsets(counts: &mut Array<u32>, per_image: u32) {
-    let first = CUBE_POS as u32 * per_image;
-    let mut sums = SharedMemory::<u32>::new(comptime!(UNITS as usize));
-    let mut before = 0u32;
-    let mut start = 0u32;
-    while start < per_image {
-        let block = start + UNIT_POS_X;
-        let at = (first + block) as usize;
-        let is_inside = block < per_image && at < counts.len();
-        let mut count = 0u32;
-        if is_inside {
-            count = counts[at];
-        }
-        prefix_sums(&mut sums, count, UNITS);
-        if is_inside {
-            counts[at] = before + sums[UNIT_POS_X as usize] - count;
-        }
-        before += sums[comptime!(UNITS as usize - 1)];
-        // Nobody begins the next sums while others read these.
-        sync_cube();
-        start += UNITS;
     }
 }
 
@@ -257,7 +135,8 @@ impl<'s> Passes<'s> {
         connectivity: Connectivity,
         out: &Buffer,
     ) -> Result<(), DeviceError> {
-        let tiles = Tiles::of(gpu, shape)?;
+        check(gpu)?;
+        let tiles = Tiles::of(shape)?;
         let count = tiles.count as usize;
         let rim = (tiles.rows + tiles.columns) as usize;
         let blocks = shape[0] * tiles.blocks as usize;
@@ -287,11 +166,11 @@ impl<'s> Passes<'s> {
                     self.sizes.array(), self.parents.array(), self.pixels.array(),
                     self.firsts.array(), tiles.argument(),
                 );
-                count::launch_unchecked(
+                sums::count::launch_unchecked(
                     client, grid(blocks, 1), cube,
                     self.firsts.array(), self.ranks.array(), self.counts.array(), tiles.argument(),
                 );
-                offsets::launch_unchecked(
+                sums::offsets::launch_unchecked(
                     client, grid(shape[0], 1), cube, self.counts.array(), tiles.blocks,
                 );
                 tile::spread::launch_unchecked(
@@ -306,56 +185,22 @@ impl<'s> Passes<'s> {
     }
 }
 
-impl Tiles {
-    /// The tiles of images that the device can label.
-    fn of(gpu: &Gpu, [batch, height, width]: [usize; 3]) -> Result<Self, DeviceError> {
-        let [rows, columns] = [height.min(ROWS as usize), width.min(COLUMNS as usize)];
-        let [down, across] = [
-            height.div_ceil(ROWS as usize),
-            width.div_ceil(COLUMNS as usize),
-        ];
-        let count = batch * down * across;
-        // The kernels number pixels with those that tiles have beyond the images.
-        let what = "image_segmentation: the images, in whole tiles";
-        as_u32(what, count.saturating_mul(rows * columns))?;
-        let lacks = |what: &str| {
-            let message = format!("image_segmentation needs {what}, and the device has not");
-            DeviceError::new(DeviceErrorKind::Unsupported, message)
-        };
-        let element = u32::as_type_native_unchecked().elem_type();
-        let atomic = Type::new(StorageType::Atomic(element));
-        let usage = with_client!(gpu, client => client.properties().atomic_type_usage(atomic));
-        if !usage.contains(AtomicUsage::LoadStore) {
-            return Err(lacks("atomics of 32 bits"));
-        }
-        if gpu.shared_memory_bytes() < SHARED_BYTES {
-            return Err(lacks(&format!("{SHARED_BYTES} bytes of shared memory")));
-        }
-        Ok(Self {
-            count: as_u32("tiles", count)?,
-            height: as_u32("height", height)?,
-            width: as_u32("width", width)?,
-            rows: as_u32("rows", rows)?,
-            columns: as_u32("columns", columns)?,
-            down: as_u32("tiles", down)?,
-            across: as_u32("tiles", across)?,
-            blocks: as_u32("blocks", (height * across).div_ceil(UNITS as usize))?,
-        })
+/// Fails where the device lacks what the kernels need.
+fn check(gpu: &Gpu) -> Result<(), DeviceError> {
+    let lacks = |what: &str| {
+        let message = format!("image_segmentation needs {what}, and the device has not");
+        DeviceError::new(DeviceErrorKind::Unsupported, message)
+    };
+    let element = u32::as_type_native_unchecked().elem_type();
+    let atomic = Type::new(StorageType::Atomic(element));
+    let usage = with_client!(gpu, client => client.properties().atomic_type_usage(atomic));
+    if !usage.contains(AtomicUsage::LoadStore) {
+        return Err(lacks("atomics of 32 bits"));
     }
-
-    fn argument<R: Runtime>(self) -> TilesLaunch<R> {
-        let Self {
-            count,
-            height,
-            width,
-            rows,
-            columns,
-            down,
-            across,
-            blocks,
-        } = self;
-        TilesLaunch::new(count, height, width, rows, columns, down, across, blocks)
+    if gpu.shared_memory_bytes() < SHARED_BYTES {
+        return Err(lacks(&format!("{SHARED_BYTES} bytes of shared memory")));
     }
+    Ok(())
 }
 
 impl DeviceForm for ImageSegmentation {
@@ -366,7 +211,7 @@ impl DeviceForm for ImageSegmentation {
     fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
         let shape = images("image_segmentation", launch.shapes)?;
         let passes = Passes::of(launch.scratch);
-        let tiles = Tiles::of(launch.gpu, shape)?;
+        let tiles = Tiles::of(shape)?;
         let threshold = self.threshold;
         with_client!(launch.gpu, client => {
             // SAFETY: `images` has a place for each pixel, the masks for each row of each

@@ -2,7 +2,7 @@
 
 use super::super::{Connectivity, ImageSegmentation};
 use super::Passes;
-use super::tile::{COLUMNS, ROWS};
+use super::tiles::{COLUMNS, ROWS};
 use crate::Tensor;
 use crate::operator::Operator;
 

@@ -3,7 +3,7 @@
 
 use cubecl::prelude::*;
 
-use super::{Tiles, capacity};
+use super::tiles::{Tiles, capacity};
 
 /// The root of a node. If `shortens`, each on the way is sent to its grandparent for those
 /// who come after: by way of any older pointer it would still come to the same root.
@@ -29,16 +29,17 @@ fn unite(parents: &Slice<Atomic<u32>>, pixels: &Array<u32>, first: u32, second: 
     let mut one = root(parents, first, true);
     let mut other = root(parents, second, true);
     while one != other {
-        if pixels[one as usize] < pixels[other as usize] {
-            let earlier = one;
-            one = other;
-            other = earlier;
+        let mut earlier = one;
+        let mut later = other;
+        if pixels[other as usize] < pixels[one as usize] {
+            earlier = other;
+            later = one;
         }
         // It may be a root no longer, and an exchange may fail for no reason: the
         // roots are looked up again.
-        parents[one as usize].compare_exchange_weak(one, other);
-        one = root(parents, one, true);
-        other = root(parents, other, true);
+        parents[later as usize].compare_exchange_weak(later, earlier);
+        one = root(parents, earlier, true);
+        other = root(parents, later, true);
     }
 }
 
@@ -89,8 +90,10 @@ pub(super) fn join(
             let tile = ABSOLUTE_POS as u32 / rim;
             let place = ABSOLUTE_POS as u32 % rim;
             let own = tile * capacity(&tiles) + component - 1u32;
-            let is_first = tile % tiles.across == 0u32;
-            let is_last = tile % tiles.across == tiles.across - 1u32;
+            let column = tile % tiles.across;
+            let row = tile / tiles.across % tiles.down;
+            let is_first = column == 0u32;
+            let is_last = column + 1u32 == tiles.across;
             if place < tiles.rows {
                 let left = tile - 1u32;
                 let met = meet(rims, &parents, pixels, &tiles, own, left, place, !is_first);
@@ -118,7 +121,7 @@ pub(super) fn join(
                         has_below,
                     );
                 }
-            } else if tile / tiles.across % tiles.down > 0u32 {
+            } else if row > 0u32 {
                 let above = tile - tiles.across;
                 let met = meet(rims, &parents, pixels, &tiles, own, above, place, true);
                 if corners && !met {

@@ -8,11 +8,8 @@
 use cubecl::prelude::*;
 
 use super::graph::root;
-use super::{Tiles, UNITS, capacity, place, prefix_sums};
-
-/// Pixels of a tile: a word across, a unit's row each down.
-pub(in crate::kernels) const COLUMNS: u32 = 32;
-pub(in crate::kernels) const ROWS: u32 = 64;
+use super::sums::prefix_sums;
+use super::tiles::{BLOCK, COLUMNS, ROWS, Tiles, capacity, place};
 
 /// Runs of a row.
 const RUNS: u32 = COLUMNS / 2;
@@ -238,7 +235,7 @@ pub(super) fn spread(
             let at = first / tiles.columns;
             let left_of_it = (1u32 << (first % tiles.columns)) - 1u32;
             let in_word = firsts[at as usize] & left_of_it;
-            let block = place.image * tiles.blocks + (at - image) / UNITS;
+            let block = place.image * tiles.blocks + (at - image) / BLOCK;
             let label = counts[block as usize] + ranks[at as usize] + in_word.count_ones() + 1u32;
             components.nodes[node(word, y, left.trailing_zeros()) as usize].store(label);
             own += 1u32;
