@@ -91,7 +91,7 @@ fn a_search_that_fails_leaves_what_was_kept() {
             }
         });
     assert_eq!(lost.unwrap_err().to_string(), "the device is lost");
-    assert_eq!(Tuned::load(&path).kernels(), [best.clone()]);
+    assert_eq!(Tuned::load(&path).kernels(), std::slice::from_ref(&best));
     assert_eq!(tuned.kernels(), [best]);
     let none = tuner(&tuned).tune_kernel("nothing", &[], 1, sleep);
     assert_eq!(none.unwrap_err().kind(), ErrorKind::Invalid);
@@ -125,7 +125,7 @@ fn a_damaged_file_is_put_aside_and_a_newer_one_left_alone() {
         let tuned = Tuned::load(&path);
         assert!(tuned.kernels().is_empty());
         tuned.keep(entry.clone()).unwrap();
-        assert_eq!(Tuned::load(&path).kernels(), [entry.clone()]);
+        assert_eq!(Tuned::load(&path).kernels(), std::slice::from_ref(&entry));
     }
     assert!(directory.path().join("tuned.json.damaged-4").exists());
 

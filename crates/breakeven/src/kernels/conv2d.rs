@@ -16,7 +16,7 @@ use crate::tensor::{Tensor, shape};
 use crate::tune::HostTunable;
 
 #[cfg(feature = "gpu")]
-mod conv2d_kernels;
+pub(super) mod conv2d_kernels;
 mod host;
 
 /// The horizontal Sobel filter (Sobel and Feldman, 1968): the default workload.
@@ -81,6 +81,19 @@ impl Conv2d {
         })
     }
 
+    /// The CPU form of a call, to be done by rows.
+    pub(super) fn correlation<'c>(
+        &'c self,
+        views: &[View<'c, f32>],
+    ) -> Result<Correlation<'c>, Error> {
+        let [images] = inputs(self.name(), views)?;
+        Ok(Correlation {
+            images: images.values,
+            filter: self.filter.host()?,
+            geometry: self.geometry(&[images.shape])?,
+        })
+    }
+
     fn geometry(&self, shapes: &[&[usize]]) -> Result<Geometry, Error> {
         let [batch, height, width] = images("conv2d", shapes)?;
         let [filter_height, filter_width] = dims("conv2d", self.filter.shape(), "the filter")?;
@@ -111,6 +124,26 @@ impl Conv2d {
     }
 }
 
+/// Images, and the filter that is moved over them.
+pub(super) struct Correlation<'c> {
+    images: &'c [f32],
+    filter: &'c [f32],
+    geometry: Geometry,
+}
+
+impl Correlation<'_> {
+    /// Computes output rows, counted over all images, from `first` on.
+    pub(super) fn rows(&self, first: usize, out: &mut [f32]) {
+        Arch::new().dispatch(host::Rows {
+            images: self.images,
+            filter: self.filter,
+            geometry: &self.geometry,
+            first,
+            out,
+        });
+    }
+}
+
 impl Operator for Conv2d {
     type In = f32;
     type Out = f32;
@@ -134,20 +167,11 @@ impl Operator for Conv2d {
     }
 
     fn cpu(&self, views: &[View<'_, f32>], out: &mut [f32]) -> Result<(), Error> {
-        let [images] = inputs(self.name(), views)?;
-        let geometry = self.geometry(&[images.shape])?;
-        let filter = self.filter.host()?;
-        let width = geometry.out_width;
-        let rows = (CHUNK.at(images.values.len()) / width).max(1);
-        let arch = Arch::new();
+        let correlation = self.correlation(views)?;
+        let width = correlation.geometry.out_width;
+        let rows = (CHUNK.at(views[0].values.len()) / width).max(1);
         parallel::for_pieces(&SHARING, out, rows * width, |start, out| {
-            arch.dispatch(host::Rows {
-                images: images.values,
-                filter,
-                geometry: &geometry,
-                first: start / width,
-                out,
-            });
+            correlation.rows(start / width, out);
         });
         Ok(())
     }

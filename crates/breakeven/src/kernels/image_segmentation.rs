@@ -13,8 +13,8 @@
 //! The CPU form finds the runs of each row and joins them with those of the row
 //! above in the same pass, by union-find (Wu, Otoo and Suzuki, 2009: arrays, the
 //! least index as root; runs as in He, Chao and Suzuki, 2008). Bands of rows are
-//! done side by side and joined at their seams. The GPU form is a union-find of
-//! pixels by atomic minima, its roots then numbered by a prefix sum.
+//! done side by side and joined at their seams. The GPU form does so with tiles, by
+//! atomic operations, and numbers the components by a prefix sum.
 
 use super::sharing::Sharing;
 use super::{images, inputs, parallel};
@@ -25,6 +25,7 @@ use crate::tensor::shape;
 mod runs;
 
 use runs::Band;
+pub(super) use runs::{Foreground, set_foreground, words};
 
 /// Pixels per piece of CPU work: some hundred microseconds.
 const CHUNK: usize = 64 * 1024;
@@ -45,8 +46,8 @@ pub enum Connectivity {
 /// A threshold, and which pixels touch: batch × height × width in, a label a pixel out.
 #[derive(Debug, Clone, Copy)]
 pub struct ImageSegmentation {
-    threshold: f32,
-    connectivity: Connectivity,
+    pub(super) threshold: f32,
+    pub(super) connectivity: Connectivity,
 }
 
 impl ImageSegmentation {
@@ -68,25 +69,44 @@ impl ImageSegmentation {
         })
     }
 
-    fn label(&self, pixels: &[f32], width: usize, out: &mut [u32]) {
-        let band = (CHUNK / width).max(1) * width;
-        let scan =
-            |pixels: &[f32]| Band::scan(pixels, width, self.threshold, self.connectivity.reach());
-        if pixels.len() <= band {
-            let mut band = scan(pixels);
+    /// Labels images of height × width.
+    pub(super) fn label_all(
+        &self,
+        foreground: Foreground<'_>,
+        [height, width]: [usize; 2],
+        out: &mut [u32],
+    ) {
+        let each = height * width;
+        // Small images in lots, large ones alone; those in bands of their own.
+        let lot = (CHUNK / each).max(1) * each;
+        parallel::for_pieces(&SHARING, out, lot, |start, out| {
+            for (index, out) in out.chunks_mut(each).enumerate() {
+                let first = start / width + index * height;
+                let image = foreground.rows(first..first + height, width);
+                self.label(image, [height, width], out);
+            }
+        });
+    }
+
+    fn label(&self, image: Foreground<'_>, [height, width]: [usize; 2], out: &mut [u32]) {
+        let band = (CHUNK / width).max(1);
+        let reach = self.connectivity.reach();
+        if height <= band {
+            let mut band = Band::scan(image, height, width, reach);
             runs::number(&mut band.parents);
             return band.write(&band.parents, width, out);
         }
         let mut bands: Vec<Option<Band>> = Vec::new();
-        bands.resize_with(pixels.len().div_ceil(band), || None);
+        bands.resize_with(height.div_ceil(band), || None);
         parallel::for_pieces(&BANDS, &mut bands, 1, |index, found| {
-            let first = index * band;
-            found[0] = Some(scan(&pixels[first..pixels.len().min(first + band)]));
+            let rows = index * band..height.min((index + 1) * band);
+            let part = image.rows(rows.clone(), width);
+            found[0] = Some(Band::scan(part, rows.len(), width, reach));
         });
         let bands: Vec<Band> = bands.into_iter().flatten().collect();
-        let (labels, firsts) = runs::join(&bands, self.connectivity.reach());
-        parallel::for_pieces(&LABELS, out, band, |start, out| {
-            let index = start / band;
+        let (labels, firsts) = runs::join(&bands, reach);
+        parallel::for_pieces(&LABELS, out, band * width, |start, out| {
+            let index = start / (band * width);
             bands[index].write(&labels[firsts[index]..], width, out);
         });
     }
@@ -137,15 +157,8 @@ impl Operator for ImageSegmentation {
     fn cpu(&self, views: &[View<'_, f32>], out: &mut [u32]) -> Result<(), Error> {
         let [view] = inputs(self.name(), views)?;
         let [_, height, width] = images(self.name(), &[view.shape])?;
-        let each = height * width;
-        // Small images in lots, large ones alone; those in bands of their own.
-        let lot = (CHUNK / each).max(1) * each;
-        parallel::for_pieces(&SHARING, out, lot, |start, out| {
-            let pixels = &view.values[start..start + out.len()];
-            for (pixels, out) in pixels.chunks(each).zip(out.chunks_mut(each)) {
-                self.label(pixels, width, out);
-            }
-        });
+        let pixels = Foreground::Pixels(view.values, self.threshold);
+        self.label_all(pixels, [height, width], out);
         Ok(())
     }
 
@@ -156,4 +169,4 @@ impl Operator for ImageSegmentation {
 }
 
 #[cfg(feature = "gpu")]
-mod segmentation_kernels;
+pub(super) mod segmentation_kernels;

@@ -30,7 +30,7 @@ use crate::tune::HostTunable;
 const MAX_WINDOW: usize = 255;
 
 /// Output pixels per piece of CPU work.
-static CHUNK: HostTunable = HostTunable::new(
+pub(super) static CHUNK: HostTunable = HostTunable::new(
     "pixel_entropy",
     "chunk",
     4 * KI,
@@ -48,7 +48,7 @@ const BINS: usize = 256;
 /// The window's width: batch × height × width in, a value a pixel out.
 #[derive(Debug, Clone)]
 pub struct PixelEntropy {
-    window: usize,
+    pub(super) window: usize,
     /// c·log2 c for every count that a window can hold, in multiples of 1 / `scale`.
     table: Tensor<'static, u32>,
     scale: f32,
@@ -95,10 +95,24 @@ impl PixelEntropy {
         center.saturating_sub(back)..(center + ahead + 1).min(size)
     }
 
-    /// One row of one image's bins: the window slides from left to right.
-    fn row(&self, table: &[u32], bins: &[u8], y: usize, out: &mut [f32]) {
+    /// The fixed-point table, for [`row`](Self::row).
+    pub(super) fn table(&self) -> Result<&[u32], Error> {
+        Ok(self.table.host()?)
+    }
+
+    /// One row of images' bins, counted over all of them: the window slides from left to
+    /// right.
+    pub(super) fn row(
+        &self,
+        table: &[u32],
+        bins: &[u8],
+        height: usize,
+        row: usize,
+        out: &mut [f32],
+    ) {
         let width = out.len();
-        let rows = self.reach(y, bins.len() / width);
+        let bins = &bins[row / height * height * width..];
+        let rows = self.reach(row % height, height);
         let mut histogram = Histogram {
             counts: [0; BINS],
             table,
@@ -145,6 +159,14 @@ impl Histogram<'_> {
     }
 }
 
+/// The bins of grey values.
+#[inline(always)]
+pub(super) fn sort(values: &[f32], bins: &mut [u8]) {
+    for (bin_of, value) in bins.iter_mut().zip(values) {
+        *bin_of = bin(*value);
+    }
+}
+
 /// The bin of a grey value: saturating, NaN in bin 0.
 #[inline(always)]
 #[expect(
@@ -185,19 +207,15 @@ impl Operator for PixelEntropy {
     fn cpu(&self, views: &[View<'_, f32>], out: &mut [f32]) -> Result<(), Error> {
         let [view] = inputs(self.name(), views)?;
         let [_, height, width] = images(self.name(), &[view.shape])?;
-        let table = self.table.host()?;
+        let table = self.table()?;
         let mut bins = vec![0_u8; out.len()];
         parallel::for_chunks(&SORTING, &mut bins, SORTED, |start, bins| {
-            for (bin_of, value) in bins.iter_mut().zip(&view.values[start..]) {
-                *bin_of = bin(*value);
-            }
+            sort(&view.values[start..], bins);
         });
         let rows = (CHUNK.at(view.values.len()) / width).max(1);
         parallel::for_chunks(&SHARING, out, rows * width, |start, out| {
             for (index, out) in out.chunks_mut(width).enumerate() {
-                let row = start / width + index;
-                let image = &bins[row / height * height * width..][..height * width];
-                self.row(table, image, row % height, out);
+                self.row(table, &bins, height, start / width + index, out);
             }
         });
         Ok(())
@@ -214,4 +232,4 @@ impl Operator for PixelEntropy {
 }
 
 #[cfg(feature = "gpu")]
-mod entropy_kernels;
+pub(super) mod entropy_kernels;

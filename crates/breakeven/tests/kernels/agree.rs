@@ -204,14 +204,14 @@ proptest! {
     }
 }
 
-/// Images of more pixels than a piece of CPU work and than a block of a GPU's
-/// prefix sum: what crosses the seams, in every way that it can.
+/// Images of more pixels than a piece of CPU work and than a tile of a GPU: what crosses
+/// the seams, in every way that it can.
 #[test]
 fn components_join_over_seams() {
     let (height, width) = (700, 331);
     let noise = |y: usize, x: usize| (y * 7919 + x * 104_729 + (y * x) % 613) % 101;
     type Pattern<'p> = &'p dyn Fn(usize, usize) -> bool;
-    let patterns: [(&str, Pattern<'_>); 7] = [
+    let patterns: [(&str, Pattern<'_>); 10] = [
         ("all", &|_, _| true),
         ("columns", &|_, x| x % 2 == 0),
         ("comb that joins in the last row", &|y, x| {
@@ -227,6 +227,13 @@ fn components_join_over_seams() {
         }),
         ("noise", &|y, x| noise(y, x) < 58),
         ("checkerboard", &|y, x| (y + x) % 2 == 0),
+        ("diagonals", &|y, x| (y + x) % 3 == 0),
+        ("diagonals the other way", &|y, x| (y + 2 * x) % 3 == 0),
+        ("spiral", &|y, x| {
+            let ring = y.min(x).min(height - 1 - y).min(width - 1 - x);
+            let is_cut_or_bridge = y == ring + 1 && x == ring;
+            (ring % 2 == 0) != is_cut_or_bridge
+        }),
     ];
     for (name, pattern) in patterns {
         let pixel = |at: usize| f32::from(u8::from(pattern(at / width, at % width)));

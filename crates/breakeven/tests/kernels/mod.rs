@@ -6,6 +6,7 @@ mod blocks;
 mod dendrites;
 mod float64;
 mod forecast;
+mod fused;
 #[cfg(feature = "gpu")]
 mod large;
 mod lstm;

@@ -6,12 +6,13 @@ use cubecl::prelude::*;
 use super::Conv2d;
 use crate::Operator;
 use crate::error::DeviceError;
-use crate::gpu::{DeviceForm, Gpu, Launch, as_u32, grid, with_client};
+use crate::gpu::{Buffer, DeviceForm, Gpu, Launch, as_u32, grid, with_client};
 use crate::kernels::cube_sizes;
+use crate::kernels::pixel_entropy::entropy_kernels::bin_of;
 use crate::tensor::shape;
 use crate::tune::{Space, Tunable, source_number};
 
-const UNITS: u32 = 256;
+pub(in crate::kernels) const UNITS: u32 = 256;
 
 /// Output rows of a unit, where there are enough pixels to fill a device even so.
 const ROWS: u32 = 4;
@@ -19,11 +20,20 @@ const ROWS: u32 = 4;
 /// Output pixels from which on a unit takes [`ROWS`].
 const FULL: u64 = 1 << 20;
 
+/// What a convolution is stored as.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::kernels) enum To<'b> {
+    Values(&'b Buffer),
+    /// The bins that pixel_entropy would sort the values into, [`BIN_ROWS`] rows to a word.
+    Bins(&'b Buffer),
+}
+
+/// If `binned`, a unit's rows are those of a word.
 #[cube(launch_unchecked)]
-fn correlate(
+fn correlate<O: Numeric>(
     images: &Array<f32>,
     filter: &Array<f32>,
-    out: &mut Array<f32>,
+    out: &mut Array<O>,
     batch: u32,
     height: u32,
     width: u32,
@@ -34,6 +44,7 @@ fn correlate(
     #[comptime] filter_height: u32,
     #[comptime] filter_width: u32,
     #[comptime] rows: u32,
+    #[comptime] binned: bool,
 ) {
     let position = ABSOLUTE_POS as u32;
     let x = position % out_width;
@@ -43,6 +54,7 @@ fn correlate(
     let item = band / bands;
     if item < batch {
         let image = item * height * width;
+        let mut bins = 0u32;
         #[unroll]
         for row in 0..rows {
             let y = first + row;
@@ -62,9 +74,69 @@ fn correlate(
                         }
                     }
                 }
-                out[((item * out_height + y) * out_width + x) as usize] = sum;
+                if binned {
+                    bins |= bin_of(sum) << (row * 8u32);
+                } else {
+                    out[((item * out_height + y) * out_width + x) as usize] = O::cast_from(sum);
+                }
             }
         }
+        if binned {
+            out[position as usize] = O::cast_from(bins);
+        }
+    }
+}
+
+impl Conv2d {
+    /// Correlates the first input of a call, in cubes of so many units with so many rows
+    /// each.
+    pub(in crate::kernels) fn correlate(
+        &self,
+        launch: &Launch<'_>,
+        filter: &Buffer,
+        to: To<'_>,
+        units: u32,
+        rows: u32,
+    ) -> Result<(), DeviceError> {
+        let g = self.geometry(launch.shapes)?;
+        let pixels = g.batch * g.height * g.width;
+        let outputs = g.batch * g.out_height * g.out_width;
+        // The kernel counts positions in 32 bits.
+        as_u32("conv2d: the images", pixels)?;
+        as_u32("conv2d: the output", outputs)?;
+        let [height, width] = [as_u32("height", g.height)?, as_u32("width", g.width)?];
+        let out_height = as_u32("output height", g.out_height)?;
+        let out_width = as_u32("output width", g.out_width)?;
+        let filter_height = as_u32("filter height", g.filter_height)?;
+        let filter_width = as_u32("filter width", g.filter_width)?;
+        let stride = as_u32("stride", g.stride)?;
+        let padding = as_u32("padding", g.padding)?;
+        let batch = as_u32("batch", g.batch)?;
+        let (out, binned) = match to {
+            To::Values(out) => (out, false),
+            To::Bins(out) => (out, true),
+        };
+        let columns = g.batch * g.out_height.div_ceil(rows as usize) * g.out_width;
+        let count = grid(columns, units);
+        with_client!(launch.gpu, client => {
+            // SAFETY: the buffers are of the geometry's sizes, and the kernel compares
+            // every coordinate with the image before it reads, and the item and the row
+            // with the output's before it writes. Of bins there is a word for each unit
+            // with an item.
+            unsafe {
+                let correlate = match binned {
+                    true => correlate::launch_unchecked::<u32, _>,
+                    false => correlate::launch_unchecked::<f32, _>,
+                };
+                correlate(
+                    client, count, CubeDim::new_1d(units),
+                    launch.inputs[0].array(), filter.array(), out.array(),
+                    batch, height, width, out_height, out_width, stride, padding,
+                    filter_height, filter_width, rows, binned,
+                );
+            }
+        });
+        Ok(())
     }
 }
 
@@ -85,36 +157,8 @@ impl DeviceForm for Conv2d {
     }
 
     fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
-        let g = self.geometry(launch.shapes)?;
-        let pixels = g.batch * g.height * g.width;
-        let outputs = g.batch * g.out_height * g.out_width;
-        // The kernel counts positions in 32 bits.
-        as_u32("conv2d: the images", pixels)?;
-        as_u32("conv2d: the output", outputs)?;
-        let [height, width] = [as_u32("height", g.height)?, as_u32("width", g.width)?];
-        let out_height = as_u32("output height", g.out_height)?;
-        let out_width = as_u32("output width", g.out_width)?;
-        let filter_height = as_u32("filter height", g.filter_height)?;
-        let filter_width = as_u32("filter width", g.filter_width)?;
-        let stride = as_u32("stride", g.stride)?;
-        let padding = as_u32("padding", g.padding)?;
-        let batch = as_u32("batch", g.batch)?;
         let [units, rows] = [launch.tuned("units")?, launch.tuned("rows")?];
-        let columns = g.batch * g.out_height.div_ceil(rows as usize) * g.out_width;
-        let count = grid(columns, units);
-        with_client!(launch.gpu, client => {
-            // SAFETY: the buffers are of the geometry's sizes, and the kernel compares
-            // every coordinate with the image before it reads, and the item and the row
-            // with the output's before it writes.
-            unsafe {
-                correlate::launch_unchecked(
-                    client, count, CubeDim::new_1d(units),
-                    launch.inputs[0].array(), launch.parameters[0].array(), launch.output.array(),
-                    batch, height, width, out_height, out_width, stride, padding,
-                    filter_height, filter_width, rows,
-                );
-            }
-        });
-        Ok(())
+        let to = To::Values(launch.output);
+        self.correlate(launch, &launch.parameters[0], to, units, rows)
     }
 }

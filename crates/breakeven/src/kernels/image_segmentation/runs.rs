@@ -11,6 +11,43 @@ use pulp::{Arch, Simd, WithSimd};
 /// Columns from where a run begins to before where it ends.
 type Run = [u32; 2];
 
+/// The foreground of rows of pixels.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::kernels) enum Foreground<'f> {
+    /// Pixels that are foreground above a threshold.
+    Pixels(&'f [f32], f32),
+    /// A bit for each pixel, in [`words`] for each row.
+    Words(&'f [u64]),
+}
+
+/// Words that a row of so many pixels takes.
+pub(in crate::kernels) fn words(width: usize) -> usize {
+    width.div_ceil(64)
+}
+
+/// Sets the bits of the pixels of a row that are above the threshold.
+#[inline(always)]
+pub(in crate::kernels) fn set_foreground(pixels: &[f32], threshold: f32, words: &mut [u64]) {
+    let (whole, rest) = pixels.as_chunks::<64>();
+    for (word, pixels) in words.iter_mut().zip(whole) {
+        *word = foreground(pixels, threshold);
+    }
+    if let Some(last) = words.get_mut(whole.len()) {
+        *last = foreground(&last_word(rest, threshold), threshold);
+    }
+}
+
+impl Foreground<'_> {
+    /// Rows of so many pixels.
+    pub(super) fn rows(&self, rows: Range<usize>, width: usize) -> Self {
+        let elements = |each: usize| rows.start * each..rows.end * each;
+        match self {
+            Self::Pixels(pixels, threshold) => Self::Pixels(&pixels[elements(width)], *threshold),
+            Self::Words(all) => Self::Words(&all[elements(words(width))]),
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Band {
     runs: Vec<Run>,
@@ -23,23 +60,23 @@ pub(super) struct Band {
 }
 
 impl Band {
-    /// The runs of pixels above the threshold, joined with those of the row above
-    /// that come within `reach` columns.
-    pub(super) fn scan(pixels: &[f32], width: usize, threshold: f32, reach: u32) -> Self {
+    /// The runs of `rows` of foreground, joined with those of the row above that come
+    /// within `reach` columns.
+    pub(super) fn scan(foreground: Foreground<'_>, rows: usize, width: usize, reach: u32) -> Self {
         Arch::new().dispatch(Scan {
-            pixels,
+            foreground,
+            rows,
             width,
-            threshold,
             reach,
         })
     }
 
     #[inline(always)]
-    fn add_row(&mut self, pixels: &[f32], threshold: f32, reach: u32) {
+    fn add_row(&mut self, words: impl Iterator<Item = u64>, reach: u32) {
         let above = self.row_ends.len().checked_sub(1).map(|row| self.row(row));
         let above = above.unwrap_or(0..0);
         let first = self.runs.len();
-        find(pixels, threshold, &mut self.runs);
+        find(words, &mut self.runs);
         let (older, below) = self.runs.split_at(first);
         let (parents, indices) = (&mut self.parents, &mut self.indices);
         meet(&older[above.clone()], below, reach, |_, touching| {
@@ -79,10 +116,10 @@ impl Band {
 }
 
 /// What a band is made of, for the widest SIMD that this CPU has.
-struct Scan<'p> {
-    pixels: &'p [f32],
+struct Scan<'f> {
+    foreground: Foreground<'f>,
+    rows: usize,
     width: usize,
-    threshold: f32,
     reach: u32,
 }
 
@@ -92,28 +129,45 @@ impl WithSimd for Scan<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> Band {
         let mut band = Band {
-            runs: Vec::with_capacity(self.pixels.len() / 16),
-            indices: Vec::with_capacity(self.pixels.len() / 16),
-            row_ends: Vec::with_capacity(self.pixels.len() / self.width),
+            runs: Vec::with_capacity(self.rows * self.width / 16),
+            indices: Vec::with_capacity(self.rows * self.width / 16),
+            row_ends: Vec::with_capacity(self.rows),
             parents: Vec::new(),
         };
-        for row in self.pixels.chunks_exact(self.width) {
-            band.add_row(row, self.threshold, self.reach);
+        // A word without foreground ends the last run of a row.
+        match self.foreground {
+            Foreground::Pixels(pixels, threshold) => {
+                for row in pixels.chunks_exact(self.width) {
+                    let (whole, rest) = row.as_chunks::<64>();
+                    let last = last_word(rest, threshold);
+                    let words = whole.iter().chain([&last]);
+                    band.add_row(words.map(|word| foreground(word, threshold)), self.reach);
+                }
+            }
+            Foreground::Words(all) => {
+                for row in all.chunks_exact(words(self.width)) {
+                    band.add_row(row.iter().copied().chain([0]), self.reach);
+                }
+            }
         }
         band
     }
 }
 
+/// The last pixels of a row. Those as large as the threshold are background: what fills
+/// the word.
 #[inline(always)]
-fn find(pixels: &[f32], threshold: f32, runs: &mut Vec<Run>) {
-    // Pixels as large as the threshold are background: what fills the last word.
+fn last_word(rest: &[f32], threshold: f32) -> [f32; 64] {
     let mut last = [threshold; 64];
-    let (words, rest) = pixels.as_chunks::<64>();
     last[..rest.len()].copy_from_slice(rest);
+    last
+}
+
+#[inline(always)]
+fn find(words: impl Iterator<Item = u64>, runs: &mut Vec<Run>) {
     let mut before = 0;
     let mut start = 0;
-    for (at, word) in (0_u32..).step_by(64).zip(words.iter().chain([&last])) {
-        let bits = foreground(word, threshold);
+    for (at, bits) in (0_u32..).step_by(64).zip(words) {
         // A bit wherever a run begins or has ended, in turns.
         let mut edges = bits ^ (bits << 1 | before);
         let mut inside = before == 1;
