@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use super::row::Row;
 use super::{GpuSetup, Mode, Ns, Rate, Schedule, Span};
 use crate::whole;
 
@@ -35,8 +36,8 @@ pub(super) struct Gpu {
     /// When all that is in flight should be done.
     busy_until: Ns,
     /// When the last launch ended.
-    last_end: Ns,
-    launches: u64,
+    pub(super) last_end: Ns,
+    pub(super) launches: u64,
     pub(super) successes: u64,
     /// What was known before the batch, and the launches since then that do not tell yet
     /// what is fixed.
@@ -47,6 +48,8 @@ pub(super) struct Gpu {
     pub(super) fits: usize,
     pub(super) faults: super::faults::Record,
     pub(super) told: super::teach::LaunchTimes,
+    /// Its tasks are cut into pieces that overlap.
+    pub(super) row: Option<Row>,
 }
 
 /// A launch that has not ended.
@@ -80,6 +83,7 @@ impl Gpu {
             fits: setup.fits.max(1),
             faults: super::faults::Record::default(),
             told: super::teach::LaunchTimes::default(),
+            row: None,
             setup: *setup,
         }
     }
@@ -165,6 +169,9 @@ impl Schedule {
         let Some(range) = range.filter(|range| !range.is_empty()) else {
             return GpuTurn::Done;
         };
+        if self.gpus[index].is_new() {
+            self.plan_row(index, range.clone(), now);
+        }
         let mut tasks = self.gpu_size(index, range.clone(), now);
         if tasks == 0 && self.is_stuck() {
             // Nobody has anything: if the workers are not to take it, a GPU does.
@@ -180,6 +187,9 @@ impl Schedule {
         let tasks = tasks.min(most).min(range.len() - for_worker);
         match self.free.take(range.start..range.start + tasks) {
             Some(span) => {
+                if let Some(row) = &mut self.gpus[index].row {
+                    row.left = row.left.saturating_sub(1);
+                }
                 self.launched(index, &span, now);
                 GpuTurn::Run(span)
             }
@@ -254,7 +264,17 @@ impl Schedule {
         let gpu = &mut self.gpus[index];
         gpu.successes += 1;
         let predicted = gpu.rate.predict(work);
-        if let Some(ns) = ns {
+        let most = self.setup.tuning.failed_prediction;
+        let mut times = ns.into_iter().zip(predicted);
+        let failed = times.any(|(ns, predicted)| ns > most * predicted);
+        if failed && self.setup.corrects && self.setup.mode == Mode::Gpu {
+            self.joined = true;
+            gpu.row = None;
+        }
+        if let Some(row) = &mut gpu.row {
+            // Beside others it took less than alone, and what it had of the work is not told.
+            row.ended(gpu.successes, ns);
+        } else if let Some(ns) = ns {
             gpu.told.done(range.clone(), ns);
             let was_told = gpu.rate.tells_fixed();
             if was_told {
@@ -281,12 +301,6 @@ impl Schedule {
                     self.density.correct(range, found);
                 }
             }
-        }
-        let most = self.setup.tuning.failed_prediction;
-        let mut times = ns.into_iter().zip(predicted);
-        let failed = times.any(|(ns, predicted)| ns > most * predicted);
-        if failed && self.setup.corrects && self.setup.mode == Mode::Gpu {
-            self.joined = true;
         }
         self.is_shared() && !self.is_empty()
     }

@@ -92,6 +92,9 @@ impl Schedule {
         }
         let Learned { model, at, .. } = batch;
         for (gpu, name) in gpus() {
+            if gpu.successes > 0 {
+                model.note_overlap(operation, memory_per_task, name, gpu.bottleneck());
+            }
             if let Some(fits) = gpu.faults.fits() {
                 model.remember_fit(operation, memory_per_task, name, fits as u64, *at);
             }
