@@ -113,7 +113,9 @@ pub(crate) fn print(tuning: &'static Tuning) {
                 gain,
                 "times",
             );
-            least = least.min(of_ideal);
+            if strategy == ExecutionStrategy::GpuOnly {
+                least = least.min(of_ideal);
+            }
         }
         let (mean, most) = serial(launch, tuning);
         metric(

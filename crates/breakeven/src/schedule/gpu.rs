@@ -139,6 +139,7 @@ impl Schedule {
         let in_flight = self.gpus[index].flights.len();
         if in_flight > 0
             && let Some(turn) = self.recall(index, now)
+            && !(matches!(turn, GpuTurn::Wait(_)) && self.has_room(index))
         {
             return turn;
         }
@@ -274,8 +275,11 @@ impl Schedule {
         if let Some(row) = &mut gpu.row {
             // Beside others it took less than alone, and what it had of the work is not told.
             row.ended(gpu.successes, ns);
-        } else if let Some(ns) = ns {
+        }
+        if let Some(ns) = ns {
             gpu.told.done(range.clone(), ns);
+        }
+        if let Some(ns) = ns.filter(|_| gpu.row.is_none()) {
             let was_told = gpu.rate.tells_fixed();
             if was_told {
                 // What differs is the rate's where it is known how much work there was.

@@ -60,10 +60,21 @@ impl Gpu {
 }
 
 impl Schedule {
+    /// True where another piece may be launched beside those in flight.
+    pub(super) fn has_room(&self, index: usize) -> bool {
+        let gpu = &self.gpus[index];
+        let is_left = gpu.row.is_some_and(|row| row.left > 0) && self.free.tasks() > 0;
+        is_left && !gpu.is_gone && !self.is_shared() && gpu.flights.len() < gpu.setup.depth
+    }
+
     /// Decides before a GPU's first launch whether its tasks, which are these, are cut.
     pub(super) fn plan_row(&mut self, index: usize, range: Range<usize>, now: Ns) {
         let gpus = self.gpus.iter().filter(|gpu| !gpu.is_gone);
         if self.is_shared() || gpus.count() > 1 {
+            return;
+        }
+        if self.setup.corrects && !self.knows_shape() {
+            // Parts that end one after the other tell where the work lies.
             return;
         }
         let gpu = &self.gpus[index];
