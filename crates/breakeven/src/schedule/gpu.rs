@@ -36,8 +36,8 @@ pub(super) struct Gpu {
     /// When all that is in flight should be done.
     busy_until: Ns,
     /// When the last launch ended.
-    pub(super) last_end: Ns,
-    pub(super) launches: u64,
+    last_end: Ns,
+    launches: u64,
     pub(super) successes: u64,
     /// What was known before the batch, and the launches since then that do not tell yet
     /// what is fixed.
@@ -124,6 +124,15 @@ impl Gpu {
     /// When a launch began, as far as the device is concerned.
     pub(super) fn began(&self, flight: &Flight) -> Ns {
         flight.began.max(self.last_end)
+    }
+
+    /// How far the batch's pieces overlapped, as far as is known not at all where not all went
+    /// as planned; none where it was not cut.
+    pub(super) fn bottleneck(&self) -> Option<f64> {
+        let row = self.row?;
+        let seen = row.bottleneck(self.launches, self.last_end);
+        let seen = seen.filter(|_| self.launches == self.successes);
+        Some(seen.unwrap_or(1.0))
     }
 
     fn set_busy(&mut self, now: Ns) {

@@ -8,7 +8,6 @@
 
 use std::ops::Range;
 
-use super::gpu::Gpu;
 use super::{Ns, Schedule};
 use crate::plan::{Tuning, pieces};
 
@@ -35,9 +34,10 @@ impl Row {
         }
     }
 
-    /// Part of a piece's work that each further piece added, where the row ended at `end`.
-    fn bottleneck(&self, end: Ns) -> Option<f64> {
-        let first = self.first?;
+    /// Part of a piece's work that each further piece added, where the row ended at `end`,
+    /// after so many launches that all went well.
+    pub(super) fn bottleneck(&self, launches: u64, end: Ns) -> Option<f64> {
+        let first = self.first.filter(|_| launches == self.pieces as u64)?;
         let further = (end - self.began - first) / (self.pieces - 1) as f64;
         if first < Tuning::USUAL.far_faster * (self.launch + self.predicted) {
             // What is known of launches is of another time, and is to be learned again.
@@ -45,17 +45,6 @@ impl Row {
         }
         let alone = (first - self.launch).min(self.predicted);
         (alone > 0.0).then(|| ((further - self.launch) / alone).clamp(0.0, 1.0))
-    }
-}
-
-impl Gpu {
-    /// How far the batch's pieces overlapped, as far as is known not at all where not all went
-    /// as planned; none where it was not cut.
-    pub(super) fn bottleneck(&self) -> Option<f64> {
-        let row = self.row?;
-        let is_whole = self.successes == row.pieces as u64 && self.launches == self.successes;
-        let seen = row.bottleneck(self.last_end).filter(|_| is_whole);
-        Some(seen.unwrap_or(1.0))
     }
 }
 

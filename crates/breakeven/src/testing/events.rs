@@ -348,14 +348,10 @@ impl<'s> Run<'s> {
                 GpuTurn::Run(span) => {
                     let what = self.scenario.gpus[gpu];
                     let cost = self.scenario.cost(&span) * self.scenario.lane_task_ns(&what);
-                    let turn = self.turn();
+                    let (turn, began) = (self.turn(), now);
                     let device = &mut self.devices[gpu];
                     let end = what.ends(now, cost, &mut device.free);
-                    device.flights.push_back(Flight {
-                        span,
-                        began: now,
-                        turn,
-                    });
+                    device.flights.push_back(Flight { span, began, turn });
                     self.events.push((end, Event::Launch { gpu, turn }));
                 }
                 GpuTurn::Recall => {
