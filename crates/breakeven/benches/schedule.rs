@@ -22,6 +22,8 @@ mod chains;
 mod efficiency;
 #[path = "schedule/foresight.rs"]
 mod foresight;
+#[path = "schedule/overlap.rs"]
+mod overlap;
 #[path = "schedule/regret.rs"]
 mod regret;
 #[path = "schedule/trouble.rs"]
@@ -48,6 +50,9 @@ fn main() {
     }
     if wanted("regret") {
         regret::print(tuning);
+    }
+    if wanted("overlap") {
+        overlap::print(tuning);
     }
     if wanted("chains") {
         chains::print();

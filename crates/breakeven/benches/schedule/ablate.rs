@@ -4,7 +4,7 @@
 use breakeven::plan::Tuning;
 
 use crate::metric::metric;
-use crate::{efficiency, regret};
+use crate::{efficiency, overlap, regret};
 
 /// A constant's name, and how its mechanism is switched off.
 type Off = (&'static str, fn(&mut Tuning));
@@ -30,6 +30,10 @@ const OFF: &[Off] = &[
     ("worth_launches", |tuning| tuning.worth_launches = 0.0),
     ("rest", |tuning| tuning.rest = 1.0),
     ("growth", |tuning| tuning.growth = 2.0),
+    ("least_overlap", |tuning| tuning.least_overlap = 0.0),
+    ("most_pieces", |tuning| tuning.most_pieces = 1),
+    ("try_pieces", |tuning| tuning.try_pieces = 1),
+    ("try_cost", |tuning| tuning.try_cost = 1.0),
     ("patience", |tuning| tuning.patience = 0.0),
     ("marks", |tuning| tuning.marks = 0),
     ("blind_marks", |tuning| tuning.blind_marks = 0),
@@ -77,5 +81,7 @@ fn figures(tuning: &'static Tuning) -> Vec<(String, f64)> {
         least.map(|(group, efficiency)| (format!("least/{group}"), 100.0 * efficiency));
     let regrets = regret::means(tuning, &TASKS).into_iter();
     let regrets = regrets.map(|(name, regret)| (format!("regret/{name}"), 100.0 * regret));
-    efficiencies.chain(regrets).collect()
+    let gain = 100.0 * overlap::least_gain(tuning);
+    let gain = std::iter::once(("overlap_gain".to_owned(), gain));
+    efficiencies.chain(regrets).chain(gain).collect()
 }

@@ -61,7 +61,8 @@ struct Drive<'d, 'e, 'b> {
     waker: Waker,
 }
 
-struct Unpark(Thread);
+/// Wakes a thread that waits for a future.
+pub(super) struct Unpark(pub(super) Thread);
 
 impl Wake for Unpark {
     fn wake(self: Arc<Self>) {

@@ -94,10 +94,10 @@ pub trait GpuExecutor<I, T>: Send + Sync {
         None
     }
 
-    /// Batches that may be in flight at once: 2 lets a transfer overlap a kernel. At
-    /// most 16 are.
+    /// Batches that may be in flight at once: 3 lets one's upload, another's kernel and a
+    /// third's download overlap, 1 nothing. At most 16 are.
     fn depth(&self) -> usize {
-        2
+        3
     }
 }
 

@@ -8,6 +8,7 @@ use std::task::{Context, Poll, Waker};
 
 use super::batch::Batch;
 use super::control::{CancelToken, Verify};
+use super::drive::Unpark;
 use super::executor::{CpuExecutor, GpuExecutor};
 use super::result::{ExecuteError, ExecutionResult};
 use super::work::message;
@@ -75,10 +76,14 @@ impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
     /// # }
     /// ```
     ///
+    /// Several may be in flight, and each has its own outcome: an error of one reaches its own
+    /// future.
+    ///
     /// # Errors
     ///
     /// As `execute`; [`ExecuteError::Invalid`] where [`progress`](Batch::progress) was asked
     /// for, which borrows.
+    #[doc(alias = "launch_async")]
     pub fn execute_async<A, I, T, E, F>(self, tasks: A, process_fn: F) -> Executing<T, E>
     where
         A: AsRef<[I]> + Send + 'static,
@@ -128,6 +133,25 @@ impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
                 verify,
             })
         })
+    }
+}
+
+impl<T, E> Executing<T, E> {
+    /// Waits for the batch on this thread, which must not be one of the pool's.
+    ///
+    /// # Errors
+    ///
+    /// Those of the batch.
+    #[doc(alias = "synchronize")]
+    pub fn wait(mut self) -> Outcome<T, E> {
+        let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+        let mut context = Context::from_waker(&waker);
+        loop {
+            match Pin::new(&mut self).poll(&mut context) {
+                Poll::Ready(outcome) => return outcome,
+                Poll::Pending => std::thread::park(),
+            }
+        }
     }
 }
 

@@ -58,6 +58,8 @@ impl Decided<'_> {
             on_probation: gpu.on_probation,
             fits: gpu.fits.max(1),
             depth: gpu.depth.max(1),
+            launch: self.measured(index).map(|cost| cost.launch()),
+            bottleneck: self.costs.gpu(index).bottleneck,
         });
         Setup {
             tasks: self.tasks,
@@ -77,6 +79,12 @@ impl Decided<'_> {
             may_fall_back: self.may_fall_back,
             tuning: self.tuning,
         }
+    }
+
+    /// What a GPU costs, where more than a first launch, which may compile, told it.
+    fn measured(&self, index: usize) -> Option<Cost> {
+        let cost = self.costs.gpu(index).cost;
+        cost.filter(|cost| cost.observations >= self.tuning.few_observations)
     }
 
     /// What is known of a GPU's rate.

@@ -116,6 +116,20 @@ impl Lane {
 }
 
 impl Gpu {
+    /// [`start`](Gpu::start) with the output on the host. Several may be in flight, each on a
+    /// stream of its own; [`Flight::wait`] waits for it, and has its error.
+    ///
+    /// # Errors
+    ///
+    /// As `start`.
+    pub fn launch_async<O: Operator + ?Sized>(
+        &self,
+        operator: &O,
+        inputs: &dyn Inputs<O::In>,
+    ) -> Result<Flight<Tensor<'static, O::Out>>, DeviceError> {
+        self.start(operator, inputs, Output::OnHost)
+    }
+
     /// Sends and starts, and returns without waiting for the output: the flight has
     /// that. Blocks no longer than copying the inputs takes, but where CubeCL's queue
     /// of 32 commands is full.

@@ -8,7 +8,8 @@
 //! Costs that follow from the rates of a machine know how much of the work is parallel.
 //! Its sequential part is one device's as a whole, so a split cannot end before that.
 
-use super::{Candidate, Cost, Evidence, ExecutionStrategy, OperationCosts};
+use super::pieces::{pieces, row_ns};
+use super::{Candidate, Cost, Evidence, ExecutionStrategy, OperationCosts, Tuning};
 use crate::workload::WorkloadProfile;
 
 /// What a task takes at the least, ns: rates stay finite.
@@ -31,7 +32,7 @@ pub(super) fn forecast(
     let (predicted_ns, gpu_parts) = poured(tasks, None, gpus.clone()).unzip();
     let gpu = Candidate {
         strategy: ExecutionStrategy::GpuOnly,
-        predicted_ns,
+        predicted_ns: predicted_ns.map(|ns| in_pieces(ns, costs)),
         gpu_parts: gpu_parts.unwrap_or_default(),
         evidence: evidence(gpus.clone().flatten(), tasks),
     };
@@ -48,6 +49,20 @@ pub(super) fn forecast(
         evidence: Evidence::Fitted.min(cpu.evidence).min(gpu.evidence),
     };
     ([cpu, gpu, both], ceiling(costs.cpu, gpus.flatten()))
+}
+
+/// Time of a batch that takes `ns` in one launch: less where one GPU is known to overlap the
+/// pieces of it.
+fn in_pieces(ns: f64, costs: &OperationCosts) -> f64 {
+    let [gpu] = costs.gpus[..] else { return ns };
+    let (Some(cost), Some(bottleneck)) = (gpu.cost, gpu.bottleneck) else {
+        return ns;
+    };
+    let launch = cost.launch();
+    match pieces(ns, launch, Some(bottleneck), Tuning::USUAL) {
+        1 => ns,
+        pieces => row_ns(pieces, ns, launch.0, bottleneck),
+    }
 }
 
 /// How good predictions by these costs are.

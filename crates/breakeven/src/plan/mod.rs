@@ -9,6 +9,7 @@ mod explain;
 mod forecast;
 mod heuristics;
 mod machine;
+mod pieces;
 mod placement;
 #[cfg(test)]
 mod placement_tests;
@@ -28,6 +29,7 @@ pub use decision::{Basis, Candidate, Decision, Declined, Probe};
 pub(crate) use forecast::level;
 pub use heuristics::ProfilingHeuristics;
 pub use machine::{GpuSpec, Machine};
+pub(crate) use pieces::pieces;
 pub use placement::{
     Alone, ChainCosts, DeviceLinks, Leg, Move, PlacedStage, Placement, StageCosts, StageTime,
     TransferTime,

@@ -51,6 +51,12 @@ pub struct Tuning {
     /// Runs on a GPU after which a launch may be twice as large again as what fitted once:
     /// memory that others held may be free. If it is not, that costs one refused launch.
     pub runs_before_larger: u64,
+    /// Batches in pieces whose overlap on a GPU is remembered; of fewer, none is believed that
+    /// says that nothing overlaps …
+    pub overlaps: usize,
+    /// … and batches in one launch after which one of them is forgotten, so that it is tried
+    /// again.
+    pub uncut_before_a_try: u32,
     /// How many times as long as it was waited for a launch would have taken that was taken
     /// back, as far as anybody knows.
     pub recalled_times: f64,
@@ -79,6 +85,19 @@ pub struct Tuning {
     /// How many times as large as the last one a launch may be while it is not told what
     /// a launch costs.
     pub growth: f64,
+    /// Part of a batch's time that must be saved by cutting it into pieces that overlap on a
+    /// GPU …
+    pub least_overlap: f64,
+    /// … the most pieces …
+    pub most_pieces: usize,
+    /// … and those of a GPU of which it is not known whether they overlap …
+    pub try_pieces: usize,
+    /// … whose launches may cost this part of the batch's time.
+    pub try_cost: f64,
+    /// What a further piece costs at the least, ns: a driver's turn …
+    pub least_launch_ns: f64,
+    /// … and where launches of one size do not tell it.
+    pub assumed_launch_ns: f64,
     /// Part of a launch's cost that a GPU waits for the first times of the CPU, where that
     /// cost is known and nothing else.
     pub patience: f64,
@@ -132,6 +151,8 @@ impl Tuning {
         slow_splits: 6,
         forgotten_after: 8,
         runs_before_larger: 32,
+        overlaps: 3,
+        uncut_before_a_try: 32,
         recalled_times: 3.0,
         worker_part: 0.06,
         least_span_ns: 20_000.0,
@@ -142,6 +163,12 @@ impl Tuning {
         worth_launches: 5.0,
         rest: 1.2,
         growth: 4.0,
+        least_overlap: 0.1,
+        most_pieces: 64,
+        try_pieces: 4,
+        try_cost: 0.015,
+        least_launch_ns: 20_000.0,
+        assumed_launch_ns: 100_000.0,
         patience: 0.1,
         failed_prediction: 2.0,
         marks: 12,

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use super::row::Row;
 use super::{GpuSetup, Mode, Ns, Rate, Schedule, Span};
 use crate::whole;
 
@@ -47,6 +48,8 @@ pub(super) struct Gpu {
     pub(super) fits: usize,
     pub(super) faults: super::faults::Record,
     pub(super) told: super::teach::LaunchTimes,
+    /// Its tasks are cut into pieces that overlap.
+    pub(super) row: Option<Row>,
 }
 
 /// A launch that has not ended.
@@ -80,6 +83,7 @@ impl Gpu {
             fits: setup.fits.max(1),
             faults: super::faults::Record::default(),
             told: super::teach::LaunchTimes::default(),
+            row: None,
             setup: *setup,
         }
     }
@@ -122,6 +126,15 @@ impl Gpu {
         flight.began.max(self.last_end)
     }
 
+    /// How far the batch's pieces overlapped, as far as is known not at all where not all went
+    /// as planned; none where it was not cut.
+    pub(super) fn bottleneck(&self) -> Option<f64> {
+        let row = self.row?;
+        let seen = row.bottleneck(self.launches, self.last_end);
+        let seen = seen.filter(|_| self.launches == self.successes);
+        Some(seen.unwrap_or(1.0))
+    }
+
     fn set_busy(&mut self, now: Ns) {
         let flights = self.flights.iter();
         let left = flights.filter_map(|flight| self.rate.predict(flight.work));
@@ -135,6 +148,7 @@ impl Schedule {
         let in_flight = self.gpus[index].flights.len();
         if in_flight > 0
             && let Some(turn) = self.recall(index, now)
+            && !(matches!(turn, GpuTurn::Wait(_)) && self.has_room(index))
         {
             return turn;
         }
@@ -165,6 +179,9 @@ impl Schedule {
         let Some(range) = range.filter(|range| !range.is_empty()) else {
             return GpuTurn::Done;
         };
+        if self.gpus[index].is_new() {
+            self.plan_row(index, range.clone(), now);
+        }
         let mut tasks = self.gpu_size(index, range.clone(), now);
         if tasks == 0 && self.is_stuck() {
             // Nobody has anything: if the workers are not to take it, a GPU does.
@@ -180,6 +197,9 @@ impl Schedule {
         let tasks = tasks.min(most).min(range.len() - for_worker);
         match self.free.take(range.start..range.start + tasks) {
             Some(span) => {
+                if let Some(row) = &mut self.gpus[index].row {
+                    row.left = row.left.saturating_sub(1);
+                }
                 self.launched(index, &span, now);
                 GpuTurn::Run(span)
             }
@@ -254,8 +274,21 @@ impl Schedule {
         let gpu = &mut self.gpus[index];
         gpu.successes += 1;
         let predicted = gpu.rate.predict(work);
+        let most = self.setup.tuning.failed_prediction;
+        let mut times = ns.into_iter().zip(predicted);
+        let failed = times.any(|(ns, predicted)| ns > most * predicted);
+        if failed && self.setup.corrects && self.setup.mode == Mode::Gpu {
+            self.joined = true;
+            gpu.row = None;
+        }
+        if let Some(row) = &mut gpu.row {
+            // Beside others it took less than alone, and what it had of the work is not told.
+            row.ended(gpu.successes, ns);
+        }
         if let Some(ns) = ns {
             gpu.told.done(range.clone(), ns);
+        }
+        if let Some(ns) = ns.filter(|_| gpu.row.is_none()) {
             let was_told = gpu.rate.tells_fixed();
             if was_told {
                 // What differs is the rate's where it is known how much work there was.
@@ -281,12 +314,6 @@ impl Schedule {
                     self.density.correct(range, found);
                 }
             }
-        }
-        let most = self.setup.tuning.failed_prediction;
-        let mut times = ns.into_iter().zip(predicted);
-        let failed = times.any(|(ns, predicted)| ns > most * predicted);
-        if failed && self.setup.corrects && self.setup.mode == Mode::Gpu {
-            self.joined = true;
         }
         self.is_shared() && !self.is_empty()
     }

@@ -27,6 +27,7 @@ mod gpu;
 mod made_up;
 mod rate;
 mod recall;
+mod row;
 mod share;
 mod span;
 mod teach;
@@ -103,6 +104,11 @@ pub(crate) struct GpuSetup {
     pub(crate) fits: usize,
     /// Launches that may be in flight at once.
     pub(crate) depth: usize,
+    /// What a further launch costs, ns, and whether that was told; none where too little was
+    /// measured to cut a batch.
+    pub(crate) launch: Option<(f64, bool)>,
+    /// Part of a piece's work that each further piece adds, where that is known.
+    pub(crate) bottleneck: Option<f64>,
 }
 
 /// The schedule of one batch.

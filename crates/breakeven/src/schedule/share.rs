@@ -69,6 +69,10 @@ impl Schedule {
         let tuning = &self.setup.tuning;
         let gpus = self.gpus.iter().filter(|gpu| !gpu.is_gone);
         if !self.is_shared() && gpus.count() == 1 {
+            if let Some(row) = self.gpus[index].row {
+                let piece = self.density.work(range.clone()) / row.left.max(1) as f64;
+                return self.density.tasks_of(range, piece);
+            }
             if !self.setup.corrects && !self.setup.is_watched {
                 return range.len();
             }

@@ -76,12 +76,15 @@ impl Schedule {
             tell(RanOn::Cpu, tasks, ns, !tried.is_empty());
         }
         let shared = cpu_tasks > 0 || tried.len() > 1;
+        let most_alone = 1.0 - self.setup.tuning.least_overlap;
         // Of few tasks a dear one decides, wherever it runs.
         let tells = cpu_tasks > 0 && !tried.is_empty() && self.setup.tasks >= PLACES;
         let excess = predicted.filter(|_| tells);
         let excess = excess.map(|predicted| took / predicted.max(1.0));
         for (gpu, name) in gpus() {
-            for (range, ns) in &gpu.told.done {
+            // Beside others a piece took less than alone.
+            let overlapped = gpu.bottleneck().is_some_and(|part| part <= most_alone);
+            for (range, ns) in gpu.told.done.iter().filter(|_| !overlapped) {
                 if let Some(tasks) = self.weigh(range.clone()) {
                     tell(RanOn::Gpu(name), tasks, *ns, shared);
                 }
@@ -92,6 +95,9 @@ impl Schedule {
         }
         let Learned { model, at, .. } = batch;
         for (gpu, name) in gpus() {
+            if gpu.successes > 0 {
+                model.note_overlap(operation, memory_per_task, name, gpu.bottleneck());
+            }
             if let Some(fits) = gpu.faults.fits() {
                 model.remember_fit(operation, memory_per_task, name, fits as u64, *at);
             }

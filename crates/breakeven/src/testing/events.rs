@@ -92,7 +92,7 @@ impl Scenario {
         };
         let gpus = self.gpus.iter().map(|gpu| GpuLimits {
             launch_ns: gpu.tells_launch.then_some(gpu.launch_ns),
-            depth: 2,
+            depth: 3,
             ..GpuLimits::UNKNOWN
         });
         let gpus: Vec<_> = gpus.collect();
@@ -132,8 +132,10 @@ struct Flight {
 #[derive(Debug, Default)]
 struct Device {
     flights: VecDeque<Flight>,
-    /// When it is done with all that was launched.
-    free: Ns,
+    /// When its upload, its compute and its download are done with all that was launched.
+    free: [Ns; 3],
+    /// When the last launch ended.
+    last_end: Ns,
     waits: bool,
 }
 
@@ -318,10 +320,12 @@ impl<'s> Run<'s> {
             return;
         };
         self.makespan = self.makespan.max(now);
+        let began = flight.began.max(self.devices[gpu].last_end);
+        self.devices[gpu].last_end = now;
         let (start, tasks) = (flight.span.range().start, flight.span.len());
         self.launches += 1;
         self.gpu_tasks += tasks;
-        let took = Some(now - flight.began);
+        let took = Some(now - began);
         let after = self.schedule.gpu_succeeded(gpu, start, tasks, took, now);
         self.drive(gpu, now);
         if after.wakes {
@@ -344,11 +348,9 @@ impl<'s> Run<'s> {
                 GpuTurn::Run(span) => {
                     let what = self.scenario.gpus[gpu];
                     let cost = self.scenario.cost(&span) * self.scenario.lane_task_ns(&what);
-                    let turn = self.turn();
+                    let (turn, began) = (self.turn(), now);
                     let device = &mut self.devices[gpu];
-                    let began = now.max(device.free);
-                    let end = ends(began + what.launch_ns, cost, what.load);
-                    device.free = end;
+                    let end = what.ends(now, cost, &mut device.free);
                     device.flights.push_back(Flight { span, began, turn });
                     self.events.push((end, Event::Launch { gpu, turn }));
                 }

@@ -51,7 +51,7 @@ type Change<T> = Box<dyn Fn(&mut T) + Send + Sync>;
 /// ```
 ///
 /// It is a model. Batches go through an upload engine, one compute queue and a
-/// download engine; a task takes its time whatever runs beside it. It leaves out:
+/// download engine, or through one queue ([`SimulatedSpec::overlaps`]); a task takes its time whatever runs beside it. It leaves out:
 /// batches too small to fill the device, kernels side by side, clocks and
 /// temperature, other processes' work, memory in pieces, and a hang that blocks
 /// later batches. The outputs are computed on the host within `start`, by the

@@ -3,6 +3,8 @@
 
 mod events;
 mod gpu;
+#[cfg(test)]
+mod overlap_tests;
 mod scenario;
 
 pub use gpu::{

@@ -41,6 +41,9 @@ pub struct ScenarioGpu {
     pub tells_launch: bool,
     /// Time of a mean task, transfers included, ns.
     pub task_ns: f64,
+    /// Parts of a task's time that its upload and its download take, each on an engine of its
+    /// own; 0 where everything goes through one queue.
+    pub copies: [f64; 2],
     /// Load on it.
     pub load: Option<Load>,
 }
@@ -78,8 +81,29 @@ impl Default for ScenarioGpu {
             launch_ns: 20_000.0,
             tells_launch: false,
             task_ns: 10_000.0,
+            copies: [0.0; 2],
             load: None,
         }
+    }
+}
+
+impl ScenarioGpu {
+    /// When a launch is done that is made now, whose tasks take `work` at rate 1; its engines
+    /// are free from then on.
+    pub(super) fn ends(&self, now: Ns, work: f64, free: &mut [Ns; 3]) -> Ns {
+        let [upload, download] = self.copies;
+        let phases = [
+            (0.0, upload),
+            (self.launch_ns, 1.0 - upload - download),
+            (0.0, download),
+        ];
+        let engines = free.iter_mut().zip(phases);
+        // A stalled device takes for ever only for what there is to do.
+        let engines = engines.filter(|(_, (_, part))| *part > 0.0);
+        engines.fold(now, |ready, (free, (launch, part))| {
+            *free = ends(ready.max(*free) + launch, part * work, self.load);
+            *free
+        })
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::Shape;
+use crate::plan::Tuning;
 use crate::whole;
 
 /// How good a prediction is.
@@ -61,6 +62,15 @@ impl Cost {
         self.most >= self.fewest.saturating_mul(2)
     }
 
+    /// What a further launch costs, ns, and whether launches of two sizes told that.
+    pub(crate) fn launch(&self) -> (f64, bool) {
+        let tuning = Tuning::USUAL;
+        match self.tells_fixed() {
+            true => (self.fixed_ns.max(tuning.least_launch_ns), true),
+            false => (tuning.assumed_launch_ns, false),
+        }
+    }
+
     /// How good that prediction is: measured where batches of about that size
     /// are remembered (from half the fewest tasks to twice the most), fitted
     /// elsewhere.
@@ -101,6 +111,10 @@ pub struct GpuCosts {
     /// What a launch costs at the least, ns, as other operations showed; none where this
     /// one was measured itself.
     pub launch_ns: Option<f64>,
+    /// Part of a piece's work that each further piece adds where the device does several in a
+    /// row: 1/3 where upload, compute and download take equally long and overlap, 1 where
+    /// nothing does. None where that is not known.
+    pub bottleneck: Option<f64>,
     /// Time spent running the operation since the device last had a part of it, ns.
     pub since_ns: f64,
     /// How often in a row the device was only tried.

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::counter::Counter;
+use super::overlap::Overlap;
 use super::record::{FitRecord, GpuRecord, ObservationRecord, OperationRecord};
 use super::shape::Remembered;
 use super::window::{Kind, Window};
@@ -36,6 +37,7 @@ pub(super) struct Gpu {
     name: Box<str>,
     driver: Option<Box<str>>,
     pub(super) launches: Window,
+    pub(super) overlap: Overlap,
     fit: Option<FitRecord>,
     /// What was spent when this GPU last had a part.
     part: u64,
@@ -81,6 +83,7 @@ impl Group {
             GpuCosts {
                 cost: gpu.and_then(|gpu| gpu.launches.cost(workers)),
                 fits: gpu.and_then(Gpu::fits),
+                bottleneck: gpu.and_then(|gpu| gpu.overlap.bottleneck()),
                 launch_ns: None,
                 // One that never had a part: all that was ever spent.
                 since_ns: since(gpu.map_or(0, |gpu| gpu.part)),
@@ -286,6 +289,7 @@ impl Gpu {
             name: name.into(),
             driver: driver.map(Into::into),
             launches: Window::new(Kind::GPU),
+            overlap: Overlap::default(),
             fit: None,
             part: 0,
             tries: 0,
@@ -325,12 +329,14 @@ impl Gpu {
                 return;
             }
             self.launches = Window::new(Kind::GPU);
+            self.overlap = Overlap::default();
             self.fit = None;
             self.driver = None;
         }
         self.driver = self.driver.take().or(record.driver.map(Into::into));
         self.fit = self.fit.max(record.fits);
         self.launches.join(record.launches);
+        self.overlap.join(record.bottlenecks);
     }
 
     fn record(&self, spent: u64) -> GpuRecord {
@@ -340,6 +346,7 @@ impl Gpu {
             since_ns: spent.saturating_sub(self.part),
             fits: self.fit,
             launches: self.launches.record(),
+            bottlenecks: self.overlap.record(),
         }
     }
 }

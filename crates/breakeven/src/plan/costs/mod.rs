@@ -7,6 +7,7 @@
 //! | `cost` | what a lookup gives: a fixed cost and one per task |
 //! | `line` | the robust line through a window of observations |
 //! | `window` | the newest 16 observations of an operation on a device |
+//! | `overlap` | how far pieces of a batch overlapped on a GPU |
 //! | `group` | one operation at one size of task: its devices, what fits, how long each was left alone |
 //! | `model` | all of them, bounded; joining with what the file knows |
 //! | `record` | the same as plain data |
@@ -20,6 +21,7 @@ mod line;
 #[cfg(test)]
 mod line_tests;
 mod model;
+mod overlap;
 mod record;
 mod shape;
 mod window;

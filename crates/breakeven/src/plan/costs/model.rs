@@ -183,6 +183,21 @@ impl Model {
         });
     }
 
+    /// A GPU had a part of a batch: how far its pieces overlapped, none where it was not cut.
+    pub(crate) fn note_overlap(
+        &mut self,
+        operation: &str,
+        memory_per_task: usize,
+        gpu: &str,
+        bottleneck: Option<f64>,
+    ) {
+        let size_class = size_class(memory_per_task);
+        self.with_group(operation, size_class, |group, drivers| {
+            let gpu = group.gpu(clipped(gpu), driver_of(drivers, gpu));
+            gpu.overlap.note(bottleneck);
+        });
+    }
+
     pub(crate) fn remember_fit(
         &mut self,
         operation: &str,

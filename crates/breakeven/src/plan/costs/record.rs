@@ -42,6 +42,10 @@ pub(crate) struct GpuRecord {
     /// Its launches.
     #[serde(default, rename = "alone")]
     pub(crate) launches: WindowRecord,
+    /// Part of a piece's work that each further piece of a batch added, in the last batches
+    /// that were cut, newest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) bottlenecks: Vec<f64>,
 }
 
 /// The batch that the GPU's memory took after it had refused a larger one.

@@ -35,6 +35,9 @@ pub struct SimulatedSpec {
     pub gpu_use: Fact<f64>,
     /// Batches that may be in flight at once.
     pub depth: usize,
+    /// Uploads, kernels and downloads of different batches overlap, each on an engine of its
+    /// own; else everything goes through one queue.
+    pub overlaps: bool,
 }
 
 impl Default for SimulatedSpec {
@@ -49,7 +52,8 @@ impl Default for SimulatedSpec {
             memory_bytes: Fact::Unknown,
             memory_used_bytes: 0,
             gpu_use: Fact::Unknown,
-            depth: 2,
+            depth: 3,
+            overlaps: true,
         }
     }
 }

@@ -33,11 +33,16 @@ pub(super) fn stages_ns(spec: &SimulatedSpec, tasks: usize, work_ns: f64) -> [u6
             false => 0,
         }
     };
-    [
+    let stages = [
         transfer(spec.upload_bytes_per_task),
         ns(spec.launch).saturating_add(whole_ns(work_ns)),
         transfer(spec.download_bytes_per_task),
-    ]
+    ];
+    match spec.overlaps {
+        true => stages,
+        // The others' engines are never in use.
+        false => [0, stages.into_iter().fold(0, u64::saturating_add), 0],
+    }
 }
 
 /// A duration in ns; saturates after 584 years.

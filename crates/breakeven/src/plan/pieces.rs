@@ -1,0 +1,88 @@
+//! Into how many pieces a batch is cut that one GPU runs, so that the upload of one piece, the
+//! compute of another and the download of a third overlap.
+//!
+//! A piece with work `w` takes `launch + w` alone. Behind others each adds only
+//! `launch + bottleneck·w`, since the longest of its phases is all that the next one waits for:
+//! a third of the work where three equal phases overlap, all of it where nothing does. So the
+//! work `W` of a batch in `k` pieces takes `k·launch + W/k + (1 − 1/k)·bottleneck·W`, which is
+//! least at `k = √((1 − bottleneck)·W / launch)`.
+
+use super::Tuning;
+use crate::whole;
+
+/// Time of a batch in so many pieces, ns, that takes `alone_ns` in one launch.
+pub(crate) fn row_ns(pieces: usize, alone_ns: f64, launch_ns: f64, bottleneck: f64) -> f64 {
+    let (pieces, work) = (pieces.max(1) as f64, (alone_ns - launch_ns).max(0.0));
+    pieces * launch_ns + work / pieces + (1.0 - pieces.recip()) * bottleneck * work
+}
+
+/// Pieces for a batch that takes `alone_ns` in one launch: 1 where cutting does not pay, a few
+/// where it is not known whether it does and finding out costs little. What a launch costs may
+/// be [told](super::Cost::launch) or not.
+pub(crate) fn pieces(
+    alone_ns: f64,
+    (launch_ns, is_told): (f64, bool),
+    bottleneck: Option<f64>,
+    tuning: &Tuning,
+) -> usize {
+    let launch = launch_ns.max(1.0);
+    let most = tuning.most_pieces.max(1);
+    let Some(bottleneck) = bottleneck else {
+        let further = whole(tuning.try_cost * alone_ns / launch);
+        let few = if is_told { tuning.try_pieces } else { 2 };
+        return (1 + further).min(few).min(most);
+    };
+    let work = (alone_ns - launch).max(0.0);
+    let best = ((1.0 - bottleneck).max(0.0) * work / launch).sqrt();
+    let pieces = whole(best.round()).clamp(1, most);
+    let saved = alone_ns - row_ns(pieces, alone_ns, launch, bottleneck);
+    match saved >= tuning.least_overlap * alone_ns {
+        true => pieces,
+        false => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(found: f64, expected: f64) -> bool {
+        (found / expected - 1.0).abs() < 1e-9
+    }
+
+    #[test]
+    fn three_equal_phases_overlap_in_eight_pieces_of_a_hundred_launches() {
+        // √(2/3 · 99 / 1) = 8.1; 8 + 99/8 + 7/8 · 33 = 49.25.
+        assert_eq!(
+            pieces(100.0, (1.0, true), Some(1.0 / 3.0), Tuning::USUAL),
+            8
+        );
+        assert!(near(row_ns(8, 100.0, 1.0, 1.0 / 3.0), 49.25));
+        assert!(near(row_ns(1, 100.0, 1.0, 1.0 / 3.0), 100.0));
+    }
+
+    #[test]
+    fn what_does_not_pay_is_one_launch() {
+        for (alone, launch, bottleneck) in [
+            (100.0, 1.0, 1.0),  // nothing overlaps
+            (100.0, 1.0, 0.85), // it saves less than least_overlap
+            (2.0, 1.0, 0.3),    // a further launch costs what it saves
+            (0.0, 0.0, 0.3),    // there is nothing to cut
+        ] {
+            let found = pieces(alone, (launch, true), Some(bottleneck), Tuning::USUAL);
+            assert_eq!(found, 1, "{alone} {launch} {bottleneck}");
+        }
+    }
+
+    #[test]
+    fn a_try_costs_no_more_than_it_may() {
+        for (alone, expected) in [(10.0, 1), (67.0, 2), (150.0, 3), (1e9, 4)] {
+            let found = pieces(alone, (1.0, true), None, Tuning::USUAL);
+            assert_eq!(found, expected, "{alone}");
+            assert_eq!(
+                pieces(alone, (1.0, false), None, Tuning::USUAL),
+                expected.min(2)
+            );
+        }
+    }
+}
