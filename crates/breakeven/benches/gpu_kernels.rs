@@ -13,7 +13,8 @@
 //! `pool_gain` is a call's time after freed memory was given back to the device, over that of
 //! one that finds it. `tune_gain` is the default configuration's time over the tuned one's,
 //! `gpu_roofline_tuned` the share then; `batch_speedup` the time of 100 small problems in as
-//! many calls over that in one; `chain_gain` the time of three calls over that of their chain.
+//! many calls over that in one; `chain_gain` the time of three calls over that of their chain,
+//! `fusion_gain` the chain's over that of its fused form.
 //! On a software GPU (`--software`), which is the CPU again, the bench can be
 //! tried; its figures say nothing.
 #![allow(

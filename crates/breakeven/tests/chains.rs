@@ -97,7 +97,8 @@ mod on_a_device {
     use breakeven::execute::ExecutionResult;
     use breakeven::gpu::{DeviceForm, Gpu, Launch};
     use breakeven::plan::Basis;
-    use breakeven::{Costs, DeviceError, DeviceErrorKind, Error, Parameter, View};
+    use breakeven::tune::Space;
+    use breakeven::{Costs, DeviceError, DeviceErrorKind, Error, Parameter, Stage, Stages, View};
 
     use super::*;
     use crate::device::first_gpu;
@@ -179,6 +180,10 @@ mod on_a_device {
     }
 
     impl DeviceForm for Doubled {
+        fn space(&self, gpu: &Gpu, inputs: &[&[usize]]) -> Space {
+            self.device.device().unwrap().space(gpu, inputs)
+        }
+
         fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
             if self.fails.load(Ordering::Relaxed) {
                 return Err(DeviceError::new(DeviceErrorKind::Launch, "it failed"));
@@ -295,7 +300,8 @@ mod on_a_device {
             let result = manager.run(&chain, &images).unwrap();
             assert_eq!(result.outputs[0].host().unwrap(), expected, "run {turn}");
             let placement = result.decision.placement.as_deref();
-            assert_eq!(placement.is_some(), turn > 1, "{}", result.explain());
+            // The first runs measure: the steps on each device, then both as one.
+            assert!(turn > 1 || placement.is_none(), "{}", result.explain());
             let known = placement.is_none_or(|placement| {
                 placement
                     .alone
@@ -310,5 +316,76 @@ mod on_a_device {
             known.contains(&"pixel_entropy (on the device)".to_owned()),
             "{known:?}"
         );
+    }
+
+    /// Adds one to every value and takes its time; with another one after it, it has a form
+    /// that adds two.
+    struct Slow {
+        name: &'static str,
+        adds: f32,
+        takes: Duration,
+        /// Of the form of two.
+        both_take: Duration,
+    }
+
+    impl Operator for Slow {
+        type In = f32;
+        type Out = f32;
+
+        fn name(&self) -> &str {
+            self.name
+        }
+
+        fn cpu(&self, inputs: &[View<'_, f32>], out: &mut [f32]) -> Result<(), Error> {
+            std::thread::sleep(self.takes);
+            let pairs = out.iter_mut().zip(inputs[0].values);
+            pairs.for_each(|(out, value)| *out = value + self.adds);
+            Ok(())
+        }
+
+        fn as_any(&self) -> Option<&dyn std::any::Any> {
+            Some(self)
+        }
+
+        fn fused(&self, next: &[&Stage]) -> Option<(Stages, usize)> {
+            let next: &Self = next.first()?.as_any()?.downcast_ref()?;
+            let both = Self {
+                name: "both",
+                adds: self.adds + next.adds,
+                takes: self.both_take,
+                both_take: self.both_take,
+            };
+            Some((Stages::one(Arc::new(both)), 1))
+        }
+    }
+
+    #[test]
+    fn neighbours_run_as_one_where_that_was_measured_to_be_faster() {
+        let Some(gpu) = first_gpu() else {
+            return;
+        };
+        let input = Tensor::new(vec![1.0; 8], &[1, 2, 4]).unwrap();
+        for (both_take, expected) in [(1, vec!["both"]), (9, vec!["first", "second"])] {
+            let slow = |name| Slow {
+                name,
+                adds: 1.0,
+                takes: Duration::from_millis(3),
+                both_take: Duration::from_millis(both_take),
+            };
+            let chain = slow("first").then(slow("second"));
+            let fused = chain.stages().unwrap().fused().unwrap();
+            assert_eq!(fused.name(), "both");
+            let manager = manager(gpu.clone());
+            let mut last = None;
+            for _ in 0..15 {
+                let result = manager.run(&chain, &input).unwrap();
+                assert_eq!(result.outputs[0].host().unwrap(), [3.0; 8]);
+                last = Some(result);
+            }
+            let last = last.unwrap();
+            let placement = last.decision.placement.as_deref().unwrap();
+            let stages = placement.stages.iter().map(|stage| stage.stage.as_str());
+            assert_eq!(stages.collect::<Vec<_>>(), expected, "{}", last.explain());
+        }
     }
 }

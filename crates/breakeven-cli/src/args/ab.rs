@@ -9,13 +9,27 @@ use clap::{Args, ValueEnum};
 #[derive(Debug, Args)]
 pub(crate) struct AbArgs {
     /// The first command, the baseline: a program and its arguments, in quotes; a shell only
-    /// where it says so, as in "sh -c '…'"
+    /// where it says so, as in "sh -c '…'". With --kernel or --chain how that runs, a list of
+    /// device=cpu|gpu|ID, pool=off, default, tuned, size=N, window=N, separate, fused, and
+    /// NAME=VALUE of what `breakeven tune` lists, as in "units=64,rows=2"
     #[arg(value_name = "A", value_parser = words)]
     pub(crate) a: CommandLine,
 
-    /// The second command
+    /// The second command, or how the kernel runs
     #[arg(value_name = "B", value_parser = words)]
     pub(crate) b: CommandLine,
+
+    /// Compare a kernel's calls, run in two ways, instead of commands
+    #[arg(long, value_name = "KERNEL", value_parser = super::kernel, conflicts_with = "chain")]
+    pub(crate) kernel: Option<&'static str>,
+
+    /// The same of a chain of kernels
+    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', value_parser = super::kernel)]
+    pub(crate) chain: Vec<&'static str>,
+
+    /// Compare the time on the device alone, without transfers
+    #[arg(long)]
+    pub(crate) on_device: bool,
 
     /// Difference from which one is faster, as in 5% or 0.05
     #[arg(long, value_name = "FRACTION", default_value = "5%")]

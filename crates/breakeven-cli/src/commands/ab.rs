@@ -8,6 +8,8 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use breakeven_judge::{Ab, AbComparison, ChangeType, Outcome};
 
+mod kernel;
+
 use crate::args::{AbArgs, CommandLine};
 use crate::exit::{Ending, Interrupted};
 use crate::output::ab::write;
@@ -21,7 +23,12 @@ struct Failed {
     status: std::process::ExitStatus,
 }
 
+/// A way to compare.
+type Compare = fn(&AbArgs) -> Result<AbComparison>;
+
 pub(crate) fn run(args: &AbArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+    let is_kernel = args.kernel.is_some() || !args.chain.is_empty();
+    let compare: Compare = if is_kernel { kernel::compare } else { compare };
     let compared = match compare(args) {
         Ok(compared) => compared,
         Err(error) if error.is::<Failed>() => {

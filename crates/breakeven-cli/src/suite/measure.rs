@@ -3,6 +3,7 @@
 
 use std::hint::black_box;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 #[cfg(feature = "gpu")]
@@ -10,7 +11,7 @@ use breakeven::gpu::Gpu;
 use breakeven::tune::{TunedKernel, Tuner};
 #[cfg(feature = "gpu")]
 use breakeven::{DeviceError, Inputs, Operator};
-use breakeven::{Error, Tensor, View, Work};
+use breakeven::{Error, Stages, Tensor, View, Work};
 #[cfg(feature = "gpu")]
 use breakeven_profile::profile::DeviceMemory;
 use breakeven_profile::recorder::Clock;
@@ -64,6 +65,12 @@ impl Problem {
 
     fn shapes(&self) -> Vec<&[usize]> {
         self.inputs.iter().map(Tensor::shape).collect()
+    }
+
+    /// The operator as a chain of one, and its inputs, whatever both are made of.
+    pub(crate) fn stages(&self) -> (Stages, Vec<Tensor<'static, u32>>) {
+        let stages = with_operator!(&self.operator, operator => Stages::one(Arc::clone(operator)));
+        (stages, self.inputs.iter().map(Tensor::cast).collect())
     }
 
     /// The operator's name.

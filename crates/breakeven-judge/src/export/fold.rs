@@ -241,6 +241,10 @@ fn frame(name: &str) -> String {
     if text.is_empty() {
         return "(unnamed)".to_owned();
     }
+    // A line that begins with it would be a comment.
+    if text.starts_with('#') {
+        text.insert(0, '\u{200b}');
+    }
     let number = |text: &str| text.is_empty() || text.parse::<f64>().is_ok();
     if let Some(space) = text.rfind(' ').filter(|at| number(&text[at + 1..])) {
         text.replace_range(space..=space, "\u{a0}");

@@ -4,7 +4,9 @@
 use std::time::{Duration, Instant};
 
 use breakeven::gpu::Gpu;
-use breakeven::kernels::{Connectivity, Conv2d, ImageSegmentation, PixelEntropy, SOBEL_X};
+use breakeven::kernels::{
+    Connectivity, Conv2d, FusedConvEntropySegment, ImageSegmentation, PixelEntropy, SOBEL_X,
+};
 use breakeven::{Operator, Tensor};
 use breakeven_profile::profile::Evidence;
 use breakeven_profile::stats::median;
@@ -84,6 +86,11 @@ pub(crate) fn chain(gpu: &Gpu, rounds: &Rounds) -> Outcome<()> {
         },
     )?;
     metric("chain_gain", moves / stays, "x");
+    let fused = FusedConvEntropySegment::new(conv, entropy, segment);
+    let call =
+        |operator: &dyn Operator<In = f32, Out = u32>| timed(&|| Ok(gpu.run(operator, &images)?));
+    let (fused_ns, steps_ns) = turns(rounds, || call(&fused), || call(&chain))?;
+    metric("fusion_gain", steps_ns / fused_ns, "x");
     Ok(())
 }
 

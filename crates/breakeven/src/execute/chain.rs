@@ -41,8 +41,8 @@ const WORTH_REMEASURING: f64 = 2.0;
 enum Route {
     /// As one operator, by what its stages say of it where they do.
     Whole(Option<(Placement, OperationCosts)>),
-    /// In parts.
-    Parts(Parts),
+    /// In parts, of the chain's stages or of the same with neighbours in one.
+    Parts(Parts, Stages),
 }
 
 impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
@@ -70,9 +70,9 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
                 result.decision.placement = placement.map(Box::new);
                 Ok(result)
             }
-            Route::Parts(parts) => {
+            Route::Parts(parts, stages) => {
                 let inputs: Vec<_> = inputs.iter().map(|input| input.cast()).collect();
-                ChainRun::new(name, self, stages).run(parts, &inputs)
+                ChainRun::new(name, self, &stages).run(parts, &inputs)
             }
         }
     }
@@ -112,31 +112,48 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
             ..question
         }
         .answer()?;
-        let steps = stages.steps(&shapes);
-        let has_form = |gpu: usize, place: usize| {
-            let (gpu, step) = (&manager.gpus[usable[gpu]], &steps[place]);
-            matches!(
-                caught(|| Ok(gpu.call_bytes(step.stage, &step.shapes()))),
-                Ok(Some(_))
-            )
+        let count = manager.shared.count_chain();
+        // What a form of it takes, and what is to be done about that; `later` puts off when it
+        // is measured again.
+        let variant = |stages: &Stages, later: u64| {
+            let steps = stages.steps(&shapes);
+            let has_form = |gpu: usize, place: usize| {
+                let (gpu, step) = (&manager.gpus[usable[gpu]], &steps[place]);
+                matches!(
+                    caught(|| Ok(gpu.call_bytes(step.stage, &step.shapes()))),
+                    Ok(Some(_))
+                )
+            };
+            let costs = costs.of_chain(stages, &shapes, &names, workers, has_form);
+            let choice = choose(&costs, count.wrapping_add(later))?;
+            Some((stages.clone(), costs, choice))
         };
-        let costs = costs.of_chain(stages, &shapes, &names, workers, has_form);
-        let Some(choice) = choose(&costs, || manager.shared.count_chain()) else {
+        let Some(separate) = variant(stages, 0) else {
             return Ok(Route::Whole(None));
         };
+        let fused = stages.fused().filter(|_| !separate.2.apart);
+        let fused = fused.and_then(|fused| variant(fused, MEASURED_EVERY / 2));
+        let predicted = |choice: &Choice| choice.placement.as_ref().map(|all| all.predicted_ns);
+        let is_fused = fused.as_ref().is_some_and(|(_, _, fused)| {
+            let gains = predicted(fused) < predicted(&separate.2);
+            fused.apart && fused.is_worth(predicted(&separate.2)) || !fused.apart && gains
+        });
+        let (stages, costs, choice) = fused.filter(|_| is_fused).unwrap_or(separate);
         if let Some(placement) = &choice.placement
             && placement.is_uniform()
             && !choice.apart
+            && !is_fused
         {
             let costs = as_one(&costs, placement, tasks, workers);
             return Ok(Route::Whole(Some((placement.clone(), costs))));
         }
         let gpu = |device: &usize| device.checked_sub(1).map(|gpu| usable[gpu]);
-        Ok(Route::Parts(Parts {
+        let parts = Parts {
             gpus: choice.devices.iter().map(gpu).collect(),
             placement: choice.placement,
             apart: choice.apart,
-        }))
+        };
+        Ok(Route::Parts(parts, stages))
     }
 }
 
@@ -147,8 +164,17 @@ struct Choice {
     apart: bool,
 }
 
+impl Choice {
+    /// True where it may be measured, as the other form of the chain takes so long.
+    fn is_worth(&self, other_ns: Option<f64>) -> bool {
+        let own = self.placement.as_ref().map(|all| all.predicted_ns);
+        let pair = own.zip(other_ns);
+        pair.is_none_or(|(own, other)| own <= WORTH_A_TRY * other)
+    }
+}
+
 /// The best placement, or another one that is worth a try. `count` numbers the chains.
-fn choose(costs: &ChainCosts, count: impl FnOnce() -> u64) -> Option<Choice> {
+fn choose(costs: &ChainCosts, count: u64) -> Option<Choice> {
     // All that can be on that device, and the rest on the CPU.
     let all_on = |device: usize| -> Vec<usize> {
         let stages = costs.stages.iter();
@@ -206,7 +232,6 @@ fn choose(costs: &ChainCosts, count: impl FnOnce() -> u64) -> Option<Choice> {
         all.filter(move |(_, alone)| alone.is_some_and(is_worth))
             .map(|(device, _)| device)
     };
-    let count = count();
     let in_turn = || {
         let again: Vec<usize> = worth(WORTH_REMEASURING, true).collect();
         let turn = usize::try_from(count / MEASURED_EVERY).unwrap_or(0);

@@ -11,7 +11,7 @@ use pulp::Arch;
 use super::sharing::Sharing;
 use super::{KI, dims, images, inputs, parallel};
 use crate::error::Error;
-use crate::operator::{Operator, Parameter, View};
+use crate::operator::{Operator, Parameter, Stage, Stages, View};
 use crate::tensor::{Tensor, shape};
 use crate::tune::HostTunable;
 
@@ -174,6 +174,11 @@ impl Operator for Conv2d {
             correlation.rows(start / width, out);
         });
         Ok(())
+    }
+
+    /// With pixel_entropy and image_segmentation after it.
+    fn fused(&self, next: &[&Stage]) -> Option<(Stages, usize)> {
+        super::FusedConvEntropySegment::of(self, next)
     }
 
     fn host_tunables(&self) -> Vec<&'static HostTunable> {

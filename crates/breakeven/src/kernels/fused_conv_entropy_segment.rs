@@ -5,13 +5,15 @@
 //! a byte instead of four, and between the entropy and the segmentation it is a bit:
 //! whether it is above the threshold.
 
+use std::sync::Arc;
+
 use pulp::Arch;
 
 use super::image_segmentation::{Foreground, set_foreground, words};
 use super::sharing::Sharing;
 use super::{Conv2d, ImageSegmentation, PixelEntropy, dims, parallel, pixel_entropy};
 use crate::error::Error;
-use crate::operator::{Operator, Parameter, View};
+use crate::operator::{Operator, Parameter, Stage, Stages, View};
 use crate::tensor::shape;
 
 /// Pixels of the convolution per piece of CPU work, and those that are kept as numbers
@@ -62,6 +64,19 @@ impl FusedConvEntropySegment {
     fn shape(&self, shapes: &[&[usize]]) -> Result<[usize; 3], Error> {
         let output = self.output_shape(shapes)?;
         dims(self.name(), &output, "batch × height × width")
+    }
+}
+
+impl FusedConvEntropySegment {
+    /// A convolution with the stages after it, if those are the other two.
+    pub(super) fn of(conv: &Conv2d, next: &[&Stage]) -> Option<(Stages, usize)> {
+        let [entropy, segment, ..] = next else {
+            return None;
+        };
+        let entropy: &PixelEntropy = entropy.as_any()?.downcast_ref()?;
+        let segment: &ImageSegmentation = segment.as_any()?.downcast_ref()?;
+        let fused = Self::new(conv.clone(), entropy.clone(), *segment);
+        Some((Stages::one(Arc::new(fused)), 2))
     }
 }
 

@@ -162,6 +162,10 @@ impl Operator for ImageSegmentation {
         Ok(())
     }
 
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
+
     #[cfg(feature = "gpu")]
     fn device(&self) -> Option<&dyn crate::gpu::DeviceForm> {
         Some(self)

@@ -221,6 +221,10 @@ impl Operator for PixelEntropy {
         Ok(())
     }
 
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
+
     fn host_tunables(&self) -> Vec<&'static HostTunable> {
         vec![&CHUNK]
     }

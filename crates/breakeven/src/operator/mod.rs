@@ -1,6 +1,7 @@
 //! What is done to tensors: an [`Operator`] holds its parameters, never data, and
 //! knows neither where it runs nor on which items of a batch.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use bytemuck::Zeroable;
@@ -15,6 +16,7 @@ use crate::tune::HostTunable;
 
 mod chain;
 mod stages;
+mod tuning;
 
 pub use chain::Chain;
 pub(crate) use stages::Step;
@@ -137,6 +139,21 @@ pub trait Operator: Send + Sync {
 
     /// The stages that it is made of, where it is a [`Chain`].
     fn stages(&self) -> Option<&Stages> {
+        None
+    }
+
+    /// This operator for what knows its kind, such as [`fused`](Operator::fused) of another.
+    fn as_any(&self) -> Option<&dyn Any> {
+        None
+    }
+
+    /// A form that does this one's work and that of some of the stages after it as one, and
+    /// how many those are. It gives what they give; a [`StrategyManager`] takes it where it
+    /// was measured to be faster.
+    ///
+    /// [`StrategyManager`]: crate::execute::StrategyManager
+    fn fused(&self, next: &[&Stage]) -> Option<(Stages, usize)> {
+        let _ = next;
         None
     }
 

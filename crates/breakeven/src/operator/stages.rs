@@ -1,7 +1,8 @@
 //! Operators whose elements are not told, one after the other.
 
+use std::any::Any;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 #[cfg(feature = "gpu")]
 use super::device_form;
@@ -62,6 +63,14 @@ impl<O: Operator + ?Sized> Operator for Words<O> {
         self.0.stages()
     }
 
+    fn as_any(&self) -> Option<&dyn Any> {
+        self.0.as_any()
+    }
+
+    fn fused(&self, next: &[&Stage]) -> Option<(Stages, usize)> {
+        self.0.fused(next)
+    }
+
     fn work(&self, inputs: &[&[usize]]) -> Work {
         self.0.work(inputs)
     }
@@ -74,6 +83,8 @@ impl<O: Operator + ?Sized> Operator for Words<O> {
 pub struct Stages {
     list: Vec<Arc<Stage>>,
     name: String,
+    /// With neighbours in one, once that was asked for.
+    fused: Arc<OnceLock<Option<Stages>>>,
 }
 
 impl std::fmt::Debug for Stages {
@@ -107,6 +118,7 @@ impl Stages {
         Self {
             name: names.join("+"),
             list,
+            fused: Arc::default(),
         }
     }
 
@@ -118,6 +130,22 @@ impl Stages {
     /// Some of them.
     pub(crate) fn part(&self, range: Range<usize>) -> Self {
         Self::of(self.list[range].iter().cloned())
+    }
+
+    /// The same with neighbours in one that have such a form; none where none have.
+    pub fn fused(&self) -> Option<&Self> {
+        let fuse = || {
+            let all: Vec<&Stage> = self.iter().collect();
+            let (mut parts, mut place) = (Vec::new(), 0);
+            while let Some(stage) = all.get(place) {
+                let fused = stage.fused(&all[place + 1..]);
+                let (part, more) = fused.unwrap_or_else(|| (self.part(place..place + 1), 0));
+                parts.push(part);
+                place += 1 + more;
+            }
+            (parts.len() < all.len()).then(|| Self::joined(parts))
+        };
+        self.fused.get_or_init(fuse).as_ref()
     }
 
     /// The output's shape of every stage.

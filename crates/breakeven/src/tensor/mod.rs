@@ -109,7 +109,7 @@ impl<'a, E: Element> Tensor<'a, E> {
     }
 
     /// The same memory, taken for elements of another kind.
-    pub(crate) fn cast<F: Element>(&self) -> Tensor<'a, F> {
+    pub fn cast<F: Element>(&self) -> Tensor<'a, F> {
         Tensor {
             storage: Arc::clone(&self.storage),
             shape: Arc::clone(&self.shape),

@@ -84,6 +84,16 @@ impl Tunable {
 }
 
 impl Configuration {
+    /// One of those names and values.
+    pub fn of<'n>(values: impl IntoIterator<Item = (&'n str, u32)>) -> Self {
+        let values = values.into_iter();
+        Self(
+            values
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
+        )
+    }
+
     /// The value of that name.
     pub fn get(&self, name: &str) -> Option<u32> {
         self.0.get(name).copied()
@@ -133,8 +143,7 @@ impl Configuration {
 
 impl<const N: usize> From<[(&str, u32); N]> for Configuration {
     fn from(values: [(&str, u32); N]) -> Self {
-        let values = values.map(|(name, value)| (name.to_owned(), value));
-        Self(values.into())
+        Self::of(values)
     }
 }
 

@@ -31,10 +31,13 @@ mod configuration;
 mod host;
 mod kept;
 mod search;
+#[cfg(test)]
+mod search_tests;
 mod tuner;
 
 pub use configuration::{Configuration, SizeClass, Space, Tunable, source_number};
 pub use host::HostTunable;
+pub(crate) use host::SOURCE as HOST_SOURCE;
 pub use kept::{Key, Tried, Tuned, TunedKernel};
 pub use search::{Fate, Found, Gain, Search, Trial};
 pub use tuner::Tuner;

@@ -13,7 +13,7 @@ const BUDGET: Duration = Duration::from_secs(30);
 #[derive(Debug, Clone)]
 #[must_use = "nothing is searched before it is given a kernel"]
 pub struct Tuner {
-    pub(super) tuned: Tuned,
+    pub(crate) tuned: Tuned,
     budget: Duration,
     again: bool,
     /// Device and driver of a user's kernel; the CPU unless said.
