@@ -23,4 +23,5 @@ mod profile;
 mod profile_strategy;
 mod series;
 mod sweep;
+mod tune;
 mod vulkan;

@@ -1,6 +1,7 @@
 //! `breakeven tune`: the fastest launch configurations of kernels, searched and kept.
 
 use std::io::Write;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
@@ -9,9 +10,10 @@ use breakeven::tune::{Tuned, TunedKernel, Tuner};
 use breakeven_judge::Outcome;
 
 use crate::args::{TuneArgs, TuneFormat};
-use crate::exit::Ending;
+use crate::exit::{Ending, Interrupted};
 use crate::output::tune::{write, write_one};
 use crate::suite::{Problem, Workload};
+use crate::supervisor::interruption;
 
 /// What kernels are tuned on.
 enum Place {
@@ -29,6 +31,7 @@ pub(crate) fn run(args: &TuneArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
         [] => &kernels::NAMES[..],
         names => names,
     };
+    let interrupted = interruption()?;
     let (started, mut found, mut failed) = (Instant::now(), Vec::new(), false);
     let mut left = names.len() * places.len();
     for name in names {
@@ -39,7 +42,7 @@ pub(crate) fn run(args: &TuneArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
             let budget = rest / u32::try_from(left).unwrap_or(u32::MAX);
             left -= 1;
             match place.tune(&problem, |tuner| {
-                let tuner = tuner.budget(budget);
+                let tuner = tuner.budget(budget).stop_on(interrupted);
                 if args.again { tuner.again() } else { tuner }
             }) {
                 Ok(Some(kernel)) => {
@@ -52,6 +55,11 @@ pub(crate) fn run(args: &TuneArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
                 Ok(None) => {
                     let place = place.name();
                     writeln!(err, "note: {name} has nothing that is tunable on {place}")?;
+                }
+                Err(_) if interrupted.load(Ordering::SeqCst) => {
+                    let said = "interrupted: what was tuned until then is kept, and so is what \
+                                was kept before";
+                    return Err(Interrupted(said).into());
                 }
                 Err(error) => {
                     failed = true;

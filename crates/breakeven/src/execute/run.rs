@@ -30,7 +30,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(1);
 /// Batches on one worker's stack, each waiting for its device, that the worker takes
 /// from its pool at once; beyond, it does so only where nothing happened for a while.
 const MANY_WAITS: u32 = 8;
-const PATIENCE: Duration = Duration::from_millis(20);
+const PATIENCE: Duration = Duration::from_millis(5);
 
 thread_local! {
     /// Batches that this thread waits for, one inside another.

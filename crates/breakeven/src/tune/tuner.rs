@@ -1,5 +1,6 @@
 //! Searches on kernels: breakeven's on a device, and a user's own.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::{Configuration, Key, Search, SizeClass, Tuned, TunedKernel, source_number};
@@ -16,6 +17,7 @@ pub struct Tuner {
     pub(crate) tuned: Tuned,
     budget: Duration,
     again: bool,
+    stop: Option<&'static AtomicBool>,
     /// Device and driver of a user's kernel; the CPU unless said.
     place: Option<(String, String)>,
 }
@@ -27,6 +29,7 @@ impl Tuner {
             tuned: tuned.clone(),
             budget: BUDGET,
             again: false,
+            stop: None,
             place: None,
         }
     }
@@ -40,6 +43,12 @@ impl Tuner {
     /// Searches also where the fastest is known already.
     pub fn again(mut self) -> Self {
         self.again = true;
+        self
+    }
+
+    /// Ends searches with an error once that is true, as after Ctrl-C: what was kept stays.
+    pub fn stop_on(mut self, stop: &'static AtomicBool) -> Self {
+        self.stop = Some(stop);
         self
     }
 
@@ -98,7 +107,7 @@ impl Tuner {
         source: u64,
         configurations: &[Configuration],
         floor_ns: Option<f64>,
-        sample: impl FnMut(usize) -> Result<f64, E>,
+        mut sample: impl FnMut(usize) -> Result<f64, E>,
     ) -> Result<TunedKernel, E> {
         let known = self.tuned.find(&key, source);
         if let Some(known) = known.filter(|_| !self.again) {
@@ -108,7 +117,12 @@ impl Tuner {
             floor_ns,
             ..Search::new(self.budget)
         };
-        let found = search.run(configurations.len(), sample)?;
+        let found = search.run(configurations.len(), |number| {
+            if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(Error::invalid("the search was stopped; what was kept stays").into());
+            }
+            sample(number)
+        })?;
         let found = TunedKernel::of(key, source, configurations, found);
         self.tuned.keep(found.clone())?;
         Ok(found)

@@ -12,6 +12,7 @@ mod large;
 mod lstm;
 mod problem;
 mod shapes;
+mod tensor_cores;
 mod vectors;
 
 #[cfg(feature = "gpu")]
