@@ -11,16 +11,16 @@ fn candidates() -> [Configuration; 3] {
     [4, 1, 2].map(|sleep| Configuration::from([("sleep", sleep)]))
 }
 
-/// A kernel that takes as many hundreds of microseconds as it is told.
+/// A kernel that takes as many milliseconds as it is told.
 fn sleep(configuration: &Configuration) -> Result<(), Error> {
-    let hundreds = configuration.get("sleep").unwrap_or(0);
-    std::thread::sleep(Duration::from_micros(100) * hundreds);
+    let ms = configuration.get("sleep").unwrap_or(0);
+    std::thread::sleep(Duration::from_millis(1) * ms);
     Ok(())
 }
 
 fn tuner(tuned: &Tuned) -> Tuner {
     Tuner::new(tuned)
-        .budget(Duration::from_millis(500))
+        .budget(Duration::from_secs(2))
         .on("a GPU", "driver 1")
 }
 
