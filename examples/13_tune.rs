@@ -80,7 +80,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     )?;
     for gpu in HardwareCapabilities::detect().gpus {
         let gpu = Gpu::open(&gpu.id)?;
-        let tuner = Tuner::new(gpu.tuned()).budget(Duration::from_secs(5));
+        let tuner = Tuner::new(&gpu.tuned()).budget(Duration::from_secs(5));
         let found = tuner.tune(&gpu, &Squares, &x)?;
         println!("{}, {} of {}:", gpu.id(), found.key.kernel, found.key.size);
         for tried in &found.tried {

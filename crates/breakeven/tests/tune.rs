@@ -276,7 +276,7 @@ mod on_a_device {
             .unwrap()
             .configuration()
             .clone();
-        let tuner = Tuner::new(gpu.tuned()).budget(Duration::from_millis(200));
+        let tuner = Tuner::new(&gpu.tuned()).budget(Duration::from_millis(200));
         let mut best = tuner.tune(&gpu, &sobel, &images).unwrap();
         assert_eq!(best.tried[0].configuration, default);
         // Whatever was fastest here: as if another had been.

@@ -117,7 +117,7 @@ impl Place {
         Ok(match self {
             Self::Cpu => problem.tune_host(&how(Tuner::new(&Tuned::open_default())))?,
             #[cfg(feature = "gpu")]
-            Self::Gpu(gpu) => problem.tune(gpu, &how(Tuner::new(gpu.tuned())))?,
+            Self::Gpu(gpu) => problem.tune(gpu, &how(Tuner::new(&gpu.tuned())))?,
         })
     }
 }

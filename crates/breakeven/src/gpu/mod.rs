@@ -65,7 +65,7 @@ struct Shared {
     faults: faults::Faults,
     lanes: flight::Lanes,
     ledger: Arc<memory::Ledger>,
-    tuned: Tuned,
+    tuned: Mutex<Tuned>,
     /// What was set for kernels, by their names.
     configurations: Mutex<HashMap<String, Configuration>>,
     uploaded: AtomicU64,
@@ -138,7 +138,7 @@ impl Gpu {
             faults,
             lanes: flight::Lanes::default(),
             ledger: Arc::default(),
-            tuned: Tuned::open_default(),
+            tuned: Mutex::new(Tuned::open_default()),
             configurations: Mutex::default(),
             uploaded: AtomicU64::new(0),
             downloaded: AtomicU64::new(0),

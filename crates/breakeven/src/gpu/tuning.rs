@@ -11,9 +11,15 @@ use crate::tensor::Inputs;
 use crate::tune::{Configuration, Key, SizeClass, Space, Tuned, TunedKernel, Tuner};
 
 impl Gpu {
-    /// What was tuned: where calls on this device look for their configuration.
-    pub fn tuned(&self) -> &Tuned {
-        &self.shared.tuned
+    /// What was tuned: where calls on this device look for their configuration. What all
+    /// processes of this user share ([`Tuned::open_default`]), unless another was set.
+    pub fn tuned(&self) -> Tuned {
+        locked(&self.shared.tuned).clone()
+    }
+
+    /// Has calls on this device look there, for all who share this opening of it.
+    pub fn set_tuned(&self, tuned: Tuned) {
+        *locked(&self.shared.tuned) = tuned;
     }
 
     /// Has a kernel launched with that configuration from now on, whatever was tuned, by all
@@ -51,7 +57,7 @@ impl Gpu {
         if let Some(set) = locked(&self.shared.configurations).get(name) {
             return self.checked(name, &space, set);
         }
-        let tuned = self.tuned();
+        let tuned = locked(&self.shared.tuned);
         let kept = match tuned.is_empty() {
             true => None,
             false => {

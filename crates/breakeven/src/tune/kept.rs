@@ -212,11 +212,6 @@ impl Tuned {
 }
 
 impl TunedKernel {
-    /// True where calls use the default.
-    pub fn is_default(&self) -> bool {
-        self.gain.is_none()
-    }
-
     pub(super) fn of(
         key: Key,
         source: u64,
