@@ -173,6 +173,9 @@ impl Search {
         while left.len() > 1 && !found.is_at_roofline && found.is_complete {
             round += 1;
             for _ in 0..samples {
+                if !found.is_complete {
+                    break;
+                }
                 left.shuffle(&mut order);
                 // The default goes first, so that what is left when time is over has it.
                 left.sort_by_key(|number| *number != 0);
