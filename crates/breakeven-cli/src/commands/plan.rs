@@ -95,6 +95,12 @@ pub(super) fn this_machine(found: &session::Machine, device: Option<&str>) -> Re
     Ok(machine)
 }
 
+/// Opens one of those GPUs.
+#[cfg(feature = "gpu")]
+pub(super) fn open(gpu: &GpuSpec) -> Result<breakeven::gpu::Gpu> {
+    Ok(breakeven::gpu::Gpu::open(&gpu.name.parse()?)?)
+}
+
 /// What is asked, whichever the machine.
 struct Question {
     workload: WorkloadProfile,

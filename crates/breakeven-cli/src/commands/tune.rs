@@ -139,11 +139,8 @@ fn gpus(device: Option<&str>) -> Result<Vec<Place>> {
              a software GPU too, and `--device cpu` tunes the CPU forms"
         );
     }
-    let open = |gpu: &breakeven::plan::GpuSpec| {
-        let gpu = breakeven::gpu::Gpu::open(&gpu.name.parse()?)?;
-        Ok(Place::Gpu(gpu))
-    };
-    machine.gpus.iter().map(open).collect()
+    let gpus = machine.gpus.iter().map(super::plan::open);
+    gpus.map(|gpu| gpu.map(Place::Gpu)).collect()
 }
 
 #[cfg(not(feature = "gpu"))]

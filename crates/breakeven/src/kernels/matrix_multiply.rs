@@ -74,6 +74,13 @@ fn sizes(shapes: &[&[usize]]) -> Result<[usize; 4], Error> {
     sizes_of("matrix_multiply", shapes)
 }
 
+/// The sizes of products for which one configuration is the fastest: up to twice as large.
+#[cfg(feature = "gpu")]
+fn variant([_, m, k, n]: [usize; 4]) -> String {
+    let [m, k, n] = [m, k, n].map(|dim| 1_u64 << dim.max(1).ilog2());
+    format!("{m} × {k} × {n} and more")
+}
+
 /// batch, m, k and n of a product by an operator of that name.
 fn sizes_of(name: &str, shapes: &[&[usize]]) -> Result<[usize; 4], Error> {
     let [a, b] = inputs(name, shapes)?;

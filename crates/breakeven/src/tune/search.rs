@@ -179,29 +179,12 @@ impl Search {
                 left.shuffle(&mut order);
                 // The default goes first, so that what is left when time is over has it.
                 left.sort_by_key(|number| *number != 0);
-                for number in left.clone() {
-                    if is_over(rounds) && number != 0 {
+                for number in &left {
+                    if is_over(rounds) && *number != 0 {
                         found.is_complete = false;
                         break;
                     }
-                    let is_new = all[number].samples.is_empty();
-                    let warm = if is_new && number != 0 {
-                        sample(number).map(drop)
-                    } else {
-                        Ok(())
-                    };
-                    match warm.and_then(|()| sample(number)) {
-                        Ok(ns) => all[number].samples.push(ns),
-                        Err(error) if number == 0 => return Err(error),
-                        Err(error) => {
-                            all[number].fate = Some(Fate::Failed(error.to_string()));
-                            // Whether it failed alone, or nothing runs any more.
-                            all[0].samples.push(sample(0)?);
-                        }
-                    }
-                    if is_new && is_hopeless(&all, number) {
-                        all[number].fate = Some(Fate::Dropped(round));
-                    }
+                    take(*number, round, &mut all, &mut sample)?;
                 }
                 left.retain(|number| all[*number].fate.is_none());
             }
@@ -297,6 +280,33 @@ impl From<Candidate> for Trial {
             fate: candidate.fate.unwrap_or(Fate::NotTried),
         }
     }
+}
+
+/// A sample of a candidate in that round, and what follows from it.
+fn take<E: std::fmt::Display>(
+    number: usize,
+    round: usize,
+    all: &mut [Candidate],
+    sample: &mut impl FnMut(usize) -> Result<f64, E>,
+) -> Result<(), E> {
+    let is_new = all[number].samples.is_empty();
+    let warm = match is_new && number != 0 {
+        true => sample(number).map(drop),
+        false => Ok(()),
+    };
+    match warm.and_then(|()| sample(number)) {
+        Ok(ns) => all[number].samples.push(ns),
+        Err(error) if number == 0 => return Err(error),
+        Err(error) => {
+            all[number].fate = Some(Fate::Failed(error.to_string()));
+            // Whether it failed alone, or nothing runs any more.
+            all[0].samples.push(sample(0)?);
+        }
+    }
+    if is_new && is_hopeless(all, number) {
+        all[number].fate = Some(Fate::Dropped(round));
+    }
+    Ok(())
 }
 
 /// True for a candidate whose first sample is far from the fastest.

@@ -56,6 +56,11 @@ impl Way {
         }
         Ok(way)
     }
+
+    /// True where something is asked for that only a GPU has.
+    fn is_for_gpu(&self, on_device: bool) -> bool {
+        on_device || self.is_default || !self.keeps_memory || !self.values.is_empty()
+    }
 }
 
 /// A side: an operator on its inputs, where it runs, and how.
@@ -117,35 +122,31 @@ impl Side {
             }
             false => stages,
         };
-        Self::on(way, operator, inputs, args.on_device)
-    }
-
-    #[cfg(not(feature = "gpu"))]
-    fn on(
-        way: Way,
-        operator: Stages,
-        inputs: Vec<Tensor<'static, u32>>,
-        on_device: bool,
-    ) -> Result<Self> {
-        let is_plain = way.values.is_empty() && !way.is_default && way.keeps_memory && !on_device;
-        if way.device.is_some_and(|device| device != "cpu") || !is_plain {
-            bail!("this build has no GPU code: the CPU runs, and nothing of it is to be chosen");
-        }
+        let on_device = args.on_device;
+        #[cfg(not(feature = "gpu"))]
+        Self::opened(way, on_device)?;
         Ok(Self {
             operator,
             inputs,
             on_device,
+            #[cfg(feature = "gpu")]
+            gpu: Self::opened(way, on_device)?,
         })
     }
 
+    #[cfg(not(feature = "gpu"))]
+    fn opened(way: Way, on_device: bool) -> Result<()> {
+        if way.device.as_deref().is_some_and(|device| device != "cpu") || way.is_for_gpu(on_device)
+        {
+            bail!("this build has no GPU code: the CPU runs, and nothing of it is to be chosen");
+        }
+        Ok(())
+    }
+
+    /// The device that it runs on, unless that is the CPU.
     #[cfg(feature = "gpu")]
-    fn on(
-        way: Way,
-        operator: Stages,
-        inputs: Vec<Tensor<'static, u32>>,
-        on_device: bool,
-    ) -> Result<Self> {
-        use crate::commands::plan::{TIMEOUT_S, this_machine};
+    fn opened(way: Way, on_device: bool) -> Result<Option<(breakeven::gpu::Gpu, Way)>> {
+        use crate::commands::plan::{TIMEOUT_S, open, this_machine};
 
         let gpu = match way.device.as_deref() {
             Some("cpu") => None,
@@ -154,21 +155,14 @@ impl Side {
                 this_machine(&found, device)?.gpus.into_iter().next()
             }
         };
-        let is_plain = way.values.is_empty() && !way.is_default && way.keeps_memory && !on_device;
-        if gpu.is_none() && !is_plain {
-            bail!(
+        match gpu {
+            Some(gpu) => Ok(Some((open(&gpu)?, way))),
+            None if way.is_for_gpu(on_device) => bail!(
                 "the CPU runs it, and what was asked for is a GPU's; `device=gpu` takes a software \
                  GPU too"
-            );
+            ),
+            None => Ok(None),
         }
-        let gpu =
-            gpu.map(|gpu| Ok::<_, anyhow::Error>(breakeven::gpu::Gpu::open(&gpu.name.parse()?)?));
-        Ok(Self {
-            operator,
-            inputs,
-            on_device,
-            gpu: gpu.transpose()?.map(|gpu| (gpu, way)),
-        })
     }
 
     /// Time of a call, ns.

@@ -118,16 +118,17 @@ fn measured(chained: &Chained, machine: &Machine, costs: Costs) -> Result<Costs>
     use std::sync::Arc;
 
     use breakeven::execute::{RayonCpu, StrategyManager};
-    use breakeven::gpu::Gpu;
-    use breakeven::plan::GpuSpec;
 
     /// Runs for each device: three that are kept, and one for compilation.
     const RUNS: usize = 4;
 
     let costs = Arc::new(costs);
     let cpu = Arc::new(RayonCpu::current());
-    let open = |gpu: &GpuSpec| Ok::<_, anyhow::Error>(Gpu::open(&gpu.name.parse()?)?);
-    let gpus = machine.gpus.iter().map(open).collect::<Result<Vec<_>>>()?;
+    let gpus = machine
+        .gpus
+        .iter()
+        .map(super::open)
+        .collect::<Result<Vec<_>>>()?;
     let mut gpus = gpus.into_iter();
     let Some(first) = gpus.next() else {
         bail!("there is no GPU here to measure the chain on; `breakeven devices` says why");

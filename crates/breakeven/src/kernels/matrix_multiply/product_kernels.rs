@@ -9,7 +9,7 @@ use cubek::matmul::routines::double_unit::DoubleUnitSelectionArgs;
 use cubek::matmul::routines::simple_unit::SimpleUnitSelectionArgs;
 use cubek::std::InputBinding;
 
-use super::{MatrixMultiply, Tiling, sizes};
+use super::{MatrixMultiply, Tiling, sizes, variant};
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::gpu::{DeviceForm, Gpu, Launch, with_client};
 use crate::tune::{Space, Tunable, source_number};
@@ -37,11 +37,9 @@ impl DeviceForm for MatrixMultiply {
         if self.tiling.is_some() {
             return Space::default();
         }
-        let [_, m, k, n] = sizes(inputs).unwrap_or_default();
-        let [m, k, n] = [m, k, n].map(|dim| 1_u64 << dim.max(1).ilog2());
         Space {
             source: const { source_number(include_bytes!("product_kernels.rs")) },
-            variant: format!("{m} × {k} × {n} and more"),
+            variant: variant(sizes(inputs).unwrap_or_default()),
             tunables: vec![Tunable::new("tiling", 0, 0..Tiling::ALL.len() as u32)],
         }
     }

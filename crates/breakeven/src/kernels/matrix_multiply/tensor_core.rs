@@ -4,7 +4,7 @@
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 
-use super::{multiply, sizes_of};
+use super::{MatrixMultiply, multiply, sizes_of};
 use crate::error::Error;
 use crate::kernels::inputs;
 use crate::operator::{Operator, View};
@@ -37,8 +37,7 @@ impl Operator for TensorCoreMatmul {
     }
 
     fn flops(&self, shapes: &[&[usize]]) -> u64 {
-        let dims = sizes_of(NAME, shapes).unwrap_or_default().into_iter();
-        dims.fold(2, |all: u64, dim| all.saturating_mul(dim as u64))
+        MatrixMultiply::default().flops(shapes)
     }
 
     /// The rounded inputs.
@@ -62,7 +61,7 @@ impl Operator for TensorCoreMatmul {
     }
 
     fn host_tunables(&self) -> Vec<&'static HostTunable> {
-        super::MatrixMultiply::default().host_tunables()
+        MatrixMultiply::default().host_tunables()
     }
 
     #[cfg(feature = "gpu")]
@@ -79,6 +78,7 @@ mod device {
     use cubek::std::InputBinding;
     use half::f16;
 
+    use super::super::variant;
     use super::{NAME, TensorCoreMatmul, sizes_of};
     use crate::error::{DeviceError, DeviceErrorKind};
     use crate::gpu::{DeviceForm, Gpu, Launch, grid, with_client};
@@ -102,11 +102,9 @@ mod device {
         }
 
         fn space(&self, _: &Gpu, inputs: &[&[usize]]) -> Space {
-            let [_, m, k, n] = sizes_of(NAME, inputs).unwrap_or_default();
-            let [m, k, n] = [m, k, n].map(|dim| 1_u64 << dim.max(1).ilog2());
             Space {
                 source: const { source_number(include_bytes!("tensor_core.rs")) },
-                variant: format!("{m} × {k} × {n} and more"),
+                variant: variant(sizes_of(NAME, inputs).unwrap_or_default()),
                 // Pieces of the inputs that are in shared memory at once.
                 tunables: vec![Tunable::new("buffers", 1, [2])],
             }
