@@ -12,6 +12,8 @@ mod advise;
 mod baseline;
 mod compare;
 mod export;
+mod import;
+mod input;
 mod plan;
 mod sweep;
 mod tune;
@@ -21,6 +23,8 @@ pub(crate) use advise::{AdviseArgs, AdviseFormat};
 pub(crate) use baseline::{AcceptArgs, BaselineCommand};
 pub(crate) use compare::{CompareArgs, CompareFormat};
 pub(crate) use export::{ExportArgs, ExportFormat};
+pub(crate) use import::ImportArgs;
+pub(crate) use input::InputArgs;
 pub(crate) use plan::{PlanArgs, PlanFormat};
 pub(crate) use sweep::{SweepArgs, SweepFormat};
 pub(crate) use tune::{TuneArgs, TuneFormat};
@@ -62,6 +66,8 @@ pub(crate) enum Command {
     Baseline(BaselineCommand),
     /// Write a profile file in the format of another tool
     Export(ExportArgs),
+    /// Keep files of other benchmarks and profilers as a profile file
+    Import(ImportArgs),
     /// Say what to change first in a profile, and what it should gain
     Advise(AdviseArgs),
     /// Measure what the parent process asks for on stdin
@@ -158,7 +164,7 @@ pub(crate) struct DevicesArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// Profile file, of this program or any other
+    /// Profile file, or a file of another tool
     pub(crate) file: PathBuf,
 
     /// Budgets for means and memory
@@ -168,6 +174,9 @@ pub(crate) struct ShowArgs {
     /// Format of the output
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
+
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -217,18 +226,22 @@ fn parsed<T: FromStr<Err = breakeven::Error>>(text: &str) -> Result<T, String> {
         .map_err(|error: breakeven::Error| error.to_string())
 }
 
+/// A question whether the most similar of the names was meant; empty where none is.
+fn similar<'n>(text: &str, names: impl IntoIterator<Item = &'n str>) -> String {
+    let likely = (names.into_iter())
+        .map(|name| (strsim::jaro_winkler(name, text), name))
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .filter(|(likeness, _)| *likeness > 0.7);
+    likely.map_or_else(String::new, |(_, name)| format!("did you mean {name:?}? "))
+}
+
 /// A kernel's name; the error suggests the most similar one.
 fn kernel(text: &str) -> Result<&'static str, String> {
     let names = breakeven::kernels::NAMES;
     if let Some(name) = names.into_iter().find(|name| *name == text) {
         return Ok(name);
     }
-    let likely = names
-        .into_iter()
-        .map(|name| (strsim::jaro_winkler(name, text), name))
-        .max_by(|(a, _), (b, _)| a.total_cmp(b))
-        .filter(|(likeness, _)| *likeness > 0.7);
-    let hint = likely.map_or_else(String::new, |(_, name)| format!("did you mean {name:?}? "));
+    let hint = similar(text, names);
     Err(format!(
         "there is no such kernel; {hint}there are {}",
         names.join(", ")

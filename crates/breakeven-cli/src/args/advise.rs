@@ -11,7 +11,7 @@ use super::compare::part;
 #[command(override_usage = "breakeven advise [OPTIONS] <FILE>\n       \
                             breakeven advise [OPTIONS] --realised <BEFORE> <AFTER>")]
 pub(crate) struct AdviseArgs {
-    /// Profile file, of this program or any other
+    /// Profile file, or a file of another tool
     #[arg(required_unless_present = "realised")]
     pub(crate) file: Option<PathBuf>,
 
@@ -50,6 +50,9 @@ pub(crate) struct AdviseArgs {
     /// File to write instead of the standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) input: super::InputArgs,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

@@ -27,4 +27,7 @@ pub(crate) struct AcceptArgs {
     /// Accept profiles of interrupted measurements too
     #[arg(long)]
     pub(crate) allow_interrupted: bool,
+
+    #[command(flatten)]
+    pub(crate) input: super::InputArgs,
 }

@@ -12,11 +12,11 @@ use clap::{Args, ValueEnum};
                       breakeven compare [OPTIONS] --baseline <FILE>... --current <FILE>..."
 )]
 pub(crate) struct CompareArgs {
-    /// The profile to compare against
+    /// The profile to compare against, or a file of another tool
     #[arg(value_name = "BASELINE", required_unless_present = "baselines")]
     pub(crate) baseline: Option<PathBuf>,
 
-    /// The profile to judge
+    /// The profile to judge, or a file of another tool
     #[arg(value_name = "CURRENT", required_unless_present = "currents")]
     pub(crate) current: Option<PathBuf>,
 
@@ -91,6 +91,9 @@ pub(crate) struct CompareArgs {
     /// Write the format to a file; the table is printed then
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) input: super::InputArgs,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

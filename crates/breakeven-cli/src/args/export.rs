@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
-    /// Profile file, of this program or any other
+    /// Profile file, or a file of another tool
     pub(crate) file: PathBuf,
 
     /// Format to write
@@ -21,6 +21,9 @@ pub(crate) struct ExportArgs {
     /// File to write; it is replaced in one step [default: -, the standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) input: super::InputArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

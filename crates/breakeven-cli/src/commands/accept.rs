@@ -11,18 +11,19 @@ use breakeven_judge::{CompareError, compare};
 use breakeven_profile::file;
 use breakeven_profile::profile::{Profile, Run};
 
-use super::compare::{distinct, read};
+use super::compare::distinct;
+use super::input::Input;
 use crate::args::{AcceptArgs, CompareFormat};
 use crate::exit::Ending;
 use crate::output::compare::{self as print, Report, Source};
 use crate::output::unless_closed;
 
-pub(crate) fn run(args: &AcceptArgs, out: &mut dyn Write) -> Result<Ending> {
+pub(crate) fn run(args: &AcceptArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
     if !args.dry_run {
         file::check_writable(&args.baseline)?;
     }
     distinct(&args.current)?;
-    let current = Profile::join(read(&args.current)?)?;
+    let current = Profile::join(Input::new(&args.input, err).read_all(&args.current)?)?;
     check(&current, args.allow_interrupted)?;
     let has_baseline = args.baseline.try_exists()?;
     let changes = has_baseline.then(|| changes(args, &current)).transpose()?;

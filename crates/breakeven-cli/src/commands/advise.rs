@@ -2,7 +2,7 @@
 //! advice was worth.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -11,6 +11,7 @@ use breakeven_judge::page::clean;
 use breakeven_profile::file;
 use breakeven_profile::profile::{Difference, Profile};
 
+use super::input::Input;
 use crate::args::AdviseArgs;
 use crate::exit::Ending;
 use crate::output;
@@ -21,11 +22,13 @@ pub(crate) fn run(args: &AdviseArgs, out: &mut dyn Write, err: &mut dyn Write) -
     let mut text = Vec::new();
     match (&args.file, args.realised.as_deref()) {
         (_, Some([before, after])) => {
-            let report = realise(args, before, after, &mut warnings)?;
+            let input = Input::new(&args.input, err);
+            let report = realise(args, before, after, input, &mut warnings)?;
             output::advice::write_realised(&report, args.format, &mut text)?;
         }
         (Some(file), _) => {
-            let report = advise(args, file, &mut warnings)?;
+            let input = Input::new(&args.input, err);
+            let report = advise(args, file, input, &mut warnings)?;
             output::advice::write_advice(&report, args.format, &mut text)?;
         }
         (None, _) => anyhow::bail!("give a profile file, or --realised with two"),
@@ -44,10 +47,15 @@ pub(crate) fn run(args: &AdviseArgs, out: &mut dyn Write, err: &mut dyn Write) -
     Ok(Ending::Done)
 }
 
-fn advise(args: &AdviseArgs, file: &Path, warnings: &mut Vec<String>) -> Result<AdviceReport> {
-    let mut profile = file::read(file)?;
+fn advise(
+    args: &AdviseArgs,
+    file: &Path,
+    mut input: Input<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<AdviceReport> {
+    let mut profile = input.read(file)?;
     for path in &args.evidence {
-        let taken = profile.take_evidence(file::read(path)?);
+        let taken = profile.take_evidence(input.read(path)?);
         taken.map_err(|Difference { part, first, second }| {
             let (its, here) = (path.display(), file.display());
             anyhow::anyhow!(
@@ -79,10 +87,13 @@ fn realise(
     args: &AdviseArgs,
     before: &Path,
     after: &Path,
+    mut input: Input<'_>,
     warnings: &mut Vec<String>,
 ) -> Result<RealisedReport> {
-    let (before, digest_before) = read_with_digest(before)?;
-    let (after, digest_after) = read_with_digest(after)?;
+    let (before_path, before) = (before, input.read(before)?);
+    let (after_path, after) = (after, input.read(after)?);
+    let digest_before = digest(before_path, &before)?;
+    let digest_after = digest(after_path, &after)?;
     let realised = realised(&before, &after, args.noise)?;
     let mut report = RealisedReport {
         realised,
@@ -113,11 +124,21 @@ fn realise(
     Ok(report)
 }
 
-fn read_with_digest(path: &Path) -> Result<(Profile, String)> {
-    let file = File::open(path).with_context(|| format!("{}: cannot be opened", path.display()))?;
-    let mut reader = Digesting::new(file);
-    let profile = file::read_from(&mut reader, path)?;
-    Ok((profile, reader.digest()))
+/// What tells whether a pair of files was scored before.
+fn digest(path: &Path, profile: &Profile) -> Result<String> {
+    let failed = || format!("{}: cannot be read", path.display());
+    let mut written = Vec::new();
+    let bytes: Box<dyn Read> = match path.is_dir() {
+        // The results of some tools are a folder.
+        true => {
+            file::write_to(profile, &mut written)?;
+            Box::new(&written[..])
+        }
+        false => Box::new(File::open(path).with_context(failed)?),
+    };
+    let mut reader = Digesting::new(bytes);
+    std::io::copy(&mut reader, &mut std::io::sink()).with_context(failed)?;
+    Ok(reader.digest())
 }
 
 /// The file that keeps the scores: the one named, else one in the folder that

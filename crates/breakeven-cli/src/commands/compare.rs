@@ -10,14 +10,15 @@ use breakeven_judge::compare::Options;
 use breakeven_judge::gate::hold_budgets;
 use breakeven_judge::{Policy, compare, gate};
 use breakeven_profile::file;
-use breakeven_profile::profile::Profile;
 
+use super::input::Input;
 use crate::args::{CompareArgs, CompareFormat};
 use crate::exit::Ending;
 use crate::output::compare::{self as print, Report, Source};
 use crate::output::unless_closed;
 
-pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Ending> {
+pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+    let mut input = Input::new(&args.input, err);
     let limits = super::limits(args.budget.as_deref())?.unwrap_or_default();
     if let Some(path) = &args.output {
         file::check_writable(path)?;
@@ -27,14 +28,14 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Ending> {
         alpha: args.alpha,
         correction: args.correction.into(),
         noise: args.noise,
-        history: read(&args.history)?,
+        history: input.read_all(&args.history)?,
         relative_to_common_shift: args.relative,
         plain_threshold: args.plain_threshold,
         metric: args.metric.into(),
         limits,
     };
     let (baseline, current) = sides(args)?;
-    let (before, after) = (read(&baseline)?, read(&current)?);
+    let (before, after) = (input.read_all(&baseline)?, input.read_all(&current)?);
     let comparison = compare(&before, &after, &options)?;
     let policy = Policy {
         allow_missing: args.allow_missing,
@@ -97,10 +98,6 @@ pub(super) fn distinct(paths: &[PathBuf]) -> Result<HashSet<PathBuf>> {
 /// The file behind a path. What cannot be found is told when it is read.
 fn behind(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
-}
-
-pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<Profile>> {
-    paths.iter().map(|path| Ok(file::read(path)?)).collect()
 }
 
 fn write_file(report: &Report, format: CompareFormat, path: &Path) -> Result<()> {

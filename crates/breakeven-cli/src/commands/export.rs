@@ -13,11 +13,12 @@ use breakeven_judge::export::{self, ExportError};
 use breakeven_profile::file;
 use breakeven_profile::profile::Profile;
 
+use super::input::Input;
 use crate::args::{ExportArgs, ExportFormat, Format};
 use crate::exit::Ending;
 use crate::output::{self, Report};
 
-pub(crate) fn run(args: &ExportArgs, out: &mut dyn Write) -> Result<Ending> {
+pub(crate) fn run(args: &ExportArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
     let target = args.output.as_deref();
     let target = target.filter(|path| *path != Path::new("-"));
     if args.compare.is_some() && args.to != ExportFormat::Chrome {
@@ -31,7 +32,8 @@ pub(crate) fn run(args: &ExportArgs, out: &mut dyn Write) -> Result<Ending> {
             bail!("{path}: is the profile itself; name another file");
         }
     }
-    let profile = file::read(&args.file)?;
+    let mut input = Input::new(&args.input, err);
+    let profile = input.read(&args.file)?;
     let tables = matches!(args.to, ExportFormat::Markdown | ExportFormat::Csv);
     if tables && profile.operations.is_empty() {
         bail!(
@@ -43,7 +45,7 @@ pub(crate) fn run(args: &ExportArgs, out: &mut dyn Write) -> Result<Ending> {
     let verdicts = args
         .compare
         .as_deref()
-        .map(|baseline| verdicts(baseline, &profile));
+        .map(|baseline| verdicts(&input.read(baseline)?, &profile));
     let verdicts = verdicts.transpose()?.unwrap_or_default();
     let name = |error: anyhow::Error| {
         let is_input = |error: &_| matches!(error, ExportError::Empty | ExportError::TooLong);
@@ -66,9 +68,8 @@ pub(crate) fn run(args: &ExportArgs, out: &mut dyn Write) -> Result<Ending> {
 }
 
 /// What a comparison with the defaults says of the profile's operations.
-fn verdicts(baseline: &Path, profile: &Profile) -> Result<Vec<Verdict>> {
-    let baseline = file::read(baseline)?;
-    let compared = compare(from_ref(&baseline), from_ref(profile), &Options::default());
+fn verdicts(baseline: &Profile, profile: &Profile) -> Result<Vec<Verdict>> {
+    let compared = compare(from_ref(baseline), from_ref(profile), &Options::default());
     let operations = compared?.operations;
     Ok(operations.iter().map(Verdict::from).collect())
 }

@@ -11,6 +11,8 @@ pub(crate) mod advise;
 pub(crate) mod compare;
 pub(crate) mod devices;
 pub(crate) mod export;
+pub(crate) mod import;
+mod input;
 pub(crate) mod plan;
 pub(crate) mod profile;
 pub(crate) mod show;

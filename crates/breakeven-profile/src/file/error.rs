@@ -37,7 +37,8 @@ pub struct FileError {
 }
 
 impl FileError {
-    pub(super) fn new(kind: FileErrorKind, message: impl Into<String>) -> Self {
+    /// An error of that kind: what is wrong and what to do, in one line.
+    pub fn new(kind: FileErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
             path: None,
@@ -48,21 +49,27 @@ impl FileError {
     }
 
     /// The operating system's reason, behind what it kept us from doing.
-    pub(super) fn io(action: &str, reason: &io::Error) -> Self {
+    pub fn io(action: &str, reason: &io::Error) -> Self {
         Self::new(FileErrorKind::Io, format!("{action}: {reason}"))
     }
 
-    pub(super) fn at_path(mut self, path: &Path) -> Self {
+    /// The error, in the file of that path.
+    #[must_use]
+    pub fn at_path(mut self, path: &Path) -> Self {
         self.path = Some(path.to_owned());
         self
     }
 
-    pub(super) fn at_position(mut self, line: usize, column: usize) -> Self {
+    /// The error, at that line and byte of the line, both from 1.
+    #[must_use]
+    pub fn at_position(mut self, line: usize, column: usize) -> Self {
         self.position = Some((line, column));
         self
     }
 
-    pub(super) fn at_place(mut self, place: impl Into<String>) -> Self {
+    /// The error, at that place in the document.
+    #[must_use]
+    pub fn at_place(mut self, place: impl Into<String>) -> Self {
         self.place = Some(place.into());
         self
     }

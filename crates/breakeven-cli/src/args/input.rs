@@ -1,0 +1,31 @@
+//! What the commands that read profiles have in common.
+
+use breakeven_import::{Format, Options};
+use clap::Args;
+
+#[derive(Debug, Args)]
+pub(crate) struct InputArgs {
+    /// Format of the files, where their content does not tell it; `breakeven import --list`
+    /// names all
+    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    pub(crate) from: Option<Format>,
+}
+
+impl InputArgs {
+    /// How files are to be read.
+    pub(crate) fn options(&self) -> Options {
+        Options { from: self.from }
+    }
+}
+
+fn format(text: &str) -> Result<Format, String> {
+    Format::named(text).ok_or_else(|| {
+        let names = || Format::all().map(Format::name);
+        let hint = super::similar(text, names());
+        let names: Vec<&str> = names().collect();
+        format!(
+            "there is no such format; {hint}there are {}",
+            names.join(", ")
+        )
+    })
+}

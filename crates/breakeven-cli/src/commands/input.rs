@@ -1,0 +1,37 @@
+//! Profiles that commands read, of this program or other tools.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use breakeven_judge::page::clean;
+use breakeven_profile::profile::Profile;
+
+use crate::args::InputArgs;
+
+/// Reads profiles, and tells what their readers should know of them.
+pub(crate) struct Input<'a> {
+    options: breakeven_import::Options,
+    err: &'a mut dyn Write,
+}
+
+impl<'a> Input<'a> {
+    pub(crate) fn new(args: &InputArgs, err: &'a mut dyn Write) -> Self {
+        let options = args.options();
+        Self { options, err }
+    }
+
+    pub(crate) fn read(&mut self, path: &Path) -> Result<Profile> {
+        let imported = breakeven_import::read(path, &self.options)?;
+        for note in imported.notes {
+            let text = format!("note: {}: {note}", path.display());
+            // Nobody may be left to tell.
+            let _ = writeln!(self.err, "{}", clean(&text));
+        }
+        Ok(imported.profile)
+    }
+
+    pub(crate) fn read_all(&mut self, paths: &[PathBuf]) -> Result<Vec<Profile>> {
+        paths.iter().map(|path| self.read(path)).collect()
+    }
+}

@@ -1,0 +1,73 @@
+//! The formats that are read, as a table.
+
+use std::fmt;
+
+use breakeven_profile::file::FileError;
+use breakeven_profile::profile::Profile;
+
+use crate::formats;
+use crate::note::Notes;
+use crate::read::Options;
+use crate::source::Source;
+
+/// A format of another tool. A new one is a file in `formats` and a line in [`IMPORTERS`].
+pub(crate) struct Importer {
+    /// The name for `--from`.
+    pub(crate) name: &'static str,
+    /// What writes it, and how.
+    pub(crate) about: &'static str,
+    /// Whether the file can be of this format, from its path, its beginning and the keys
+    /// in it.
+    pub(crate) recognises: fn(&Source) -> bool,
+    /// Reads it. What is left out or unusual is noted.
+    pub(crate) read: fn(Source, &Options, &mut Notes) -> Result<Profile, FileError>,
+}
+
+/// All of them, in the order in which they are listed for people.
+pub(crate) static IMPORTERS: [&Importer; 1] = [&formats::hyperfine::IMPORTER];
+
+/// A format of another tool that can be read.
+#[derive(Clone, Copy)]
+pub struct Format(pub(crate) &'static Importer);
+
+impl Format {
+    /// All formats.
+    pub fn all() -> impl Iterator<Item = Self> {
+        IMPORTERS.iter().copied().map(Self)
+    }
+
+    /// The format of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::all().find(|format| format.name() == name)
+    }
+
+    /// Its name, as in `hyperfine`.
+    pub fn name(self) -> &'static str {
+        self.0.name
+    }
+
+    /// What writes it, and how.
+    pub fn about(self) -> &'static str {
+        self.0.about
+    }
+}
+
+impl PartialEq for Format {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Format {}
+
+impl fmt::Debug for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Format({})", self.name())
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,135 @@
+//! The file that is read: its path, its first bytes, and the rest behind them.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::{Path, PathBuf};
+
+use breakeven_profile::file::{FileError, FileErrorKind};
+use flate2::bufread::MultiGzDecoder;
+
+use crate::json;
+
+/// Bytes by which a format is recognised.
+const HEAD: u64 = 64 * 1024;
+
+/// A file or folder that is open, with what its format can be recognised by. A file is
+/// read once from its beginning, so a pipe will do; what gzip compressed is decompressed.
+pub(crate) struct Source {
+    path: PathBuf,
+    folder: bool,
+    head: Vec<u8>,
+    keys: BTreeSet<String>,
+    rest: Box<dyn Read>,
+}
+
+impl Source {
+    pub(crate) fn open(path: &Path) -> Result<Self, FileError> {
+        let failed = |action, reason: io::Error| FileError::io(action, &reason).at_path(path);
+        if fs::metadata(path).is_ok_and(|found| found.is_dir()) {
+            return Ok(Self {
+                path: path.to_owned(),
+                folder: true,
+                head: Vec::new(),
+                keys: BTreeSet::new(),
+                rest: Box::new(io::empty()),
+            });
+        }
+        let file = File::open(path).map_err(|reason| failed("cannot be opened", reason))?;
+        Self::of(file, path).map_err(|reason| failed("cannot be read", reason))
+    }
+
+    /// What a reader gives, under that name.
+    pub(crate) fn of(reader: impl Read + 'static, path: &Path) -> io::Result<Self> {
+        let mut reader = BufReader::with_capacity(128 * 1024, reader);
+        let is_gzip = reader.fill_buf()?.starts_with(&[0x1f, 0x8b]);
+        let mut rest: Box<dyn Read> = match is_gzip {
+            true => Box::new(MultiGzDecoder::new(reader)),
+            false => Box::new(reader),
+        };
+        let mut head = Vec::new();
+        (&mut rest).take(HEAD).read_to_end(&mut head)?;
+        let text = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&head);
+        Ok(Self {
+            path: path.to_owned(),
+            folder: false,
+            keys: json::keys(text),
+            head,
+            rest,
+        })
+    }
+
+    /// Its path, or the name that it was given.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// True for a folder.
+    pub(crate) fn is_folder(&self) -> bool {
+        self.folder
+    }
+
+    /// The end of its name, in small letters and without `.gz`.
+    pub(crate) fn extension(&self) -> Option<String> {
+        let name = self.path.file_name()?.to_string_lossy().to_lowercase();
+        let name = name.strip_suffix(".gz").unwrap_or(&name);
+        name.rsplit_once('.').map(|(_, end)| end.to_owned())
+    }
+
+    /// The first bytes.
+    pub(crate) fn head(&self) -> &[u8] {
+        &self.head
+    }
+
+    /// The whole lines among the first bytes, as far as they are UTF-8.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = &str> {
+        let text = match std::str::from_utf8(&self.head) {
+            Ok(text) => text,
+            Err(error) => {
+                std::str::from_utf8(&self.head[..error.valid_up_to()]).unwrap_or_default()
+            }
+        };
+        let whole = match (self.head.len() as u64) < HEAD {
+            true => text,
+            false => text.rsplit_once('\n').map_or(text, |(whole, _)| whole),
+        };
+        whole.trim_start_matches('\u{feff}').lines()
+    }
+
+    /// Whether the beginning, read as JSON, has such a key, as in `results[].command`.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.keys.contains(key)
+    }
+
+    /// All of it from the beginning, as it is.
+    pub(crate) fn into_all(self) -> impl Read {
+        Cursor::new(self.head).chain(self.rest)
+    }
+
+    /// All of it from the beginning, without a byte order mark.
+    pub(crate) fn into_reader(self) -> Result<impl BufRead, FileError> {
+        if self.head.starts_with(&[0xff, 0xfe]) || self.head.starts_with(&[0xfe, 0xff]) {
+            let told = "it is UTF-16 text; save it as UTF-8";
+            return Err(FileError::new(FileErrorKind::Syntax, told).at_path(&self.path));
+        }
+        let mark = "\u{feff}".as_bytes();
+        let skipped = if self.head.starts_with(mark) { 3 } else { 0 };
+        let mut head = Cursor::new(self.head);
+        head.set_position(skipped);
+        Ok(BufReader::with_capacity(64 * 1024, head.chain(self.rest)))
+    }
+
+    /// All of it as a text, for formats whose files are small.
+    pub(crate) fn into_text(self) -> Result<String, FileError> {
+        let path = self.path.clone();
+        let mut text = String::new();
+        match self.into_reader()?.read_to_string(&mut text) {
+            Ok(_) => Ok(text),
+            Err(reason) if reason.kind() == io::ErrorKind::InvalidData => {
+                let told = "a text is not UTF-8; save the file as UTF-8";
+                Err(FileError::new(FileErrorKind::Syntax, told).at_path(&path))
+            }
+            Err(reason) => Err(FileError::io("cannot be read", &reason).at_path(&path)),
+        }
+    }
+}

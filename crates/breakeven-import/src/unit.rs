@@ -1,0 +1,88 @@
+//! Units as other tools write them.
+
+/// How a value becomes a time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Unit {
+    /// A time: ns in one.
+    Time(f64),
+    /// A rate: ns of the time that it is per.
+    Rate(f64),
+}
+
+/// Names of units of time, ns in one.
+const TIMES: [(&[&str], f64); 7] = [
+    (&["ps", "picosecond", "picoseconds"], 1e-3),
+    (&["ns", "nanosecond", "nanoseconds", "nsec"], 1.0),
+    (
+        &["us", "µs", "μs", "microsecond", "microseconds", "usec"],
+        1e3,
+    ),
+    (&["ms", "millisecond", "milliseconds", "msec"], 1e6),
+    (&["s", "sec", "secs", "second", "seconds"], 1e9),
+    (&["m", "min", "mins", "minute", "minutes"], 60e9),
+    (&["h", "hour", "hours"], 3600e9),
+];
+
+/// What is done per time in a rate.
+const DONE: [&str; 12] = [
+    "",
+    "op",
+    "ops",
+    "iter",
+    "iters",
+    "iteration",
+    "iterations",
+    "call",
+    "calls",
+    "run",
+    "runs",
+    "1",
+];
+
+impl Unit {
+    /// The unit of that name: a time (`ms`), a time per call (`ns/op`, `us/iter`), or a
+    /// rate of calls (`ops/s`, `iter/sec`, `1/ms`, `ops`).
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        let name = name.trim().to_lowercase();
+        match name.split_once('/') {
+            None if matches!(name.as_str(), "ops" | "hz") => Some(Self::Rate(1e9)),
+            None => time(&name).map(Self::Time),
+            Some((done, per)) if DONE.contains(&done) => time(per).map(Self::Rate),
+            Some((spent, done)) if DONE.contains(&done) => time(spent).map(Self::Time),
+            Some(_) => None,
+        }
+    }
+
+    /// The value in this unit as a time, ns: that of one call where it is a rate. A rate
+    /// of zero gives an infinite time, which is none.
+    pub(crate) fn ns(self, value: f64) -> f64 {
+        match self {
+            Self::Time(ns) => value * ns,
+            Self::Rate(ns) => ns / value,
+        }
+    }
+}
+
+fn time(name: &str) -> Option<f64> {
+    let mut times = TIMES.iter();
+    times.find_map(|(names, ns)| names.contains(&name).then_some(*ns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_rates() {
+        let ns = |unit, value| Unit::named(unit).map(|unit| unit.ns(value));
+        assert_eq!(ns("ms", 2.0), Some(2e6));
+        assert_eq!(ns("μs", 2.0), Some(2e3));
+        assert_eq!(ns("ns/op", 0.25), Some(0.25));
+        assert_eq!(ns("iter/sec", 4.0), Some(2.5e8));
+        assert_eq!(ns("ops/ms", 4.0), Some(2.5e5));
+        assert_eq!(ns("Ops/s", 0.0), Some(f64::INFINITY));
+        for wrong in ["", "MB/s", "furlongs", "s/s", "bytes"] {
+            assert_eq!(Unit::named(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The integration tests of the crate, in one binary: files that the tools themselves
+//! wrote, in `tests/data/FORMAT`, and files that are wrong.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod bad_input;
+mod hyperfine;
+mod support;

@@ -1,0 +1,68 @@
+//! What the tests of the formats share.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use breakeven_import::{Imported, Options, read, read_from};
+use breakeven_profile::file;
+use breakeven_profile::profile::Operation;
+
+/// A file below `tests/data`.
+pub(crate) fn data(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(name)
+}
+
+/// Reads a file below `tests/data` whose format is told by its content. The profile can be
+/// written as a profile file, and is the same when it is read again.
+#[track_caller]
+pub(crate) fn imported(name: &str) -> Imported {
+    let imported = read(&data(name), &Options::default()).expect(name);
+    let mut text = Vec::new();
+    file::write_to(&imported.profile, &mut text).expect("a profile that can be written");
+    let again = file::read_from(&text[..], name).expect("a profile that can be read");
+    assert_eq!(again, imported.profile);
+    imported
+}
+
+/// The error of a text, in one line.
+#[track_caller]
+pub(crate) fn refused(text: impl Into<Vec<u8>>, options: &Options) -> String {
+    let read = read_from(std::io::Cursor::new(text.into()), "file", options);
+    let error = read.expect_err("an error").to_string();
+    assert_eq!(error.lines().count(), 1, "{error}");
+    error
+}
+
+/// A profile in short: a line per operation, and the notes.
+pub(crate) fn summary(imported: &Imported) -> String {
+    let mut text = format!(
+        "format {}\n",
+        imported.format.expect("a format of another tool")
+    );
+    for operation in &imported.profile.operations {
+        writeln!(text, "{}", line(operation)).expect("a text");
+    }
+    for note in &imported.notes {
+        writeln!(text, "note: {note}").expect("a text");
+    }
+    text
+}
+
+fn line(operation: &Operation) -> String {
+    let median = operation.summary().map(|summary| summary.median);
+    let median = median.map_or_else(|_| "–".to_owned(), breakeven_profile::unit::time);
+    let samples: Vec<u64> = operation.runs.iter().map(|run| run.calls()).collect();
+    let mut text = format!(
+        "{} | samples {samples:?} | median {median}",
+        operation.key()
+    );
+    for (name, value) in &operation.attributes {
+        write!(text, " | {name} {value}").expect("a text");
+    }
+    if let Some(failure) = &operation.failure {
+        write!(text, " | failed: {failure}").expect("a text");
+    }
+    text
+}
