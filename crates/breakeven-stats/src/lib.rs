@@ -30,6 +30,7 @@
 
 mod anova;
 mod bootstrap;
+mod change_points;
 mod correction;
 mod distribution;
 mod fit;
@@ -43,6 +44,7 @@ mod sequential;
 pub use anova::one_way_anova;
 pub use bootstrap::{Bootstrap, BootstrapInterval, bootstrap, bootstrap_median_ratio};
 pub use breakeven_profile::stats::StatsError;
+pub use change_points::{ChangePoint, SHORTEST_SEGMENT, Segmented, change_points};
 pub use correction::{benjamini_hochberg, holm};
 pub use fit::{Line, power_law, theil_sen};
 pub use log_ratio::{

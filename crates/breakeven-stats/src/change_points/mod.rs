@@ -1,0 +1,279 @@
+//! Where the level of a series changed.
+//!
+//! Histories of benchmarks have three traits that break the usual tests: single runs lie
+//! far out, neighbouring runs resemble each other (the machine's state outlives a run), and
+//! the noise is not known beforehand. So
+//!
+//! 1. values far from their neighbours' median are drawn in ([`clean`]), so that a run that
+//!    lies far out is no change, nor are two;
+//! 2. the noise is taken for an autoregression of order one. Resemblance and steps explain
+//!    each other's traces, so they are chosen together: for each coefficient of a grid the
+//!    steps are found and taken out one by one, and what explains most for its number of
+//!    steps is kept ([`change_points`]; as Chakar, Lebarbier, Lévy-Leduc and Robin 2017, "A
+//!    robust approach for estimating change-points in the mean of an AR(1) process", with a
+//!    criterion of the kind of Schwarz's);
+//! 3. candidates are steps that generalised least squares show in intervals of a
+//!    deterministic set of all lengths, the shortest first ([`scan`]; Kovács, Bühlmann, Li
+//!    and Munk 2023, "Seeded binary segmentation"; Baranowski, Chen and Fryzlewicz 2019,
+//!    "Narrowest-over-threshold detection of multiple change points"). That takes
+//!    n·log n steps; E-divisive means, which others use for this, takes n² and takes
+//!    neighbours that resemble each other for changes.
+//!
+//! `docs/judging.md` has the figures: what is found and what is found besides.
+
+mod clean;
+mod noise;
+mod scan;
+mod whitened;
+
+use breakeven_profile::stats::{StatsError, check_finite, check_fraction};
+
+use crate::distribution::normal_upper;
+use whitened::Whitened;
+
+/// Values on each side that a change needs at least: fewer cannot be told from runs that
+/// lie far out.
+pub const SHORTEST_SEGMENT: usize = 3;
+
+/// Resemblances of neighbours that are tried.
+const ALIKE: [f64; 10] = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
+
+/// Values from which on a series is long.
+const LONG: usize = 400;
+
+/// A place from which on the level of a series is another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ChangePoint {
+    /// Index of the first value of the new level.
+    pub index: usize,
+    /// The level before, in the unit of the values.
+    pub before: f64,
+    /// The level from there on.
+    pub after: f64,
+    /// An interval of `after - before`.
+    pub step: [f64; 2],
+}
+
+/// The levels of a series.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Segmented {
+    /// The changes, in the order of the series.
+    pub changes: Vec<ChangePoint>,
+    /// Standard deviation of the values around their levels, those that lie far out drawn
+    /// in; zero where they do not differ.
+    pub deviation: f64,
+    /// Correlation of a value with the one before, 0 to 0.9.
+    pub alike: f64,
+}
+
+/// Finds where the level of a series changed. `level` is that of the intervals, as in 0.95.
+///
+/// # Errors
+///
+/// [`StatsError`] where a value is not finite or the level no fraction.
+pub fn change_points(values: &[f64], level: f64) -> Result<Segmented, StatsError> {
+    check_finite("values", values, 0)?;
+    check_fraction("level", level)?;
+    if values.len() < 2 * SHORTEST_SEGMENT {
+        return Ok(Segmented::default());
+    }
+    let clean = clean::clean(values);
+    // The level must not take digits from the squares, nor the unit their exponents.
+    let origin = clean[0];
+    let farthest = |far: f64, value: &f64| far.max((value - origin).abs());
+    let unit = clean.iter().fold(0.0, farthest);
+    if unit == 0.0 {
+        return Ok(Segmented::default());
+    }
+    let clean: Vec<f64> = clean.iter().map(|value| (value - origin) / unit).collect();
+    let mut found = best(&clean).segmented(&clean, level);
+    found.deviation *= unit;
+    for change in &mut found.changes {
+        change.before = change.before * unit + origin;
+        change.after = change.after * unit + origin;
+        change.step = change.step.map(|step| step * unit);
+    }
+    Ok(found)
+}
+
+/// What explains most, over all resemblances. That of a long series is near what the
+/// differences of its values say; of a short one those say little.
+fn best(values: &[f64]) -> Explained {
+    let explained = ALIKE.map(|_| None);
+    let mut explained: [Option<Explained>; ALIKE.len()] = explained;
+    let by_differences = noise::resemblance(values);
+    let nearest = ALIKE.iter().position(|alike| *alike >= by_differences);
+    let mut at = nearest.unwrap_or(ALIKE.len() - 1);
+    let reach = if values.len() < LONG { ALIKE.len() } else { 1 };
+    loop {
+        let near = at.saturating_sub(reach)..(at + reach + 1).min(ALIKE.len());
+        for each in near.clone() {
+            explained[each].get_or_insert_with(|| explain(values, ALIKE[each]));
+        }
+        let criterion = |at: &usize| {
+            explained[*at]
+                .as_ref()
+                .map_or(f64::INFINITY, |it| it.criterion)
+        };
+        let best = near.min_by(|one, other| criterion(one).total_cmp(&criterion(other)));
+        match best.filter(|best| *best != at) {
+            Some(better) => at = better,
+            None => break,
+        }
+    }
+    explained
+        .into_iter()
+        .nth(at)
+        .flatten()
+        .expect("explained above")
+}
+
+/// What a resemblance and some changes make of a series.
+struct Explained {
+    alike: f64,
+    changes: Vec<usize>,
+    criterion: f64,
+}
+
+/// The changes that explain most under a resemblance, for their number.
+fn explain(values: &[f64], alike: f64) -> Explained {
+    let series = Whitened::new(values, alike);
+    let n = values.len() as f64;
+    let penalty = penalty(values.len());
+    let mut changes = scan::candidates(&series);
+    let mut best: Option<Explained> = None;
+    loop {
+        let rest = series.levels(&changes).rest.max(f64::MIN_POSITIVE);
+        let criterion =
+            n * (rest / n).ln() - (1.0 - alike * alike).ln() + penalty * changes.len() as f64;
+        if best.as_ref().is_none_or(|best| criterion < best.criterion) {
+            best = Some(Explained {
+                alike,
+                changes: changes.clone(),
+                criterion,
+            });
+        }
+        if !scan::drop_weakest(&series, &mut changes) {
+            break;
+        }
+    }
+    best.expect("the loop runs at least once")
+}
+
+impl Explained {
+    fn segmented(self, clean: &[f64], level: f64) -> Segmented {
+        let series = Whitened::new(clean, self.alike);
+        let fit = series.levels(&self.changes);
+        let free = clean.len().saturating_sub(self.changes.len() + 1).max(1) as f64;
+        let innovation = (fit.rest / free).sqrt();
+        let quantile = normal_upper((1.0 - level) / 2.0);
+        let changes = self.changes.iter().enumerate().map(|(number, &index)| {
+            let (from, to) = scan::around(&series, &self.changes, number);
+            let (before, after) = (fit.levels[number], fit.levels[number + 1]);
+            let reach = quantile * innovation * series.step_error(from, index, to);
+            ChangePoint {
+                index,
+                before,
+                after,
+                step: [after - before - reach, after - before + reach],
+            }
+        });
+        Segmented {
+            changes: changes.collect(),
+            deviation: innovation / (1.0 - self.alike * self.alike).sqrt(),
+            alike: self.alike,
+        }
+    }
+}
+
+/// What a change must take off `n·ln(σ²)` to count: the less is known of the noise, the
+/// more. The bench `change_points` shows what is found then, and what besides.
+fn penalty(length: usize) -> f64 {
+    11.5 + 75.0 / length as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Values around 100 whose noise is a fixed, patternless ±1.
+    fn noisy(length: usize, level: impl Fn(usize) -> f64) -> Vec<f64> {
+        let mut state = 7u64;
+        let noise = std::iter::repeat_with(move || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) as f64 / (1u64 << 30) as f64 - 1.0
+        });
+        let levels = (0..length).map(level);
+        levels
+            .zip(noise)
+            .map(|(level, noise)| level + noise)
+            .collect()
+    }
+
+    fn found(values: &[f64]) -> Vec<usize> {
+        let found = change_points(values, 0.95).expect("finite values");
+        found.changes.iter().map(|change| change.index).collect()
+    }
+
+    #[test]
+    fn a_step_is_found_with_its_size() {
+        let series = noisy(60, |at| if at < 40 { 100.0 } else { 103.0 });
+        let found = change_points(&series, 0.95).expect("finite values");
+        let [change] = found.changes[..] else {
+            panic!("{found:?}");
+        };
+        assert_eq!(change.index, 40);
+        assert!(change.step[0] < 3.0 && 3.0 < change.step[1], "{change:?}");
+        assert!((change.before - 100.0).abs() < 0.5 && (change.after - 103.0).abs() < 0.5);
+        // A uniform noise of ±1 has a deviation of 0.577.
+        assert!((0.45..0.7).contains(&found.deviation), "{found:?}");
+    }
+
+    #[test]
+    fn up_and_down_again_are_two_changes() {
+        let series = noisy(90, |at| if (30..60).contains(&at) { 104.0 } else { 100.0 });
+        assert_eq!(found(&series), [30, 60]);
+    }
+
+    #[test]
+    fn runs_that_lie_far_out_are_no_change_nor_are_two() {
+        let mut series = noisy(60, |_| 100.0);
+        for at in [0, 20, 21, 59] {
+            series[at] = 200.0;
+        }
+        assert!(found(&series).is_empty());
+    }
+
+    #[test]
+    fn what_cannot_change_does_not() {
+        assert!(found(&[]).is_empty());
+        assert!(found(&[1.0; 5]).is_empty());
+        assert!(found(&[1.0; 50]).is_empty());
+        let coarse: Vec<f64> = (0..50).map(|at| f64::from(at % 10 == 0)).collect();
+        assert!(found(&coarse).is_empty());
+        assert!(change_points(&[f64::NAN], 0.95).is_err());
+        assert!(change_points(&[1.0], 1.5).is_err());
+    }
+
+    #[test]
+    fn a_step_without_any_noise_is_found() {
+        let series: Vec<f64> = (0..40).map(|at| if at < 25 { 5.0 } else { 6.0 }).collect();
+        assert_eq!(found(&series), [25]);
+    }
+
+    #[test]
+    fn values_of_any_size_and_a_long_series() {
+        for scale in [1e-200, 1e-6, 1e9, 1e150] {
+            let series = noisy(60, |at| if at < 40 { 100.0 } else { 103.0 });
+            let series: Vec<f64> = series.iter().map(|value| value * scale).collect();
+            assert_eq!(found(&series), [40], "{scale}");
+        }
+        let series = noisy(3_000, |at| 100.0 + (at / 500) as f64 * 2.0);
+        let found = found(&series);
+        assert_eq!(found.len(), 5, "{found:?}");
+        let near = |(at, found): (usize, &usize)| found.abs_diff((at + 1) * 500) <= 1;
+        assert!(found.iter().enumerate().all(near), "{found:?}");
+    }
+}
