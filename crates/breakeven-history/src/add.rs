@@ -1,0 +1,202 @@
+//! Adding a profile.
+
+use breakeven_profile::profile::{Operation, Profile};
+use breakeven_profile::stats::median;
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::database::History;
+use crate::error::HistoryError;
+use crate::machine::describe;
+use crate::packed::pack;
+
+/// Where in a program's history a profile belongs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct At {
+    /// The commit that was measured; otherwise the profile's revision, if it has one.
+    pub commit: Option<String>,
+    /// The branch.
+    pub branch: Option<String>,
+    /// When the commit was made, RFC 3339: series are in this order. Otherwise when the
+    /// profile was measured, else now.
+    pub time: Option<String>,
+}
+
+/// What adding a profile came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Added {
+    /// It is this entry.
+    New(i64),
+    /// The same profile was there already, as this entry.
+    Known(i64),
+}
+
+impl History {
+    /// Adds a profile, all of it or nothing. One that is there already
+    /// for the same commit is not added again.
+    /// Call paths and the timeline are not kept.
+    ///
+    /// # Errors
+    ///
+    /// [`HistoryError`].
+    pub fn add(&mut self, profile: &Profile, at: &At) -> Result<Added, HistoryError> {
+        let points: Vec<Point<'_>> = profile.operations.iter().filter_map(Point::of).collect();
+        if points.is_empty() {
+            return Err(HistoryError::Nothing);
+        }
+        let kept = Profile {
+            stacks: Vec::new(),
+            timeline: None,
+            ..profile.clone()
+        };
+        let packed = pack(&kept).map_err(|error| self.damaged(error.to_string()))?;
+        let commit = at.commit.clone().or(profile.environment.revision.clone());
+        let mut all = commit.clone().unwrap_or_default().into_bytes();
+        all.extend_from_slice(&packed);
+        let entry = Entry {
+            time: time(at.time.as_deref().or(profile.created.as_deref()))?,
+            commit,
+            branch: at.branch.clone(),
+            machine: describe(&profile.environment),
+            operations: profile.operations.len() as u64,
+            digest: xxh3_128(&all).to_be_bytes(),
+            packed,
+        };
+        let path = self.path.clone();
+        let told = |error: rusqlite::Error| HistoryError::sqlite(&path, &error);
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(told)?;
+        let added = entry.insert(&points, &transaction).map_err(told)?;
+        transaction.commit().map_err(told)?;
+        Ok(added)
+    }
+}
+
+/// The time as it is kept, so that texts sort as times do.
+fn time(text: Option<&str>) -> Result<String, HistoryError> {
+    let time = match text {
+        Some(text) => text.parse().map_err(|_| HistoryError::Time {
+            text: text.to_owned(),
+        })?,
+        None => Timestamp::now(),
+    };
+    Ok(format!("{time:.3}"))
+}
+
+struct Entry {
+    time: String,
+    commit: Option<String>,
+    branch: Option<String>,
+    machine: String,
+    operations: u64,
+    digest: [u8; 16],
+    packed: Vec<u8>,
+}
+
+/// Median of the runs' medians, and the least and greatest of those, ns.
+struct Point<'p> {
+    operation: &'p Operation,
+    median: f64,
+    least: f64,
+    greatest: f64,
+    runs: u64,
+}
+
+impl<'p> Point<'p> {
+    /// None without samples, and where they are zero: no change of that can be told.
+    fn of(operation: &'p Operation) -> Option<Self> {
+        let runs = operation.runs.iter();
+        let medians: Vec<f64> = runs
+            .filter_map(|run| median(&run.samples_ns).ok())
+            .collect();
+        let least = medians.iter().copied().fold(f64::INFINITY, f64::min);
+        let point = Self {
+            operation,
+            median: median(&medians).ok()?,
+            least,
+            greatest: medians.iter().copied().fold(0.0, f64::max),
+            runs: medians.len() as u64,
+        };
+        (least > 0.0).then_some(point)
+    }
+}
+
+impl Entry {
+    fn insert(self, points: &[Point<'_>], to: &Transaction<'_>) -> rusqlite::Result<Added> {
+        let known = to
+            .query_row(
+                "SELECT id FROM entry WHERE digest = ?1",
+                [self.digest],
+                |row| row.get(0),
+            )
+            .optional()?;
+        if let Some(known) = known {
+            return Ok(Added::Known(known));
+        }
+        to.execute(
+            "INSERT OR IGNORE INTO machine (description) VALUES (?1)",
+            [&self.machine],
+        )?;
+        let machine: i64 = to.query_row(
+            "SELECT id FROM machine WHERE description = ?1",
+            [&self.machine],
+            |row| row.get(0),
+        )?;
+        let added = format!("{:.3}", Timestamp::now());
+        to.execute(
+            "INSERT INTO entry
+                 (time, added, commit_id, branch, machine, operations, digest, profile)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            params![
+                self.time,
+                added,
+                self.commit,
+                self.branch,
+                machine,
+                self.operations.cast_signed(),
+                self.digest,
+                self.packed
+            ],
+        )?;
+        let entry = to.last_insert_rowid();
+        for point in points {
+            point.insert(entry, machine, to)?;
+        }
+        Ok(Added::New(entry))
+    }
+}
+
+impl Point<'_> {
+    fn insert(&self, entry: i64, machine: i64, to: &Transaction<'_>) -> rusqlite::Result<()> {
+        let operation = self.operation;
+        // SQLite counts up to 2^63; no call has more elements.
+        let size = operation.size.and_then(|size| i64::try_from(size).ok());
+        let key = params![operation.name, operation.device, size, machine];
+        to.prepare_cached(
+            "INSERT OR IGNORE INTO series (name, device, size, machine) VALUES (?1, ?2, ?3, ?4)",
+        )?
+        .execute(key)?;
+        let series: i64 = to
+            .prepare_cached(
+                "SELECT id FROM series WHERE name = ?1 AND device = ?2
+                 AND ifnull(size, -1) = ifnull(?3, -1) AND machine = ?4",
+            )?
+            .query_row(key, |row| row.get(0))?;
+        to.prepare_cached(
+            "INSERT INTO point (series, entry, value_ns, low_ns, high_ns, runs)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?
+        .execute(params![
+            series,
+            entry,
+            self.median,
+            self.least,
+            self.greatest,
+            self.runs.cast_signed()
+        ])?;
+        Ok(())
+    }
+}

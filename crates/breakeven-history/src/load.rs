@@ -1,0 +1,255 @@
+//! Reading entries, series and whole profiles.
+
+use std::collections::HashMap;
+
+use breakeven_profile::profile::{OperationKey, Profile};
+use serde::Serialize;
+
+use crate::database::History;
+use crate::error::HistoryError;
+use crate::packed::unpack;
+
+/// A profile that was added.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Entry {
+    /// Its number.
+    pub id: i64,
+    /// When its commit was made, else when it was measured, RFC 3339 in UTC.
+    pub time: String,
+    /// The commit that was measured.
+    pub commit: Option<String>,
+    /// The branch.
+    pub branch: Option<String>,
+    /// The machine in words.
+    pub machine: String,
+    /// How many operations it has.
+    pub operations: u64,
+    /// What people said of it.
+    pub notes: Vec<String>,
+    /// True where somebody accepted what changed here.
+    pub accepted: bool,
+}
+
+/// An operation's values on one machine, in the order of the commits.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Series {
+    /// The operation's name.
+    pub operation: String,
+    /// The device.
+    pub device: String,
+    /// Elements in one call's input.
+    pub size: Option<u64>,
+    /// The machine in words.
+    pub machine: String,
+    /// The values.
+    pub points: Vec<Point>,
+}
+
+/// A value of a series.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Point {
+    /// Index of its entry in [`Loaded::entries`].
+    #[serde(skip)]
+    pub entry: usize,
+    /// Median of the runs' medians, ns.
+    pub value_ns: f64,
+    /// The least of the runs' medians, ns.
+    pub low_ns: f64,
+    /// The greatest of the runs' medians, ns.
+    pub high_ns: f64,
+    /// Runs that were measured.
+    pub runs: u64,
+}
+
+/// Entries and series of a branch.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Loaded {
+    /// In the order of time.
+    pub entries: Vec<Entry>,
+    /// In the order of names, devices, sizes and machines.
+    pub series: Vec<Series>,
+}
+
+impl Loaded {
+    /// The entry of a point.
+    pub fn entry(&self, point: &Point) -> &Entry {
+        &self.entries[point.entry]
+    }
+}
+
+impl Series {
+    /// What identifies the operation.
+    pub fn key(&self) -> OperationKey {
+        OperationKey {
+            name: self.operation.clone(),
+            device: self.device.clone(),
+            size: self.size,
+        }
+    }
+}
+
+impl History {
+    /// The entries of a branch, or all, in the order of time.
+    ///
+    /// # Errors
+    ///
+    /// [`HistoryError`].
+    pub fn entries(&self, branch: Option<&str>) -> Result<Vec<Entry>, HistoryError> {
+        let read = || -> rusqlite::Result<Vec<Entry>> {
+            let mut entries = self.connection.prepare(
+                "SELECT entry.id, entry.time, commit_id, branch, description, operations,
+                     (SELECT group_concat(text, char(10)) FROM note WHERE note.entry = entry.id),
+                     (SELECT max(accepted) FROM note WHERE note.entry = entry.id)
+                 FROM entry JOIN machine ON machine.id = entry.machine
+                 WHERE ?1 IS NULL OR branch = ?1
+                 ORDER BY entry.time, entry.id",
+            )?;
+            let rows = entries.query_map([branch], |row| {
+                let notes: Option<String> = row.get(6)?;
+                let accepted: Option<bool> = row.get(7)?;
+                Ok(Entry {
+                    id: row.get(0)?,
+                    time: row.get(1)?,
+                    commit: row.get(2)?,
+                    branch: row.get(3)?,
+                    machine: row.get(4)?,
+                    operations: row.get::<_, i64>(5)?.unsigned_abs(),
+                    notes: notes
+                        .iter()
+                        .flat_map(|notes| notes.lines().map(str::to_owned))
+                        .collect(),
+                    accepted: accepted.unwrap_or(false),
+                })
+            })?;
+            rows.collect()
+        };
+        read().map_err(|error| self.told(&error))
+    }
+
+    /// The branch with the most entries: the one whose series are looked at unless another
+    /// is asked for.
+    ///
+    /// # Errors
+    ///
+    /// [`HistoryError`].
+    pub fn main_branch(&self) -> Result<Option<String>, HistoryError> {
+        let most =
+            "SELECT branch FROM entry GROUP BY branch ORDER BY count(*) DESC, min(id) LIMIT 1";
+        let mut read = self
+            .connection
+            .prepare(most)
+            .map_err(|error| self.told(&error))?;
+        let mut rows = read.query([]).map_err(|error| self.told(&error))?;
+        let row = rows.next().map_err(|error| self.told(&error))?;
+        let branch = row.map(|row| row.get(0)).transpose();
+        branch
+            .map(Option::flatten)
+            .map_err(|error| self.told(&error))
+    }
+
+    /// Entries and series of a branch, or of all.
+    ///
+    /// # Errors
+    ///
+    /// [`HistoryError`].
+    pub fn load(&self, branch: Option<&str>) -> Result<Loaded, HistoryError> {
+        let entries = self.entries(branch)?;
+        let places: HashMap<i64, usize> = (entries.iter().enumerate())
+            .map(|(place, entry)| (entry.id, place))
+            .collect();
+        let mut series = self.keys()?;
+        let mut read = || -> rusqlite::Result<()> {
+            let mut points = self
+                .connection
+                .prepare("SELECT series, entry, value_ns, low_ns, high_ns, runs FROM point")?;
+            let mut rows = points.query([])?;
+            while let Some(row) = rows.next()? {
+                let (Some(entry), Some(series)) = (
+                    places.get(&row.get(1)?),
+                    series.get_mut(&row.get::<_, i64>(0)?),
+                ) else {
+                    continue;
+                };
+                series.points.push(Point {
+                    entry: *entry,
+                    value_ns: row.get(2)?,
+                    low_ns: row.get(3)?,
+                    high_ns: row.get(4)?,
+                    runs: row.get::<_, i64>(5)?.unsigned_abs(),
+                });
+            }
+            Ok(())
+        };
+        read().map_err(|error| self.told(&error))?;
+        let mut series: Vec<Series> = series.into_values().collect();
+        series.retain(|series| !series.points.is_empty());
+        series.sort_by(|one, other| (one.key(), &one.machine).cmp(&(other.key(), &other.machine)));
+        for series in &mut series {
+            series.points.sort_by_key(|point| point.entry);
+            let times = series
+                .points
+                .iter()
+                .flat_map(|point| [point.value_ns, point.low_ns]);
+            if times.clone().any(|ns| !(ns.is_finite() && ns > 0.0)) {
+                let key = series.key();
+                return Err(self.damaged(format!("a value of {key} is no time")));
+            }
+        }
+        Ok(Loaded { entries, series })
+    }
+
+    /// All series by their numbers, without points.
+    fn keys(&self) -> Result<HashMap<i64, Series>, HistoryError> {
+        let read = || -> rusqlite::Result<HashMap<i64, Series>> {
+            let mut series = self.connection.prepare(
+                "SELECT series.id, name, device, size, description
+                 FROM series JOIN machine ON machine.id = series.machine",
+            )?;
+            let rows = series.query_map([], |row| {
+                let size: Option<i64> = row.get(3)?;
+                let series = Series {
+                    operation: row.get(1)?,
+                    device: row.get(2)?,
+                    size: size.map(i64::unsigned_abs),
+                    machine: row.get(4)?,
+                    points: Vec::new(),
+                };
+                Ok((row.get(0)?, series))
+            })?;
+            rows.collect()
+        };
+        read().map_err(|error| self.told(&error))
+    }
+
+    /// The profile of an entry, without call paths and timeline.
+    ///
+    /// # Errors
+    ///
+    /// [`HistoryError`].
+    pub fn profile(&self, entry: i64) -> Result<Profile, HistoryError> {
+        let query = "SELECT profile FROM entry WHERE id = ?1";
+        let read = self.connection.prepare_cached(query);
+        let read =
+            read.and_then(|mut read| read.query_row([entry], |row| row.get::<_, Vec<u8>>(0)));
+        let packed = read.map_err(|error| match error {
+            rusqlite::Error::QueryReturnedNoRows => HistoryError::Unknown {
+                what: "entry",
+                name: entry.to_string(),
+                hint: "`breakeven history list` names all",
+            },
+            error => self.told(&error),
+        })?;
+        unpack(&packed).map_err(|error| self.damaged(format!("entry {entry}: {error}")))
+    }
+
+    /// The profiles of the latest entries of a branch, or of all, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// [`HistoryError`].
+    pub fn latest(&self, branch: Option<&str>, most: usize) -> Result<Vec<Profile>, HistoryError> {
+        let entries = self.entries(branch)?;
+        let latest = &entries[entries.len().saturating_sub(most)..];
+        latest.iter().map(|entry| self.profile(entry.id)).collect()
+    }
+}
