@@ -12,6 +12,7 @@ mod advise;
 mod baseline;
 mod compare;
 mod export;
+mod history;
 mod import;
 mod input;
 mod plan;
@@ -23,6 +24,10 @@ pub(crate) use advise::{AdviseArgs, AdviseFormat};
 pub(crate) use baseline::{AcceptArgs, BaselineCommand};
 pub(crate) use compare::{CompareArgs, CompareFormat};
 pub(crate) use export::{ExportArgs, ExportFormat};
+pub(crate) use history::{
+    AddArgs, AnnotateArgs, BranchArgs, ChangesArgs, ExportSeriesArgs, HistoryArgs, HistoryCommand,
+    HistoryFormat, ListArgs, SensitivityArgs, SeriesFormat, ShowSeriesArgs,
+};
 pub(crate) use import::ImportArgs;
 pub(crate) use input::InputArgs;
 pub(crate) use plan::{PlanArgs, PlanFormat};
@@ -66,6 +71,8 @@ pub(crate) enum Command {
     Baseline(BaselineCommand),
     /// Write a profile file in the format of another tool
     Export(ExportArgs),
+    /// Keep profiles over time, and find what changed when
+    History(HistoryArgs),
     /// Keep files of other benchmarks and profilers as a profile file
     Import(ImportArgs),
     /// Say what to change first in a profile, and what it should gain
@@ -227,7 +234,7 @@ fn parsed<T: FromStr<Err = breakeven::Error>>(text: &str) -> Result<T, String> {
 }
 
 /// A question whether the most similar of the names was meant; empty where none is.
-fn similar<'n>(text: &str, names: impl IntoIterator<Item = &'n str>) -> String {
+pub(crate) fn similar<'n>(text: &str, names: impl IntoIterator<Item = &'n str>) -> String {
     let likely = (names.into_iter())
         .map(|name| (strsim::jaro_winkler(name, text), name))
         .max_by(|(a, _), (b, _)| a.total_cmp(b))

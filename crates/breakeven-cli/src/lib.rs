@@ -51,6 +51,7 @@ fn command(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         Command::Ab(args) => commands::ab::run(args, out, err),
         Command::Baseline(BaselineCommand::Accept(args)) => commands::accept::run(args, out, err),
         Command::Export(args) => commands::export::run(args, out, err),
+        Command::History(args) => commands::history::run(args, out, err),
         Command::Import(args) => commands::import::run(args, out, err),
         Command::Advise(args) => commands::advise::run(args, out, err),
         Command::Worker => worker::own_channel(out)

@@ -20,7 +20,7 @@ pub(crate) struct Ended {
 }
 
 /// Variables of the machine that change what is found or how it is printed.
-const OF_THE_MACHINE: [&str; 17] = [
+const OF_THE_MACHINE: [&str; 24] = [
     "BREAKEVEN_STRATEGY",
     "VK_ICD_FILENAMES",
     "VK_DRIVER_FILES",
@@ -38,6 +38,13 @@ const OF_THE_MACHINE: [&str; 17] = [
     "CLICOLOR_FORCE",
     "COLORTERM",
     "TERM",
+    "GITHUB_SHA",
+    "GITHUB_HEAD_REF",
+    "GITHUB_REF_NAME",
+    "CI_COMMIT_SHA",
+    "CI_COMMIT_REF_NAME",
+    "GIT_COMMIT",
+    "BRANCH_NAME",
 ];
 
 /// `breakeven` with these arguments, its outputs piped.

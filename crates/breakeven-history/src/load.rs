@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use breakeven_profile::profile::{OperationKey, Profile};
+use breakeven_profile::profile::{Environment, OperationKey, Profile};
 use serde::Serialize;
 
 use crate::database::History;
 use crate::error::HistoryError;
+use crate::machine::describe;
 use crate::packed::unpack;
 
 /// A profile that was added.
@@ -242,13 +243,21 @@ impl History {
         unpack(&packed).map_err(|error| self.damaged(format!("entry {entry}: {error}")))
     }
 
-    /// The profiles of the latest entries of a branch, or of all, oldest first.
+    /// The profiles of the latest entries of a branch, or of all, that were measured on such
+    /// a machine, oldest first.
     ///
     /// # Errors
     ///
     /// [`HistoryError`].
-    pub fn latest(&self, branch: Option<&str>, most: usize) -> Result<Vec<Profile>, HistoryError> {
-        let entries = self.entries(branch)?;
+    pub fn latest(
+        &self,
+        branch: Option<&str>,
+        environment: &Environment,
+        most: usize,
+    ) -> Result<Vec<Profile>, HistoryError> {
+        let machine = describe(environment);
+        let mut entries = self.entries(branch)?;
+        entries.retain(|entry| entry.machine == machine);
         let latest = &entries[entries.len().saturating_sub(most)..];
         latest.iter().map(|entry| self.profile(entry.id)).collect()
     }

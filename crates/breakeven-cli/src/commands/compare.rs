@@ -6,10 +6,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use breakeven_history::History;
 use breakeven_judge::compare::Options;
 use breakeven_judge::gate::hold_budgets;
 use breakeven_judge::{Policy, compare, gate};
 use breakeven_profile::file;
+use breakeven_profile::profile::Profile;
 
 use super::input::Input;
 use crate::args::{CompareArgs, CompareFormat};
@@ -23,19 +25,19 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
     if let Some(path) = &args.output {
         file::check_writable(path)?;
     }
+    let (baseline, current) = sides(args)?;
+    let (before, after) = (input.read_all(&baseline)?, input.read_all(&current)?);
     let options = Options {
         threshold: args.threshold,
         alpha: args.alpha,
         correction: args.correction.into(),
         noise: args.noise,
-        history: input.read_all(&args.history)?,
+        history: history(&args.history, &after, &mut input)?,
         relative_to_common_shift: args.relative,
         plain_threshold: args.plain_threshold,
         metric: args.metric.into(),
         limits,
     };
-    let (baseline, current) = sides(args)?;
-    let (before, after) = (input.read_all(&baseline)?, input.read_all(&current)?);
     let comparison = compare(&before, &after, &options)?;
     let policy = Policy {
         allow_missing: args.allow_missing,
@@ -63,6 +65,27 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
     };
     unless_closed(printed)?;
     Ok(Ending::Judged(report.verdict.outcome))
+}
+
+/// Entries of a history that tell how much runs differ.
+const ENTRIES: usize = 50;
+
+/// Earlier profiles, oldest first: those named, and of a history the latest ones of the
+/// same machine.
+fn history(paths: &[PathBuf], current: &[Profile], input: &mut Input<'_>) -> Result<Vec<Profile>> {
+    let mut profiles = Vec::new();
+    for path in paths {
+        match (breakeven_history::is_history(path), current.first()) {
+            (true, Some(current)) => {
+                let history = History::open(path)?;
+                let branch = history.main_branch()?;
+                let environment = &current.environment;
+                profiles.extend(history.latest(branch.as_deref(), environment, ENTRIES)?);
+            }
+            _ => profiles.push(input.read(path)?),
+        }
+    }
+    Ok(profiles)
 }
 
 /// The files of both sides, none of them twice on one.

@@ -22,6 +22,7 @@ mod csv;
 pub(crate) mod devices;
 mod environment;
 mod executions;
+pub(crate) mod history;
 mod json;
 pub(crate) mod plan;
 pub(crate) mod sweep;

@@ -1,0 +1,208 @@
+//! `breakeven history`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::InputArgs;
+use super::compare::part;
+
+#[derive(Debug, Args)]
+pub(crate) struct HistoryArgs {
+    /// The history's file
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "breakeven-history.db",
+        global = true
+    )]
+    pub(crate) database: PathBuf,
+
+    #[command(subcommand)]
+    pub(crate) command: HistoryCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum HistoryCommand {
+    /// Add profiles, each as an entry; the first one begins the history
+    Add(AddArgs),
+    /// List the entries
+    List(ListArgs),
+    /// Show an operation's values over time, or all operations in short
+    Show(ShowSeriesArgs),
+    /// Find where the level of an operation changed, and say which regressions are still there
+    Changes(ChangesArgs),
+    /// Say something of an entry, or accept what changed there
+    Annotate(AnnotateArgs),
+    /// Take entries out
+    Remove(RemoveArgs),
+    /// Write all values for another program, or an entry as a profile file
+    Export(ExportSeriesArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AddArgs {
+    /// Profiles, or files of other tools
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// The commit that was measured [default: the profile's revision, else the commit that
+    /// git or the CI system tells]
+    #[arg(long, value_name = "COMMIT")]
+    pub(crate) at: Option<String>,
+
+    /// Its branch [default: as git or the CI system tells]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) branch: Option<String>,
+
+    /// When the commit was made, as in 2026-03-01T12:00:00Z: the series' order [default: as
+    /// git tells, else when the profile was measured]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) date: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+}
+
+/// Which series.
+#[derive(Debug, Args)]
+pub(crate) struct BranchArgs {
+    /// The branch to look at [default: the one with the most entries]
+    #[arg(long, value_name = "NAME", conflicts_with = "all_branches")]
+    pub(crate) branch: Option<String>,
+
+    /// Look at the entries of all branches as one series
+    #[arg(long)]
+    pub(crate) all_branches: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Only the entries of this branch
+    #[arg(long, value_name = "NAME")]
+    pub(crate) branch: Option<String>,
+
+    /// What to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: HistoryFormat,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowSeriesArgs {
+    /// The operation; without one, all in short
+    pub(crate) operation: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) branch: BranchArgs,
+
+    #[command(flatten)]
+    pub(crate) sensitivity: SensitivityArgs,
+
+    /// What to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: HistoryFormat,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SensitivityArgs {
+    /// Least change of a level that counts, as in 5% or 0.05
+    #[arg(long, value_name = "FRACTION", default_value = "5%", value_parser = part)]
+    pub(crate) threshold: f64,
+
+    /// Factor from which the newest value alone is an alert
+    #[arg(long, value_name = "FACTOR", default_value = "1.5", value_parser = factor)]
+    pub(crate) factor: f64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ChangesArgs {
+    /// Only this operation
+    pub(crate) operation: Option<String>,
+
+    /// Only alerts: regressions that are still there and not accepted
+    #[arg(long)]
+    pub(crate) open: bool,
+
+    /// Make the exit code 1 where there is an alert
+    #[arg(long)]
+    pub(crate) gate: bool,
+
+    #[command(flatten)]
+    pub(crate) sensitivity: SensitivityArgs,
+
+    #[command(flatten)]
+    pub(crate) branch: BranchArgs,
+
+    /// What to print
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: HistoryFormat,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AnnotateArgs {
+    /// The entry's number, or the beginning of its commit
+    pub(crate) entry: String,
+
+    /// What to say of it, in a line
+    pub(crate) text: String,
+
+    /// Accept the regressions that began there: they are no alerts any more
+    #[arg(long)]
+    pub(crate) accept: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RemoveArgs {
+    /// The entry's number, or the beginning of its commit
+    pub(crate) entry: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportSeriesArgs {
+    /// The entry to write as a profile file: its number, or the beginning of its commit
+    #[arg(
+        long,
+        value_name = "ENTRY",
+        requires = "output",
+        conflicts_with = "format"
+    )]
+    pub(crate) entry: Option<String>,
+
+    /// Format of the values: a line or an object for each operation and entry
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: SeriesFormat,
+
+    #[command(flatten)]
+    pub(crate) branch: BranchArgs,
+
+    /// File to write; it is replaced in one step [default: the standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HistoryFormat {
+    /// For people, as wide as the terminal
+    #[default]
+    Table,
+    /// For programs
+    Json,
+    /// For a report or a CI summary
+    Markdown,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SeriesFormat {
+    /// A line for each value
+    #[default]
+    Csv,
+    /// An object for each series
+    Json,
+}
+
+/// A factor above 1.
+fn factor(text: &str) -> Result<f64, String> {
+    let factor = text.trim().parse::<f64>().ok();
+    let factor = factor.filter(|factor| factor.is_finite() && *factor > 1.0);
+    factor.ok_or_else(|| "give a factor above 1, as in 1.5".to_owned())
+}

@@ -1,0 +1,63 @@
+//! What git and CI systems tell of the commit that was measured.
+
+use std::env;
+use std::process::{Command, Stdio};
+
+/// Commits that are named between two values.
+const MOST_COMMITS: usize = 20;
+
+/// The commit that is checked out, as CI systems tell it, else git.
+pub(crate) fn commit() -> Option<String> {
+    from_environment(&["GITHUB_SHA", "CI_COMMIT_SHA", "GIT_COMMIT"])
+        .or_else(|| git(&["rev-parse", "HEAD"]))
+}
+
+/// Its branch; of a pull request the one that is to be merged.
+pub(crate) fn branch() -> Option<String> {
+    let names = [
+        "GITHUB_HEAD_REF",
+        "GITHUB_REF_NAME",
+        "CI_COMMIT_REF_NAME",
+        "BRANCH_NAME",
+    ];
+    from_environment(&names).or_else(|| git(&["branch", "--show-current"]))
+}
+
+/// When a commit was made, if the repository here has it.
+pub(crate) fn time(commit: &str) -> Option<String> {
+    git(&[
+        "show",
+        "--no-patch",
+        "--format=%cI",
+        "--end-of-options",
+        commit,
+    ])
+}
+
+/// The commits after one up to and with another, newest first, each in a line with its
+/// subject; and how many more there are.
+pub(crate) fn between(old: &str, new: &str) -> Option<(Vec<String>, usize)> {
+    let range = format!("{old}..{new}");
+    let text = git(&["log", "--format=%h %s", "--end-of-options", &range])?;
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let more = lines.len().saturating_sub(MOST_COMMITS);
+    lines.truncate(MOST_COMMITS);
+    Some((lines, more))
+}
+
+fn from_environment(names: &[&str]) -> Option<String> {
+    let mut values = names.iter().filter_map(|name| env::var(name).ok());
+    values.find(|value| !value.is_empty())
+}
+
+/// What git prints; none where there is no git, no repository or no such commit.
+fn git(arguments: &[&str]) -> Option<String> {
+    let ran = Command::new("git")
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .ok()?;
+    let text = String::from_utf8(ran.stdout).ok()?;
+    let text = text.trim();
+    (ran.status.success() && !text.is_empty()).then(|| text.to_owned())
+}

@@ -1,0 +1,228 @@
+//! `breakeven history`: what was measured over time.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use breakeven_history::{Added, At, Change, History, Loaded, Sensitivity};
+use breakeven_judge::Outcome;
+use breakeven_judge::page::clean;
+use breakeven_profile::file;
+
+use super::compare::distinct;
+use super::input::Input;
+use crate::args::{
+    AddArgs, AnnotateArgs, BranchArgs, ChangesArgs, ExportSeriesArgs, HistoryArgs, HistoryCommand,
+    ListArgs, SensitivityArgs, SeriesFormat, ShowSeriesArgs,
+};
+use crate::exit::Ending;
+use crate::output::history::{self as print, Between, Found};
+use crate::output::unless_closed;
+
+mod git;
+
+pub(crate) fn run(args: &HistoryArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+    let path = &args.database;
+    match &args.command {
+        HistoryCommand::Add(args) => add(path, args, out, err),
+        HistoryCommand::List(args) => list(path, args, out),
+        HistoryCommand::Show(args) => show(path, args, out),
+        HistoryCommand::Changes(args) => changes(path, args, out),
+        HistoryCommand::Annotate(args) => annotate(path, args, out),
+        HistoryCommand::Remove(args) => {
+            let mut history = History::open(path)?;
+            let entries = history.named(&args.entry)?;
+            history.remove(&entries)?;
+            done(out, &format!("removed {}", numbers(&entries)))
+        }
+        HistoryCommand::Export(args) => export(path, args, out),
+    }
+}
+
+/// Says what was done. It is done even if nobody is left to tell.
+fn done(out: &mut dyn Write, text: &str) -> Result<Ending> {
+    unless_closed(writeln!(out, "{}", clean(text)).map_err(Into::into))?;
+    Ok(Ending::Done)
+}
+
+fn numbers(entries: &[i64]) -> String {
+    let numbers: Vec<String> = entries.iter().map(i64::to_string).collect();
+    let noun = if entries.len() == 1 {
+        "entry"
+    } else {
+        "entries"
+    };
+    format!("{noun} {}", numbers.join(", "))
+}
+
+fn add(path: &Path, args: &AddArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+    distinct(&args.files)?;
+    // All are read before the first is added: a file that cannot be read adds nothing.
+    let profiles = Input::new(&args.input, err).read_all(&args.files)?;
+    let mut history = History::create(path)?;
+    for (file, profile) in args.files.iter().zip(profiles) {
+        let revision = profile.environment.revision.clone();
+        let commit = args.at.clone().or(revision).or_else(git::commit);
+        let at = At {
+            time: (args.date.clone()).or_else(|| commit.as_deref().and_then(git::time)),
+            branch: args.branch.clone().or_else(git::branch),
+            commit,
+        };
+        let file = file.display();
+        let of = at
+            .commit
+            .as_deref()
+            .map_or_else(String::new, |commit| format!(" of {commit}"));
+        let text = match history.add(&profile, &at)? {
+            Added::New(entry) => {
+                let count = profile.operations.len();
+                format!("{file}: added as entry {entry}{of}, {count} operation(s)")
+            }
+            Added::Known(entry) => format!("{file}: is there already as entry {entry}"),
+        };
+        done(out, &text)?;
+    }
+    Ok(Ending::Done)
+}
+
+/// The branch that is looked at; none for all.
+fn branch(history: &History, args: &BranchArgs) -> Result<Option<String>> {
+    match (&args.branch, args.all_branches) {
+        (Some(branch), _) => Ok(Some(branch.clone())),
+        (None, true) => Ok(None),
+        (None, false) => Ok(history.main_branch()?),
+    }
+}
+
+/// The entries and series that are looked at; an error where there are none.
+fn load(history: &History, args: &BranchArgs) -> Result<Loaded> {
+    let branch = branch(history, args)?;
+    let loaded = history.load(branch.as_deref())?;
+    if loaded.entries.is_empty() {
+        let path = history.path().display();
+        match branch {
+            Some(branch) => bail!(
+                "{path}: there are no entries of the branch {branch:?}; `breakeven history list` shows all"
+            ),
+            None => bail!("{path}: the history is empty; `breakeven history add` adds profiles"),
+        }
+    }
+    Ok(loaded)
+}
+
+/// Keeps the series of one operation.
+fn only(loaded: &mut Loaded, operation: Option<&str>) -> Result<()> {
+    let Some(operation) = operation else {
+        return Ok(());
+    };
+    let names = || loaded.series.iter().map(|series| series.operation.as_str());
+    if !names().any(|name| name == operation) {
+        let hint = crate::args::similar(operation, names());
+        bail!(
+            "there is no operation {operation:?} in the history; {hint}`breakeven history show` names all"
+        );
+    }
+    loaded.series.retain(|series| series.operation == operation);
+    Ok(())
+}
+
+fn list(path: &Path, args: &ListArgs, out: &mut dyn Write) -> Result<Ending> {
+    let history = History::open(path)?;
+    let entries = history.entries(args.branch.as_deref())?;
+    unless_closed(print::entries(&entries, args.format, out))?;
+    Ok(Ending::Done)
+}
+
+fn sensitivity(args: &SensitivityArgs) -> Sensitivity {
+    Sensitivity {
+        threshold: args.threshold,
+        factor: args.factor,
+    }
+}
+
+fn show(path: &Path, args: &ShowSeriesArgs, out: &mut dyn Write) -> Result<Ending> {
+    let history = History::open(path)?;
+    let mut loaded = load(&history, &args.branch)?;
+    only(&mut loaded, args.operation.as_deref())?;
+    let changes = breakeven_history::changes(&loaded, &sensitivity(&args.sensitivity));
+    let found = Found::new(&loaded, changes);
+    unless_closed(match args.operation {
+        Some(_) => print::series(&found, args.format, out),
+        None => print::overview(&found, args.format, out),
+    })?;
+    Ok(Ending::Done)
+}
+
+fn changes(path: &Path, args: &ChangesArgs, out: &mut dyn Write) -> Result<Ending> {
+    let history = History::open(path)?;
+    let mut loaded = load(&history, &args.branch)?;
+    only(&mut loaded, args.operation.as_deref())?;
+    let mut changes = breakeven_history::changes(&loaded, &sensitivity(&args.sensitivity));
+    let alerts = changes.iter().any(Change::is_alert);
+    changes.retain(|change| change.is_alert() || !args.open);
+    let mut found = Found::new(&loaded, changes);
+    found.between = (found.changes.iter())
+        .map(|change| between(&history, &loaded, change))
+        .collect::<Result<_>>()?;
+    unless_closed(print::changes(&found, args.format, out))?;
+    Ok(Ending::Judged(match alerts && args.gate {
+        true => Outcome::Failed,
+        false => Outcome::Passed,
+    }))
+}
+
+/// What lies between the last value of the old level and the first of the new one.
+fn between(history: &History, loaded: &Loaded, change: &Change) -> Result<Between> {
+    let (old, new) = (loaded.entry(&change.before), loaded.entry(&change.after));
+    let commits = match (&old.commit, &new.commit) {
+        (Some(old), Some(new)) => git::between(old, new),
+        _ => None,
+    };
+    let environments = [old, new].map(|entry| history.profile(entry.id));
+    let [old, new] = environments;
+    let differences = old?.environment.differences(&new?.environment);
+    let (commits, more) = commits.unwrap_or_default();
+    Ok(Between {
+        commits,
+        more,
+        // A revision is the commit, which is told already.
+        environment: (differences.into_iter())
+            .filter(|each| each.part != breakeven_profile::profile::Part::Revision)
+            .map(|each| format!("{}: {} → {}", each.part, each.first, each.second))
+            .collect(),
+    })
+}
+
+fn annotate(path: &Path, args: &AnnotateArgs, out: &mut dyn Write) -> Result<Ending> {
+    let mut history = History::open(path)?;
+    let entries = history.named(&args.entry)?;
+    if args.text.trim().is_empty() {
+        bail!("there is nothing to say; give a text");
+    }
+    history.annotate(&entries, &args.text, args.accept)?;
+    let verb = if args.accept { "accepted" } else { "annotated" };
+    done(out, &format!("{verb} {}", numbers(&entries)))
+}
+
+fn export(path: &Path, args: &ExportSeriesArgs, out: &mut dyn Write) -> Result<Ending> {
+    let history = History::open(path)?;
+    if let (Some(entry), Some(output)) = (&args.entry, &args.output) {
+        let entries = history.named(entry)?;
+        let [entry] = entries[..] else {
+            bail!("{entry:?} names {}; give a number", numbers(&entries));
+        };
+        file::check_writable(output)?;
+        file::write(&history.profile(entry)?, output)?;
+        return Ok(Ending::Done);
+    }
+    let loaded = load(&history, &args.branch)?;
+    let write = |out: &mut dyn Write| match args.format {
+        SeriesFormat::Csv => print::values_csv(&loaded, out),
+        SeriesFormat::Json => print::values_json(&loaded, out),
+    };
+    match &args.output {
+        Some(output) => file::replace(output, |file| write(file))?,
+        None => unless_closed(write(out))?,
+    }
+    Ok(Ending::Done)
+}

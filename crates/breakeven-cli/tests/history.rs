@@ -1,0 +1,172 @@
+//! `breakeven history`: from the first entry to an alert, and what is refused.
+
+use std::fs;
+use std::path::Path;
+
+use insta::assert_snapshot;
+use tempfile::TempDir;
+
+use crate::command::directory;
+use crate::compare::{steady, within, write};
+
+/// A history of forty commits: `decode` takes 8 ms and from commit 25 on 9 ms, `encode` 3 ms
+/// and from commit 12 to 21 3.6 ms.
+fn forty() -> TempDir {
+    let directory = directory();
+    for number in 0..40u32 {
+        let noise = 1.0 + 0.01 * f64::from(number * 7_919 % 13) / 13.0;
+        let decode = if number < 25 { 8e6 } else { 9e6 };
+        let encode = if (12..22).contains(&number) {
+            3.6e6
+        } else {
+            3e6
+        };
+        let operations = [
+            steady("decode", decode * noise),
+            steady("encode", encode * noise),
+        ];
+        add(&directory, number, &operations);
+    }
+    directory
+}
+
+fn add(directory: &TempDir, number: u32, operations: &[String]) {
+    write(directory.path(), "new.json", operations);
+    let (month, day) = (3 + number / 28, 1 + number % 28);
+    let added = format!(
+        "history add new.json --at c{number:03} --branch main --date 2026-{month:02}-{day:02}T12:00:00Z"
+    );
+    within(directory, &added).quietly(0);
+}
+
+#[test]
+fn what_changed_when_and_what_is_still_there() {
+    let directory = forty();
+    let run = |line: &str, code| within(&directory, line).quietly(code).stdout;
+    assert_snapshot!("changes", run("history changes", 0));
+    assert_snapshot!("overview", run("history show", 0));
+    assert_snapshot!("encode", run("history show encode", 0));
+    assert_snapshot!(
+        "markdown",
+        run("history changes --open --format markdown", 0)
+    );
+    let list = run("history list", 0);
+    assert_eq!(list.lines().count(), 41, "{list}");
+    // The gate is about alerts, and accepting one closes it.
+    run("history changes --gate", 1);
+    assert_snapshot!(run("history annotate c025 more-accurate --accept", 0), @"accepted entry 26");
+    run("history changes --gate", 0);
+    assert_snapshot!("accepted", run("history changes decode", 0));
+}
+
+#[test]
+fn the_newest_value_alone_is_told() {
+    let directory = forty();
+    add(&directory, 40, &[steady("decode", 20e6)]);
+    let changes = within(&directory, "history changes decode --open --gate").quietly(1);
+    assert_snapshot!(changes.stdout);
+}
+
+#[test]
+fn values_and_entries_are_exported() {
+    let directory = forty();
+    let run = |line: &str| within(&directory, line).quietly(0).stdout;
+    let csv = run("history export");
+    assert_eq!(csv.lines().count(), 81);
+    assert_snapshot!(csv.lines().take(2).collect::<Vec<_>>().join("\n"));
+    let json: serde_json::Value =
+        serde_json::from_str(&run("history export --format json")).unwrap();
+    assert_eq!(json[1]["points"][39]["commit"], "c039");
+    run("history export --entry c039 -o back.json");
+    let read = |name: &str| breakeven_profile::file::read(&directory.path().join(name)).unwrap();
+    assert_eq!(read("back.json").operations, read("new.json").operations);
+    let json = run("history changes --format json");
+    let changes: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(changes[0]["state"], "open");
+    assert_eq!(changes[0]["after"]["commit"], "c025");
+}
+
+#[test]
+fn a_history_tells_compare_how_much_runs_differ() {
+    let directory = directory();
+    // One run a side says nothing of noise; twenty entries do.
+    for number in 0..20u32 {
+        let noise = 1.0 + 0.01 * f64::from(number * 7_919 % 13) / 13.0;
+        add(&directory, number, &[one_run(8e6 * noise)]);
+    }
+    write(directory.path(), "old.json", &[one_run(8e6)]);
+    write(directory.path(), "new.json", &[one_run(9.6e6)]);
+    within(&directory, "compare old.json new.json --gate").quietly(3);
+    let line = "compare old.json new.json --gate --history breakeven-history.db";
+    within(&directory, line).quietly(1);
+    write(directory.path(), "new.json", &[one_run(8.01e6)]);
+    within(&directory, line).quietly(0);
+}
+
+fn one_run(ns: f64) -> String {
+    let samples = [0.99 * ns, ns, 1.01 * ns];
+    format!(r#"{{"name": "decode", "runs": [{{"samples_ns": {samples:?}}}]}}"#)
+}
+
+#[test]
+fn an_entry_is_taken_out_again() {
+    let directory = forty();
+    let run = |line: &str| within(&directory, line).quietly(0).stdout;
+    assert_snapshot!(run("history remove c039"), @"removed entry 40");
+    assert!(!run("history list").contains("c039"));
+}
+
+#[test]
+fn wrong_use_is_told() {
+    let directory = forty();
+    let lines = [
+        "history show --database none.db",
+        "history show decod",
+        "history show --branch topic",
+        "history annotate c999 text",
+        "history export --entry c00 -o x.json",
+        "history changes --database new.json",
+        "history add new.json --date yesterday",
+        "history add none.json",
+        "history changes --factor 1",
+    ];
+    let refused = lines.map(|line| within(&directory, line).refusal());
+    assert_snapshot!(refused.concat());
+}
+
+#[test]
+fn hostile_names_drive_no_terminal() {
+    let directory = directory();
+    // As JSON escapes it.
+    let name = r"a\u001b[31m\u202e<script>alert(1)</script>|`";
+    add(&directory, 0, &[steady(name, 1e6)]);
+    for line in [
+        "history show",
+        "history list",
+        "history changes",
+        "history export",
+        "history show --format markdown",
+    ] {
+        let ended = within(&directory, line).quietly(0);
+        assert!(!ended.stdout.contains(['\u{1b}', '\u{202e}']), "{line}");
+    }
+}
+
+/// A file that another process reads or copies half-way is whole.
+#[test]
+fn a_copy_of_the_file_is_a_history() {
+    let directory = forty();
+    let copy = |name: &str| {
+        fs::copy(
+            directory.path().join("breakeven-history.db"),
+            Path::new(&directory.path().join(name)),
+        )
+    };
+    copy("copy.db").unwrap();
+    let changes = |file: &str| {
+        within(&directory, &format!("history changes --database {file}"))
+            .quietly(0)
+            .stdout
+    };
+    assert_eq!(changes("copy.db"), changes("breakeven-history.db"));
+}
