@@ -334,7 +334,6 @@ fn item(found: &Found<'_>, index: usize) -> Item {
     Item {
         head: vec![
             Text::new(series.key().to_string(), Tone::Strong),
-            Text::from(" "),
             Text::new(sentence(change), tone(change)),
         ],
         facts: facts
