@@ -3,6 +3,8 @@
 
 #[cfg(unix)]
 mod ab;
+#[cfg(unix)]
+mod action;
 mod advise;
 mod bad_input;
 mod bad_use;
