@@ -3,17 +3,18 @@
 use std::io::Write;
 
 use anyhow::Result;
-use breakeven_history::{Change, ChangeState, Entry, Loaded, Point, Series};
+use breakeven_history::{Change, ChangeState, Entry, Point, Series};
 use breakeven_judge::page::{Block, Column, Item, Page, Row, Table, Text, Tone};
 use breakeven_profile::unit;
-use serde::Serialize;
 
 use super::{document, print};
 use data::json;
 
 mod data;
+mod found;
 
 pub(crate) use data::{values_csv, values_json};
+pub(crate) use found::{Between, Found};
 
 use crate::args::HistoryFormat;
 
@@ -25,44 +26,6 @@ const PICTURE: usize = 72;
 
 /// Points of a series that are listed, the newest.
 const LISTED: usize = 30;
-
-/// Series and what changed in them.
-pub(crate) struct Found<'l> {
-    pub(crate) loaded: &'l Loaded,
-    pub(crate) changes: Vec<Change>,
-    /// What lies between, for each change, where it was looked up.
-    pub(crate) between: Vec<Between>,
-}
-
-/// What lies between two values.
-#[derive(Debug, Clone, Default, Serialize)]
-pub(crate) struct Between {
-    /// Commits with their subjects, newest first.
-    pub(crate) commits: Vec<String>,
-    /// How many more commits there are.
-    pub(crate) more: usize,
-    /// What of the machine or the build changed as well.
-    pub(crate) environment: Vec<String>,
-}
-
-impl<'l> Found<'l> {
-    pub(crate) fn new(loaded: &'l Loaded, changes: Vec<Change>) -> Self {
-        Self {
-            loaded,
-            changes,
-            between: Vec::new(),
-        }
-    }
-
-    fn series(&self, change: &Change) -> &'l Series {
-        &self.loaded.series[change.series]
-    }
-
-    fn of(&self, series: usize) -> impl DoubleEndedIterator<Item = &Change> {
-        let changes = self.changes.iter();
-        changes.filter(move |change| change.series == series)
-    }
-}
 
 fn show(page: &Page, format: HistoryFormat, out: &mut dyn Write) -> Result<()> {
     match format {

@@ -7,8 +7,8 @@ use breakeven_history::{Change, ChangeState, Direction, Loaded, Point, Series};
 use breakeven_judge::page::clean;
 use serde::Serialize;
 
-use super::super::document;
-use super::{Between, Found};
+use super::found::{Between, Found};
+use crate::output::document;
 
 /// Series and changes for programs.
 #[derive(Serialize)]
