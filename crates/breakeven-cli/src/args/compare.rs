@@ -67,7 +67,8 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) correction: CorrectionName,
 
-    /// Earlier profiles, oldest first, that tell how much the runs of each operation differ
+    /// Earlier profiles, oldest first, that tell how much the runs of each operation differ;
+    /// of a file that keeps a history, all of it
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "plain_threshold")]
     pub(crate) history: Vec<PathBuf>,
 

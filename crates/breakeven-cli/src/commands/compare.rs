@@ -28,7 +28,7 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
         alpha: args.alpha,
         correction: args.correction.into(),
         noise: args.noise,
-        history: input.read_all(&args.history)?,
+        history: input.read_history(&args.history)?,
         relative_to_common_shift: args.relative,
         plain_threshold: args.plain_threshold,
         metric: args.metric.into(),
