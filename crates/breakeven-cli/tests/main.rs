@@ -15,6 +15,7 @@ mod export;
 mod faults;
 mod formats;
 mod github;
+mod import;
 #[cfg(unix)]
 mod interrupt;
 mod no_gpu;
