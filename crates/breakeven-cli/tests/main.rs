@@ -18,6 +18,7 @@ mod faults;
 mod formats;
 mod github;
 mod history;
+mod import;
 #[cfg(unix)]
 mod interrupt;
 mod no_gpu;

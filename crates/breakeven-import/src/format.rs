@@ -5,10 +5,20 @@ use std::fmt;
 use breakeven_profile::file::FileError;
 use breakeven_profile::profile::Profile;
 
+use crate::columns::Columns;
 use crate::formats;
 use crate::note::Notes;
-use crate::read::Options;
 use crate::source::Source;
+
+/// How a file is to be read.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The format; otherwise it is told by the content.
+    pub from: Option<Format>,
+    /// What the columns of a CSV file, or the keys of JSON lines, are. A file that is no
+    /// profile is then read as such a table.
+    pub columns: Option<Columns>,
+}
 
 /// A format of another tool. A new one is a file in `formats` and a line in [`IMPORTERS`].
 pub(crate) struct Importer {
@@ -24,7 +34,20 @@ pub(crate) struct Importer {
 }
 
 /// All of them, in the order in which they are listed for people.
-pub(crate) static IMPORTERS: [&Importer; 1] = [&formats::hyperfine::IMPORTER];
+pub(crate) static IMPORTERS: &[&Importer] = &[
+    &formats::criterion::IMPORTER,
+    &formats::divan::IMPORTER,
+    &formats::google_benchmark::IMPORTER,
+    &formats::go::IMPORTER,
+    &formats::hyperfine::IMPORTER,
+    &formats::pytest_benchmark::IMPORTER,
+    &formats::pyperf::IMPORTER,
+    &formats::jmh::IMPORTER,
+    &formats::benchmark_dotnet::IMPORTER,
+    &formats::catch2::IMPORTER,
+    &formats::github_action_benchmark::IMPORTER,
+    &formats::table::IMPORTER,
+];
 
 /// A format of another tool that can be read.
 #[derive(Clone, Copy)]

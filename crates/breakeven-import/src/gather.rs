@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use breakeven_profile::file::{FileError, FileErrorKind};
-use breakeven_profile::profile::{Environment, Operation, OperationKey, Profile, Run};
+use breakeven_profile::profile::{Environment, Failure, Operation, OperationKey, Profile, Run};
 
 use crate::kept::Kept;
+use crate::name::{bounded, one_line};
 use crate::note::{Note, Notes};
 
 /// The longest time that counts, ns: 2^53, a hundred days, as in a profile file.
@@ -16,6 +17,7 @@ const MOST_NS: f64 = 9_007_199_254_740_992.0;
 pub(crate) struct Gather {
     operations: Vec<Gathered>,
     by_key: HashMap<OperationKey, usize>,
+    long_names: u64,
 }
 
 /// One operation while its samples come in.
@@ -29,18 +31,20 @@ pub(crate) struct Gathered {
 impl Gather {
     /// The operation of that name on that device.
     pub(crate) fn on(&mut self, name: &str, device: &str, size: Option<u64>) -> &mut Gathered {
+        let (name, device) = (bounded(name), bounded(device));
         let key = OperationKey {
-            name: name.to_owned(),
-            device: device.to_owned(),
+            name: name.text.into_owned(),
+            device: device.text.into_owned(),
             size,
         };
         let next = self.operations.len();
-        let index = *self.by_key.entry(key).or_insert(next);
+        let index = *self.by_key.entry(key.clone()).or_insert(next);
         if index == next {
+            self.long_names += u64::from(name.is_shortened || device.is_shortened);
             self.operations.push(Gathered {
                 told: Operation {
                     size,
-                    ..Operation::new(name, device)
+                    ..Operation::new(key.name, key.device)
                 },
                 runs: Vec::new(),
                 not_times: 0,
@@ -60,12 +64,19 @@ impl Gather {
         environment: Environment,
         notes: &mut Notes,
     ) -> Result<Profile, FileError> {
+        if self.long_names > 0 {
+            let count = self.long_names;
+            notes.add(Note::LongNames { count });
+        }
         let operations: Vec<Operation> = (self.operations.into_iter())
             .map(|gathered| gathered.into_operation(notes))
             .filter(|operation| !operation.runs.is_empty() || operation.failure.is_some())
             .collect();
         if operations.is_empty() {
-            let told = "the file holds no times; look whether its benchmarks ran";
+            let told = match notes.why_nothing_is_left() {
+                Some(note) => format!("the file holds no times; {note}"),
+                None => "the file holds no times; look whether its benchmarks ran".to_owned(),
+            };
             return Err(FileError::new(FileErrorKind::Empty, told));
         }
         unequal_runs(&operations, notes);
@@ -89,7 +100,8 @@ impl Gathered {
         if run == self.runs.len() {
             self.runs.push(Kept::default());
         }
-        if self.runs[run].push(ns).is_err() {
+        // Not -0.0, which a difference of equal times may give.
+        if self.runs[run].push(ns + 0.0).is_err() {
             self.not_times += 1;
         }
     }
@@ -102,6 +114,15 @@ impl Gathered {
     /// Something that the file tells and a profile has no field for.
     pub(crate) fn attribute(&mut self, name: &str, value: impl Into<serde_json::Value>) {
         self.told.attributes.insert(name.to_owned(), value.into());
+    }
+
+    /// Why the operation has no (or not all) samples: the kind in a word, and the tool's
+    /// own words. The first reason stays.
+    pub(crate) fn failed(&mut self, kind: &str, message: &str) {
+        self.told.failure.get_or_insert_with(|| Failure {
+            kind: kind.to_owned(),
+            message: one_line(message),
+        });
     }
 
     fn into_operation(self, notes: &mut Notes) -> Operation {

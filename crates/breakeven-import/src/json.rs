@@ -1,112 +1,15 @@
-//! JSON of other tools: which keys a beginning has, and reading into a type with the
-//! place of what is wrong.
+//! JSON of other tools, read into a type with the place of what is wrong. Numbers that
+//! JSON does not have (NaN, Infinity) are read where a writer printed them.
 
-use std::collections::BTreeSet;
 use std::fmt;
+use std::io::BufReader;
 
 use breakeven_profile::file::{FileError, FileErrorKind};
-use serde::Deserialize;
-use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess};
-use serde::de::{SeqAccess, Visitor};
+use serde::de::{DeserializeOwned, Deserializer, Error, Unexpected, Visitor};
 use serde_json::error::Category;
 
+use crate::nan::{INFINITE, NAN, NanAsText};
 use crate::source::Source;
-
-/// How deep keys are looked at.
-const DEPTH: usize = 4;
-
-/// Keys of the document that begins so, each with those around it: `results`,
-/// `results[].command`. Empty for what is no JSON.
-pub(crate) fn keys(beginning: &[u8]) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    let mut json = serde_json::Deserializer::from_slice(beginning);
-    let keys = Keys {
-        at: String::new(),
-        depth: 0,
-        found: &mut found,
-    };
-    // A beginning ends in the middle: what came before counts.
-    let _ = keys.deserialize(&mut json);
-    found
-}
-
-struct Keys<'f> {
-    at: String,
-    depth: usize,
-    found: &'f mut BTreeSet<String>,
-}
-
-impl Keys<'_> {
-    fn inside(&mut self, at: String) -> Keys<'_> {
-        Keys {
-            at,
-            depth: self.depth + 1,
-            found: self.found,
-        }
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Keys<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        if self.depth >= DEPTH {
-            return IgnoredAny::deserialize(deserializer).map(drop);
-        }
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Keys<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("anything")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key::<String>()? {
-            let at = match self.at.is_empty() {
-                true => key,
-                false => format!("{}.{key}", self.at),
-            };
-            self.found.insert(at.clone());
-            map.next_value_seed(self.inside(at))?;
-        }
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
-        let at = format!("{}[]", self.at);
-        self.found.insert(at.clone());
-        while list.next_element_seed(self.inside(at.clone()))?.is_some() {}
-        Ok(())
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-}
 
 /// Reads a document that fits into memory.
 pub(crate) fn read<T: DeserializeOwned>(source: Source) -> Result<T, FileError> {
@@ -125,11 +28,8 @@ pub(crate) fn read_with<T>(
     ) -> Result<T, serde_json::Error>,
 ) -> Result<T, FileError> {
     let path = source.path().to_owned();
-    if source.head().iter().all(u8::is_ascii_whitespace) {
-        let told = "the file is empty; look whether its writer ran";
-        return Err(FileError::new(FileErrorKind::Empty, told).at_path(&path));
-    }
-    let reader: Box<dyn std::io::BufRead> = Box::new(source.into_reader()?);
+    let reader: Box<dyn std::io::BufRead> =
+        Box::new(BufReader::new(NanAsText::of(source.into_reader()?)));
     let mut json = serde_json::Deserializer::from_reader(reader);
     let mut track = serde_path_to_error::Track::new();
     let read = visit(serde_path_to_error::Deserializer::new(
@@ -164,19 +64,47 @@ fn explained(error: &serde_json::Error, place: &serde_path_to_error::Path) -> Fi
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// A number, or what stands in its place where there is none: NaN for `null` and for what
+/// writers print of numbers that JSON does not have.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Number(pub(crate) f64);
 
-    #[test]
-    fn keys_of_a_beginning() {
-        let text = br#"{"a": [{"b": 1, "c": {"d": null}}, {"e": "x"}], "f": tru"#;
-        let found: Vec<String> = keys(text).into_iter().collect();
-        assert_eq!(
-            found,
-            ["a", "a[]", "a[].b", "a[].c", "a[].c.d", "a[].e", "f"]
-        );
-        assert!(keys(b"no JSON").is_empty());
-        assert!(keys(&b"[".repeat(10_000)).len() <= DEPTH);
+impl<'de> serde::Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(NumberVisitor)
+    }
+}
+
+struct NumberVisitor;
+
+impl Visitor<'_> for NumberVisitor {
+    type Value = Number;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number")
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Number, E> {
+        Ok(Number(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Number, E> {
+        Ok(Number(value as f64))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Number, E> {
+        Ok(Number(value as f64))
+    }
+
+    fn visit_unit<E>(self) -> Result<Number, E> {
+        Ok(Number(f64::NAN))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Number, E> {
+        if text == NAN || text == INFINITE {
+            return Ok(Number(f64::NAN));
+        }
+        let value = text.trim().parse().map(Number);
+        value.map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
     }
 }

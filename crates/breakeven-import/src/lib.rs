@@ -18,16 +18,24 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod columns;
 mod format;
 mod formats;
 mod gather;
+mod history;
 mod json;
 mod kept;
+mod keys;
+mod machine;
+mod name;
+mod nan;
 mod note;
 mod read;
 mod source;
 mod unit;
 
+pub use columns::{Columns, ColumnsError};
 pub use format::Format;
+pub use history::Entry;
 pub use note::Note;
 pub use read::{Imported, Options, read, read_from};

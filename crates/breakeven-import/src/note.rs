@@ -1,5 +1,7 @@
 //! What an importer has to say beside the profile.
 
+use crate::history::Entry;
+
 /// Something in a file that its reader should know before trusting a verdict.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -27,6 +29,23 @@ pub enum Note {
         /// An operation with the fewest.
         operation: String,
     },
+    /// The repetitions that a tool made in one process.
+    #[error(
+        "repetitions ({option}) share a process: they are samples of one run, and a verdict needs \
+         four runs a side; {instead}"
+    )]
+    OneProcess {
+        /// The tool's option.
+        option: &'static str,
+        /// What gives runs.
+        instead: &'static str,
+    },
+    /// Names longer than a profile may hold.
+    #[error("{count} name(s) longer than 65536 bytes are shortened")]
+    LongNames {
+        /// How many.
+        count: u64,
+    },
     /// The file has figures of its samples, not the samples.
     #[error("the file holds no samples; the {figure} of each operation counts as one sample")]
     SummaryOnly {
@@ -47,13 +66,16 @@ pub enum Note {
 
 /// The notes on one file.
 #[derive(Debug, Default)]
-pub(crate) struct Notes(Vec<Note>);
+pub(crate) struct Notes {
+    notes: Vec<Note>,
+    history: Vec<Entry>,
+}
 
 impl Notes {
     /// Adds one, unless it was said already.
     pub(crate) fn add(&mut self, note: Note) {
-        if !self.0.contains(&note) {
-            self.0.push(note);
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
         }
     }
 
@@ -65,7 +87,18 @@ impl Notes {
         }
     }
 
-    pub(crate) fn into_vec(self) -> Vec<Note> {
-        self.0
+    /// The first note on something that was left out.
+    pub(crate) fn why_nothing_is_left(&self) -> Option<&Note> {
+        let is_reason = |note: &&Note| matches!(note, Note::LeftOut { .. } | Note::NotTimes { .. });
+        self.notes.iter().find(is_reason)
+    }
+
+    /// The measurements that the file keeps, oldest first.
+    pub(crate) fn history(&mut self, entries: Vec<Entry>) {
+        self.history = entries;
+    }
+
+    pub(crate) fn into_parts(self) -> (Vec<Note>, Vec<Entry>) {
+        (self.notes, self.history)
     }
 }

@@ -6,16 +6,12 @@ use std::path::Path;
 use breakeven_profile::file::{self, FileError, FileErrorKind};
 use breakeven_profile::profile::Profile;
 
+pub use crate::format::Options;
 use crate::format::{Format, IMPORTERS, Importer};
+use crate::formats;
+use crate::history::Entry;
 use crate::note::{Note, Notes};
 use crate::source::Source;
-
-/// How a file is to be read.
-#[derive(Debug, Clone, Default)]
-pub struct Options {
-    /// The format; otherwise it is told by the content.
-    pub from: Option<Format>,
-}
 
 /// A profile, and what is to be said of where it came from.
 #[derive(Debug, Clone)]
@@ -26,6 +22,9 @@ pub struct Imported {
     pub format: Option<Format>,
     /// What a reader should know before trusting a verdict.
     pub notes: Vec<Note>,
+    /// All measurements of a file that keeps a history, oldest first; `profile` is the
+    /// newest of them. Empty for any other file.
+    pub history: Vec<Entry>,
 }
 
 /// Reads a profile file, or a file of another tool.
@@ -69,32 +68,53 @@ fn of(source: Source, options: &Options) -> Result<Imported, FileError> {
             let told = "the folder holds no results of a tool that is known; name a file in it";
             return Err(FileError::new(FileErrorKind::NotAProfile, told));
         }
+        let is_table = |end: &str| ["csv", "tsv", "jsonl", "ndjson"].contains(&end);
+        if source.extension().as_deref().is_some_and(is_table) {
+            let told =
+                "which column of the table is what? name them: --columns name=…,time=…,unit=ms";
+            return Err(FileError::new(FileErrorKind::NotAProfile, told));
+        }
         return Ok(Imported {
             profile: file::read_from(source.into_all(), path)?,
             format: None,
             notes: Vec::new(),
+            history: Vec::new(),
         });
     };
     let mut notes = Notes::default();
     let profile = (importer.read)(source, options, &mut notes)?;
+    let (notes, history) = notes.into_parts();
     Ok(Imported {
         profile,
         format: Some(Format(importer)),
-        notes: notes.into_vec(),
+        notes,
+        history,
     })
 }
 
 /// What reads it: as asked for, else the one that recognises it; none for a profile and
 /// for what nothing recognises.
 fn importer(source: &Source, options: &Options) -> Result<Option<&'static Importer>, FileError> {
+    let table = &formats::table::IMPORTER;
     if let Some(Format(importer)) = options.from {
+        if options.columns.is_some() && importer.name != table.name {
+            let told = format!(
+                "columns are named for CSV and JSON lines, and it is to be read as {}; leave out one of the two",
+                importer.name
+            );
+            return Err(FileError::new(FileErrorKind::NotAProfile, told));
+        }
         return Ok(Some(importer));
     }
     if source.has("format") && source.has("operations") {
         return Ok(None);
     }
+    if options.columns.is_some() {
+        return Ok(Some(table));
+    }
     let mut found = IMPORTERS
-        .into_iter()
+        .iter()
+        .copied()
         .filter(|each| (each.recognises)(source));
     match (found.next(), found.next()) {
         (Some(one), Some(other)) => Err(FileError::new(

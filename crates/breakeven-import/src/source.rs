@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use breakeven_profile::file::{FileError, FileErrorKind};
 use flate2::bufread::MultiGzDecoder;
 
-use crate::json;
+use crate::keys::keys;
 
 /// Bytes by which a format is recognised.
 const HEAD: u64 = 64 * 1024;
@@ -53,7 +53,7 @@ impl Source {
         Ok(Self {
             path: path.to_owned(),
             folder: false,
-            keys: json::keys(text),
+            keys: keys(text),
             head,
             rest,
         })
@@ -101,6 +101,17 @@ impl Source {
         self.keys.contains(key)
     }
 
+    /// The file with other first bytes, as many as before.
+    pub(crate) fn with_beginning(mut self, change: impl FnOnce(&mut [u8])) -> Self {
+        let mark = if self.head.starts_with("\u{feff}".as_bytes()) {
+            3
+        } else {
+            0
+        };
+        change(&mut self.head[mark..]);
+        self
+    }
+
     /// All of it from the beginning, as it is.
     pub(crate) fn into_all(self) -> impl Read {
         Cursor::new(self.head).chain(self.rest)
@@ -111,6 +122,10 @@ impl Source {
         if self.head.starts_with(&[0xff, 0xfe]) || self.head.starts_with(&[0xfe, 0xff]) {
             let told = "it is UTF-16 text; save it as UTF-8";
             return Err(FileError::new(FileErrorKind::Syntax, told).at_path(&self.path));
+        }
+        if self.head.iter().all(u8::is_ascii_whitespace) {
+            let told = "the file is empty; look whether its writer ran";
+            return Err(FileError::new(FileErrorKind::Empty, told).at_path(&self.path));
         }
         let mark = "\u{feff}".as_bytes();
         let skipped = if self.head.starts_with(mark) { 3 } else { 0 };

@@ -10,7 +10,7 @@ pub(crate) enum Unit {
 }
 
 /// Names of units of time, ns in one.
-const TIMES: [(&[&str], f64); 7] = [
+const TIMES: [(&[&str], f64); 8] = [
     (&["ps", "picosecond", "picoseconds"], 1e-3),
     (&["ns", "nanosecond", "nanoseconds", "nsec"], 1.0),
     (
@@ -20,7 +20,8 @@ const TIMES: [(&[&str], f64); 7] = [
     (&["ms", "millisecond", "milliseconds", "msec"], 1e6),
     (&["s", "sec", "secs", "second", "seconds"], 1e9),
     (&["m", "min", "mins", "minute", "minutes"], 60e9),
-    (&["h", "hour", "hours"], 3600e9),
+    (&["h", "hr", "hour", "hours"], 3600e9),
+    (&["d", "day", "days"], 86_400e9),
 ];
 
 /// What is done per time in a rate.

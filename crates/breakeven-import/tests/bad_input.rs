@@ -35,3 +35,191 @@ fn hyperfine() {
 fn what_nothing_recognises_is_told_as_no_profile() {
     assert_snapshot!(refused("some text", &Options::default()));
 }
+
+#[test]
+fn google_benchmark() {
+    assert_snapshot!(errors(
+        "google-benchmark",
+        &[
+            "",
+            "[]",
+            r#"{"benchmarks": 1}"#,
+            r#"{"benchmarks": [{}]}"#,
+            r#"{"benchmarks": [{"name": "a", "real_time": "fast"}]}"#,
+            r#"{"benchmarks": [{"name": "a", "real_time": 1, "time_unit": "parsec"}]}"#,
+            r#"{"benchmarks": [{"name": "a", "real_time": NaN}]}"#,
+            r#"{"benchmarks": [{"name": "a", "real_time": NaM}]}"#,
+            r#"{"benchmarks": [{"name": "a", "real_time": 1"#,
+        ]
+    ));
+}
+
+#[test]
+fn pytest_benchmark() {
+    assert_snapshot!(errors(
+        "pytest-benchmark",
+        &[
+            "",
+            "{}",
+            r#"{"benchmarks": [{"name": "a", "stats": {}}]}"#,
+            r#"{"benchmarks": [{"fullname": "a"}]}"#,
+            r#"{"benchmarks": [{"fullname": "a", "stats": {"data": [1, "x"]}}]}"#,
+            r#"{"benchmarks": [{"fullname": "a", "stats": {"data": []}}]}"#,
+            r#"{"machine_info": {"cpu": {"count": -1}}, "benchmarks": []}"#,
+        ]
+    ));
+}
+
+#[test]
+fn pyperf() {
+    assert_snapshot!(errors(
+        "pyperf",
+        &[
+            "",
+            "{}",
+            r#"{"benchmarks": [{"metadata": {"name": "a"}}]}"#,
+            r#"{"benchmarks": [{"runs": [{"values": 1}]}]}"#,
+            r#"{"benchmarks": [{"runs": [{"warmups": [[1, 2]]}]}]}"#,
+            r#"{"benchmarks": [{"metadata": {"unit": "byte"}, "runs": [{"values": [1]}]}]}"#,
+        ]
+    ));
+}
+
+#[test]
+fn jmh() {
+    assert_snapshot!(errors(
+        "jmh",
+        &[
+            "",
+            "{}",
+            "[]",
+            r#"[{"benchmark": "a"}]"#,
+            r#"[{"benchmark": "a", "primaryMetric": {"scoreUnit": "ms/op", "rawData": [1]}}]"#,
+            r#"[{"benchmark": "a", "primaryMetric": {"scoreUnit": "ms/op", "rawData": [["x"]]}}]"#,
+            r#"[{"benchmark": "a", "primaryMetric": {"scoreUnit": "MB/sec", "rawData": [[1]]}}]"#,
+            r#"[{"benchmark": "a", "primaryMetric": {"scoreUnit": "ops/s", "rawData": [[0]]}}]"#,
+            r#"[{"benchmark": "a", "primaryMetric": {"scoreUnit": "s/op", "rawDataHistogram": [[[[1]]]]}}]"#,
+        ]
+    ));
+}
+
+#[test]
+fn benchmark_dotnet() {
+    assert_snapshot!(errors(
+        "benchmarkdotnet",
+        &[
+            "",
+            r#"{"Benchmarks": []}"#,
+            r#"{"Benchmarks": [{"Method": "a"}]}"#,
+            r#"{"Benchmarks": [{"FullName": "a", "Measurements": [{}]}]}"#,
+            r#"{"Benchmarks": [{"FullName": "a", "Measurements": [{"IterationMode": 1}]}]}"#,
+            r#"{"HostEnvironmentInfo": {"LogicalCoreCount": "two"}, "Benchmarks": []}"#,
+        ]
+    ));
+}
+
+#[test]
+fn catch2() {
+    assert_snapshot!(errors(
+        "catch2",
+        &[
+            "",
+            "text",
+            "<Catch></Catch>",
+            "<Catch><TestCase name=\"a\">\n</Catch>",
+            "<Catch><BenchmarkResults name=\"a\">\n<mean value=\"1\"/>",
+            "<Catch>\n<BenchmarkResults><mean value=\"1\"/></BenchmarkResults></Catch>",
+            "<Catch><BenchmarkResults name=\"a\"><mean/></BenchmarkResults></Catch>",
+            "<Catch><BenchmarkResults name=\"a\"><mean value=\"fast\"/></BenchmarkResults></Catch>",
+            "<Catch><BenchmarkResults name=\"&what;\"/></Catch>",
+            "<Catch><mean value=\"1\"/></Catch>",
+        ]
+    ));
+}
+
+#[test]
+fn go() {
+    assert_snapshot!(errors(
+        "go",
+        &[
+            "",
+            "PASS\nok \texample.com/a\t0.1s\n",
+            "BenchmarkA-8\n",
+            "BenchmarkA-8 100\n",
+            "BenchmarkA-8 100 fast ns/op\n",
+            "BenchmarkA-8 100 12 B/op\n",
+            "BenchmarkA-8 many 12 ns/op\n",
+            "BenchmarkA-8 100 -12 ns/op\n",
+            "FAIL\texample.com/a [build failed]\n",
+        ]
+    ));
+}
+
+#[test]
+fn divan() {
+    assert_snapshot!(errors(
+        "divan",
+        &[
+            "",
+            "div  fastest  │ slowest  │ median  │ mean  │ samples │ iters\n",
+            "├─ a  1 ns  │ 1 ns  │ 1 ns  │ 1 ns  │ 1  │ 1\n",
+            "div  fastest  │ slowest  │ median  │ mean  │ samples │ iters\n├─ a  1 ns  │ 1 ns\n",
+            "div  fastest  │ slowest  │ median  │ mean  │ samples │ iters\n├─ a  1 ns  │ 1 ns  │ 1 parsec  │ 1 ns  │ 1  │ 1\n",
+        ]
+    ));
+}
+
+#[test]
+fn github_action_benchmark() {
+    assert_snapshot!(errors(
+        "github-action-benchmark",
+        &[
+            "",
+            "window.BENCHMARK_DATA = ",
+            "window.BENCHMARK_DATA = {}",
+            r#"window.BENCHMARK_DATA = {"entries": {}}"#,
+            r#"window.BENCHMARK_DATA = {"entries": {"a": [{}]}}"#,
+            r#"window.BENCHMARK_DATA = {"entries": {"a": [{"benches": [{"name": "a", "value": "b"}]}]}}"#,
+            r#"window.BENCHMARK_DATA = {"entries": {"a": [{"benches": [{"name": "a", "value": 1, "unit": "MB"}]}]}}"#,
+        ]
+    ));
+}
+
+#[test]
+fn criterion() {
+    let said = |files: &[(&str, &str)]| {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = directory.path().join("f/new");
+        std::fs::create_dir_all(&folder).unwrap();
+        for (name, text) in files {
+            std::fs::write(folder.join(name), text).unwrap();
+        }
+        let options = Options {
+            from: Format::named("criterion"),
+            ..Options::default()
+        };
+        let error = breakeven_import::read(directory.path(), &options).unwrap_err();
+        let path = directory.path().to_str().unwrap();
+        error.to_string().replace(path, "[dir]")
+    };
+    let name = ("benchmark.json", r#"{"full_id": "f"}"#);
+    let said = [
+        said(&[]),
+        said(&[name]),
+        said(&[("sample.json", r#"{"iters": [1], "times": [2]}"#)]),
+        said(&[name, ("sample.json", "")]),
+        said(&[name, ("sample.json", r#"{"iters": [1, 2], "times": [2]}"#)]),
+        said(&[name, ("sample.json", r#"{"iters": [0], "times": [2]}"#)]),
+        said(&[name, ("estimates.json", r#"{"mean": {}}"#)]),
+        said(&[
+            ("benchmark.json", "{}"),
+            ("sample.json", r#"{"iters": [1], "times": [2]}"#),
+        ]),
+    ];
+    assert_snapshot!(said.join("\n"));
+    let options = Options {
+        from: Format::named("criterion"),
+        ..Options::default()
+    };
+    assert_snapshot!(refused(r#"{"iters": [1], "times": [2]}"#, &options));
+}

@@ -3,5 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod bad_input;
+mod benchmarks;
+mod hostile;
 mod hyperfine;
+mod recognised;
 mod support;
+mod table;

@@ -68,7 +68,7 @@ pub(crate) struct CompareArgs {
     pub(crate) correction: CorrectionName,
 
     /// Earlier profiles, oldest first, that tell how much the runs of each operation differ;
-    /// or the file of `breakeven history`
+    /// of a file that keeps a history (`breakeven history`, `data.js`) its latest entries
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "plain_threshold")]
     pub(crate) history: Vec<PathBuf>,
 

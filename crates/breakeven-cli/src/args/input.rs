@@ -1,6 +1,6 @@
 //! What the commands that read profiles have in common.
 
-use breakeven_import::{Format, Options};
+use breakeven_import::{Columns, Format, Options};
 use clap::Args;
 
 #[derive(Debug, Args)]
@@ -9,12 +9,20 @@ pub(crate) struct InputArgs {
     /// names all
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     pub(crate) from: Option<Format>,
+
+    /// What the columns of a CSV file or the keys of JSON lines are, as in
+    /// name=case,time=wall,unit=ms,run=process (also device= and size=)
+    #[arg(long, value_name = "name=…,time=…")]
+    pub(crate) columns: Option<Columns>,
 }
 
 impl InputArgs {
     /// How files are to be read.
     pub(crate) fn options(&self) -> Options {
-        Options { from: self.from }
+        Options {
+            from: self.from,
+            columns: self.columns.clone(),
+        }
     }
 }
 

@@ -82,7 +82,10 @@ fn history(paths: &[PathBuf], current: &[Profile], input: &mut Input<'_>) -> Res
                 let environment = &current.environment;
                 profiles.extend(history.latest(branch.as_deref(), environment, ENTRIES)?);
             }
-            _ => profiles.push(input.read(path)?),
+            _ => {
+                let entries = input.read_history(path)?;
+                profiles.extend(entries.into_iter().map(|entry| entry.profile));
+            }
         }
     }
     Ok(profiles)

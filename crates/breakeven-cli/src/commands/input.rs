@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use breakeven_import::{Entry, Imported};
 use breakeven_judge::page::clean;
 use breakeven_profile::profile::Profile;
 
@@ -22,16 +23,34 @@ impl<'a> Input<'a> {
     }
 
     pub(crate) fn read(&mut self, path: &Path) -> Result<Profile> {
+        Ok(self.imported(path)?.profile)
+    }
+
+    fn imported(&mut self, path: &Path) -> Result<Imported> {
         let imported = breakeven_import::read(path, &self.options)?;
-        for note in imported.notes {
+        for note in &imported.notes {
             let text = format!("note: {}: {note}", path.display());
             // Nobody may be left to tell.
             let _ = writeln!(self.err, "{}", clean(&text));
         }
-        Ok(imported.profile)
+        Ok(imported)
     }
 
     pub(crate) fn read_all(&mut self, paths: &[PathBuf]) -> Result<Vec<Profile>> {
         paths.iter().map(|path| self.read(path)).collect()
+    }
+
+    /// The measurements in a file, oldest first: of one that keeps a history all of it.
+    pub(crate) fn read_history(&mut self, path: &Path) -> Result<Vec<Entry>> {
+        let imported = self.imported(path)?;
+        Ok(match imported.history.is_empty() {
+            false => imported.history,
+            true => vec![Entry {
+                profile: imported.profile,
+                commit: None,
+                branch: None,
+                date: None,
+            }],
+        })
     }
 }

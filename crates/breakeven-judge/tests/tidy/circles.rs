@@ -7,9 +7,10 @@ use super::code::{code, words};
 use super::tree::Tree;
 
 /// All crates but that of the macro, which is one file.
-const CRATES: [&str; 5] = [
+const CRATES: [&str; 6] = [
     "breakeven",
     "breakeven-cli",
+    "breakeven-import",
     "breakeven-judge",
     "breakeven-profile",
     "breakeven-stats",

@@ -58,14 +58,20 @@ fn numbers(entries: &[i64]) -> String {
 fn add(path: &Path, args: &AddArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
     distinct(&args.files)?;
     // All are read before the first is added: a file that cannot be read adds nothing.
-    let profiles = Input::new(&args.input, err).read_all(&args.files)?;
+    let mut input = Input::new(&args.input, err);
+    let read = args.files.iter().map(|file| input.read_history(file));
+    let read = read.collect::<Result<Vec<_>>>()?;
+    let entries = (args.files.iter().zip(read))
+        .flat_map(|(file, entries)| entries.into_iter().map(move |entry| (file, entry)));
     let mut history = History::create(path)?;
-    for (file, profile) in args.files.iter().zip(profiles) {
-        let revision = profile.environment.revision.clone();
-        let commit = args.at.clone().or(revision).or_else(git::commit);
+    for (file, entry) in entries {
+        let profile = entry.profile;
+        let known = entry.commit.or(profile.environment.revision.clone());
+        let commit = args.at.clone().or(known).or_else(git::commit);
+        let time = args.date.clone().or(entry.date);
         let at = At {
-            time: (args.date.clone()).or_else(|| commit.as_deref().and_then(git::time)),
-            branch: args.branch.clone().or_else(git::branch),
+            time: time.or_else(|| commit.as_deref().and_then(git::time)),
+            branch: args.branch.clone().or(entry.branch).or_else(git::branch),
             commit,
         };
         let file = file.display();

@@ -1,0 +1,162 @@
+//! Catch2's XML (`--reporter xml`, versions 2 and 3). The file has the mean of a
+//! benchmark, its deviation and its outliers, not its samples: the mean is one sample, and
+//! a file is one run, since one process measures each benchmark once. Several files are
+//! several runs.
+//!
+//! A benchmark is named by its test case, its sections and itself, with ` / ` between
+//! them. A name that is there again, as below a `GENERATE`, may be other work: it gets a
+//! number, `#2`.
+//!
+//! Source: docs/benchmarks.md of catchorg/Catch2, and `catch_reporter_xml.cpp`, by which
+//! values are in ns.
+
+use std::collections::HashMap;
+
+use breakeven_profile::file::{FileError, FileErrorKind};
+use breakeven_profile::profile::{Environment, Profile};
+use quick_xml::events::{BytesStart, Event};
+use quick_xml::{Reader, XmlVersion};
+
+use crate::format::Importer;
+use crate::gather::Gather;
+use crate::note::{Note, Notes};
+use crate::read::Options;
+use crate::source::Source;
+
+pub(crate) static IMPORTER: Importer = Importer {
+    name: "catch2",
+    about: "Catch2: --reporter xml --out FILE",
+    recognises: |source| {
+        let is_root = |line: &str| line.contains("<Catch2TestRun") || line.contains("<Catch ");
+        source.lines().take(10).any(is_root)
+    },
+    read,
+};
+
+/// Elements inside each other; sections of tests are nested a few deep.
+const DEEPEST: usize = 256;
+
+/// What is wrong with an element.
+type Wrong = String;
+
+#[derive(Default)]
+struct State {
+    /// The element names that are open, and the names that they give their benchmarks.
+    open: Vec<Option<String>>,
+    /// The benchmark that is open, of which a mean or a failure is to come, and how many
+    /// elements are around it.
+    benchmark: Option<(String, usize)>,
+    times_named: HashMap<String, usize>,
+    version: Option<String>,
+    gather: Gather,
+}
+
+fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
+    let text = source.into_text()?;
+    let mut reader = Reader::from_str(&text);
+    let mut state = State::default();
+    let at = |position: u64, kind, told: String| {
+        let end = usize::try_from(position)
+            .unwrap_or(usize::MAX)
+            .min(text.len());
+        let before = &text.as_bytes()[..end];
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        let column = before
+            .iter()
+            .rev()
+            .take_while(|byte| **byte != b'\n')
+            .count();
+        FileError::new(kind, told).at_position(line, column)
+    };
+    loop {
+        let event = reader.read_event().map_err(|error| {
+            let told = format!("not valid XML: {error}");
+            at(reader.error_position(), FileErrorKind::Syntax, told)
+        })?;
+        let taken = match &event {
+            Event::Start(element) => state.open(element, &reader),
+            Event::Empty(element) => state.open(element, &reader).map(|()| state.close()),
+            Event::End(_) => {
+                state.close();
+                Ok(())
+            }
+            Event::Eof if state.open.is_empty() => break,
+            Event::Eof => {
+                let told = "the file ends early; its writer was stopped or the copy is incomplete: copy or measure again";
+                let end = reader.buffer_position();
+                return Err(at(end, FileErrorKind::Truncated, told.to_owned()));
+            }
+            _ => Ok(()),
+        };
+        let wrong = |told| at(reader.buffer_position(), FileErrorKind::Value, told);
+        taken.map_err(wrong)?;
+    }
+    notes.add(Note::SummaryOnly { figure: "mean" });
+    let mut profile = state.gather.profile(Environment::default(), notes)?;
+    profile.generator = state.version.map(|version| format!("Catch2 {version}"));
+    Ok(profile)
+}
+
+impl State {
+    fn open(&mut self, element: &BytesStart<'_>, reader: &Reader<&[u8]>) -> Result<(), Wrong> {
+        if self.open.len() >= DEEPEST {
+            return Err(format!("elements are nested more than {DEEPEST} deep"));
+        }
+        let attribute = |name: &str| -> Result<Option<String>, Wrong> {
+            let found = element.try_get_attribute(name);
+            let found = found.map_err(|error| format!("not valid XML: {error}"))?;
+            let Some(found) = found else { return Ok(None) };
+            let value =
+                found.decoded_and_normalized_value(XmlVersion::Implicit1_0, reader.decoder());
+            let value = value.map_err(|error| format!("not valid XML: {error}"))?;
+            Ok(Some(value.into_owned()))
+        };
+        let mut name = None;
+        match element.name().as_ref() {
+            b"Catch2TestRun" => self.version = attribute("catch2-version")?,
+            b"TestCase" | b"Section" => name = attribute("name")?,
+            b"BenchmarkResults" => {
+                let own = attribute("name")?.ok_or("a benchmark has no name")?;
+                self.benchmark = Some((self.numbered(own), self.open.len()));
+            }
+            b"mean" => {
+                if let Some((benchmark, _)) = &self.benchmark {
+                    let value = attribute("value")?.ok_or("the mean has no value")?;
+                    let ns: f64 = value
+                        .trim()
+                        .parse()
+                        .map_err(|_| format!("the mean {value} is no number"))?;
+                    self.gather.operation(benchmark).sample(0, ns);
+                }
+            }
+            b"failed" => {
+                if let Some((benchmark, _)) = &self.benchmark {
+                    let message = attribute("message")?.unwrap_or_default();
+                    self.gather.operation(benchmark).failed("failed", &message);
+                }
+            }
+            _ => {}
+        }
+        self.open.push(name);
+        Ok(())
+    }
+
+    /// The benchmark's path, with a number where it was there before.
+    fn numbered(&mut self, own: String) -> String {
+        let around = self.open.iter().flatten().map(|name| name.trim());
+        let path: Vec<&str> = around.chain([own.as_str()]).collect();
+        let path = path.join(" / ");
+        let times = self.times_named.entry(path.clone()).or_default();
+        *times += 1;
+        match *times {
+            1 => path,
+            times => format!("{path} #{times}"),
+        }
+    }
+
+    fn close(&mut self) {
+        self.open.pop();
+        self.benchmark
+            .take_if(|(_, around)| *around == self.open.len());
+    }
+}

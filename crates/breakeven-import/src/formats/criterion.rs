@@ -1,0 +1,197 @@
+//! criterion's folder, `target/criterion`, or a single `sample.json` or `estimates.json` in
+//! it. A folder is one run: a process measures each benchmark in one go, and each sample is
+//! the mean time of its iterations (`times[i] / iters[i]`). Several folders are several
+//! runs (`CRITERION_HOME=run1 cargo bench`, and so on).
+//!
+//! Of a benchmark the results in `new` are read, those of the last process; `base` and
+//! saved baselines are of earlier ones, `change` compares two, and none of them is read,
+//! unless a folder below one benchmark is named itself. A benchmark is named by its
+//! `full_id`. Where `sample.json` is missing, the median of `estimates.json` is the sample.
+//!
+//! Source: the book of criterion.rs, "Analysis Process" and "External Tools", and
+//! `src/measurement.rs`, by which `times` are in ns.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use breakeven_profile::file::{FileError, FileErrorKind};
+use breakeven_profile::profile::{Environment, Profile};
+use serde::Deserialize;
+
+use crate::format::Importer;
+use crate::gather::{Gather, Gathered};
+use crate::json::{self, Number};
+use crate::note::{Note, Notes};
+use crate::read::Options;
+use crate::source::Source;
+
+pub(crate) static IMPORTER: Importer = Importer {
+    name: "criterion",
+    about: "criterion: the folder target/criterion, or a sample.json in it",
+    recognises: |source| match source.is_folder() {
+        true => !benchmarks(source.path(), 1).is_empty(),
+        false => is_sample(source) || is_estimates(source),
+    },
+    read,
+};
+
+const BENCHMARK: &str = "benchmark.json";
+const SAMPLE: &str = "sample.json";
+const ESTIMATES: &str = "estimates.json";
+
+/// Folders between the one that is named and results: group, function, value, `new`, with
+/// one to spare.
+const DEPTH: usize = 5;
+
+#[derive(Deserialize)]
+struct Benchmark {
+    full_id: String,
+    throughput: Option<Throughput>,
+}
+
+/// What a call processes.
+#[derive(Deserialize)]
+enum Throughput {
+    Bytes(u64),
+    BytesDecimal(u64),
+    Elements(u64),
+    #[serde(untagged)]
+    Other(serde_json::Value),
+}
+
+#[derive(Deserialize)]
+struct Sample {
+    iters: Vec<Number>,
+    times: Vec<Number>,
+}
+
+#[derive(Deserialize)]
+struct Estimates {
+    median: Estimate,
+}
+
+#[derive(Deserialize)]
+struct Estimate {
+    point_estimate: Number,
+}
+
+fn is_sample(source: &Source) -> bool {
+    source.has("iters[]") && source.has("times[]")
+}
+
+fn is_estimates(source: &Source) -> bool {
+    source.has("median.point_estimate") && source.has("median_abs_dev.point_estimate")
+}
+
+fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
+    let mut gather = Gather::default();
+    if source.is_folder() {
+        let folders = benchmarks(source.path(), usize::MAX);
+        if folders.is_empty() {
+            let told = "the folder holds no results of criterion; name target/criterion";
+            return Err(FileError::new(FileErrorKind::NotAProfile, told));
+        }
+        for folder in folders {
+            let benchmark = benchmark(&folder)?;
+            let operation = of(&benchmark, &mut gather);
+            let sample = folder.join(SAMPLE);
+            match sample.is_file() {
+                true => samples(Source::open(&sample)?, operation)?,
+                false => estimate(Source::open(&folder.join(ESTIMATES))?, operation, notes)?,
+            }
+        }
+    } else {
+        let folder = source.path().parent().unwrap_or(Path::new("")).to_owned();
+        let benchmark = benchmark(&folder)?;
+        let operation = of(&benchmark, &mut gather);
+        match is_sample(&source) {
+            true => samples(source, operation)?,
+            false => estimate(source, operation, notes)?,
+        }
+    }
+    gather.profile(Environment::default(), notes)
+}
+
+fn benchmark(folder: &Path) -> Result<Benchmark, FileError> {
+    let path = folder.join(BENCHMARK);
+    if !path.is_file() {
+        let told = "benchmark.json, which has the benchmark's name, is not beside it; name the folder target/criterion";
+        return Err(FileError::new(FileErrorKind::Io, told));
+    }
+    json::read(Source::open(&path)?)
+}
+
+fn of<'g>(benchmark: &Benchmark, gather: &'g mut Gather) -> &'g mut Gathered {
+    let operation = gather.operation(&benchmark.full_id);
+    match &benchmark.throughput {
+        Some(Throughput::Bytes(bytes) | Throughput::BytesDecimal(bytes)) => {
+            operation.told.bytes = Some(*bytes);
+        }
+        Some(Throughput::Elements(items)) => operation.told.items = Some(*items),
+        Some(Throughput::Other(other)) => operation.attribute("throughput", other.clone()),
+        None => {}
+    }
+    operation
+}
+
+fn samples(source: Source, operation: &mut Gathered) -> Result<(), FileError> {
+    let path = source.path().to_owned();
+    let sample: Sample = json::read(source)?;
+    let (iterations, times) = (sample.iters.len(), sample.times.len());
+    if iterations != times {
+        let told =
+            format!("it has {times} times of {iterations} counts of iterations; measure again");
+        return Err(FileError::new(FileErrorKind::Value, told).at_path(&path));
+    }
+    for (time, iterations) in sample.times.iter().zip(&sample.iters) {
+        operation.sample(0, time.0 / iterations.0);
+    }
+    Ok(())
+}
+
+fn estimate(source: Source, operation: &mut Gathered, notes: &mut Notes) -> Result<(), FileError> {
+    let estimates: Estimates = json::read(source)?;
+    operation.sample(0, estimates.median.point_estimate.0);
+    notes.add(Note::SummaryOnly { figure: "median" });
+    Ok(())
+}
+
+/// The folders with results of a process, in the order of their paths: `new` of every
+/// benchmark, or the folder itself.
+fn benchmarks(folder: &Path, most: usize) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    if is_results(folder) {
+        found.push(folder.to_owned());
+    } else {
+        walk(folder, DEPTH, most, &mut found);
+    }
+    found
+}
+
+fn is_results(folder: &Path) -> bool {
+    let has = |name: &str| folder.join(name).is_file();
+    has(BENCHMARK) && (has(SAMPLE) || has(ESTIMATES))
+}
+
+fn walk(folder: &Path, depth: usize, most: usize, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    // Links are not followed: they may lead back.
+    let folders = entries
+        .flatten()
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let mut folders: Vec<PathBuf> = folders.map(|entry| entry.path()).collect();
+    folders.sort();
+    for inside in folders {
+        if found.len() >= most {
+            return;
+        }
+        let is_new = inside.file_name().is_some_and(|name| name == "new");
+        if is_new && is_results(&inside) {
+            found.push(inside);
+        } else if depth > 0 {
+            walk(&inside, depth - 1, most, found);
+        }
+    }
+}

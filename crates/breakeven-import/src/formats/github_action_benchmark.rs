@@ -1,0 +1,173 @@
+//! `data.js` of github-action-benchmark: the history of a repository's benchmarks. An entry
+//! is what one workflow measured of one commit: a profile with one run, of one figure for
+//! each benchmark. The newest entry is the profile; all of them are the history
+//! ([`Imported::history`](crate::Imported::history)), which `--history` takes the noise of.
+//! With several suites the newest of each counts, and a suite's name stands before those of
+//! its benchmarks.
+//!
+//! The figure is a mean or a median, as the tool behind it has it. Rates (`iter/sec`) become
+//! times; what is in no unit of time (`B/op`, percent) is left out.
+//!
+//! Source: the README of benchmark-action/github-action-benchmark, and `src/write.ts`.
+
+use std::collections::{BTreeMap, HashMap};
+
+use breakeven_profile::file::FileError;
+use breakeven_profile::profile::{Environment, Profile};
+use serde::Deserialize;
+
+use crate::format::Importer;
+use crate::gather::Gather;
+use crate::history::Entry;
+use crate::json::{self, Number};
+use crate::machine;
+use crate::note::{Note, Notes};
+use crate::read::Options;
+use crate::source::Source;
+use crate::unit::Unit;
+
+pub(crate) static IMPORTER: Importer = Importer {
+    name: "github-action-benchmark",
+    about: "github-action-benchmark: dev/bench/data.js, or its external JSON file",
+    recognises: |source| {
+        source.head().starts_with(PREFIX.as_bytes())
+            || source.has("entries") && source.has("lastUpdate")
+    },
+    read,
+};
+
+/// What makes the JSON a script.
+const PREFIX: &str = "window.BENCHMARK_DATA";
+
+#[derive(Deserialize)]
+struct Document {
+    entries: BTreeMap<String, Vec<Measured>>,
+}
+
+#[derive(Deserialize)]
+struct Measured {
+    commit: Option<Commit>,
+    /// Milliseconds since 1970.
+    date: Option<Number>,
+    benches: Vec<Bench>,
+}
+
+#[derive(Deserialize)]
+struct Commit {
+    id: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Bench {
+    name: String,
+    value: Number,
+    #[serde(default)]
+    unit: String,
+}
+
+/// The entries of all suites of one workflow.
+type Group<'d> = Vec<(&'d str, &'d Measured)>;
+
+fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
+    let document: Document = json::read(source.without(PREFIX))?;
+    let is_one = document.entries.len() < 2;
+    let mut newest: Group<'_> = Vec::new();
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut last_of: HashMap<&str, usize> = HashMap::new();
+    for (suite, entries) in &document.entries {
+        newest.extend(entries.last().map(|last| (suite.as_str(), last)));
+        for measured in entries {
+            let commit = measured
+                .commit
+                .as_ref()
+                .and_then(|commit| commit.id.as_deref());
+            let commit = commit.unwrap_or_default();
+            // Suites that measured the same commit are one entry; a commit that a suite
+            // measured again is another.
+            let last = last_of.get(commit).filter(|_| !commit.is_empty());
+            match last.and_then(|last| groups.get_mut(*last)) {
+                Some(group) if group.iter().all(|(name, _)| name != suite) => {
+                    group.push((suite, measured));
+                }
+                _ => {
+                    last_of.insert(commit, groups.len());
+                    groups.push(vec![(suite, measured)]);
+                }
+            }
+        }
+    }
+    let mut not_times = 0;
+    let profile = profile(&newest, is_one, &mut not_times, notes)?;
+    notes.add(Note::SummaryOnly { figure: "value" });
+    notes.left_out(not_times, "figure(s)", "their unit is no time and no rate");
+    groups.sort_by(|one, other| date(one).total_cmp(&date(other)));
+    let entries = groups.iter().filter_map(|group| {
+        // What an earlier entry leaves out is no news of the profile.
+        let profile = self::profile(group, is_one, &mut 0, &mut Notes::default()).ok()?;
+        Some(Entry {
+            commit: profile.environment.revision.clone(),
+            branch: None,
+            date: profile.created.clone(),
+            profile,
+        })
+    });
+    notes.history(entries.collect());
+    Ok(profile)
+}
+
+/// When the first of them was measured; without a date before all others.
+fn date(group: &Group<'_>) -> f64 {
+    let dates = group.iter().filter_map(|(_, measured)| measured.date);
+    dates.map(|date| date.0).fold(f64::NEG_INFINITY, f64::max)
+}
+
+fn profile(
+    group: &Group<'_>,
+    is_one: bool,
+    not_times: &mut u64,
+    notes: &mut Notes,
+) -> Result<Profile, FileError> {
+    let mut gather = Gather::default();
+    for (suite, measured) in group {
+        for bench in &measured.benches {
+            let Some(unit) = Unit::named(&bench.unit) else {
+                *not_times += 1;
+                continue;
+            };
+            let operation = match is_one {
+                true => gather.operation(&bench.name),
+                false => gather.operation(&format!("{suite}: {}", bench.name)),
+            };
+            operation.sample(0, unit.ns(bench.value.0));
+        }
+    }
+    let commits = group
+        .iter()
+        .filter_map(|(_, measured)| measured.commit.as_ref());
+    let mut commits = commits.filter_map(|commit| commit.id.as_deref());
+    let first = commits.next();
+    let environment = Environment {
+        // The newest entries of several suites need not be of one commit.
+        revision: first
+            .filter(|first| commits.all(|id| id == *first))
+            .map(str::to_owned),
+        ..Environment::default()
+    };
+    let mut profile = gather.profile(environment, notes)?;
+    profile.created = machine::utc_of_ms(date(group));
+    Ok(profile)
+}
+
+impl Source {
+    /// The JSON behind `NAME =`, which stays in place as white space.
+    fn without(self, name: &str) -> Self {
+        self.with_beginning(|head| {
+            let begins = head.starts_with(name.as_bytes());
+            let end = head
+                .iter()
+                .position(|byte| *byte == b'{')
+                .filter(|_| begins);
+            head[..end.unwrap_or(0)].fill(b' ');
+        })
+    }
+}

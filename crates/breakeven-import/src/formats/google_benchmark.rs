@@ -1,0 +1,162 @@
+//! Google Benchmark's JSON (`--benchmark_out`). A row is the mean real time of its
+//! iterations, and a file is one run: the repetitions of `--benchmark_repetitions` are
+//! measured by one process, so they are samples. Several files are several runs.
+//!
+//! The sample is `real_time`, which is wall time (or the time that the benchmark sets
+//! itself); `cpu_time` and the counters are not kept. Rows of aggregates (`_mean`,
+//! `_stddev`, `_BigO`) are no operations; only where a file has nothing else
+//! (`--benchmark_report_aggregates_only`) the median, or else the mean, is a sample.
+//!
+//! Source: docs/user_guide.md of google/benchmark, "Running Multiple Repetitions", and
+//! src/json_reporter.cc.
+
+use std::collections::HashMap;
+
+use breakeven_profile::file::FileError;
+use breakeven_profile::profile::{Environment, Profile};
+use serde::Deserialize;
+
+use crate::format::Importer;
+use crate::gather::Gather;
+use crate::json::{self, Number};
+use crate::machine;
+use crate::note::{Note, Notes};
+use crate::read::Options;
+use crate::source::Source;
+use crate::unit::Unit;
+
+pub(crate) static IMPORTER: Importer = Importer {
+    name: "google-benchmark",
+    about: "Google Benchmark: --benchmark_out=FILE --benchmark_out_format=json",
+    recognises: |source| source.has("context.num_cpus") && source.has("benchmarks[]"),
+    read,
+};
+
+#[derive(Deserialize)]
+struct Document {
+    #[serde(default)]
+    context: Context,
+    benchmarks: Vec<Row>,
+}
+
+#[derive(Deserialize, Default)]
+struct Context {
+    date: Option<String>,
+    num_cpus: Option<u64>,
+    library_version: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    name: String,
+    run_name: Option<String>,
+    run_type: Option<String>,
+    aggregate_name: Option<String>,
+    real_time: Option<Number>,
+    time_unit: Option<String>,
+    label: Option<String>,
+    #[serde(default)]
+    error_occurred: bool,
+    error_message: Option<String>,
+    #[serde(default)]
+    skipped: bool,
+    skip_message: Option<String>,
+}
+
+/// Ends of names of aggregates, for versions before 1.5, which have no `run_type`.
+const AGGREGATES: [&str; 6] = ["_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS"];
+
+impl Row {
+    fn run_name(&self) -> &str {
+        self.run_name.as_deref().unwrap_or(&self.name)
+    }
+
+    fn is_aggregate(&self) -> bool {
+        match &self.run_type {
+            Some(kind) => kind == "aggregate",
+            None => AGGREGATES.iter().any(|end| self.name.ends_with(end)),
+        }
+    }
+
+    fn ns(&self) -> Option<f64> {
+        let unit = self.time_unit.as_deref().unwrap_or("ns");
+        Some(Unit::named(unit)?.ns(self.real_time?.0))
+    }
+}
+
+fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
+    let document: Document = json::read(source)?;
+    let mut gather = Gather::default();
+    let (aggregates, rows): (Vec<Row>, Vec<Row>) =
+        (document.benchmarks.into_iter()).partition(Row::is_aggregate);
+    let (mut without_time, mut repeated) = (0, false);
+    for row in &rows {
+        let operation = gather.operation(row.run_name());
+        if let Some(label) = row.label.as_deref().filter(|label| !label.is_empty()) {
+            operation.attribute("label", label);
+        }
+        if row.error_occurred || row.skipped {
+            let message = row.error_message.as_ref().or(row.skip_message.as_ref());
+            let message = message.map_or("it tells no reason", String::as_str);
+            let kind = if row.skipped { "skipped" } else { "error" };
+            operation.failed(kind, message);
+            continue;
+        }
+        repeated |= operation.next_run() > 0;
+        match row.ns() {
+            Some(ns) => operation.sample(0, ns),
+            None => without_time += 1,
+        }
+    }
+    notes.left_out(
+        without_time,
+        "row(s)",
+        "they have no real_time in a unit of time",
+    );
+    if repeated {
+        notes.add(Note::OneProcess {
+            option: "--benchmark_repetitions",
+            instead: "start the program several times and give every file",
+        });
+    }
+    if rows.is_empty() {
+        summaries(&aggregates, &mut gather, notes);
+    }
+    let environment = Environment {
+        cpu: machine::cpu(None, document.context.num_cpus, None),
+        ..Environment::default()
+    };
+    let mut profile = gather.profile(environment, notes)?;
+    let date = document.context.date;
+    profile.created = date.as_deref().and_then(machine::utc);
+    let version = document.context.library_version;
+    profile.generator = version.map(|version| format!("Google Benchmark {version}"));
+    Ok(profile)
+}
+
+/// The median of each benchmark, or its mean, where a file has only aggregates.
+fn summaries(aggregates: &[Row], gather: &mut Gather, notes: &mut Notes) {
+    let told = |row: &Row, figure: &str| match &row.aggregate_name {
+        Some(name) => name == figure,
+        None => row.name.ends_with(&format!("_{figure}")),
+    };
+    let named = |row: &Row| match &row.run_name {
+        Some(name) => name.clone(),
+        None => {
+            let end = AGGREGATES.iter().find_map(|end| row.name.strip_suffix(end));
+            end.unwrap_or(&row.name).to_owned()
+        }
+    };
+    let mut found: HashMap<String, &'static str> = HashMap::new();
+    for figure in ["median", "mean"] {
+        for row in aggregates.iter().filter(|row| told(row, figure)) {
+            let name = named(row);
+            if let (Some(ns), figure) = (row.ns(), *found.entry(name.clone()).or_insert(figure))
+                && told(row, figure)
+            {
+                gather.operation(&name).sample(0, ns);
+                notes.add(Note::SummaryOnly { figure });
+            }
+        }
+    }
+}

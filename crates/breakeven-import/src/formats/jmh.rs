@@ -1,0 +1,197 @@
+//! JMH's JSON (`-rf json`). A fork is a run and its measurement iterations are the
+//! samples: `rawData[fork][iteration]`. JMH forks because profiles and compiled code differ
+//! from one virtual machine to the next. With `-f 0` and `-f 1` there is one run.
+//!
+//! A score in operations per time (mode `thrpt`) becomes the time of one operation; with
+//! several threads that is the time between two results of all threads together. Of mode
+//! `sample`, a histogram for each iteration, an even draw is kept. Results of the methods
+//! of a group (`g:get`) and of auxiliary counters in the same unit are operations too, as
+//! JMH prints them; results of JMH's profilers are not kept.
+//!
+//! Source: JMH's samples 02 (modes), 05 and 12 (forks), 15 (groups), and
+//! `JSONResultFormat.java`.
+
+use std::collections::{BTreeMap, HashMap};
+
+use breakeven_profile::file::FileError;
+use breakeven_profile::profile::{Environment, Profile};
+use serde::Deserialize;
+
+use crate::format::Importer;
+use crate::gather::{Gather, Gathered};
+use crate::json::{self, Number};
+use crate::note::{Note, Notes};
+use crate::read::Options;
+use crate::source::Source;
+use crate::unit::Unit;
+
+pub(crate) static IMPORTER: Importer = Importer {
+    name: "jmh",
+    about: "JMH: -rf json -rff FILE",
+    recognises: |source| source.has("[].benchmark") && source.has("[].primaryMetric"),
+    read,
+};
+
+#[derive(Deserialize)]
+struct Benchmark {
+    benchmark: String,
+    #[serde(default)]
+    mode: String,
+    #[serde(rename = "jmhVersion")]
+    version: Option<String>,
+    #[serde(default)]
+    params: BTreeMap<String, serde_json::Value>,
+    #[serde(rename = "primaryMetric")]
+    primary: Metric,
+    #[serde(rename = "secondaryMetrics", default)]
+    secondary: BTreeMap<String, Metric>,
+}
+
+#[derive(Deserialize)]
+struct Metric {
+    score: Option<Number>,
+    #[serde(rename = "scoreUnit")]
+    unit: String,
+    /// By fork and iteration.
+    #[serde(rename = "rawData", default)]
+    scores: Vec<Vec<Number>>,
+    /// By fork and iteration: scores and how often each was measured.
+    #[serde(rename = "rawDataHistogram", default)]
+    histograms: Vec<Vec<Vec<(Number, Number)>>>,
+}
+
+/// Scores that are kept of a histogram.
+const KEPT: u64 = 1_024;
+
+fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
+    let document: Vec<Benchmark> = json::read(source)?;
+    let mut modes: HashMap<String, Vec<String>> = HashMap::new();
+    for benchmark in &document {
+        let modes = modes.entry(named(benchmark)).or_default();
+        modes.push(benchmark.mode.clone());
+    }
+    let mut gather = Gather::default();
+    let (mut not_times, mut not_kept, mut version) = (0, 0, None);
+    for benchmark in document {
+        let mut name = named(&benchmark);
+        // In one file a benchmark may be measured in several modes.
+        if modes.get(&name).is_some_and(|modes| modes.len() > 1) {
+            name = format!("{name} ({})", benchmark.mode);
+        }
+        version = version.or(benchmark.version);
+        let Some(unit) = Unit::named(&benchmark.primary.unit) else {
+            not_times += 1;
+            continue;
+        };
+        let primary_unit = benchmark.primary.unit.clone();
+        not_kept += benchmark.primary.add(gather.operation(&name), unit, notes);
+        for (method, metric) in benchmark.secondary {
+            // Those of profilers have a point in front or in the middle.
+            let is_result = !method.contains(['.', '·']);
+            if is_result && metric.unit == primary_unit {
+                let operation = gather.operation(&format!("{name}:{method}"));
+                not_kept += metric.add(operation, unit, notes);
+            }
+        }
+    }
+    notes.left_out(
+        not_times,
+        "benchmark(s)",
+        "their unit is no time and no rate",
+    );
+    let why = format!("of a histogram an even draw of {KEPT} is kept");
+    notes.left_out(not_kept, "sample(s)", why);
+    let mut profile = gather.profile(Environment::default(), notes)?;
+    profile.generator = version.map(|version| format!("JMH {version}"));
+    Ok(profile)
+}
+
+/// The benchmark with its parameters: `Sorting.quick(size=1000)`.
+fn named(benchmark: &Benchmark) -> String {
+    let value = |value: &serde_json::Value| match value {
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let params = benchmark.params.iter();
+    let params: Vec<String> = params
+        .map(|(name, each)| format!("{name}={}", value(each)))
+        .collect();
+    match params.is_empty() {
+        true => benchmark.benchmark.clone(),
+        false => format!("{}({})", benchmark.benchmark, params.join(", ")),
+    }
+}
+
+impl Metric {
+    /// Adds the samples; how many of histograms are not kept.
+    fn add(self, operation: &mut Gathered, unit: Unit, notes: &mut Notes) -> u64 {
+        let mut not_kept = 0;
+        let is_empty = self.scores.is_empty() && self.histograms.is_empty();
+        for fork in self.scores {
+            let run = operation.next_run();
+            for score in fork {
+                operation.sample(run, unit.ns(score.0));
+            }
+        }
+        for fork in self.histograms {
+            let run = operation.next_run();
+            for histogram in fork {
+                let (scores, left) = drawn(histogram);
+                not_kept += left;
+                for score in scores {
+                    operation.sample(run, unit.ns(score));
+                }
+            }
+        }
+        if let (true, Some(score)) = (is_empty, self.score) {
+            operation.sample(operation.next_run(), unit.ns(score.0));
+            notes.add(Note::SummaryOnly { figure: "score" });
+        }
+        not_kept
+    }
+}
+
+/// At most [`KEPT`] scores at even steps through the sorted histogram, and how many that
+/// leaves out. Counts are claims of a file: nothing is allocated by them.
+fn drawn(mut histogram: Vec<(Number, Number)>) -> (Vec<f64>, u64) {
+    histogram.retain(|(_, count)| count.0 >= 1.0);
+    histogram.sort_by(|one, other| one.0.0.total_cmp(&other.0.0));
+    let total: f64 = histogram.iter().map(|(_, count)| count.0.floor()).sum();
+    #[expect(clippy::cast_sign_loss, reason = "every count is at least one")]
+    let total = total.min(9e15) as u64;
+    let kept = total.min(KEPT);
+    let (mut scores, mut passed) = (Vec::new(), 0.0);
+    for (score, count) in histogram {
+        passed += count.0.floor();
+        // The middles of `kept` equal parts.
+        while (scores.len() as u64) < kept
+            && (scores.len() as f64 + 0.5) / (kept as f64) * (total as f64) < passed
+        {
+            scores.push(score.0);
+        }
+    }
+    (scores, total - kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_histogram_is_drawn_evenly() {
+        let pairs = |pairs: &[(f64, f64)]| {
+            let pairs = pairs.iter();
+            drawn(
+                pairs
+                    .map(|(score, count)| (Number(*score), Number(*count)))
+                    .collect(),
+            )
+        };
+        assert_eq!(pairs(&[(2.0, 1.0), (1.0, 2.0)]), (vec![1.0, 1.0, 2.0], 0));
+        let (scores, left) = pairs(&[(1.0, 3e9), (5.0, 1e9)]);
+        assert_eq!((scores.len(), left), (1_024, 4_000_000_000 - 1_024));
+        assert_eq!(scores.iter().filter(|score| **score == 5.0).count(), 256);
+        assert_eq!(pairs(&[(1.0, f64::NAN), (2.0, -4.0)]), (vec![], 0));
+        assert_eq!(pairs(&[(1.0, f64::INFINITY)]).0.len(), 1_024);
+    }
+}

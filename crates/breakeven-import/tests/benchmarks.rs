@@ -1,0 +1,165 @@
+//! Files that benchmarks wrote; `tests/data/README.md` says with which command.
+
+use breakeven_import::{Entry, Imported};
+use breakeven_profile::profile::{Operation, Profile};
+use insta::assert_snapshot;
+
+use crate::support::{imported, summary};
+
+#[track_caller]
+fn operation<'p>(profile: &'p Profile, name: &str) -> &'p Operation {
+    let found = profile.operations.iter().find(|each| each.name == name);
+    found.expect(name)
+}
+
+/// What a file tells of the machine and of its writer.
+fn told(imported: &Imported) -> String {
+    let Profile {
+        created,
+        generator,
+        environment,
+        ..
+    } = &imported.profile;
+    let environment = serde_json::to_string(environment).unwrap();
+    format!(
+        "{}created {created:?}\ngenerator {generator:?}\n{environment}\n",
+        summary(imported)
+    )
+}
+
+#[test]
+fn criterion_samples_are_means_of_their_iterations() {
+    let imported = imported("criterion/home");
+    assert_snapshot!(summary(&imported));
+    // iters 74 074, times 4 852 345 ns: the first sample of the file.
+    let of_64 = operation(&imported.profile, "sum/fold/64");
+    let text = std::fs::read_to_string(crate::support::data(
+        "criterion/home/sum/fold/64/new/sample.json",
+    ));
+    let sample: serde_json::Value = serde_json::from_str(&text.unwrap()).unwrap();
+    let first = sample["times"][0].as_f64().unwrap() / sample["iters"][0].as_f64().unwrap();
+    assert_eq!(of_64.runs[0].samples_ns[0], first);
+    assert_eq!((of_64.runs.len(), of_64.bytes), (1, Some(512)));
+}
+
+#[test]
+fn criterion_reads_a_file_of_one_benchmark_too() {
+    let folder = imported("criterion/home");
+    let sample = imported("criterion/home/sum/fold/64/new/sample.json");
+    let whole = operation(&folder.profile, "sum/fold/64");
+    assert_eq!(&sample.profile.operations[..], std::slice::from_ref(whole));
+    // A saved baseline is read where it is named itself.
+    let first = imported("criterion/home/sum/fold/64/first");
+    assert_eq!(first.profile.operations[0].name, "sum/fold/64");
+    assert_snapshot!(summary(&imported(
+        "criterion/home/sum/fold/1024/new/estimates.json"
+    )));
+}
+
+#[test]
+fn divan_has_medians() {
+    assert_snapshot!(summary(&imported("divan/table.txt")));
+}
+
+#[test]
+fn divan_tables_behind_each_other_are_runs() {
+    assert_snapshot!(summary(&imported("divan/twice_coloured.txt")));
+}
+
+#[test]
+fn google_benchmark_repetitions_share_a_process() {
+    assert_snapshot!(told(&imported("google-benchmark/repetitions.json")));
+}
+
+#[test]
+fn google_benchmark_aggregates_alone_give_medians() {
+    assert_snapshot!(summary(&imported("google-benchmark/aggregates.json")));
+}
+
+#[test]
+fn go_lines_of_count_share_a_process() {
+    let imported = imported("go/count.txt");
+    assert_snapshot!(told(&imported));
+    let nothing = operation(&imported.profile, "example.com/made.BenchmarkNothing-2");
+    assert_eq!(nothing.runs[0].samples_ns, [0.3149, 0.6146, 0.4932]);
+}
+
+#[test]
+fn go_failures_have_their_reason() {
+    assert_snapshot!(summary(&imported("go/failure.txt")));
+}
+
+#[test]
+fn go_events_are_read_as_the_text_that_they_hold() {
+    assert_snapshot!(summary(&imported("go/events.json")));
+}
+
+#[test]
+fn go_processes_one_behind_the_other_are_runs() {
+    assert_snapshot!(summary(&imported("go/repeated.txt")));
+}
+
+#[test]
+fn pytest_benchmark_rounds_are_samples_of_one_run() {
+    assert_snapshot!(told(&imported("pytest-benchmark/run.json")));
+}
+
+#[test]
+fn pytest_benchmark_without_rounds_gives_medians() {
+    assert_snapshot!(summary(&imported("pytest-benchmark/saved.json")));
+}
+
+#[test]
+fn pyperf_processes_are_runs() {
+    assert_snapshot!(told(&imported("pyperf/workers.json")));
+}
+
+#[test]
+fn jmh_forks_are_runs_and_rates_become_times() {
+    let imported = imported("jmh/forks.json");
+    assert_snapshot!(told(&imported));
+    let both = operation(&imported.profile, "made.Queue.both");
+    // 25 and 20 operations per µs; of the second fork 25, and one rate of zero.
+    assert_eq!(both.runs[0].samples_ns, [40.0, 50.0]);
+    assert_eq!(both.runs[1].samples_ns, [40.0]);
+}
+
+#[test]
+fn benchmark_dotnet_launches_are_runs() {
+    let imported = imported("benchmarkdotnet/full.json");
+    assert_snapshot!(told(&imported));
+    let merge = operation(&imported.profile, "Made.Sorting.Merge(N: 1000)");
+    assert_eq!(
+        merge.runs[1].samples_ns,
+        [1500.0 * 1.02, 1500.0 * 1.02 * 1.02]
+    );
+}
+
+#[test]
+fn benchmark_dotnet_brief_has_no_launches() {
+    assert_snapshot!(summary(&imported("benchmarkdotnet/brief.json")));
+}
+
+#[test]
+fn catch2_has_means() {
+    assert_snapshot!(told(&imported("catch2/v2.xml")));
+}
+
+#[test]
+fn github_action_benchmark_is_its_newest_entry_and_a_history() {
+    let imported = imported("github-action-benchmark/data.js");
+    assert_snapshot!(told(&imported));
+    let entry = |entry: &Entry| {
+        let first = &entry.profile.operations[0];
+        let commit = entry.commit.as_deref().unwrap();
+        let (name, ns) = (&first.name, first.runs[0].samples_ns[0]);
+        format!(
+            "{} {} {} {name} {ns}",
+            &commit[36..],
+            entry.date.as_deref().unwrap(),
+            entry.profile.operations.len()
+        )
+    };
+    let history: Vec<String> = imported.history.iter().map(entry).collect();
+    assert_snapshot!(history.join("\n"));
+}
