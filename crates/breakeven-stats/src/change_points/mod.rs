@@ -17,9 +17,11 @@
 //!    and Munk 2023, "Seeded binary segmentation"; Baranowski, Chen and Fryzlewicz 2019,
 //!    "Narrowest-over-threshold detection of multiple change points"). That takes
 //!    n·log n steps; E-divisive means, which others use for this, takes n² and takes
-//!    neighbours that resemble each other for changes.
+//!    neighbours that resemble each other for changes;
+//! 4. each step is placed where it is right, or else one off, with the highest probability
+//!    ([`scan::place_likeliest`]).
 //!
-//! `docs/judging.md` has the figures: what is found and what is found besides.
+//! `docs/judging.md` has the figures: what is found, what is found besides, what could be.
 
 mod clean;
 mod noise;
