@@ -34,9 +34,7 @@ use crate::distribution::normal_upper;
 use scan::Explaining;
 use whitened::Whitened;
 
-/// Values on each side that a change needs at least: fewer cannot be told from runs that
-/// lie far out.
-pub const SHORTEST_SEGMENT: usize = 3;
+pub use whitened::SHORTEST_SEGMENT;
 
 /// Resemblances of neighbours that are tried.
 const ALIKE: [f64; 10] = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];

@@ -1,7 +1,6 @@
 //! Steps tested at every place of intervals of all lengths.
 
-use super::SHORTEST_SEGMENT;
-use super::whitened::Whitened;
+use super::whitened::{SHORTEST_SEGMENT, Whitened};
 
 /// Score from which a step is looked at: what is there by chance is taken out again.
 const WORTH_A_LOOK: f64 = 2.8;

@@ -1,8 +1,11 @@
 //! A series under an assumed resemblance of neighbours: steps and levels by generalised
 //! least squares.
 
-use super::SHORTEST_SEGMENT;
 use super::noise::scale_of_differences;
+
+/// Values on each side that a change needs at least: fewer cannot be told from runs that
+/// lie far out.
+pub const SHORTEST_SEGMENT: usize = 3;
 
 /// What a place that is exactly right counts, besides one that is at most one off.
 const EXACTLY: f64 = 0.25;
