@@ -6,4 +6,5 @@ mod calibration;
 mod laws;
 #[path = "../../breakeven-profile/tests/stats/numbers.rs"]
 mod numbers;
+mod published;
 mod vectors;

@@ -1,13 +1,16 @@
 //! Steps tested at every place of intervals of all lengths.
 
-use super::SHORTEST_SEGMENT;
-use super::whitened::Whitened;
+use super::whitened::{SHORTEST_SEGMENT, Whitened};
 
 /// Score from which a step is looked at: what is there by chance is taken out again.
 const WORTH_A_LOOK: f64 = 2.8;
 
-/// By how much the intervals of one layer are longer than those of the one before.
-const LONGER: f64 = std::f64::consts::SQRT_2;
+/// By how much the intervals of one layer are longer than those of the one before: of short
+/// ones, and of those from [`WIDE`] values on, in which a step is seen off the middle too.
+const LONGER: [f64; 2] = [std::f64::consts::SQRT_2, 2.0];
+
+/// Values of a wide interval.
+const WIDE: f64 = 64.0;
 
 /// Places where the level may have changed: the shortest of the seeded intervals that show
 /// a step count first, then what the segments between them show.
@@ -54,26 +57,56 @@ pub(super) fn place(series: &Whitened<'_>, found: &mut [usize], index: usize) {
     }
 }
 
-/// Takes out the change that explains least, and places its neighbours anew. False where
-/// there is none left.
-pub(super) fn drop_weakest(series: &Whitened<'_>, found: &mut Vec<usize>) -> bool {
-    let gains = (0..found.len()).map(|index| {
+/// Moves each change to the place that is right, or else one off, with the highest
+/// probability.
+pub(super) fn place_likeliest(series: &Whitened<'_>, found: &mut [usize], deviation: f64) {
+    for index in 0..found.len() {
         let (from, to) = around(series, found, index);
-        series.gain(from, found[index], to)
-    });
-    let weakest = gains
-        .enumerate()
-        .min_by(|(_, one), (_, other)| one.total_cmp(other));
-    let Some((index, _)) = weakest else {
-        return false;
-    };
-    found.remove(index);
-    for neighbour in [index.wrapping_sub(1), index] {
-        if neighbour < found.len() {
-            place(series, found, neighbour);
+        if let Some(at) = series.likeliest(from, to, deviation) {
+            found[index] = at;
         }
     }
-    true
+}
+
+/// Changes, and what each explains.
+pub(super) struct Explaining {
+    pub(super) changes: Vec<usize>,
+    gains: Vec<f64>,
+}
+
+impl Explaining {
+    pub(super) fn new(series: &Whitened<'_>, changes: Vec<usize>) -> Self {
+        let mut new = Self {
+            gains: vec![0.0; changes.len()],
+            changes,
+        };
+        (0..new.gains.len()).for_each(|index| new.update(series, index));
+        new
+    }
+
+    /// The change that explains least, and how much that is.
+    pub(super) fn weakest(&self) -> Option<(usize, f64)> {
+        let gains = self.gains.iter().copied().enumerate();
+        gains.min_by(|(_, one), (_, other)| one.total_cmp(other))
+    }
+
+    /// Takes a change out, and places its neighbours anew.
+    pub(super) fn remove(&mut self, series: &Whitened<'_>, index: usize) {
+        self.changes.remove(index);
+        self.gains.remove(index);
+        for neighbour in [index.wrapping_sub(1), index] {
+            if neighbour < self.changes.len() {
+                place(series, &mut self.changes, neighbour);
+            }
+        }
+        let near = index.saturating_sub(2)..(index + 2).min(self.changes.len());
+        near.for_each(|index| self.update(series, index));
+    }
+
+    fn update(&mut self, series: &Whitened<'_>, index: usize) {
+        let (from, to) = around(series, &self.changes, index);
+        self.gains[index] = series.gain(from, self.changes[index], to);
+    }
 }
 
 /// The values of the two segments beside a change.
@@ -87,7 +120,9 @@ pub(super) fn around(series: &Whitened<'_>, found: &[usize], index: usize) -> (u
 /// beginning half a length behind the one before, and the whole series last.
 fn intervals(length: usize) -> impl Iterator<Item = (usize, usize)> {
     let shortest = (2 * SHORTEST_SEGMENT) as f64;
-    let widths = std::iter::successors(Some(shortest), |width| Some(width * LONGER));
+    let widths = std::iter::successors(Some(shortest), |width| {
+        Some(width * LONGER[usize::from(*width >= WIDE)])
+    });
     #[expect(clippy::cast_sign_loss, reason = "widths grow from the shortest")]
     let widths = widths.map(|width| width.round() as usize);
     let layers = widths.take_while(move |width| *width < length);

@@ -1,8 +1,14 @@
 //! A series under an assumed resemblance of neighbours: steps and levels by generalised
 //! least squares.
 
-use super::SHORTEST_SEGMENT;
 use super::noise::scale_of_differences;
+
+/// Values on each side that a change needs at least: fewer cannot be told from runs that
+/// lie far out.
+pub const SHORTEST_SEGMENT: usize = 3;
+
+/// What a place that is exactly right counts, besides one that is at most one off.
+const EXACTLY: f64 = 0.25;
 
 /// A series and sums of `z_t = x_t − φ·x_{t−1}`, which are independent around constants
 /// if the noise is an autoregression with the coefficient φ.
@@ -69,6 +75,29 @@ impl<'v> Whitened<'v> {
             }
         }
         (best.1 >= 0.0).then_some(best)
+    }
+
+    /// The place of a step in the values `from..to` that is probably right, or else one off,
+    /// for innovations of the given deviation.
+    pub(super) fn likeliest(&self, from: usize, to: usize, deviation: f64) -> Option<usize> {
+        let (best, most) = self.best(from, to)?;
+        let first = from + SHORTEST_SEGMENT;
+        let without = Constant::of(self, from, to);
+        let weights: Vec<f64> = (first..=to - SHORTEST_SEGMENT)
+            .map(|at| {
+                let less = (most - without.gain(self, at)) / (deviation * deviation);
+                (-less / 2.0).exp() / without.free(at).sqrt()
+            })
+            .collect();
+        let worth = |at: usize| {
+            let near = &weights[at.saturating_sub(1)..(at + 2).min(weights.len())];
+            near.iter().sum::<f64>() + EXACTLY * weights[at]
+        };
+        let likeliest = |one: &usize, other: &usize| worth(*one).total_cmp(&worth(*other));
+        match deviation > 0.0 {
+            true => (0..weights.len()).max_by(likeliest).map(|at| first + at),
+            false => Some(best),
+        }
     }
 
     /// What a step at `at` takes off the sum of squares of the values `from..to`.
@@ -161,20 +190,21 @@ impl Constant {
         }
     }
 
-    /// Product of level and step, and the step's square less what the level has of it.
-    fn products(&self, at: usize) -> (f64, f64) {
-        let behind = (self.to - at - 1) as f64 * self.kept;
-        let common = self.kept * (1.0 + behind);
-        let free = 1.0 + behind * self.kept - common * common * self.per_square;
+    /// Product of level and step, and the step's square less what the level has of it, for
+    /// a step with so many values behind its first.
+    fn products(&self, behind: f64) -> (f64, f64) {
+        let rest = behind * self.kept;
+        let common = self.kept * (1.0 + rest);
+        let free = 1.0 + rest * self.kept - common * common * self.per_square;
         (common, free)
     }
 
     fn free(&self, at: usize) -> f64 {
-        self.products(at).1
+        self.products((self.to - at - 1) as f64).1
     }
 
     fn gain(&self, series: &Whitened<'_>, at: usize) -> f64 {
-        let (common, free) = self.products(at);
+        let (common, free) = self.products((self.to - at - 1) as f64);
         let (here, next, end) = (series.sums[at], series.sums[at + 1], series.sums[self.to]);
         let told = next - here + self.kept * (end - next) - common * self.level;
         told * told / free
