@@ -13,6 +13,7 @@ mod baseline;
 mod compare;
 mod export;
 mod plan;
+mod report;
 mod sweep;
 mod tune;
 
@@ -22,6 +23,7 @@ pub(crate) use baseline::{AcceptArgs, BaselineCommand};
 pub(crate) use compare::{CompareArgs, CompareFormat};
 pub(crate) use export::{ExportArgs, ExportFormat};
 pub(crate) use plan::{PlanArgs, PlanFormat};
+pub(crate) use report::ReportArgs;
 pub(crate) use sweep::{SweepArgs, SweepFormat};
 pub(crate) use tune::{TuneArgs, TuneFormat};
 
@@ -62,6 +64,8 @@ pub(crate) enum Command {
     Baseline(BaselineCommand),
     /// Write a profile file in the format of another tool
     Export(ExportArgs),
+    /// Write a profile as one self-contained HTML page, for a browser
+    Report(ReportArgs),
     /// Say what to change first in a profile, and what it should gain
     Advise(AdviseArgs),
     /// Measure what the parent process asks for on stdin

@@ -51,6 +51,7 @@ fn command(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         Command::Ab(args) => commands::ab::run(args, out, err),
         Command::Baseline(BaselineCommand::Accept(args)) => commands::accept::run(args, out),
         Command::Export(args) => commands::export::run(args, out),
+        Command::Report(args) => commands::report::run(args, err),
         Command::Advise(args) => commands::advise::run(args, out, err),
         Command::Worker => worker::own_channel(out)
             .and_then(|mut channel| worker::run(std::io::stdin().lock(), &mut *channel)),

@@ -12,13 +12,14 @@ use insta::assert_snapshot;
 use crate::command::directory;
 
 /// The commands, FILE standing for the profile.
-const COMMANDS: [&str; 6] = [
+const COMMANDS: [&str; 7] = [
     "show FILE",
     "compare FILE FILE",
     "advise FILE",
     "baseline accept FILE --dry-run",
     "export FILE --to chrome",
     "export FILE --to markdown -o -",
+    "report FILE -o never-written.html",
 ];
 
 /// Reading the largest of these takes a tenth of it.

@@ -13,6 +13,7 @@ pub(crate) mod devices;
 pub(crate) mod export;
 pub(crate) mod plan;
 pub(crate) mod profile;
+pub(crate) mod report;
 pub(crate) mod show;
 pub(crate) mod sweep;
 pub(crate) mod tune;
