@@ -137,6 +137,6 @@ mod tests {
     fn numbers_are_short() {
         let numbers = [1.0, -0.0, 0.25, f64::NAN, 1e300].map(Number::from);
         let json = serde_json::to_string(&(numbers, Number(None))).expect("numbers");
-        assert_eq!(json, "[[1,0,0.25,null,1e300],null]");
+        assert_eq!(json, "[[1,0,0.25,null,1e+300],null]");
     }
 }

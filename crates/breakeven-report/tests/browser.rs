@@ -55,7 +55,10 @@ impl Browser {
                 "--window-size=1280,900",
                 "--remote-debugging-pipe",
             ])
-            .arg(format!("--user-data-dir={}", folder.path().join("user").display()))
+            .arg(format!(
+                "--user-data-dir={}",
+                folder.path().join("user").display()
+            ))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -66,7 +69,10 @@ impl Browser {
         let (sender, answers) = channel();
         std::thread::spawn(move || {
             let mut message = Vec::new();
-            while output.read_until(0, &mut message).is_ok_and(|read| read > 0) {
+            while output
+                .read_until(0, &mut message)
+                .is_ok_and(|read| read > 0)
+            {
                 message.pop();
                 let value = serde_json::from_slice(&message).expect("JSON");
                 if sender.send(value).is_err() {
@@ -124,10 +130,12 @@ impl Browser {
     fn note(&mut self, event: &Value) {
         match event["method"].as_str() {
             Some("Runtime.exceptionThrown") => {
-                self.complaints.push(event["params"]["exceptionDetails"].to_string());
+                self.complaints
+                    .push(event["params"]["exceptionDetails"].to_string());
             }
             Some("Log.entryAdded") => {
-                self.complaints.push(event["params"]["entry"]["text"].to_string());
+                self.complaints
+                    .push(event["params"]["entry"]["text"].to_string());
             }
             _ => {}
         }
@@ -147,7 +155,7 @@ impl Browser {
         self.call("Page.navigate", json!({"url": "about:blank"}));
         let url = format!("file://{}{hash}", path.display());
         self.call("Page.navigate", json!({"url": url}));
-        self.until("document.documentElement.dataset.ready !== undefined");
+        self.until("document.documentElement?.dataset.ready !== undefined");
         let ready = self.evaluate("Number(document.documentElement.dataset.ready)");
         ready.as_f64().expect("a number") / 1e3
     }
@@ -222,7 +230,11 @@ impl Browser {
             key if key.chars().count() == 1 => key,
             _ => "",
         };
-        let down = if text.is_empty() { "rawKeyDown" } else { "keyDown" };
+        let down = if text.is_empty() {
+            "rawKeyDown"
+        } else {
+            "keyDown"
+        };
         let code = match key {
             "Enter" => 13,
             "Tab" => 9,
@@ -255,6 +267,8 @@ impl Drop for Browser {
 fn program() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    let all = NAMES.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    let all = NAMES
+        .iter()
+        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
     all.into_iter().find(|program| program.is_file())
 }

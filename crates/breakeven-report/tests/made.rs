@@ -75,8 +75,14 @@ fn machine() -> Profile {
             device: device.to_owned(),
             memory_bytes_per_s: Some(4e10 * scale),
             memory: vec![
-                Bandwidth { working_set_bytes: 1 << 20, bytes_per_s: 2e11 * scale },
-                Bandwidth { working_set_bytes: 1 << 28, bytes_per_s: 4e10 * scale },
+                Bandwidth {
+                    working_set_bytes: 1 << 20,
+                    bytes_per_s: 2e11 * scale,
+                },
+                Bandwidth {
+                    working_set_bytes: 1 << 28,
+                    bytes_per_s: 4e10 * scale,
+                },
             ],
             flops_per_s: Some(6e11 * scale),
             ..Peak::default()
@@ -88,7 +94,12 @@ fn machine() -> Profile {
 /// One of everything that a page draws.
 pub(crate) fn whole() -> Profile {
     let mut profile = machine();
-    for (size, cpu, gpu) in [(256_u64, 2e4, 9e4), (1024, 8e4, 1e5), (4096, 3.2e5, 1.3e5), (16_384, 1.3e6, 2.4e5)] {
+    for (size, cpu, gpu) in [
+        (256_u64, 2e4, 9e4),
+        (1024, 8e4, 1e5),
+        (4096, 3.2e5, 1.3e5),
+        (16_384, 1.3e6, 2.4e5),
+    ] {
         for (device, ns) in [("cpu", cpu), ("cuda:0", gpu)] {
             let mut operation = Operation::new("blur", device);
             operation.size = Some(size);
@@ -129,9 +140,11 @@ pub(crate) fn whole() -> Profile {
         ..Timeline::default()
     };
     for frame in 0..10_u64 {
-        for (name, thread, start_ns, duration_ns) in
-            [("frame", 0, 0, 100_000), ("decode", 0, 5_000, 60_000), ("blur", 1, 66_000, 30_000)]
-        {
+        for (name, thread, start_ns, duration_ns) in [
+            ("frame", 0, 0, 100_000),
+            ("decode", 0, 5_000, 60_000),
+            ("blur", 1, 66_000, 30_000),
+        ] {
             timeline.events.push(TimelineEvent {
                 name: name.to_owned(),
                 thread,
@@ -160,7 +173,11 @@ pub(crate) fn changed(profile: &Profile) -> Profile {
 }
 
 /// The page of a profile, against a baseline where there is one.
-pub(crate) fn page(profile: &Profile, baseline: Option<&Profile>, history: &[HistorySeries]) -> String {
+pub(crate) fn page(
+    profile: &Profile,
+    baseline: Option<&Profile>,
+    history: &[HistorySeries],
+) -> String {
     let comparison = baseline.map(|baseline| {
         let sides = [baseline, profile].map(std::slice::from_ref);
         compare(sides[0], sides[1], &Options::default()).expect("they have much in common")

@@ -4,6 +4,22 @@ const TONE = {
   REGRESSION: "var(--bad)", IMPROVEMENT: "var(--good)", INCONCLUSIVE: "var(--warning)",
 };
 
+// Changes that an axis may name, as ratios; as many of them as there is room for.
+function changes(low, high, most) {
+  const steps = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50].map((percent) => 1 + percent / 100);
+  const ratios = [...steps, 2, 3, 5, 10, 30, 100, 300, 1000];
+  for (let first = 0; first < ratios.length; first += 1) {
+    const above = ratios.slice(first).filter((ratio) => ratio <= high);
+    const below = ratios.slice(first).filter((ratio) => 1 / ratio >= low).map((ratio) => 1 / ratio);
+    const ticks = [...below.reverse(), 1, ...above];
+    // Not closer to each other than the whole allows.
+    const apart = Math.log(high / low) / most;
+    const near = (ratio, index) => index > 0 && Math.log(ratio / ticks[index - 1]) < apart;
+    if (!ticks.some(near)) return ticks;
+  }
+  return [1];
+}
+
 painters.forest = (rows, _, width) => {
   const label = names(width, rows.map((row) => row.name));
   const y = (_, index) => index;
@@ -23,7 +39,7 @@ painters.forest = (rows, _, width) => {
     marginRight: 24,
     x: {
       type: "log", domain: [low, high], label: "change, faster to the left", grid: true,
-      ticks: Math.max(3, Math.floor(width / 140)), tickFormat: changeTick,
+      ticks: changes(low, high, (width - label.room) / 48), tickFormat: changeTick,
     },
     y: { label: null, domain: rows.map((_, index) => index), tickFormat: label.text, tickSize: 0 },
     marks: [

@@ -10,8 +10,7 @@ painters.roofline = (devices, index, width) => {
     x, y: Math.min(peak, x * roof.bytes_per_s), roof: at,
   })));
   const lowest = Math.min(...dots.map((dot) => dot.flops_per_s), ...roofed.map((point) => point.y));
-  const ends = roofs.map((roof, at) => ({ ...roof, at, x: from, y: from * roof.bytes_per_s }));
-  return plot({
+  const drawing = plot({
     width,
     height: Math.min(440, Math.max(300, width * 0.55)),
     marginLeft: 64,
@@ -27,10 +26,6 @@ painters.roofline = (devices, index, width) => {
     color: { type: "identity" },
     marks: [
       Plot.line(roofed, { x: "x", y: "y", z: "roof", stroke: (point) => series(point.roof), strokeWidth: 2 }),
-      Plot.text(ends, {
-        x: "x", y: "y", text: "text", textAnchor: "start", dx: 6, dy: (end) => end.at ? 14 : -8,
-        fill: (end) => series(end.at), clip: false,
-      }),
       Plot.dot(dots, {
         x: "intensity", y: "flops_per_s", r: 5, fill: "var(--fg)", fillOpacity: 0.75,
         stroke: "var(--bg)", ...told,
@@ -41,6 +36,7 @@ painters.roofline = (devices, index, width) => {
       }) : null,
     ],
   });
+  return element("div", {}, key(roofs.map((roof) => roof.text)), drawing);
 };
 
 painters.curves = (all, index, width) => {

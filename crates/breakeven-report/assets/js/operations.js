@@ -46,6 +46,9 @@ function sort(heads, rows, body) {
     const sorted = order === 1 ? "ascending" : "descending";
     head.setAttribute("aria-sort", chosen ? sorted : "none");
   }
+  // In this order they are already: nothing to move.
+  if (place < 0 && !body.dataset.sorted) return;
+  body.dataset.sorted = "yes";
   const compare = place < 0 ? (a, b) => a.index - b.index : comparison(by, place, order);
   const sorted = [...rows].sort(compare);
   body.append(...sorted.flatMap(({ line, detail }) => detail ? [line, detail] : [line]));

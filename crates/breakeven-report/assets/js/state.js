@@ -37,6 +37,9 @@ function startState() {
     }
   });
   // A view that was linked begins where its reader looked.
-  const at = choice("at");
-  if (at) document.getElementById(at)?.scrollIntoView();
+  const at = document.getElementById(choice("at") ?? "");
+  const go = () => at?.scrollIntoView({ behavior: "instant" });
+  // Once more when what is above has its height.
+  requestAnimationFrame(() => requestAnimationFrame(go));
+  go();
 }
