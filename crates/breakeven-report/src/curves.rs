@@ -10,7 +10,8 @@ use breakeven_profile::stats::median;
 use breakeven_profile::unit;
 use serde::Serialize;
 
-use crate::part::{MOST_NAME, MOST_TEXT, Number, Part};
+use crate::json::Number;
+use crate::part::{MOST_NAME, MOST_TEXT, Part};
 
 /// Sizes of which a curve has at least as many.
 const LEAST_SIZES: usize = 3;

@@ -5,7 +5,8 @@ use breakeven_judge::page::shown;
 use serde::Serialize;
 
 use crate::Report;
-use crate::part::{MOST_NAME, MOST_TEXT, Number, Part};
+use crate::json::Number;
+use crate::part::{MOST_NAME, MOST_TEXT, Part};
 
 /// Most rows of the plot; what changed least is left out.
 const MOST_ROWS: usize = 200;

@@ -4,7 +4,7 @@ use breakeven_profile::profile::Operation;
 use breakeven_profile::unit;
 use serde::Serialize;
 
-use crate::part::Number;
+use crate::json::Number;
 
 /// Most runs that are drawn of an operation.
 const MOST_RUNS: usize = 10;
@@ -54,10 +54,8 @@ impl Histogram {
         let to = samples().reduce(f64::max)?;
         let log = from > 0.0 && to / from > WIDE;
         let count: usize = drawn.iter().map(|run| run.len()).sum();
-        // As many as there are samples of a run at the square root: few samples in many
-        // bins show nothing.
-        let per_run = (count / drawn.len()) as f64;
-        let bins = whole((2.0 * per_run.sqrt()).ceil()).clamp(BINS[0], most_bins);
+        // Few samples in many bins show nothing.
+        let bins = whole((2.0 * (count as f64).sqrt()).ceil()).clamp(BINS[0], most_bins);
         let place = |ns: f64| {
             let way = match log {
                 true => (ns / from).ln() / (to / from).ln(),

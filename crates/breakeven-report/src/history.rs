@@ -3,7 +3,8 @@
 use breakeven_judge::page::shown;
 use serde::Serialize;
 
-use crate::part::{MOST_NAME, MOST_TEXT, Number, Part};
+use crate::json::Number;
+use crate::part::{MOST_NAME, MOST_TEXT, Part};
 
 /// One operation's values over revisions, oldest first.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -40,6 +40,7 @@ mod flame;
 mod forest;
 mod histogram;
 mod history;
+mod json;
 mod operations;
 mod part;
 mod roofline;

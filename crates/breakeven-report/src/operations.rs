@@ -12,7 +12,8 @@ use serde::Serialize;
 
 use crate::Report;
 use crate::histogram::{Histogram, bins_for};
-use crate::part::{MOST_NAME, MOST_TEXT, Number, Part};
+use crate::json::Number;
+use crate::part::{MOST_NAME, MOST_TEXT, Part};
 
 /// Most rows; the operations that take least of the time are left out.
 const MOST_ROWS: usize = 5_000;

@@ -6,7 +6,7 @@ use breakeven_judge::advise::{Advice, Overruled, items};
 use breakeven_judge::page::{Page, html};
 use serde::Serialize;
 
-use crate::document::script_safe;
+use crate::json::script_safe;
 
 /// Most characters of a name in a table or a chart.
 pub(crate) const MOST_NAME: usize = 120;
@@ -104,39 +104,4 @@ pub(crate) fn advice(advice: &Advice) -> Part {
     let mut part = Part::new("advice", "Advice");
     part.page(&page);
     part
-}
-
-/// A number as JSON has it: whole where it is, and nothing where it is not finite.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Number(pub(crate) Option<f64>);
-
-impl From<f64> for Number {
-    fn from(value: f64) -> Self {
-        Self(Some(value))
-    }
-}
-
-impl Serialize for Number {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0.filter(|value| value.is_finite()) {
-            None => serializer.serialize_none(),
-            // Past this a double has no digits behind the point anyway.
-            Some(whole) if whole.fract() == 0.0 && whole.abs() < 9e15 => {
-                serializer.serialize_i64(whole as i64)
-            }
-            Some(value) => serializer.serialize_f64(value),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_short() {
-        let numbers = [1.0, -0.0, 0.25, f64::NAN, 1e300].map(Number::from);
-        let json = serde_json::to_string(&(numbers, Number(None))).expect("numbers");
-        assert_eq!(json, "[[1,0,0.25,null,1e+300],null]");
-    }
 }

@@ -6,8 +6,9 @@ use breakeven_profile::unit;
 use serde::Serialize;
 
 use crate::Report;
+use crate::json::Number;
 use crate::operations::{label, pairs};
-use crate::part::{MOST_NAME, Number, Part};
+use crate::part::{MOST_NAME, Part};
 
 /// Most operations of a device that are drawn, those that take most of the time.
 const MOST_DOTS: usize = 500;

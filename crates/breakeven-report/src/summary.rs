@@ -7,8 +7,9 @@ use breakeven_profile::unit;
 use serde::Serialize;
 
 use crate::Report;
+use crate::json::Number;
 use crate::operations::label;
-use crate::part::{Number, Part};
+use crate::part::Part;
 
 /// Operations in the chart of shares.
 const MOST_BARS: usize = 12;

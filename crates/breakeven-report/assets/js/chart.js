@@ -7,9 +7,11 @@ const painters = {};
 // The part that has the data of a kind of chart.
 const PART_OF = { shares: "overview", forest: "verdicts", curves: "break-even" };
 
-function paint(figure) {
+const PAPER = 680;
+
+function paint(figure, given) {
   const kind = figure.dataset.chart;
-  const width = Math.max(280, Math.floor(figure.clientWidth));
+  const width = Math.max(280, Math.floor(given ?? figure.clientWidth));
   if (figure.dataset.width === String(width)) return;
   figure.dataset.width = String(width);
   const caption = figure.querySelector("figcaption");
@@ -41,13 +43,16 @@ function startCharts() {
     }
   }, { rootMargin: "300px" });
   for (const figure of known) views.observe(figure);
-  addEventListener("beforeprint", () => known.forEach(paint));
+  // As wide as a page of paper, whatever the screen is; afterwards as before.
+  addEventListener("beforeprint", () => known.forEach((figure) => paint(figure, PAPER)));
+  addEventListener("afterprint", () => known.forEach((figure) => paint(figure)));
 }
 
 // A chart of Observable Plot's in the page's own style.
 function plot(options) {
   return Plot.plot({
     className: "plot",
+    marginBottom: 44,
     ...options,
     style: { background: "transparent", fontSize: "12px", overflow: "visible" },
   });
@@ -60,7 +65,7 @@ const told = { title: "text", tip: { fill: "var(--bg)", stroke: "var(--muted)", 
 function names(width, texts) {
   const longest = Math.max(4, ...texts.map((text) => text.length));
   const room = Math.min(longest * 6.8 + 12, width * 0.42);
-  return { room, text: (index) => cut(texts[index], room - 10) };
+  return { room, text: (index) => cutInside(texts[index], room - 10) };
 }
 
 // The key of several series, in words beside their color.

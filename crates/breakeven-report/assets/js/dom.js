@@ -41,3 +41,12 @@ function cut(text, width, letter = 6.6) {
   if (text.length <= most) return text;
   return most < 3 ? "" : `${[...text].slice(0, most - 1).join("")}…`;
 }
+
+// The same with both of its ends: names differ at the end as often as at the beginning.
+function cutInside(text, width, letter = 6.6) {
+  const most = Math.max(Math.floor(width / letter), 5);
+  const letters = [...text];
+  if (letters.length <= most) return text;
+  const end = Math.floor((most - 1) / 2);
+  return `${letters.slice(0, most - 1 - end).join("")}…${letters.slice(-end).join("")}`;
+}

@@ -6,11 +6,13 @@ const TONE = {
 
 // Changes that an axis may name, as ratios; as many of them as there is room for.
 function changes(low, high, most) {
-  const steps = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50].map((percent) => 1 + percent / 100);
-  const ratios = [...steps, 2, 3, 5, 10, 30, 100, 300, 1000];
-  for (let first = 0; first < ratios.length; first += 1) {
-    const above = ratios.slice(first).filter((ratio) => ratio <= high);
-    const below = ratios.slice(first).filter((ratio) => 1 / ratio >= low).map((ratio) => 1 / ratio);
+  const percents = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50];
+  const more = [2, 3, 5, 10, 30, 100, 300, 1000];
+  const slower = [...percents.map((percent) => 1 + percent / 100), ...more];
+  const faster = [...percents.map((percent) => 1 - percent / 100), ...more.slice(1).map((by) => 1 / by)];
+  for (let first = 0; first < slower.length; first += 1) {
+    const above = slower.slice(first).filter((ratio) => ratio <= high);
+    const below = faster.slice(first).filter((ratio) => ratio >= low);
     const ticks = [...below.reverse(), 1, ...above];
     // Not closer to each other than the whole allows.
     const apart = Math.log(high / low) / most;
@@ -34,7 +36,7 @@ painters.forest = (rows, _, width) => {
   const tested = rows.map((row, index) => ({ ...row, index })).filter((row) => row.interval);
   return plot({
     width,
-    height: rows.length * 22 + 56,
+    height: rows.length * 22 + 66,
     marginLeft: label.room,
     marginRight: 24,
     x: {

@@ -16,7 +16,7 @@ function histogram(found, width) {
   }))).filter((bar) => bar.count > 0);
   const drawing = plot({
     width,
-    height: found.runs.length * 46 + 40,
+    height: found.runs.length * 46 + 60,
     marginLeft: 52,
     x: {
       type: found.log ? "log" : "linear", label: "time of a call", tickFormat: tick,

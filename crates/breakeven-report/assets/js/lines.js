@@ -30,14 +30,27 @@ painters.roofline = (devices, index, width) => {
         x: "intensity", y: "flops_per_s", r: 5, fill: "var(--fg)", fillOpacity: 0.75,
         stroke: "var(--bg)", ...told,
       }),
-      dots.length <= 20 ? Plot.text(dots, {
-        x: "intensity", y: "flops_per_s", text: (dot) => cut(dot.name, width / 4), dy: -11,
+      Plot.text(apart(dots, [from, to], [lowest / 2, peak * 2], width), {
+        x: "intensity", y: "flops_per_s", text: (dot) => cutInside(dot.name, width / 4), dy: -11,
         fill: "var(--fg)", stroke: "var(--bg)", strokeWidth: 3, textAnchor: "middle",
-      }) : null,
+      }),
     ],
   });
   return element("div", {}, key(roofs.map((roof) => roof.text)), drawing);
 };
+
+// The dots whose names have room: not over one that is named already.
+function apart(dots, [left, right], [bottom, top], width) {
+  const way = (value, from, to) => Math.log(value / from) / Math.log(to / from);
+  const named = [];
+  for (const dot of dots) {
+    const x = way(dot.intensity, left, right) * width;
+    const y = way(dot.flops_per_s, bottom, top) * 350;
+    const free = named.every((other) => Math.abs(other.x - x) > width / 4 || Math.abs(other.y - y) > 22);
+    if (free && named.length < 25) named.push({ dot, x, y });
+  }
+  return named.map(({ dot }) => dot);
+}
 
 painters.curves = (all, index, width) => {
   const { lines, marks } = all[index];

@@ -4,10 +4,13 @@ painters.shares = (bars, _, width) => {
   const label = names(width, bars.map((bar) => bar.name));
   return plot({
     width,
-    height: bars.length * 24 + 40,
+    height: bars.length * 24 + 12,
     marginLeft: label.room,
     marginRight: 120,
-    x: { percent: true, label: "own time, % of all", grid: true, ticks: 5 },
+    marginTop: 4,
+    marginBottom: 4,
+    // Each bar has its figure beside it.
+    x: { axis: null },
     y: { label: null, domain: bars.map((_, index) => index), tickFormat: label.text, tickSize: 0 },
     marks: [
       Plot.barX(bars, { x: "share", y: (_, index) => index, fill: "var(--series-0)", ...told }),
