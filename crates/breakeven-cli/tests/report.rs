@@ -64,16 +64,8 @@ fn its_figures_are_those_of_show() {
     assert!(compared > 60, "{compared}");
     // What is said beside them is what `show` says.
     let table = show(&file, "").quietly(0).stdout;
-    for said in [
-        "measured: cuda:0",
-        "slow: 16.0 ms (over 5.00 ms)",
-        "met by 4 of 8",
-    ] {
-        assert!(html.contains(said) || !table.contains(said), "{said}");
-        assert!(
-            said.starts_with("measured") || html.contains(said),
-            "{said}"
-        );
+    for said in ["slow: 16.0 ms (over 5.00 ms)", "met by 4 of 8"] {
+        assert!(html.contains(said) && table.contains(said), "{said}");
     }
 }
 
@@ -148,13 +140,20 @@ fn wrong_use_is_refused_and_the_old_file_stays() {
         said.replace(file.to_str().unwrap(), "[sample]")
             .replace(directory.path().to_str().unwrap(), "[dir]")
     };
-    assert_snapshot!(refused(report(&[&file, &file], &target)), @"");
+    assert_snapshot!(refused(report(&[&file, &file], &target)), @"error: [sample] is named twice on one side");
     let copy = directory.path().join("copy.json");
     fs::copy(&file, &copy).unwrap();
-    assert_snapshot!(refused(report(&[&copy], &copy)), @"");
-    assert_snapshot!(refused(report(&[&file], &target).args("--baseline").arg(&target)), @"");
-    assert_snapshot!(refused(report(&[&file], &directory.path().join("no/r.html"))), @"");
-    assert_snapshot!(refused(line("report").arg(&file)), @"");
+    assert_snapshot!(refused(report(&[&copy], &copy)), @"error: [dir]/copy.json: is one of the profiles; name another file to write");
+    assert_snapshot!(refused(report(&[&file], &target).args("--baseline").arg(&target)), @"error: [dir]/r.html: is one of the profiles; name another file to write");
+    assert_snapshot!(refused(report(&[&file], &directory.path().join("no/r.html"))), @"error: [dir]/no/r.html: the directory [dir]/no cannot be used: No such file or directory (os error 2)");
+    assert_snapshot!(refused(line("report").arg(&file)), @r"
+    error: the following required arguments were not provided:
+      --output <FILE>
+
+    Usage: breakeven report --output <FILE> <FILE>...
+
+    For more information, try '--help'.
+    ");
 }
 
 #[test]
@@ -175,7 +174,7 @@ fn budgets_are_held() {
     let idle = with("[[budget]]\noperation = \"nothing\"\nmax = \"1 ns\"\n");
     assert_eq!(idle.code, Some(2));
     assert!(
-        idle.stderr.contains("the budget of nothing holds nothing"),
+        idle.stderr.contains("holds nothing: no such operation"),
         "{}",
         idle.stderr
     );

@@ -148,7 +148,7 @@ fn colours_change_nothing_else() {
 
 #[test]
 fn as_html() {
-    assert_snapshot!(html(&page()), @"");
+    assert_snapshot!(html(&page()));
 }
 
 #[test]
