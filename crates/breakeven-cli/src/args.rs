@@ -16,6 +16,7 @@ mod history;
 mod import;
 mod input;
 mod plan;
+mod report;
 mod sweep;
 mod tune;
 
@@ -31,6 +32,7 @@ pub(crate) use history::{
 pub(crate) use import::ImportArgs;
 pub(crate) use input::InputArgs;
 pub(crate) use plan::{PlanArgs, PlanFormat};
+pub(crate) use report::ReportArgs;
 pub(crate) use sweep::{SweepArgs, SweepFormat};
 pub(crate) use tune::{TuneArgs, TuneFormat};
 
@@ -75,6 +77,8 @@ pub(crate) enum Command {
     History(HistoryArgs),
     /// Keep files of other benchmarks and profilers as a profile file
     Import(ImportArgs),
+    /// Write a profile as one self-contained HTML page, for a browser
+    Report(ReportArgs),
     /// Say what to change first in a profile, and what it should gain
     Advise(AdviseArgs),
     /// Measure what the parent process asks for on stdin

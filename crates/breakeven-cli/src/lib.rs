@@ -53,6 +53,7 @@ fn command(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         Command::Export(args) => commands::export::run(args, out, err),
         Command::History(args) => commands::history::run(args, out, err),
         Command::Import(args) => commands::import::run(args, out, err),
+        Command::Report(args) => commands::report::run(args, err),
         Command::Advise(args) => commands::advise::run(args, out, err),
         Command::Worker => worker::own_channel(out)
             .and_then(|mut channel| worker::run(std::io::stdin().lock(), &mut *channel)),

@@ -16,6 +16,7 @@ pub(crate) mod import;
 mod input;
 pub(crate) mod plan;
 pub(crate) mod profile;
+pub(crate) mod report;
 pub(crate) mod show;
 pub(crate) mod sweep;
 pub(crate) mod tune;

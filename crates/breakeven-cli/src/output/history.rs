@@ -325,11 +325,19 @@ fn sentence(change: &Change) -> String {
         format!(" ({low} to {high})")
     });
     let state = match change.state {
-        ChangeState::Open => ", still there",
-        ChangeState::Newest => ", the newest value alone",
-        ChangeState::Recovered(_) => ", recovered since",
-        ChangeState::Accepted => ", accepted",
-        ChangeState::Improved => "",
+        ChangeState::Improved => String::new(),
+        _ => format!(", {}", state(change)),
     };
     format!("{}{interval}{state}", sized(change))
+}
+
+/// What became of a change, in words.
+pub(crate) fn state(change: &Change) -> &'static str {
+    match change.state {
+        ChangeState::Open => "still there",
+        ChangeState::Newest => "the newest value alone",
+        ChangeState::Recovered(_) => "recovered since",
+        ChangeState::Accepted => "accepted",
+        ChangeState::Improved => "improved",
+    }
 }

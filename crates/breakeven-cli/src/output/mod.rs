@@ -11,6 +11,7 @@ use breakeven_judge::{
     Budget, Limited, Limits, Outcome, Overview, Scope, Standing, Thresholds, overview,
 };
 use breakeven_profile::profile::Profile;
+use breakeven_report::Words;
 use serde::Serialize;
 
 use crate::args::Format;
@@ -108,6 +109,15 @@ impl Report {
         }
         verdicts::add(self, &mut page);
         page
+    }
+
+    /// What stands beside the table of the operations, for the page of `breakeven report`.
+    pub(crate) fn words(&self) -> Words {
+        let mut words = Words::default();
+        environment::add(self, &mut words.environment);
+        executions::add(self, &mut words.executions);
+        verdicts::add(self, &mut words.judged);
+        words
     }
 
     /// True where an operation or something beside the operations failed.
@@ -215,6 +225,12 @@ pub(crate) fn write(
     for note in report.notes.iter().filter(|_| format == Format::Csv) {
         let _ = writeln!(err, "{}", clean(note));
     }
+    tell_unmatched(report, err);
+    Ok(())
+}
+
+/// Says which budgets nothing was held against.
+pub(crate) fn tell_unmatched(report: &Report, err: &mut dyn Write) {
     for budget in &report.unmatched {
         let budget = clean(budget);
         let _ = writeln!(
@@ -222,7 +238,6 @@ pub(crate) fn write(
             "error: the budget of {budget} holds nothing: no such operation has samples"
         );
     }
-    Ok(())
 }
 
 /// Prints a page, as wide as the terminal.

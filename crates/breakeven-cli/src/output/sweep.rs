@@ -141,35 +141,14 @@ fn answer(found: &Found, rival: &Rival) -> String {
             false => format!("is faster than the CPU at {over} {}", pays.join(", ")),
         };
     };
-    match break_even {
-        BreakEven::From { size, interval } => format!(
-            "pays from {over} {} on (95 % interval: {} to {})",
-            count(size),
-            count(interval[0]),
-            count(interval[1])
-        ),
-        BreakEven::Always { tried_from } => {
-            format!("pays at every {over} tried, from {} on", count(tried_from))
-        }
-        BreakEven::Never { tried_to } => format!("never pays up to {over} {}", count(tried_to)),
-        BreakEven::Unclear { not_before } => {
-            let known = not_before.map_or_else(String::new, |value| {
-                format!("does not pay up to {over} {}; beyond, ", count(value))
-            });
-            let wider = match not_before {
-                // It may pay from the beginning on.
-                None if rival.pays_at_last() => "a smaller --from",
-                _ => "a larger --to",
-            };
-            format!("{known}the times do not tell: try more --rounds, or {wider}")
-        }
-        BreakEven::Within { smallest, largest } => format!(
-            "pays from {over} {} to {}, and no more at {}",
-            count(smallest),
-            count(largest),
-            count(rival.times.last().map_or(largest, |times| times.size))
-        ),
-    }
+    let largest = rival.times.last().map_or(f64::NAN, |times| times.size);
+    let wider = match break_even {
+        // It may pay from the beginning on.
+        BreakEven::Unclear { not_before: None } if rival.pays_at_last() => "a smaller --from",
+        _ => "a larger --to",
+    };
+    let remedy = format!("try more --rounds, or {wider}");
+    break_even.text(over.name(), largest, &remedy)
 }
 
 /// Everything, for programs.

@@ -22,7 +22,7 @@ mod tests;
 
 pub use refine::{coarse_sizes, refined_sizes};
 
-use breakeven_profile::profile;
+use breakeven_profile::{profile, unit};
 use breakeven_stats::mean_interval;
 
 use fit::Crossings;
@@ -191,6 +191,40 @@ pub fn break_even(times: &[SizeTimes]) -> BreakEven {
 }
 
 impl BreakEven {
+    /// What it says of a device, in values of what was swept `over`, up to the `largest`
+    /// value that was tried: `pays from size 52 000 on (95 % interval: 48 000 to 57 000)`.
+    /// The `remedy` for times that do not tell is left to the caller.
+    pub fn text(&self, over: &str, largest: f64, remedy: &str) -> String {
+        let count = |value: f64| unit::count(value.round());
+        match *self {
+            Self::From { size, interval } => format!(
+                "pays from {over} {} on (95 % interval: {} to {})",
+                count(size),
+                count(interval[0]),
+                count(interval[1])
+            ),
+            Self::Always { tried_from } => {
+                format!("pays at every {over} tried, from {} on", count(tried_from))
+            }
+            Self::Never { tried_to } => format!("never pays up to {over} {}", count(tried_to)),
+            Self::Unclear { not_before } => {
+                let known = not_before.map_or_else(String::new, |value| {
+                    format!("does not pay up to {over} {}; beyond, ", count(value))
+                });
+                format!("{known}the times do not tell: {remedy}")
+            }
+            Self::Within {
+                smallest,
+                largest: last,
+            } => format!(
+                "pays from {over} {} to {}, and no more at {}",
+                count(smallest),
+                count(last),
+                count(largest)
+            ),
+        }
+    }
+
     /// As a profile keeps it; none where nothing is known of all sizes from some on.
     pub fn evidence(
         &self,

@@ -41,6 +41,12 @@ impl Folded {
         let line = |(path, ns): (&String, &u64)| format!("{} {ns}", path.replace(SEPARATOR, ";"));
         self.paths.0.iter().map(line)
     }
+
+    /// The frames of each path and its own time in ns, in the order of the frames.
+    pub(super) fn paths(&self) -> impl Iterator<Item = (impl Iterator<Item = &str>, u64)> {
+        let paths = self.paths.0.iter();
+        paths.map(|(path, ns)| (path.split(SEPARATOR), *ns))
+    }
 }
 
 /// What the paths were made from.

@@ -8,6 +8,7 @@
 //! | [`speedscope`] | speedscope.app | timeline and stacks, else the operations |
 //! | [`collapsed`] | the tools around `flamegraph.pl` | the stacks, else the timeline, else the operations |
 //! | [`flamegraph`] | any browser (SVG) | as [`collapsed`] |
+//! | [`tree`], [`placed`] | programs that draw | as [`collapsed`]; the timeline |
 //!
 //! ```
 //! use breakeven_judge::export::{chrome, collapsed};
@@ -28,11 +29,16 @@ use std::io;
 
 pub mod chrome;
 pub mod collapsed;
+mod flame;
 pub mod flamegraph;
 mod fold;
 mod label;
+mod placed;
 pub mod speedscope;
 mod tracks;
+
+pub use flame::{Node, Tree, tree};
+pub use placed::{PlacedCall, PlacedTrack, placed};
 
 /// Why a profile could not be exported.
 #[derive(Debug, thiserror::Error)]

@@ -1,17 +1,19 @@
 //! What is printed, as data: headings, texts, facts, lists and tables. A command
 //! builds one [`Page`]; [`Page::text`] lays it out for a terminal of any width,
-//! [`Page::markdown`] for a report. Texts may come from untrusted files: control
-//! characters and Markdown syntax in them are removed or escaped here.
+//! [`Page::markdown`] for a report, [`Page::html`] for a browser. Texts may come from
+//! untrusted files: control characters and markup in them are removed or escaped here.
 
+mod html;
 mod markdown;
 mod table;
 mod text;
 
+pub use html::{html, shown};
 pub use table::{Column, Row, Table};
 pub use text::{clean, is_obeyed};
 
-/// Most rows of a table in Markdown; the rest is counted. This keeps a page under 600 KB:
-/// a step summary of GitHub may have 1 MiB. A terminal gets all rows.
+/// Most rows of a table in Markdown and HTML; the rest is counted. This keeps a page under
+/// 600 KB: a step summary of GitHub may have 1 MiB. A terminal gets all rows.
 const MOST_ROWS: usize = 300;
 
 /// Most items of a list; the rest is counted.

@@ -226,7 +226,7 @@ pub fn clean(text: &str) -> String {
 /// True for a character that a terminal interprets instead of showing it.
 pub fn is_obeyed(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The words of a text; a number's digit groups and its unit are one word.

@@ -18,7 +18,16 @@ const REMINDER: &str = "do it, or make it a line of \"Known gaps\" in CHANGELOG.
 const HOME: &str = "is somebody's machine; use a relative path or another example";
 
 pub(super) fn too_long(tree: &Tree) -> Vec<String> {
+    let of_page = |path: &str| {
+        [".js", ".css", ".html"]
+            .iter()
+            .any(|end| path.ends_with(end))
+    };
+    let scripts = tree.texts.iter().filter(|file| of_page(&file.path));
+    // Libraries of others are as their authors made them.
+    let scripts = scripts.filter(|file| !file.path.contains("/vendor/"));
     tree.sources()
+        .chain(scripts)
         .map(|file| (file, file.text.lines().count()))
         .filter(|(_, lines)| *lines > MOST_LINES)
         .map(|(file, lines)| {
@@ -65,9 +74,17 @@ pub(super) fn forbidden_texts(tree: &Tree) -> Vec<String> {
 #[test]
 fn a_long_file_is_found() {
     let (fits, long) = ("\n".repeat(MOST_LINES), "\n".repeat(MOST_LINES + 1));
-    let tree = Tree::of(&[("a.rs", &fits), ("b.rs", &long), ("c.json", &long)]);
+    let tree = Tree::of(&[
+        ("a.rs", &fits),
+        ("b.rs", &long),
+        ("c.json", &long),
+        ("d.js", &long),
+        ("x/vendor/d.js", &long),
+    ]);
     let findings = too_long(&tree);
-    assert!(matches!(&findings[..], [one] if one.starts_with("b.rs: 401 lines")));
+    assert!(
+        matches!(&findings[..], [one, two] if one.starts_with("b.rs: 401 lines") && two.starts_with("d.js: 401 lines"))
+    );
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub(crate) struct Report {
 
 impl Report {
     /// Everything, for people.
-    fn page(&self) -> Page {
+    pub(crate) fn page(&self) -> Page {
         let mut page = Page::default();
         let sides = ["baseline", "current"].into_iter().zip(&self.sources);
         page.facts(sides.map(|(side, source)| (side, source.text())));

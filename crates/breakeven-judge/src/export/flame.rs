@@ -1,0 +1,132 @@
+//! A profile's call paths as a tree, for whoever draws it.
+
+use breakeven_profile::profile::Profile;
+
+use super::ExportError;
+use super::fold::fold;
+
+/// Call paths as a tree. All times are in ns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tree {
+    /// What the paths were made from, in words.
+    pub source: String,
+    /// Time of all paths.
+    pub total_ns: u64,
+    /// The nodes, every one behind its parent, siblings in the order of their names.
+    pub nodes: Vec<Node>,
+}
+
+/// A frame that was called along one path.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// Its name, at most 200 characters.
+    pub name: String,
+    /// Index of the node that called it; none at the root.
+    pub parent: Option<usize>,
+    /// How many frames are around it.
+    pub depth: usize,
+    /// Its time, that of the nodes inside included.
+    pub total_ns: u64,
+    /// Its time without that of the nodes inside.
+    pub own_ns: u64,
+}
+
+/// Makes the tree of what [`collapsed`](super::collapsed) writes.
+///
+/// # Errors
+///
+/// When there is no time in the profile, or the sum is past 2^64 ns.
+pub fn tree(profile: &Profile) -> Result<Tree, ExportError> {
+    let folded = fold(profile)?;
+    let mut nodes: Vec<Node> = Vec::new();
+    // The nodes of the path before, the outermost first: paths come in the order of
+    // their frames.
+    let mut open: Vec<usize> = Vec::new();
+    for (frames, ns) in folded.paths() {
+        let mut depth = 0;
+        for name in frames {
+            let is_open = open.get(depth).is_some_and(|at| nodes[*at].name == name);
+            if !is_open {
+                open.truncate(depth);
+                let parent = open.last().copied();
+                open.push(nodes.len());
+                nodes.push(Node {
+                    name: name.to_owned(),
+                    parent,
+                    depth,
+                    total_ns: 0,
+                    own_ns: 0,
+                });
+            }
+            depth += 1;
+        }
+        open.truncate(depth);
+        if let Some(last) = open.last() {
+            nodes[*last].own_ns += ns;
+        }
+        // The sum of all was checked, so no part of it overflows.
+        for at in &open {
+            nodes[*at].total_ns += ns;
+        }
+    }
+    Ok(Tree {
+        source: folded.source.to_string(),
+        total_ns: folded.total_ns,
+        nodes,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use breakeven_profile::profile::Stack;
+
+    use super::*;
+
+    #[test]
+    fn paths_that_begin_alike_share_nodes() {
+        let stack = |frames: &[&str], self_ns: u64| Stack {
+            frames: frames.iter().map(|&name| name.to_owned()).collect(),
+            calls: 1,
+            total_ns: self_ns,
+            self_ns,
+        };
+        let profile = Profile {
+            stacks: vec![
+                stack(&["a", "c"], 5),
+                stack(&["a"], 3),
+                stack(&["a b"], 1),
+                stack(&["a", "c", "d"], 2),
+                // The same frame once more, below another.
+                stack(&["e", "c"], 4),
+            ],
+            ..Profile::default()
+        };
+        let tree = tree(&profile).expect("there are times");
+        let told: Vec<_> = tree
+            .nodes
+            .iter()
+            .map(|node| {
+                let Node {
+                    name,
+                    parent,
+                    depth,
+                    total_ns,
+                    own_ns,
+                } = node;
+                (name.as_str(), *parent, *depth, *total_ns, *own_ns)
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("a", None, 0, 10, 3),
+                ("c", Some(0), 1, 7, 5),
+                ("d", Some(1), 2, 2, 2),
+                ("a b", None, 0, 1, 1),
+                ("e", None, 0, 4, 0),
+                ("c", Some(4), 1, 4, 4),
+            ]
+        );
+        assert_eq!(tree.total_ns, 15);
+    }
+}

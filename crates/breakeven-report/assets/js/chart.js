@@ -1,0 +1,76 @@
+// Charts are drawn when they come into view, before printing, and anew when their width
+// changes.
+
+// By kind: (the part's data, index, width, figure) to a node.
+const painters = {};
+
+// The part that has the data of a kind of chart.
+const PART_OF = { shares: "overview", forest: "verdicts", curves: "break-even" };
+
+const PAPER = 680;
+
+function paint(figure, given) {
+  const kind = figure.dataset.chart;
+  const width = Math.max(280, Math.floor(given ?? figure.clientWidth));
+  if (figure.dataset.width === String(width)) return;
+  figure.dataset.width = String(width);
+  const caption = figure.querySelector("figcaption");
+  const index = Number(figure.dataset.index ?? 0);
+  const node = painters[kind](data(PART_OF[kind] ?? kind), index, width, figure);
+  figure.querySelector(".drawing")?.remove();
+  const drawing = element("div", { class: "drawing" }, node);
+  if (!node.matches(".surface, .operable")) {
+    drawing.setAttribute("role", "img");
+    drawing.setAttribute("aria-label", caption.textContent);
+  }
+  figure.insertBefore(drawing, caption);
+}
+
+function startCharts() {
+  const figures = [...document.querySelectorAll("figure.chart[data-chart]")];
+  const known = figures.filter((figure) => painters[figure.dataset.chart]);
+  const widths = new ResizeObserver((entries) => {
+    requestAnimationFrame(() => {
+      for (const { target } of entries) if (target.dataset.width) paint(target);
+    });
+  });
+  const views = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (!isIntersecting) continue;
+      views.unobserve(target);
+      paint(target);
+      widths.observe(target);
+    }
+  }, { rootMargin: "300px" });
+  for (const figure of known) views.observe(figure);
+  // As wide as a page of paper, whatever the screen is; afterwards as before.
+  addEventListener("beforeprint", () => known.forEach((figure) => paint(figure, PAPER)));
+  addEventListener("afterprint", () => known.forEach((figure) => paint(figure)));
+}
+
+// A chart of Observable Plot's in the page's own style.
+function plot(options) {
+  return Plot.plot({
+    className: "plot",
+    marginBottom: 44,
+    ...options,
+    style: { background: "transparent", fontSize: "12px", overflow: "visible" },
+  });
+}
+
+// What stands beside a mark when it is pointed at: its `text`.
+const told = { title: "text", tip: { fill: "var(--bg)", stroke: "var(--muted)", lineWidth: 30 } };
+
+// Names on the left of rows, and how much room they take.
+function names(width, texts) {
+  const longest = Math.max(4, ...texts.map((text) => text.length));
+  const room = Math.min(longest * 6.8 + 12, width * 0.42);
+  return { room, text: (index) => cutInside(texts[index], room - 10) };
+}
+
+// The key of several series, in words beside their color.
+function key(labels) {
+  const items = labels.map((label, index) => element("li", {},
+    element("span", { class: "swatch", style: { background: series(index) } }), label));
+  return element("ul", { class: "key" }, ...items);
+}

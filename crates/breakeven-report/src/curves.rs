@@ -1,0 +1,215 @@
+//! Time over size, and from which size on another device pays.
+
+use std::collections::BTreeMap;
+
+use breakeven_judge::break_even::{SizeTimes, break_even};
+use breakeven_judge::page::shown;
+use breakeven_judge::run_medians;
+use breakeven_profile::profile::{self, Device, Operation, Profile};
+use breakeven_profile::stats::median;
+use breakeven_profile::unit;
+use serde::Serialize;
+
+use crate::json::Number;
+use crate::part::{MOST_NAME, MOST_TEXT, Part};
+
+/// Sizes of which a curve has at least as many.
+const LEAST_SIZES: usize = 3;
+
+/// Most operations that are drawn, and sizes of one on a device.
+const MOST_CURVES: usize = 30;
+const MOST_SIZES: usize = 200;
+
+#[derive(Serialize)]
+struct Curves {
+    lines: Vec<Line>,
+    marks: Vec<Mark>,
+}
+
+#[derive(Serialize)]
+struct Line {
+    device: String,
+    points: Vec<Point>,
+}
+
+/// The median over the runs, with the fastest and the slowest run.
+#[derive(Serialize)]
+struct Point {
+    size: u64,
+    ns: Number,
+    low: Number,
+    high: Number,
+    text: String,
+}
+
+/// A break-even with its interval, elements.
+#[derive(Serialize)]
+struct Mark {
+    size: Number,
+    interval: Option<[Number; 2]>,
+    text: String,
+}
+
+/// An operation's name, and by device its sizes with the medians of their runs, ns.
+type Sized<'p> = BTreeMap<&'p str, BTreeMap<u64, Vec<f64>>>;
+
+pub(crate) fn part(profile: &Profile) -> Part {
+    let mut part = Part::new("break-even", "Break-even");
+    let mut data = Vec::new();
+    for (name, devices) in curves(profile) {
+        let label = shown(name, MOST_NAME);
+        let found = found(profile, name, &devices);
+        let said: Vec<String> = found.iter().map(|(text, _)| text.clone()).collect();
+        let mut finding = format!("{label}: median time over size");
+        if !said.is_empty() {
+            finding += &format!(". {}", said.join("; "));
+        }
+        part.chart("curves", data.len(), &finding);
+        let marks = found.into_iter().filter_map(|(text, evidence)| {
+            let evidence = evidence?;
+            Some(Mark {
+                size: evidence.size?.into(),
+                interval: evidence.interval.map(|ends| ends.map(Number::from)),
+                text: shown(&text, MOST_TEXT),
+            })
+        });
+        let lines = devices.into_iter().map(|(device, sizes)| Line {
+            points: sizes
+                .into_iter()
+                .take(MOST_SIZES)
+                .filter_map(|(size, medians)| Point::of(profile, device, size, &medians))
+                .collect(),
+            device: shown(&profile.device_label(device), MOST_NAME),
+        });
+        data.push(Curves {
+            marks: marks.collect(),
+            lines: lines.collect(),
+        });
+    }
+    let drawn = !data.is_empty();
+    // What is known without times at several sizes.
+    for evidence in &profile.evidence.break_even {
+        if !curves(profile).contains_key(evidence.operation.as_str()) {
+            part.say(&format!(
+                "{}: {}",
+                shown(&evidence.operation, MOST_NAME),
+                told(profile, evidence)
+            ));
+        }
+    }
+    if drawn {
+        part.data(&data);
+    } else if profile.evidence.break_even.is_empty() {
+        part.say(
+            "No operation was measured at three sizes or more: breakeven sweep KERNEL -o FILE \
+             measures one from small to large, and finds from which size on a GPU pays.",
+        );
+    }
+    part
+}
+
+/// The operations with sizes enough for a curve, at most [`MOST_CURVES`].
+fn curves(profile: &Profile) -> BTreeMap<&str, Sized<'_>> {
+    let mut all: BTreeMap<&str, Sized<'_>> = BTreeMap::new();
+    let operations = profile.operations.iter();
+    for operation in operations.filter(|each| !Operation::is_within_execution(each)) {
+        let Some(size) = operation.size.filter(|size| *size > 0) else {
+            continue;
+        };
+        let medians = run_medians(operation);
+        if !medians.is_empty() {
+            let devices = all.entry(&operation.name).or_default();
+            let sizes = devices.entry(&operation.device).or_default();
+            sizes.insert(size, medians);
+        }
+    }
+    all.retain(|_, devices| devices.values().any(|sizes| sizes.len() >= LEAST_SIZES));
+    all.into_iter().take(MOST_CURVES).collect()
+}
+
+/// What is known of the operation's break-evens, in words, and as a place where there is
+/// one: what the profile says, else what its times do.
+fn found(
+    profile: &Profile,
+    name: &str,
+    devices: &Sized<'_>,
+) -> Vec<(String, Option<profile::BreakEven>)> {
+    let mut found = Vec::new();
+    for evidence in &profile.evidence.break_even {
+        if evidence.operation == name {
+            found.push((told(profile, evidence), Some(evidence.clone())));
+        }
+    }
+    let Some(cpu) = devices.get(Device::CPU) else {
+        return found;
+    };
+    for (device, sizes) in devices {
+        let told = |(_, known): &(String, Option<profile::BreakEven>)| {
+            known.as_ref().is_some_and(|known| known.device == *device)
+        };
+        if *device == Device::CPU || found.iter().any(told) {
+            continue;
+        }
+        let both = sizes.iter().filter_map(|(size, device_ns)| {
+            Some(SizeTimes {
+                size: *size as f64,
+                device_ns: device_ns.clone(),
+                over_ns: cpu.get(size)?.clone(),
+            })
+        });
+        let both: Vec<SizeTimes> = both.collect();
+        let Some(largest) = both.last().map(|times| times.size) else {
+            continue;
+        };
+        if both.len() >= LEAST_SIZES {
+            let answer = break_even(&both);
+            let remedy = "more runs, or larger sizes, might tell";
+            let label = shown(&profile.device_label(device), MOST_NAME);
+            let text = format!("{label} {}", answer.text("size", largest, remedy));
+            found.push((text, answer.evidence(name, device, Device::CPU, largest)));
+        }
+    }
+    found
+}
+
+/// What a profile's evidence says of a device.
+fn told(profile: &Profile, evidence: &profile::BreakEven) -> String {
+    let count = |value: f64| unit::count(value.round());
+    let [device, over] = [&evidence.device, &evidence.over]
+        .map(|device| shown(&profile.device_label(device), MOST_NAME));
+    match (evidence.size, evidence.interval, evidence.tested_to) {
+        (Some(size), Some([low, high]), _) => format!(
+            "{device} pays from size {} on over {over} (95 % interval: {} to {})",
+            count(size),
+            count(low),
+            count(high)
+        ),
+        (Some(size), None, _) => format!("{device} pays from size {} on over {over}", count(size)),
+        (None, _, Some(to)) => format!("{device} never pays over {over} up to size {}", count(to)),
+        (None, _, None) => format!("{device} never pays over {over}"),
+    }
+}
+
+impl Point {
+    fn of(profile: &Profile, device: &str, size: u64, medians: &[f64]) -> Option<Self> {
+        let ns = median(medians).ok().filter(|ns| *ns > 0.0)?;
+        let low = medians.iter().copied().reduce(f64::min)?;
+        let high = medians.iter().copied().reduce(f64::max)?;
+        let text = format!(
+            "{}, size {}\n{} ({} to {} over {} runs)",
+            shown(&profile.device_label(device), MOST_NAME),
+            unit::count(size as f64),
+            unit::time(ns),
+            unit::time(low),
+            unit::time(high),
+            medians.len(),
+        );
+        Some(Self {
+            size,
+            ns: ns.into(),
+            low: low.into(),
+            high: high.into(),
+            text,
+        })
+    }
+}

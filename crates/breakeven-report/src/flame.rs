@@ -1,0 +1,86 @@
+//! Which call paths take the time, as an icicle: the outermost calls on top.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use breakeven_judge::export::{Node, tree};
+use breakeven_judge::page::shown;
+use breakeven_profile::profile::Profile;
+use breakeven_profile::unit;
+use serde::Serialize;
+
+use crate::part::{MOST_NAME, Part};
+
+/// Most frames; those of least time are left out.
+const MOST_NODES: usize = 5_000;
+
+/// Deepest frame that is drawn.
+const MOST_DEPTH: usize = 128;
+
+#[derive(Serialize)]
+struct Data {
+    total: u64,
+    names: Vec<String>,
+    /// Index of the name, of the parent (−1 for none), total and own time in ns of each.
+    nodes: Vec<(usize, i64, u64, u64)>,
+    finding: String,
+}
+
+pub(crate) fn part(profile: &Profile) -> Part {
+    let mut part = Part::new("flame", "Flame graph");
+    let tree = match tree(profile) {
+        Ok(tree) => tree,
+        Err(why) => {
+            part.say(&format!("There is no flame graph: {why}."));
+            return part;
+        }
+    };
+    let kept = kept(&tree.nodes);
+    let (mut names, mut places) = (Vec::new(), HashMap::new());
+    let mut new: HashMap<usize, i64> = HashMap::new();
+    let mut nodes = Vec::new();
+    for &at in &kept {
+        let node = &tree.nodes[at];
+        let name = *places.entry(node.name.as_str()).or_insert_with(|| {
+            names.push(shown(&node.name, MOST_NAME));
+            names.len() - 1
+        });
+        let parent = node.parent.and_then(|parent| new.get(&parent).copied());
+        new.insert(at, i64::try_from(nodes.len()).unwrap_or(-1));
+        nodes.push((name, parent.unwrap_or(-1), node.total_ns, node.own_ns));
+    }
+    let mut finding = format!(
+        "{} over {}: {}",
+        match tree.nodes.len() {
+            1 => "1 frame".to_owned(),
+            frames => format!("{} frames", unit::count(frames as f64)),
+        },
+        unit::time(tree.total_ns as f64),
+        tree.source
+    );
+    if kept.len() < tree.nodes.len() {
+        let left_out = unit::count((tree.nodes.len() - kept.len()) as f64);
+        finding += &format!("; {left_out} frames, the deepest or of least time, are not drawn");
+    }
+    part.chart("flame", 0, &finding);
+    part.data(&Data {
+        total: tree.total_ns,
+        names,
+        nodes,
+        finding,
+    });
+    part
+}
+
+/// The nodes that are drawn, a parent before what is inside it. None has more time than
+/// its parent, so whatever is kept has a parent that is.
+fn kept(nodes: &[Node]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..nodes.len()).collect();
+    order.retain(|&at| nodes[at].depth < MOST_DEPTH);
+    if order.len() > MOST_NODES {
+        order.sort_by_key(|&at| (Reverse(nodes[at].total_ns), at));
+        order.truncate(MOST_NODES);
+        order.sort_unstable();
+    }
+    order
+}

@@ -1,0 +1,76 @@
+//! The verdicts of a comparison, with a forest plot: the interval of each change beside
+//! the threshold.
+
+use breakeven_judge::page::shown;
+use serde::Serialize;
+
+use crate::Report;
+use crate::json::Number;
+use crate::part::{MOST_NAME, MOST_TEXT, Part};
+
+/// Most rows of the plot; what changed least is left out.
+const MOST_ROWS: usize = 200;
+
+#[derive(Serialize)]
+struct Line {
+    name: String,
+    /// Current over baseline, and its interval.
+    ratio: Number,
+    interval: Option<[Number; 2]>,
+    /// Change from which it counts, a fraction.
+    threshold: Number,
+    verdict: String,
+    text: String,
+}
+
+/// None without a comparison.
+pub(crate) fn part(report: &Report<'_>) -> Option<Part> {
+    let comparison = report.comparison?;
+    let mut part = Part::new("verdicts", "Verdicts");
+    let rows = comparison.by_weight().into_iter();
+    let rows = rows.filter(|row| row.judged.ratio.is_some());
+    let all = rows.clone().count();
+    let lines: Vec<Line> = rows
+        .take(MOST_ROWS)
+        .map(|row| {
+            let judged = &row.judged;
+            let name = shown(&row.name(), MOST_NAME);
+            let parts = [
+                format!("{name}: {}", row.change_type),
+                judged.change_text(),
+                judged.interval_text(),
+                judged.note_text(),
+            ];
+            let parts = parts.into_iter().filter(|part| !part.is_empty());
+            let text = parts.collect::<Vec<_>>().join("\n");
+            Line {
+                ratio: Number(judged.ratio),
+                interval: judged.interval.map(|ends| ends.map(Number::from)),
+                threshold: judged.threshold.into(),
+                verdict: row.change_type.to_string(),
+                text: shown_lines(&text),
+                name,
+            }
+        })
+        .collect();
+    if !lines.is_empty() {
+        let mut finding = format!(
+            "Change of each operation with its {}, beside the threshold: {}",
+            comparison.level_text(),
+            comparison.get_summary().text()
+        );
+        if all > lines.len() {
+            finding += &format!(". The {MOST_ROWS} that changed most of {all}");
+        }
+        part.chart("forest", 0, &finding);
+    }
+    part.page(&report.words.compared);
+    part.data(&lines);
+    Some(part)
+}
+
+/// A text of several lines, each as it is shown.
+fn shown_lines(text: &str) -> String {
+    let lines = text.lines().map(|line| shown(line, MOST_TEXT));
+    lines.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,186 @@
+//! How operations developed over the revisions before.
+
+use breakeven_judge::page::shown;
+use serde::Serialize;
+
+use crate::json::Number;
+use crate::part::{MOST_NAME, MOST_TEXT, Part};
+
+/// One operation's values over revisions, oldest first.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct HistorySeries {
+    /// The operation, with its device and its environment where there are several.
+    pub label: String,
+    /// What the values are, `median time`.
+    pub unit: String,
+    /// The values.
+    pub points: Vec<HistoryPoint>,
+    /// Where they changed.
+    pub changes: Vec<HistoryChange>,
+}
+
+/// The value of one revision.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct HistoryPoint {
+    /// The revision.
+    pub commit: String,
+    /// When it was measured, RFC 3339.
+    pub time: String,
+    /// The value, ns.
+    pub value_ns: f64,
+    /// Ends of its interval, ns.
+    pub low_ns: f64,
+    /// The upper end.
+    pub high_ns: f64,
+}
+
+/// A change of level that was found in a series.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct HistoryChange {
+    /// Index of the first point of the new level.
+    pub index: usize,
+    /// The level before, ns.
+    pub before_ns: f64,
+    /// The level from there on, ns.
+    pub after_ns: f64,
+    /// Ends of the interval of the relative change, fractions: 0.05 is 5 % more.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// What became of it, `regression, open`.
+    pub state: String,
+}
+
+#[derive(Serialize)]
+struct Data {
+    label: String,
+    unit: String,
+    points: Vec<PointData>,
+    levels: Vec<LevelData>,
+    changes: Vec<ChangeData>,
+}
+
+#[derive(Serialize)]
+struct PointData {
+    value: Number,
+    low: Number,
+    high: Number,
+    text: String,
+}
+
+/// A level that holds from one point to another.
+#[derive(Serialize)]
+struct LevelData {
+    from: usize,
+    to: usize,
+    value: Number,
+}
+
+#[derive(Serialize)]
+struct ChangeData {
+    index: usize,
+    worse: bool,
+    text: String,
+}
+
+/// None without a history.
+pub(crate) fn part(series: &[HistorySeries]) -> Option<Part> {
+    use breakeven_profile::unit::{change, time};
+    let mut part = Part::new("history", "History");
+    let mut data = Vec::new();
+    for (index, series) in series.iter().enumerate() {
+        let label = shown(&series.label, MOST_NAME);
+        let last = series.points.len().saturating_sub(1);
+        let mut changes: Vec<&HistoryChange> = series.changes.iter().collect();
+        changes.retain(|change| change.index <= last);
+        changes.sort_by_key(|change| change.index);
+        let texts: Vec<String> = changes
+            .iter()
+            .map(|at| {
+                let commit = shown(&series.points[at.index].commit, MOST_NAME);
+                format!(
+                    "at {commit} from {} to {} ({} to {}): {}",
+                    time(at.before_ns),
+                    time(at.after_ns),
+                    change(at.low),
+                    change(at.high),
+                    shown(&at.state, MOST_NAME),
+                )
+            })
+            .collect();
+        let found = match texts.len() {
+            0 => "no change found".to_owned(),
+            1 => "1 change".to_owned(),
+            n => format!("{n} changes"),
+        };
+        let ends = series.points.first().zip(series.points.last());
+        let ends = ends.map_or_else(String::new, |(first, last)| {
+            format!(" from {} to {}", time(first.value_ns), time(last.value_ns))
+        });
+        let points = series.points.len();
+        let finding = format!("{label}: {points} points{ends}; {found}");
+        part.chart("history", index, &finding);
+        if !texts.is_empty() {
+            let mut page = breakeven_judge::page::Page::default();
+            page.items(texts.iter().map(|text| text.clone().into()).collect());
+            part.page(&page);
+        }
+        let marks = changes.iter().zip(&texts).map(|(change, text)| ChangeData {
+            index: change.index,
+            worse: change.after_ns > change.before_ns,
+            text: shown(text, MOST_TEXT),
+        });
+        data.push(Data {
+            label,
+            unit: shown(&series.unit, MOST_NAME),
+            points: series.points.iter().map(PointData::of).collect(),
+            levels: levels(&changes, last),
+            changes: marks.collect(),
+        });
+    }
+    part.data(&data);
+    (!series.is_empty()).then_some(part)
+}
+
+impl PointData {
+    fn of(point: &HistoryPoint) -> Self {
+        use breakeven_profile::unit::time;
+        let text = format!(
+            "{}\n{}\n{} ({} to {})",
+            shown(&point.commit, MOST_NAME),
+            shown(&point.time, MOST_NAME),
+            time(point.value_ns),
+            time(point.low_ns),
+            time(point.high_ns),
+        );
+        Self {
+            value: point.value_ns.into(),
+            low: point.low_ns.into(),
+            high: point.high_ns.into(),
+            text,
+        }
+    }
+}
+
+/// The levels between the changes.
+fn levels(changes: &[&HistoryChange], last: usize) -> Vec<LevelData> {
+    let mut levels = Vec::new();
+    let mut from = 0;
+    for (place, change) in changes.iter().enumerate() {
+        if place == 0 {
+            levels.push(LevelData {
+                from,
+                to: change.index.saturating_sub(1),
+                value: change.before_ns.into(),
+            });
+        }
+        from = change.index;
+        let next = changes.get(place + 1);
+        levels.push(LevelData {
+            from,
+            to: next.map_or(last, |next| next.index.saturating_sub(1)),
+            value: change.after_ns.into(),
+        });
+    }
+    levels
+}

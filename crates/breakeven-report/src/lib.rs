@@ -1,0 +1,108 @@
+//! Makes one self-contained HTML page of a profile: an overview, the verdicts of a
+//! comparison, every operation's figures in a table that sorts and filters, and charts
+//! (histograms, roofline, time line, flame graph, break-even curves, history). It opens
+//! from disk and loads nothing.
+//!
+//! - Every figure is computed by `breakeven-judge` and formatted by
+//!   `breakeven_profile::unit`; the page's script sorts, filters and draws.
+//! - Texts of a profile are untrusted. They are escaped where they enter the document,
+//!   the script writes them as text, and the page's policy lets no other script run
+//!   (module `document`).
+//! - Without scripts all texts and tables are there; charts are replaced by sentences.
+//!
+//! ```
+//! use breakeven_judge::advise::ProfilerOptimizer;
+//! use breakeven_judge::{Limits, overview};
+//! use breakeven_profile::profile::{Operation, Profile, Run};
+//! use breakeven_report::{Report, Words};
+//!
+//! let mut decode = Operation::new("decode", "cpu");
+//! decode.runs.push(Run { samples_ns: vec![8e6, 8.1e6], ..Run::default() });
+//! let profile = Profile { operations: vec![decode], ..Profile::default() };
+//!
+//! let report = Report {
+//!     title: "decode, this week",
+//!     profile: &profile,
+//!     overview: &overview(&profile, &Limits::default()),
+//!     advice: ProfilerOptimizer::new(&profile).advice(),
+//!     comparison: None,
+//!     history: &[],
+//!     words: Words::default(),
+//! };
+//! let page = report.html();
+//! assert!(page.starts_with("<!doctype html>") && page.contains("8.05 ms"));
+//! ```
+
+mod assets;
+mod curves;
+mod document;
+mod flame;
+mod forest;
+mod histogram;
+mod history;
+mod json;
+mod operations;
+mod part;
+mod roofline;
+mod summary;
+mod timeline;
+
+use breakeven_judge::advise::Advice;
+use breakeven_judge::page::Page;
+use breakeven_judge::{Overview, ProfilerComparison};
+use breakeven_profile::profile::Profile;
+
+pub use history::{HistoryChange, HistoryPoint, HistorySeries};
+
+/// Everything that goes into a page.
+#[derive(Debug, Clone)]
+pub struct Report<'r> {
+    /// The page's title.
+    pub title: &'r str,
+    /// The profile.
+    pub profile: &'r Profile,
+    /// What its samples say.
+    pub overview: &'r Overview,
+    /// What to change first.
+    pub advice: &'r Advice,
+    /// What has changed since a baseline.
+    pub comparison: Option<&'r ProfilerComparison>,
+    /// How operations developed over the revisions before.
+    pub history: &'r [HistorySeries],
+    /// What is said beside the figures.
+    pub words: Words,
+}
+
+/// What is said beside the figures, as the commands print it. An empty part is left out.
+#[derive(Debug, Clone, Default)]
+pub struct Words {
+    /// The machine and the build.
+    pub environment: Page,
+    /// What an executor decided, and what fell back.
+    pub executions: Page,
+    /// Winners, bottlenecks, targets, budgets.
+    pub judged: Page,
+    /// What was compared, with which verdicts and warnings.
+    pub compared: Page,
+}
+
+impl Report<'_> {
+    /// The page, a whole HTML document.
+    pub fn html(&self) -> String {
+        let parts = [
+            summary::part(self),
+            forest::part(self),
+            part::words("judged", "Findings", &self.words.judged),
+            part::words("executions", "Executions", &self.words.executions),
+            Some(operations::part(self)),
+            Some(roofline::part(self)),
+            Some(timeline::part(self.profile)),
+            Some(flame::part(self.profile)),
+            Some(curves::part(self.profile)),
+            history::part(self.history),
+            Some(part::advice(self.advice)),
+            part::words("environment", "Environment", &self.words.environment),
+        ];
+        document::document(self.title, parts.into_iter().flatten())
+    }
+}

@@ -1,0 +1,107 @@
+//! A part of the page: its heading, what stands in it, and the data of its charts.
+
+use std::fmt::Write;
+
+use breakeven_judge::advise::{Advice, Overruled, items};
+use breakeven_judge::page::{Page, html};
+use serde::Serialize;
+
+use crate::json::script_safe;
+
+/// Most characters of a name in a table or a chart.
+pub(crate) const MOST_NAME: usize = 120;
+
+/// Most characters of a sentence.
+pub(crate) const MOST_TEXT: usize = 400;
+
+/// A part of the page.
+pub(crate) struct Part {
+    /// The id of its section.
+    pub(crate) id: &'static str,
+    /// Its heading.
+    pub(crate) title: &'static str,
+    /// What stands below the heading: HTML.
+    pub(crate) body: String,
+    /// The data of its charts: JSON that may stand in a script element.
+    pub(crate) data: Option<String>,
+}
+
+impl Part {
+    pub(crate) fn new(id: &'static str, title: &'static str) -> Self {
+        Self {
+            id,
+            title,
+            body: String::new(),
+            data: None,
+        }
+    }
+
+    /// Adds a sentence.
+    pub(crate) fn say(&mut self, text: &str) {
+        self.body += &format!("<p>{}</p>\n", html(text, MOST_TEXT));
+    }
+
+    /// Adds the place of a chart, with the finding in words for those who do not see it.
+    pub(crate) fn chart(&mut self, kind: &str, index: usize, finding: &str) {
+        let finding = html(finding, MOST_TEXT);
+        self.body += &format!(
+            "<figure class=\"chart\" data-chart=\"{kind}\" data-index=\"{index}\">\
+             <figcaption>{finding}</figcaption></figure>\n"
+        );
+    }
+
+    /// Adds a page of the judge's.
+    pub(crate) fn page(&mut self, page: &Page) {
+        let mut out = Vec::new();
+        let written = page.html(&mut out);
+        debug_assert!(written.is_ok(), "a vector takes everything");
+        self.body += &String::from_utf8_lossy(&out);
+    }
+
+    /// Sets the data of the charts.
+    pub(crate) fn data(&mut self, data: &impl Serialize) {
+        let json = serde_json::to_string(data);
+        debug_assert!(json.is_ok(), "keys are texts");
+        self.data = json.ok().map(|json| script_safe(&json));
+    }
+
+    /// The section.
+    pub(crate) fn section(&self, out: &mut String) {
+        let Self {
+            id, title, body, ..
+        } = self;
+        let _ = write!(
+            out,
+            "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n\
+             <h2 id=\"{id}-title\">{title}</h2>\n{body}</section>\n"
+        );
+        if let Some(data) = &self.data {
+            let _ = writeln!(
+                out,
+                "<script type=\"application/json\" id=\"{id}-data\">{data}</script>"
+            );
+        }
+    }
+}
+
+/// A part of words alone; none where there are none.
+pub(crate) fn words(id: &'static str, title: &'static str, page: &Page) -> Option<Part> {
+    let mut part = Part::new(id, title);
+    part.page(page);
+    (!page.blocks.is_empty()).then_some(part)
+}
+
+/// What to change first, as `breakeven advise` says it.
+pub(crate) fn advice(advice: &Advice) -> Part {
+    let mut page = Page::default();
+    page.items(items(&advice.suggestions, |_| None));
+    page.say(advice.conclusion());
+    for caveat in advice.caveats() {
+        page.aside(caveat);
+    }
+    let title = "Not advised, because something measured overruled the rule of thumb";
+    page.list(title, advice.overruled.iter().map(Overruled::item));
+    let mut part = Part::new("advice", "Advice");
+    part.page(&page);
+    part
+}

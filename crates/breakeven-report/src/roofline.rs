@@ -1,0 +1,122 @@
+//! What operations achieve of what their devices can do at best, over their arithmetic
+//! intensity.
+
+use breakeven_judge::page::shown;
+use breakeven_profile::unit;
+use serde::Serialize;
+
+use crate::Report;
+use crate::json::Number;
+use crate::operations::{label, pairs};
+use crate::part::{MOST_NAME, Part};
+
+/// Most operations of a device that are drawn, those that take most of the time.
+const MOST_DOTS: usize = 500;
+
+#[derive(Serialize)]
+struct Device {
+    /// Bandwidths, bytes/s, the fastest first, and what each is of.
+    roofs: Vec<Roof>,
+    /// Arithmetic peak, 1/s.
+    flops_per_s: Number,
+    dots: Vec<Dot>,
+}
+
+#[derive(Serialize)]
+struct Roof {
+    bytes_per_s: Number,
+    text: String,
+}
+
+#[derive(Serialize)]
+struct Dot {
+    name: String,
+    /// Floating-point operations per byte.
+    intensity: Number,
+    flops_per_s: Number,
+    text: String,
+}
+
+pub(crate) fn part(report: &Report<'_>) -> Part {
+    let mut part = Part::new("roofline", "Roofline");
+    let mut data = Vec::new();
+    for peak in &report.profile.evidence.peaks {
+        let Some(flops_per_s) = peak.flops_per_s.filter(|flops| *flops > 0.0) else {
+            continue;
+        };
+        let cached = peak.memory.iter().map(|point| point.bytes_per_s);
+        let cached = cached.reduce(f64::max);
+        let roofs = [(cached, "best cache"), (peak.memory_bytes_per_s, "memory")];
+        let mut roofs: Vec<(f64, &str)> = roofs
+            .into_iter()
+            .filter_map(|(rate, what)| Some((rate.filter(|rate| *rate > 0.0)?, what)))
+            .collect();
+        roofs.dedup_by(|a, b| a.0 == b.0);
+        let mut dots: Vec<(f64, Dot)> = pairs(report)
+            .filter(|(row, _)| row.device == peak.device)
+            .filter_map(|(row, operation)| {
+                let (flops, bytes) = (operation.flops?, operation.bytes?);
+                let achieved = row.roofline.flops_per_s.filter(|rate| *rate > 0.0)?;
+                let intensity = flops as f64 / bytes as f64;
+                let name = label(report, row);
+                let share = |share: Option<f64>| {
+                    share.map_or_else(String::new, |share| {
+                        format!(", {} of the peak", unit::percent(share))
+                    })
+                };
+                let bandwidth = row.roofline.bytes_per_s.map_or_else(String::new, |rate| {
+                    let rate = unit::bytes_per_s(rate);
+                    format!("\n{rate}{}", share(row.roofline.bytes_share))
+                });
+                let text = format!(
+                    "{name}\n{}{}{bandwidth}",
+                    unit::flops_per_s(achieved),
+                    share(row.roofline.flops_share),
+                );
+                let dot = Dot {
+                    name,
+                    intensity: intensity.into(),
+                    flops_per_s: achieved.into(),
+                    text,
+                };
+                (intensity.is_finite() && intensity > 0.0).then_some((row.own_ns, dot))
+            })
+            .collect();
+        if dots.is_empty() || roofs.is_empty() {
+            continue;
+        }
+        dots.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        dots.truncate(MOST_DOTS);
+        let rates = roofs.iter().map(|(rate, what)| {
+            let rate = unit::bytes_per_s(*rate);
+            format!("{what} {rate}")
+        });
+        let finding = format!(
+            "{}: {} operations under {} of arithmetic and {}, as measured",
+            shown(&report.profile.device_label(&peak.device), MOST_NAME),
+            dots.len(),
+            unit::flops_per_s(flops_per_s),
+            rates.collect::<Vec<_>>().join(", "),
+        );
+        part.chart("roofline", data.len(), &finding);
+        let roofs = roofs.into_iter().map(|(rate, what)| Roof {
+            bytes_per_s: rate.into(),
+            text: format!("{what} {}", unit::bytes_per_s(rate)),
+        });
+        data.push(Device {
+            roofs: roofs.collect(),
+            flops_per_s: flops_per_s.into(),
+            dots: dots.into_iter().map(|(_, dot)| dot).collect(),
+        });
+    }
+    if data.is_empty() {
+        part.say(
+            "A roofline needs a device's measured peaks, and the bytes and flops of its \
+             operations: breakeven profile measures both, and a program states them as fields \
+             of its operations.",
+        );
+    } else {
+        part.data(&data);
+    }
+    part
+}
