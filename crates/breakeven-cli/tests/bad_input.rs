@@ -98,7 +98,7 @@ fn another_format() {
     assert_snapshot!(refused("{\"traceEvents\": []}"), @r#"error: [dir]/p.json:1:19: not a breakeven profile: it has no "format", its first keys are traceEvents; a profile begins {"format": "breakeven-profile", "version": 1"#);
     assert_snapshot!(refused("cpu;conv2d 812000\n"), @"error: [dir]/p.json:1:1: not a breakeven profile: it begins with 'c', and a profile with '{'");
     assert_snapshot!(refused("[]"), @"error: [dir]/p.json:1:1: not a breakeven profile: it is a JSON list, and a profile is an object");
-    assert_snapshot!(refused(b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xab\x56"), @"error: [dir]/p.json:1:1: not a breakeven profile: it is a gzip file; decompress it first");
+    assert_snapshot!(refused(b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xab\x56"), @"error: [dir]/p.json: cannot be read: incomplete deflate stream");
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn no_file() {
     let directory = directory();
     let missing = directory.path().join("p.json");
     assert_snapshot!(refused_path(&missing, directory.path()), @"error: [dir]/p.json: cannot be opened: No such file or directory (os error 2)");
-    assert_snapshot!(refused_path(directory.path(), directory.path()), @"error: [dir]: cannot be read: Is a directory (os error 21)");
+    assert_snapshot!(refused_path(directory.path(), directory.path()), @"error: [dir]: the folder holds no results of a tool that is known; name a file in it");
 }
 
 /// Not bad, but what costs its square costs minutes here.

@@ -269,7 +269,7 @@ fn a_damaged_profile_file() {
     assert_snapshot!(shown(b"mean,median\n1,2\n"), @"error: [dir]/profile.json:1:1: not a breakeven profile: it begins with 'm', and a profile with '{'");
     assert_snapshot!(shown(b"{\"format\": \"breakeven-profile\", \"version\": 99}\n"), @"error: [dir]/profile.json:1:46: version: the profile is of version 99 and this build reads up to version 1; update breakeven, or write the profile again with this one");
     assert_snapshot!(shown(b"{}\n"), @r#"error: [dir]/profile.json:1:2: not a breakeven profile: it has no "format", it is an empty object; a profile begins {"format": "breakeven-profile", "version": 1"#);
-    assert_snapshot!(shown(b"\x1f\x8b\x08\x00binary\xff"), @"error: [dir]/profile.json:1:1: not a breakeven profile: it is a gzip file; decompress it first");
+    assert_snapshot!(shown(b"\x1f\x8b\x08\x00binary\xff"), @"error: [dir]/profile.json: cannot be read: corrupt deflate stream");
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn a_profile_file_that_is_not_there() {
     let directory = directory();
     let path = directory.path().join("missing.json");
     assert_snapshot!(refusal(line("show").arg(&path), directory.path()), @"error: [dir]/missing.json: cannot be opened: No such file or directory (os error 2)");
-    assert_snapshot!(refusal(line("show").arg(directory.path()), directory.path()), @"error: [dir]: cannot be read: Is a directory (os error 21)");
+    assert_snapshot!(refusal(line("show").arg(directory.path()), directory.path()), @"error: [dir]: the folder holds no results of a tool that is known; name a file in it");
 }
 
 #[test]

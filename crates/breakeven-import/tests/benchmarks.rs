@@ -29,12 +29,12 @@ fn told(imported: &Imported) -> String {
 
 #[test]
 fn criterion_samples_are_means_of_their_iterations() {
-    let imported = imported("criterion/home");
+    let imported = imported("criterion/two");
     assert_snapshot!(summary(&imported));
     // iters 74 074, times 4 852 345 ns: the first sample of the file.
     let of_64 = operation(&imported.profile, "sum/fold/64");
     let text = std::fs::read_to_string(crate::support::data(
-        "criterion/home/sum/fold/64/new/sample.json",
+        "criterion/two/sum/fold/64/new/sample.json",
     ));
     let sample: serde_json::Value = serde_json::from_str(&text.unwrap()).unwrap();
     let first = sample["times"][0].as_f64().unwrap() / sample["iters"][0].as_f64().unwrap();
@@ -44,15 +44,15 @@ fn criterion_samples_are_means_of_their_iterations() {
 
 #[test]
 fn criterion_reads_a_file_of_one_benchmark_too() {
-    let folder = imported("criterion/home");
-    let sample = imported("criterion/home/sum/fold/64/new/sample.json");
+    let folder = imported("criterion/two");
+    let sample = imported("criterion/two/sum/fold/64/new/sample.json");
     let whole = operation(&folder.profile, "sum/fold/64");
     assert_eq!(&sample.profile.operations[..], std::slice::from_ref(whole));
     // A saved baseline is read where it is named itself.
-    let first = imported("criterion/home/sum/fold/64/first");
+    let first = imported("criterion/two/sum/fold/64/first");
     assert_eq!(first.profile.operations[0].name, "sum/fold/64");
     assert_snapshot!(summary(&imported(
-        "criterion/home/sum/fold/1024/new/estimates.json"
+        "criterion/two/sum/fold/1024/new/estimates.json"
     )));
 }
 

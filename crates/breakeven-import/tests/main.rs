@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod benchmarks;
+mod damaged;
 mod hostile;
 mod hyperfine;
 mod recognised;

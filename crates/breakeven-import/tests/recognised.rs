@@ -15,20 +15,17 @@ fn every_file_is_recognised_as_its_format() {
         if !folder.file_type().unwrap().is_dir() {
             continue;
         }
-        let format = Format::named(&name).expect(&name);
-        seen.push(format.name());
-        // A table is told by `--columns` alone.
-        let told = (format.name() != "table").then_some(format);
         for file in fs::read_dir(folder.path()).unwrap() {
             let path = file.unwrap().path();
             let imported = read(&path, &Options::default());
-            assert_eq!(
-                imported.as_ref().ok().and_then(|imported| imported.format),
-                told,
-                "{}: {:?}",
-                path.display(),
-                imported.err()
-            );
+            // A table is told by `--columns` alone.
+            let told = match &imported {
+                Err(_) if name == "table" => Format::named(&name).unwrap(),
+                read => read.as_ref().expect(path.to_str().unwrap()).format.unwrap(),
+            };
+            // Formats of one tool share a folder.
+            assert!(told.name().starts_with(&name), "{}: {told}", path.display());
+            seen.push(told.name());
         }
     }
     for format in Format::all() {

@@ -1,0 +1,115 @@
+//! Real files with bytes changed, cut, doubled and moved: never a panic, always an error of
+//! one line or a profile that can be written and read again.
+
+use std::fs;
+use std::io::Cursor;
+use std::path::Path;
+
+use breakeven_import::{Format, Options, read_from};
+use breakeven_profile::file;
+use rand::{RngExt as _, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::support::data;
+
+/// Damaged copies of a file.
+const COPIES: usize = 40;
+
+fn damaged(text: &[u8], random: &mut Xoshiro256PlusPlus) -> Vec<u8> {
+    let mut text = text.to_vec();
+    for _ in 0..random.random_range(1..6) {
+        let at = random.random_range(0..=text.len());
+        let end = (at + random.random_range(0..64)).min(text.len());
+        match random.random_range(0..6) {
+            0 => text.truncate(at),
+            1 => drop(text.drain(at..end)),
+            2 => {
+                let part = text[at..end].to_vec();
+                let to = random.random_range(0..=text.len());
+                text.splice(to..to, part);
+            }
+            3 => text[at..end].fill(random.random_range(0..=255)),
+            4 => {
+                let words: [&[u8]; 8] = [
+                    b"-1",
+                    b"1e308",
+                    b"NaN",
+                    b"null",
+                    b"\"",
+                    b"\n",
+                    b"[[",
+                    "│".as_bytes(),
+                ];
+                let word = words[random.random_range(0..words.len())];
+                text.splice(at..at, word.iter().copied());
+            }
+            _ => {
+                if let Some(byte) = text.get_mut(at) {
+                    *byte ^= 1 << random.random_range(0..8);
+                }
+            }
+        }
+    }
+    text
+}
+
+fn check(text: Vec<u8>, options: &Options) {
+    match read_from(Cursor::new(text), "file", options) {
+        Err(error) => assert_eq!(error.to_string().lines().count(), 1, "{error:?}"),
+        Ok(imported) => {
+            let mut written = Vec::new();
+            file::write_to(&imported.profile, &mut written).expect("a profile to write");
+            let again = file::read_from(&written[..], "again").expect("a profile to read");
+            assert_eq!(again, imported.profile);
+        }
+    }
+}
+
+fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+    let entries = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = entries
+        .flat_map(|path| {
+            if path.is_dir() {
+                files(&path)
+            } else {
+                vec![path]
+            }
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn a_damaged_file_is_no_crash() {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(20_261_123);
+    let columns = "name=case,time=wall,unit=unit,run=process,device=device,size=elements";
+    for path in files(&data("")) {
+        let text = fs::read(&path).unwrap();
+        let folders = path
+            .ancestors()
+            .filter_map(|each| each.file_name()?.to_str());
+        let format = folders.filter_map(Format::named).last();
+        for _ in 0..COPIES {
+            let copy = damaged(&text, &mut random);
+            check(
+                copy.clone(),
+                &Options {
+                    from: format,
+                    ..Options::default()
+                },
+            );
+            check(copy.clone(), &Options::default());
+            let columns = Some(columns.parse().unwrap());
+            check(
+                copy,
+                &Options {
+                    columns,
+                    ..Options::default()
+                },
+            );
+        }
+    }
+}
