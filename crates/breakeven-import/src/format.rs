@@ -24,7 +24,8 @@ pub(crate) struct Importer {
 }
 
 /// All of them, in the order in which they are listed for people.
-pub(crate) static IMPORTERS: [&Importer; 1] = [&formats::hyperfine::IMPORTER];
+pub(crate) static IMPORTERS: [&Importer; 2] =
+    [&formats::hyperfine::IMPORTER, &formats::chrome::IMPORTER];
 
 /// A format of another tool that can be read.
 #[derive(Clone, Copy)]

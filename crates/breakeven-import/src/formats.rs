@@ -1,3 +1,4 @@
 //! One format per file.
 
+pub(crate) mod chrome;
 pub(crate) mod hyperfine;

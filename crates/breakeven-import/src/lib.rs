@@ -18,6 +18,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod fields;
 mod format;
 mod formats;
 mod gather;
@@ -26,6 +27,7 @@ mod kept;
 mod note;
 mod read;
 mod source;
+mod trace;
 mod unit;
 
 pub use format::Format;
