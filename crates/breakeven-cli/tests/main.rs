@@ -23,5 +23,6 @@ mod profile;
 mod profile_strategy;
 mod series;
 mod sweep;
+mod traces;
 mod tune;
 mod vulkan;

@@ -24,8 +24,13 @@ pub(crate) struct Importer {
 }
 
 /// All of them, in the order in which they are listed for people.
-pub(crate) static IMPORTERS: [&Importer; 2] =
-    [&formats::hyperfine::IMPORTER, &formats::chrome::IMPORTER];
+pub(crate) static IMPORTERS: [&Importer; 5] = [
+    &formats::hyperfine::IMPORTER,
+    &formats::chrome::IMPORTER,
+    &formats::nsys::IMPORTER,
+    &formats::rocprofv3::JSON,
+    &formats::rocprofv3::CSV,
+];
 
 /// A format of another tool that can be read.
 #[derive(Clone, Copy)]

@@ -5,4 +5,6 @@
 mod bad_input;
 mod chrome;
 mod hyperfine;
+mod nsys;
+mod rocprofv3;
 mod support;

@@ -97,6 +97,11 @@ impl Trace {
         number
     }
 
+    /// The tracks so far, each with its label.
+    pub(crate) fn labels(&self) -> Vec<(u32, String)> {
+        (0..).zip(self.tracks.iter().cloned()).collect()
+    }
+
     /// Gives a track another label.
     pub(crate) fn name_track(&mut self, track: u32, label: String) {
         let index = usize::try_from(track).ok();
