@@ -24,12 +24,15 @@ pub(crate) struct Importer {
 }
 
 /// All of them, in the order in which they are listed for people.
-pub(crate) static IMPORTERS: [&Importer; 5] = [
+pub(crate) static IMPORTERS: [&Importer; 8] = [
     &formats::hyperfine::IMPORTER,
+    &formats::nvbench::IMPORTER,
     &formats::chrome::IMPORTER,
     &formats::nsys::IMPORTER,
     &formats::rocprofv3::JSON,
     &formats::rocprofv3::CSV,
+    &formats::speedscope::IMPORTER,
+    &formats::collapsed::IMPORTER,
 ];
 
 /// A format of another tool that can be read.

@@ -19,6 +19,7 @@
 //! ```
 
 mod fields;
+mod folded;
 mod format;
 mod formats;
 mod gather;
@@ -33,3 +34,4 @@ mod unit;
 pub use format::Format;
 pub use note::Note;
 pub use read::{Imported, Options, read, read_from};
+pub use unit::count_ns;

@@ -15,6 +15,9 @@ use crate::source::Source;
 pub struct Options {
     /// The format; otherwise it is told by the content.
     pub from: Option<Format>,
+    /// What one of a count is worth, ns, where a file counts samples and does not tell how
+    /// often they were taken; [`count_ns`](crate::count_ns) reads it from a text.
+    pub count_ns: Option<f64>,
 }
 
 /// A profile, and what is to be said of where it came from.

@@ -6,5 +6,7 @@ mod bad_input;
 mod chrome;
 mod hyperfine;
 mod nsys;
+mod nvbench;
 mod rocprofv3;
+mod stacks;
 mod support;

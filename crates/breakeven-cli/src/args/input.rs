@@ -9,13 +9,27 @@ pub(crate) struct InputArgs {
     /// names all
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     pub(crate) from: Option<Format>,
+
+    /// What the counts of collapsed stacks count: ns, us, ms, s, or samples at a rate, as
+    /// in 99hz
+    #[arg(long, value_name = "UNIT", value_parser = unit)]
+    pub(crate) unit: Option<f64>,
 }
 
 impl InputArgs {
     /// How files are to be read.
     pub(crate) fn options(&self) -> Options {
-        Options { from: self.from }
+        Options {
+            from: self.from,
+            count_ns: self.unit,
+        }
     }
+}
+
+fn unit(text: &str) -> Result<f64, String> {
+    breakeven_import::count_ns(text).ok_or_else(|| {
+        "there is no such unit; give ns, us, ms, s, or a rate such as 99hz".to_owned()
+    })
 }
 
 fn format(text: &str) -> Result<Format, String> {
