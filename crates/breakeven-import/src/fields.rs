@@ -174,7 +174,7 @@ impl<'de> Visitor<'de> for Time {
         // The whole part times the unit is exact, where the product of all is not.
         let unit = f64::from(self.unit_ns);
         if !value.is_finite() || value.abs() * unit > FARTHEST_NS {
-            return Err(E::custom(format_args!("{value} is no time")));
+            return Err(E::custom(format_args!("{value:e} is no time")));
         }
         let fraction = (value.fract() * unit).round() as i64;
         Ok(Some(
@@ -282,37 +282,5 @@ impl Visitor<'_> for KeyOf {
 
     fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
         Ok(self.0.iter().find(|name| **name == key).copied())
-    }
-}
-
-/// A list whose elements are taken one by one by what `0` does with the list's next.
-pub(crate) struct Each<F>(pub(crate) F);
-
-impl<'de, F, S> DeserializeSeed<'de> for Each<F>
-where
-    F: FnMut() -> S,
-    S: DeserializeSeed<'de>,
-{
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
-
-impl<'de, F, S> Visitor<'de> for Each<F>
-where
-    F: FnMut() -> S,
-    S: DeserializeSeed<'de>,
-{
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
-        while list.next_element_seed((self.0)())?.is_some() {}
-        Ok(())
     }
 }

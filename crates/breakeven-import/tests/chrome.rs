@@ -53,6 +53,33 @@ fn kineto_with_a_gpu() {
     assert_eq!(gpu.memory_bytes, Some(150_000_000_000));
 }
 
+/// What Holistic Trace Analysis 0.5.0 prints of this file: it leaves out the last step.
+#[test]
+fn the_figures_of_holistic_trace_analysis() {
+    let text = std::fs::read_to_string(crate::support::data("chrome/kineto-gpu.json"));
+    let mut trace: serde_json::Value = serde_json::from_str(&text.expect("the trace")).unwrap();
+    let events = trace["traceEvents"].as_array_mut().expect("events");
+    events.retain(|event| event["ts"].as_f64() < Some(1_002_000.0));
+    let profile = read(&trace.to_string()).profile;
+    let activity = &profile.activity[0];
+    let span = activity.span_ns as f64;
+    let percent = |ns: u64| (ns as f64 / span * 1e4).round() / 100.0;
+    assert_eq!((activity.span_ns, activity.idle_ns()), (1_492_000, 528_000));
+    assert_eq!(
+        (percent(activity.idle_ns()), percent(activity.compute_ns)),
+        (35.39, 27.08)
+    );
+    // Neither computing nor idle.
+    assert_eq!(activity.busy_ns - activity.compute_ns, 560_000);
+    let overlap = activity.communication_overlap_ns as f64 / activity.communication_ns as f64;
+    assert_eq!(overlap, 0.11);
+    let launches = activity.launches.as_ref().expect("launches");
+    assert_eq!(
+        (launches.delay_median_ns, launches.delay_max_ns),
+        (204_000.0, 237_000)
+    );
+}
+
 #[test]
 fn begins_and_ends_in_pairs_and_apart() {
     let imported = read(

@@ -63,6 +63,7 @@ pub(crate) struct Trace {
     pub(crate) operations: Operations,
     tracks: Vec<String>,
     by_label: HashMap<String, u32>,
+    streams: HashMap<(u64, Option<u64>), (u32, u32)>,
     nesting: Nesting,
     newest: Newest,
     related: Related,
@@ -97,9 +98,23 @@ impl Trace {
         number
     }
 
-    /// The tracks so far, each with its label.
-    pub(crate) fn labels(&self) -> Vec<(u32, String)> {
-        (0..).zip(self.tracks.iter().cloned()).collect()
+    /// The numbers of a GPU, as a device and as the track of one of its streams.
+    pub(crate) fn stream(&mut self, backend: &str, device: u64, stream: Option<u64>) -> (u32, u32) {
+        if let Some(known) = self.streams.get(&(device, stream)) {
+            return *known;
+        }
+        let label = format!("{backend}:{device}");
+        let known = (
+            self.operations.device(&label),
+            match stream {
+                Some(stream) => self.track(&format!("{label} stream {stream}")),
+                None => self.track(&label),
+            },
+        );
+        if self.streams.len() < TRACKS {
+            self.streams.insert((device, stream), known);
+        }
+        known
     }
 
     /// Gives a track another label.

@@ -60,7 +60,6 @@ pub(super) struct Builder {
     key: String,
     threads: Vec<Thread>,
     by_name: HashMap<String, usize>,
-    streams: HashMap<(u64, Option<u64>), (u32, u32)>,
     processes: HashMap<String, String>,
     asynchronous: HashMap<String, (Open, u32)>,
     is_hip: bool,
@@ -115,26 +114,6 @@ impl Builder {
             number
         });
         &mut self.threads[number]
-    }
-
-    /// The device and the track of a stream.
-    fn stream(&mut self, device: u64, stream: Option<u64>) -> (u32, u32) {
-        if let Some(known) = self.streams.get(&(device, stream)) {
-            return *known;
-        }
-        let trace = self.trace();
-        let label = format!("cuda:{device}");
-        let known = (
-            trace.operations.device(&label),
-            trace.track(&match stream {
-                Some(stream) => format!("{label} stream {stream}"),
-                None => label.clone(),
-            }),
-        );
-        if self.streams.len() < MOST {
-            self.streams.insert((device, stream), known);
-        }
-        known
     }
 
     fn complete(&mut self, event: &Event) {
@@ -194,8 +173,8 @@ impl Builder {
         };
         let id = event.args.correlation.map(|number| (0, number));
         let name = annotation(&event.name);
-        let (device, track) = self.stream(device, stream);
         let trace = self.trace();
+        let (device, track) = trace.stream("cuda", device, stream);
         let operation = trace.operations.number(name, device, &event.category);
         match work {
             Some(work) => {

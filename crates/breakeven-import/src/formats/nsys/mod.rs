@@ -6,6 +6,8 @@
 
 mod database;
 
+use std::collections::HashMap;
+
 use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::{Environment, Gpu, Profile};
 
@@ -13,9 +15,9 @@ use crate::format::Importer;
 use crate::note::Notes;
 use crate::read::Options;
 use crate::source::Source;
-use crate::trace::{FILL, Told, Trace, When, Work};
+use crate::trace::{FILL, Told, Trace, Work};
 
-use database::{Database, Row, Texts};
+use database::{Database, Texts};
 
 pub(crate) static IMPORTER: Importer = Importer {
     name: "nsys",
@@ -43,6 +45,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         database: &database,
         texts: database.texts()?,
         trace: Trace::default(),
+        by_thread: HashMap::new(),
         malformed: 0,
     };
     read.profile(notes).map_err(|error| error.at_path(&path))
@@ -73,6 +76,8 @@ struct Reading<'d> {
     database: &'d Database,
     texts: Texts<'d>,
     trace: Trace,
+    /// Tracks by the global id of their thread.
+    by_thread: HashMap<i64, u32>,
     malformed: u64,
 }
 
@@ -145,7 +150,8 @@ impl Reading<'_> {
                 return Ok(());
             }
             let thread = row.number(2).unwrap_or(0);
-            let track = self.trace.track(&format!("{THREAD}{thread}"));
+            let new = || self.trace.track(&format!("{THREAD}{thread}"));
+            let track = *self.by_thread.entry(thread).or_insert_with(new);
             let (name, category) = match kind {
                 IS_CUDA => (without_version(name), "cuda_api"),
                 IS_SYSTEM => (name, "os_runtime"),
@@ -223,13 +229,7 @@ impl Reading<'_> {
                 }
                 _ => ("[CUDA memset]", "memset", Work::Copy(FILL, bytes)),
             };
-            let label = format!("cuda:{}", row.number(2).unwrap_or(0));
-            let stream = count(3);
-            let track = self.trace.track(&match stream {
-                Some(stream) => format!("{label} stream {stream}"),
-                None => label.clone(),
-            });
-            let device = self.trace.operations.device(&label);
+            let (device, track) = self.trace.stream("cuda", count(2).unwrap_or(0), count(3));
             let operation = self.trace.operations.number(name, device, category);
             let told = Told {
                 bytes,
@@ -239,7 +239,7 @@ impl Reading<'_> {
             self.trace.operations.tell(operation, &told);
             let id = row.number(4);
             let id = id.map(|id| correlation(row.number(5).unwrap_or(0), id));
-            self.trace.work(operation, track, when, work, stream, id);
+            self.trace.work(operation, track, when, work, count(3), id);
             Ok(())
         })
     }
@@ -254,11 +254,7 @@ impl Reading<'_> {
             }
             Ok(())
         })?;
-        for (track, label) in self.trace.labels() {
-            let Some(id) = label.strip_prefix(THREAD) else {
-                continue;
-            };
-            let id: i64 = id.parse().unwrap_or(0);
+        for (&id, &track) in &self.by_thread {
             let name = names.iter().find(|(thread, _)| *thread == id);
             let thread = id.rem_euclid(ID);
             self.trace.name_track(
@@ -273,8 +269,7 @@ impl Reading<'_> {
     }
 }
 
-/// What the label of a thread's track begins with, before its global id, until names are
-/// known.
+/// What the label of a thread's track begins with until its name is known.
 const THREAD: &str = "thread\0";
 
 /// The process of a global id, and a number that is unique in it.

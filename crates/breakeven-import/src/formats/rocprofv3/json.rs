@@ -7,11 +7,11 @@ use std::fmt;
 
 use breakeven_profile::file::FileError;
 use breakeven_profile::profile::{Environment, Gpu, Profile};
-use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use super::records::{Agent, Kind, Record, Strings, Symbol};
 use super::{Activity, Call};
-use crate::fields::{KeyOf, Three};
+use crate::fields::KeyOf;
 use crate::format::Importer;
 use crate::json;
 use crate::note::Notes;
@@ -61,87 +61,6 @@ struct Tool {
     kinds: Vec<Kind>,
     messages: HashMap<u64, String>,
     malformed: u64,
-}
-
-#[derive(Debug, Default, Clone, Copy, Deserialize)]
-struct Handle {
-    handle: u64,
-}
-
-#[derive(Deserialize)]
-struct Agent {
-    id: Handle,
-    /// 1: a CPU, 2: a GPU.
-    #[serde(rename = "type")]
-    kind: u64,
-    name: Option<String>,
-    product_name: Option<String>,
-    logical_node_type_id: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct Symbol {
-    kernel_id: u64,
-    kernel_name: Option<String>,
-    formatted_kernel_name: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Kind {
-    kind: String,
-    #[serde(default)]
-    operations: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Message {
-    key: u64,
-    value: String,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Strings {
-    buffer_records: Vec<Kind>,
-    marker_api: Vec<Message>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Correlated {
-    internal: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct Dispatch {
-    agent_id: Handle,
-    queue_id: Option<Handle>,
-    kernel_id: u64,
-    #[serde(default, deserialize_with = "three")]
-    workgroup_size: Option<[u64; 3]>,
-    #[serde(default, deserialize_with = "three")]
-    grid_size: Option<[u64; 3]>,
-}
-
-fn three<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<[u64; 3]>, D::Error> {
-    Three.deserialize(deserializer)
-}
-
-/// A record of any list.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Record {
-    kind: usize,
-    operation: usize,
-    start_timestamp: Option<i64>,
-    end_timestamp: Option<i64>,
-    thread_id: u64,
-    correlation_id: Correlated,
-    dispatch_info: Option<Dispatch>,
-    src_agent_id: Option<Handle>,
-    dst_agent_id: Option<Handle>,
-    bytes: Option<u64>,
-    stream_id: Option<Handle>,
 }
 
 impl Tool {

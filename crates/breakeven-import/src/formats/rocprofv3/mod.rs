@@ -4,6 +4,7 @@
 
 mod csv;
 mod json;
+mod records;
 
 use crate::trace::{Correlation, Told, Trace, When, Work};
 
@@ -46,12 +47,7 @@ struct Activity<'a> {
 
 impl Activity<'_> {
     fn add(&self, trace: &mut Trace) {
-        let label = format!("rocm:{}", self.agent);
-        let track = trace.track(&match self.stream {
-            Some(stream) => format!("{label} stream {stream}"),
-            None => label.clone(),
-        });
-        let device = trace.operations.device(&label);
+        let (device, track) = trace.stream("rocm", self.agent, self.stream);
         let operation = trace.operations.number(self.name, device, self.category);
         trace.operations.tell(operation, &self.told);
         trace.work(
