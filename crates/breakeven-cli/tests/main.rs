@@ -28,5 +28,6 @@ mod profile_strategy;
 mod report;
 mod series;
 mod sweep;
+mod traces;
 mod tune;
 mod vulkan;

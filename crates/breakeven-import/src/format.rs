@@ -18,6 +18,9 @@ pub struct Options {
     /// What the columns of a CSV file, or the keys of JSON lines, are. A file that is no
     /// profile is then read as such a table.
     pub columns: Option<Columns>,
+    /// What one of a count is worth, ns, where a file counts samples and does not tell how
+    /// often they were taken; [`count_ns`](crate::count_ns) reads it from a text.
+    pub count_ns: Option<f64>,
 }
 
 /// A format of another tool. A new one is a file in `formats` and a line in [`IMPORTERS`].
@@ -46,6 +49,13 @@ pub(crate) static IMPORTERS: &[&Importer] = &[
     &formats::benchmark_dotnet::IMPORTER,
     &formats::catch2::IMPORTER,
     &formats::github_action_benchmark::IMPORTER,
+    &formats::nvbench::IMPORTER,
+    &formats::chrome::IMPORTER,
+    &formats::nsys::IMPORTER,
+    &formats::rocprofv3::JSON,
+    &formats::rocprofv3::CSV,
+    &formats::speedscope::IMPORTER,
+    &formats::collapsed::IMPORTER,
     &formats::table::IMPORTER,
 ];
 

@@ -19,6 +19,8 @@
 //! ```
 
 mod columns;
+mod fields;
+mod folded;
 mod format;
 mod formats;
 mod gather;
@@ -32,6 +34,7 @@ mod nan;
 mod note;
 mod read;
 mod source;
+mod trace;
 mod unit;
 
 pub use columns::{Columns, ColumnsError};
@@ -39,3 +42,4 @@ pub use format::Format;
 pub use history::Entry;
 pub use note::Note;
 pub use read::{Imported, Options, read, read_from};
+pub use unit::count_ns;

@@ -52,6 +52,12 @@ pub enum Note {
         /// What stands in place of the samples: `median`, `mean`.
         figure: &'static str,
     },
+    /// A file of several that belong together.
+    #[error("one of several files that belong together: it lacks {lacks}; name the folder")]
+    OneOfSeveral {
+        /// What the others have.
+        lacks: &'static str,
+    },
     /// Parts of the file that say nothing of times, or are not understood.
     #[error("{count} {what} left out: {why}")]
     LeftOut {

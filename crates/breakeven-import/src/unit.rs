@@ -9,6 +9,20 @@ pub(crate) enum Unit {
     Rate(f64),
 }
 
+/// What one of a count is worth, ns: of a unit of time (`us`), or of samples taken at a
+/// rate (`99hz`).
+pub fn count_ns(text: &str) -> Option<f64> {
+    let text = text.trim().to_lowercase();
+    if let Some(rate) = text.strip_suffix("hz") {
+        let rate: f64 = rate.trim().parse().ok()?;
+        return (1e-3..=1e9).contains(&rate).then_some(1e9 / rate);
+    }
+    match Unit::named(&text) {
+        Some(Unit::Time(ns)) if !text.contains('/') => Some(ns),
+        _ => None,
+    }
+}
+
 /// Names of units of time, ns in one.
 const TIMES: [(&[&str], f64); 8] = [
     (&["ps", "picosecond", "picoseconds"], 1e-3),
@@ -72,6 +86,16 @@ fn time(name: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_count_is_worth() {
+        assert_eq!(count_ns("ns"), Some(1.0));
+        assert_eq!(count_ns("MS"), Some(1e6));
+        assert_eq!(count_ns("100Hz"), Some(1e7));
+        for wrong in ["", "hz", "0hz", "-5hz", "nanhz", "ns/op", "ops/s", "bytes"] {
+            assert_eq!(count_ns(wrong), None, "{wrong}");
+        }
+    }
 
     #[test]
     fn times_and_rates() {

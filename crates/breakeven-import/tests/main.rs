@@ -4,9 +4,14 @@
 
 mod bad_input;
 mod benchmarks;
+mod chrome;
 mod damaged;
 mod hostile;
 mod hyperfine;
+mod nsys;
+mod nvbench;
 mod recognised;
+mod rocprofv3;
+mod stacks;
 mod support;
 mod table;

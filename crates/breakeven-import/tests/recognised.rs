@@ -17,11 +17,20 @@ fn every_file_is_recognised_as_its_format() {
         }
         for file in fs::read_dir(folder.path()).unwrap() {
             let path = file.unwrap().path();
-            let imported = read(&path, &Options::default());
+            // Samples of nvbench lie beside its file.
+            if path.ends_with("copy.json-bin") {
+                continue;
+            }
+            let options = Options {
+                // Collapsed stacks do not tell what they count.
+                count_ns: Some(1.0),
+                ..Options::default()
+            };
             // A table is told by `--columns` alone.
-            let told = match &imported {
+            let told = match read(&path, &options) {
                 Err(_) if name == "table" => Format::named(&name).unwrap(),
-                read => read.as_ref().expect(path.to_str().unwrap()).format.unwrap(),
+                Ok(imported) => imported.format.unwrap(),
+                Err(error) => panic!("{error}"),
             };
             // Formats of one tool share a folder.
             assert!(told.name().starts_with(&name), "{}: {told}", path.display());

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use breakeven_import::{Imported, Options, read, read_from};
 use breakeven_profile::file;
-use breakeven_profile::profile::Operation;
+use breakeven_profile::profile::{Operation, Profile};
+use breakeven_profile::unit;
 
 /// A file below `tests/data`.
 pub(crate) fn data(name: &str) -> PathBuf {
@@ -65,4 +66,23 @@ fn line(operation: &Operation) -> String {
         write!(text, " | failed: {failure}").expect("a text");
     }
     text
+}
+
+/// The call paths of a profile, a line each.
+pub(crate) fn paths(profile: &Profile) -> String {
+    let line = |stack: &breakeven_profile::profile::Stack| {
+        format!(
+            "path {}: {} calls, {} total, {} own\n",
+            stack.frames.join(";"),
+            stack.calls,
+            unit::time(stack.total_ns as f64),
+            unit::time(stack.self_ns as f64)
+        )
+    };
+    profile.stacks.iter().map(line).collect()
+}
+
+/// What the devices of a profile did, as its file has it.
+pub(crate) fn activity(profile: &Profile) -> String {
+    serde_json::to_string_pretty(&profile.activity).expect("JSON")
 }

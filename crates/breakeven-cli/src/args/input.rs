@@ -14,6 +14,11 @@ pub(crate) struct InputArgs {
     /// name=case,time=wall,unit=ms,run=process (also device= and size=)
     #[arg(long, value_name = "name=…,time=…")]
     pub(crate) columns: Option<Columns>,
+
+    /// What the counts of collapsed stacks count: ns, us, ms, s, or samples at a rate, as
+    /// in 99hz
+    #[arg(long, value_name = "UNIT", value_parser = unit)]
+    pub(crate) unit: Option<f64>,
 }
 
 impl InputArgs {
@@ -22,8 +27,15 @@ impl InputArgs {
         Options {
             from: self.from,
             columns: self.columns.clone(),
+            count_ns: self.unit,
         }
     }
+}
+
+fn unit(text: &str) -> Result<f64, String> {
+    breakeven_import::count_ns(text).ok_or_else(|| {
+        "there is no such unit; give ns, us, ms, s, or a rate such as 99hz".to_owned()
+    })
 }
 
 fn format(text: &str) -> Result<Format, String> {

@@ -1,4 +1,5 @@
-//! One line per operation, device and part of a call; times in ns.
+//! One line per operation, device and part of a call, then those of what devices did over
+//! a trace; times in ns.
 
 use std::io::Write;
 use std::iter;
@@ -9,6 +10,7 @@ use breakeven_judge::{Held, Limited, Roofline, Row};
 use breakeven_profile::stats::Summary;
 
 use super::Report;
+use super::activity;
 use super::executions::Executions;
 
 /// A part of a row: the calls as wholes, the runs' medians, or a phase.
@@ -23,7 +25,7 @@ struct Line<'r> {
 /// What stands in a column of a line.
 type Cell = fn(&Line<'_>) -> Option<String>;
 
-const COLUMNS: [(&str, Cell); 31] = [
+const COLUMNS: [(&str, Cell); 32] = [
     ("operation", |line| text(Some(&line.row.operation))),
     ("device", |line| text(Some(&line.row.device))),
     ("software_gpu", |line| text(Some(line.row.software_gpu))),
@@ -63,6 +65,7 @@ const COLUMNS: [(&str, Cell); 31] = [
     ("device_errors", |line| {
         text(Some(line.executed()?.errors()))
     }),
+    ("total_ns", |line| text(Some(line.summary?.total))),
 ];
 
 fn text(value: Option<impl ToString>) -> Option<String> {
@@ -88,6 +91,11 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
             let cells = COLUMNS.map(|(_, cell)| clean(&cell(&line).unwrap_or_default()));
             csv.write_record(cells)?;
         }
+    }
+    for line in activity::lines(report) {
+        let cell = |head| line.iter().find(|(of, _)| *of == head);
+        let cells = COLUMNS.map(|(head, _)| cell(head).map_or("", |(_, cell)| cell));
+        csv.write_record(cells.map(clean))?;
     }
     csv.flush()?;
     Ok(())

@@ -17,6 +17,7 @@ use serde::Serialize;
 use crate::args::Format;
 
 pub(crate) mod ab;
+mod activity;
 pub(crate) mod advice;
 pub(crate) mod compare;
 mod csv;
@@ -102,6 +103,7 @@ impl Report {
         let mut page = Page::default();
         environment::add(self, &mut page);
         times::add(self, &mut page);
+        activity::add(self, &mut page);
         executions::add(self, &mut page);
         if let Some(forecast) = &self.forecast {
             page.heading("Forecast");

@@ -4,7 +4,7 @@ use super::document::Keys;
 use super::error::{FileError, FileErrorKind};
 use super::names::too_long;
 use super::times::MAX_NS;
-use crate::profile::{Environment, Evidence, Operation, Profile, Run};
+use crate::profile::{Activity, Environment, Evidence, Operation, Profile, Run};
 
 /// Finds a value that a reader would refuse.
 pub(super) fn profile(profile: &Profile) -> Result<(), FileError> {
@@ -31,7 +31,42 @@ pub(super) fn profile(profile: &Profile) -> Result<(), FileError> {
             )?;
         }
     }
+    for (index, activity) in profile.activity.iter().enumerate() {
+        device_activity(activity, &format!("activity[{index}]"))?;
+    }
     Ok(())
+}
+
+fn device_activity(activity: &Activity, place: &str) -> Result<(), FileError> {
+    let streams = activity.streams.iter().map(|stream| &stream.stream);
+    let directions = activity.copies.iter().map(|copies| &copies.direction);
+    names(
+        streams.chain(directions).chain([&activity.device]),
+        &format!("{place}.device"),
+    )?;
+    let totals = [
+        activity.span_ns,
+        activity.busy_ns,
+        activity.compute_ns,
+        activity.communication_ns,
+        activity.communication_overlap_ns,
+        activity.copy_ns,
+        activity.copy_overlap_ns,
+    ];
+    let copies = activity.copies.iter().map(|copies| copies.total_ns);
+    let streams = activity.streams.iter().map(|stream| stream.busy_ns);
+    let launches = activity.launches.iter();
+    let launched = launches
+        .clone()
+        .flat_map(|all| [all.call_total_ns, all.delay_max_ns]);
+    let whole = totals
+        .into_iter()
+        .chain(copies)
+        .chain(streams)
+        .chain(launched);
+    times(whole.map(|ns| ns as f64), place)?;
+    let medians = launches.flat_map(|all| [all.call_median_ns, all.delay_median_ns]);
+    times(medians, &format!("{place}.launches"))
 }
 
 fn environment(environment: &Environment) -> Result<(), FileError> {

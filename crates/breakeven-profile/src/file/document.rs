@@ -11,7 +11,7 @@ use serde::de::{
 use super::error::{FileError, FileErrorKind, clipped};
 use super::header::Header;
 use super::operation::Object;
-use crate::profile::{Operation, OperationKey, Profile, Stack, Timeline};
+use crate::profile::{Activity, Operation, OperationKey, Profile, Stack, Timeline};
 
 /// What the reader learns beside the profile itself.
 #[derive(Default)]
@@ -94,6 +94,10 @@ impl<'de, F: FnMut(Operation)> Visitor<'de> for Document<'_, F> {
                     let timeline: Option<Object<Timeline>> = map.next_value()?;
                     profile.timeline = timeline.map(|Object(timeline)| timeline);
                 }
+                Field::Activity => {
+                    let activity: Vec<Object<Activity>> = map.next_value()?;
+                    profile.activity = activity.into_iter().map(|Object(one)| one).collect();
+                }
             }
         }
         header
@@ -117,6 +121,7 @@ enum Field {
     Operations,
     Stacks,
     Timeline,
+    Activity,
 }
 
 /// Hands over the list of operations one by one.

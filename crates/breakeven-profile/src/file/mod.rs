@@ -38,7 +38,7 @@ pub use write::{replace, write, write_to, write_with};
 
 pub(crate) use names::{name, names, optional_name};
 pub(crate) use operation::OperationForm;
-pub(crate) use times::{optional_time, phases, time_list, whole_time};
+pub(crate) use times::{optional_time, phases, time, time_list, whole_time};
 
 /// What the field `format` of every profile file says.
 pub const FORMAT: &str = "breakeven-profile";

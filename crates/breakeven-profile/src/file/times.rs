@@ -190,6 +190,11 @@ pub(crate) fn whole_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u
     Time::deserialize(deserializer).map(|Time(ns)| ns.round() as u64)
 }
 
+/// A time with its fraction.
+pub(crate) fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Time::deserialize(deserializer).map(|Time(ns)| ns)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,7 +10,7 @@ use super::error::FileError;
 use super::layout::Layout;
 use super::target::Target;
 use super::{FORMAT, VERSION, check};
-use crate::profile::{Environment, Evidence, Operation, Profile, Stack, Timeline};
+use crate::profile::{Activity, Environment, Evidence, Operation, Profile, Stack, Timeline};
 
 /// Writes the profile to the file at `path`.
 ///
@@ -126,6 +126,8 @@ struct Document<'a, F, M> {
     stacks: &'a [Stack],
     #[serde(skip_serializing_if = "Option::is_none")]
     timeline: &'a Option<Timeline>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    activity: &'a [Activity],
     #[serde(flatten)]
     further: &'a M,
 }
@@ -157,6 +159,7 @@ impl<'a, F, M> Document<'a, F, M> {
             operations: measured.collect(),
             stacks: &profile.stacks,
             timeline: &profile.timeline,
+            activity: &profile.activity,
             further,
         }
     }

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::{
-    BreakEven, Clock, Difference, Environment, Evidence, Gpu, Operation, OperationKey, Profile,
-    RecorderCost, Stack,
+    Activity, BreakEven, Clock, Difference, Environment, Evidence, Gpu, Operation, OperationKey,
+    Profile, RecorderCost, Stack,
 };
 
 /// Why profiles cannot be made into one.
@@ -52,7 +52,7 @@ impl Profile {
     /// would be wrong for half of its runs in every later comparison. What is
     /// measured anew at each start is taken from the first profile that has it
     /// (peaks, break-even sizes), or at its worst (the clock's steps, the
-    /// recorder's cost). Call paths are added up. A timeline is one process's, so
+    /// recorder's cost). Call paths and the activity of devices are added up. A timeline is one process's, so
     /// only a single profile keeps it.
     ///
     /// # Errors
@@ -91,6 +91,7 @@ impl Profile {
             joined.evidence.fill_from(profile.evidence);
             joined.add_stacks(profile.stacks);
             joined.timeline = None;
+            joined.add_activity(profile.activity);
         }
         Ok(joined)
     }
@@ -111,6 +112,15 @@ impl Profile {
         self.environment.add_gpus(other.environment.gpus);
         self.evidence.fill_from(other.evidence);
         Ok(())
+    }
+
+    fn add_activity(&mut self, activity: Vec<Activity>) {
+        for other in activity {
+            match (self.activity.iter_mut()).find(|known| known.device == other.device) {
+                Some(known) => known.append(other),
+                None => self.activity.push(other),
+            }
+        }
     }
 
     fn add_stacks(&mut self, stacks: Vec<Stack>) {

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::stats::Moments;
 
+mod activity;
 mod device;
 mod device_memory;
 mod difference;
@@ -22,6 +23,7 @@ mod join;
 mod nesting;
 mod summary;
 
+pub use activity::{Activity, Copies, Launches, Stream};
 pub use device::Device;
 pub use device_memory::DeviceMemory;
 pub use difference::{Difference, Part};
@@ -51,6 +53,8 @@ pub struct Profile {
     pub stacks: Vec<Stack>,
     /// Single calls in the order of time, where they were asked for.
     pub timeline: Option<Timeline>,
+    /// What each device did over the time of a trace: busy, idle, overlapping.
+    pub activity: Vec<Activity>,
 }
 
 /// What identifies an operation: its name, the device it ran on and the size

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use breakeven_profile::profile::{
-    Bandwidth, BreakEven, Clock, Cpu, Environment, Evidence, Failure, Gpu, Operation, Peak,
-    Profile, RecorderCost, Run, Stack, Timeline, TimelineEvent,
+    Activity, Bandwidth, BreakEven, Clock, Copies, Cpu, Environment, Evidence, Failure, Gpu,
+    Launches, Operation, Peak, Profile, RecorderCost, Run, Stack, Stream, Timeline, TimelineEvent,
 };
 use breakeven_profile::stats::Moments;
 use proptest::collection::{btree_map, vec};
@@ -16,7 +16,7 @@ use serde_json::Value;
 /// A profile that a file can hold: no key twice, no empty name, finite numbers.
 pub(super) fn profile() -> impl Strategy<Value = Profile> {
     let header = (of(text()), of(text()), any::<bool>());
-    let nesting = (vec(stack(), 0..4), of(timeline()));
+    let nesting = (vec(stack(), 0..4), of(timeline()), vec(activity(), 0..3));
     let measured = (vec(operation(), 0..5), nesting);
     (header, environment(), evidence(), measured).prop_map(
         |((created, generator, interrupted), environment, evidence, (mut operations, nesting))| {
@@ -31,6 +31,7 @@ pub(super) fn profile() -> impl Strategy<Value = Profile> {
                 operations,
                 stacks: nesting.0,
                 timeline: nesting.1,
+                activity: nesting.2,
             }
         },
     )
@@ -105,6 +106,63 @@ fn run() -> impl Strategy<Value = Run> {
             memory_bytes: counts.1,
         },
     )
+}
+
+fn activity() -> impl Strategy<Value = Activity> {
+    let stream = (name(), whole_time(), any::<u64>(), any::<u64>()).prop_map(
+        |(stream, busy_ns, kernels, copies)| Stream {
+            stream,
+            busy_ns,
+            kernels,
+            copies,
+        },
+    );
+    let copies = (name(), any::<u64>(), whole_time(), of(any::<u64>())).prop_map(
+        |(direction, count, total_ns, bytes)| Copies {
+            direction,
+            count,
+            total_ns,
+            bytes,
+        },
+    );
+    let counts = (any::<u64>(), any::<u64>(), any::<u64>());
+    let launches = (counts, whole_time(), time(), time(), whole_time()).prop_map(
+        |((kernels, calls, shorter), call_total_ns, call_median_ns, delay_median_ns, max)| {
+            Launches {
+                kernels,
+                calls,
+                call_total_ns,
+                call_median_ns,
+                delay_median_ns,
+                delay_max_ns: max,
+                shorter,
+            }
+        },
+    );
+    let times = (vec(whole_time(), 7), any::<u64>());
+    (
+        name(),
+        times,
+        of(launches),
+        vec(copies, 0..3),
+        vec(stream, 0..3),
+    )
+        .prop_map(
+            |(device, (times, kernels), launches, copies, streams)| Activity {
+                device,
+                span_ns: times[0],
+                busy_ns: times[1],
+                compute_ns: times[2],
+                communication_ns: times[3],
+                communication_overlap_ns: times[4],
+                copy_ns: times[5],
+                copy_overlap_ns: times[6],
+                kernels,
+                launches,
+                copies,
+                streams,
+            },
+        )
 }
 
 fn stack() -> impl Strategy<Value = Stack> {

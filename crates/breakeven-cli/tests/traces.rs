@@ -1,0 +1,85 @@
+//! What `show` answers of a trace of a GPU, and that exported profiles can be read again.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use breakeven_profile::file;
+use breakeven_profile::profile::{OperationKey, Profile, Run};
+use insta::assert_snapshot;
+
+use crate::command::{directory, line, show};
+
+/// Three steps of a millisecond with kernels, communication, copies and a fill.
+fn trace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../breakeven-import/tests/data/chrome/kineto-gpu.json")
+}
+
+#[test]
+fn table() {
+    let table = show(&trace(), "").quietly(0).stdout;
+    for line in table.lines() {
+        assert!(line.chars().count() <= 80, "wider than 80: {line}");
+    }
+    assert_snapshot!(table);
+}
+
+#[test]
+fn markdown_and_csv() {
+    assert_snapshot!(show(&trace(), "--format markdown").quietly(0).stdout);
+    assert_snapshot!(show(&trace(), "--format csv").quietly(0).stdout);
+}
+
+#[test]
+fn json_is_a_profile_with_the_activity() {
+    let json = show(&trace(), "--format json").quietly(0).stdout;
+    let profile = file::read_from(json.as_bytes(), "").unwrap();
+    let [activity] = &profile.activity[..] else {
+        panic!("{:?}", profile.activity);
+    };
+    assert_eq!(
+        (activity.busy_ns, activity.idle_ns()),
+        (1_446_000, 1_046_000)
+    );
+}
+
+/// Calls and time of each operation, in whole ns.
+fn totals(profile: &Profile) -> BTreeMap<OperationKey, (u64, u64)> {
+    let operations = profile.operations.iter();
+    let totals = operations.map(|operation| {
+        let calls = operation.runs.iter().map(Run::calls).sum();
+        #[expect(clippy::cast_sign_loss, reason = "times are not negative")]
+        let total = operation.total_ns().round() as u64;
+        (operation.key(), (calls, total))
+    });
+    totals.filter(|(_, (calls, _))| *calls > 0).collect()
+}
+
+/// Exports a profile and imports what came of it.
+fn again(profile: &Path, to: &str, options: &str) -> Profile {
+    let directory = directory();
+    let exported = directory.path().join("exported");
+    let imported = directory.path().join("imported.json");
+    let export = line("export").arg(profile).args(&format!("--to {to}"));
+    export.args("-o").arg(&exported).run().quietly(0);
+    let import = line("import").arg(&exported).args(options);
+    let ended = import.args("-o").arg(&imported).run();
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    file::read(&imported).unwrap()
+}
+
+#[test]
+fn a_trace_of_an_exported_profile_has_its_operations() {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/sample.json");
+    let of_samples = again(&sample, "chrome", "");
+    assert_eq!(totals(&of_samples), totals(&file::read(&sample).unwrap()));
+    let runs = |profile: &Profile| profile.operations.iter().map(|each| each.runs.len()).max();
+    assert_eq!(runs(&of_samples), Some(2));
+    // A timeline: the imported trace, exported and imported once more.
+    let directory = directory();
+    let first = directory.path().join("first.json");
+    let import = line("import").arg(&trace()).args("-o").arg(&first);
+    import.run().quietly(0);
+    let timeline = again(&first, "chrome", "");
+    assert_eq!(totals(&timeline), totals(&file::read(&first).unwrap()));
+}

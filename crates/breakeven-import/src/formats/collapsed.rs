@@ -1,0 +1,104 @@
+//! Collapsed stacks, as `perf` with `stackcollapse-perf`, inferno, py-spy's `--format raw`
+//! and this program write them: a line per call path, its frames parted by `;`, then a
+//! count. What the counts count, the file does not tell: `--unit` does. An operation is a
+//! frame, whose one sample is its time in the run; the file is one run.
+
+use std::collections::HashMap;
+use std::io::{BufRead, Read as _};
+
+use breakeven_profile::file::{FileError, FileErrorKind};
+use breakeven_profile::profile::Profile;
+
+use crate::folded::Folded;
+use crate::format::Importer;
+use crate::note::Notes;
+use crate::read::Options;
+use crate::source::Source;
+
+pub(crate) static IMPORTER: Importer = Importer {
+    name: "collapsed",
+    about: "collapsed stacks: perf with inferno or stackcollapse, py-spy record --format raw, \
+            breakeven export --to collapsed; say with --unit what is counted",
+    recognises: |source| {
+        let lines = source.lines().filter(|line| !is_comment(line)).take(50);
+        let paths: Vec<Option<(&str, f64)>> = lines.map(path_and_count).collect();
+        let is_path = |path: &Option<(&str, f64)>| path.is_some_and(|(path, _)| path.contains(';'));
+        paths.iter().all(Option::is_some) && paths.iter().any(is_path)
+    },
+    read,
+};
+
+/// The longest line, bytes: names of thousands of frames.
+const LONGEST: u64 = 16 << 20;
+
+fn is_comment(line: &str) -> bool {
+    line.trim().is_empty() || line.starts_with('#')
+}
+
+fn path_and_count(line: &str) -> Option<(&str, f64)> {
+    let (path, count) = line.trim_end().rsplit_once(' ')?;
+    let is_number = count.starts_with(|c: char| c.is_ascii_digit());
+    let count: f64 = count.parse().ok().filter(|_| is_number)?;
+    (!path.trim().is_empty()).then_some((path, count))
+}
+
+fn read(source: Source, options: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
+    let path = source.path().to_owned();
+    let wrong = |kind, told: &str| FileError::new(kind, told).at_path(&path);
+    let Some(unit_ns) = options.count_ns else {
+        let told = "the counts of collapsed stacks have no unit; give --unit ns for those of \
+                    breakeven export, else --unit us or ms, or the rate of the samples as in \
+                    --unit 99hz";
+        return Err(wrong(FileErrorKind::Value, told));
+    };
+    let mut reader = source.into_reader()?;
+    let mut folded = Folded::default();
+    let mut frames = Frames::default();
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        let read = (&mut reader).take(LONGEST).read_until(b'\n', &mut line);
+        match read {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(reason) => return Err(FileError::io("cannot be read", &reason).at_path(&path)),
+        }
+        let text = String::from_utf8_lossy(&line);
+        let text = text.trim_end_matches(['\n', '\r']);
+        if is_comment(text) {
+            continue;
+        }
+        let too_long = line.len() as u64 >= LONGEST;
+        let Some((stack, count)) = path_and_count(text).filter(|_| !too_long) else {
+            let told = match too_long {
+                true => "the line is longer than 16 MiB; it is no call path",
+                false => "the line does not end in a space and a count; give collapsed stacks",
+            };
+            return Err(wrong(FileErrorKind::Syntax, told).at_position(number, 1));
+        };
+        let mut at = None;
+        for frame in stack.split(';') {
+            at = folded.step(at, frames.number(frame.trim()));
+        }
+        folded.sum_of(at, count * unit_ns);
+    }
+    folded.profile(&frames.names, notes)
+}
+
+/// Frames by name.
+#[derive(Default)]
+struct Frames {
+    names: Vec<String>,
+    numbers: HashMap<String, usize>,
+}
+
+impl Frames {
+    fn number(&mut self, name: &str) -> usize {
+        if let Some(known) = self.numbers.get(name) {
+            return *known;
+        }
+        self.numbers.insert(name.to_owned(), self.names.len());
+        self.names.push(name.to_owned());
+        self.names.len() - 1
+    }
+}

@@ -1,0 +1,236 @@
+//! SQLite, read only: what tables and columns there are, rows one by one, texts by number.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use breakeven_profile::file::{FileError, FileErrorKind};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, Statement};
+
+use crate::trace::When;
+
+/// What a database begins with.
+pub(super) const MAGIC: &[u8] = b"SQLite format 3\0";
+
+/// Texts that are kept at hand.
+const TEXTS: usize = 1 << 16;
+
+/// A database.
+pub(super) struct Database {
+    connection: Connection,
+    path: PathBuf,
+}
+
+impl Database {
+    /// Opens it without changing anything: no lock, no journal.
+    pub(super) fn open(path: &Path) -> Result<Self, FileError> {
+        let mut head = [0; MAGIC.len()];
+        let opened = File::open(path).and_then(|mut file| file.read_exact(&mut head));
+        opened.map_err(|reason| {
+            let told = "cannot be opened as a file, which a database must be";
+            FileError::io(told, &reason).at_path(path)
+        })?;
+        if head != MAGIC {
+            let told = "not a database as it is; unpack it first";
+            return Err(FileError::new(FileErrorKind::NotAProfile, told).at_path(path));
+        }
+        for (end, what) in [("-wal", "a write-ahead log"), ("-journal", "a journal")] {
+            let mut beside = path.as_os_str().to_owned();
+            beside.push(end);
+            if fs::metadata(&beside).is_ok_and(|found| found.len() > 0) {
+                let told = format!(
+                    "there is {what} beside it ({end}), so another program is writing it or was \
+                     stopped; close that program, or export the report again"
+                );
+                return Err(FileError::new(FileErrorKind::Io, told).at_path(path));
+            }
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+            | OpenFlags::SQLITE_OPEN_URI
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(uri(path), flags);
+        let connection = connection.map_err(|error| explained(&error).at_path(path))?;
+        let database = Self {
+            connection,
+            path: path.to_owned(),
+        };
+        // A file that is no database is only noticed by the first query.
+        database.each("SELECT count(*) FROM sqlite_master", |_| Ok(()))?;
+        Ok(database)
+    }
+
+    fn explained(&self, error: &rusqlite::Error) -> FileError {
+        explained(error).at_path(&self.path)
+    }
+
+    pub(super) fn has_table(&self, table: &str) -> bool {
+        let query = "SELECT 1 FROM sqlite_master WHERE type IN ('table', 'view') AND name = ?1";
+        let found = self.connection.query_row(query, [table], |_| Ok(()));
+        found.optional().ok().flatten().is_some()
+    }
+
+    pub(super) fn has_column(&self, table: &str, column: &str) -> bool {
+        let query = "SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2";
+        let found = self
+            .connection
+            .query_row(query, [table, column], |_| Ok(()));
+        found.optional().ok().flatten().is_some()
+    }
+
+    /// A query of these columns, NULL for those that the table lacks, and a further one;
+    /// empty where there is no such table.
+    pub(super) fn select(&self, table: &str, columns: &[&str], further: &str) -> String {
+        if !self.has_table(table) {
+            return String::new();
+        }
+        let columns = columns.iter().map(|column| {
+            match !column.is_empty() && self.has_column(table, column) {
+                true => format!("[{column}]"),
+                false => "NULL".to_owned(),
+            }
+        });
+        let further = (!further.is_empty()).then(|| further.to_owned());
+        let columns: Vec<String> = columns.chain(further).collect();
+        format!("SELECT {} FROM [{table}]", columns.join(", "))
+    }
+
+    /// Takes the rows of a query one by one; an empty query has none.
+    pub(super) fn each(
+        &self,
+        query: &str,
+        mut each: impl FnMut(Row<'_>) -> Result<(), FileError>,
+    ) -> Result<(), FileError> {
+        if query.is_empty() {
+            return Ok(());
+        }
+        let failed = |error| self.explained(&error);
+        let mut statement = self.connection.prepare(query).map_err(failed)?;
+        let mut rows = statement.query([]).map_err(failed)?;
+        while let Some(row) = rows.next().map_err(failed)? {
+            each(Row(row))?;
+        }
+        Ok(())
+    }
+
+    /// The labels of a table of numbers; none where there is no such table.
+    pub(super) fn labels(&self, table: &str) -> Result<HashMap<i64, String>, FileError> {
+        let mut labels = HashMap::new();
+        self.each(&self.select(table, &["id", "label"], ""), |row| {
+            if let (Some(id), Some(label)) = (row.number(0), row.text(1))
+                && labels.len() < TEXTS
+            {
+                labels.insert(id, label.to_owned());
+            }
+            Ok(())
+        })?;
+        Ok(labels)
+    }
+
+    /// The texts of the report.
+    pub(super) fn texts(&self) -> Result<Texts<'_>, FileError> {
+        let statement = match self.has_table("StringIds") {
+            true => {
+                let query = "SELECT [value] FROM [StringIds] WHERE [id] = ?1";
+                let prepared = self.connection.prepare(query);
+                Some(prepared.map_err(|error| self.explained(&error))?)
+            }
+            false => None,
+        };
+        Ok(Texts {
+            statement,
+            known: HashMap::new(),
+        })
+    }
+}
+
+/// Queries as one, sorted by their first column; those that are empty are left out.
+pub(super) fn sorted(queries: &[String]) -> String {
+    let queries = queries.iter().filter(|query| !query.is_empty());
+    let queries: Vec<&str> = queries.map(String::as_str).collect();
+    match queries.is_empty() {
+        true => String::new(),
+        false => format!("{} ORDER BY 1", queries.join(" UNION ALL ")),
+    }
+}
+
+/// A row of a query.
+pub(super) struct Row<'r>(&'r rusqlite::Row<'r>);
+
+impl Row<'_> {
+    /// A whole number; `None` for NULL and for anything else.
+    pub(super) fn number(&self, column: usize) -> Option<i64> {
+        match self.0.get_ref(column) {
+            Ok(ValueRef::Integer(number)) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// A text of the row itself.
+    pub(super) fn text(&self, column: usize) -> Option<&str> {
+        self.0.get_ref(column).ok()?.as_str().ok()
+    }
+
+    /// A beginning, and an end in the next column.
+    pub(super) fn when(&self, column: usize) -> Option<When> {
+        When::between(self.number(column)?, self.number(column + 1)?)
+    }
+}
+
+/// Texts by number.
+pub(super) struct Texts<'d> {
+    statement: Option<Statement<'d>>,
+    known: HashMap<i64, String>,
+}
+
+impl Texts<'_> {
+    /// The text of that number; empty where there is none.
+    pub(super) fn text(&mut self, id: i64) -> Result<&str, FileError> {
+        if !self.known.contains_key(&id) {
+            let found = (self.statement.as_mut()).map(|statement| {
+                let text = |row: &rusqlite::Row<'_>| row.get::<_, Option<String>>(0);
+                statement.query_row([id], text).optional()
+            });
+            let text = match found {
+                Some(Ok(text)) => text.flatten(),
+                Some(Err(error)) => return Err(explained(&error)),
+                None => None,
+            };
+            if self.known.len() >= TEXTS {
+                self.known.clear();
+            }
+            self.known.insert(id, text.unwrap_or_default());
+        }
+        Ok(self.known.get(&id).map_or("", String::as_str))
+    }
+}
+
+/// The path as SQLite's name of a file that nobody changes meanwhile.
+fn uri(path: &Path) -> String {
+    let mut uri = "file:".to_owned();
+    for c in path.to_string_lossy().chars() {
+        match c {
+            '%' | '?' | '#' => uri.push_str(&format!("%{:02x}", u32::from(c))),
+            c => uri.push(c),
+        }
+    }
+    uri + "?mode=ro&immutable=1"
+}
+
+fn explained(error: &rusqlite::Error) -> FileError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => FileError::new(
+            FileErrorKind::Syntax,
+            format!("the database is damaged ({error}); export the report again"),
+        ),
+        _ => {
+            let reason = match error {
+                rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
+                error => error.to_string(),
+            };
+            let told = format!("the database cannot be read: {reason}; export the report again");
+            FileError::new(FileErrorKind::Io, told)
+        }
+    }
+}

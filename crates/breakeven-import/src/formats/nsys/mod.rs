@@ -1,0 +1,303 @@
+//! The database that `nsys export --type sqlite` makes of a report of Nsight Systems. A
+//! kernel, a copy, a call of CUDA or of the operating system, and a range of NVTX is an
+//! operation by its name; the report is one run. Tables are made only for what was traced,
+//! and their columns differ between versions. Rows come in the order of time, sorted by
+//! SQLite, which keeps what does not fit into its cache in temporary files.
+
+mod database;
+
+use std::collections::HashMap;
+
+use breakeven_profile::file::{FileError, FileErrorKind};
+use breakeven_profile::profile::{Environment, Gpu, Profile};
+
+use crate::format::Importer;
+use crate::note::Notes;
+use crate::read::Options;
+use crate::source::Source;
+use crate::trace::{FILL, Told, Trace, Work};
+
+use database::{Database, Texts};
+
+pub(crate) static IMPORTER: Importer = Importer {
+    name: "nsys",
+    about: "Nsight Systems: nsys export --type sqlite REPORT",
+    recognises: |source| source.head().starts_with(database::MAGIC),
+    read,
+};
+
+fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
+    let path = source.path().to_owned();
+    let database = Database::open(&path)?;
+    let known = [KERNEL, MEMCPY, MEMSET, RUNTIME, OSRT, NVTX];
+    if !known.iter().any(|table| database.has_table(table)) {
+        let told = match database.has_table("rocpd_metadata") || database.has_table("rocpd_string")
+        {
+            true => "a database of rocprofv3; write JSON instead: rocprofv3 --output-format json",
+            false => {
+                "a database that Nsight Systems did not write, or one of a report without CUDA, \
+                 NVTX and OS runtime; trace with nsys profile --trace cuda,nvtx"
+            }
+        };
+        return Err(FileError::new(FileErrorKind::NotAProfile, told).at_path(&path));
+    }
+    let read = Reading {
+        database: &database,
+        texts: database.texts()?,
+        trace: Trace::default(),
+        by_thread: HashMap::new(),
+        malformed: 0,
+    };
+    read.profile(notes).map_err(|error| error.at_path(&path))
+}
+
+const KERNEL: &str = "CUPTI_ACTIVITY_KIND_KERNEL";
+const MEMCPY: &str = "CUPTI_ACTIVITY_KIND_MEMCPY";
+const MEMSET: &str = "CUPTI_ACTIVITY_KIND_MEMSET";
+const RUNTIME: &str = "CUPTI_ACTIVITY_KIND_RUNTIME";
+const OSRT: &str = "OSRT_API";
+const NVTX: &str = "NVTX_EVENTS";
+
+/// What a row is of, as the queries number it.
+const IS_KERNEL: i64 = 0;
+const IS_COPY: i64 = 1;
+const IS_FILL: i64 = 2;
+const IS_CUDA: i64 = 3;
+const IS_SYSTEM: i64 = 4;
+const IS_RANGE: i64 = 5;
+/// A range that begins and ends anywhere (`nvtxRangeStart`), by the type of its event.
+const IS_FREE_RANGE: i64 = 6;
+const START_END: i64 = 60;
+
+/// A global id is a process's in its middle 24 bits, a thread's in the last.
+const ID: i64 = 1 << 24;
+
+struct Reading<'d> {
+    database: &'d Database,
+    texts: Texts<'d>,
+    trace: Trace,
+    /// Tracks by the global id of their thread.
+    by_thread: HashMap<i64, u32>,
+    malformed: u64,
+}
+
+impl Reading<'_> {
+    fn profile(mut self, notes: &mut Notes) -> Result<Profile, FileError> {
+        let environment = Environment {
+            gpus: self.gpus()?,
+            ..Environment::default()
+        };
+        self.host()?;
+        self.devices()?;
+        self.threads()?;
+        notes.left_out(
+            self.malformed,
+            "row(s)",
+            "they lack a time or a name, or end before they begin",
+        );
+        self.trace.profile(environment, notes)
+    }
+
+    fn gpus(&self) -> Result<Vec<Gpu>, FileError> {
+        let columns = ["id", "name", "totalMemory"];
+        let mut gpus = Vec::new();
+        let query = self.database.select("TARGET_INFO_GPU", &columns, "");
+        self.database.each(&query, |row| {
+            if let Some(id) = row.number(0) {
+                gpus.push(Gpu {
+                    id: format!("cuda:{id}"),
+                    name: row.text(1).map(str::to_owned),
+                    backend: Some("cuda".to_owned()),
+                    memory_bytes: row.number(2).and_then(|bytes| u64::try_from(bytes).ok()),
+                    ..Gpu::default()
+                });
+            }
+            Ok(())
+        })?;
+        Ok(gpus)
+    }
+
+    /// Calls and ranges of the host.
+    fn host(&mut self) -> Result<(), FileError> {
+        let database = self.database;
+        let calls = |table, kind: i64| {
+            let kind = kind.to_string();
+            let columns = ["start", "end", "globalTid", "nameId", "", "correlationId"];
+            database.select(table, &columns, &kind)
+        };
+        let ranges = ["start", "end", "globalTid", "textId", "text", ""];
+        let kind =
+            format!("CASE WHEN [eventType] = {START_END} THEN {IS_FREE_RANGE} ELSE {IS_RANGE} END");
+        // Marks have no end.
+        let ranges = match database.select(NVTX, &ranges, &kind) {
+            query if query.is_empty() => query,
+            query => query + " WHERE [end] IS NOT NULL",
+        };
+        let query = database::sorted(&[calls(RUNTIME, IS_CUDA), calls(OSRT, IS_SYSTEM), ranges]);
+        let cpu = self.trace.operations.device("cpu");
+        database.each(&query, |row| {
+            let (Some(when), Some(kind)) = (row.when(0), row.number(6)) else {
+                self.malformed += 1;
+                return Ok(());
+            };
+            let name = match (row.text(4), row.number(3)) {
+                (Some(text), _) => text,
+                (None, Some(id)) => self.texts.text(id)?,
+                (None, None) => "",
+            };
+            if name.is_empty() {
+                self.malformed += 1;
+                return Ok(());
+            }
+            let thread = row.number(2).unwrap_or(0);
+            let new = || self.trace.track(&format!("{THREAD}{thread}"));
+            let track = *self.by_thread.entry(thread).or_insert_with(new);
+            let (name, category) = match kind {
+                IS_CUDA => (without_version(name), "cuda_api"),
+                IS_SYSTEM => (name, "os_runtime"),
+                _ => (name, "nvtx"),
+            };
+            let launches = kind == IS_CUDA && name.contains("aunch");
+            let operation = self.trace.operations.number(name, cpu, category);
+            match kind {
+                IS_FREE_RANGE => self.trace.range(operation, track, when),
+                _ => self.trace.call(operation, track, when),
+            }
+            if let (true, Some(id)) = (launches, row.number(5)) {
+                self.trace.launch(correlation(thread, id), when);
+            }
+            Ok(())
+        })
+    }
+
+    /// What the GPUs did.
+    fn devices(&mut self) -> Result<(), FileError> {
+        let database = self.database;
+        let select = |table, own: [&str; 9], kind: i64| {
+            let common = [
+                "start",
+                "end",
+                "deviceId",
+                "streamId",
+                "correlationId",
+                "globalPid",
+            ];
+            let columns: Vec<&str> = common.into_iter().chain(own).collect();
+            database.select(table, &columns, &kind.to_string())
+        };
+        let name = match database.has_column(KERNEL, "demangledName") {
+            true => "demangledName",
+            false => "shortName",
+        };
+        let shape = [
+            name, "", "", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ",
+        ];
+        let copy = ["", "bytes", "copyKind", "", "", "", "", "", ""];
+        let fill = ["", "bytes", "", "", "", "", "", "", ""];
+        let query = database::sorted(&[
+            select(KERNEL, shape, IS_KERNEL),
+            select(MEMCPY, copy, IS_COPY),
+            select(MEMSET, fill, IS_FILL),
+        ]);
+        let directions = database.labels("ENUM_CUDA_MEMCPY_OPER")?;
+        database.each(&query, |row| {
+            let (Some(when), Some(kind)) = (row.when(0), row.number(15)) else {
+                self.malformed += 1;
+                return Ok(());
+            };
+            let count = |column| {
+                row.number(column)
+                    .and_then(|count| u64::try_from(count).ok())
+            };
+            let three = |first| Some([count(first)?, count(first + 1)?, count(first + 2)?]);
+            let bytes = count(7);
+            let copied;
+            let (name, category, work) = match kind {
+                IS_KERNEL => match row.number(6) {
+                    Some(id) => {
+                        let name = self.texts.text(id)?;
+                        (name, "kernel", Work::kernel(name))
+                    }
+                    None => ("", "kernel", Work::Compute),
+                },
+                IS_COPY => {
+                    let number = row.number(8).unwrap_or(0);
+                    let label = directions.get(&number).map(String::as_str);
+                    let label = label.unwrap_or_else(|| direction(number));
+                    copied = format!("[CUDA memcpy {label}]");
+                    (copied.as_str(), "memcpy", Work::copy(&copied, bytes))
+                }
+                _ => ("[CUDA memset]", "memset", Work::Copy(FILL, bytes)),
+            };
+            let (device, track) = self.trace.stream("cuda", count(2).unwrap_or(0), count(3));
+            let operation = self.trace.operations.number(name, device, category);
+            let told = Told {
+                bytes,
+                grid: three(9),
+                block: three(12),
+            };
+            self.trace.operations.tell(operation, &told);
+            let id = row.number(4);
+            let id = id.map(|id| correlation(row.number(5).unwrap_or(0), id));
+            self.trace.work(operation, track, when, work, count(3), id);
+            Ok(())
+        })
+    }
+
+    /// Gives threads their names.
+    fn threads(&mut self) -> Result<(), FileError> {
+        let mut names = Vec::new();
+        let query = (self.database).select("ThreadNames", &["globalTid", "nameId"], "");
+        self.database.each(&query, |row| {
+            if let (Some(thread), Some(name)) = (row.number(0), row.number(1)) {
+                names.push((thread, self.texts.text(name)?.to_owned()));
+            }
+            Ok(())
+        })?;
+        for (&id, &track) in &self.by_thread {
+            let name = names.iter().find(|(thread, _)| *thread == id);
+            let thread = id.rem_euclid(ID);
+            self.trace.name_track(
+                track,
+                match name {
+                    Some((_, name)) => format!("{name} ({thread})"),
+                    None => format!("thread {thread}"),
+                },
+            );
+        }
+        Ok(())
+    }
+}
+
+/// What the label of a thread's track begins with until its name is known.
+const THREAD: &str = "thread\0";
+
+/// The process of a global id, and a number that is unique in it.
+fn correlation(global: i64, id: i64) -> (u64, u64) {
+    ((global.div_euclid(ID)).unsigned_abs(), id.unsigned_abs())
+}
+
+/// What a copy's number means (`CUpti_ActivityMemcpyKind`), where the database has no table
+/// of it.
+fn direction(number: i64) -> &'static str {
+    match number {
+        1 => "Host-to-Device",
+        2 => "Device-to-Host",
+        8 => "Device-to-Device",
+        9 => "Host-to-Host",
+        10 => "Peer-to-Peer",
+        _ => "of another kind",
+    }
+}
+
+/// The name of a call without the version of the interface: `cudaLaunchKernel_v7000`.
+fn without_version(name: &str) -> &str {
+    match name.rsplit_once("_v") {
+        Some((call, version))
+            if !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit()) =>
+        {
+            call
+        }
+        _ => name,
+    }
+}

@@ -1,0 +1,200 @@
+//! `nvbench`'s JSON: benchmarks of CUDA kernels. An operation is a benchmark with the
+//! values of its axes, on the device that it ran on; a sample is the GPU's time of one
+//! cold launch, of those that `--jsonbin` wrote into files beside the JSON. The file is one
+//! run.
+
+use std::fs::File;
+use std::io::{BufReader, Read as _};
+use std::path::{Component, Path};
+
+use breakeven_profile::file::{FileError, FileErrorKind};
+use breakeven_profile::profile::{Environment, Failure, Gpu, Profile};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::format::Importer;
+use crate::gather::{Gather, Gathered};
+use crate::json;
+use crate::note::{Note, Notes};
+use crate::read::Options;
+use crate::source::Source;
+
+pub(crate) static IMPORTER: Importer = Importer {
+    name: "nvbench",
+    about: "an nvbench program with --json FILE, or with --jsonbin FILE for all samples",
+    recognises: |source| source.has("benchmarks[].states"),
+    read,
+};
+
+#[derive(Deserialize)]
+struct Document {
+    #[serde(default)]
+    devices: Vec<Device>,
+    benchmarks: Vec<Benchmark>,
+}
+
+#[derive(Deserialize)]
+struct Device {
+    id: u64,
+    name: Option<String>,
+    global_memory_size: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Benchmark {
+    name: String,
+    #[serde(default)]
+    states: Vec<State>,
+}
+
+/// A benchmark at one point of its axes.
+#[derive(Deserialize)]
+struct State {
+    device: Option<u64>,
+    axis_values: Option<Vec<Named>>,
+    summaries: Option<Vec<Summary>>,
+    #[serde(default)]
+    is_skipped: bool,
+    skip_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Summary {
+    tag: String,
+    #[serde(default)]
+    data: Vec<Named>,
+}
+
+/// A value with a name; numbers may be texts.
+#[derive(Deserialize)]
+struct Named {
+    name: String,
+    value: Value,
+}
+
+impl State {
+    fn value(&self, tag: &str, name: &str) -> Option<&Value> {
+        let mut summaries = self.summaries.iter().flatten();
+        let summary = summaries.find(|summary| summary.tag == tag)?;
+        let named = summary.data.iter().find(|named| named.name == name)?;
+        Some(&named.value)
+    }
+
+    fn number(&self, tag: &str, name: &str) -> Option<f64> {
+        match self.value(tag, name)? {
+            Value::String(text) => text.parse().ok(),
+            value => value.as_f64(),
+        }
+    }
+}
+
+const SAMPLES: &str = "nv/json/bin:nv/cold/sample_times";
+const MEAN: &str = "nv/cold/time/gpu/mean";
+
+fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
+    let path = source.path().to_owned();
+    let document: Document = json::read(source)?;
+    let mut gather = Gather::default();
+    for benchmark in &document.benchmarks {
+        for state in &benchmark.states {
+            let device = format!("cuda:{}", state.device.unwrap_or(0));
+            let operation = gather.on(&name(benchmark, state), &device, None);
+            if state.is_skipped {
+                operation.told.failure = Some(Failure {
+                    kind: "skipped".to_owned(),
+                    message: state.skip_reason.clone().unwrap_or_default(),
+                });
+                continue;
+            }
+            samples(state, &path, operation, notes)?;
+        }
+    }
+    let gpus = document.devices.into_iter().map(|device| Gpu {
+        id: format!("cuda:{}", device.id),
+        name: device.name,
+        backend: Some("cuda".to_owned()),
+        memory_bytes: device.global_memory_size,
+        ..Gpu::default()
+    });
+    let environment = Environment {
+        gpus: gpus.collect(),
+        ..Environment::default()
+    };
+    gather.profile(environment, notes)
+}
+
+/// The benchmark's name with the values of its axes: `copy T=F32 Elements=1048576`.
+fn name(benchmark: &Benchmark, state: &State) -> String {
+    let mut name = benchmark.name.clone();
+    for axis in state.axis_values.iter().flatten() {
+        let value = match &axis.value {
+            Value::String(text) => text.clone(),
+            value => value.to_string(),
+        };
+        name.extend([" ", &axis.name, "=", &value]);
+    }
+    name
+}
+
+fn samples(
+    state: &State,
+    path: &Path,
+    operation: &mut Gathered,
+    notes: &mut Notes,
+) -> Result<(), FileError> {
+    let run = operation.next_run();
+    let file = state.value(SAMPLES, "filename").and_then(Value::as_str);
+    if let (Some(file), Some(count)) = (file, state.number(SAMPLES, "size")) {
+        match of_file(path, file, count, |s| operation.sample(run, s * 1e9))? {
+            true => return Ok(()),
+            false => notes.left_out(
+                1,
+                "file(s) of samples",
+                "they are not beside the JSON; copy the folder whose name ends in -bin with it",
+            ),
+        }
+    }
+    if let Some(mean) = state.number(MEAN, "value") {
+        operation.sample(run, mean * 1e9);
+        notes.add(Note::SummaryOnly { figure: "mean" });
+    }
+    Ok(())
+}
+
+/// Takes the times of a file of samples, 32-bit floats in seconds; false where it is not
+/// there. Its name is relative to the JSON's folder, or to the one above.
+fn of_file(
+    json: &Path,
+    name: &str,
+    count: f64,
+    mut each: impl FnMut(f64),
+) -> Result<bool, FileError> {
+    let inside = |part| matches!(part, Component::Normal(_));
+    let folders = json.parent().into_iter();
+    let folders = folders.flat_map(|folder| [Some(folder), folder.parent()]);
+    let mut found = (folders.flatten())
+        .filter(|_| Path::new(name).components().all(inside))
+        .map(|folder| folder.join(name))
+        .filter(|path| path.is_file());
+    let Some(path) = found.next() else {
+        return Ok(false);
+    };
+    let failed = |reason| FileError::io("cannot be read", &reason).at_path(&path);
+    let file = File::open(&path).map_err(failed)?;
+    let bytes = file.metadata().map_err(failed)?.len();
+    if bytes as f64 != count * 4.0 {
+        let told = format!(
+            "it has {bytes} bytes, and {} says that it has {count} samples of 4 bytes; run the \
+             benchmark again",
+            json.display()
+        );
+        return Err(FileError::new(FileErrorKind::Value, told).at_path(&path));
+    }
+    let mut reader = BufReader::new(file);
+    let mut sample = [0; 4];
+    for _ in 0..bytes / 4 {
+        reader.read_exact(&mut sample).map_err(failed)?;
+        each(f32::from_le_bytes(sample).into());
+    }
+    Ok(true)
+}

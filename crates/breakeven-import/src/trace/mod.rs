@@ -1,0 +1,248 @@
+//! What all traces become: operations with samples, own times, call paths, the newest
+//! events, and what the devices did. In memory that does not grow with the trace.
+
+use std::collections::HashMap;
+
+use breakeven_profile::file::{FileError, FileErrorKind};
+use breakeven_profile::profile::{Environment, Profile, Timeline, TimelineEvent};
+
+use crate::note::Notes;
+
+mod launches;
+mod nesting;
+mod operations;
+mod recent;
+mod spans;
+mod work;
+
+pub(crate) use launches::Correlation;
+pub(crate) use operations::Told;
+pub(crate) use work::{FILL, Work};
+
+use launches::Related;
+use nesting::Nesting;
+use operations::Operations;
+use recent::{Newest, Recent};
+use work::DeviceWork;
+
+/// Threads and streams that are told apart.
+const TRACKS: usize = 1 << 16;
+
+/// Devices whose activity is followed.
+const DEVICES: usize = 64;
+
+/// Bytes of the names on a timeline.
+const TIMELINE_BYTES: usize = 64 << 20;
+
+/// When something was, in ns of the trace's clock.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct When {
+    pub(crate) start: i64,
+    pub(crate) duration: u64,
+}
+
+impl When {
+    pub(crate) fn new(start: i64, duration: u64) -> Self {
+        Self { start, duration }
+    }
+
+    /// From and to; `None` where it ends before it begins.
+    pub(crate) fn between(start: i64, end: i64) -> Option<Self> {
+        let duration = u64::try_from(end.checked_sub(start)?).ok()?;
+        Some(Self { start, duration })
+    }
+
+    fn end(self) -> i64 {
+        self.start.saturating_add_unsigned(self.duration)
+    }
+}
+
+/// A trace while it is read.
+#[derive(Default)]
+pub(crate) struct Trace {
+    pub(crate) operations: Operations,
+    tracks: Vec<String>,
+    by_label: HashMap<String, u32>,
+    streams: HashMap<(u64, Option<u64>), (u32, u32)>,
+    nesting: Nesting,
+    newest: Newest,
+    related: Related,
+    work: HashMap<u32, DeviceWork>,
+    other_devices: u64,
+    begin: Option<i64>,
+}
+
+impl Trace {
+    /// A trace whose calls may outlast the one around them by so much, since times are
+    /// rounded, ns.
+    pub(crate) fn rounded_to(slack_ns: i64) -> Self {
+        let mut trace = Self::default();
+        trace.nesting.slack_ns = slack_ns;
+        trace
+    }
+
+    /// The number of a thread or a stream of that label. Those past the limit are one.
+    pub(crate) fn track(&mut self, label: &str) -> u32 {
+        if let Some(known) = self.by_label.get(label) {
+            return *known;
+        }
+        let number = self.tracks.len().min(TRACKS);
+        let label = if number == TRACKS { "others" } else { label };
+        if number == self.tracks.len() {
+            self.tracks.push(label.to_owned());
+        }
+        let number = u32::try_from(number).unwrap_or(u32::MAX);
+        if self.by_label.len() < TRACKS {
+            self.by_label.insert(label.to_owned(), number);
+        }
+        number
+    }
+
+    /// The numbers of a GPU, as a device and as the track of one of its streams.
+    pub(crate) fn stream(&mut self, backend: &str, device: u64, stream: Option<u64>) -> (u32, u32) {
+        if let Some(known) = self.streams.get(&(device, stream)) {
+            return *known;
+        }
+        let label = format!("{backend}:{device}");
+        let known = (
+            self.operations.device(&label),
+            match stream {
+                Some(stream) => self.track(&format!("{label} stream {stream}")),
+                None => self.track(&label),
+            },
+        );
+        if self.streams.len() < TRACKS {
+            self.streams.insert((device, stream), known);
+        }
+        known
+    }
+
+    /// Gives a track another label.
+    pub(crate) fn name_track(&mut self, track: u32, label: String) {
+        let index = usize::try_from(track).ok();
+        if let Some(known) = index.and_then(|index| self.tracks.get_mut(index)) {
+            *known = label;
+        }
+    }
+
+    /// A call of a thread, which others of the thread may be inside of.
+    pub(crate) fn call(&mut self, operation: u32, track: u32, when: When) {
+        if self.event(operation, track, when) {
+            let length = self.operations.name_of(operation).len();
+            (self.nesting).add(operation, length, track, when.start, when.end());
+        }
+    }
+
+    /// A call that launches work on a device; also tell it as a [`call`](Self::call).
+    pub(crate) fn launch(&mut self, id: Correlation, when: When) {
+        self.related.call(id, when.start, when.duration);
+    }
+
+    /// Something that lasts, and overlaps with others.
+    pub(crate) fn range(&mut self, operation: u32, track: u32, when: When) {
+        self.event(operation, track, when);
+    }
+
+    /// What the device of the operation did, on a stream.
+    pub(crate) fn work(
+        &mut self,
+        operation: u32,
+        track: u32,
+        when: When,
+        work: Work,
+        stream: Option<u64>,
+        id: Option<Correlation>,
+    ) {
+        if !self.event(operation, track, when) {
+            return;
+        }
+        let device = self.operations.device_of(operation);
+        if self.work.len() >= DEVICES && !self.work.contains_key(&device) {
+            self.other_devices += 1;
+            return;
+        }
+        let known = self.work.entry(device).or_insert_with(DeviceWork::new);
+        known.add(work, stream, when.start, when.end());
+        if let (Some(id), Work::Compute | Work::Communication) = (id, work) {
+            (self.related).kernel(id, device, when.start, when.duration);
+        }
+    }
+
+    /// Takes a sample and the event; false for what is no time.
+    fn event(&mut self, operation: u32, track: u32, when: When) -> bool {
+        if !self.operations.sample(operation, 0, when.duration as f64) {
+            return false;
+        }
+        self.begin = Some(self.begin.map_or(when.start, |begin| begin.min(when.start)));
+        self.newest.push(Recent {
+            start: when.start,
+            duration: when.duration,
+            operation,
+            track,
+        });
+        true
+    }
+
+    /// The profile of all that was told.
+    pub(crate) fn profile(
+        self,
+        environment: Environment,
+        notes: &mut Notes,
+    ) -> Result<Profile, FileError> {
+        let operations = self.operations;
+        let name = |operation| operations.name_of(operation).to_owned();
+        let (own, stacks) = self.nesting.finish(name, notes);
+        let begin = self.begin.unwrap_or_default();
+        let (mut events, mut dropped) = self.newest.into_events();
+        let mut room = TIMELINE_BYTES;
+        let bytes = |event: &Recent| operations.name_of(event.operation).len();
+        let kept = (events.iter().rev()).take_while(|event| {
+            room = room.saturating_sub(bytes(event));
+            room > 0
+        });
+        let older = events.len() - kept.count();
+        dropped += events.drain(..older).len() as u64;
+        let event = |event: &Recent| TimelineEvent {
+            name: operations.name_of(event.operation).to_owned(),
+            device: Some(operations.device_name_of(event.operation))
+                .filter(|device| *device != "cpu")
+                .map(str::to_owned),
+            thread: u64::from(event.track),
+            start_ns: event.start.abs_diff(begin),
+            duration_ns: event.duration,
+            ..TimelineEvent::default()
+        };
+        let timeline = (!events.is_empty()).then(|| Timeline {
+            dropped,
+            threads: self.tracks,
+            events: events.iter().map(event).collect(),
+        });
+        let mut launches = self.related.into_launches();
+        let mut devices: Vec<_> = self.work.into_iter().collect();
+        devices.sort_by_key(|(device, _)| *device);
+        let mut activity = Vec::new();
+        for (device, work) in devices {
+            let mut told = work.into_activity(operations.device_name(device), notes);
+            told.launches = launches.remove(&device);
+            activity.push(told);
+        }
+        notes.left_out(
+            self.other_devices,
+            "activity(s)",
+            format!("in no busy time: the trace has more than {DEVICES} devices"),
+        );
+        let operations = operations.into_operations(&own, notes);
+        if operations.is_empty() {
+            let told = "the trace holds no times; look whether anything ran while it was taken";
+            return Err(FileError::new(FileErrorKind::Empty, told));
+        }
+        Ok(Profile {
+            environment,
+            operations,
+            stacks,
+            timeline,
+            activity,
+            ..Profile::default()
+        })
+    }
+}

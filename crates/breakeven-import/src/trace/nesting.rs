@@ -1,0 +1,328 @@
+//! Which calls of a thread are inside which: own times and call paths.
+//!
+//! Tracers write the calls of a thread in almost any order: by their end, by their kind. So
+//! calls wait in a buffer until it is full, and the earlier half is then taken in the order
+//! of time. A call that comes after later ones of its thread were taken is in no path.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use breakeven_profile::profile::Stack;
+
+use crate::note::Notes;
+
+/// Calls that wait to be put in order.
+const WAITING: usize = 1 << 20;
+
+/// Bytes of all call paths as the profile has them: each with the names on it.
+const PATH_BYTES: usize = 32 << 20;
+
+/// Bytes of a frame beside its name.
+const FRAME_BYTES: usize = 24;
+
+/// Sets of properly nested calls of a thread: calls that overlap without one being inside
+/// the other are in different ones.
+const LANES: usize = 64;
+
+#[derive(Debug, Clone, Copy)]
+struct Call {
+    start: i64,
+    end: i64,
+    operation: u32,
+    track: u32,
+}
+
+/// A call that others may be inside of.
+struct Open {
+    start: i64,
+    end: i64,
+    operation: u32,
+    /// Where its path was kept.
+    path: Option<u32>,
+    inside_ns: u64,
+    nested: u64,
+}
+
+#[derive(Default)]
+struct Thread {
+    lanes: Vec<Vec<Open>>,
+    taken_until: Option<i64>,
+}
+
+struct Path {
+    parent: Option<u32>,
+    operation: u32,
+    bytes: usize,
+    stack: Stack,
+}
+
+/// What the calls of an operation have inside them.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Own {
+    /// Own time, ns.
+    pub(super) ns: u64,
+    /// Calls inside, at any depth.
+    pub(super) nested: u64,
+}
+
+/// The calls of all threads as they come in.
+#[derive(Default)]
+pub(super) struct Nesting {
+    /// How far a call may outlast the one around it, ns: tracers round.
+    pub(super) slack_ns: i64,
+    waiting: Vec<Call>,
+    /// Bytes of the operations' names, by number.
+    lengths: Vec<usize>,
+    threads: HashMap<u32, Thread>,
+    done: Done,
+}
+
+/// What closed calls add up to.
+#[derive(Default)]
+struct Done {
+    own: HashMap<u32, Own>,
+    paths: Vec<Path>,
+    by_step: HashMap<(Option<u32>, u32), u32>,
+    bytes: usize,
+    /// Calls whose path was not kept, and that came too late for one.
+    without_path: u64,
+    late: u64,
+}
+
+impl Nesting {
+    /// Takes a call of an operation whose name has so many bytes.
+    pub(super) fn add(&mut self, operation: u32, length: usize, track: u32, start: i64, end: i64) {
+        let index = usize::try_from(operation).unwrap_or(usize::MAX);
+        if index >= self.lengths.len() {
+            self.lengths.resize(index.saturating_add(1), 0);
+        }
+        self.lengths[index] = length;
+        self.waiting.push(Call {
+            start,
+            end,
+            operation,
+            track,
+        });
+        if self.waiting.len() >= WAITING {
+            self.take(WAITING / 2);
+        }
+    }
+
+    /// Takes the earliest calls.
+    fn take(&mut self, count: usize) {
+        let order = |call: &Call| (call.start, Reverse(call.end));
+        self.waiting.sort_by_key(order);
+        for call in self.waiting.drain(..count) {
+            let thread = self.threads.entry(call.track).or_default();
+            if thread.taken_until.is_some_and(|until| call.start < until) {
+                self.done.late += 1;
+                let own = self.done.own.entry(call.operation).or_default();
+                own.ns = own.ns.saturating_add(call.end.abs_diff(call.start));
+                continue;
+            }
+            thread.taken_until = Some(call.start);
+            self.done.open(thread, call, self.slack_ns, &self.lengths);
+        }
+    }
+
+    /// Own times per operation, and the call paths in the order in which they were first
+    /// taken; `name` gives that of an operation.
+    pub(super) fn finish(
+        mut self,
+        name: impl Fn(u32) -> String,
+        notes: &mut Notes,
+    ) -> (HashMap<u32, Own>, Vec<Stack>) {
+        self.take(self.waiting.len());
+        for thread in self.threads.into_values() {
+            for mut lane in thread.lanes {
+                while let Some(open) = lane.pop() {
+                    self.done.close(open, lane.last_mut());
+                }
+            }
+        }
+        let done = self.done;
+        notes.left_out(
+            done.late,
+            "call(s)",
+            format!(
+                "in no call path: more than {} other calls were between them and the calls \
+                 around them; sort the trace by time",
+                WAITING / 2
+            ),
+        );
+        notes.left_out(
+            done.without_path,
+            "call(s)",
+            format!(
+                "not told apart by call path, which are limited to {} MiB",
+                PATH_BYTES >> 20
+            ),
+        );
+        let mut stacks: Vec<Stack> = Vec::with_capacity(done.paths.len());
+        for path in &done.paths {
+            let mut frames: Vec<String> = (path.parent.and_then(|parent| {
+                let parent = usize::try_from(parent).ok()?;
+                stacks.get(parent).map(|stack| stack.frames.clone())
+            }))
+            .unwrap_or_default();
+            frames.push(name(path.operation));
+            stacks.push(Stack {
+                frames,
+                ..path.stack.clone()
+            });
+        }
+        stacks.retain(|stack| stack.calls > 0);
+        (done.own, stacks)
+    }
+}
+
+impl Done {
+    fn open(&mut self, thread: &mut Thread, call: Call, slack_ns: i64, lengths: &[usize]) {
+        for lane in &mut thread.lanes {
+            while let Some(over) = lane.pop_if(|open| open.end <= call.start) {
+                self.close(over, lane.last_mut());
+            }
+        }
+        let fits = |lane: &Vec<Open>| match lane.last() {
+            Some(around) => call.end <= around.end.saturating_add(slack_ns),
+            None => true,
+        };
+        let lane = match thread.lanes.iter().position(fits) {
+            Some(lane) => lane,
+            None if thread.lanes.len() < LANES => {
+                thread.lanes.push(Vec::new());
+                thread.lanes.len() - 1
+            }
+            None => {
+                self.late += 1;
+                let own = self.own.entry(call.operation).or_default();
+                own.ns = own.ns.saturating_add(call.end.abs_diff(call.start));
+                return;
+            }
+        };
+        let Some(lane) = thread.lanes.get_mut(lane) else {
+            return;
+        };
+        let around = lane.last();
+        let path = match around {
+            Some(Open { path: None, .. }) => None,
+            _ => self.path(
+                around.and_then(|around| around.path),
+                call.operation,
+                lengths,
+            ),
+        };
+        let end = around.map_or(call.end, |around| call.end.min(around.end));
+        self.without_path += u64::from(path.is_none());
+        lane.push(Open {
+            start: call.start,
+            end,
+            operation: call.operation,
+            path,
+            inside_ns: 0,
+            nested: 0,
+        });
+    }
+
+    fn close(&mut self, call: Open, around: Option<&mut Open>) {
+        let ns = call.end.abs_diff(call.start);
+        let own_ns = ns.saturating_sub(call.inside_ns);
+        let own = self.own.entry(call.operation).or_default();
+        own.ns = own.ns.saturating_add(own_ns);
+        own.nested = own.nested.saturating_add(call.nested);
+        let path = (call.path).and_then(|path| self.paths.get_mut(usize::try_from(path).ok()?));
+        if let Some(Path { stack, .. }) = path {
+            stack.calls += 1;
+            stack.total_ns = stack.total_ns.saturating_add(ns);
+            stack.self_ns = stack.self_ns.saturating_add(own_ns);
+        }
+        if let Some(around) = around {
+            around.inside_ns = around.inside_ns.saturating_add(ns);
+            around.nested = around.nested.saturating_add(call.nested + 1);
+        }
+    }
+
+    /// The path that goes on from another with an operation; `None` where there is no room.
+    fn path(&mut self, parent: Option<u32>, operation: u32, lengths: &[usize]) -> Option<u32> {
+        if let Some(known) = self.by_step.get(&(parent, operation)) {
+            return Some(*known);
+        }
+        // A path's frames are texts of their own in the profile.
+        let index = usize::try_from(operation).ok();
+        let length = index
+            .and_then(|index| lengths.get(index))
+            .copied()
+            .unwrap_or(0);
+        let above = parent.and_then(|parent| self.paths.get(usize::try_from(parent).ok()?));
+        let bytes = above.map_or(0, |path| path.bytes) + length + FRAME_BYTES;
+        if self.bytes + bytes > PATH_BYTES {
+            return None;
+        }
+        let number = u32::try_from(self.paths.len()).ok()?;
+        self.bytes += bytes;
+        self.paths.push(Path {
+            parent,
+            operation,
+            bytes,
+            stack: Stack::default(),
+        });
+        self.by_step.insert((parent, operation), number);
+        Some(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAMES: [&str; 3] = ["a", "b", "c"];
+
+    fn nested(calls: &[(u32, i64, i64)], slack_ns: i64) -> (Vec<(u64, u64)>, Vec<String>) {
+        let mut nesting = Nesting {
+            slack_ns,
+            ..Nesting::default()
+        };
+        for &(operation, start, end) in calls {
+            nesting.add(operation, 1, 0, start, end);
+        }
+        let name = |operation| NAMES[operation as usize].to_owned();
+        let (own, stacks) = nesting.finish(name, &mut Notes::default());
+        let own = (0..3).map(|operation| own.get(&operation).copied().unwrap_or_default());
+        let line = |stack: &Stack| {
+            let path = stack.frames.join(";");
+            format!(
+                "{path} {} {} {}",
+                stack.calls, stack.total_ns, stack.self_ns
+            )
+        };
+        (
+            own.map(|own| (own.ns, own.nested)).collect(),
+            stacks.iter().map(line).collect(),
+        )
+    }
+
+    #[test]
+    fn own_time_is_without_what_is_inside() {
+        // Inner calls first, as tracers that write at the end do.
+        let calls = [(2, 30, 40), (1, 20, 50), (1, 60, 70), (0, 10, 100)];
+        let (own, stacks) = nested(&calls, 0);
+        assert_eq!(own, [(50, 3), (30, 1), (10, 0)]);
+        assert_eq!(stacks, ["a 1 90 50", "a;b 2 40 30", "a;b;c 1 10 10"]);
+    }
+
+    #[test]
+    fn what_overlaps_is_beside_and_what_rounding_moved_is_inside() {
+        let (_, stacks) = nested(&[(0, 0, 10), (1, 5, 15)], 0);
+        assert_eq!(stacks, ["a 1 10 10", "b 1 10 10"]);
+        let (own, stacks) = nested(&[(0, 0, 10), (1, 5, 11)], 1);
+        assert_eq!(stacks, ["a 1 10 5", "a;b 1 5 5"]);
+        assert_eq!(own[0], (5, 1));
+    }
+
+    #[test]
+    fn a_recursion_has_each_depth_as_a_path() {
+        let (own, stacks) = nested(&[(0, 0, 10), (0, 1, 9), (0, 2, 8)], 0);
+        assert_eq!(own[0], (10, 3));
+        assert_eq!(stacks, ["a 1 10 2", "a;a 1 8 2", "a;a;a 1 6 6"]);
+    }
+}

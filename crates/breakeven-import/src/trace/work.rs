@@ -1,0 +1,229 @@
+//! What the devices of a trace did: kernels, copies, streams, and unions of their times.
+
+use std::collections::BTreeMap;
+
+use breakeven_profile::profile::{Activity, Copies, Stream};
+
+use super::spans::Spans;
+use crate::note::Notes;
+
+/// Intervals that the unions of a device and of a stream keep apart.
+const APART: usize = 1 << 17;
+const APART_OF_STREAM: usize = 1 << 13;
+
+/// Streams of a device that are told apart.
+const STREAMS: usize = 256;
+
+/// What a device was busy with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// A kernel that computes.
+    Compute,
+    /// A kernel of a communication library.
+    Communication,
+    /// A copy or a fill: its direction, and its bytes where they are known.
+    Copy(&'static str, Option<u64>),
+}
+
+/// A fill of memory, as a direction.
+pub(crate) const FILL: &str = "fill";
+
+impl Work {
+    /// A kernel of that name. NCCL and RCCL name theirs `nccl…`.
+    pub(crate) fn kernel(name: &str) -> Self {
+        match name.contains("nccl") || name.contains("rccl") {
+            true => Self::Communication,
+            false => Self::Compute,
+        }
+    }
+
+    /// A copy whose direction its name tells, in the words of any of the tracers.
+    pub(crate) fn copy(name: &str, bytes: Option<u64>) -> Self {
+        let letters: String = name.chars().filter(char::is_ascii_alphabetic).collect();
+        let letters = letters.to_ascii_lowercase();
+        let directions = [
+            (["hosttodevice", "htod"], "host to device"),
+            (["devicetohost", "dtoh"], "device to host"),
+            (["devicetodevice", "dtod"], "device to device"),
+            (["peertopeer", "ptop"], "peer to peer"),
+            (["hosttohost", "htoh"], "host to host"),
+        ];
+        let told = |(words, _): &([&str; 2], &str)| words.iter().any(|word| letters.contains(word));
+        let direction = directions.into_iter().find(told);
+        Self::Copy(direction.map_or("copy", |(_, direction)| direction), bytes)
+    }
+}
+
+/// One device while its activities come in.
+#[derive(Debug)]
+pub(super) struct DeviceWork {
+    ends: Option<(i64, i64)>,
+    all: Spans,
+    compute: Spans,
+    communication: Spans,
+    either_kernel: Spans,
+    copy: Spans,
+    compute_or_copy: Spans,
+    kernels: u64,
+    copies: BTreeMap<&'static str, Copies>,
+    streams: BTreeMap<u64, (Spans, Stream)>,
+    other_streams: u64,
+}
+
+impl DeviceWork {
+    pub(super) fn new() -> Self {
+        let spans = || Spans::new(APART);
+        Self {
+            ends: None,
+            all: spans(),
+            compute: spans(),
+            communication: spans(),
+            either_kernel: spans(),
+            copy: spans(),
+            compute_or_copy: spans(),
+            kernels: 0,
+            copies: BTreeMap::new(),
+            streams: BTreeMap::new(),
+            other_streams: 0,
+        }
+    }
+
+    pub(super) fn add(&mut self, work: Work, stream: Option<u64>, start: i64, end: i64) {
+        let (first, last) = self.ends.unwrap_or((start, end));
+        self.ends = Some((first.min(start), last.max(end)));
+        self.all.add(start, end);
+        match work {
+            Work::Compute => {
+                self.compute.add(start, end);
+                self.either_kernel.add(start, end);
+                self.compute_or_copy.add(start, end);
+            }
+            Work::Communication => {
+                self.communication.add(start, end);
+                self.either_kernel.add(start, end);
+            }
+            Work::Copy(direction, bytes) => {
+                self.copy.add(start, end);
+                self.compute_or_copy.add(start, end);
+                self.copied(direction, bytes, end.abs_diff(start));
+            }
+        }
+        let is_kernel = !matches!(work, Work::Copy(..));
+        self.kernels += u64::from(is_kernel);
+        let Some(stream) = stream else { return };
+        if self.streams.len() >= STREAMS && !self.streams.contains_key(&stream) {
+            self.other_streams += 1;
+            return;
+        }
+        let (spans, told) = self.streams.entry(stream).or_insert_with(|| {
+            let told = Stream {
+                stream: stream.to_string(),
+                ..Stream::default()
+            };
+            (Spans::new(APART_OF_STREAM), told)
+        });
+        spans.add(start, end);
+        told.kernels += u64::from(is_kernel);
+        told.copies += u64::from(!is_kernel);
+    }
+
+    fn copied(&mut self, direction: &'static str, bytes: Option<u64>, ns: u64) {
+        let copies = self.copies.entry(direction).or_insert_with(|| Copies {
+            direction: direction.to_owned(),
+            bytes: Some(0),
+            ..Copies::default()
+        });
+        copies.count += 1;
+        copies.total_ns = copies.total_ns.saturating_add(ns);
+        // One copy of unknown size, and the sum is unknown.
+        copies.bytes = (copies.bytes.zip(bytes)).map(|(sum, more)| sum.saturating_add(more));
+    }
+
+    pub(super) fn into_activity(self, device: &str, notes: &mut Notes) -> Activity {
+        let (first, last) = self.ends.unwrap_or_default();
+        let streams = self.streams.values().map(|(spans, _)| spans.late());
+        let late = self.all.late().max(streams.max().unwrap_or(0));
+        notes.left_out(
+            late,
+            "activity(s)",
+            format!(
+                "not counted in full in the busy time of {device}: they began before the last \
+                 {APART} of the device or {APART_OF_STREAM} of their stream; sort the trace by time"
+            ),
+        );
+        notes.left_out(
+            self.other_streams,
+            "activity(s)",
+            format!("{device} has more than {STREAMS} streams; those beyond are not told apart"),
+        );
+        // The parts that both cover are counted twice by the sum and once by the union.
+        let both = |one: &Spans, other: &Spans, either: &Spans| {
+            let sum = one.ns().saturating_add(other.ns());
+            sum.saturating_sub(either.ns())
+        };
+        Activity {
+            device: device.to_owned(),
+            span_ns: last.abs_diff(first),
+            busy_ns: self.all.ns(),
+            compute_ns: self.compute.ns(),
+            communication_ns: self.communication.ns(),
+            communication_overlap_ns: both(&self.compute, &self.communication, &self.either_kernel),
+            copy_ns: self.copy.ns(),
+            copy_overlap_ns: both(&self.compute, &self.copy, &self.compute_or_copy),
+            kernels: self.kernels,
+            launches: None,
+            copies: self.copies.into_values().collect(),
+            streams: (self.streams.into_values())
+                .map(|(spans, told)| Stream {
+                    busy_ns: spans.ns(),
+                    ..told
+                })
+                .collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_directions_and_communication() {
+        let direction = |name| match Work::copy(name, None) {
+            Work::Copy(direction, _) => direction,
+            _ => "",
+        };
+        assert_eq!(
+            direction("Memcpy HtoD (Pinned -> Device)"),
+            "host to device"
+        );
+        assert_eq!(direction("MEMORY_COPY_DEVICE_TO_HOST"), "device to host");
+        assert_eq!(direction("[CUDA memcpy Peer-to-Peer]"), "peer to peer");
+        assert_eq!(direction("CopyArray"), "copy");
+        let kernel = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(…)";
+        assert_eq!(Work::kernel(kernel), Work::Communication);
+        assert_eq!(Work::kernel("gemm"), Work::Compute);
+    }
+
+    /// Compute 0–100 and 150–200, a copy 50–170, communication 180–260; idle 260–300.
+    #[test]
+    fn times_by_hand() {
+        let mut device = DeviceWork::new();
+        device.add(Work::Compute, Some(7), 0, 100);
+        device.add(Work::Copy("host to device", Some(1_000)), Some(9), 50, 170);
+        device.add(Work::Compute, Some(7), 150, 200);
+        device.add(Work::Communication, Some(11), 180, 260);
+        device.add(Work::Compute, Some(7), 300, 310);
+        let activity = device.into_activity("cuda:0", &mut Notes::default());
+        assert_eq!(
+            (activity.span_ns, activity.busy_ns, activity.idle_ns()),
+            (310, 270, 40)
+        );
+        assert_eq!((activity.compute_ns, activity.communication_ns), (160, 80));
+        assert_eq!((activity.copy_ns, activity.copy_overlap_ns), (120, 70));
+        assert_eq!(activity.communication_overlap_ns, 20);
+        assert_eq!((activity.kernels, activity.streams.len()), (4, 3));
+        assert_eq!(activity.streams[0].busy_ns, 160);
+        assert_eq!(activity.copies[0].bytes_per_s(), Some(1_000.0 / 120e-9));
+    }
+}
