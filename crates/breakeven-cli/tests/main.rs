@@ -21,6 +21,7 @@ mod no_gpu;
 mod plan;
 mod profile;
 mod profile_strategy;
+mod report;
 mod series;
 mod sweep;
 mod tune;

@@ -1,4 +1,4 @@
-//! How a page is laid out, for a terminal and as Markdown.
+//! How a page is laid out, for a terminal, as Markdown and as HTML.
 
 use breakeven_judge::page::{Column, Item, Page, Row, Table, Text, Tone};
 use insta::assert_snapshot;
@@ -14,6 +14,12 @@ fn printed(page: &Page, width: usize, colours: bool) -> String {
 fn markdown(page: &Page) -> String {
     let mut text = Vec::new();
     page.markdown(&mut text).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+fn html(page: &Page) -> String {
+    let mut text = Vec::new();
+    page.html(&mut text).unwrap();
     String::from_utf8(text).unwrap()
 }
 
@@ -138,6 +144,38 @@ fn colours_change_nothing_else() {
     let before = coloured.split('\u{1b}').next().unwrap();
     assert_eq!(before.to_owned() + &plain, printed(&page(), 60, false));
     assert!(coloured.contains('\u{1b}'));
+}
+
+#[test]
+fn as_html() {
+    assert_snapshot!(html(&page()));
+}
+
+#[test]
+fn what_html_would_obey_is_escaped_and_marks_are_shown() {
+    let mut page = Page::default();
+    let text = "<b onclick='x' id=\"y\">&amp;\u{202e}\u{1b}[2J\n\u{61c}";
+    page.say(text);
+    page.facts([(text, text)]);
+    page.list(text, [text]);
+    page.table(Table {
+        groups: text.to_owned(),
+        columns: vec![Column::words(text, 1), Column::words(text, 1)],
+        rows: vec![Row {
+            group: text.into(),
+            notes: vec![text.into()],
+            ..Row::new([text, text])
+        }],
+    });
+    let html = html(&page);
+    let shown =
+        "&lt;b onclick=&#39;x&#39; id=&quot;y&quot;&gt;&amp;amp;\\u{202e}\\u{1b}[2J\\n\\u{61c}";
+    assert_eq!(html.matches(shown).count(), 11);
+    assert!(!html.contains("<b ") && !html.contains('\u{202e}'));
+    assert_eq!(
+        breakeven_judge::page::shown("名前".repeat(9).as_str(), 3),
+        "名前名…"
+    );
 }
 
 #[test]
