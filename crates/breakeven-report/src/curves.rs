@@ -1,9 +1,9 @@
 //! Time over size, and from which size on another device pays.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use breakeven_judge::break_even::{SizeTimes, break_even};
-use breakeven_judge::page::shown;
+use breakeven_judge::page::{Item, Page, shown};
 use breakeven_judge::run_medians;
 use breakeven_profile::profile::{self, Device, Operation, Profile};
 use breakeven_profile::stats::median;
@@ -56,7 +56,9 @@ type Sized<'p> = BTreeMap<&'p str, BTreeMap<u64, Vec<f64>>>;
 pub(crate) fn part(profile: &Profile) -> Part {
     let mut part = Part::new("break-even", "Break-even");
     let mut data = Vec::new();
+    let mut drawn = BTreeSet::new();
     for (name, devices) in curves(profile) {
+        drawn.insert(name);
         let label = shown(name, MOST_NAME);
         let found = found(profile, name, &devices);
         let said: Vec<String> = found.iter().map(|(text, _)| text.clone()).collect();
@@ -86,18 +88,16 @@ pub(crate) fn part(profile: &Profile) -> Part {
             lines: lines.collect(),
         });
     }
-    let drawn = !data.is_empty();
     // What is known without times at several sizes.
-    for evidence in &profile.evidence.break_even {
-        if !curves(profile).contains_key(evidence.operation.as_str()) {
-            part.say(&format!(
-                "{}: {}",
-                shown(&evidence.operation, MOST_NAME),
-                told(profile, evidence)
-            ));
-        }
-    }
-    if drawn {
+    let further = profile.evidence.break_even.iter();
+    let further = further.filter(|evidence| !drawn.contains(evidence.operation.as_str()));
+    let further: Vec<Item> = further
+        .map(|evidence| format!("{}: {}", evidence.operation, told(profile, evidence)).into())
+        .collect();
+    let mut page = Page::default();
+    page.items(further);
+    part.page(&page);
+    if !drawn.is_empty() {
         part.data(&data);
     } else if profile.evidence.break_even.is_empty() {
         part.say(

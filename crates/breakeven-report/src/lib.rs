@@ -8,7 +8,7 @@
 //! - Texts of a profile are untrusted. They are escaped where they enter the document,
 //!   the script writes them as text, and the page's policy lets no other script run
 //!   (module `document`).
-//! - Without scripts all texts and tables are there; charts are replaced by sentences.
+//! - Without scripts all texts and tables are there; in place of a chart is its finding.
 //!
 //! ```
 //! use breakeven_judge::advise::ProfilerOptimizer;

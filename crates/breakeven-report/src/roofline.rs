@@ -13,6 +13,9 @@ use crate::part::{MOST_NAME, Part};
 /// Most operations of a device that are drawn, those that take most of the time.
 const MOST_DOTS: usize = 500;
 
+/// Most devices.
+const MOST_DEVICES: usize = 16;
+
 #[derive(Serialize)]
 struct Device {
     /// Bandwidths, bytes/s, the fastest first, and what each is of.
@@ -40,7 +43,7 @@ struct Dot {
 pub(crate) fn part(report: &Report<'_>) -> Part {
     let mut part = Part::new("roofline", "Roofline");
     let mut data = Vec::new();
-    for peak in &report.profile.evidence.peaks {
+    for peak in report.profile.evidence.peaks.iter().take(MOST_DEVICES) {
         let Some(flops_per_s) = peak.flops_per_s.filter(|flops| *flops > 0.0) else {
             continue;
         };

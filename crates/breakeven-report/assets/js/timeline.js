@@ -12,7 +12,7 @@ painters.timeline = (line, _, width, figure) => {
     height += 18 + track.rows * ROW + 6;
   }
   const svg = drawn("svg", {
-    width, height, viewBox: `0 0 ${width} ${height}`, tabindex: 0, role: "img",
+    width, height, viewBox: `0 0 ${width} ${height}`, tabindex: 0, role: "group",
     "aria-label": `${line.finding}. Arrow keys pan, plus and minus zoom, 0 shows all.`,
   });
   const axis = drawn("g", { transform: "translate(0 22)" });
