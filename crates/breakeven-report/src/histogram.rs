@@ -12,8 +12,8 @@ const MOST_RUNS: usize = 10;
 /// Most bins of a run, and least.
 const BINS: [usize; 2] = [8, 40];
 
-/// Counts that a page has room for, in all histograms together: about 1 MB.
-const MOST_COUNTS: usize = 450_000;
+/// Counts that a page has room for, in all histograms together: about 600 KB.
+const MOST_COUNTS: usize = 250_000;
 
 /// Longest over shortest time from which on bins are equally wide on a logarithmic scale.
 const WIDE: f64 = 8.0;
@@ -143,9 +143,6 @@ mod tests {
 
     #[test]
     fn many_runs_have_fewer_bins() {
-        assert_eq!(
-            [1, 11_250, 22_500, 1_000_000].map(bins_for),
-            [40, 40, 20, 8]
-        );
+        assert_eq!([1, 6_250, 12_500, 1_000_000].map(bins_for), [40, 40, 20, 8]);
     }
 }

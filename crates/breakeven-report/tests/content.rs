@@ -195,7 +195,8 @@ fn large_profiles_are_cut_and_say_so() {
 
 #[test]
 fn a_thousand_operations_stay_below_three_megabytes() {
-    let html = page(&many(1_000, 10, 100), None, &[]);
+    let profile = many(1_000, 10, 100);
+    let html = page(&changed(&profile), Some(&profile), &history());
     assert!(html.len() < 3_000_000, "{} bytes", html.len());
     // A small one is mostly libraries.
     let small = page(&whole(), None, &[]);
