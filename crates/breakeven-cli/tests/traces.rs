@@ -78,7 +78,7 @@ fn a_trace_of_an_exported_profile_has_its_operations() {
     // A timeline: the imported trace, exported and imported once more.
     let directory = directory();
     let first = directory.path().join("first.json");
-    let import = line("import").arg(&trace()).args("-o").arg(&first);
+    let import = line("import").arg(trace()).args("-o").arg(&first);
     import.run().quietly(0);
     let timeline = again(&first, "chrome", "");
     assert_eq!(totals(&timeline), totals(&file::read(&first).unwrap()));

@@ -20,11 +20,13 @@
 //! decode.runs.push(Run { samples_ns: vec![8e6, 8.1e6], ..Run::default() });
 //! let profile = Profile { operations: vec![decode], ..Profile::default() };
 //!
+//! let (overview, optimizer) =
+//!     (overview(&profile, &Limits::default()), ProfilerOptimizer::new(&profile));
 //! let report = Report {
 //!     title: "decode, this week",
 //!     profile: &profile,
-//!     overview: &overview(&profile, &Limits::default()),
-//!     advice: ProfilerOptimizer::new(&profile).advice(),
+//!     overview: &overview,
+//!     advice: optimizer.advice(),
 //!     comparison: None,
 //!     history: &[],
 //!     words: Words::default(),
