@@ -74,7 +74,9 @@ impl Related {
             Some(call) => relate(&mut self.devices, call, &kernel),
             None if self.waiting < WAITING => {
                 self.waiting += 1;
-                self.kernels.entry(id).or_default().push(kernel);
+                // Most calls launch one.
+                let one = || Vec::with_capacity(1);
+                self.kernels.entry(id).or_insert_with(one).push(kernel);
             }
             None => {}
         }

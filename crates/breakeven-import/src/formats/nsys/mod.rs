@@ -15,9 +15,9 @@ use crate::format::Importer;
 use crate::note::Notes;
 use crate::read::Options;
 use crate::source::Source;
-use crate::trace::{FILL, Told, Trace, Work};
+use crate::trace::{FILL, Told, Trace, When, Work};
 
-use database::{Database, Texts};
+use database::{Database, Row, Texts};
 
 pub(crate) static IMPORTER: Importer = Importer {
     name: "nsys",
@@ -87,8 +87,7 @@ impl Reading<'_> {
             gpus: self.gpus()?,
             ..Environment::default()
         };
-        self.host()?;
-        self.devices()?;
+        self.events()?;
         self.threads()?;
         notes.left_out(
             self.malformed,
@@ -117,131 +116,137 @@ impl Reading<'_> {
         Ok(gpus)
     }
 
-    /// Calls and ranges of the host.
-    fn host(&mut self) -> Result<(), FileError> {
+    /// All that happened, in the order of time: so a launch is near its kernel, and a call
+    /// near the range around it.
+    fn events(&mut self) -> Result<(), FileError> {
         let database = self.database;
-        let calls = |table, kind: i64| {
-            let kind = kind.to_string();
-            let columns = ["start", "end", "globalTid", "nameId", "", "correlationId"];
-            database.select(table, &columns, &kind)
-        };
-        let ranges = ["start", "end", "globalTid", "textId", "text", ""];
-        let kind =
-            format!("CASE WHEN [eventType] = {START_END} THEN {IS_FREE_RANGE} ELSE {IS_RANGE} END");
-        // Marks have no end.
-        let ranges = match database.select(NVTX, &ranges, &kind) {
-            query if query.is_empty() => query,
-            query => query + " WHERE [end] IS NOT NULL",
-        };
-        let query = database::sorted(&[calls(RUNTIME, IS_CUDA), calls(OSRT, IS_SYSTEM), ranges]);
-        let cpu = self.trace.operations.device("cpu");
-        database.each(&query, |row| {
-            let (Some(when), Some(kind)) = (row.when(0), row.number(6)) else {
-                self.malformed += 1;
-                return Ok(());
-            };
-            let name = match (row.text(4), row.number(3)) {
-                (Some(text), _) => text,
-                (None, Some(id)) => self.texts.text(id)?,
-                (None, None) => "",
-            };
-            if name.is_empty() {
-                self.malformed += 1;
-                return Ok(());
-            }
-            let thread = row.number(2).unwrap_or(0);
-            let new = || self.trace.track(&format!("{THREAD}{thread}"));
-            let track = *self.by_thread.entry(thread).or_insert_with(new);
-            let (name, category) = match kind {
-                IS_CUDA => (without_version(name), "cuda_api"),
-                IS_SYSTEM => (name, "os_runtime"),
-                _ => (name, "nvtx"),
-            };
-            let launches = kind == IS_CUDA && name.contains("aunch");
-            let operation = self.trace.operations.number(name, cpu, category);
-            match kind {
-                IS_FREE_RANGE => self.trace.range(operation, track, when),
-                _ => self.trace.call(operation, track, when),
-            }
-            if let (true, Some(id)) = (launches, row.number(5)) {
-                self.trace.launch(correlation(thread, id), when);
-            }
-            Ok(())
-        })
-    }
-
-    /// What the GPUs did.
-    fn devices(&mut self) -> Result<(), FileError> {
-        let database = self.database;
-        let select = |table, own: [&str; 9], kind: i64| {
-            let common = [
-                "start",
-                "end",
-                "deviceId",
-                "streamId",
-                "correlationId",
-                "globalPid",
-            ];
-            let columns: Vec<&str> = common.into_iter().chain(own).collect();
-            database.select(table, &columns, &kind.to_string())
-        };
         let name = match database.has_column(KERNEL, "demangledName") {
             true => "demangledName",
             false => "shortName",
         };
-        let shape = [
-            name, "", "", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ",
-        ];
-        let copy = ["", "bytes", "copyKind", "", "", "", "", "", ""];
-        let fill = ["", "bytes", "", "", "", "", "", "", ""];
+        let call = ["globalTid", "nameId", "", "correlationId"];
+        let range = ["globalTid", "textId", "text", ""];
+        let kernel = ["globalPid", name, "", "correlationId"];
+        let moved = ["globalPid", "", "", "correlationId"];
+        let shape = ["gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ"];
+        let select = |table, own: [&str; 4], sizes: [&str; 2], shape: [&str; 6], kind: &str| {
+            let places = ["deviceId", "streamId"];
+            let columns = ["start", "end"].into_iter().chain(own).chain(places);
+            let columns: Vec<&str> = columns.chain(sizes).chain(shape).collect();
+            database.select(table, &columns, kind)
+        };
+        let number = |kind: i64| kind.to_string();
+        let free =
+            format!("CASE WHEN [eventType] = {START_END} THEN {IS_FREE_RANGE} ELSE {IS_RANGE} END");
+        // Marks have no end.
+        let ranges = match select(NVTX, range, [""; 2], [""; 6], &free) {
+            query if query.is_empty() => query,
+            query => query + " WHERE [end] IS NOT NULL",
+        };
         let query = database::sorted(&[
-            select(KERNEL, shape, IS_KERNEL),
-            select(MEMCPY, copy, IS_COPY),
-            select(MEMSET, fill, IS_FILL),
+            select(RUNTIME, call, [""; 2], [""; 6], &number(IS_CUDA)),
+            select(OSRT, call, [""; 2], [""; 6], &number(IS_SYSTEM)),
+            ranges,
+            select(KERNEL, kernel, [""; 2], shape, &number(IS_KERNEL)),
+            select(
+                MEMCPY,
+                moved,
+                ["bytes", "copyKind"],
+                [""; 6],
+                &number(IS_COPY),
+            ),
+            select(MEMSET, moved, ["bytes", ""], [""; 6], &number(IS_FILL)),
         ]);
         let directions = database.labels("ENUM_CUDA_MEMCPY_OPER")?;
+        let cpu = self.trace.operations.device("cpu");
         database.each(&query, |row| {
-            let (Some(when), Some(kind)) = (row.when(0), row.number(15)) else {
+            let (Some(when), Some(kind)) = (row.when(0), row.number(16)) else {
                 self.malformed += 1;
                 return Ok(());
             };
-            let count = |column| {
-                row.number(column)
-                    .and_then(|count| u64::try_from(count).ok())
-            };
-            let three = |first| Some([count(first)?, count(first + 1)?, count(first + 2)?]);
-            let bytes = count(7);
-            let copied;
-            let (name, category, work) = match kind {
-                IS_KERNEL => match row.number(6) {
-                    Some(id) => {
-                        let name = self.texts.text(id)?;
-                        (name, "kernel", Work::kernel(name))
-                    }
-                    None => ("", "kernel", Work::Compute),
-                },
-                IS_COPY => {
-                    let number = row.number(8).unwrap_or(0);
-                    let label = directions.get(&number).map(String::as_str);
-                    let label = label.unwrap_or_else(|| direction(number));
-                    copied = format!("[CUDA memcpy {label}]");
-                    (copied.as_str(), "memcpy", Work::copy(&copied, bytes))
-                }
-                _ => ("[CUDA memset]", "memset", Work::Copy(FILL, bytes)),
-            };
-            let (device, track) = self.trace.stream("cuda", count(2).unwrap_or(0), count(3));
-            let operation = self.trace.operations.number(name, device, category);
-            let told = Told {
-                bytes,
-                grid: three(9),
-                block: three(12),
-            };
-            self.trace.operations.tell(operation, &told);
-            let id = row.number(4);
-            let id = id.map(|id| correlation(row.number(5).unwrap_or(0), id));
-            self.trace.work(operation, track, when, work, count(3), id);
-            Ok(())
+            match kind {
+                IS_KERNEL | IS_COPY | IS_FILL => self.device(&row, when, kind, &directions),
+                _ => self.host(&row, when, kind, cpu),
+            }
         })
+    }
+
+    /// A call or a range of the host.
+    fn host(&mut self, row: &Row<'_>, when: When, kind: i64, cpu: u32) -> Result<(), FileError> {
+        let name = match (row.text(4), row.number(3)) {
+            (Some(text), _) => text,
+            (None, Some(id)) => self.texts.text(id)?,
+            (None, None) => "",
+        };
+        if name.is_empty() {
+            self.malformed += 1;
+            return Ok(());
+        }
+        let thread = row.number(2).unwrap_or(0);
+        let new = || self.trace.track(&format!("{THREAD}{thread}"));
+        let track = *self.by_thread.entry(thread).or_insert_with(new);
+        let (name, category) = match kind {
+            IS_CUDA => (without_version(name), "cuda_api"),
+            IS_SYSTEM => (name, "os_runtime"),
+            _ => (name, "nvtx"),
+        };
+        let launches = kind == IS_CUDA && name.contains("aunch");
+        let operation = self.trace.operations.number(name, cpu, category);
+        match kind {
+            IS_FREE_RANGE => self.trace.range(operation, track, when),
+            _ => self.trace.call(operation, track, when),
+        }
+        if let (true, Some(id)) = (launches, row.number(5)) {
+            self.trace.launch(correlation(thread, id), when);
+        }
+        Ok(())
+    }
+
+    /// What a GPU did.
+    fn device(
+        &mut self,
+        row: &Row<'_>,
+        when: When,
+        kind: i64,
+        directions: &HashMap<i64, String>,
+    ) -> Result<(), FileError> {
+        let count = |column| {
+            row.number(column)
+                .and_then(|count| u64::try_from(count).ok())
+        };
+        let three = |first| Some([count(first)?, count(first + 1)?, count(first + 2)?]);
+        let bytes = count(8);
+        let copied;
+        let (name, category, work) = match kind {
+            IS_KERNEL => match row.number(3) {
+                Some(id) => {
+                    let name = self.texts.text(id)?;
+                    (name, "kernel", Work::kernel(name))
+                }
+                None => ("", "kernel", Work::Compute),
+            },
+            IS_COPY => {
+                let number = row.number(9).unwrap_or(0);
+                let label = directions.get(&number).map(String::as_str);
+                let label = label.unwrap_or_else(|| direction(number));
+                copied = format!("[CUDA memcpy {label}]");
+                (copied.as_str(), "memcpy", Work::copy(&copied, bytes))
+            }
+            _ => ("[CUDA memset]", "memset", Work::Copy(FILL, bytes)),
+        };
+        let stream = count(7);
+        let (device, track) = self.trace.stream("cuda", count(6).unwrap_or(0), stream);
+        let operation = self.trace.operations.number(name, device, category);
+        let told = Told {
+            bytes,
+            grid: three(10),
+            block: three(13),
+        };
+        self.trace.operations.tell(operation, &told);
+        let id = row.number(5);
+        let id = id.map(|id| correlation(row.number(2).unwrap_or(0), id));
+        self.trace.work(operation, track, when, work, stream, id);
+        Ok(())
     }
 
     /// Gives threads their names.
