@@ -190,9 +190,17 @@ pub(crate) fn whole_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u
     Time::deserialize(deserializer).map(|Time(ns)| ns.round() as u64)
 }
 
-/// A time with its fraction.
-pub(crate) fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    Time::deserialize(deserializer).map(|Time(ns)| ns)
+/// A time with its fraction, for serde's `with`.
+pub(crate) mod time {
+    use super::{Deserialize, Deserializer, Serialize, Serializer, Time};
+
+    pub(crate) fn serialize<S: Serializer>(time: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        Time(*time).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        Time::deserialize(deserializer).map(|Time(ns)| ns)
+    }
 }
 
 #[cfg(test)]

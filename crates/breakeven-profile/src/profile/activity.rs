@@ -55,11 +55,11 @@ pub struct Launches {
     #[serde(deserialize_with = "crate::file::whole_time")]
     pub call_total_ns: u64,
     /// Median time of a call, ns.
-    #[serde(deserialize_with = "crate::file::time")]
+    #[serde(with = "crate::file::time")]
     pub call_median_ns: f64,
     /// Median time from the end of the call to the beginning of its kernel, ns; 0 for one
     /// that began before.
-    #[serde(deserialize_with = "crate::file::time")]
+    #[serde(with = "crate::file::time")]
     pub delay_median_ns: f64,
     /// The longest such time, ns.
     #[serde(deserialize_with = "crate::file::whole_time")]
