@@ -28,9 +28,11 @@ use metric::{is_quick, metric, write_profile};
 const KERNELS: u64 = 12;
 const NAMES: u64 = 300;
 
+/// Writes a file of that many bytes.
+type Writer = fn(&Path, u64) -> io::Result<()>;
+
 /// A format, and what writes such a file.
-const FORMATS: [(&str, fn(&Path, u64) -> io::Result<()>); 3] =
-    [("chrome", chrome), ("nsys", nsys), ("collapsed", collapsed)];
+const FORMATS: [(&str, Writer); 3] = [("chrome", chrome), ("nsys", nsys), ("collapsed", collapsed)];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().collect();

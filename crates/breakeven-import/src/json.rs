@@ -28,7 +28,6 @@ pub(crate) fn read_with<T>(
     ) -> Result<T, serde_json::Error>,
 ) -> Result<T, FileError> {
     let path = source.path().to_owned();
-    not_empty(&source)?;
     let reader: Box<dyn std::io::BufRead> =
         Box::new(BufReader::new(NanAsText::of(source.into_reader()?)));
     let mut json = serde_json::Deserializer::from_reader(reader);
@@ -48,19 +47,10 @@ pub(crate) fn stream<T>(
     place: impl Fn() -> String,
 ) -> Result<T, FileError> {
     let path = source.path().to_owned();
-    not_empty(&source)?;
     let mut json = serde_json::Deserializer::from_reader(source.into_reader()?);
     let read = visit.deserialize(&mut json);
     let read = read.and_then(|value| json.end().map(|()| value));
     read.map_err(|error| explained(&error, &place()).at_path(&path))
-}
-
-fn not_empty(source: &Source) -> Result<(), FileError> {
-    if source.head().iter().all(u8::is_ascii_whitespace) {
-        let told = "the file is empty; look whether its writer ran";
-        return Err(FileError::new(FileErrorKind::Empty, told).at_path(source.path()));
-    }
-    Ok(())
 }
 
 fn explained(error: &serde_json::Error, place: &str) -> FileError {
