@@ -152,6 +152,23 @@ fn hostile_names_drive_no_terminal() {
     }
 }
 
+#[test]
+fn a_report_draws_the_history_of_its_operations() {
+    let directory = forty();
+    let hostile = r"</script><script>alert(1)</script>";
+    let line =
+        format!("history add new.json --at {hostile} --branch main --date 2026-05-01T00:00:00Z");
+    within(&directory, &line).quietly(0);
+    write(directory.path(), "one.json", &[steady("decode", 9e6)]);
+    let line = "report one.json --history breakeven-history.db -o report.html";
+    within(&directory, line).quietly(0);
+    let page = fs::read_to_string(directory.path().join("report.html")).unwrap();
+    assert!(page.contains("at c025 from 8.03 ms to 9.04 ms"));
+    assert!(page.contains("still there"));
+    assert!(!page.contains("encode"), "it is not in the profile");
+    assert!(!page.contains(hostile) && page.contains("alert(1)"));
+}
+
 /// A file that another process reads or copies half-way is whole.
 #[test]
 fn a_copy_of_the_file_is_a_history() {
