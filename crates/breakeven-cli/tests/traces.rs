@@ -83,3 +83,25 @@ fn a_trace_of_an_exported_profile_has_its_operations() {
     let timeline = again(&first, "chrome", "");
     assert_eq!(totals(&timeline), totals(&file::read(&first).unwrap()));
 }
+
+/// Stacks have frames, not operations: the device is one of them, so a name has the time
+/// that it took on all devices.
+#[test]
+fn stacks_of_an_exported_profile_have_its_time() {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/sample.json");
+    let by_name = |profile: &Profile| {
+        let mut times = BTreeMap::new();
+        for (key, (_, total)) in totals(profile) {
+            *times.entry(key.name).or_insert(0) += total;
+        }
+        times
+    };
+    let measured = by_name(&file::read(&sample).unwrap());
+    assert_eq!(measured.len(), 2);
+    for (to, options) in [("speedscope", ""), ("collapsed", "--unit ns")] {
+        let stacks = by_name(&again(&sample, to, options));
+        for (name, total) in &measured {
+            assert!(stacks[name].abs_diff(*total) <= 10, "{to}: {name}");
+        }
+    }
+}
