@@ -105,3 +105,13 @@ fn stacks_of_an_exported_profile_have_its_time() {
         }
     }
 }
+
+#[test]
+fn a_report_says_what_the_devices_of_a_trace_did() {
+    let directory = directory();
+    let page = directory.path().join("report.html");
+    let report = line("report").arg(trace()).args("-o").arg(&page);
+    report.run().quietly(0);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("Devices over the trace") && page.contains("1.05ms"));
+}

@@ -82,6 +82,8 @@ pub struct Words {
     pub environment: Page,
     /// What an executor decided, and what fell back.
     pub executions: Page,
+    /// What the devices of a trace did.
+    pub devices: Page,
     /// Winners, bottlenecks, targets, budgets.
     pub judged: Page,
     /// What was compared, with which verdicts and warnings.
@@ -96,6 +98,7 @@ impl Report<'_> {
             forest::part(self),
             part::words("judged", "Findings", &self.words.judged),
             part::words("executions", "Executions", &self.words.executions),
+            part::words("devices", "Devices", &self.words.devices),
             Some(operations::part(self)),
             Some(roofline::part(self)),
             Some(timeline::part(self.profile)),

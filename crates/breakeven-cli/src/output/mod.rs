@@ -118,6 +118,7 @@ impl Report {
         let mut words = Words::default();
         environment::add(self, &mut words.environment);
         executions::add(self, &mut words.executions);
+        activity::add(self, &mut words.devices);
         verdicts::add(self, &mut words.judged);
         words
     }
