@@ -3,7 +3,7 @@
 use breakeven_profile::profile::{Operation, Profile};
 use breakeven_profile::stats::median;
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{OptionalExtension, Transaction, params};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::database::History;
@@ -63,15 +63,7 @@ impl History {
             digest: xxh3_128(&all).to_be_bytes(),
             packed,
         };
-        let path = self.path.clone();
-        let told = |error: rusqlite::Error| HistoryError::sqlite(&path, &error);
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(told)?;
-        let added = entry.insert(&points, &transaction).map_err(told)?;
-        transaction.commit().map_err(told)?;
-        Ok(added)
+        self.write(|to| entry.insert(&points, to))
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use crate::error::{HistoryError, PATIENCE_S};
 
@@ -185,24 +185,31 @@ impl History {
 
     fn create_tables(&mut self) -> Result<(), HistoryError> {
         self.check()?;
-        let path = self.path.clone();
-        let told = |error: rusqlite::Error| HistoryError::sqlite(&path, &error);
-        let transaction = self
-            .connection
+        self.write(|to| {
+            let version: i64 = to.pragma_query_value(None, "user_version", |row| row.get(0))?;
+            // Another process may have been faster.
+            if version == 0 {
+                to.execute_batch(TABLES)?;
+                to.pragma_update(None, "application_id", APPLICATION)?;
+                to.pragma_update(None, "user_version", VERSION)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Writes all of it or nothing, after other writers.
+    pub(crate) fn write<T>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, HistoryError> {
+        let written = (self.connection)
             .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(told)?;
-        let version: i64 = transaction
-            .pragma_query_value(None, "user_version", |row| row.get(0))
-            .map_err(told)?;
-        // Another process may have been faster.
-        if version == 0 {
-            transaction.execute_batch(TABLES).map_err(told)?;
-            transaction
-                .pragma_update(None, "application_id", APPLICATION)
-                .and_then(|()| transaction.pragma_update(None, "user_version", VERSION))
-                .map_err(told)?;
-        }
-        transaction.commit().map_err(told)
+            .and_then(|transaction| {
+                let done = work(&transaction)?;
+                transaction.commit()?;
+                Ok(done)
+            });
+        written.map_err(|error| self.told(&error))
     }
 
     /// What SQLite said, with the file.

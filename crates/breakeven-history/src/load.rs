@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use breakeven_profile::profile::{Environment, OperationKey, Profile};
+use rusqlite::OptionalExtension;
 use serde::Serialize;
 
 use crate::database::History;
@@ -136,16 +137,9 @@ impl History {
     pub fn main_branch(&self) -> Result<Option<String>, HistoryError> {
         let most =
             "SELECT branch FROM entry GROUP BY branch ORDER BY count(*) DESC, min(id) LIMIT 1";
-        let mut read = self
-            .connection
-            .prepare(most)
-            .map_err(|error| self.told(&error))?;
-        let mut rows = read.query([]).map_err(|error| self.told(&error))?;
-        let row = rows.next().map_err(|error| self.told(&error))?;
-        let branch = row.map(|row| row.get(0)).transpose();
-        branch
-            .map(Option::flatten)
-            .map_err(|error| self.told(&error))
+        let read = self.connection.query_row(most, [], |row| row.get(0));
+        let branch = read.optional().map(Option::flatten);
+        branch.map_err(|error| self.told(&error))
     }
 
     /// Entries and series of a branch, or of all.

@@ -46,18 +46,15 @@ impl History {
         // A note is a line.
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let time = format!("{:.3}", Timestamp::now());
-        let path = self.path.clone();
-        let told = |error: rusqlite::Error| HistoryError::sqlite(&path, &error);
-        let transaction = self.connection.transaction().map_err(told)?;
-        for entry in entries {
-            transaction
-                .execute(
+        self.write(|to| {
+            for entry in entries {
+                to.execute(
                     "INSERT INTO note (entry, time, text, accepted) VALUES (?1, ?2, ?3, ?4)",
                     params![entry, time, text, accepted],
-                )
-                .map_err(told)?;
-        }
-        transaction.commit().map_err(told)
+                )?;
+            }
+            Ok(())
+        })
     }
 
     /// Takes entries out, with their points and notes.
@@ -66,18 +63,12 @@ impl History {
     ///
     /// [`HistoryError`].
     pub fn remove(&mut self, entries: &[i64]) -> Result<(), HistoryError> {
-        let path = self.path.clone();
-        let told = |error: rusqlite::Error| HistoryError::sqlite(&path, &error);
-        let transaction = self.connection.transaction().map_err(told)?;
-        for entry in entries {
-            for statement in [
-                "DELETE FROM point WHERE entry = ?1",
-                "DELETE FROM note WHERE entry = ?1",
-                "DELETE FROM entry WHERE id = ?1",
-            ] {
-                transaction.execute(statement, [entry]).map_err(told)?;
+        self.write(|to| {
+            for entry in entries {
+                // Points and notes go with it.
+                to.execute("DELETE FROM entry WHERE id = ?1", [entry])?;
             }
-        }
-        transaction.commit().map_err(told)
+            Ok(())
+        })
     }
 }

@@ -13,26 +13,11 @@ use crate::source::Source;
 
 /// Reads a document that fits into memory.
 pub(crate) fn read<T: DeserializeOwned>(source: Source) -> Result<T, FileError> {
-    read_with(source, |json| T::deserialize(json))
-}
-
-/// Reads a document piece by piece: `visit` is given the deserializer.
-pub(crate) fn read_with<T>(
-    source: Source,
-    visit: impl FnOnce(
-        serde_path_to_error::Deserializer<
-            '_,
-            '_,
-            &mut serde_json::Deserializer<serde_json::de::IoRead<Box<dyn std::io::BufRead>>>,
-        >,
-    ) -> Result<T, serde_json::Error>,
-) -> Result<T, FileError> {
     let path = source.path().to_owned();
-    let reader: Box<dyn std::io::BufRead> =
-        Box::new(BufReader::new(NanAsText::of(source.into_reader()?)));
+    let reader = BufReader::new(NanAsText::of(source.into_reader()?));
     let mut json = serde_json::Deserializer::from_reader(reader);
     let mut track = serde_path_to_error::Track::new();
-    let read = visit(serde_path_to_error::Deserializer::new(
+    let read = T::deserialize(serde_path_to_error::Deserializer::new(
         &mut json, &mut track,
     ));
     let read = read.and_then(|value| json.end().map(|()| value));
@@ -40,7 +25,7 @@ pub(crate) fn read_with<T>(
 }
 
 /// Reads a document that may be longer than memory: `visit` keeps of it what it needs, and
-/// `place` tells where it was. Faster than [`read_with`], which notes every key.
+/// `place` tells where it was. Faster than [`read`], which notes every key.
 pub(crate) fn stream<T>(
     source: Source,
     visit: impl for<'de> DeserializeSeed<'de, Value = T>,

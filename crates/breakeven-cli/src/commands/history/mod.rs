@@ -1,5 +1,6 @@
 //! `breakeven history`: what was measured over time.
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 
@@ -167,9 +168,17 @@ fn changes(path: &Path, args: &ChangesArgs, out: &mut dyn Write) -> Result<Endin
     let alerts = changes.iter().any(Change::is_alert);
     changes.retain(|change| change.is_alert() || !args.open);
     let mut found = Found::new(&loaded, changes);
-    found.between = (found.changes.iter())
-        .map(|change| between(&history, &loaded, change))
-        .collect::<Result<_>>()?;
+    // What changed many operations lies between the same two entries.
+    let mut known: HashMap<(usize, usize), Between> = HashMap::new();
+    for change in &found.changes {
+        let ends = (change.before.entry, change.after.entry);
+        let between = match known.get(&ends) {
+            Some(known) => known.clone(),
+            None => between(&history, &loaded, change)?,
+        };
+        known.insert(ends, between.clone());
+        found.between.push(between);
+    }
     unless_closed(print::changes(&found, args.format, out))?;
     Ok(Ending::Judged(match alerts && args.gate {
         true => Outcome::Failed,
