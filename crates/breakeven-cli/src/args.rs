@@ -11,12 +11,16 @@ mod ab;
 mod advise;
 mod baseline;
 mod compare;
+mod describe;
 mod export;
 mod history;
 mod import;
 mod input;
+mod monitor;
 mod plan;
 mod report;
+#[cfg(unix)]
+mod run;
 mod sweep;
 mod tune;
 
@@ -24,6 +28,7 @@ pub(crate) use ab::{AbArgs, AbFormat, CommandLine};
 pub(crate) use advise::{AdviseArgs, AdviseFormat};
 pub(crate) use baseline::{AcceptArgs, BaselineCommand};
 pub(crate) use compare::{CompareArgs, CompareFormat};
+pub(crate) use describe::{CompletionsArgs, ManArgs};
 pub(crate) use export::{ExportArgs, ExportFormat};
 pub(crate) use history::{
     AddArgs, AnnotateArgs, BranchArgs, ChangesArgs, ExportSeriesArgs, HistoryArgs, HistoryCommand,
@@ -31,8 +36,11 @@ pub(crate) use history::{
 };
 pub(crate) use import::ImportArgs;
 pub(crate) use input::InputArgs;
+pub(crate) use monitor::{MonitorArgs, MonitorFormat};
 pub(crate) use plan::{PlanArgs, PlanFormat};
 pub(crate) use report::ReportArgs;
+#[cfg(unix)]
+pub(crate) use run::{HaltArg, RunArgs};
 pub(crate) use sweep::{SweepArgs, SweepFormat};
 pub(crate) use tune::{TuneArgs, TuneFormat};
 
@@ -62,10 +70,15 @@ pub(crate) enum Command {
     Tune(TuneArgs),
     /// List the CPU and the GPUs, and why others are absent
     Devices(DevicesArgs),
+    /// Watch what the machine does now: load, memory, temperature, power, clocks
+    Monitor(MonitorArgs),
     /// Print the tables of a profile file
     Show(ShowArgs),
     /// Compare two profiles: what became slower, what faster, what is inconclusive
     Compare(CompareArgs),
+    /// Run a command for each of many inputs, on the CPU and on GPUs
+    #[cfg(unix)]
+    Run(RunArgs),
     /// Run two commands in turns until it is decided which is faster
     Ab(AbArgs),
     /// Manage the baseline, the profile that others are compared with
@@ -81,9 +94,20 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Say what to change first in a profile, and what it should gain
     Advise(AdviseArgs),
+    /// Print the completions of these commands for a shell
+    Completions(CompletionsArgs),
+    /// Write these commands' pages of the manual
+    Man(ManArgs),
     /// Measure what the parent process asks for on stdin
     #[command(hide = true)]
     Worker,
+    /// End the jobs of a run that was killed
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    RunGuard {
+        /// By what its processes are known
+        run: String,
+    },
 }
 
 #[derive(Debug, Args)]

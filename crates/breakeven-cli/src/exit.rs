@@ -26,10 +26,10 @@ pub enum Exit {
 /// The process's exit code.
 pub fn code(exit: Exit) -> ExitCode {
     ExitCode::from(match exit {
-        Exit::Done => 0,
-        Exit::Failed => 1,
-        Exit::WrongUse => 2,
-        Exit::Inconclusive => 3,
+        Exit::Done => Outcome::Passed.exit_code(),
+        Exit::Failed => Outcome::Failed.exit_code(),
+        Exit::WrongUse => Outcome::Mismatched.exit_code(),
+        Exit::Inconclusive => Outcome::Inconclusive.exit_code(),
         Exit::Interrupted => 130,
     })
 }

@@ -46,6 +46,7 @@ fn command(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         Command::Plan(args) => commands::plan::run(args, out, err),
         Command::Tune(args) => commands::tune::run(args, out, err),
         Command::Devices(args) => commands::devices::run(args, out, err),
+        Command::Monitor(args) => commands::monitor::run(args, out, err),
         Command::Show(args) => commands::show::run(args, out, err),
         Command::Compare(args) => commands::compare::run(args, out, err),
         Command::Ab(args) => commands::ab::run(args, out, err),
@@ -55,6 +56,15 @@ fn command(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         Command::Import(args) => commands::import::run(args, out, err),
         Command::Report(args) => commands::report::run(args, err),
         Command::Advise(args) => commands::advise::run(args, out, err),
+        Command::Completions(args) => commands::describe::completions(args, out),
+        Command::Man(args) => commands::describe::man(args, err),
+        #[cfg(unix)]
+        Command::Run(args) => commands::run::run(args, err),
+        #[cfg(target_os = "linux")]
+        Command::RunGuard { run } => {
+            commands::run::guard::run(run)?;
+            Ok(Ending::Done)
+        }
         Command::Worker => worker::own_channel(out)
             .and_then(|mut channel| worker::run(std::io::stdin().lock(), &mut *channel)),
     }

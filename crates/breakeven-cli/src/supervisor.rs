@@ -130,7 +130,11 @@ impl Worker {
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = command.spawn().context("cannot start a worker process")?;
         let (sender, signals) = channel();
-        listen_for_interrupts(sender.clone())?;
+        let interrupts = sender.clone();
+        on_interrupt(move || {
+            // Nobody may listen any more.
+            let _ = interrupts.send(Signal::Interrupt);
+        })?;
         let stdout = child.stdout.take().context("the worker has no stdout")?;
         std::thread::spawn(move || read_messages(stdout, &sender));
         let noise = Arc::new(Mutex::new(Vec::new()));
@@ -303,22 +307,23 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Whether Ctrl-C (or SIGTERM, SIGHUP) has arrived, from now on.
 pub(crate) fn interruption() -> Result<&'static AtomicBool> {
-    listen_for_interrupts(channel().0)?;
+    on_interrupt(|| ())?;
     Ok(&INTERRUPTED)
 }
 
-/// Has Ctrl-C (and SIGTERM, SIGHUP) arrive as a signal on `sender` from now on.
-fn listen_for_interrupts(sender: Sender<Signal>) -> Result<()> {
-    static LISTENER: Mutex<Option<Sender<Signal>>> = Mutex::new(None);
+/// Has Ctrl-C (and SIGTERM, SIGHUP) do this from now on, on a thread of its own.
+pub(crate) fn on_interrupt(action: impl Fn() + Send + 'static) -> Result<()> {
+    type Listener = Box<dyn Fn() + Send>;
+    static LISTENER: Mutex<Option<Listener>> = Mutex::new(None);
     static INSTALLED: OnceLock<Result<(), String>> = OnceLock::new();
-    *lock(&LISTENER) = Some(sender);
+    *lock(&LISTENER) = Some(Box::new(action));
     INSTALLED
         .get_or_init(|| {
             ctrlc::set_handler(|| {
                 INTERRUPTED.store(true, Ordering::SeqCst);
                 let listener = lock(&LISTENER);
                 if let Some(listener) = &*listener {
-                    let _ = listener.send(Signal::Interrupt);
+                    listener();
                 }
             })
             .map_err(|error| error.to_string())

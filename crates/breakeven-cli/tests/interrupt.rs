@@ -21,7 +21,7 @@ const LONG: &str = "profile --iterations 100000 --device cpu --kernel pixel_entr
 const LONG_BATCH: &str = "profile --iterations 100000 --strategy cpu-only --tasks 4 \
     --kernel pixel_entropy --warmup 1";
 
-fn signal(name: &str, pid: u32) {
+pub(crate) fn signal(name: &str, pid: u32) {
     let status = Command::new("kill")
         .args([&format!("-{name}"), &pid.to_string()])
         .status();

@@ -12,6 +12,7 @@ mod baseline;
 mod ci_page;
 mod command;
 mod compare;
+mod describe;
 mod detection;
 mod export;
 mod faults;
@@ -26,7 +27,11 @@ mod plan;
 mod profile;
 mod profile_strategy;
 mod report;
+#[cfg(unix)]
+mod run;
 mod series;
+#[cfg(unix)]
+mod serve;
 mod sweep;
 mod traces;
 mod tune;

@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
@@ -143,6 +144,9 @@ impl History {
 
     /// The version of the tables; 0 where there are none.
     fn version(&self) -> Result<i64, HistoryError> {
+        // One view of the file: another process may create its tables meanwhile.
+        let view = self.connection.unchecked_transaction();
+        let _view = view.map_err(|error| self.told(&error))?;
         let (application, version) = (self.number("application_id")?, self.number("user_version")?);
         let path = || self.path.clone();
         let tables = || {
@@ -173,7 +177,18 @@ impl History {
         // for that SQLite stays with a rollback journal.
         let pragmas = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
                        PRAGMA foreign_keys = ON; PRAGMA cache_size = -32768;";
-        let set = self.connection.execute_batch(pragmas);
+        let start = Instant::now();
+        let set = loop {
+            let set = self.connection.execute_batch(pragmas);
+            // Two that change the mode at once would wait for each other: SQLite turns
+            // one away without waiting.
+            let is_busy = (set.as_ref().err()).and_then(rusqlite::Error::sqlite_error_code)
+                == Some(rusqlite::ErrorCode::DatabaseBusy);
+            if !is_busy || start.elapsed() >= Duration::from_secs(PATIENCE_S) {
+                break set;
+            }
+            thread::sleep(Duration::from_millis(5));
+        };
         match set {
             // A copy that may only be read.
             Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ReadOnly) => {

@@ -34,6 +34,19 @@ pub enum Outcome {
     Failed,
 }
 
+impl Outcome {
+    /// The exit code of a process whose work was the gate: 0, 1 for a failure, 2 for a
+    /// mismatch, 3 for what is inconclusive.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Passed => 0,
+            Self::Failed => 1,
+            Self::Mismatched => 2,
+            Self::Inconclusive => 3,
+        }
+    }
+}
+
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.serialize(f)

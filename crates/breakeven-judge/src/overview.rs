@@ -14,6 +14,8 @@ use crate::budget::{Held, Limits};
 use crate::roofline::{Roofline, compute_ns};
 use crate::winner::{self, Winner};
 
+mod page;
+
 /// The known phases of a call on a GPU or of an asynchronous call.
 const PHASES: [&str; 6] = [
     "upload", "launch", "kernel", "download", "polled", "waiting",

@@ -9,6 +9,7 @@ mod layers;
 mod source;
 mod tree;
 mod unsafe_code;
+mod versions;
 
 use tree::Tree;
 
@@ -56,6 +57,11 @@ fn examples_are_numbered_and_named_in_a_document() {
 #[test]
 fn every_page_can_be_found() {
     none(documents::unlinked_pages(&Tree::workspace()));
+}
+
+#[test]
+fn there_is_one_version_and_one_oldest_rust() {
+    none(versions::findings(&Tree::workspace()));
 }
 
 #[test]

@@ -22,6 +22,8 @@ mod count;
 mod cpu_only;
 #[path = "execute/decide.rs"]
 mod decide;
+#[path = "execute/exported.rs"]
+mod exported;
 #[path = "execute/fallback.rs"]
 mod fallback;
 #[path = "execute/memory.rs"]
@@ -62,8 +64,9 @@ fn main() {
         Some("operators") => operators::operators(quick),
         Some("real") => real::real(quick),
         Some("sharing") => sharing::sharing(quick),
+        Some("metrics") => exported::exported(quick),
         Some(part) => panic!(
-            "--only {part:?}: it is one of decide, fallback, cpu_only, memory, scaling, operators, real, sharing"
+            "--only {part:?}: it is one of decide, fallback, cpu_only, memory, scaling, operators, real, sharing, metrics"
         ),
     }
     metric("load_average_after", load_average(), "");

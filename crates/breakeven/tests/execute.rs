@@ -10,6 +10,7 @@ use breakeven::execute::{
     TaskError,
 };
 use breakeven::plan::ExecutionStrategy;
+use breakeven::testing::{SimulatedGpu, SimulatedSpec};
 use breakeven::{DeviceError, DeviceErrorKind, ErrorKind};
 use rayon::prelude::*;
 
@@ -273,4 +274,34 @@ fn percentages_that_do_not_sum_to_100_are_refused() {
     let manager = manager(squares).with_strategy(strategy);
     let error = manager.execute([1_u64], square).expect_err("120 %");
     assert!(error.to_string().contains("sums to 120 %"), "{error}");
+}
+
+#[test]
+fn launches_that_are_bounded_are_predicted_as_so_many() {
+    let spec = SimulatedSpec {
+        name: "one task a launch".to_owned(),
+        most_tasks: Some(1),
+        depth: 1,
+        ..SimulatedSpec::new(Duration::from_micros(300), Duration::from_micros(200))
+    };
+    let manager = StrategyManager::new(
+        Arc::new(RayonCpu::current()),
+        Arc::new(SimulatedGpu::new(spec, |task: &u64| task + 1)),
+    )
+    .with_costs(Arc::new(Costs::new()))
+    .with_strategy("gpu-only".parse().expect("a strategy"));
+    let tasks: Vec<u64> = (0..100).collect();
+    let run = || {
+        manager
+            .operation("bounded")
+            .map(&tasks, |task| task + 1)
+            .expect("it runs")
+    };
+    for _ in 0..3 {
+        run();
+    }
+    let [_, gpu_only, _] = run().decision.candidates;
+    let predicted = gpu_only.predicted_ns.expect("it was measured");
+    // 100 launches of half a millisecond; a loaded machine may take longer.
+    assert!((45e6..500e6).contains(&predicted), "{predicted}");
 }

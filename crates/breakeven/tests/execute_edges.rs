@@ -347,3 +347,38 @@ fn a_program_can_verify_by_a_rule_of_its_own() {
     assert_eq!(result.errors[0].kind, DeviceErrorKind::WrongResult);
     assert_eq!(result.outputs[1], 3);
 }
+
+#[test]
+fn no_launch_has_more_tasks_than_its_device_takes() {
+    for (text, most) in [
+        ("gpu-only", 1),
+        ("gpu-only", 7),
+        ("hybrid:50/50", 3),
+        ("auto", 1),
+    ] {
+        let spec = SimulatedSpec {
+            name: format!("at most {most} by {text}"),
+            most_tasks: Some(most),
+            ..SimulatedSpec::new(Duration::ZERO, Duration::from_micros(20))
+        };
+        let gpu = Arc::new(SimulatedGpu::new(spec, |task: &u64| task * 2));
+        let manager = StrategyManager::new(cpu(), Arc::clone(&gpu))
+            .with_costs(costs())
+            .with_strategy(strategy(text));
+        let tasks: Vec<u64> = (0..200).collect();
+        for _ in 0..3 {
+            let result = manager.operation("bounded").execute(&tasks, |task| {
+                std::thread::sleep(Duration::from_micros(100));
+                double(task)
+            });
+            assert_eq!(result.expect("nothing fails").outputs[199], 398);
+        }
+        let counts = gpu.counts();
+        assert!(counts.launches > 0, "{text}");
+        let least = counts.tasks.div_ceil(most as u64);
+        assert!(counts.launches >= least, "{text}, {most}: {counts:?}");
+        if text == "gpu-only" && most == 7 {
+            assert_eq!(counts.launches, 3 * 200_u64.div_ceil(7));
+        }
+    }
+}

@@ -6,11 +6,14 @@ mod chains;
 mod device;
 mod execute;
 mod execute_async;
+mod execute_batched;
 mod execute_broken;
 mod execute_edges;
 mod execute_items;
 #[cfg(feature = "gpu")]
 mod execute_kernels;
+#[cfg(feature = "metrics")]
+mod execute_metrics;
 mod execute_recall;
 mod execute_record;
 mod faults;

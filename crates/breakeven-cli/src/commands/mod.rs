@@ -9,14 +9,18 @@ pub(crate) mod ab;
 pub(crate) mod accept;
 pub(crate) mod advise;
 pub(crate) mod compare;
+pub(crate) mod describe;
 pub(crate) mod devices;
 pub(crate) mod export;
 pub(crate) mod history;
 pub(crate) mod import;
 mod input;
+pub(crate) mod monitor;
 pub(crate) mod plan;
 pub(crate) mod profile;
 pub(crate) mod report;
+#[cfg(unix)]
+pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod sweep;
 pub(crate) mod tune;

@@ -12,7 +12,6 @@ use breakeven_profile::unit;
 
 use super::Report;
 use super::text::{plural, share, time};
-use super::times::title;
 
 /// What decides, in the order in which it comes about.
 const ORDER: [&str; 6] = [
@@ -198,7 +197,7 @@ pub(super) fn add(report: &Report, page: &mut Page) {
         let fallbacks = fell_back(&each.record).into_iter();
         let fallbacks = fallbacks.map(|text| Text::new(text, Tone::Warning));
         Row {
-            group: title(each.row),
+            group: each.row.title(),
             notes: iter::once(Text::new(each.how(), Tone::Faint))
                 .chain(fallbacks)
                 .collect(),

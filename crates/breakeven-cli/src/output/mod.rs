@@ -6,7 +6,7 @@ use std::io::Write;
 use crate::suite::{Workload, default_budgets_us};
 use anyhow::Result;
 use breakeven::hardware::AbsentBackend;
-use breakeven_judge::page::{Page, clean, is_obeyed};
+use breakeven_judge::page::{Page, clean, figures as text, is_obeyed};
 use breakeven_judge::{
     Budget, Limited, Limits, Outcome, Overview, Scope, Standing, Thresholds, overview,
 };
@@ -26,10 +26,10 @@ mod environment;
 mod executions;
 pub(crate) mod history;
 mod json;
+pub(crate) mod metrics;
+pub(crate) mod monitor;
 pub(crate) mod plan;
 pub(crate) mod sweep;
-mod text;
-mod times;
 pub(crate) mod tune;
 mod verdicts;
 
@@ -102,7 +102,7 @@ impl Report {
     fn page(&self) -> Page {
         let mut page = Page::default();
         environment::add(self, &mut page);
-        times::add(self, &mut page);
+        self.overview.add_to(&mut page, &self.profile);
         activity::add(self, &mut page);
         executions::add(self, &mut page);
         if let Some(forecast) = &self.forecast {

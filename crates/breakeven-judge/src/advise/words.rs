@@ -278,7 +278,7 @@ impl Outcome {
 
 impl Advice {
     /// Some of the suggestions, how many more there are, and what all come to.
-    pub(super) fn page(&self, shown: &[OptimizationSuggestion]) -> Page {
+    pub fn page(&self, shown: &[OptimizationSuggestion]) -> Page {
         let mut page = Page::default();
         page.items(items(shown, |_| None));
         let more = self.suggestions.len() - shown.len();

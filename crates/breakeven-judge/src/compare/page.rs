@@ -51,16 +51,32 @@ impl ProfilerComparison {
 
     /// Prints the regressions, the largest first, at most `top_n`.
     pub fn print_regressions(&self, top_n: usize, out: &mut dyn Write) -> io::Result<()> {
-        self.print_table(self.get_regressions(top_n), out)
+        self.print_table("regressions", self.get_regressions(top_n), out)
     }
 
     /// Prints the improvements, the largest first, at most `top_n`.
     pub fn print_improvements(&self, top_n: usize, out: &mut dyn Write) -> io::Result<()> {
-        self.print_table(self.get_improvements(top_n), out)
+        self.print_table("improvements", self.get_improvements(top_n), out)
     }
 
-    fn print_table(&self, rows: Vec<&OperationComparison>, out: &mut dyn Write) -> io::Result<()> {
+    fn print_table(
+        &self,
+        what: &str,
+        rows: Vec<&OperationComparison>,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         let mut page = Page::default();
+        if rows.is_empty() {
+            let summary = self.get_summary();
+            page.say(match summary.inconclusive_count {
+                0 => format!("no {what}"),
+                // Where nothing can be told, there may well be some.
+                n => format!(
+                    "no {what} found; {n} of {} operation(s) are inconclusive",
+                    summary.operations_count
+                ),
+            });
+        }
         page.table(self.table(rows.into_iter()));
         page.text(WIDTH, false, out)
     }

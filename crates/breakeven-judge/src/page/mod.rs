@@ -3,6 +3,7 @@
 //! [`Page::markdown`] for a report, [`Page::html`] for a browser. Texts may come from
 //! untrusted files: control characters and markup in them are removed or escaped here.
 
+pub mod figures;
 mod html;
 mod markdown;
 mod table;

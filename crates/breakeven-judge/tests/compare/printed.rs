@@ -55,6 +55,21 @@ fn summary_and_lists() {
 }
 
 #[test]
+fn a_list_of_nothing_says_whether_there_may_be_something() {
+    let same = profile([operation("a", &noisy(1e6, 0.01))]);
+    let found = compared(&same, &same, &Options::default());
+    let text = printed(|out| found.print_regressions(9, out));
+    assert_eq!(text, "no regressions\n");
+    let one = profile([operation("a", &[1_000_000])]);
+    let found = compared(&one, &one, &Options::default());
+    let text = printed(|out| found.print_improvements(9, out));
+    assert_eq!(
+        text,
+        "no improvements found; 1 of 1 operation(s) are inconclusive\n"
+    );
+}
+
+#[test]
 fn markdown() {
     assert_snapshot!(printed(|out| sample().page().markdown(out)));
 }

@@ -242,10 +242,11 @@ impl Operation {
         }
     }
 
-    /// True for a span of an executor's batch and for the delay of its fallback: the
-    /// operation of the whole batch counts their time too.
+    /// True for a span of an executor's batch, for a job of `breakeven run`, and for the delay
+    /// of a fallback: the operation of the whole batch counts their time too.
     pub fn is_within_execution(&self) -> bool {
-        self.name.ends_with(":span") || self.name.ends_with(":fallback")
+        let within = [":span", ":job", ":fallback"];
+        within.iter().any(|kind| self.name.ends_with(kind))
     }
 
     /// The kept samples of all runs, ns.

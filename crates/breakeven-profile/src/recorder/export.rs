@@ -142,14 +142,17 @@ pub(super) fn described() -> &'static Mutex<Environment> {
 fn operations(lanes: &[Lane]) -> Vec<profile::Operation> {
     let mut by_site: BTreeMap<usize, (&Site, Vec<&Reading>)> = BTreeMap::new();
     for (place, reading) in lanes.iter().flat_map(|lane| &lane.nodes) {
-        if reading.count > 0 {
+        // Parts of a call that ended on another thread count no call here.
+        if reading.count > 0 || reading.busy() > 0 {
             let of = by_site.entry(place.operation.ordinal);
             let of = of.or_insert_with(|| (place.operation, Vec::new()));
             of.1.push(reading);
         }
     }
     let merged = |(site, readings): (_, Vec<_>)| merge::operation(site, &readings, clock());
-    by_site.into_values().map(merged).collect()
+    let recorded = by_site.into_values();
+    let ended = |(_, readings): &(_, Vec<&Reading>)| readings.iter().any(|each| each.count > 0);
+    recorded.filter(ended).map(merged).collect()
 }
 
 /// Call paths by name, in the order of their frames.

@@ -74,6 +74,22 @@ impl AsyncCall {
         self.parts.tell_attribute(name, value.into());
     }
 
+    /// Runs one part of a call that is no Rust future, such as a coroutine of another
+    /// language until it waits. Parts may run on different threads.
+    pub fn part<R>(&mut self, part: impl FnOnce() -> R) -> R {
+        let Some(open) = self.parts.begin() else {
+            return part();
+        };
+        let parts = &mut self.parts;
+        let _running = Part { open, parts };
+        part()
+    }
+
+    /// Ends a call of such parts. Without it the call counts as cancelled.
+    pub fn finish(mut self) {
+        self.parts.finish(None, false);
+    }
+
     /// The future, recorded each time it is polled.
     pub fn record<F: Future>(self, future: F) -> Recorded<F> {
         Recorded { future, call: self }

@@ -88,6 +88,14 @@ impl Guard {
         }
     }
 
+    /// Leaves the call without recording it: its end is not known. Calls inside it that
+    /// are still open are no matter.
+    pub fn discard(mut self) {
+        if let Some(open) = self.open.take() {
+            call::abandon(&open);
+        }
+    }
+
     /// True where the call is being recorded.
     pub fn is_recording(&self) -> bool {
         self.open.is_some()

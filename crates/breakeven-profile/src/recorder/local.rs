@@ -119,6 +119,14 @@ pub(super) fn outside<R>(of: impl FnOnce(&Local) -> R) -> R {
     })
 }
 
+impl Site {
+    /// The operation of that name on that device, of that size, as
+    /// [`Guard::enter_named`](super::Guard::enter_named) tells it: for callers that keep it.
+    pub fn named(name: &str, device: Option<&str>, size: Option<u64>) -> &'static Self {
+        site_named(name, device, size).unwrap_or(&site::OVERFLOW)
+    }
+}
+
 impl Local {
     /// A step that the thread has not at hand.
     #[cold]

@@ -7,6 +7,7 @@ use breakeven_profile::get_profiler;
 use breakeven_profile::profile::{Operation, Profile};
 
 mod attribute;
+mod by_hand;
 mod futures;
 mod guards;
 mod spans;

@@ -5,16 +5,16 @@ use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
 use super::check::Check;
-use super::control::{CancelToken, FallbackPolicy, Unchecked, Verify};
+use super::control::{CancelToken, FallbackPolicy, Unchecked};
 use super::engine::Watch;
 use super::executor::{CpuExecutor, GpuExecutor};
 use super::manager::StrategyManager;
 use super::operator::ordered_strategy;
-use super::result::{ExecuteError, ExecutionResult, TaskError};
+use super::result::{ExecuteError, ExecutionResult};
 use super::run::Request;
 use super::slots::Slots;
 use super::start::Question;
-use super::tasks::{EachTask, FailFast, GpuLane, Keep, Tasks};
+use super::tasks::{FailFast, GpuLane, Keep, Tasks};
 use super::work::{Lane, Work};
 use crate::error::Error;
 use crate::plan::{Basis, Decision, ExecutionStrategy};
@@ -96,7 +96,7 @@ impl<'m, C, G> Batch<'m, C, G, Unchecked> {
     }
 
     /// Holds outputs of GPUs against the CPU's function: by a
-    /// [`CrossCheck`](super::CrossCheck), or by a program's own [`Verify`].
+    /// [`CrossCheck`](super::CrossCheck), or by a program's own [`Verify`](super::Verify).
     pub fn verify<W>(self, check: W) -> Batch<'m, C, G, W> {
         Batch {
             manager: self.manager,
@@ -153,75 +153,6 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
     pub fn progress(mut self, told: &'m (dyn Fn(usize, usize) + Sync)) -> Self {
         self.progress = Some(told);
         self
-    }
-
-    /// Runs every task: on the CPU by `process_fn`, on a GPU by the executor's
-    /// own kernel. The outputs are in the order of the tasks; a batch without tasks has
-    /// none.
-    ///
-    /// # Errors
-    ///
-    /// [`ExecuteError::Task`] as soon as a task fails or panics, with its index
-    /// (of several, the least that was seen); [`ExecuteError::Device`] where the
-    /// policy does not let the CPU take over; [`ExecuteError::Stopped`];
-    /// [`ExecuteError::Invalid`] for what cannot be done, before anything runs.
-    pub fn execute<I, T, E, F>(
-        self,
-        tasks: impl AsRef<[I]>,
-        process_fn: F,
-    ) -> Result<ExecutionResult<T>, ExecuteError<E>>
-    where
-        I: Sync,
-        T: Send,
-        E: Send,
-        F: Fn(&I) -> Result<T, E> + Sync,
-        G: GpuExecutor<I, T>,
-        V: Verify<T>,
-    {
-        self.run_tasks::<I, T, E, F, FailFast>(tasks.as_ref(), &process_fn, false)
-    }
-
-    /// As [`execute`](Self::execute), for a function that cannot fail.
-    ///
-    /// # Errors
-    ///
-    /// As `execute`; a panic in a task is that task's error.
-    pub fn map<I, T, F>(
-        mut self,
-        tasks: impl AsRef<[I]>,
-        function: F,
-    ) -> Result<ExecutionResult<T>, ExecuteError<Infallible>>
-    where
-        I: Sync,
-        T: Send,
-        F: Fn(&I) -> T + Sync,
-        G: GpuExecutor<I, T>,
-        V: Verify<T>,
-    {
-        self.operation.get_or_insert(std::any::type_name::<F>());
-        self.execute(tasks, |task| Ok(function(task)))
-    }
-
-    /// As [`execute`](Self::execute), but every task has a result of its own: one
-    /// that fails or panics costs no other, and what was done before a stop is kept.
-    ///
-    /// # Errors
-    ///
-    /// [`ExecuteError::Device`] and [`ExecuteError::Invalid`], as `execute`.
-    pub fn execute_each<I, T, E, F>(
-        self,
-        tasks: impl AsRef<[I]>,
-        process_fn: F,
-    ) -> Result<ExecutionResult<Result<T, TaskError<E>>>, ExecuteError<E>>
-    where
-        I: Sync,
-        T: Send,
-        E: Send,
-        F: Fn(&I) -> Result<T, E> + Sync,
-        G: GpuExecutor<I, T>,
-        V: Verify<T>,
-    {
-        self.run_tasks::<I, T, E, F, EachTask>(tasks.as_ref(), &process_fn, true)
     }
 
     /// What [`execute`](Self::execute) would decide for these tasks now, with what is
@@ -300,7 +231,7 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
         }
     }
 
-    fn lanes<'b, I, T, E, F, K: Keep<T, E>, W>(
+    pub(super) fn lanes<'b, I, T, E, F, K: Keep<T, E>, W>(
         &self,
         work: &'b Tasks<'b, I, T, E, F, K>,
         verify: &'b W,
@@ -310,40 +241,6 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
     {
         let gpus = self.manager.gpus.iter().map(|gpu| &**gpu);
         gpus.map(|gpu| GpuLane { work, gpu, verify }).collect()
-    }
-
-    fn run_tasks<I, T, E, F, K>(
-        &self,
-        tasks: &[I],
-        function: &F,
-        each: bool,
-    ) -> Result<ExecutionResult<K::Kept>, ExecuteError<E>>
-    where
-        I: Sync,
-        T: Send,
-        E: Send,
-        F: Fn(&I) -> Result<T, E> + Sync,
-        K: Keep<T, E>,
-        G: GpuExecutor<I, T>,
-        V: Verify<T>,
-    {
-        let operation = self.operation.unwrap_or_else(|| std::any::type_name::<F>());
-        let slots = Slots::new(tasks.len()).ok_or_else(|| {
-            Error::too_large(format!(
-                "the outputs of {} tasks, {} bytes each, do not fit memory",
-                tasks.len(),
-                size_of::<K::Kept>()
-            ))
-        })?;
-        let work = Tasks::<I, T, E, F, K>::new(tasks, function, slots);
-        let lanes = self.lanes(&work, &self.verify);
-        let lanes: Vec<&dyn Lane> = lanes.iter().map(|lane| lane as &dyn Lane).collect();
-        let usual = WorkloadProfile::from_task_size(tasks.len(), size_of::<I>(), 100.0);
-        let question = self.question(operation, self.profile(usual), &lanes)?;
-        let check = Check::of(&self.verify)?;
-        let ended = self.request(question, &work, check, each)?.run();
-        let (failed, outputs) = work.into_parts();
-        ended?.result(operation, failed, outputs)
     }
 
     /// The batch without the types of its tasks; `each` where every task has a result of its

@@ -17,10 +17,6 @@ use crate::error::{DeviceError, Error};
 use crate::locked;
 use crate::schedule::{After, Ns, Schedule, Span};
 
-/// How often a worker looks up from its span: whether the batch was stopped, and whether
-/// others have nothing to do.
-const LOOK: Duration = Duration::from_micros(100);
-
 /// How many times as many tasks as before a worker does at most until its next look.
 const GROWTH: usize = 8;
 
@@ -163,6 +159,7 @@ impl<'b> Engine<'b> {
         let recording = self.record.as_ref().map(SpanRecord::cpu);
         let began = Instant::now();
         let (mut left, mut chunk, mut done) = (Some(span), 1, 0);
+        let look = self.work.look().as_nanos();
         let mut gives = false;
         let mut took = Duration::ZERO;
         while let Some(span) = left.take_if(|_| !gives) {
@@ -172,7 +169,7 @@ impl<'b> Engine<'b> {
             left = rest;
             took = began.elapsed();
             let each = took.as_nanos() / done.max(1) as u128;
-            let until_look = usize::try_from(LOOK.as_nanos() / each.max(1)).unwrap_or(usize::MAX);
+            let until_look = usize::try_from(look / each.max(1)).unwrap_or(usize::MAX);
             chunk = until_look.clamp(1, chunk.saturating_mul(GROWTH));
             if left.is_none() {
                 // The schedule first: who counts last may end the batch.

@@ -94,6 +94,11 @@ pub trait GpuExecutor<I, T>: Send + Sync {
         None
     }
 
+    /// Most tasks of one launch, from 1 on; none where memory is the only bound.
+    fn most_tasks(&self) -> Option<usize> {
+        None
+    }
+
     /// Batches that may be in flight at once: 3 lets one's upload, another's kernel and a
     /// third's download overlap, 1 nothing. At most 16 are.
     fn depth(&self) -> usize {
@@ -153,6 +158,10 @@ impl<I, T, G: GpuExecutor<I, T>> GpuExecutor<I, T> for OnDevice<G> {
 
     fn batch_bytes(&self, tasks: &[I]) -> Option<u64> {
         self.executor.batch_bytes(tasks)
+    }
+
+    fn most_tasks(&self) -> Option<usize> {
+        self.executor.most_tasks()
     }
 
     fn depth(&self) -> usize {

@@ -2,12 +2,15 @@
 
 mod batch;
 mod bridge;
+mod calls;
 mod chain;
 mod check;
 mod control;
 mod counts;
 mod cpu;
 mod drive;
+#[cfg(feature = "metrics")]
+mod emitted;
 mod ended;
 mod engine;
 mod executor;
@@ -40,6 +43,8 @@ pub use batch::Batch;
 pub use bridge::{ExecuteBatch, PoolOf};
 pub use control::{CancelToken, CrossCheck, FallbackPolicy, Unchecked, Verify};
 pub use cpu::RayonCpu;
+#[cfg(feature = "metrics")]
+pub use emitted::describe_metrics;
 pub use engine::Leaf;
 pub use executor::{CpuExecutor, GpuExecutor, NoGpu, OnDevice};
 pub use explain::Explanation;

@@ -71,8 +71,10 @@ fn now_and_then(ask: impl FnOnce() -> Option<f64>) -> Option<f64> {
     ask()
 }
 
-/// Tells the log and the recorder of an execution that has ended.
+/// Tells the log, the recorder and the program's exporter of an execution that has ended.
 pub(super) fn tell(ended: &Ended, operation: &str) {
+    #[cfg(feature = "metrics")]
+    super::emitted::batch(ended, operation);
     let (counts, decision, tasks) = (&ended.counts, &ended.decision, ended.tasks);
     let fallen = counts.fallback.tasks;
     if let Some(error) = counts.errors.first().filter(|_| fallen > 0) {

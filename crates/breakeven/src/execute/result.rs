@@ -114,6 +114,28 @@ impl<T> ExecutionResult<T> {
         ran_on(self.cpu.tasks > 0, gpus.map(|gpu| gpu.device.as_str())).into_owned()
     }
 
+    /// The outputs, and all else that is known of the execution.
+    pub fn into_outputs(self) -> (Vec<T>, ExecutionResult<()>) {
+        let rest = ExecutionResult {
+            outputs: Vec::new(),
+            strategy_used: self.strategy_used,
+            execution_time: self.execution_time,
+            fallback_occurred: self.fallback_occurred,
+            errors: self.errors,
+            cpu: self.cpu,
+            gpu: self.gpu,
+            gpus: self.gpus,
+            left_out: self.left_out,
+            fallback: self.fallback,
+            checked: self.checked,
+            recalled: self.recalled,
+            operation: self.operation,
+            tasks: self.tasks,
+            decision: self.decision,
+        };
+        (self.outputs, rest)
+    }
+
     /// Part of the tasks that fell back, 0 to 1.
     pub fn fallback_part(&self) -> f64 {
         let done = self.cpu.tasks + self.gpu.tasks;
@@ -141,6 +163,14 @@ pub enum TaskError<E> {
     /// Its function panicked, with this message.
     #[error("panicked: {0}")]
     Panicked(String),
+    /// Its function, which does several tasks a call, gave too many or too few outputs.
+    #[error("{found} outputs of {tasks} tasks")]
+    WrongCount {
+        /// Outputs that it gave.
+        found: usize,
+        /// Tasks that it was given.
+        tasks: usize,
+    },
     /// It was not run any more.
     #[error("not run: {0}")]
     NotRun(Stop),

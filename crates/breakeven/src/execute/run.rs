@@ -278,6 +278,8 @@ impl Request<'_> {
         let back_off = question.config.back_off;
         if quarantine::failed(&key, back_off, began, Instant::now()) {
             question.shared.count_quarantine();
+            #[cfg(feature = "metrics")]
+            super::emitted::quarantine(&slot.known().name, question.operation);
             if let Some(error) = error {
                 log::warn!("{key} is left alone for a while: {error}");
             }

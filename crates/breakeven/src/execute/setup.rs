@@ -13,7 +13,7 @@ const LEAST_TASK_PART: f64 = 0.01;
 pub(crate) struct GpuLimits {
     /// What a launch costs, where the device says so.
     pub(crate) launch_ns: Option<f64>,
-    /// Most tasks whose memory fits the device.
+    /// Most tasks of a launch: whose memory fits the device, and that it takes.
     pub(crate) fits: usize,
     /// Launches that may be in flight at once.
     pub(crate) depth: usize,

@@ -89,6 +89,12 @@ impl Question<'_> {
             }
             _ => costs,
         };
+        let mut costs = costs;
+        for ((_, limits), gpu) in candidates.iter().zip(&mut costs.gpus) {
+            if limits.fits < self.workload.task_count {
+                gpu.cost = gpu.cost.map(|cost| cost.in_launches_of(limits.fits));
+            }
+        }
         let machine = Machine {
             cores: self.workers,
             memory_bytes: Fact::Unknown,
@@ -110,7 +116,8 @@ impl Question<'_> {
                 _ => self.task_bytes(usable[place]),
             };
             limits.launch_ns = spec.launch.get().map(|time| time.as_nanos() as f64);
-            limits.fits = fits(spec, limits.depth, task_bytes, costs.gpu(place).fits);
+            let known = costs.gpu(place).fits;
+            limits.fits = fits(spec, limits.depth, task_bytes, known).min(limits.fits);
         }
         if mode == Mode::Cpu {
             trials.clear();
@@ -183,6 +190,7 @@ impl Question<'_> {
         spec.memory_used_bytes = used.or(spec.memory_used_bytes);
         let limits = GpuLimits {
             depth: caught(|| Ok(lane.depth()))?.clamp(1, MOST_DEPTH),
+            fits: caught(|| Ok(lane.most_tasks()))?.unwrap_or(usize::MAX),
             on_probation: !own.is_empty(),
             ..GpuLimits::UNKNOWN
         };

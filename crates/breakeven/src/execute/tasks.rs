@@ -7,12 +7,13 @@ use std::pin::Pin;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use super::control::Verify;
 use super::executor::GpuExecutor;
 use super::result::{Stop, TaskError};
 use super::slots::Slots;
-use super::work::{Flight, Lane, Ran, Work, agreed, message, quietly_dropped, wrong};
+use super::work::{Flight, LOOK, Lane, Ran, Work, agreed, message, quietly_dropped, wrong};
 use crate::error::DeviceError;
 use crate::hardware::Fact;
 use crate::locked;
@@ -47,6 +48,83 @@ impl<T: Send, E: Send> Keep<T, E> for EachTask {
 
     fn keep(result: Result<T, TaskError<E>>) -> Result<Self::Kept, TaskError<E>> {
         Ok(result)
+    }
+}
+
+/// What does tasks on the CPU.
+pub(super) trait Function<I, T, E>: Sync {
+    /// For how long a worker runs tasks until its next look.
+    const LOOK: Duration;
+
+    /// Does tasks and gives their results, in order, until `give` fails or the batch is
+    /// stopped, which is false.
+    fn run(
+        &self,
+        tasks: &[I],
+        stop: &AtomicBool,
+        give: &mut impl FnMut(Result<T, TaskError<E>>) -> Result<(), TaskError<E>>,
+    ) -> Result<bool, TaskError<E>>;
+
+    /// Does one task.
+    fn one(&self, task: &I) -> Result<T, TaskError<E>>;
+}
+
+/// One task a call.
+impl<I, T, E, F: Fn(&I) -> Result<T, E> + Sync> Function<I, T, E> for F {
+    const LOOK: Duration = LOOK;
+
+    fn run(
+        &self,
+        tasks: &[I],
+        stop: &AtomicBool,
+        give: &mut impl FnMut(Result<T, TaskError<E>>) -> Result<(), TaskError<E>>,
+    ) -> Result<bool, TaskError<E>> {
+        for task in tasks {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
+            give(self(task).map_err(TaskError::Failed))?;
+        }
+        Ok(true)
+    }
+
+    fn one(&self, task: &I) -> Result<T, TaskError<E>> {
+        self(task).map_err(TaskError::Failed)
+    }
+}
+
+/// Several tasks a call.
+pub(super) struct Batched<F>(pub(super) F);
+
+impl<I, T, E, F: Fn(&[I]) -> Result<Vec<T>, E> + Sync> Function<I, T, E> for Batched<F> {
+    /// A call has a cost of its own, so it is to have some work.
+    const LOOK: Duration = Duration::from_millis(1);
+
+    fn run(
+        &self,
+        tasks: &[I],
+        stop: &AtomicBool,
+        give: &mut impl FnMut(Result<T, TaskError<E>>) -> Result<(), TaskError<E>>,
+    ) -> Result<bool, TaskError<E>> {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        let outputs = (self.0)(tasks).map_err(TaskError::Failed)?;
+        let (found, tasks) = (outputs.len(), tasks.len());
+        if found != tasks {
+            return Err(TaskError::WrongCount { found, tasks });
+        }
+        for output in outputs {
+            give(Ok(output))?;
+        }
+        Ok(true)
+    }
+
+    fn one(&self, task: &I) -> Result<T, TaskError<E>> {
+        let mut outputs = (self.0)(std::slice::from_ref(task)).map_err(TaskError::Failed)?;
+        let found = outputs.len();
+        let output = outputs.pop().filter(|_| found == 1);
+        output.ok_or(TaskError::WrongCount { found, tasks: 1 })
     }
 }
 
@@ -102,7 +180,7 @@ impl<I, T, E, F, K> Work for Tasks<'_, I, T, E, F, K>
 where
     I: Sync,
     E: Send,
-    F: Fn(&I) -> Result<T, E> + Sync,
+    F: Function<I, T, E>,
     K: Keep<T, E>,
 {
     fn run(&self, span: Span, stop: &AtomicBool) -> Ran {
@@ -111,14 +189,8 @@ where
         loop {
             let from = writer.next();
             let outcome = catch_unwind(AssertUnwindSafe(|| {
-                for task in &self.tasks[from..end] {
-                    if stop.load(Ordering::Relaxed) {
-                        return Ok(false);
-                    }
-                    let result = (self.function)(task).map_err(TaskError::Failed);
-                    writer.push(K::keep(result)?);
-                }
-                Ok(true)
+                let mut give = |result| K::keep(result).map(|kept| writer.push(kept));
+                self.function.run(&self.tasks[from..end], stop, &mut give)
             }));
             let error = match outcome {
                 Ok(Ok(true)) => {
@@ -139,6 +211,10 @@ where
             let _ = catch_unwind(AssertUnwindSafe(|| drop(writer)));
             return Ran::Failed;
         }
+    }
+
+    fn look(&self) -> Duration {
+        F::LOOK
     }
 
     fn leave_out(&self, span: Span, why: Stop) {
@@ -165,7 +241,7 @@ impl<I, T, E, F, K, G, V> Lane for GpuLane<'_, I, T, E, F, K, G, V>
 where
     I: Sync,
     E: Send,
-    F: Fn(&I) -> Result<T, E> + Sync,
+    F: Function<I, T, E>,
     K: Keep<T, E>,
     G: GpuExecutor<I, T>,
     V: Verify<T>,
@@ -184,6 +260,10 @@ where
 
     fn batch_bytes(&self) -> Option<u64> {
         self.gpu.batch_bytes(self.work.tasks)
+    }
+
+    fn most_tasks(&self) -> Option<usize> {
+        self.gpu.most_tasks()
     }
 
     fn depth(&self) -> usize {
@@ -213,7 +293,7 @@ impl<I, T, E, F, K, G, V> Flight for TypedFlight<'_, '_, I, T, E, F, K, G, V>
 where
     I: Sync,
     E: Send,
-    F: Fn(&I) -> Result<T, E> + Sync,
+    F: Function<I, T, E>,
     K: Keep<T, E>,
     G: GpuExecutor<I, T>,
     V: Verify<T>,
@@ -235,9 +315,9 @@ where
     fn check(&self, first: usize, task: usize) -> Result<(), DeviceError> {
         let work = self.lane.work;
         agreed(task, || {
-            let expected = (work.function)(&work.tasks[task])?;
+            let expected = work.function.one(&work.tasks[task])?;
             let output = &self.outputs[task - first];
-            Ok::<_, E>(self.lane.verify.agree(output, &expected))
+            Ok::<_, TaskError<E>>(self.lane.verify.agree(output, &expected))
         })
     }
 

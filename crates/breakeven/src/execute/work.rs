@@ -5,12 +5,17 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use super::result::Stop;
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::hardware::Fact;
 use crate::plan::GpuSpec;
 use crate::schedule::Span;
+
+/// How often a worker looks up from its span: whether the batch was stopped, and whether
+/// others have nothing to do.
+pub(super) const LOOK: Duration = Duration::from_micros(100);
 
 /// What became of a span.
 #[derive(Debug, PartialEq)]
@@ -28,6 +33,11 @@ pub(super) trait Work: Sync {
     /// Does the tasks of a span on this thread, until `stop` is set.
     fn run(&self, span: Span, stop: &AtomicBool) -> Ran;
 
+    /// For how long a worker runs tasks until its next look.
+    fn look(&self) -> Duration {
+        LOOK
+    }
+
     /// Notes that the tasks of a span were not run, where each has a result of its own.
     fn leave_out(&self, span: Span, why: Stop);
 
@@ -44,6 +54,10 @@ pub(super) trait Lane: Sync {
     fn gpu_use(&self) -> Fact<f64>;
     /// Memory that all tasks of the batch take at once.
     fn batch_bytes(&self) -> Option<u64>;
+    /// Most tasks of one launch, whatever their memory.
+    fn most_tasks(&self) -> Option<usize> {
+        None
+    }
     fn depth(&self) -> usize;
     fn start<'l>(&'l self, tasks: Range<usize>) -> Result<Box<dyn Flight + 'l>, DeviceError>;
 }

@@ -1,40 +1,13 @@
 //! Driver libraries written in C for the tests: they list cards that do not exist.
 
-use std::fs;
-use std::io::{self, Write as _};
 use std::path::Path;
-use std::process::Command;
 
-/// Says that a test did not test. Straight to stderr: the test harness keeps
-/// back what the print macros write.
-pub(super) fn skipped(why: &str) {
-    // A test that cannot say so has nobody listening.
-    let _ = writeln!(io::stderr(), "SKIPPED: {why}");
-}
+pub(super) use super::made_up_library::{compile, skipped};
 
 /// The names cudarc may open for CUDA's driver, as far as they can exist.
 const CUDA: [&str; 2] = ["libcuda.so", "libcuda.so.1"];
 
 pub(super) const LIBRARIES: [&str; 4] = [CUDA[0], CUDA[1], "libvulkan.so.1", "libnvidia-ml.so.1"];
-
-/// Compiles C into a shared library of these names; none without a C compiler.
-pub(super) fn compile(directory: &Path, names: &[impl AsRef<Path>], code: &str) -> Option<()> {
-    let source = directory.join("source.c");
-    let library = directory.join("library");
-    fs::write(&source, code).expect("a file");
-    let mut compiler = Command::new("cc");
-    compiler.args(["-shared", "-fPIC", "-w", "-o"]);
-    let compiled = compiler.arg(&library).arg(&source).output();
-    let output = compiled
-        .inspect_err(|error| skipped(&format!("a made-up driver needs a C compiler: cc: {error}")))
-        .ok()?;
-    let log = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "cc: {log}");
-    for name in names {
-        fs::copy(&library, directory.join(name)).expect("a copy");
-    }
-    Some(())
-}
 
 /// A CUDA driver: `code`, and for every symbol it does not define a function that fails.
 pub(super) fn cuda_driver(directory: &Path, code: &str) -> Option<()> {

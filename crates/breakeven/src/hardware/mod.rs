@@ -15,6 +15,7 @@ mod load;
 mod memory;
 mod nvml;
 mod proc;
+pub mod sensors;
 
 #[cfg(feature = "gpu")]
 mod adapters;
@@ -39,6 +40,8 @@ mod vulkan;
 mod child_tests;
 #[cfg(all(test, feature = "gpu", target_os = "linux"))]
 mod made_up_drivers;
+#[cfg(all(test, target_os = "linux"))]
+mod made_up_library;
 
 pub use capabilities::HardwareCapabilities;
 pub use cpu::{CoreLimit, SimdSupport, UsableCores};

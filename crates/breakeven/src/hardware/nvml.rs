@@ -6,8 +6,8 @@
 
 use std::sync::OnceLock;
 
-use nvml_wrapper::Nvml;
 use nvml_wrapper::enum_wrappers::device::TemperatureSensor;
+use nvml_wrapper::{Device, Nvml};
 use serde::{Deserialize, Serialize};
 
 use super::Fact;
@@ -32,7 +32,7 @@ pub struct GpuLoad {
 }
 
 /// The library, initialised on the first call.
-fn nvml() -> Option<&'static Nvml> {
+pub(super) fn nvml() -> Option<&'static Nvml> {
     static NVML: OnceLock<Option<Nvml>> = OnceLock::new();
     NVML.get_or_init(|| Nvml::init().ok()).as_ref()
 }
@@ -48,23 +48,36 @@ pub(super) fn loads() -> Vec<GpuLoad> {
 }
 
 fn load(nvml: &Nvml, index: u32) -> GpuLoad {
-    let Ok(device) = nvml.device_by_index(index) else {
-        return GpuLoad::default();
-    };
-    let memory = device.memory_info().ok();
+    let device = nvml.device_by_index(index).ok();
+    device.as_ref().map(load_of).unwrap_or_default()
+}
+
+/// The load of one device. A driver that says what cannot be is not believed.
+pub(super) fn load_of(device: &Device<'_>) -> GpuLoad {
+    let memory = device.memory_info().ok().filter(|m| m.used <= m.total);
     let percent = device.utilization_rates().ok().map(|rates| rates.gpu);
     let pci = device.pci_info().ok();
+    let celsius = device.temperature(TemperatureSensor::Gpu).ok();
     GpuLoad {
         name: device.name().ok().into(),
         // NVML does not report the function: a GPU is function 0 of its card.
         pci: pci
             .map(|pci| format!("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device))
             .into(),
-        gpu_use: percent.map(|percent| f64::from(percent) / 100.0).into(),
+        gpu_use: fraction(percent),
         memory_used_bytes: memory.as_ref().map(|m| m.used).into(),
         memory_total_bytes: memory.as_ref().map(|m| m.total).into(),
-        temperature_celsius: device.temperature(TemperatureSensor::Gpu).ok().into(),
+        temperature_celsius: celsius.filter(|&celsius| celsius < MOST_CELSIUS).into(),
     }
+}
+
+/// Silicon does not live at this temperature.
+const MOST_CELSIUS: u32 = 200;
+
+/// A share of a time that is given in percent.
+pub(super) fn fraction(percent: Option<u32>) -> Fact<f64> {
+    let percent = percent.filter(|&percent| percent <= 100);
+    percent.map(|percent| f64::from(percent) / 100.0).into()
 }
 
 /// The version of NVIDIA's kernel driver, such as `570.86.15`.

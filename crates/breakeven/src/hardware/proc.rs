@@ -1,6 +1,8 @@
 //! Parsers of the files by which Linux tells how busy it is (`proc_stat(5)`,
 //! `proc_loadavg(5)`, the kernel's `accounting/psi.rst`).
 
+use std::collections::BTreeMap;
+
 /// CPU time since boot, summed over the cores, in clock ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CpuTimes {
@@ -23,7 +25,20 @@ impl CpuTimes {
 /// The line `cpu …` of `/proc/stat`: user nice system idle iowait irq softirq
 /// steal, and then guest times, which are in user and nice already.
 pub(super) fn stat(text: &str) -> Option<CpuTimes> {
-    let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    times(text.lines().find_map(|line| line.strip_prefix("cpu "))?)
+}
+
+/// The lines `cpu0 …`, by core.
+pub(super) fn cores(text: &str) -> BTreeMap<u32, CpuTimes> {
+    let lines = text.lines().filter_map(|line| line.strip_prefix("cpu"));
+    let cores = lines.filter_map(|line| {
+        let (number, line) = line.split_once(' ')?;
+        Some((number.parse().ok()?, times(line)?))
+    });
+    cores.collect()
+}
+
+fn times(line: &str) -> Option<CpuTimes> {
     let ticks: Vec<u64> = line
         .split_whitespace()
         .take(8)

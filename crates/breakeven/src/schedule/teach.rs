@@ -15,6 +15,8 @@ const MOST_LAUNCHES: usize = 8;
 pub(super) struct LaunchTimes {
     /// Those that were done, and their times.
     done: Vec<(Range<usize>, Ns)>,
+    /// All that were done: their number, their tasks, their time.
+    all: (usize, usize, Ns),
     /// Tasks that were taken back, and what they would have taken.
     recalled: Vec<(usize, Ns)>,
     was_recalled: bool,
@@ -22,6 +24,8 @@ pub(super) struct LaunchTimes {
 
 impl LaunchTimes {
     pub(super) fn done(&mut self, range: Range<usize>, ns: Ns) {
+        let (launches, tasks, took) = self.all;
+        self.all = (launches + 1, tasks + range.len(), took + ns);
         // The first, and the largest of the others: they tell the most.
         if self.done.len() == MOST_LAUNCHES {
             let others = self.done.iter().enumerate().skip(1);
@@ -32,6 +36,13 @@ impl LaunchTimes {
             }
         }
         self.done.push((range, ns));
+    }
+
+    /// The mean of all that were done: its tasks, its time.
+    fn mean(&self) -> Option<(usize, Ns)> {
+        let (launches, tasks, took) = self.all;
+        let each = 1.0 / launches as f64;
+        (launches > 0).then(|| (whole((tasks as f64 * each).round()).max(1), took * each))
     }
 
     /// A launch was taken back after so many ns. That tells something only where it should
@@ -84,7 +95,13 @@ impl Schedule {
         for (gpu, name) in gpus() {
             // Beside others a piece took less than alone.
             let overlapped = gpu.bottleneck().is_some_and(|part| part <= most_alone);
-            for (range, ns) in gpu.told.done.iter().filter(|_| !overlapped) {
+            // Launches that are all too small to tell the work in them tell it together.
+            let are_small = gpu.setup.fits.saturating_mul(PLACES) < self.setup.tasks;
+            if let Some((tasks, ns)) = gpu.told.mean().filter(|_| are_small && !overlapped) {
+                tell(RanOn::Gpu(name), tasks, ns, shared);
+            }
+            let done = gpu.told.done.iter();
+            for (range, ns) in done.filter(|_| !are_small && !overlapped) {
                 if let Some(tasks) = self.weigh(range.clone()) {
                     tell(RanOn::Gpu(name), tasks, *ns, shared);
                 }

@@ -211,6 +211,10 @@ impl<I, T: Unpin> GpuExecutor<I, T> for SimulatedGpu<I, T> {
         Some(self.spec.batch_bytes(tasks.len()))
     }
 
+    fn most_tasks(&self) -> Option<usize> {
+        self.spec.most_tasks
+    }
+
     fn gpu_use(&self) -> Fact<f64> {
         self.spec.gpu_use
     }

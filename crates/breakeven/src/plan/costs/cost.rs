@@ -56,6 +56,16 @@ impl Cost {
         self.fixed_ns + whole as f64 * self.per_task_ns
     }
 
+    /// The same of a device that takes at most so many tasks in one launch: what a launch
+    /// costs is a part of each task's time.
+    pub(crate) fn in_launches_of(self, most: usize) -> Self {
+        Self {
+            fixed_ns: 0.0,
+            per_task_ns: self.per_task_ns + self.fixed_ns / most.max(1) as f64,
+            ..self
+        }
+    }
+
     /// True where observations of two sizes, one twice the other, tell the fixed
     /// time from the tasks'.
     pub(crate) fn tells_fixed(&self) -> bool {

@@ -35,6 +35,8 @@ pub struct SimulatedSpec {
     pub gpu_use: Fact<f64>,
     /// Batches that may be in flight at once.
     pub depth: usize,
+    /// Most tasks that it says it takes in one launch.
+    pub most_tasks: Option<usize>,
     /// Uploads, kernels and downloads of different batches overlap, each on an engine of its
     /// own; else everything goes through one queue.
     pub overlaps: bool,
@@ -53,6 +55,7 @@ impl Default for SimulatedSpec {
             memory_used_bytes: 0,
             gpu_use: Fact::Unknown,
             depth: 3,
+            most_tasks: None,
             overlaps: true,
         }
     }

@@ -1,20 +1,21 @@
 //! Figures for narrow columns.
 
-use breakeven_judge::page::Text;
 use breakeven_profile::unit;
 
+use super::Text;
+
 /// A time without the space before its unit: `1.23ms`.
-pub(super) fn time(ns: f64) -> String {
+pub fn time(ns: f64) -> String {
     unit::time(ns).replace(' ', "")
 }
 
 /// A figure where there is one; nothing otherwise.
-pub(super) fn of(value: Option<f64>, text: impl Fn(f64) -> String) -> Text {
+pub fn of(value: Option<f64>, text: impl Fn(f64) -> String) -> Text {
     value.map_or_else(String::new, text).into()
 }
 
 /// A count per second without its unit, at most six characters: `8 123`, `81.2k`, `12.3M`.
-pub(super) fn per_s(rate: f64) -> String {
+pub fn per_s(rate: f64) -> String {
     match rate {
         r if (9_999.5..999_500.0).contains(&r) => {
             let decimals = if r < 99_950.0 { 1 } else { 0 };
@@ -32,7 +33,7 @@ pub(super) fn per_s(rate: f64) -> String {
 }
 
 /// A percentage of at most four characters: `3.4%`, `35%`, `101%`.
-pub(super) fn share(fraction: f64) -> String {
+pub fn share(fraction: f64) -> String {
     let percent = fraction * 100.0;
     if !percent.is_finite() {
         unit::UNKNOWN.to_owned()
@@ -44,7 +45,7 @@ pub(super) fn share(fraction: f64) -> String {
 }
 
 /// A rate in units of 10^9 with its share of the peak: `12.3 35%`.
-pub(super) fn giga(rate: Option<f64>, of_peak: Option<f64>) -> String {
+pub fn giga(rate: Option<f64>, of_peak: Option<f64>) -> String {
     let Some(rate) = rate else {
         return String::new();
     };
@@ -61,7 +62,7 @@ pub(super) fn giga(rate: Option<f64>, of_peak: Option<f64>) -> String {
 }
 
 /// How many times as much, in three digits: `7.27`, `11.9`, `1 234`.
-pub(super) fn times(ratio: f64) -> String {
+pub fn times(ratio: f64) -> String {
     match ratio {
         r if r < 9.95 => format!("{r:.2}"),
         r if r < 99.5 => format!("{r:.1}"),
@@ -71,7 +72,7 @@ pub(super) fn times(ratio: f64) -> String {
 }
 
 /// `1 task`, `2 tasks`.
-pub(super) fn plural(count: u64, one: &str) -> String {
+pub fn plural(count: u64, one: &str) -> String {
     match count {
         1 => format!("1 {one}"),
         count => format!("{} {one}s", unit::count(count as f64)),

@@ -1,15 +1,15 @@
 //! The main table: a block per operation, a line per device, and under a GPU a line per
 //! part of a call.
 
-use breakeven_judge::Roofline;
-use breakeven_judge::Row as Judged;
-use breakeven_judge::advise::CallsOf;
-use breakeven_judge::page::{Column, Page, Row, Table, Text, Tone};
+use breakeven_profile::profile::Profile;
 use breakeven_profile::stats::Summary;
 use breakeven_profile::unit;
 
-use super::Report;
-use super::text::{giga, of, per_s, plural, share, time};
+use super::{Overview, Row as Judged};
+use crate::advise::CallsOf;
+use crate::page::figures::{giga, of, per_s, plural, share, time};
+use crate::page::{Column, Page, Row, Table, Text, Tone};
+use crate::roofline::Roofline;
 
 /// Heads of the figures, and how much each is wanted where room is short: of a program
 /// that was recorded, and of a benchmark.
@@ -75,46 +75,51 @@ impl Figures<'_> {
     }
 }
 
-pub(super) fn add(report: &Report, page: &mut Page) {
-    let rows = &report.overview.rows;
-    if rows.is_empty() {
-        return page.say("the profile holds no operations");
-    }
-    let of_program = CallsOf::in_profile(&report.profile) != CallsOf::Benchmark;
-    let columns = COLUMNS.map(|(head, program, benchmark)| {
-        Column::figures(head, if of_program { program } else { benchmark })
-    });
-    page.table(Table {
-        groups: "operation".to_owned(),
-        columns: [Column::words("", Column::KEPT)]
-            .into_iter()
-            .chain(columns)
-            .collect(),
-        rows: rows
-            .iter()
-            .flat_map(|row| lines(report, row, of_program))
-            .collect(),
-    });
-    if rows.iter().any(|row| row.roofline.bytes_share.is_some()) {
-        page.aside(
-            "GB/s and GFLOP/s at the median, with their share of the device's measured peak",
-        );
+impl Overview {
+    /// Adds the table of the operations of `profile`, which this is of.
+    pub fn add_to(&self, page: &mut Page, profile: &Profile) {
+        let rows = &self.rows;
+        if rows.is_empty() {
+            return page.say("the profile holds no operations");
+        }
+        let of_program = CallsOf::in_profile(profile) != CallsOf::Benchmark;
+        let columns = COLUMNS.map(|(head, program, benchmark)| {
+            Column::figures(head, if of_program { program } else { benchmark })
+        });
+        page.table(Table {
+            groups: "operation".to_owned(),
+            columns: [Column::words("", Column::KEPT)]
+                .into_iter()
+                .chain(columns)
+                .collect(),
+            rows: rows
+                .iter()
+                .flat_map(|row| lines(profile, row, of_program))
+                .collect(),
+        });
+        if rows.iter().any(|row| row.roofline.bytes_share.is_some()) {
+            page.aside(
+                "GB/s and GFLOP/s at the median, with their share of the device's measured peak",
+            );
+        }
     }
 }
 
-/// What is measured: the operation and its workload or size.
-pub(super) fn title(row: &Judged) -> Text {
-    let size = row.size.map(|size| format!("size {size}"));
-    let title = match row.workload.clone().or(size) {
-        Some(about) => format!("{} · {about}", row.operation),
-        None => row.operation.clone(),
-    };
-    Text::new(title, Tone::Strong)
+impl Judged {
+    /// What is measured: the operation and its workload or size.
+    pub fn title(&self) -> Text {
+        let size = self.size.map(|size| format!("size {size}"));
+        let title = match self.workload.clone().or(size) {
+            Some(about) => format!("{} · {about}", self.operation),
+            None => self.operation.clone(),
+        };
+        Text::new(title, Tone::Strong)
+    }
 }
 
-fn lines(report: &Report, row: &Judged, of_program: bool) -> Vec<Row> {
+fn lines(profile: &Profile, row: &Judged, of_program: bool) -> Vec<Row> {
     let line = |name: Text, figures: Figures<'_>| Row {
-        group: title(row),
+        group: row.title(),
         cells: [name]
             .into_iter()
             .chain(figures.cells(of_program))
@@ -133,7 +138,7 @@ fn lines(report: &Report, row: &Judged, of_program: bool) -> Vec<Row> {
             row.roofline
         },
     };
-    let mut first = line(report.label(&row.device).into(), figures);
+    let mut first = line(profile.device_label(&row.device).into(), figures);
     if let Some(recorded) = row.recording_share.filter(|_| row.mostly_recording) {
         let what = format!("{} of it was recording: in no verdict", share(recorded));
         first.notes.push(Text::new(what, Tone::Warning));
@@ -158,7 +163,7 @@ fn lines(report: &Report, row: &Judged, of_program: bool) -> Vec<Row> {
         let name = format!("  medians of {}", plural(medians.count, "run"));
         lines.push(part(name, medians, Roofline::default()));
     }
-    let gpu = report.profile.gpu(&row.device);
+    let gpu = profile.gpu(&row.device);
     let host_clock = gpu.is_some_and(|gpu| gpu.kernel_clock.as_deref() == Some("host"));
     for (phase, summary) in &row.phases {
         let (name, rates) = match phase.as_str() {

@@ -1,0 +1,56 @@
+//! What may be typed behind `breakeven monitor`.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+#[derive(Debug, Args)]
+pub(crate) struct MonitorArgs {
+    /// Time between two readings: 0.1 s to 60 s
+    #[arg(long, value_name = "TIME", default_value = "1 s", value_parser = interval)]
+    pub(crate) interval: Duration,
+
+    /// Print one view, of two readings that are an interval apart, and end
+    #[arg(long)]
+    pub(crate) once: bool,
+
+    /// Format of --once
+    #[arg(long, value_enum, default_value_t, requires = "once")]
+    pub(crate) format: MonitorFormat,
+
+    /// Serve the figures as OpenMetrics at http://ADDRESS/metrics, for Prometheus. A port
+    /// alone is one of 127.0.0.1
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        num_args = 0..=1,
+        default_missing_value = "127.0.0.1:9400",
+        value_parser = address,
+        conflicts_with = "once"
+    )]
+    pub(crate) serve: Option<SocketAddr>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MonitorFormat {
+    /// For people
+    #[default]
+    Table,
+    /// For programs
+    Json,
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    let interval = super::ab::time(text)?;
+    let is_usual = (Duration::from_millis(100)..=Duration::from_secs(60)).contains(&interval);
+    is_usual
+        .then_some(interval)
+        .ok_or_else(|| "give 0.1 s to 60 s".to_owned())
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let port = text.parse().map(|port| (Ipv4Addr::LOCALHOST, port).into());
+    port.or_else(|_| text.parse())
+        .map_err(|_| "give an IP address and a port, such as 127.0.0.1:9400, or a port".to_owned())
+}

@@ -1,0 +1,26 @@
+//! What the arguments say of themselves: completions and pages of the manual.
+
+use std::fs;
+use std::io::Write;
+
+use anyhow::{Context, Result};
+use clap::CommandFactory;
+
+use crate::args::{Cli, CompletionsArgs, ManArgs};
+use crate::exit::Ending;
+
+pub(crate) fn completions(args: &CompletionsArgs, out: &mut dyn Write) -> Result<Ending> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "breakeven", &mut script);
+    out.write_all(&script)?;
+    Ok(Ending::Done)
+}
+
+pub(crate) fn man(args: &ManArgs, err: &mut dyn Write) -> Result<Ending> {
+    let folder = args.folder.display();
+    fs::create_dir_all(&args.folder).with_context(|| format!("cannot make the folder {folder}"))?;
+    clap_mangen::generate_to(Cli::command(), &args.folder)
+        .with_context(|| format!("cannot write the manual to {folder}"))?;
+    writeln!(err, "wrote the manual to {folder}")?;
+    Ok(Ending::Done)
+}

@@ -1,0 +1,116 @@
+//! Placeholders, and what of an input stands in their place: as in GNU parallel.
+
+/// What a placeholder stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Part {
+    Whole,
+    NoExtension,
+    Name,
+    Folder,
+    NameNoExtension,
+    /// The job's number, from 1 on.
+    Number,
+    /// The number of the slot that the job runs in, from 1 on.
+    Slot,
+}
+
+/// A placeholder's text, the longer ones first.
+const PARTS: [(&[u8], Part); 7] = [
+    (b"{/.}", Part::NameNoExtension),
+    (b"{//}", Part::Folder),
+    (b"{}", Part::Whole),
+    (b"{.}", Part::NoExtension),
+    (b"{/}", Part::Name),
+    (b"{#}", Part::Number),
+    (b"{%}", Part::Slot),
+];
+
+impl Part {
+    /// The placeholder that `text` begins with, and its length.
+    pub(super) fn at(text: &[u8]) -> Option<(Self, usize)> {
+        let mut parts = PARTS.into_iter();
+        let (name, part) = parts.find(|(name, _)| text.starts_with(name))?;
+        Some((part, name.len()))
+    }
+
+    /// True where each input of a job has its own.
+    pub(super) fn is_of_input(self) -> bool {
+        !matches!(self, Self::Number | Self::Slot)
+    }
+
+    /// What stands in its place.
+    pub(super) fn of(self, input: &[u8], number: u64, slot: usize) -> Vec<u8> {
+        match self {
+            Self::Whole => input.to_vec(),
+            Self::NoExtension => without_extension(input).to_vec(),
+            Self::Name => name(input).to_vec(),
+            Self::Folder => folder(input).to_vec(),
+            Self::NameNoExtension => without_extension(name(input)).to_vec(),
+            Self::Number => number.to_string().into_bytes(),
+            Self::Slot => slot.to_string().into_bytes(),
+        }
+    }
+}
+
+/// Without the last dot of the last name, and what is behind it.
+fn without_extension(path: &[u8]) -> &[u8] {
+    let end = path.iter().rposition(|byte| b"./".contains(byte));
+    match end.filter(|end| path.get(*end) == Some(&b'.')) {
+        Some(dot) => path.get(..dot).unwrap_or(path),
+        None => path,
+    }
+}
+
+fn name(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
+}
+
+/// What `dirname` prints.
+fn folder(path: &[u8]) -> &[u8] {
+    let trimmed = without_slashes(path);
+    let Some(slash) = trimmed.iter().rposition(|byte| *byte == b'/') else {
+        return if path.starts_with(b"/") { b"/" } else { b"." };
+    };
+    let folder = without_slashes(trimmed.get(..slash).unwrap_or_default());
+    if folder.is_empty() { b"/" } else { folder }
+}
+
+/// Without the slashes at its end.
+fn without_slashes(path: &[u8]) -> &[u8] {
+    let end = path.iter().rposition(|byte| *byte != b'/');
+    path.get(..end.map_or(0, |end| end + 1)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_those_of_gnu_parallel() {
+        // What GNU parallel 20221122 prints for [{.}] [{/}] [{//}] [{/.}].
+        let cases = [
+            ("a/b.c.d/x", ["a/b.c.d/x", "x", "a/b.c.d", "x"]),
+            ("a.b/c", ["a.b/c", "c", "a.b", "c"]),
+            ("/x.y", ["/x", "x.y", "/", "x"]),
+            ("foo", ["foo", "foo", ".", "foo"]),
+            ("./", ["./", "", ".", ""]),
+            ("/", ["/", "", "/", ""]),
+            ("x/", ["x/", "", ".", ""]),
+            (".bashrc", ["", ".bashrc", ".", ""]),
+            ("", ["", "", ".", ""]),
+            ("a//b.tar.gz", ["a//b.tar", "b.tar.gz", "a", "b.tar"]),
+        ];
+        for (input, expected) in cases {
+            let parts = ["{.}", "{/}", "{//}", "{/.}"].map(|text| {
+                let (part, length) = Part::at(text.as_bytes()).expect("a placeholder");
+                assert_eq!(length, text.len());
+                let found = part.of(input.as_bytes(), 1, 1);
+                String::from_utf8(found).expect("text")
+            });
+            assert_eq!(parts, expected, "{input:?}");
+        }
+        assert_eq!(Part::at(b"{x}"), None);
+        assert_eq!(Part::Number.of(b"a", 12, 3), b"12");
+        assert_eq!(Part::Slot.of(b"a", 12, 3), b"3");
+    }
+}

@@ -1,0 +1,163 @@
+//! The processes that run now, by their groups: they can be ended, and those that take too
+//! long are.
+
+use std::collections::HashMap;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+/// Time between the request to end and the end by force.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// Why a process was asked to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// It took longer than it may.
+    Timeout,
+    /// Its job is not wanted any more.
+    Unwanted,
+}
+
+#[derive(Debug)]
+struct Group {
+    began: Instant,
+    asked: Option<(Asked, Instant)>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    /// By the id of the group, which is its first process's.
+    groups: HashMap<Pid, Group>,
+    /// All are to end, those included that are started now.
+    ends_all: bool,
+}
+
+/// The processes that run now.
+#[derive(Debug)]
+pub(super) struct Running {
+    table: Mutex<Table>,
+    timeout: Option<Duration>,
+    /// Has the watch look again.
+    look: Sender<()>,
+}
+
+/// What the thread that watches them waits for.
+#[derive(Debug)]
+pub(super) struct Looks(Receiver<()>);
+
+impl Running {
+    pub(super) fn new(timeout: Option<Duration>) -> (Self, Looks) {
+        let (look, looks) = channel();
+        let running = Self {
+            table: Mutex::default(),
+            timeout,
+            look,
+        };
+        (running, Looks(looks))
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A group that runs from now on, until [`ended`](Self::ended).
+    pub(super) fn started(&self, group: Pid) {
+        let mut table = self.table();
+        let began = Instant::now();
+        let mut entry = Group { began, asked: None };
+        if table.ends_all {
+            ask(group, &mut entry, Asked::Unwanted, began);
+        }
+        table.groups.insert(group, entry);
+        let is_watched = self.timeout.is_some() || table.ends_all;
+        drop(table);
+        if is_watched {
+            // Without a watch nothing ends it, as when all is over.
+            let _ = self.look.send(());
+        }
+    }
+
+    /// The first process of a group has ended and still has its id; whether it was asked to.
+    /// What is left of a group that was asked to end goes too.
+    pub(super) fn ended(&self, group: Pid) -> Option<Asked> {
+        let (why, _) = self.table().groups.remove(&group)?.asked?;
+        let _ = kill_process_group(group, Signal::KILL);
+        Some(why)
+    }
+
+    /// Asks one group to end.
+    pub(super) fn end(&self, group: Pid) {
+        if let Some(entry) = self.table().groups.get_mut(&group) {
+            ask(group, entry, Asked::Unwanted, Instant::now());
+        }
+        let _ = self.look.send(());
+    }
+
+    /// Asks all groups to end, and those that are started from now on.
+    pub(super) fn end_all(&self) {
+        let now = Instant::now();
+        let mut table = self.table();
+        table.ends_all = true;
+        for (group, entry) in &mut table.groups {
+            ask(*group, entry, Asked::Unwanted, now);
+        }
+        drop(table);
+        let _ = self.look.send(());
+    }
+
+    /// Ends what takes too long, until all of it is over.
+    pub(super) fn watch(&self, looks: &Looks, is_over: impl Fn() -> bool) {
+        let mut next = None;
+        loop {
+            let waited = match next {
+                Some(pause) => looks.0.recv_timeout(pause),
+                None => looks.0.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            if is_over() || waited == Err(RecvTimeoutError::Disconnected) {
+                return;
+            }
+            while looks.0.try_recv().is_ok() {}
+            let now = Instant::now();
+            let at = self.end_late(now);
+            next = at.map(|at| at.saturating_duration_since(now));
+        }
+    }
+
+    /// Has the watch end, once it finds that all is over.
+    pub(super) fn stop_watch(&self) {
+        let _ = self.look.send(());
+    }
+
+    /// Ends those that are late; when the next one will be.
+    fn end_late(&self, now: Instant) -> Option<Instant> {
+        let mut next: Option<Instant> = None;
+        for (group, entry) in &mut self.table().groups {
+            let late = self
+                .timeout
+                .and_then(|timeout| entry.began.checked_add(timeout));
+            if entry.asked.is_none() && late.is_some_and(|late| late <= now) {
+                ask(*group, entry, Asked::Timeout, now);
+            }
+            let at = match entry.asked {
+                Some((_, since)) if now >= since + GRACE => {
+                    let _ = kill_process_group(*group, Signal::KILL);
+                    Some(now + GRACE)
+                }
+                Some((_, since)) => Some(since + GRACE),
+                None => late,
+            };
+            next = [next, at].into_iter().flatten().min();
+        }
+        next
+    }
+}
+
+fn ask(group: Pid, entry: &mut Group, why: Asked, now: Instant) {
+    if entry.asked.is_none() {
+        entry.asked = Some((why, now));
+        // It may have ended by itself.
+        let _ = kill_process_group(group, Signal::TERM);
+    }
+}

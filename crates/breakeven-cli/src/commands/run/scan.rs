@@ -1,0 +1,318 @@
+//! Reads a command as a POSIX shell would: words, quotes, and what only a shell can do.
+
+use super::part::Part;
+
+/// Where in a command a placeholder stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Quote {
+    None,
+    Single,
+    Double,
+}
+
+/// A piece of a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Piece {
+    Text(Vec<u8>),
+    Part(Part, Quote),
+}
+
+/// Pieces side by side: a word, or what is between two words.
+pub(super) type Pieces = Vec<Piece>;
+
+/// Why a command cannot be run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum CommandError {
+    #[error("it is empty: give a program and its arguments")]
+    Empty,
+    #[error("a {0} is not closed")]
+    Unclosed(&'static str),
+    #[error("a placeholder is within `…`; write $(…) in its place")]
+    InBackticks,
+    #[error(
+        "a placeholder is in or behind a here-document (<<); use printf or a file in its place"
+    )]
+    InHereDocument,
+    #[error("a placeholder is within $((…)); assign it to a variable before, as in n={{#}}")]
+    InSum,
+}
+
+/// A command that was read.
+#[derive(Debug, Default)]
+pub(super) struct Scanned {
+    /// Its text, word by word, with its quotes.
+    pub(super) script: Vec<Pieces>,
+    /// Its words without quotes.
+    pub(super) words: Vec<Pieces>,
+    pub(super) needs_shell: bool,
+    /// Quoting alone keeps what stands in a placeholder's place from being read as anything
+    /// else: no placeholder is within what a shell reads in another way.
+    pub(super) is_plain: bool,
+    /// It has a placeholder.
+    pub(super) has_parts: bool,
+}
+
+/// What a shell reads in different ways.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Context {
+    /// Outside of quotes; in `$(…)` with so many parentheses open.
+    Open(usize),
+    Single,
+    Double,
+    Backticks,
+}
+
+/// First words that only a shell knows.
+const OF_SHELLS: &str = " . : alias bg break case cd command continue eval exec exit export fc fg for \
+    function getopts hash if jobs local read readonly return set shift times trap type ulimit \
+    umask unalias unset until wait while ";
+
+#[derive(Default)]
+struct Scanner {
+    found: Scanned,
+    contexts: Vec<Context>,
+    /// The word that is being read: with its quotes, and without.
+    script: Pieces,
+    word: Pieces,
+    is_in_word: bool,
+    is_behind_here_document: bool,
+}
+
+/// Reads a command.
+pub(super) fn scan(text: &[u8]) -> Result<Scanned, CommandError> {
+    let mut scanner = Scanner {
+        contexts: vec![Context::Open(0)],
+        ..Scanner::default()
+    };
+    scanner.found.is_plain = true;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let length = match scanner.context() {
+            Context::Open(_) => scanner.open(rest)?,
+            Context::Single => scanner.single(rest)?,
+            Context::Double => scanner.double(rest)?,
+            Context::Backticks => scanner.backticks(rest)?,
+        };
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    let unclosed = match &scanner.contexts[..] {
+        [_] => None,
+        [.., Context::Backticks] => Some("backtick"),
+        [.., Context::Open(_)] => Some("$("),
+        _ => Some("quote"),
+    };
+    if let Some(what) = unclosed {
+        return Err(CommandError::Unclosed(what));
+    }
+    scanner.end_word();
+    let mut found = scanner.found;
+    let Some(first) = found.words.first() else {
+        return Err(CommandError::Empty);
+    };
+    if let [Piece::Text(name)] = &first[..] {
+        let name = String::from_utf8_lossy(name);
+        found.needs_shell |= OF_SHELLS
+            .split(' ')
+            .any(|known| known == name && !name.is_empty());
+    }
+    Ok(found)
+}
+
+fn push(pieces: &mut Pieces, text: &[u8]) {
+    match pieces.last_mut() {
+        Some(Piece::Text(last)) => last.extend_from_slice(text),
+        _ => pieces.push(Piece::Text(text.to_vec())),
+    }
+}
+
+impl Scanner {
+    fn context(&self) -> Context {
+        self.contexts.last().copied().unwrap_or(Context::Open(0))
+    }
+
+    fn is_top(&self) -> bool {
+        self.contexts.len() == 1
+    }
+
+    /// Text of a word, and what it is without quotes.
+    fn text(&mut self, text: &[u8], meant: &[u8]) -> usize {
+        push(&mut self.script, text);
+        self.is_in_word = true;
+        if !meant.is_empty() {
+            push(&mut self.word, meant);
+        }
+        text.len()
+    }
+
+    /// Text that only a shell can do something with.
+    fn shell(&mut self, text: &[u8]) -> usize {
+        self.found.needs_shell = true;
+        self.text(text, text)
+    }
+
+    fn begin(&mut self, context: Context, text: &[u8]) -> usize {
+        self.contexts.push(context);
+        match context {
+            Context::Single | Context::Double => self.text(text, b""),
+            Context::Open(_) | Context::Backticks => {
+                self.found.is_plain = false;
+                self.shell(text)
+            }
+        }
+    }
+
+    fn end(&mut self, text: &[u8]) -> usize {
+        self.contexts.pop();
+        self.text(text, b"")
+    }
+
+    fn part(&mut self, (part, length): (Part, usize), quote: Quote) -> Result<usize, CommandError> {
+        if self.is_behind_here_document {
+            return Err(CommandError::InHereDocument);
+        }
+        self.found.has_parts = true;
+        self.is_in_word = true;
+        let piece = Piece::Part(part, quote);
+        self.word.push(piece.clone());
+        self.script.push(piece);
+        Ok(length)
+    }
+
+    fn end_word(&mut self) {
+        if std::mem::take(&mut self.is_in_word) {
+            self.found.script.push(std::mem::take(&mut self.script));
+            self.found.words.push(std::mem::take(&mut self.word));
+        }
+    }
+
+    /// What is between two words; within `$(…)` that is part of the outer word.
+    fn between(&mut self, text: &[u8]) -> usize {
+        if !self.is_top() {
+            return self.text(text, b"");
+        }
+        self.end_word();
+        self.found.script.push(vec![Piece::Text(text.to_vec())]);
+        text.len()
+    }
+
+    fn open(&mut self, rest: &[u8]) -> Result<usize, CommandError> {
+        if let Some(part) = Part::at(rest) {
+            return self.part(part, Quote::None);
+        }
+        let one = rest.get(..1).unwrap_or_default();
+        Ok(match rest {
+            [b'\\', b'\n', ..] => self.between(b"\\\n"),
+            [b'\\', next, ..] => self.text(&[b'\\', *next], &[*next]),
+            [b'\'', ..] => self.begin(Context::Single, one),
+            [b'"', ..] => self.begin(Context::Double, one),
+            [b'`', ..] => self.begin(Context::Backticks, one),
+            [b'$', ..] => self.dollar(rest)?,
+            [b' ' | b'\t', ..] => self.between(one),
+            [b'#', ..] if !self.is_in_word || self.is_behind_blank() => self.comment(rest),
+            [b'(', ..] => {
+                self.nest(1);
+                self.found.needs_shell = true;
+                self.between(one)
+            }
+            [b')', ..] if self.context() == Context::Open(0) && !self.is_top() => self.end(one),
+            [b')', ..] => {
+                self.nest(-1);
+                self.found.needs_shell = true;
+                self.between(one)
+            }
+            [b'\n' | b';' | b'&' | b'|' | b'<' | b'>', ..] => {
+                self.is_behind_here_document |= rest.starts_with(b"<<");
+                self.found.needs_shell = true;
+                self.between(one)
+            }
+            [b'*' | b'?' | b'[' | b']' | b'~' | b'!' | b'{' | b'}', ..] => self.shell(one),
+            // An assignment before the first word.
+            [b'=', ..] if self.found.words.is_empty() => self.shell(one),
+            _ => self.text(one, one),
+        })
+    }
+
+    /// One more parenthesis is open in `$(…)`, or one less.
+    fn nest(&mut self, by: isize) {
+        if let Some(Context::Open(open)) = self.contexts.last_mut() {
+            *open = open.saturating_add_signed(by);
+        }
+    }
+
+    /// Within `$(…)`, where words do not end.
+    fn is_behind_blank(&self) -> bool {
+        let last = self.script.last();
+        !self.is_top() && matches!(last, Some(Piece::Text(text)) if text.ends_with(b" "))
+    }
+
+    /// A comment has no placeholders.
+    fn comment(&mut self, rest: &[u8]) -> usize {
+        let end = rest.iter().position(|byte| *byte == b'\n');
+        let comment = rest.get(..end.unwrap_or(rest.len())).unwrap_or(rest);
+        self.found.is_plain = false;
+        self.found.needs_shell = true;
+        self.between(comment)
+    }
+
+    /// `$(…)`, a variable, or `${…}` and `$((…))`, which have no placeholders.
+    fn dollar(&mut self, rest: &[u8]) -> Result<usize, CommandError> {
+        if rest.starts_with(b"$((") {
+            let end = rest.windows(2).position(|two| two == b"))");
+            let sum = rest.get(..end.map_or(1, |end| end + 2)).unwrap_or(rest);
+            let mut parts = (0..sum.len()).filter_map(|at| Part::at(sum.get(at..)?));
+            return match parts.next() {
+                Some(_) => Err(CommandError::InSum),
+                None => Ok(self.shell(sum)),
+            };
+        }
+        if rest.starts_with(b"$(") {
+            return Ok(self.begin(Context::Open(0), b"$("));
+        }
+        if rest.starts_with(b"${") {
+            let end = rest.iter().position(|byte| *byte == b'}');
+            return Ok(self.shell(rest.get(..=end.unwrap_or(0)).unwrap_or(rest)));
+        }
+        Ok(self.shell(b"$"))
+    }
+
+    fn single(&mut self, rest: &[u8]) -> Result<usize, CommandError> {
+        if let Some(part) = Part::at(rest) {
+            return self.part(part, Quote::Single);
+        }
+        let one = rest.get(..1).unwrap_or_default();
+        Ok(match rest {
+            [b'\'', ..] => self.end(one),
+            _ => self.text(one, one),
+        })
+    }
+
+    fn double(&mut self, rest: &[u8]) -> Result<usize, CommandError> {
+        if let Some(part) = Part::at(rest) {
+            return self.part(part, Quote::Double);
+        }
+        let one = rest.get(..1).unwrap_or_default();
+        Ok(match rest {
+            [b'\\', b'\n', ..] => self.text(b"\\\n", b""),
+            [b'\\', next @ (b'$' | b'`' | b'"' | b'\\'), ..] => {
+                self.text(&[b'\\', *next], &[*next])
+            }
+            // A placeholder's brace that is no placeholder's.
+            [b'\\', b'{', ..] => self.text(b"\\{", b"\\{"),
+            [b'"', ..] => self.end(one),
+            [b'`', ..] => self.begin(Context::Backticks, one),
+            [b'$', ..] => self.dollar(rest)?,
+            _ => self.text(one, one),
+        })
+    }
+
+    fn backticks(&mut self, rest: &[u8]) -> Result<usize, CommandError> {
+        let length = match rest {
+            _ if Part::at(rest).is_some() => return Err(CommandError::InBackticks),
+            [b'`', ..] => return Ok(self.end(b"`")),
+            [b'\\', _, ..] => 2,
+            _ => 1,
+        };
+        let text = rest.get(..length).unwrap_or(rest);
+        Ok(self.text(text, text))
+    }
+}

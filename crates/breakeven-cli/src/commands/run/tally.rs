@@ -1,0 +1,139 @@
+//! What came of the jobs, and how it is said in the end.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use breakeven_profile::unit;
+
+use super::process::How;
+
+/// Failed jobs that are named.
+const NAMED: usize = 5;
+
+/// Longest input that is named whole, characters.
+const LONGEST: usize = 60;
+
+/// What came of the jobs so far.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    /// Jobs that have ended, by their device.
+    by_device: BTreeMap<String, u64>,
+    failed: u64,
+    /// The first failed jobs: their number, their input, and how they ended.
+    named: Vec<(u64, String, How)>,
+    /// Jobs that a GPU's command failed at, by how it ended, and what it said last, the first
+    /// time.
+    fell: BTreeMap<How, (u64, Option<String>)>,
+    pub(super) retried: u64,
+    /// Jobs that were taken back from a GPU's command that took too long.
+    pub(super) recalled: u64,
+    /// Jobs that are in the joblog of an earlier run.
+    pub(super) left_out: u64,
+    /// Outputs that the spool keeps for the next run.
+    pub(super) held: usize,
+    /// Times that a GPU was left alone after it failed.
+    pub(super) quarantines: u64,
+}
+
+impl Tally {
+    /// A job has ended on a device.
+    pub(super) fn ended(&mut self, device: &str, number: u64, input: &[u8], how: &How) {
+        match self.by_device.get_mut(device) {
+            Some(jobs) => *jobs += 1,
+            None => _ = self.by_device.insert(device.to_owned(), 1),
+        }
+        if how.is_good() {
+            return;
+        }
+        self.failed += 1;
+        if self.named.len() < NAMED {
+            self.named.push((number, named(input), how.clone()));
+        }
+    }
+
+    /// A GPU's command failed at so many jobs.
+    pub(super) fn fell(&mut self, how: &How, said: Option<&str>, jobs: u64) {
+        let first = || (0, said.map(str::to_owned));
+        self.fell.entry(how.clone()).or_insert_with(first).0 += jobs;
+    }
+
+    pub(super) fn has_failed(&self) -> bool {
+        self.failed > 0
+    }
+
+    /// It in lines.
+    pub(super) fn lines(&self, took: Duration) -> Vec<String> {
+        let jobs = |count: u64| match count {
+            1 => "1 job".to_owned(),
+            count => format!("{} jobs", unit::count(count as f64)),
+        };
+        let times = |count: u64| match count {
+            1 => "once".to_owned(),
+            count => format!("{} times", unit::count(count as f64)),
+        };
+        let done: u64 = self.by_device.values().sum();
+        let devices: Vec<String> = (self.by_device.iter())
+            .map(|(device, count)| format!("{} on {device}", unit::count(*count as f64)))
+            .collect();
+        let mut first = format!("{} in {}", jobs(done), unit::time(took.as_nanos() as f64));
+        if !devices.is_empty() {
+            first = format!("{first}: {}", devices.join(", "));
+        }
+        let mut lines = vec![first];
+        if self.left_out > 0 {
+            let left_out = jobs(self.left_out);
+            lines.push(format!("{left_out} of an earlier run left out"));
+        }
+        let fell: u64 = self.fell.values().map(|(count, _)| count).sum();
+        if fell > 0 {
+            let why = self.fell.iter();
+            let why = why.map(|(how, (count, said))| {
+                let said = said
+                    .as_ref()
+                    .map_or_else(String::new, |said| format!(": {said}"));
+                format!("{how} ({}{said})", unit::count(*count as f64))
+            });
+            let why = why.collect::<Vec<_>>().join(", ");
+            lines.push(format!("{} went from a GPU to the CPU: {why}", jobs(fell)));
+        }
+        if self.quarantines > 0 {
+            let times = times(self.quarantines);
+            lines.push(format!("a GPU was left alone after its failures, {times}"));
+        }
+        if self.recalled > 0 {
+            let recalled = jobs(self.recalled);
+            lines.push(format!(
+                "{recalled} taken back from a GPU that took too long"
+            ));
+        }
+        if self.retried > 0 {
+            let times = times(self.retried);
+            lines.push(format!("a command that failed was run again, {times}"));
+        }
+        if self.failed > 0 {
+            lines.push(format!("{} failed:", jobs(self.failed)));
+            let named = self.named.iter();
+            lines.extend(named.map(|(number, input, how)| format!("  {number} {input}: {how}")));
+            let others = self.failed - self.named.len() as u64;
+            if others > 0 {
+                lines.push(format!("  and {}", unit::count(others as f64)));
+            }
+        }
+        if self.held > 0 {
+            let held = jobs(self.held as u64);
+            lines.push(format!(
+                "the output of {held} is kept; --resume prints it in its turn"
+            ));
+        }
+        lines
+    }
+}
+
+/// An input as it is named: in quotes, cut where it is long.
+fn named(input: &[u8]) -> String {
+    let text = String::from_utf8_lossy(input);
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{:?}…", text.get(..end).unwrap_or_default()),
+        None => format!("{text:?}"),
+    }
+}

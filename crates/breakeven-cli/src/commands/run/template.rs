@@ -1,0 +1,263 @@
+//! A command with placeholders, and what it is for given inputs.
+//!
+//! A command that only has words and quotes is run as it is, without a shell. Another one is
+//! run by `sh -c`, and inputs reach it as variables of its environment: what is in them is
+//! never read as a part of the script.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::part::Part;
+use super::scan::{CommandError, Piece, Pieces, Quote, Scanned, scan};
+
+/// What a job fills into a command.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Filling<'f> {
+    /// Its inputs, one or several.
+    pub(super) inputs: &'f [&'f [u8]],
+    /// The number of the first one.
+    pub(super) number: u64,
+    /// The slot that the job runs in, from 1 on.
+    pub(super) slot: usize,
+}
+
+/// A command with placeholders.
+#[derive(Debug)]
+pub(super) struct Template {
+    text: OsString,
+    /// Where its program is, or the shell: looked for once, not by every process.
+    path: Option<PathBuf>,
+    scanned: Scanned,
+}
+
+impl Template {
+    pub(super) fn new(text: &OsStr) -> Result<Self, CommandError> {
+        let mut scanned = scan(text.as_bytes().trim_ascii_end())?;
+        if !scanned.has_parts {
+            let whole = || vec![Piece::Part(Part::Whole, Quote::None)];
+            // What separates the last word from the end separates it from the input.
+            scanned.script.push(vec![Piece::Text(b" ".to_vec())]);
+            scanned.script.push(whole());
+            scanned.words.push(whole());
+        }
+        let first = scanned.words.first().map(Vec::as_slice);
+        let program = match first {
+            _ if scanned.needs_shell => Some("sh".as_ref()),
+            Some([Piece::Text(name)]) => Some(OsStr::from_bytes(name)),
+            _ => None,
+        };
+        Ok(Self {
+            text: text.to_owned(),
+            path: program.and_then(found),
+            scanned,
+        })
+    }
+
+    /// As it was given.
+    pub(super) fn text(&self) -> &OsStr {
+        &self.text
+    }
+
+    /// Its first word, unless that has placeholders.
+    pub(super) fn program(&self) -> Option<&[u8]> {
+        match &self.scanned.script.first()?[..] {
+            [Piece::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The process of a job.
+    pub(super) fn command(&self, filling: Filling<'_>) -> Command {
+        if self.scanned.needs_shell {
+            let mut command = self.process(OsString::from("sh"));
+            command
+                .arg("-c")
+                .arg(OsString::from_vec(self.script(filling)));
+            for (part, index, value) in self.values(filling) {
+                command.env(variable(part, index), OsString::from_vec(value));
+            }
+            return command;
+        }
+        let words = filled(
+            &self.scanned.words,
+            filling.inputs.len(),
+            None,
+            |piece, index, word| match piece {
+                Piece::Text(text) => word.extend_from_slice(text),
+                Piece::Part(part, _) => word.extend(filling.value(*part, index)),
+            },
+        );
+        let mut words = words.into_iter().map(OsString::from_vec);
+        let mut command = self.process(words.next().unwrap_or_default());
+        command.args(words);
+        command
+    }
+
+    /// The process of a program of that name.
+    fn process(&self, name: OsString) -> Command {
+        let mut command = Command::new(self.path.as_ref().map_or(&*name, |path| path.as_ref()));
+        command.arg0(name);
+        command
+    }
+
+    /// The job's command as one can give it to a shell.
+    pub(super) fn shown(&self, filling: Filling<'_>) -> Vec<u8> {
+        if self.scanned.needs_shell && !self.scanned.is_plain {
+            let mut shown = Vec::new();
+            for (part, index, value) in self.values(filling) {
+                shown.extend(variable(part, index).into_bytes());
+                shown.push(b'=');
+                shown.extend(quoted(&value, Quote::None));
+                shown.push(b' ');
+            }
+            shown.extend(b"sh -c ");
+            shown.extend(quoted(&self.script(filling), Quote::None));
+            return shown;
+        }
+        self.script_with(filling, |part, index, quote, script| {
+            script.extend(quoted(&filling.value(part, index), quote));
+        })
+    }
+
+    /// The script in which variables stand for placeholders.
+    fn script(&self, filling: Filling<'_>) -> Vec<u8> {
+        self.script_with(filling, |part, index, quote, script| {
+            let name = variable(part, index);
+            let text = match quote {
+                Quote::None => format!("\"${{{name}}}\""),
+                Quote::Single => format!("'\"${{{name}}}\"'"),
+                Quote::Double => format!("${{{name}}}"),
+            };
+            script.extend(text.into_bytes());
+        })
+    }
+
+    fn script_with(
+        &self,
+        filling: Filling<'_>,
+        put: impl Fn(Part, usize, Quote, &mut Vec<u8>),
+    ) -> Vec<u8> {
+        let (script, inputs) = (&self.scanned.script, filling.inputs.len());
+        filled(
+            script,
+            inputs,
+            Some(b" "),
+            |piece, index, script| match piece {
+                Piece::Text(text) => script.extend_from_slice(text),
+                Piece::Part(part, quote) => put(*part, index, *quote, script),
+            },
+        )
+        .concat()
+    }
+
+    /// What the variables of a job are.
+    fn values(&self, filling: Filling<'_>) -> Vec<(Part, usize, Vec<u8>)> {
+        let mut values: Vec<(Part, usize, Vec<u8>)> = Vec::new();
+        for piece in self.scanned.script.iter().flatten() {
+            let Piece::Part(part, _) = piece else {
+                continue;
+            };
+            let inputs = if part.is_of_input() {
+                filling.inputs.len()
+            } else {
+                1
+            };
+            for index in 0..inputs {
+                if !values
+                    .iter()
+                    .any(|known| (known.0, known.1) == (*part, index))
+                {
+                    values.push((*part, index, filling.value(*part, index)));
+                }
+            }
+        }
+        values
+    }
+}
+
+impl Filling<'_> {
+    fn value(&self, part: Part, index: usize) -> Vec<u8> {
+        let input = self.inputs.get(index).copied().unwrap_or_default();
+        part.of(input, self.number, self.slot)
+    }
+}
+
+/// Words with what stands in their placeholders' place. A word with an input is repeated for
+/// each of several, with `between` between them if that is given, else as words.
+fn filled(
+    words: &[Pieces],
+    inputs: usize,
+    between: Option<&[u8]>,
+    put: impl Fn(&Piece, usize, &mut Vec<u8>),
+) -> Vec<Vec<u8>> {
+    let mut all: Vec<Vec<u8>> = Vec::with_capacity(words.len() + inputs);
+    for word in words {
+        let mut parts = word.iter();
+        let repeats =
+            parts.any(|piece| matches!(piece, Piece::Part(part, _) if part.is_of_input()));
+        for index in 0..if repeats { inputs } else { 1 } {
+            let mut text = match between.filter(|_| index > 0) {
+                Some(between) => between.to_vec(),
+                None => Vec::new(),
+            };
+            word.iter().for_each(|piece| put(piece, index, &mut text));
+            all.push(text);
+        }
+    }
+    all
+}
+
+/// The file of a program that is found by its name.
+fn found(name: &OsStr) -> Option<PathBuf> {
+    let is_found = |path: &PathBuf| {
+        let found = path.metadata();
+        found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    let folders = std::env::var_os("PATH").filter(|_| !name.as_bytes().contains(&b'/'))?;
+    let mut paths = std::env::split_paths(&folders).map(|folder| folder.join(name));
+    paths.find(is_found)
+}
+
+/// The variable that has what stands in a placeholder's place.
+fn variable(part: Part, index: usize) -> String {
+    format!("BREAKEVEN_{part:?}_{index}").to_uppercase()
+}
+
+/// Text that a shell takes for itself, where it stands within those quotes.
+pub(super) fn quoted(text: &[u8], quote: Quote) -> Vec<u8> {
+    let is_harmless = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_./+:,@%".contains(byte);
+    let mut quoted = Vec::with_capacity(text.len() + 2);
+    match quote {
+        Quote::None if !text.is_empty() && text.iter().all(is_harmless) => return text.to_vec(),
+        Quote::None => {
+            quoted.push(b'\'');
+            quoted.extend(self::quoted(text, Quote::Single));
+            quoted.push(b'\'');
+        }
+        Quote::Single => {
+            for byte in text {
+                match byte {
+                    b'\'' => quoted.extend(b"'\\''"),
+                    byte => quoted.push(*byte),
+                }
+            }
+        }
+        Quote::Double => {
+            for byte in text {
+                if b"\\\"$`".contains(byte) {
+                    quoted.push(b'\\');
+                }
+                quoted.push(*byte);
+            }
+        }
+    }
+    quoted
+}
+
+#[cfg(test)]
+#[path = "template_tests.rs"]
+mod tests;

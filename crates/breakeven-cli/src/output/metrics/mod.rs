@@ -1,0 +1,22 @@
+//! Readings of the sensors as metrics: OpenMetrics 1.0, and Prometheus's text format
+//! 0.0.4 for scrapers that ask for nothing newer.
+
+mod catalogue;
+mod exposition;
+mod machine;
+mod name;
+
+pub(crate) use exposition::Format;
+pub(crate) use machine::{Own, families};
+
+use exposition::{Family, write};
+
+/// What a scrape is answered with, in this format.
+pub(crate) fn text(families: &[Family], format: Format) -> String {
+    write(families, format)
+}
+
+#[cfg(test)]
+mod documents_tests;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,6 @@
+//! `breakeven monitor --serve`, as a scraper sees it.
+
+mod answers;
+mod crowd;
+mod prometheus;
+mod server;

@@ -1,0 +1,220 @@
+"""Advice: what to change first, why, and what it should gain. And where work would run."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Union, overload
+
+from . import _breakeven
+from ._profile import Page, PathLike, ProfileLike, entry, frame, profile_of
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclasses.dataclass(frozen=True)
+class OptimizationSuggestion:
+    """One piece of advice. What cannot be estimated is None."""
+
+    #: Its place in the whole list, from 1.
+    rank: int
+    operation: str
+    device: str
+    size: Optional[int]
+    #: ROUTING, BATCHING, MEMORY, CACHING, ALGORITHM or PARALLELIZATION.
+    type: str
+    #: CRITICAL, HIGH, MEDIUM or LOW: how much of the whole time it saves.
+    priority: str
+    rule: str
+    target_device: Optional[str]
+    #: The problem, and the evidence for it.
+    description: str
+    expected_improvement: str
+    #: What to do.
+    implementation_hint: str
+    #: Mean time of a call now, and afterwards by the estimate.
+    current_time_ms: float
+    estimated_time_ms: Optional[float]
+    potential_speedup: Optional[float]
+    #: Time saved over the whole profile if this alone is done.
+    saved_ms: Optional[float]
+    saved_share: Optional[float]
+    #: Time that it saves in addition to the suggestions before it.
+    combined_saved_ms: Optional[float]
+    range_ms: Optional[List[float]]
+    overlap: Any
+    #: Its evidence, the strongest first.
+    evidence: List[Dict[str, Any]] = dataclasses.field(repr=False)
+
+
+class ProfilerOptimizer(Page, Sequence[OptimizationSuggestion]):
+    """Advice on one profile, a list of suggestions: those that save most first."""
+
+    __slots__ = ("_raw", "_suggestions", "_top")
+
+    def __init__(
+        self,
+        data: ProfileLike,
+        *,
+        evidence: Sequence[ProfileLike] = (),
+        top: Optional[int] = None,
+    ) -> None:
+        """``data`` is a profile, the parsed JSON of one, or a path; see :func:`advise`."""
+        others = [profile_of(each)._raw for each in evidence]
+        self._raw = _breakeven.advise(profile_of(data)._raw, others)
+        suggestions = self.to_dict()["suggestions"]
+        self._suggestions = [entry(OptimizationSuggestion, each) for each in suggestions]
+        self._top = len(self._suggestions) if top is None else max(0, top)
+
+    @overload
+    def __getitem__(self, place: int) -> OptimizationSuggestion: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> List[OptimizationSuggestion]: ...
+
+    def __getitem__(
+        self, place: Union[int, slice]
+    ) -> Union[OptimizationSuggestion, List[OptimizationSuggestion]]:
+        return self._suggestions[: self._top][place]
+
+    def __len__(self) -> int:
+        return min(self._top, len(self._suggestions))
+
+    def __iter__(self) -> Iterator[OptimizationSuggestion]:
+        return iter(self._suggestions[: self._top])
+
+    @property
+    def conclusion(self) -> str:
+        """What all suggestions save together, or why there is none: one sentence."""
+        conclusion: str = json.loads(self._raw.words())["conclusion"]
+        return conclusion
+
+    @property
+    def caveats(self) -> List[str]:
+        """What limits the advice, a sentence each."""
+        caveats: List[str] = json.loads(self._raw.words())["caveats"]
+        return caveats
+
+    def to_dict(self) -> Dict[str, Any]:
+        """Everything that the rules say, with what measurements overruled."""
+        data: Dict[str, Any] = json.loads(self._raw.json())
+        return data
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The suggestions as a data frame, a row each."""
+        return frame(list(self))
+
+    def _page(self) -> _breakeven.Printed:
+        return self._raw.page(len(self))
+
+    def __repr__(self) -> str:
+        return f"<breakeven.ProfilerOptimizer: {len(self)} suggestion(s). {self.conclusion}>"
+
+    def get_suggestions(self, top_n: int = 10) -> List[OptimizationSuggestion]:
+        """The suggestions that save most."""
+        return self._suggestions[: max(0, top_n)]
+
+    def get_critical_suggestions(self) -> List[OptimizationSuggestion]:
+        """Those that each save a quarter of the whole time and more."""
+        return [each for each in self._suggestions if each.priority == "CRITICAL"]
+
+    def print_suggestions(self, top_n: int = 5) -> None:
+        """Prints the suggestions that save most."""
+        print(self._raw.print_suggestions(max(0, top_n)), end="")
+
+    def print_critical_suggestions(self) -> None:
+        """Prints those that each save a quarter of the whole time and more."""
+        print(self._raw.print_critical_suggestions(), end="")
+
+    def export_suggestions(self, path: PathLike) -> None:
+        """Writes :meth:`to_dict` to a file, in one step. Raises :class:`FileError`."""
+        self._raw.export(path)
+
+
+def advise(
+    profile: ProfileLike, *, evidence: Sequence[ProfileLike] = (), top: Optional[int] = None
+) -> ProfilerOptimizer:
+    """What to change first in a profile, why, and what it should gain.
+
+    ``evidence`` are other profiles of the same machine (a sweep's, the suite's) whose
+    measurements replace rules of thumb. ``top`` is the number of suggestions: all, unless
+    given.
+
+    Raises :class:`FileError` and :class:`ProfileError` for what cannot be read, and
+    :class:`ProfileError` for evidence of another machine.
+    """
+    return ProfilerOptimizer(profile, evidence=evidence, top=top)
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """Where a batch would run, and why. From :func:`plan`."""
+
+    #: cpu-only, gpu-only or hybrid:60/40.
+    strategy: str
+    #: By the evidence there is; None where there is none.
+    predicted_ns: Optional[float]
+    #: measured, fitted or heuristic.
+    evidence: str
+    batch_size: int
+    estimated_gpu_tasks: int
+    estimated_cpu_tasks: int
+    #: A sentence for each stage that was looked at, with its numbers.
+    reasoning: List[str]
+    #: Time that the choice should save of the next candidate's, a fraction.
+    margin: Optional[float]
+    #: Each way that was looked at: strategy, predicted_ns, evidence.
+    candidates: List[Dict[str, Any]]
+    workload: str
+    machine: str
+    #: What was not known, and where to look.
+    notes: List[str]
+
+    def to_dict(self) -> Dict[str, Any]:
+        """The plan as a dictionary."""
+        return dataclasses.asdict(self)
+
+    def __str__(self) -> str:
+        lines = [f"{self.strategy} ({self.evidence})", *self.reasoning]
+        lines += [f"note: {note}" for note in self.notes]
+        return "\n  ".join(lines)
+
+
+def plan(
+    tasks: int,
+    *,
+    task_bytes: Optional[int] = None,
+    complexity: float = 100.0,
+    parallel: float = 1.0,
+    operation: Optional[str] = None,
+    task_time: Optional[float] = None,
+    hardware: Optional[PathLike] = None,
+    heuristics: Optional[PathLike] = None,
+    device: Optional[str] = None,
+) -> Plan:
+    """Where a batch of ``tasks`` would run, here or on a described machine, and why.
+
+    ``task_bytes`` is the data of one task, ``complexity`` its relative amount of
+    computation per byte, ``parallel`` the fraction that can run in parallel.
+    ``operation`` decides from what was measured of it on this machine, ``task_time``, the
+    seconds of one task on one core, from the machine's rates. ``hardware`` is the file of
+    a described machine, ``heuristics`` one of thresholds, or ``"hybrid-first"``.
+    ``device`` is the GPU to consider: its id, or ``"gpu"`` for every one.
+    ``BREAKEVEN_STRATEGY`` in the environment overrides the choice.
+
+    Raises :class:`PlanError` for values from which no decision follows, and
+    :class:`FileError` for a file that cannot be read.
+    """
+    answer = _breakeven.plan(
+        tasks,
+        task_bytes=task_bytes,
+        complexity=complexity,
+        parallel=parallel,
+        operation=operation,
+        task_time_ns=None if task_time is None else task_time * 1e9,
+        hardware=hardware,
+        heuristics=heuristics,
+        device=device,
+    )
+    return entry(Plan, json.loads(answer))

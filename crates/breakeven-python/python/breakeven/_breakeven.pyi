@@ -1,0 +1,298 @@
+"""The extension. Use the package `breakeven`, which shapes what this returns."""
+
+import os
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Generator,
+    List,
+    Optional,
+    Sequence,
+    Tuple,
+    TypeVar,
+    Union,
+    overload,
+)
+
+__version__: str
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+PathLike = Union[str, "os.PathLike[str]"]
+Attribute = Union[bool, int, float, str]
+
+class Scope:
+    """A block or a function that is recorded: a context manager and a decorator.
+
+    As a context manager it may be kept and used again, nested and by several threads. A
+    block that ends on another thread than it began on is not recorded, and a
+    RuntimeWarning says so.
+    """
+
+    def __enter__(self) -> Scope: ...
+    def __exit__(self, *raised: object) -> None: ...
+    def __call__(self, function: Function) -> Function: ...
+    def named(self, name: str) -> Scope: ...
+    def parts(self, inner: object) -> Coroutine: ...
+    def bytes(self, bytes: int) -> None:
+        """Tells how many bytes the call reads and writes, before it ends."""
+    def items(self, items: int) -> None:
+        """Tells how many items (images, records) the call processes."""
+    def flops(self, flops: int) -> None:
+        """Tells how many floating-point operations the call does."""
+    def memory_bytes(self, bytes: int) -> None:
+        """Tells how much memory the call holds at its peak, bytes."""
+    def gpu_use(self, fraction: float) -> None:
+        """Tells which part of the GPU's units the call keeps busy, 0 to 1."""
+    def attribute(self, name: str, value: Attribute) -> None:
+        """Tells anything else. Of each name, the profile has the last value told."""
+
+class Coroutine:
+    def __await__(self) -> Generator[Any, Any, Any]: ...
+    def __iter__(self) -> Generator[Any, Any, Any]: ...
+    def __next__(self) -> Any: ...
+    def send(self, value: object) -> Any: ...
+    def throw(self, *raised: object) -> Any: ...
+    def close(self) -> None: ...
+
+@overload
+def profile(
+    what: Optional[str] = None,
+    /,
+    *,
+    bytes: Optional[int] = None,
+    items: Optional[int] = None,
+    flops: Optional[int] = None,
+    device: Optional[str] = None,
+    size: Optional[int] = None,
+    **attributes: Attribute,
+) -> Scope:
+    """Records the time of a block, or of a function's calls.
+
+    ``with profile("decode", bytes=n):`` records the block, also where it raises.
+    ``@profile`` records each call of a function, a coroutine or a generator under its
+    qualified name, ``@profile("name", device="cuda:0")`` under that one.
+
+    ``bytes``, ``items`` and ``flops`` are what a call processes; the profile has the mean.
+    Name, ``device`` (cpu unless given) and ``size`` (elements) tell one operation from
+    another. Anything else is an attribute: a truth, a number or a text; the last one told
+    is kept. Names are kept for good, at most 65 536 of them.
+
+    Raises TypeError for an attribute of another type, and OverflowError for a negative
+    count.
+    """
+
+@overload
+def profile(
+    what: Function,
+    /,
+    *,
+    bytes: Optional[int] = None,
+    items: Optional[int] = None,
+    flops: Optional[int] = None,
+    device: Optional[str] = None,
+    size: Optional[int] = None,
+    **attributes: Attribute,
+) -> Function: ...
+def record(enabled: bool) -> None: ...
+def is_recording() -> bool: ...
+def reset() -> None: ...
+def timeline(capacity: int) -> None: ...
+def snapshot() -> Profile: ...
+def losses() -> Tuple[int, int, int, int]: ...
+def export_recording(path: PathLike) -> None: ...
+
+class Printed:
+    def text(self, width: int = 80, colours: bool = False) -> str: ...
+    def html(self) -> str: ...
+    def markdown(self) -> str: ...
+
+class Profile:
+    @property
+    def notes(self) -> List[str]: ...
+    def json(self) -> str: ...
+    def write(self, path: PathLike) -> None: ...
+    def operations(self) -> str: ...
+    def samples(self, index: int) -> List[List[float]]: ...
+    def page(self) -> Printed: ...
+    def __len__(self) -> int: ...
+
+def load(
+    path: PathLike, format: Optional[str] = None, columns: Optional[str] = None
+) -> Profile: ...
+def parse(text: str, origin: str) -> Profile: ...
+def join(profiles: List[Profile]) -> Profile: ...
+
+class Comparison:
+    def json(self) -> str: ...
+    def summary(self) -> str: ...
+    def summary_text(self) -> str: ...
+    def warnings(self) -> List[str]: ...
+    def by_weight(self) -> List[int]: ...
+    def gate(
+        self, strict: bool, allow_missing: bool, allow_inconclusive: bool
+    ) -> Tuple[str, int, List[str]]: ...
+    def page(self, gate: Optional[Tuple[str, int, List[str]]], notes: List[str]) -> Printed: ...
+    def print_summary(self) -> str: ...
+    def print_regressions(self, top_n: int) -> str: ...
+    def print_improvements(self, top_n: int) -> str: ...
+
+def check_threshold(fraction: float) -> None: ...
+def compare(
+    baseline: List[Profile],
+    current: List[Profile],
+    threshold: float,
+    *,
+    percent: bool,
+    metric: str,
+    alpha: float,
+    correction: str,
+    noise: Optional[float],
+    history: List[Profile],
+    relative: bool,
+    plain_threshold: bool,
+    budget: Optional[PathLike],
+) -> Comparison: ...
+
+class Advice:
+    def json(self) -> str: ...
+    def words(self) -> str: ...
+    def page(self, top_n: int) -> Printed: ...
+    def print_suggestions(self, top_n: int) -> str: ...
+    def print_critical_suggestions(self) -> str: ...
+    def export(self, path: PathLike) -> None: ...
+
+def advise(profile: Profile, evidence: List[Profile]) -> Advice: ...
+def plan(
+    tasks: int,
+    *,
+    task_bytes: Optional[int],
+    complexity: float,
+    parallel: float,
+    operation: Optional[str],
+    task_time_ns: Optional[float],
+    hardware: Optional[PathLike],
+    heuristics: Optional[PathLike],
+    device: Optional[str],
+) -> str: ...
+
+class Job:
+    """A batch that was started."""
+
+    @property
+    def tasks(self) -> int: ...
+    @property
+    def done(self) -> int: ...
+    def wait(self, timeout: float) -> bool: ...
+    def cancel(self) -> None: ...
+    def add_done_callback(self, function: Callable[[], Any]) -> None: ...
+    def result(self) -> ExecutionResult: ...
+
+class ExecutionResult:
+    """All outputs of a batch, and how they came about."""
+
+    @property
+    def outputs(self) -> Any:
+        """One per task, in their order: a list, or what a function of a whole batch gave."""
+    @property
+    def errors(self) -> List[BaseException]:
+        """What the GPU's function raised: the first sixteen exceptions."""
+    @property
+    def gil_held(self) -> Optional[float]:
+        """Part of the time in which the CPU's function held the interpreter's lock, 0 to 1;
+        None where it was not measured."""
+    @property
+    def workers(self) -> int:
+        """Workers of the CPU that could take part."""
+    @property
+    def operation(self) -> str:
+        """The operation's name."""
+    @property
+    def tasks(self) -> int:
+        """Tasks of the batch."""
+    @property
+    def strategy_used(self) -> str:
+        """Where tasks really ran: cpu-only, gpu-only or hybrid:60/40, the GPU's part first."""
+    @property
+    def execution_time(self) -> float:
+        """From the call to the last output, seconds."""
+    @property
+    def fallback_occurred(self) -> bool:
+        """True where the CPU did tasks that the GPU was to do and failed at."""
+    @property
+    def cpu_tasks(self) -> int:
+        """Tasks that the CPU did."""
+    @property
+    def gpu_tasks(self) -> int:
+        """Tasks that the GPU did."""
+    def to_dict(self) -> Dict[str, Any]:
+        """All that is known of the execution but its outputs; times are {"secs", "nanos"}."""
+    def explain(self) -> str:
+        """What ran where, why, predicted and actual, as text."""
+
+class Operator:
+    """Work on a batch of items: parameters, no data. See breakeven.operators."""
+
+    @property
+    def name(self) -> str:
+        """What profiles and the cost model call it."""
+    @property
+    def takes_images(self) -> bool:
+        """True where inputs are images, of which 8-bit ones come in as v / 256."""
+    def output_shape(self, *shapes: Sequence[int]) -> List[int]:
+        """The output's shape for inputs of these shapes."""
+    def then(self, next: Operator) -> Operator:
+        """This one and then next on its output, as one operator."""
+    def run(
+        self,
+        *inputs: Any,
+        strategy: str = "auto",
+        device: Optional[str] = None,
+        operation: Optional[str] = None,
+    ) -> ExecutionResult:
+        """Runs it: see breakeven.operators.run."""
+    def __call__(
+        self,
+        *inputs: Any,
+        strategy: str = "auto",
+        device: Optional[str] = None,
+        operation: Optional[str] = None,
+    ) -> Any:
+        """The output of run alone."""
+    def _run(
+        self,
+        inputs: List[Any],
+        operation: Optional[str],
+        strategy: str,
+        device: Optional[str],
+    ) -> ExecutionResult: ...
+
+def start(
+    tasks: Any,
+    cpu: Callable[[Any], Any],
+    gpu: Optional[Callable[[Any], Any]],
+    asked: Dict[str, Any],
+) -> Job: ...
+def devices() -> List[Tuple[str, str]]:
+    """The GPUs of this machine: name and kind (discrete, integrated, software, …)."""
+
+def ar_forecast(lags: int, steps: int) -> Operator: ...
+def conv2d(filter: Any, stride: int = 1, padding: int = 0) -> Operator: ...
+def pixel_entropy(window: int) -> Operator: ...
+def image_segmentation(threshold: float, connectivity: int = 4) -> Operator: ...
+def fused_conv_entropy_segment(
+    filter: Any,
+    window: int,
+    threshold: float,
+    stride: int = 1,
+    padding: int = 0,
+    connectivity: int = 4,
+) -> Operator: ...
+def lstm_cell(weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any) -> Operator: ...
+def dendritic_integration(
+    weights: Any, conductances: Any, nonlinearity: str, **parameters: float
+) -> Operator: ...
+def vector_add() -> Operator: ...
+def dot_product() -> Operator: ...
+def matrix_multiply() -> Operator: ...
+def tensor_core_matmul() -> Operator: ...

@@ -1,0 +1,342 @@
+"""Two sides of profiles, compared, and a gate for CI."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import warnings
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Union
+
+from . import _breakeven
+from ._errors import CompareError, FileError, InconclusiveWarning
+from ._profile import Page, PathLike, Profile, ProfileLike, entry, frame, profiles_of
+
+if TYPE_CHECKING:
+    import pandas
+
+Side = Union[ProfileLike, Sequence[ProfileLike]]
+
+
+@dataclasses.dataclass(frozen=True)
+class OperationComparison:
+    """One operation on two sides. What a side has none of, or what was not tested, is None."""
+
+    operation: str
+    device: str
+    size: Optional[int]
+    #: Geometric mean of the runs' medians, ms.
+    baseline_time_ms: Optional[float]
+    current_time_ms: Optional[float]
+    change_ms: Optional[float]
+    #: Change of the time in percent of the baseline: 5.0 is 5 % slower.
+    change_percent: Optional[float]
+    #: REGRESSION, IMPROVEMENT, NO_CHANGE, NEW, REMOVED or INCONCLUSIVE.
+    change_type: str
+    #: True where it differs beyond what noise explains, however little.
+    is_significant: bool
+    #: The judged metric's values, in its unit (ms, bytes, calls, per second).
+    baseline_value: Optional[float]
+    current_value: Optional[float]
+    #: Current over baseline, and its interval at the confidence level 1 - alpha.
+    ratio: Optional[float]
+    interval: Optional[List[float]]
+    p_value: Optional[float]
+    #: Corrected for the number of operations.
+    adjusted_p_value: Optional[float]
+    #: Relative standard deviation between runs.
+    noise: Optional[float]
+    #: Runs on each side that would settle what is inconclusive.
+    runs_needed: Optional[int]
+    baseline_runs: int
+    current_runs: int
+    #: True where it has too few runs, and yet changed by more than its samples differ.
+    is_suspected: bool
+    #: True where the current side's operation failed and the baseline's did not.
+    failed: bool
+    workload: Optional[str]
+    #: How it was judged, or why not.
+    method: Any = dataclasses.field(repr=False)
+    #: How the mean, memory and calls changed.
+    beside: List[Dict[str, Any]] = dataclasses.field(repr=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class ComparisonSummary:
+    """How many operations have which verdict."""
+
+    operations_count: int
+    regressions_count: int
+    improvements_count: int
+    no_change_count: int
+    inconclusive_count: int
+    new_count: int
+    removed_count: int
+    left_out_count: int
+    suspected_count: int
+    changed_beside_count: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """How a gate ends."""
+
+    #: passed, failed, mismatched or inconclusive.
+    outcome: str
+    #: 0 passed, 1 failed, 2 mismatched, 3 inconclusive: those of the command.
+    exit_code: int
+    #: Why, the worst first; empty where it passed.
+    reasons: List[str]
+
+    @property
+    def passed(self) -> bool:
+        """True where nothing became worse, as far as noise lets tell."""
+        return self.exit_code == 0
+
+
+class Comparison(Page):
+    """Two sides, operation by operation. From :func:`compare`."""
+
+    __slots__ = ("_raw", "_notes", "_on_both", "_gate", "_operations")
+
+    def __init__(self, raw: _breakeven.Comparison, notes: List[str], on_both: List[str]) -> None:
+        self._raw = raw
+        self._notes = notes
+        self._on_both = on_both
+        self._gate: Optional[Tuple[str, int, List[str]]] = None
+        self._operations: Optional[List[OperationComparison]] = None
+
+    @property
+    def operations(self) -> List[OperationComparison]:
+        """In the baseline's order, then those that are new."""
+        if self._operations is None:
+            entries = self.to_dict()["operations"]
+            self._operations = [entry(OperationComparison, each) for each in entries]
+        return list(self._operations)
+
+    @property
+    def summary(self) -> ComparisonSummary:
+        """How many operations have which verdict."""
+        return entry(ComparisonSummary, json.loads(self._raw.summary()))
+
+    @property
+    def warnings(self) -> List[str]:
+        """What makes the comparison weaker than it looks, and what is to be known of files
+        of other tools."""
+        return self._raw.warnings() + self._notes
+
+    def _of(self, change_type: str, top_n: Optional[int]) -> List[OperationComparison]:
+        operations = self.operations
+        all = (operations[place] for place in self._raw.by_weight())
+        return [each for each in all if each.change_type == change_type][
+            : None if top_n is None else max(0, top_n)
+        ]
+
+    def regressions(self, top_n: Optional[int] = None) -> List[OperationComparison]:
+        """Those that became worse, the largest change first."""
+        return self._of("REGRESSION", top_n)
+
+    def improvements(self, top_n: Optional[int] = None) -> List[OperationComparison]:
+        """Those that became better, the largest change first."""
+        return self._of("IMPROVEMENT", top_n)
+
+    def inconclusive(self, top_n: Optional[int] = None) -> List[OperationComparison]:
+        """Those that cannot be told, the largest change first."""
+        return self._of("INCONCLUSIVE", top_n)
+
+    def gate(
+        self,
+        *,
+        strict: bool = False,
+        allow_missing: bool = False,
+        allow_inconclusive: bool = False,
+    ) -> Verdict:
+        """The verdict on the whole, as that of ``breakeven compare --gate``: it fails where
+        something became worse, and is never passed silently where noise does not let tell.
+
+        ``strict`` also fails where memory, the number of calls or the mean became worse
+        beside the judged metric. What is printed afterwards has the verdict.
+
+        Raises :class:`CompareError` where a file is on both sides: that would always pass.
+        """
+        for file in self._on_both:
+            raise CompareError(f"{file} is on both sides; name the baseline and the new profile")
+        self._gate = self._raw.gate(strict, allow_missing, allow_inconclusive)
+        return Verdict(*self._gate)
+
+    def to_dict(self) -> Dict[str, Any]:
+        """Everything, as ``breakeven compare --format json`` has it."""
+        data: Dict[str, Any] = json.loads(self._raw.json())
+        data["summary"] = json.loads(self._raw.summary())
+        return data
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The operations as a data frame, a row each."""
+        return frame(self.operations)
+
+    def _page(self) -> _breakeven.Printed:
+        return self._raw.page(self._gate, self._notes)
+
+    def __repr__(self) -> str:
+        return f"<breakeven.Comparison: {self._raw.summary_text()}>"
+
+    # Names of earlier designs.
+
+    def get_summary(self) -> ComparisonSummary:
+        """:attr:`summary`."""
+        return self.summary
+
+    def get_regressions(self, top_n: int = 5) -> List[OperationComparison]:
+        """:meth:`regressions`."""
+        return self.regressions(top_n)
+
+    def get_improvements(self, top_n: int = 5) -> List[OperationComparison]:
+        """:meth:`improvements`."""
+        return self.improvements(top_n)
+
+    def print_summary(self) -> None:
+        """Prints how many operations have which verdict, and the warnings."""
+        print(self._raw.print_summary(), end="")
+
+    def print_regressions(self, top_n: int = 5) -> None:
+        """Prints the regressions, the largest first."""
+        print(self._raw.print_regressions(max(0, top_n)), end="")
+
+    def print_improvements(self, top_n: int = 5) -> None:
+        """Prints the improvements, the largest first."""
+        print(self._raw.print_improvements(max(0, top_n)), end="")
+
+    def export_json(self, path: PathLike) -> None:
+        """Writes :meth:`to_dict` to a file. Raises :class:`FileError`."""
+        try:
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(self.to_dict(), file, indent=2)
+        except OSError as error:
+            raise FileError(f"{os.fspath(path)}: cannot be written: {error.strerror}") from error
+
+
+def _files(side: List[Profile]) -> List[str]:
+    """The files of a side, of which none may be there twice: the same runs twice would look
+    like less noise."""
+    files: List[str] = []
+    for profile in side:
+        file = profile.path and os.path.realpath(profile.path)
+        if file in files:
+            raise CompareError(f"{profile.path} is named twice on one side")
+        if file:
+            files.append(file)
+    return files
+
+
+def _compared(
+    baseline: Side,
+    current: Side,
+    threshold: float,
+    *,
+    percent: bool = False,
+    metric: str = "time",
+    alpha: float = 0.05,
+    correction: str = "benjamini_hochberg",
+    noise: Optional[float] = None,
+    history: Sequence[ProfileLike] = (),
+    relative: bool = False,
+    plain_threshold: bool = False,
+    budget: Optional[PathLike] = None,
+) -> Comparison:
+    before, after = profiles_of(baseline), profiles_of(current)
+    earlier = profiles_of(list(history))
+    files, others = _files(before), _files(after)
+    raw = _breakeven.compare(
+        [each._raw for each in before],
+        [each._raw for each in after],
+        threshold,
+        percent=percent,
+        metric=metric,
+        alpha=alpha,
+        correction=correction,
+        noise=noise,
+        history=[each._raw for each in earlier],
+        relative=relative,
+        plain_threshold=plain_threshold,
+        budget=budget,
+    )
+    notes = [f"{each.source}: {note}" for each in before + after + earlier for note in each.notes]
+    return Comparison(raw, notes, [file for file in others if file in files])
+
+
+def compare(
+    baseline: Side,
+    current: Side,
+    *,
+    threshold: float = 0.05,
+    metric: str = "time",
+    alpha: float = 0.05,
+    correction: str = "benjamini_hochberg",
+    noise: Optional[float] = None,
+    history: Sequence[ProfileLike] = (),
+    relative: bool = False,
+    plain_threshold: bool = False,
+    budget: Optional[PathLike] = None,
+) -> Comparison:
+    """Compares two sides: a profile each, or a list of runs a side.
+
+    A side is a path, the parsed JSON of a profile, a :class:`Profile`, or a list of those.
+    Verdicts need four runs a side, or ``history`` (earlier profiles, oldest first) or
+    ``noise`` (the relative standard deviation between runs, 0.03 is 3 %).
+
+    ``threshold`` is the change from which an operation is better or worse, a fraction.
+    ``metric`` is what is judged: time (the median), mean, p95, p99, total, memory, calls or
+    throughput. ``alpha`` is the rate of false alarms, corrected by ``correction``
+    (benjamini_hochberg, holm, none). ``relative`` judges without what nearly all operations
+    have in common, ``plain_threshold`` by the threshold alone. ``budget`` is a file of
+    limits.
+
+    Raises :class:`CompareError` where the sides have nothing in common, :class:`FileError`
+    and :class:`ProfileError` for what cannot be read, ``ValueError`` for an option.
+    """
+    return _compared(
+        baseline,
+        current,
+        threshold,
+        metric=metric,
+        alpha=alpha,
+        correction=correction,
+        noise=noise,
+        history=history,
+        relative=relative,
+        plain_threshold=plain_threshold,
+        budget=budget,
+    )
+
+
+def compare_profiling_runs(
+    baseline_path: Side,
+    current_path: Side,
+    significance_threshold: float = 5.0,
+    *,
+    plain_threshold: bool = False,
+) -> Comparison:
+    """Compares two profiles, or two lists of runs; the threshold is in percent.
+
+    With one run a side nothing can be told from noise: every operation is INCONCLUSIVE,
+    and an :class:`InconclusiveWarning` says so. ``plain_threshold=True`` judges by the
+    threshold alone, noise or not.
+    """
+    comparison = _compared(
+        baseline_path,
+        current_path,
+        significance_threshold,
+        percent=True,
+        plain_threshold=plain_threshold,
+    )
+    summary = comparison.summary
+    if summary.inconclusive_count:
+        warnings.warn(
+            f"{summary.inconclusive_count} of {summary.operations_count} operation(s) are "
+            "inconclusive, which is not \"no regression\": "
+            + (comparison.warnings or ["noise does not let tell"])[0],
+            InconclusiveWarning,
+            stacklevel=2,
+        )
+    return comparison
+

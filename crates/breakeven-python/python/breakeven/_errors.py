@@ -1,0 +1,96 @@
+"""What the package raises. Each message says what was wrong, where, and what to do."""
+
+from __future__ import annotations
+
+
+class BreakevenError(Exception):
+    """The base of all errors of this package."""
+
+
+class FileError(BreakevenError, OSError):
+    """A file cannot be read or written: no such file, no permission, disk full."""
+
+
+class ProfileError(BreakevenError, ValueError):
+    """What was read is no profile, or something in it is wrong."""
+
+
+class RecordingError(BreakevenError, RuntimeError):
+    """Nothing was recorded that could be written."""
+
+
+class CompareError(BreakevenError, ValueError):
+    """Two sides cannot be compared: one is empty, or they have nothing in common."""
+
+
+class PlanError(BreakevenError, ValueError):
+    """A workload, a machine or an order from which no decision follows."""
+
+
+class InconclusiveWarning(UserWarning):
+    """A comparison cannot tell whether operations have changed."""
+
+
+class InvalidError(BreakevenError, ValueError):
+    """What was asked for cannot be done; the message says what to do instead."""
+
+
+class TaskError(BreakevenError):
+    """The CPU's function failed at a task; ``__cause__`` is what it raised."""
+
+    #: The task's place in the batch.
+    index: int
+
+    def __init__(self, index: int, message: str) -> None:
+        super().__init__(f"task {index}: {message}")
+        self.index = index
+        self._message = message
+
+    def __reduce__(self) -> tuple[type, tuple[int, str]]:
+        return type(self), (self.index, self._message)
+
+
+class DeviceError(BreakevenError):
+    """A device failed and the CPU was not to take over; or what a GPU's function raises to
+    say how its device failed."""
+
+    #: ``out_of_memory``, ``never_fits``, ``unavailable``, ``refused``, ``unsupported``,
+    #: ``compile``, ``launch``, ``device_lost``, ``timeout``, ``panic``, ``wrong_result`` or
+    #: ``other``.
+    kind: str
+
+    def __init__(self, kind: str, message: str = "") -> None:
+        super().__init__(message or kind.replace("_", " "))
+        self.kind = kind
+
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
+        return type(self), (self.kind, str(self))
+
+
+class Stopped(BreakevenError):
+    """A batch was stopped before all of its tasks were done."""
+
+    #: Tasks that were done.
+    done: int
+    #: Tasks of the batch.
+    tasks: int
+
+    def __init__(self, done: int, tasks: int) -> None:
+        super().__init__(f"{self.__doc__} {done} of {tasks} tasks were done.")
+        self.done = done
+        self.tasks = tasks
+
+    def __reduce__(self) -> tuple[type, tuple[int, int]]:
+        return type(self), (self.done, self.tasks)
+
+
+class Cancelled(Stopped):
+    """The batch was cancelled."""
+
+
+class DeadlineExceeded(Stopped, TimeoutError):
+    """The batch's deadline passed."""
+
+
+class FallbackWarning(RuntimeWarning):
+    """The CPU did tasks in the GPU's place."""

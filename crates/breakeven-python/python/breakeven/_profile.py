@@ -1,0 +1,209 @@
+"""A profile: what was measured, of this recorder or another tool."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Type, TypeVar, Union
+
+from . import _breakeven
+
+if TYPE_CHECKING:
+    import pandas
+
+PathLike = Union[str, "os.PathLike[str]"]
+T = TypeVar("T")
+
+
+def entry(of: Type[T], data: Mapping[str, Any]) -> T:
+    """A dataclass from a dictionary that may hold more."""
+    names = (field.name for field in dataclasses.fields(of))  # type: ignore[arg-type]
+    return of(**{name: data.get(name) for name in names})
+
+
+def frame(entries: Sequence[Any]) -> pandas.DataFrame:
+    """Entries as a data frame, a row each, values that are no scalars left out."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError("data frames need pandas: pip install 'breakeven[pandas]'") from error
+    rows = [
+        {k: v for k, v in vars(each).items() if not isinstance(v, (dict, list))} for each in entries
+    ]
+    return pandas.DataFrame(rows)
+
+
+class Page:
+    """Something that prints as a page: as text, as Markdown, and in notebooks."""
+
+    def _page(self) -> _breakeven.Printed:
+        raise NotImplementedError
+
+    def print(self, width: Optional[int] = None) -> None:
+        """Prints it, ``width`` columns wide: else as wide as the terminal."""
+        if width is None:
+            width = shutil.get_terminal_size((80, 24)).columns
+        print(self._page().text(width), end="")
+
+    def to_markdown(self) -> str:
+        """It as Markdown, for a report or a pull request."""
+        return self._page().markdown()
+
+    def __str__(self) -> str:
+        return self._page().text().rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        return self._page().html()
+
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
+
+
+@dataclasses.dataclass(frozen=True)
+class Operation:
+    """One operation on one device. Times are in nanoseconds; what is not known is None."""
+
+    name: str
+    device: str
+    #: Elements in one call.
+    size: Optional[int]
+    #: The workload in words.
+    workload: Optional[str]
+    #: Processes that measured it.
+    runs: int
+    calls: int
+    #: Time of all calls, ns.
+    total_ns: float
+    #: The same without that of the operations inside.
+    own_ns: float
+    #: The fraction of the profile's time, of own times.
+    share_of_total: float
+    mean_ns: Optional[float]
+    deviation_ns: Optional[float]
+    min_ns: Optional[float]
+    median_ns: Optional[float]
+    p95_ns: Optional[float]
+    p99_ns: Optional[float]
+    max_ns: Optional[float]
+    #: Coefficient of variation, a fraction.
+    cv: Optional[float]
+    calls_per_s: Optional[float]
+    items_per_s: Optional[float]
+    #: Bytes, items and floating-point operations of a call, where they were told.
+    bytes: Optional[int]
+    items: Optional[int]
+    flops: Optional[int]
+    #: The most memory that a call held, bytes.
+    memory_bytes: Optional[int]
+    #: The fraction of the GPU's units that a call keeps busy.
+    gpu_use: Optional[float]
+    #: Why samples are missing.
+    failure: Optional[str]
+    #: Anything else that was told.
+    attributes: Dict[str, Any]
+    #: The samples of each run, ns.
+    samples_ns: List[List[float]] = dataclasses.field(repr=False)
+
+
+_FIGURES = ("mean", "deviation", "min", "median", "p95", "p99", "max")
+
+
+class Profile(Page):
+    """What was measured. From :func:`load`, or ``get_profiler().snapshot()``."""
+
+    __slots__ = ("_raw", "path", "source")
+
+    _raw: _breakeven.Profile
+    #: The file that it was read from.
+    path: Optional[str]
+    #: The file, or where else it is from.
+    source: str
+
+    def __init__(self, data: Union[Mapping[str, Any], str]) -> None:
+        """From the parsed JSON of a profile file, or its text."""
+        text = data if isinstance(data, str) else json.dumps(data)
+        self._raw = _breakeven.parse(text, "the profile")
+        self.path, self.source = None, "parsed data"
+
+    @classmethod
+    def _of(
+        cls, raw: _breakeven.Profile, source: str, path: Optional[str] = None
+    ) -> Profile:
+        profile = cls.__new__(cls)
+        profile._raw, profile.source, profile.path = raw, source, path
+        return profile
+
+    @property
+    def notes(self) -> List[str]:
+        """What a reader of the file should know before trusting a verdict."""
+        return self._raw.notes
+
+    @property
+    def operations(self) -> List[Operation]:
+        """The operations, in the order in which they first appeared."""
+        operations = []
+        for place, data in enumerate(json.loads(self._raw.operations())):
+            summary = data["summary"] or {}
+            data.update({f"{name}_ns": summary.get(name) for name in _FIGURES})
+            data.update(cv=summary.get("cv"), samples_ns=self._raw.samples(place))
+            operations.append(entry(Operation, data))
+        return operations
+
+    def to_dict(self) -> Dict[str, Any]:
+        """The profile as it is in a profile file."""
+        data: Dict[str, Any] = json.loads(self._raw.json())
+        return data
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The operations as a data frame, a row each."""
+        return frame(self.operations)
+
+    def write(self, path: PathLike) -> None:
+        """Writes a profile file, in one step. Raises :class:`FileError`."""
+        self._raw.write(path)
+
+    def _page(self) -> _breakeven.Printed:
+        return self._raw.page()
+
+    def __len__(self) -> int:
+        return len(self._raw)
+
+    def __repr__(self) -> str:
+        return f"<breakeven.Profile of {self.source}: {len(self)} operation(s)>"
+
+
+#: A profile, the parsed JSON of one, or the path of a file.
+ProfileLike = Union[Profile, Mapping[str, Any], PathLike]
+
+
+def load(path: PathLike, *, format: Optional[str] = None, columns: Optional[str] = None) -> Profile:
+    """Reads a profile file, or a file of another benchmark, profiler or tracer.
+
+    The content tells the format; ``format`` names it where it does not. ``columns`` says
+    what the columns of a CSV file are, as in ``"name=case,time=wall,unit=ms"``.
+
+    Raises :class:`FileError` where the file cannot be read, and :class:`ProfileError`,
+    with line and place, where something in it is wrong.
+    """
+    name = os.fspath(path)
+    return Profile._of(_breakeven.load(path, format, columns), name, name)
+
+
+def profile_of(data: ProfileLike) -> Profile:
+    """The profile that ``data`` is, holds, or names."""
+    if isinstance(data, Profile):
+        return data
+    if isinstance(data, Mapping):
+        return Profile(data)
+    if isinstance(data, (str, os.PathLike)):
+        return load(data)
+    raise TypeError(f"a profile is a Profile, parsed JSON or a path, not {type(data).__name__}")
+
+
+def profiles_of(data: Union[ProfileLike, Sequence[ProfileLike]]) -> List[Profile]:
+    """The profiles of one side: one, or a list of runs."""
+    if isinstance(data, (list, tuple)):
+        return [profile_of(each) for each in data]
+    return [profile_of(data)]  # type: ignore[arg-type]

@@ -1,0 +1,119 @@
+"""Recording: ``profile`` and the profiler of the process."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from typing import Any, Callable, Dict, TypeVar, Union
+
+from . import _breakeven
+from ._breakeven import Scope, profile
+from ._profile import Profile
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+def decorate(scope: Scope, function: Function) -> Function:
+    """Returns ``function`` with its calls recorded; what ``scope(function)`` does.
+
+    A coroutine or generator is one call from its first part to its end; what it does
+    between two waits is its own time.
+    """
+    if isinstance(function, (staticmethod, classmethod)):
+        return type(function)(decorate(scope, function.__func__))
+    if not callable(function):
+        raise TypeError(
+            f"breakeven.profile takes a name or a function, not {type(function).__name__}"
+        )
+    name = getattr(function, "__qualname__", None) or type(function).__qualname__
+    named = scope.named(name.replace("<locals>.", ""))
+    wrapper: Any
+    if inspect.isasyncgenfunction(function):
+        raise TypeError(
+            f"{name} is an asynchronous generator, which cannot be decorated: "
+            "put `with breakeven.profile(\"name\"):` around what is to be measured in it"
+        )
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def wrapper(*args: Any, **kwargs: Any) -> Any:
+            return await named.parts(function(*args, **kwargs))
+
+    elif inspect.isgeneratorfunction(function):
+
+        @functools.wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            return (yield from named.parts(function(*args, **kwargs)))
+
+    else:
+
+        @functools.wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            with named:
+                return function(*args, **kwargs)
+
+    return wrapper  # type: ignore[no-any-return]
+
+
+class Profiler:
+    """The profiler of this process, from :func:`get_profiler`."""
+
+    __slots__ = ()
+
+    profile = staticmethod(profile)
+
+    @property
+    def enabled(self) -> bool:
+        """True while calls are recorded. ``BREAKEVEN_RECORD=off`` in the environment has
+        the last word."""
+        return _breakeven.is_recording()
+
+    @enabled.setter
+    def enabled(self, enabled: bool) -> None:
+        _breakeven.record(enabled)
+
+    def snapshot(self) -> Profile:
+        """What was recorded until now, of all threads, as one run. Calls that are still
+        open are not in it."""
+        return Profile._of(_breakeven.snapshot(), "this process")
+
+    def export_json(self, path: PathLike) -> None:
+        """Writes what was recorded to a profile file, in one step.
+
+        Raises :class:`RecordingError` where nothing was recorded (the file is left as it
+        is) and :class:`FileError` where it cannot be written.
+        """
+        _breakeven.export_recording(path)
+
+    def reset(self) -> None:
+        """Forgets what was recorded. Calls that are open are not recorded when they end."""
+        _breakeven.reset()
+
+    def timeline(self, capacity: int) -> None:
+        """Keeps the latest calls of each thread one by one, up to ``capacity`` of them; 0
+        ends it."""
+        _breakeven.timeline(capacity)
+
+    def losses(self) -> Dict[str, int]:
+        """Calls that were left out, and why: more operations than are told apart
+        (``overflowed``), blocks that ended before one inside them (``misnested``: they
+        count, the times of what is inside may be wrong), blocks that ended on another
+        thread than they began on (``elsewhere``), no room in the timeline
+        (``timeline_dropped``)."""
+        names = ("overflowed", "misnested", "elsewhere", "timeline_dropped")
+        return dict(zip(names, _breakeven.losses()))
+
+    def __repr__(self) -> str:
+        return f"<breakeven.Profiler, {'on' if self.enabled else 'off'}>"
+
+
+def get_profiler(enabled: bool = True) -> Profiler:
+    """The profiler of this process; switches recording on or off.
+
+    Recording is on from the start: nothing has to be called before the first
+    ``with breakeven.profile("name"):``.
+    """
+    _breakeven.record(enabled)
+    return Profiler()

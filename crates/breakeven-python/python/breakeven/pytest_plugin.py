@@ -1,0 +1,249 @@
+"""The pytest plugin: ``pytest --breakeven`` records how long each test takes, and
+``--breakeven-baseline`` judges it. The options are in ``breakeven_pytest``.
+
+One session is one run, of which a verdict takes five on each side: ``--breakeven-runs 5``
+repeats the session in processes of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any, Callable, Dict, Generator, List, Optional, TypeVar
+
+import pytest
+
+from . import _breakeven
+from ._compare import Comparison, Verdict, compare
+from ._errors import BreakevenError
+from ._profile import Profile, load
+
+T = TypeVar("T")
+
+#: Where a run that another session started writes its times.
+_RUN = "BREAKEVEN_PYTEST_RUN"
+
+#: A sample lasts so long at least, ns: a hundred steps of a coarse clock.
+_LEAST_NS = 100_000
+
+#: Time for the samples of one `measure`, ns; there are five samples at least.
+_MOST_NS = 2_000_000_000
+
+
+class Measure:
+    """The fixture ``measure``."""
+
+    def __init__(self, keep: Callable[[List[float]], None]) -> None:
+        self._keep = keep
+        #: Times that are kept of each callable.
+        self.samples = 30
+
+    def __call__(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        now = time.perf_counter_ns
+        start = now()
+        result = function(*args, **kwargs)
+        first = now() - start
+        calls = 1
+        while calls < 1_000_000:  # short calls are timed together; this warms up too
+            start = now()
+            for _ in range(calls):
+                function(*args, **kwargs)
+            if now() - start >= _LEAST_NS or first >= _LEAST_NS:
+                break
+            calls *= 2
+        samples: List[float] = []
+        began = now()
+        while len(samples) < self.samples:
+            start = now()
+            for _ in range(calls):
+                function(*args, **kwargs)
+            samples.append((now() - start) / calls)
+            if len(samples) >= 5 and now() - began > _MOST_NS:
+                break
+        self._keep(samples)
+        return result
+
+
+def fraction(text: str) -> float:
+    """A fraction: ``5%`` or ``0.05``."""
+    try:
+        value = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+        _breakeven.check_threshold(value)
+    except ValueError:
+        raise pytest.UsageError(
+            f"--breakeven-threshold {text}: give 0.1 % to 100 %, as in 5% or 0.05"
+        ) from None
+    return value
+
+
+class Session:
+    """What a session with ``--breakeven`` has."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        option = config.getoption
+        if option("numprocesses", None) or option("dist", "no") != "no":
+            raise pytest.UsageError(
+                "--breakeven measures one test at a time, and tests that run side by side "
+                "disturb each other: leave out pytest-xdist's -n and --dist"
+            )
+        self.config = config
+        self.threshold = fraction(option("--breakeven-threshold"))
+        self.accept: bool = option("--breakeven-accept")
+        self.baseline: Optional[str] = option("--breakeven-baseline")
+        self.out: Optional[str] = option("--breakeven-out")
+        self.runs: int = option("--breakeven-runs")
+        #: Where to write the times, in a run of another session.
+        self.child = os.environ.get(_RUN)
+        if self.runs < 1:
+            raise pytest.UsageError("--breakeven-runs: give 1 or more")
+        if self.accept and self.baseline is None:
+            self.baseline = "breakeven-baseline.json"
+        elif self.baseline and not os.path.exists(self.baseline) and not self.accept:
+            raise pytest.UsageError(
+                f"--breakeven-baseline {self.baseline}: there is no such file; "
+                "--breakeven-accept makes it"
+            )
+        self._times: Dict[str, List[float]] = {}
+        #: Times of tests that have not passed yet.
+        self._pending: Dict[str, List[float]] = {}
+        #: What is said at the end.
+        self._said: List[str] = []
+        self._comparison: Optional[Comparison] = None
+        self._verdict: Optional[Verdict] = None
+
+    def measure(self, item: pytest.Item) -> Measure:
+        def keep(samples: List[float]) -> None:
+            name, again = item.nodeid, 1
+            while name in self._pending:
+                again += 1
+                name = f"{item.nodeid} #{again}"
+            self._pending[name] = samples
+
+        return Measure(keep)
+
+    @pytest.hookimpl(hookwrapper=True, trylast=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, None]:
+        self._pending = {}
+        start = time.perf_counter_ns()
+        outcome = yield
+        taken = time.perf_counter_ns() - start
+        if outcome.excinfo is not None:
+            return
+        fixtures = getattr(item, "fixturenames", ())
+        # pytest-benchmark repeats its tests as often as it likes.
+        if not self._pending and not {"benchmark", "measure"} & set(fixtures):
+            self._pending[item.nodeid] = [float(taken)]
+        for name, samples in self._pending.items():
+            self._times.setdefault(name, []).extend(samples)
+
+    def _profile(self) -> Profile:
+        """This session's run."""
+        environment = Profile._of(_breakeven.snapshot(), "").to_dict()["environment"]
+        environment.pop("recorder", None)  # nothing here was recorded by it
+        operations = [
+            {"name": name, "device": "cpu", "runs": [{"samples_ns": samples}]}
+            for name, samples in self._times.items()
+        ]
+        return Profile(
+            {
+                "format": "breakeven-profile",
+                "version": 1,
+                "generator": "pytest",
+                "environment": environment,
+                "operations": operations,
+            }
+        )
+
+    def _further_runs(self) -> List[Profile]:
+        """The other runs, each a process that does what this one did."""
+        invoked = self.config.invocation_params
+        command = [sys.executable, "-m", "pytest", *map(str, invoked.args)]
+        profiles = []
+        with tempfile.TemporaryDirectory() as folder:
+            for run in range(2, self.runs + 1):
+                self._tell(f"breakeven: run {run} of {self.runs}")
+                file = os.path.join(folder, f"{run}.json")
+                done = subprocess.run(
+                    command,
+                    cwd=invoked.dir,
+                    env={**os.environ, _RUN: file},
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                    errors="replace",
+                )
+                if done.returncode != 0 or not os.path.exists(file):
+                    last = "\n".join(done.stdout.splitlines()[-15:])
+                    raise BreakevenError(
+                        f"run {run} of the tests ended with {done.returncode}:\n{last}"
+                    )
+                profiles.append(load(file))
+        return profiles
+
+    def _tell(self, line: str) -> None:
+        reporter: Any = self.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None:
+            reporter.write_line(line)
+
+    def _judge(self) -> None:
+        run = self._profile()
+        if self.child:
+            return run.write(self.child)
+        raw = [each._raw for each in (run, *self._further_runs())]
+        current = Profile._of(_breakeven.join(raw), "this session")
+        if self.out:
+            current.write(self.out)
+            self._said.append(f"times of {len(current)} test(s) in {self.out}")
+        if self.baseline is None:
+            return None
+        if os.path.exists(self.baseline):
+            self._comparison = compare(self.baseline, current, threshold=self.threshold)
+            # Tests that were deselected are missing; those that fail say so themselves.
+            self._verdict = self._comparison.gate(allow_missing=True)
+        if self.accept:
+            current.write(self.baseline)
+            self._said.append(f"the baseline is now {self.baseline}")
+        return None
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if session.exitstatus != 0:
+            if session.exitstatus == 1:
+                self._said.append("not judged: tests failed")
+            return
+        if not self._times:
+            self._said.append("nothing was measured")
+            return
+        try:
+            self._judge()
+        except BreakevenError as error:
+            self._said.append(f"error: {error}")
+            session.exitstatus = 1
+            return
+        verdict = self._verdict
+        if verdict and verdict.exit_code in (1, 2) and not self.accept:
+            session.exitstatus = 1
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if self.child:
+            return
+        writer = terminalreporter
+        writer.section("breakeven")
+        if self._comparison is not None and self._verdict is not None:
+            width, colours = writer._tw.fullwidth, writer._tw.hasmarkup
+            writer.write(self._comparison._page().text(width, colours))
+            if self._verdict.outcome == "inconclusive":
+                writer.write_line(
+                    "INCONCLUSIVE: this is not \"no regression\"; a verdict takes 5 runs on "
+                    "each side: --breakeven-runs 5, for the baseline too",
+                    yellow=True,
+                )
+        for line in self._said:
+            writer.write_line(line)
+        if self._comparison is None and not self._said:
+            writer.write_line(
+                f"{len(self._times)} test(s) measured; --breakeven-out FILE keeps the times"
+            )

@@ -1,0 +1,21 @@
+"""Batches over the nodes of a Ray cluster: Ray places the work and tells what died, and on
+each node breakeven decides between that node's own devices, by that node's own cost model.
+
+>>> import breakeven.ray
+>>> result = breakeven.ray.run(images, on_the_cpu, on_the_gpu)      # doctest: +SKIP
+>>> dataset = breakeven.ray.map_batches(dataset, on_the_cpu, on_the_gpu)   # doctest: +SKIP
+
+When that is worth it, and how a cluster is started: docs/cluster.md.
+"""
+
+try:
+    import ray as _ray  # noqa: F401
+except ImportError as error:
+    raise ImportError("breakeven.ray needs Ray: pip install 'breakeven[ray]'") from error
+
+from ._datasets import map_batches as map_batches
+from ._datasets import report as report
+from ._driver import run as run
+from ._result import ClusterResult as ClusterResult
+from ._result import NodeLost as NodeLost
+from ._result import NodeShare as NodeShare

@@ -1,0 +1,139 @@
+"""``breakeven.ray.map_batches``: Ray Data streams the batches, and in each of its workers
+breakeven decides where they run."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import time
+import uuid
+from typing import Any, Callable, Iterator, Literal, Optional, Union
+from weakref import WeakKeyDictionary, finalize
+
+import ray
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from .. import _run
+from .._errors import InvalidError
+from ._report import Report
+from ._result import ClusterResult
+from ._worker import TELL, Config, worker
+
+#: Options of be.run that are of a batch as a whole, or of single tasks.
+_NOT_HERE = ("batched", "check", "deadline", "progress", "return_exceptions", "tolerance")
+#: Seconds that a report waits for workers that have not told all.
+_PATIENCE = 10.0
+
+_Report = ray.remote(num_cpus=0)(Report)
+_reports: WeakKeyDictionary[Any, Config] = WeakKeyDictionary()
+
+
+@functools.lru_cache(maxsize=1)
+def _report_of(job: str) -> tuple[str, Any]:
+    """The actor that all workers of a program tell what they do, on this node, and its name."""
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=True)
+    name = f"breakeven-{uuid.uuid4().hex}"
+    return name, _Report.options(name=name, scheduling_strategy=here).remote()
+
+
+def _forget(report: Any, id: str) -> None:
+    # To call an actor would start Ray again, and the actor may have ended before this.
+    if ray.is_initialized():
+        with contextlib.suppress(Exception):
+            report.forget.remote(id)
+
+
+def map_batches(
+    dataset: ray.data.Dataset,
+    cpu: Callable[[Any], Any],
+    gpu: Optional[Callable[[Any], Any]] = None,
+    *,
+    batch_size: Union[int, None, Literal["auto"]] = None,
+    batch_format: Optional[str] = "numpy",
+    num_cpus: float = 1,
+    gpu_resource: str = "GPU",
+    **options: Any,
+) -> ray.data.Dataset:
+    """As ``dataset.map_batches(cpu)``, with a second form of the function for GPUs.
+
+    It is as lazy, streams as Ray Data does, and loses nothing that Ray Data would not: the
+    batches are Ray's tasks, which run again where a node dies. On a node that has
+    ``gpu_resource``, each GPU has a process that all workers of the node share, and each
+    worker decides for its batches, or their parts, by the node's cost model. What ``gpu``
+    fails at, the worker does by ``cpu``. Elsewhere ``cpu`` gets whole batches.
+
+    Args:
+        dataset: Ray's dataset.
+        cpu: Takes a batch and returns one, as for Ray; or yields several. Or a class: each
+            worker makes one of it, without arguments, and calls that.
+        gpu: The same on a GPU; it gets parts of batches. Where rows of a batch depend on each
+            other, leave it out. A class is made once for each GPU.
+        batch_size: Rows of a batch; None for Ray's blocks.
+        batch_format: ``numpy``, ``pandas`` or ``pyarrow``, as for Ray.
+        num_cpus: Cores that a worker reserves. With more than one, ``cpu`` gets parts of
+            batches on as many threads.
+        gpu_resource: What Ray calls the GPUs of a node.
+        options: ``operation``, ``strategy``, ``device``, ``complexity``, ``memory_per_task``,
+            ``parallelization``, ``fallback``, ``timeout`` and ``costs`` as for
+            :func:`breakeven.run`; all others go to ``dataset.map_batches``.
+
+    Returns:
+        A dataset. :func:`breakeven.ray.report` says how its batches came about.
+
+    Raises:
+        InvalidError: What was asked for cannot be done.
+
+    What ``cpu`` raises, Ray raises as it does for its own.
+    """
+    ours = {name: options.pop(name) for name in list(options) if name in _run._DEFAULTS}
+    for name in ours:
+        if name in _NOT_HERE:
+            raise InvalidError(f"{name}: not for the batches of a dataset; see breakeven.ray.run")
+    asked = _run._asked({**_run._DEFAULTS, **ours, "cpu": cpu, "gpu": gpu})
+    ours["operation"] = operation = asked["operation"]
+    ours["workers"] = ours.get("workers") or max(int(num_cpus), 1)
+    if not ray.is_initialized():
+        ray.init()
+    name, report = _report_of(ray.get_runtime_context().get_job_id())
+    config = Config(uuid.uuid4().hex, cpu, gpu is not None, gpu_resource, ours, name)
+    if gpu is not None:
+        ray.get(report.keep.remote(config.id, [ray.put(gpu)]))
+    # Whatever is made of the dataset has the function, and with it this.
+    finalize(config, _forget, report, config.id).atexit = False
+
+    def mapped(batch: Any) -> Iterator[Any]:
+        yield from worker(config).do(batch)
+
+    # What Ray calls it in its progress bars.
+    mapped.__name__ = mapped.__qualname__ = operation
+    made = dataset.map_batches(
+        mapped, batch_size=batch_size, batch_format=batch_format, num_cpus=num_cpus, **options
+    )
+    _reports[made] = config
+    return made
+
+
+def report(dataset: ray.data.Dataset) -> ClusterResult:
+    """What :func:`breakeven.ray.map_batches` did until now, over all nodes: tasks are rows,
+    outputs are none, and ``batches`` has the latest decision of each process, and the first
+    at which a GPU failed.
+
+    Args:
+        dataset: What ``map_batches`` returned, itself: nothing that was made of it.
+    """
+    try:
+        config = _reports[dataset]
+    except (KeyError, TypeError):
+        raise InvalidError(
+            "dataset: breakeven knows nothing of it; give what breakeven.ray.map_batches returned"
+        ) from None
+    actor = ray.get_actor(config.report)
+    # Workers tell what they did a moment later, unless they died.
+    until = time.monotonic() + _PATIENCE
+    while not ray.get(actor.complete.remote(config.id)) and time.monotonic() < until:
+        time.sleep(TELL)
+    asked = actor.result.remote(config.id, config.options["operation"])
+    result: ClusterResult = ray.get(asked)
+    return result
+
+

@@ -1,0 +1,180 @@
+"""A process on a node: has its cores, and a GPU where there is one, and decides between them."""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import threading
+import time
+import traceback
+from dataclasses import dataclass
+from typing import Any, Callable, Optional
+
+import numpy
+from ray import cloudpickle
+
+from .. import _run
+from .._breakeven import is_recording
+from .._errors import Cancelled, TaskError
+from .._record import get_profiler
+
+
+@dataclass
+class Done:
+    """A span's outputs, and how they came about."""
+
+    outputs: Any
+    #: As :meth:`breakeven.ExecutionResult.to_dict` says.
+    record: dict[str, Any]
+    explanation: str
+    seconds: float
+
+
+@dataclass
+class Failure:
+    """What a span failed with, or the error of one of its tasks (``index``, in the span)."""
+
+    error: BaseException
+    #: As text: tracebacks do not travel.
+    trace: str
+    cause: Optional[BaseException] = None
+
+    @classmethod
+    def of(cls, error: BaseException) -> Failure:
+        source = error.__cause__ or error
+        trace = "".join(traceback.format_exception(type(source), source, source.__traceback__))
+        cause = error.__cause__ and _portable(error.__cause__)
+        return cls(_portable(error), trace, cause)
+
+    def raised(self, start: int, node: str) -> BaseException:
+        """The exception as it would be without a cluster."""
+        error, cause = self.error, self.cause
+        if isinstance(error, TaskError):
+            error = TaskError(start + error.index, error._message)
+        told = _Remote(f'on {node}:\n"""\n{self.trace}"""')
+        if cause is None:
+            error.__cause__ = told
+        else:
+            cause.__cause__ = told
+            error.__cause__ = cause
+        return error
+
+
+class _Remote(Exception):
+    """Where an exception comes from."""
+
+
+def _portable(error: BaseException) -> BaseException:
+    """The exception, or its text where it cannot be sent."""
+    try:
+        copy: BaseException = pickle.loads(cloudpickle.dumps(error))
+        return copy if isinstance(copy, type(error)) else RuntimeError(repr(error))
+    except Exception:
+        return RuntimeError(repr(error))
+
+
+class Portable:
+    """A function that any process can load, wherever it was defined."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+
+    def __call__(self, task: Any) -> Any:
+        return self._function(task)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _load, (cloudpickle.dumps(self._function),)
+
+
+def _load(pickled: bytes) -> Portable:
+    return Portable(cloudpickle.loads(pickled))
+
+
+def on_host(outputs: Any) -> Any:
+    """Outputs that can be sent to another node: arrays of a device as NumPy's."""
+    kind = type(outputs).__module__.partition(".")[0]
+    if kind == "torch":
+        return outputs.cpu()
+    if kind in ("cupy", "jax", "jaxlib"):
+        return _run._on_host(outputs)
+    return outputs
+
+
+def owned(outputs: Any) -> Any:
+    """Outputs without the memory that Ray lent for them: it would be full of them."""
+    if isinstance(outputs, list):
+        return [each.copy() if isinstance(each, numpy.ndarray) else each for each in outputs]
+    return outputs.copy() if isinstance(outputs, numpy.ndarray) else outputs
+
+
+def recording() -> dict[str, Any]:
+    """What this process recorded, as the parsed JSON of a profile."""
+    return get_profiler(is_recording()).snapshot().to_dict()
+
+
+class Decider:
+    """Does one span after the other. What is called in the group ``control`` is answered beside
+    that."""
+
+    def __init__(self, functions: tuple[Any, Any], options: dict[str, Any], cores: int) -> None:
+        cpu, gpu = functions
+        self._workers = options.pop("workers")
+        self._cpu = Portable(cpu) if self._workers == "processes" else cpu
+        self._gpu = gpu
+        self._options = options
+        self._cores = cores
+        self._lock = threading.Lock()
+        self._begun: set[int] = set()
+        self._taken_back: set[int] = set()
+        self._stopped = False
+        # The process may have done something else before.
+        get_profiler(is_recording()).reset()
+
+    def ready(self) -> bool:
+        return True
+
+    def do(self, number: int, tasks: Any) -> Done | Failure | None:
+        """Does a span; None where it was taken back."""
+        with self._lock:
+            if number in self._taken_back:
+                return None
+            self._begun.add(number)
+        began = time.perf_counter()
+        try:
+            result = self._run(tasks)
+            outputs = on_host(result.outputs)
+            if self._options["return_exceptions"]:
+                outputs = [Failure.of(o) if isinstance(o, TaskError) else o for o in outputs]
+            seconds = time.perf_counter() - began
+            return Done(outputs, result.to_dict(), result.explain(), seconds)
+        except Exception as error:
+            return Failure.of(error)
+
+    def _run(self, tasks: Any) -> Any:
+        workers = self._workers
+        functions = {"cpu": self._cpu, "gpu": self._gpu, "workers": workers}
+        asked = _run._asked({**_run._DEFAULTS, **self._options, **functions})
+        # As many as this process has reserved, where the machine has more.
+        asked["workers"] = asked["workers"] or self._cores
+        return _run._waited(tasks, self._cpu, self._gpu, asked, workers, self._look)
+
+    def _look(self, done: int, tasks: int) -> None:
+        if self._stopped:
+            raise Cancelled(done, tasks)
+
+    def take_back(self, number: int) -> bool:
+        """True where the span had not begun: it never will."""
+        with self._lock:
+            if number in self._begun:
+                return False
+            self._taken_back.add(number)
+            return True
+
+    def stop(self) -> None:
+        """Ends what runs, when the tasks under way have ended."""
+        self._stopped = True
+
+    def recorded(self) -> Optional[dict[str, Any]]:
+        with contextlib.suppress(Exception):
+            return recording()
+        return None

@@ -1,0 +1,138 @@
+"""What came of a batch that ran on a cluster."""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+from dataclasses import asdict, dataclass, field
+from typing import Any, Optional
+
+from .._errors import BreakevenError
+from .._profile import Profile
+
+
+class NodeLost(BreakevenError):
+    """Nodes or their processes died more often than was allowed; the message names the tasks
+    that were lost with them and what Ray says of the cause."""
+
+
+@dataclass
+class NodeShare:
+    """What one node did of a batch."""
+
+    #: Ray's id of the node.
+    node: str
+    #: Its address.
+    address: str
+    #: Processes that decided there: one, or one per GPU.
+    deciders: int = 0
+    #: Cores of each of them.
+    cores: int = 1
+    #: True where it has a GPU.
+    gpu: bool = False
+    #: Batches, and their tasks, whose outputs came from here.
+    batches: int = 0
+    tasks: int = 0
+    cpu_tasks: int = 0
+    gpu_tasks: int = 0
+    #: Tasks that the CPU did in the GPU's place.
+    fallback_tasks: int = 0
+    #: Seconds of these batches, in all its processes.
+    busy: float = 0.0
+    #: Batches that were lost with a process or the node, and done elsewhere.
+    lost: int = 0
+    #: Why it took no part, or no part any more.
+    left_out: Optional[str] = None
+    #: What its last batch was decided by, as text.
+    explanation: str = field(default="", repr=False)
+
+
+@dataclass
+class ClusterResult:
+    """All outputs of a batch that ran on a cluster, and how they came about."""
+
+    #: One per task, in their order: a list, or an array where the functions gave arrays.
+    outputs: Any = field(repr=False)
+    #: The operation's name.
+    operation: str
+    #: Tasks of the batch.
+    tasks: int
+    #: From the call to the last output, seconds.
+    execution_time: float
+    #: What each node did, by what it is called in :attr:`profiles`.
+    nodes: dict[str, NodeShare]
+    #: What each batch was: ``node``, ``start`` (its first task) and all that
+    #: :meth:`breakeven.ExecutionResult.to_dict` says: decision, devices, fallback, errors.
+    batches: list[dict[str, Any]] = field(repr=False)
+    #: What each node recorded, by its name: the parsed JSON of a profile per process, for
+    #: :func:`breakeven.compare` and :func:`breakeven.advise`.
+    profiles: dict[str, list[dict[str, Any]]] = field(repr=False)
+
+    @property
+    def cpu_tasks(self) -> int:
+        """Tasks that CPUs did."""
+        return sum(share.cpu_tasks for share in self.nodes.values())
+
+    @property
+    def gpu_tasks(self) -> int:
+        """Tasks that GPUs did."""
+        return sum(share.gpu_tasks for share in self.nodes.values())
+
+    @property
+    def fallback_occurred(self) -> bool:
+        """True where a CPU did tasks that a GPU was to do and failed at."""
+        return any(share.fallback_tasks for share in self.nodes.values())
+
+    @property
+    def errors(self) -> list[dict[str, Any]]:
+        """What GPUs failed with: ``node``, ``kind``, ``message`` and more."""
+        return [
+            {"node": batch["node"], **error} for batch in self.batches for error in batch["errors"]
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that is known of the execution but its outputs."""
+        return {
+            "operation": self.operation,
+            "tasks": self.tasks,
+            "execution_time": self.execution_time,
+            "fallback_occurred": self.fallback_occurred,
+            "nodes": {name: asdict(share) for name, share in self.nodes.items()},
+            "batches": self.batches,
+        }
+
+    def write_profiles(self, folder: str | os.PathLike[str]) -> list[str]:
+        """Writes a profile file for each node's process, ``NODE.json``, ``NODE-2.json``, …:
+        ``breakeven compare --baseline before/NODE*.json --current after/NODE*.json`` and
+        ``breakeven advise`` read them. Returns their paths. Raises
+        :class:`breakeven.FileError`."""
+        os.makedirs(folder, exist_ok=True)
+        paths = []
+        for name, profiles in self.profiles.items():
+            for number, profile in enumerate(profiles, 1):
+                stem = re.sub(r"[^\w.-]", "_", name) + (f"-{number}" if number > 1 else "")
+                path = os.path.join(folder, f"{stem}.json")
+                Profile(profile).write(path)
+                paths.append(path)
+        return paths
+
+    def explain(self) -> str:
+        """What ran where and why, as text: each node, and its last decision."""
+        time = f"{self.execution_time:.3f} s"
+        text = f"{self.operation}: {self.tasks} tasks in {time} on {len(self.nodes)} nodes\n"
+        for name, share in self.nodes.items():
+            devices = f"{share.deciders * share.cores} cores" + (" and a GPU" if share.gpu else "")
+            text += (
+                f"{name} ({devices}): {share.tasks} tasks in {share.batches} batches, "
+                f"{share.cpu_tasks} on the CPU, {share.gpu_tasks} on the GPU\n"
+            )
+            if share.lost:
+                text += f"  {share.lost} batches were lost with a process and done again\n"
+            if share.left_out:
+                text += f"  left out: {share.left_out}\n"
+            text += "".join(f"  {line}\n" for line in share.explanation.splitlines())
+        return text
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.explain())}</pre>"

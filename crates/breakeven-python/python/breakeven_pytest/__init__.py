@@ -1,0 +1,71 @@
+"""The options of the pytest plugin. pytest imports this in every session, so it is all
+that a session without ``--breakeven`` pays for; what measures is in
+``breakeven.pytest_plugin``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
+
+import pytest
+
+if TYPE_CHECKING:
+    from breakeven.pytest_plugin import Measure
+
+T = TypeVar("T")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("breakeven", "times of tests, recorded and judged")
+    add = group.addoption
+    add("--breakeven", action="store_true", help="record how long each test takes")
+    add("--breakeven-out", metavar="FILE", help="write the times to this profile file")
+    add("--breakeven-baseline", metavar="FILE", help="compare with this profile, fail if slower")
+    add(
+        "--breakeven-threshold",
+        metavar="P",
+        default="5%",
+        help="change from which a test is slower, as in 5%% or 0.05 [default: 5%%]",
+    )
+    add(
+        "--breakeven-runs",
+        metavar="N",
+        type=int,
+        default=1,
+        help="run the tests in so many processes; a verdict takes 5 on each side [default: 1]",
+    )
+    add(
+        "--breakeven-accept",
+        action="store_true",
+        help="make the times the baseline [default of its file: breakeven-baseline.json]",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--breakeven"):
+        from breakeven.pytest_plugin import Session
+
+        config.pluginmanager.register(Session(config), "breakeven-session")
+        return
+    for option in ("out", "baseline", "accept"):
+        if config.getoption(f"--breakeven-{option}"):
+            raise pytest.UsageError(f"--breakeven-{option} needs --breakeven")
+
+
+class Once:
+    """What ``measure`` is where nothing is measured: it calls once."""
+
+    samples = 1
+
+    def __call__(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        return function(*args, **kwargs)
+
+
+@pytest.fixture
+def measure(request: pytest.FixtureRequest) -> Measure | Once:
+    """Times a callable many times: ``result = measure(function, *args, **kwargs)``.
+
+    ``measure.samples`` is the number of times that are kept, 30 unless set. Without
+    ``--breakeven`` the callable is called once.
+    """
+    session: Any = request.config.pluginmanager.get_plugin("breakeven-session")
+    return Once() if session is None else session.measure(request.node)

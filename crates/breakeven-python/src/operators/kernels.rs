@@ -1,0 +1,194 @@
+//! The kernels as Python makes them: their parameters, by the names of the library.
+
+use std::sync::Arc;
+
+use breakeven::kernels::{
+    ArForecast, Connectivity, Conv2d, DendriticIntegration, DotProduct, FusedConvEntropySegment,
+    ImageSegmentation, LstmCell, MatrixMultiply, Nonlinearity, PixelEntropy, TensorCoreMatmul,
+    VectorAdd,
+};
+use breakeven::{Error, Tensor};
+use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+use super::{Form, PyOperator, raised};
+use crate::errors;
+
+type Array<'py> = PyReadonlyArrayDyn<'py, f32>;
+
+fn tensor(py: Python<'_>, array: &Array<'_>) -> PyResult<Tensor<'static>> {
+    let values = array.as_slice()?.to_vec();
+    Tensor::new(values, array.shape()).map_err(|error| raised(py, &error))
+}
+
+fn made<T>(py: Python<'_>, made: Result<T, Error>) -> PyResult<T> {
+    made.map_err(|error| raised(py, &error))
+}
+
+fn connectivity(py: Python<'_>, connectivity: usize) -> PyResult<Connectivity> {
+    match connectivity {
+        4 => Ok(Connectivity::Four),
+        8 => Ok(Connectivity::Eight),
+        other => Err(errors::invalid(
+            py,
+            &format!("connectivity: {other}; give 4 (pixels that share a side) or 8 (or a corner)"),
+        )?),
+    }
+}
+
+/// Forecasts by an autoregressive model: batch × points in, batch × `steps` out.
+#[pyfunction]
+pub(crate) fn ar_forecast(py: Python<'_>, lags: usize, steps: usize) -> PyResult<PyOperator> {
+    Ok(PyOperator::numbers(made(py, ArForecast::new(lags, steps))?))
+}
+
+/// Cross-correlation with zero padding: batch × height × width in and out.
+#[pyfunction]
+#[pyo3(signature = (filter, stride = 1, padding = 0))]
+pub(crate) fn conv2d(
+    py: Python<'_>,
+    filter: Array<'_>,
+    stride: usize,
+    padding: usize,
+) -> PyResult<PyOperator> {
+    let conv = Conv2d::new(tensor(py, &filter)?, stride, padding);
+    Ok(PyOperator::numbers(made(py, conv)?).of_images())
+}
+
+/// Shannon entropy in bits of each pixel's window: batch × height × width in and out.
+#[pyfunction]
+pub(crate) fn pixel_entropy(py: Python<'_>, window: usize) -> PyResult<PyOperator> {
+    Ok(PyOperator::numbers(made(py, PixelEntropy::new(window))?).of_images())
+}
+
+/// Connected components of the pixels above a threshold: labels in raster order, `uint32`.
+#[pyfunction]
+#[pyo3(signature = (threshold, connectivity = 4))]
+pub(crate) fn image_segmentation(
+    py: Python<'_>,
+    threshold: f32,
+    connectivity: usize,
+) -> PyResult<PyOperator> {
+    let touching = self::connectivity(py, connectivity)?;
+    let operator = made(py, ImageSegmentation::new(threshold, touching))?;
+    Ok(PyOperator {
+        form: Form::Labels(Arc::new(operator)),
+        takes_images: true,
+    })
+}
+
+/// Convolution, entropy and segmentation as one.
+#[pyfunction]
+#[pyo3(signature = (filter, window, threshold, stride = 1, padding = 0, connectivity = 4))]
+pub(crate) fn fused_conv_entropy_segment(
+    py: Python<'_>,
+    filter: Array<'_>,
+    window: usize,
+    threshold: f32,
+    stride: usize,
+    padding: usize,
+    connectivity: usize,
+) -> PyResult<PyOperator> {
+    let touching = self::connectivity(py, connectivity)?;
+    let conv = made(py, Conv2d::new(tensor(py, &filter)?, stride, padding))?;
+    let entropy = made(py, PixelEntropy::new(window))?;
+    let segment = made(py, ImageSegmentation::new(threshold, touching))?;
+    Ok(PyOperator {
+        form: Form::Labels(Arc::new(FusedConvEntropySegment::new(
+            conv, entropy, segment,
+        ))),
+        takes_images: true,
+    })
+}
+
+/// One step of an LSTM: x, h and c in; batch × 2 × hidden out, h' and then c'. Weights as
+/// PyTorch's `LSTMCell` has them.
+#[pyfunction]
+pub(crate) fn lstm_cell(
+    py: Python<'_>,
+    weight_ih: Array<'_>,
+    weight_hh: Array<'_>,
+    bias_ih: Array<'_>,
+    bias_hh: Array<'_>,
+) -> PyResult<PyOperator> {
+    let (inputs, hidden) = match (weight_ih.shape(), weight_hh.shape()) {
+        ([_, inputs], [_, hidden]) => (*inputs, *hidden),
+        (ih, hh) => {
+            let message = format!(
+                "lstm_cell: weights of shapes {ih:?} and {hh:?}; give (4 · hidden) × inputs and \
+                 (4 · hidden) × hidden"
+            );
+            return Err(errors::invalid(py, &message)?);
+        }
+    };
+    let cell = LstmCell::new(
+        weight_ih.as_slice()?,
+        weight_hh.as_slice()?,
+        bias_ih.as_slice()?,
+        bias_hh.as_slice()?,
+        [inputs, hidden],
+    );
+    Ok(PyOperator::numbers(made(py, cell)?))
+}
+
+/// Neurons with dendrites: batch × dendrites × inputs and the previous soma in, somas out.
+/// `nonlinearity`: `sigmoid` (k, theta), `nmda` (mg, `v_rest`), `active_bp` (beta) or
+/// `multiplicative`, with its parameters by name.
+#[pyfunction]
+#[pyo3(signature = (
+    weights, conductances, nonlinearity, *, k = 1.0, theta = 0.0, mg = 1.0, v_rest = -70.0,
+    beta = 0.0
+))]
+#[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
+pub(crate) fn dendritic_integration(
+    py: Python<'_>,
+    weights: Array<'_>,
+    conductances: Array<'_>,
+    nonlinearity: &str,
+    k: f32,
+    theta: f32,
+    mg: f32,
+    v_rest: f32,
+    beta: f32,
+) -> PyResult<PyOperator> {
+    let nonlinearity = match nonlinearity {
+        "sigmoid" => Nonlinearity::Sigmoid { k, theta },
+        "nmda" => Nonlinearity::Nmda { mg, v_rest },
+        "active_bp" => Nonlinearity::BackpropagatingActionPotential { beta },
+        "multiplicative" => Nonlinearity::Multiplicative,
+        other => {
+            let message = format!(
+                "nonlinearity: {other:?}; give \"sigmoid\", \"nmda\", \"active_bp\" or \
+                 \"multiplicative\""
+            );
+            return Err(errors::invalid(py, &message)?);
+        }
+    };
+    let (weights, conductances) = (tensor(py, &weights)?, tensor(py, &conductances)?);
+    let operator = DendriticIntegration::new(weights, conductances, nonlinearity);
+    Ok(PyOperator::numbers(made(py, operator)?))
+}
+
+/// Sums of two batches of vectors.
+#[pyfunction]
+pub(crate) fn vector_add() -> PyOperator {
+    PyOperator::numbers(VectorAdd)
+}
+
+/// Dot products of two batches of vectors.
+#[pyfunction]
+pub(crate) fn dot_product() -> PyOperator {
+    PyOperator::numbers(DotProduct)
+}
+
+/// Products of a batch of matrix pairs: batch × m × k and batch × k × n in.
+#[pyfunction]
+pub(crate) fn matrix_multiply() -> PyOperator {
+    PyOperator::numbers(MatrixMultiply::default())
+}
+
+/// The same with inputs rounded to half precision, on tensor cores where a GPU has them.
+#[pyfunction]
+pub(crate) fn tensor_core_matmul() -> PyOperator {
+    PyOperator::numbers(TensorCoreMatmul)
+}

@@ -1,0 +1,200 @@
+//! The library's operators on NumPy arrays.
+
+mod kernels;
+mod place;
+
+use std::sync::Arc;
+
+use breakeven::execute::ExecuteError;
+use breakeven::{Chain, Element, Error, ErrorKind, Operator, Tensor};
+use numpy::{
+    Element as ArrayElement, PyArray1, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods,
+};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple, PyTupleMethods};
+
+use crate::errors;
+use crate::run::PyExecutionResult;
+pub(crate) use kernels::{
+    ar_forecast, conv2d, dendritic_integration, dot_product, fused_conv_entropy_segment,
+    image_segmentation, lstm_cell, matrix_multiply, pixel_entropy, tensor_core_matmul, vector_add,
+};
+pub(crate) use place::devices;
+use place::{Manager, manager};
+
+/// An operator by what its output is made of.
+#[derive(Clone)]
+enum Form {
+    Numbers(Arc<dyn Operator<In = f32, Out = f32>>),
+    Labels(Arc<dyn Operator<In = f32, Out = u32>>),
+}
+
+/// Work on a batch of items: parameters, no data.
+#[pyclass(frozen, module = "breakeven", name = "Operator")]
+pub(crate) struct PyOperator {
+    form: Form,
+    /// Inputs are images, of which 8-bit ones come in as v / 256.
+    takes_images: bool,
+}
+
+impl PyOperator {
+    fn numbers(operator: impl Operator<In = f32, Out = f32> + 'static) -> Self {
+        Self {
+            form: Form::Numbers(Arc::new(operator)),
+            takes_images: false,
+        }
+    }
+
+    fn of_images(mut self) -> Self {
+        self.takes_images = true;
+        self
+    }
+
+    fn name(&self) -> &str {
+        match &self.form {
+            Form::Numbers(operator) => operator.name(),
+            Form::Labels(operator) => operator.name(),
+        }
+    }
+}
+
+#[pymethods]
+impl PyOperator {
+    /// What profiles and the cost model call it.
+    #[getter(name)]
+    fn python_name(&self) -> &str {
+        self.name()
+    }
+
+    /// True where inputs are images, of which 8-bit ones come in as v / 256.
+    #[getter]
+    fn takes_images(&self) -> bool {
+        self.takes_images
+    }
+
+    /// The output's shape for inputs of these shapes.
+    #[pyo3(signature = (*shapes))]
+    fn output_shape(&self, py: Python<'_>, shapes: Vec<Vec<usize>>) -> PyResult<Vec<usize>> {
+        let shapes: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
+        let shape = match &self.form {
+            Form::Numbers(operator) => operator.output_shape(&shapes),
+            Form::Labels(operator) => operator.output_shape(&shapes),
+        };
+        shape.map_err(|error| raised(py, &error))
+    }
+
+    /// This one and then `next` on its output, as one operator.
+    fn then(&self, py: Python<'_>, next: &Self) -> PyResult<Self> {
+        let Form::Numbers(first) = &self.form else {
+            let (first, next) = (self.name(), next.name());
+            return Err(errors::invalid(
+                py,
+                &format!("{first} gives labels, which {next} does not take; end the chain there"),
+            )?);
+        };
+        let chain = Chain::one(Arc::clone(first));
+        let form = match &next.form {
+            Form::Numbers(next) => Form::Numbers(Arc::new(chain.and(Arc::clone(next)))),
+            Form::Labels(next) => Form::Labels(Arc::new(chain.and(Arc::clone(next)))),
+        };
+        Ok(Self {
+            form,
+            takes_images: self.takes_images,
+        })
+    }
+
+    /// Runs it on arrays of `float32` that are contiguous.
+    #[pyo3(name = "_run")]
+    fn run_arrays<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: Vec<PyReadonlyArrayDyn<'py, f32>>,
+        operation: Option<&str>,
+        strategy: &str,
+        device: Option<&str>,
+    ) -> PyResult<PyExecutionResult> {
+        let mut tensors = Vec::with_capacity(inputs.len());
+        for input in &inputs {
+            let tensor = Tensor::new(input.as_slice()?, input.shape());
+            tensors.push(tensor.map_err(|error| raised(py, &error))?);
+        }
+        let manager = manager(py, strategy, device)?;
+        match &self.form {
+            Form::Numbers(operator) => run(py, &manager, &**operator, &tensors, operation),
+            Form::Labels(operator) => run(py, &manager, &**operator, &tensors, operation),
+        }
+    }
+
+    /// Runs it: see `breakeven.operators.run`.
+    #[pyo3(signature = (*inputs, **options))]
+    fn run<'py>(
+        slf: Bound<'py, Self>,
+        inputs: &Bound<'py, PyTuple>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let run = slf.py().import("breakeven.operators")?.getattr("run")?;
+        let mut arguments = vec![slf.into_any()];
+        arguments.extend(inputs.iter());
+        run.call(PyTuple::new(inputs.py(), arguments)?, options)
+    }
+
+    /// The output of `run` alone.
+    #[pyo3(signature = (*inputs, **options))]
+    fn __call__<'py>(
+        slf: Bound<'py, Self>,
+        inputs: &Bound<'py, PyTuple>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Self::run(slf, inputs, options)?.getattr("outputs")
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Operator {}>", self.name())
+    }
+}
+
+fn run<O: Element + ArrayElement>(
+    py: Python<'_>,
+    manager: &Manager,
+    operator: &dyn Operator<In = f32, Out = O>,
+    inputs: &[Tensor<'_>],
+    operation: Option<&str>,
+) -> PyResult<PyExecutionResult> {
+    let name = operation.unwrap_or_else(|| operator.name());
+    let ran = py.detach(|| match manager {
+        Manager::Cpu(manager) => manager.operation(name).run(operator, &inputs),
+        #[cfg(feature = "gpu")]
+        Manager::Gpu(manager) => manager.operation(name).run(operator, &inputs),
+    });
+    let (outputs, result) = ran.map_err(|error| failed(py, error))?.into_outputs();
+    let Some(output) = outputs.into_iter().next() else {
+        return Err(errors::invalid(py, "the operator gave no output")?);
+    };
+    let shape = output.shape().to_vec();
+    let values = output
+        .into_vec()
+        .map_err(|error| raised(py, &Error::from(error)))?;
+    let array = PyArray1::from_vec(py, values).reshape(shape)?;
+    Ok(PyExecutionResult::of_operator(py, array.into_any(), result))
+}
+
+fn failed(py: Python<'_>, error: ExecuteError<Error>) -> PyErr {
+    match error {
+        ExecuteError::Invalid(error) => raised(py, &error),
+        ExecuteError::Device { ref error, .. } => raised(py, &Error::from(error.clone())),
+        other => {
+            let made = errors::invalid(py, &other.to_string());
+            made.unwrap_or_else(|error| error)
+        }
+    }
+}
+
+/// The exception for an error of the library.
+fn raised(py: Python<'_>, error: &Error) -> PyErr {
+    let message = error.to_string();
+    let made = match error.kind() {
+        ErrorKind::Device(kind) => errors::device(py, crate::run::kind_name(kind), &message),
+        _ => errors::invalid(py, &message),
+    };
+    made.unwrap_or_else(|error| error)
+}

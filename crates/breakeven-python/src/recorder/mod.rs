@@ -1,0 +1,84 @@
+//! `be.profile` and what a recording becomes: the recorder of `breakeven-profile`.
+//!
+//! A Python block may end on another thread than it began on, while a guard belongs to
+//! its thread. So the guards of a thread lie in a stack of that thread ([`open`]), and
+//! what Python holds is a [`Scope`], which names one.
+
+mod coroutine;
+mod fields;
+mod open;
+mod scope;
+
+use std::path::PathBuf;
+
+use breakeven_profile::recorder::{self, ExportError, Losses};
+use pyo3::prelude::*;
+
+use crate::errors::{FileError, RecordingError, file_error};
+use crate::profile::Profile;
+
+pub(crate) use coroutine::Coroutine;
+pub(crate) use scope::{Scope, profile};
+
+/// Switches recording on or off.
+#[pyfunction]
+pub(crate) fn record(enabled: bool) {
+    recorder::get_profiler(enabled);
+}
+
+/// True while calls are recorded.
+#[pyfunction]
+pub(crate) fn is_recording() -> bool {
+    recorder::is_on()
+}
+
+/// Forgets what was recorded.
+#[pyfunction]
+pub(crate) fn reset(py: Python<'_>) {
+    py.detach(|| profiler().reset());
+}
+
+/// Keeps the latest `capacity` calls of each thread one by one.
+#[pyfunction]
+pub(crate) fn timeline(py: Python<'_>, capacity: usize) {
+    py.detach(|| profiler().timeline(capacity));
+}
+
+/// What was recorded until now.
+#[pyfunction]
+pub(crate) fn snapshot(py: Python<'_>) -> Profile {
+    Profile::new(py.detach(|| profiler().snapshot()), Vec::new())
+}
+
+/// Calls that were left out: `(overflowed, misnested, elsewhere, timeline_dropped)`.
+#[pyfunction]
+pub(crate) fn losses(py: Python<'_>) -> (u64, u64, u64, u64) {
+    let losses: Losses = py.detach(|| profiler().losses());
+    let elsewhere = open::elsewhere() + losses.late;
+    (
+        losses.overflowed,
+        losses.misnested,
+        elsewhere,
+        losses.timeline_dropped,
+    )
+}
+
+/// Writes what was recorded to a profile file.
+#[pyfunction]
+pub(crate) fn export_recording(py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    let exported = py.detach(|| profiler().export_json(&path));
+    exported.map_err(|error| match error {
+        ExportError::Empty => RecordingError::new_err(
+            "nothing was recorded: put `with breakeven.profile(\"name\"):` around what is to \
+             be measured, let it end before the export, and do not call get_profiler(False) \
+             before it runs",
+        ),
+        ExportError::File(error) => file_error(error),
+        error => FileError::new_err(error.to_string()),
+    })
+}
+
+/// The profiler as it is, on or off.
+fn profiler() -> recorder::Profiler {
+    recorder::get_profiler(recorder::is_on())
+}

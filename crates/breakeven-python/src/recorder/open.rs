@@ -1,0 +1,81 @@
+//! The calls that are open on a thread.
+
+use std::cell::RefCell;
+use std::mem;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use breakeven_profile::recorder::Guard;
+use pyo3::prelude::*;
+
+use super::scope::Scope;
+
+/// Blocks that ended on another thread than they began on.
+static ELSEWHERE: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    static OPEN: RefCell<Open> = const { RefCell::new(Open(Vec::new())) };
+}
+
+/// Innermost last.
+struct Open(Vec<Entry>);
+
+struct Entry {
+    scope: Py<Scope>,
+    guard: Guard,
+}
+
+impl Drop for Open {
+    /// What is open when its thread ends never ended.
+    fn drop(&mut self) {
+        for entry in mem::take(&mut self.0) {
+            mem::forget(entry.guard);
+        }
+    }
+}
+
+/// Begins a call of `scope` on this thread, which `begin` makes.
+pub(super) fn push(scope: &Bound<'_, Scope>, begin: impl FnOnce() -> Guard) {
+    OPEN.with_borrow_mut(|Open(open)| {
+        while let Some(ended) = open.pop_if(|entry| entry.scope.get().ended_elsewhere()) {
+            ended.guard.discard();
+        }
+        let scope = scope.clone().unbind();
+        // The clock is read last.
+        open.push(Entry {
+            scope,
+            guard: begin(),
+        });
+    });
+}
+
+/// Ends the latest call of `scope` on this thread. False where there is none.
+pub(super) fn pop(scope: &Bound<'_, Scope>) -> bool {
+    let of_this = |entry: &Entry| entry.scope.as_ptr() == scope.as_ptr();
+    OPEN.with_borrow_mut(|Open(open)| {
+        if open.last().is_some_and(of_this) {
+            // Ends it where it lies.
+            open.truncate(open.len() - 1);
+            return true;
+        }
+        // Tasks of one thread take turns.
+        let at = open.iter().rposition(of_this);
+        at.map(|at| open.remove(at)).is_some()
+    })
+}
+
+/// Tells something of the latest call of `scope` on this thread. False where there is none.
+pub(super) fn tell(scope: &Bound<'_, Scope>, tell: impl FnOnce(&Guard)) -> bool {
+    OPEN.with_borrow(|Open(open)| {
+        let mut open = open.iter().rev();
+        let entry = open.find(|entry| entry.scope.as_ptr() == scope.as_ptr());
+        entry.map(|entry| tell(&entry.guard)).is_some()
+    })
+}
+
+pub(super) fn count_elsewhere() {
+    ELSEWHERE.fetch_add(1, Ordering::Relaxed);
+}
+
+pub(super) fn elsewhere() -> u64 {
+    ELSEWHERE.load(Ordering::Relaxed)
+}

@@ -1,0 +1,270 @@
+//! `be.profile(…)`: a block, or a function, that is recorded.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use breakeven_profile::recorder::{Guard, Site};
+use pyo3::exceptions::{PyRuntimeError, PyRuntimeWarning, PyTypeError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyString, PyTuple};
+
+use super::coroutine::Coroutine;
+use super::fields::{Fields, kept, value_of};
+use super::open;
+
+/// What `be.profile` returns: a context manager and a decorator.
+#[pyclass(frozen, module = "breakeven", freelist = 64)]
+#[derive(Debug, Default)]
+pub(crate) struct Scope {
+    /// `None` where only a decorated function can name it.
+    site: Option<&'static Site>,
+    fields: Fields,
+    /// What tells an operation from others of its name, where that is more.
+    more: Option<Box<More>>,
+    entered: AtomicBool,
+    /// Calls of it that ended on another thread than they began on.
+    ended_elsewhere: AtomicU32,
+}
+
+#[derive(Debug)]
+struct More {
+    device: Option<String>,
+    size: Option<u64>,
+}
+
+/// Records the time of a block, or of a function's calls.
+///
+/// `with profile("decode", bytes=n):` records the block, also where it raises. `@profile`
+/// records each call of a function, a coroutine or a generator under its qualified name,
+/// `@profile("name", device="cuda:0")` under that one.
+///
+/// `bytes`, `items` and `flops` are what a call processes; the profile has the mean. Name,
+/// `device` (cpu unless given) and `size` (elements) tell one operation from another.
+/// Anything else is an attribute: a truth, a number or a text; the last one told is kept.
+/// Names are kept for good, at most 65 536 of them.
+///
+/// Raises TypeError for an attribute of another type, and OverflowError for a negative
+/// count.
+// The arguments are taken apart by hand: for an extension that runs on every CPython from
+// 3.9 on, what derives from a signature encodes the names of keywords anew at every call.
+#[pyfunction]
+#[pyo3(signature = (*args, **keywords))]
+#[pyo3(
+    text_signature = "(what=None, /, *, bytes=None, items=None, flops=None, device=None, size=None, **attributes)"
+)]
+pub(crate) fn profile<'py>(
+    args: &Bound<'py, PyTuple>,
+    keywords: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = args.py();
+    let what = match args.len() {
+        0 => None,
+        1 => Some(args.get_item(0)?),
+        given => {
+            return Err(PyTypeError::new_err(format!(
+                "profile() takes one name or function, and {given} were given; what is known \
+                 of the call has names, as in bytes=n"
+            )));
+        }
+    };
+    let mut scope = Scope::default();
+    if let Some(keywords) = keywords {
+        scope.set(keywords)?;
+    }
+    let Some(what) = what.filter(|what| !what.is_none()) else {
+        return Ok(Bound::new(py, scope)?.into_any());
+    };
+    match what.cast::<PyString>() {
+        Ok(name) => {
+            scope.site = Some(scope.site_of(name)?);
+            Ok(Bound::new(py, scope)?.into_any())
+        }
+        Err(_) => Scope::__call__(&Bound::new(py, scope)?, &what),
+    }
+}
+
+/// Names for which a site is at hand.
+const MAX_SITES: usize = 1 << 16;
+
+impl Scope {
+    /// Takes what is known of the call.
+    fn set<'py>(&mut self, keywords: &Bound<'py, PyDict>) -> PyResult<()> {
+        let py = keywords.py();
+        let mut left = keywords.len();
+        let mut take = |name: &Bound<'py, PyString>| -> PyResult<Option<Bound<'py, PyAny>>> {
+            if left == 0 {
+                return Ok(None);
+            }
+            let value = keywords.get_item(name)?;
+            left -= usize::from(value.is_some());
+            Ok(value.filter(|value| !value.is_none()))
+        };
+        let mut count = |name| take(name)?.map(|value| value.extract()).transpose();
+        self.fields.bytes = count(intern!(py, "bytes"))?;
+        self.fields.items = count(intern!(py, "items"))?;
+        self.fields.flops = count(intern!(py, "flops"))?;
+        let size = count(intern!(py, "size"))?;
+        let device = take(intern!(py, "device"))?.map(|device| device.extract());
+        let device: Option<String> = device.transpose()?;
+        if device.is_some() || size.is_some() {
+            self.more = Some(Box::new(More { device, size }));
+        }
+        if left > 0 {
+            self.fields.set_attributes(keywords)?;
+        }
+        Ok(())
+    }
+
+    fn site_named(&self, name: &str) -> &'static Site {
+        match &self.more {
+            None => Site::named(name, None, None),
+            Some(more) => Site::named(name, more.device.as_deref(), more.size),
+        }
+    }
+
+    /// The operation of that name. What has neither device nor size is found by the text
+    /// itself, whose hash Python keeps.
+    fn site_of(&self, name: &Bound<'_, PyString>) -> PyResult<&'static Site> {
+        static KNOWN: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+        if self.more.is_some() {
+            return Ok(self.site_named(&name.to_cow()?));
+        }
+        let py = name.py();
+        let known = KNOWN.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
+        if let Some(scope) = known.get_item(name)? {
+            return scope.cast::<Self>()?.get().site();
+        }
+        let site = self.site_named(&name.to_cow()?);
+        if known.len() < MAX_SITES {
+            let scope = Self {
+                site: Some(site),
+                ..Self::default()
+            };
+            known.set_item(name, Bound::new(py, scope)?)?;
+        }
+        Ok(site)
+    }
+
+    /// True, once for each of them, where a call ended on another thread.
+    pub(super) fn ended_elsewhere(&self) -> bool {
+        let ended = &self.ended_elsewhere;
+        ended.load(Ordering::Relaxed) > 0 && ended.fetch_sub(1, Ordering::Relaxed) > 0
+    }
+
+    fn site(&self) -> PyResult<&'static Site> {
+        self.site.ok_or_else(|| {
+            PyTypeError::new_err("the block has no name: breakeven.profile(\"name\", …)")
+        })
+    }
+
+    /// Ends a call that did not begin on this thread.
+    #[cold]
+    fn exit_elsewhere(&self, py: Python<'_>) -> PyResult<()> {
+        if !self.entered.load(Ordering::Relaxed) {
+            return Err(PyRuntimeError::new_err(
+                "the block ends and has not begun: use it in a `with` statement",
+            ));
+        }
+        self.ended_elsewhere.fetch_add(1, Ordering::Relaxed);
+        open::count_elsewhere();
+        PyErr::warn(
+            py,
+            &py.get_type::<PyRuntimeWarning>(),
+            c"a breakeven.profile block ended on another thread than it began on and is not \
+              recorded: where a generator or a coroutine moves between threads, decorate its \
+              function with @breakeven.profile",
+            2,
+        )
+    }
+
+    fn tell(scope: &Bound<'_, Self>, tell: impl FnOnce(&Guard)) -> PyResult<()> {
+        match open::tell(scope, tell) {
+            true => Ok(()),
+            false => Err(PyRuntimeError::new_err(
+                "the block is not open on this thread: tell it what it did before it ends",
+            )),
+        }
+    }
+}
+
+#[pymethods]
+impl Scope {
+    fn __enter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+        let scope = slf.get();
+        let site = scope.site()?;
+        scope.entered.store(true, Ordering::Relaxed);
+        open::push(slf, || scope.fields.enter(site));
+        Ok(slf.clone())
+    }
+
+    #[pyo3(signature = (*_raised))]
+    fn __exit__(slf: &Bound<'_, Self>, _raised: &Bound<'_, PyTuple>) -> PyResult<()> {
+        match open::pop(slf) {
+            true => Ok(()),
+            false => slf.get().exit_elsewhere(slf.py()),
+        }
+    }
+
+    fn __call__<'py>(
+        slf: &Bound<'py, Self>,
+        function: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let module = py.import(intern!(py, "breakeven._record"))?;
+        module.call_method1(intern!(py, "decorate"), (slf, function))
+    }
+
+    /// The scope of a decorated function: itself where it has a name, else one of that name.
+    fn named<'py>(slf: &Bound<'py, Self>, name: &str) -> PyResult<Bound<'py, Self>> {
+        let scope = slf.get();
+        if scope.site.is_some() {
+            return Ok(slf.clone());
+        }
+        let named = Self {
+            site: Some(scope.site_named(name)),
+            fields: scope.fields.clone(),
+            ..Self::default()
+        };
+        Bound::new(slf.py(), named)
+    }
+
+    /// A coroutine or generator, each of whose parts is recorded.
+    fn parts(&self, inner: Py<PyAny>) -> PyResult<Coroutine> {
+        Ok(Coroutine::new(inner, self.fields.enter_parts(self.site()?)))
+    }
+
+    /// Tells how many bytes the call reads and writes.
+    fn bytes(slf: &Bound<'_, Self>, bytes: u64) -> PyResult<()> {
+        Self::tell(slf, |guard| guard.bytes(bytes))
+    }
+
+    /// Tells how many items (images, records) the call processes.
+    fn items(slf: &Bound<'_, Self>, items: u64) -> PyResult<()> {
+        Self::tell(slf, |guard| guard.items(items))
+    }
+
+    /// Tells how many floating-point operations the call does.
+    fn flops(slf: &Bound<'_, Self>, flops: u64) -> PyResult<()> {
+        Self::tell(slf, |guard| guard.flops(flops))
+    }
+
+    /// Tells how much memory the call holds at its peak, bytes.
+    fn memory_bytes(slf: &Bound<'_, Self>, bytes: u64) -> PyResult<()> {
+        Self::tell(slf, |guard| guard.memory_bytes(bytes))
+    }
+
+    /// Tells which part of the GPU's units the call keeps busy, 0 to 1.
+    fn gpu_use(slf: &Bound<'_, Self>, fraction: f64) -> PyResult<()> {
+        Self::tell(slf, |guard| guard.gpu_use(fraction))
+    }
+
+    /// Tells anything else: a truth, a number or a text.
+    fn attribute(slf: &Bound<'_, Self>, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let value = value_of(name, value)?;
+        let Some(name) = kept(name) else {
+            return Ok(());
+        };
+        Self::tell(slf, |guard| guard.attribute(name, value))
+    }
+}

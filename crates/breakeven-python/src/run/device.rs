@@ -1,0 +1,259 @@
+//! A Python function as a GPU: it does a batch a call, and what it raises is the device's
+//! error, of a kind that the schedule knows a reaction to.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+
+use breakeven::execute::GpuExecutor;
+use breakeven::plan::GpuSpec;
+use breakeven::{DeviceError, DeviceErrorKind};
+use pyo3::exceptions::{
+    PyAttributeError, PyImportError, PyIndexError, PyMemoryError, PyNameError,
+    PyNotImplementedError, PyTimeoutError, PyTypeError, PyValueError,
+};
+use pyo3::prelude::*;
+
+use super::output::{Output, split};
+use super::source::Source;
+use super::workers;
+use crate::locked;
+
+/// Exceptions of a batch that are kept.
+const MOST_ERRORS: usize = 16;
+
+/// The GPU's function, and the device that it drives.
+pub(super) struct PyGpu {
+    pub(super) function: Arc<Py<PyAny>>,
+    pub(super) source: Arc<Source>,
+    pub(super) spec: GpuSpec,
+    /// The function may be given up while it runs: it has a thread of its own.
+    pub(super) on_thread: bool,
+    /// Outputs are one per task, not shared between tasks.
+    pub(super) is_list: bool,
+    /// What it raised.
+    pub(super) raised: Arc<Mutex<Vec<PyErr>>>,
+}
+
+impl PyGpu {
+    /// The exceptions so far.
+    pub(super) fn take_raised(&self) -> Vec<PyErr> {
+        std::mem::take(&mut locked(&self.raised))
+    }
+
+    /// Does those tasks, on the calling thread.
+    fn call(
+        function: &Py<PyAny>,
+        source: &Source,
+        tasks: &[usize],
+        is_list: bool,
+    ) -> PyResult<Vec<Output>> {
+        let Some(first) = tasks.first() else {
+            return Ok(Vec::new());
+        };
+        let range = *first..first + tasks.len();
+        Python::attach(|py| {
+            let part = source.part(py, range.clone())?;
+            let outputs = function.bind(py).call1((part,))?;
+            if !is_list {
+                return split(outputs, tasks.len(), source.items(range).len());
+            }
+            let outputs = outputs.try_iter()?;
+            outputs
+                .map(|output| Ok(Output::Own(output?.unbind())))
+                .collect()
+        })
+    }
+}
+
+impl GpuExecutor<usize, Output> for PyGpu {
+    type Flight = Flight;
+
+    fn start(&self, tasks: &[usize]) -> Result<Flight, DeviceError> {
+        if !self.on_thread {
+            let outcome = Self::call(&self.function, &self.source, tasks, self.is_list);
+            return outcome
+                .map(Flight::done)
+                .map_err(|error| note(&self.raised, error));
+        }
+        let flight = Flight::default();
+        let shared = Arc::clone(&flight.0);
+        let (function, source) = (Arc::clone(&self.function), Arc::clone(&self.source));
+        let (tasks, is_list, raised) = (tasks.to_vec(), self.is_list, Arc::clone(&self.raised));
+        let spawned = workers::run(move || {
+            let outcome = Self::call(&function, &source, &tasks, is_list);
+            let mut state = locked(&shared);
+            state.outcome = Some(outcome.map_err(|error| note(&raised, error)));
+            let waker = state.waker.take();
+            drop(state);
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        });
+        match spawned {
+            Ok(()) => Ok(flight),
+            Err(error) => {
+                let message = format!("no thread for the GPU's function: {error}");
+                Err(DeviceError::new(DeviceErrorKind::Launch, message))
+            }
+        }
+    }
+
+    fn device(&self) -> Option<&GpuSpec> {
+        Some(&self.spec)
+    }
+
+    fn depth(&self) -> usize {
+        1
+    }
+}
+
+/// Keeps what the function raised; what it says of the device.
+fn note(raised: &Mutex<Vec<PyErr>>, error: PyErr) -> DeviceError {
+    let device = device_error(&error);
+    let mut raised = locked(raised);
+    if raised.len() < MOST_ERRORS {
+        raised.push(error);
+    }
+    device
+}
+
+/// A call of the GPU's function on its way.
+#[derive(Default)]
+pub(super) struct Flight(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    outcome: Option<Result<Vec<Output>, DeviceError>>,
+    waker: Option<Waker>,
+}
+
+impl Flight {
+    fn done(outputs: Vec<Output>) -> Self {
+        Self(Arc::new(Mutex::new(State {
+            outcome: Some(Ok(outputs)),
+            waker: None,
+        })))
+    }
+}
+
+impl Future for Flight {
+    type Output = Result<Vec<Output>, DeviceError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut state = locked(&self.0);
+        match state.outcome.take() {
+            Some(outcome) => Poll::Ready(outcome),
+            None => {
+                state.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+/// What an exception says of the device: by what it is, then by the words of CUDA's, HIP's
+/// and XLA's own errors, which come as plain `RuntimeError`s.
+pub(super) fn device_error(error: &PyErr) -> DeviceError {
+    Python::attach(|py| {
+        let name = error.get_type(py).qualname().map(|name| name.to_string());
+        let name = name.unwrap_or_default();
+        let text = error.value(py).to_string();
+        let stated: Option<String> = error
+            .value(py)
+            .getattr("kind")
+            .ok()
+            .and_then(|kind| kind.extract().ok());
+        let stated = stated.and_then(|kind| named(&kind));
+        let kind = stated.unwrap_or_else(|| kind_of(py, error, &name, &text));
+        let message = match (text.is_empty(), stated.is_some()) {
+            (true, _) => name,
+            (false, true) => text,
+            (false, false) => format!("{name}: {text}"),
+        };
+        DeviceError::new(kind, message)
+    })
+}
+
+fn kind_of(py: Python<'_>, error: &PyErr, name: &str, text: &str) -> DeviceErrorKind {
+    let says = |words: &[&str]| {
+        let text = text.to_ascii_lowercase();
+        words.iter().any(|word| text.contains(word))
+    };
+    if name.ends_with("OutOfMemoryError")
+        || error.is_instance_of::<PyMemoryError>(py)
+        || says(&["out of memory", "resource_exhausted", "out_of_memory"])
+    {
+        return DeviceErrorKind::OutOfMemory;
+    }
+    if says(&[
+        "illegal memory access",
+        "device-side assert",
+        "unspecified launch failure",
+        "device lost",
+        "hardware exception",
+        "misaligned address",
+    ]) {
+        return DeviceErrorKind::DeviceLost;
+    }
+    if says(&[
+        "no cuda-capable device",
+        "no cuda gpus are available",
+        "no hip gpus",
+    ]) {
+        return DeviceErrorKind::Unavailable { until: None };
+    }
+    if error.is_instance_of::<PyTimeoutError>(py) {
+        return DeviceErrorKind::Timeout;
+    }
+    if error.is_instance_of::<PyValueError>(py) || error.is_instance_of::<PyIndexError>(py) {
+        return DeviceErrorKind::Refused;
+    }
+    // A mistake in the program comes with every batch.
+    if error.is_instance_of::<PyImportError>(py)
+        || error.is_instance_of::<PyNotImplementedError>(py)
+        || error.is_instance_of::<PyNameError>(py)
+        || error.is_instance_of::<PyAttributeError>(py)
+        || error.is_instance_of::<PyTypeError>(py)
+    {
+        return DeviceErrorKind::Unsupported;
+    }
+    DeviceErrorKind::Other
+}
+
+/// The kind that `breakeven.DeviceError` calls so.
+fn named(kind: &str) -> Option<DeviceErrorKind> {
+    Some(match kind {
+        "out_of_memory" => DeviceErrorKind::OutOfMemory,
+        "never_fits" => DeviceErrorKind::NeverFits,
+        "unavailable" => DeviceErrorKind::Unavailable { until: None },
+        "refused" => DeviceErrorKind::Refused,
+        "unsupported" => DeviceErrorKind::Unsupported,
+        "compile" => DeviceErrorKind::Compile,
+        "launch" => DeviceErrorKind::Launch,
+        "device_lost" => DeviceErrorKind::DeviceLost,
+        "timeout" => DeviceErrorKind::Timeout,
+        "panic" => DeviceErrorKind::Panic,
+        "wrong_result" => DeviceErrorKind::WrongResult,
+        "other" => DeviceErrorKind::Other,
+        _ => return None,
+    })
+}
+
+/// What `breakeven.DeviceError` calls that kind.
+pub(crate) fn kind_name(kind: DeviceErrorKind) -> &'static str {
+    match kind {
+        DeviceErrorKind::OutOfMemory => "out_of_memory",
+        DeviceErrorKind::NeverFits => "never_fits",
+        DeviceErrorKind::Unavailable { .. } => "unavailable",
+        DeviceErrorKind::Refused => "refused",
+        DeviceErrorKind::Unsupported => "unsupported",
+        DeviceErrorKind::Compile => "compile",
+        DeviceErrorKind::Launch => "launch",
+        DeviceErrorKind::DeviceLost => "device_lost",
+        DeviceErrorKind::Timeout => "timeout",
+        DeviceErrorKind::Panic => "panic",
+        DeviceErrorKind::WrongResult => "wrong_result",
+        _ => "other",
+    }
+}

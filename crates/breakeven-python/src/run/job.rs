@@ -1,0 +1,123 @@
+//! A batch on its way: it runs on a thread of its own, so that whoever waits for it can look
+//! out for Ctrl-C, draw a progress bar or serve an event loop.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use breakeven::execute::CancelToken;
+use pyo3::prelude::*;
+
+use super::result::Ended;
+use crate::locked;
+
+/// What the thread that runs a batch and those that wait for it share.
+pub(super) struct Shared {
+    pub(super) cancel: CancelToken,
+    /// Tasks that have their outputs.
+    pub(super) done: AtomicUsize,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    outcome: Option<Ended>,
+    has_ended: bool,
+    called: Vec<Py<PyAny>>,
+}
+
+impl Shared {
+    pub(super) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            cancel: CancelToken::new(),
+            done: AtomicUsize::new(0),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        })
+    }
+
+    /// The batch has ended.
+    pub(super) fn end(&self, outcome: Ended) {
+        let mut state = self.state();
+        state.outcome = Some(outcome);
+        state.has_ended = true;
+        let called = std::mem::take(&mut state.called);
+        drop(state);
+        self.changed.notify_all();
+        if called.is_empty() {
+            return;
+        }
+        Python::attach(|py| {
+            for function in called {
+                if let Err(error) = function.bind(py).call0() {
+                    error.write_unraisable(py, Some(function.bind(py)));
+                }
+            }
+        });
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        locked(&self.state)
+    }
+}
+
+/// A batch that was started.
+#[pyclass(frozen, module = "breakeven")]
+pub(crate) struct Job {
+    pub(super) shared: Arc<Shared>,
+    /// Tasks of the batch.
+    #[pyo3(get)]
+    pub(super) tasks: usize,
+}
+
+#[pymethods]
+impl Job {
+    /// Waits until the batch has ended, for `timeout` seconds at most; whether it has.
+    fn wait(&self, py: Python<'_>, timeout: f64) -> bool {
+        let timeout = Duration::try_from_secs_f64(timeout).unwrap_or(Duration::ZERO);
+        py.detach(|| {
+            let state = self.shared.state();
+            let waits = |state: &mut State| !state.has_ended;
+            let waited = self
+                .shared
+                .changed
+                .wait_timeout_while(state, timeout, waits);
+            waited.unwrap_or_else(PoisonError::into_inner).0.has_ended
+        })
+    }
+
+    /// Items that have their outputs.
+    #[getter]
+    fn done(&self) -> usize {
+        self.shared.done.load(Ordering::Relaxed).min(self.tasks)
+    }
+
+    /// Ends the batch within two tasks' time, or a millisecond.
+    fn cancel(&self) {
+        self.shared.cancel.cancel();
+    }
+
+    /// Calls `function()` when the batch has ended, on the thread that ran it; at once where
+    /// it has.
+    fn add_done_callback(&self, function: Bound<'_, PyAny>) -> PyResult<()> {
+        let mut state = self.shared.state();
+        if !state.has_ended {
+            state.called.push(function.unbind());
+            return Ok(());
+        }
+        drop(state);
+        function.call0().map(|_| ())
+    }
+
+    /// What came of it, once; raises what went wrong.
+    fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let outcome = self.shared.state().outcome.take();
+        match outcome {
+            Some(ended) => ended.into_python(py),
+            None => Err(pyo3::exceptions::PyRuntimeError::new_err(
+                "the batch has not ended, or its result was taken already",
+            )),
+        }
+    }
+}

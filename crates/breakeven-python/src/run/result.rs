@@ -1,0 +1,259 @@
+//! What came of a batch, for Python.
+
+use breakeven::execute::{ExecuteError, ExecutionResult, Stop, TaskError};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyListMethods};
+
+use super::device::kind_name;
+use super::gate::Held;
+use super::output::{Output, join};
+use crate::errors;
+
+/// What came of a batch.
+pub(super) enum Outcome {
+    /// Every task has an output.
+    All(ExecutionResult<Output>),
+    /// Every task has an output or an error of its own.
+    Each(ExecutionResult<Result<Output, TaskError<PyErr>>>),
+    /// There are no outputs.
+    Failed(ExecuteError<PyErr>),
+}
+
+/// A batch that has ended.
+pub(super) struct Ended {
+    pub(super) outcome: Outcome,
+    /// What the GPU's function raised.
+    pub(super) raised: Vec<PyErr>,
+    /// Joins outputs that were given together.
+    pub(super) join: Py<PyAny>,
+    /// What is known of the CPU's function, where it was asked.
+    pub(super) held: Option<Held>,
+    /// Workers of the CPU.
+    pub(super) workers: usize,
+    /// Items of a task.
+    pub(super) block: usize,
+}
+
+/// All outputs of a batch, and how they came about.
+#[pyclass(frozen, subclass, module = "breakeven", name = "ExecutionResult")]
+pub(crate) struct PyExecutionResult {
+    outputs: Py<PyAny>,
+    errors: Py<PyList>,
+    held: Option<Held>,
+    workers: usize,
+    result: ExecutionResult<()>,
+}
+
+impl Ended {
+    /// The result, or the exception that stands for the error.
+    pub(super) fn into_python(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let (outputs, result) = match self.outcome {
+            Outcome::All(result) => {
+                let (outputs, result) = result.into_outputs();
+                (join(py, outputs, self.join.bind(py))?, result)
+            }
+            Outcome::Each(result) => {
+                let (outputs, result) = result.into_outputs();
+                let list = PyList::empty(py);
+                for (index, output) in outputs.into_iter().enumerate() {
+                    match output {
+                        Ok(output) => list.append(output.value(py, 1)?)?,
+                        Err(error) => list.append(task_error(py, index, error)?.into_value(py))?,
+                    }
+                }
+                (list.into_any(), result)
+            }
+            Outcome::Failed(error) => return Err(failed(py, error, self.raised, self.block)?),
+        };
+        let made = PyExecutionResult {
+            outputs: outputs.unbind(),
+            errors: PyList::new(py, self.raised.iter().map(|error| error.value(py)))?.unbind(),
+            held: self.held,
+            workers: self.workers,
+            result,
+        };
+        Ok(Py::new(py, made)?.into_any())
+    }
+}
+
+impl PyExecutionResult {
+    /// What came of an operator's batch.
+    pub(crate) fn of_operator(
+        py: Python<'_>,
+        output: Bound<'_, PyAny>,
+        result: ExecutionResult<()>,
+    ) -> Self {
+        Self {
+            outputs: output.unbind(),
+            errors: PyList::empty(py).unbind(),
+            held: None,
+            workers: rayon::current_num_threads(),
+            result,
+        }
+    }
+}
+
+#[pymethods]
+impl PyExecutionResult {
+    /// One per task, in their order: a list, or what a function of a whole batch gave.
+    #[getter]
+    fn outputs(&self, py: Python<'_>) -> Py<PyAny> {
+        self.outputs.clone_ref(py)
+    }
+
+    /// What the GPU's function raised: the first sixteen exceptions.
+    #[getter]
+    fn errors(&self, py: Python<'_>) -> Py<PyList> {
+        self.errors.clone_ref(py)
+    }
+
+    /// Part of the time in which the CPU's function held the interpreter's lock, 0 to 1; None
+    /// where it was not measured.
+    #[getter]
+    fn gil_held(&self) -> Option<f64> {
+        self.held.map(|held| held.part)
+    }
+
+    /// Workers of the CPU that could take part.
+    #[getter]
+    fn workers(&self) -> usize {
+        self.workers
+    }
+
+    /// The operation's name.
+    #[getter]
+    fn operation(&self) -> &str {
+        &self.result.operation
+    }
+
+    /// Tasks of the batch.
+    #[getter]
+    fn tasks(&self) -> usize {
+        self.result.tasks
+    }
+
+    /// Where tasks really ran: `cpu-only`, `gpu-only` or `hybrid:60/40`, the GPU's part first.
+    #[getter]
+    fn strategy_used(&self) -> String {
+        self.result.strategy_used.to_string()
+    }
+
+    /// From the call to the last output, seconds.
+    #[getter]
+    fn execution_time(&self) -> f64 {
+        self.result.execution_time.as_secs_f64()
+    }
+
+    /// True where the CPU did tasks that the GPU was to do and failed at.
+    #[getter]
+    fn fallback_occurred(&self) -> bool {
+        self.result.fallback_occurred
+    }
+
+    /// Tasks that the CPU did.
+    #[getter]
+    fn cpu_tasks(&self) -> usize {
+        self.result.cpu.tasks
+    }
+
+    /// Tasks that the GPU did.
+    #[getter]
+    fn gpu_tasks(&self) -> usize {
+        self.result.gpu.tasks
+    }
+
+    /// All that is known of the execution but its outputs; times are `{"secs", "nanos"}`.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let data = serde_json::to_string(&self.result)
+            .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        let data = py.import("json")?.call_method1("loads", (data,))?;
+        data.del_item("outputs")?;
+        Ok(data)
+    }
+
+    fn __repr__(&self) -> String {
+        let (result, seconds) = (&self.result, self.execution_time());
+        format!(
+            "<ExecutionResult of {}: {} tasks in {seconds:.6} s, {}>",
+            result.operation, result.tasks, result.strategy_used
+        )
+    }
+
+    /// The explanation, in a notebook.
+    #[pyo3(name = "_repr_html_")]
+    fn repr_html(&self) -> String {
+        let text = self.explain();
+        let text = text
+            .replace('&', "&amp;")
+            .replace('<', "&lt;")
+            .replace('>', "&gt;");
+        format!("<pre>{text}</pre>")
+    }
+
+    /// What ran where, why, predicted and actual, as text.
+    fn explain(&self) -> String {
+        let mut text = self.result.explain().to_string();
+        if let Some(Held { part, watched }) = self.held {
+            let (percent, ms) = (part * 100.0, watched.as_millis());
+            let workers = match self.workers {
+                1 => "1 thread".to_owned(),
+                more => format!("{more} threads"),
+            };
+            if !text.ends_with('\n') {
+                text.push('\n');
+            }
+            text += &format!(
+                "python: the CPU's function held the interpreter's lock {percent:.0} % of the \
+                 {ms} ms that it was watched: {workers}"
+            );
+            if self.workers == 1 {
+                text += "; with workers=\"processes\" it would run on all cores";
+            }
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// What a batch failed with.
+fn failed(
+    py: Python<'_>,
+    error: ExecuteError<PyErr>,
+    raised: Vec<PyErr>,
+    block: usize,
+) -> PyResult<PyErr> {
+    Ok(match error {
+        ExecuteError::Task { index, error } => task_error(py, index * block, error)?,
+        ExecuteError::Device {
+            error,
+            fallen,
+            tasks,
+        } => {
+            let message = format!(
+                "{}; the fallback policy does not let the CPU do {fallen} of {tasks} tasks",
+                error.message
+            );
+            let made = errors::device(py, kind_name(error.kind), &message)?;
+            if let Some(cause) = raised.into_iter().next_back() {
+                made.set_cause(py, Some(cause));
+            }
+            made
+        }
+        ExecuteError::Stopped { why, done, tasks } => {
+            let (done, tasks) = (done * block, tasks * block);
+            errors::stopped(py, matches!(why, Stop::Deadline), done, tasks)?
+        }
+        ExecuteError::Invalid(error) => errors::invalid(py, &error.to_string())?,
+        other => errors::invalid(py, &other.to_string())?,
+    })
+}
+
+/// The exception of one task, with what its function raised as the cause.
+fn task_error(py: Python<'_>, index: usize, error: TaskError<PyErr>) -> PyResult<PyErr> {
+    let made = errors::task(py, index, &error.to_string())?;
+    if let TaskError::Failed(cause) = error {
+        made.set_cause(py, Some(cause));
+    }
+    Ok(made)
+}

@@ -1,0 +1,91 @@
+//! Threads of the package: pools of workers, and threads that run a batch while the caller
+//! looks out for signals. They stay, each with a Python thread state of its own, so that
+//! taking the interpreter's lock is cheap and what libraries keep per thread stays too.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, mpsc};
+
+use breakeven::execute::RayonCpu;
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::locked;
+
+/// What belongs to this process: after a fork the child has none of the threads.
+#[derive(Default)]
+struct Threads {
+    process: u32,
+    pools: HashMap<usize, Arc<ThreadPool>>,
+    /// Threads that have nothing to do.
+    idle: Vec<mpsc::Sender<Job>>,
+}
+
+type Job = Box<dyn FnOnce() + Send>;
+
+static THREADS: LazyLock<Mutex<Threads>> = LazyLock::new(Mutex::default);
+
+fn with_threads<R>(work: impl FnOnce(&mut Threads) -> R) -> R {
+    let threads = &mut *locked(&THREADS);
+    let process = std::process::id();
+    if threads.process != process {
+        // Dropping the parent's pools would wait for threads that are not there.
+        std::mem::forget(std::mem::take(threads));
+        threads.process = process;
+    }
+    work(threads)
+}
+
+/// A thread that lives as long as the process with one Python thread state.
+fn start(name: String, body: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    let attached = move || {
+        Python::try_attach(|py| py.detach(body));
+    };
+    std::thread::Builder::new().name(name).spawn(attached)?;
+    Ok(())
+}
+
+/// So many workers.
+pub(super) fn pool(workers: usize) -> PyResult<RayonCpu> {
+    with_threads(|threads| {
+        if let Some(pool) = threads.pools.get(&workers) {
+            return Ok(RayonCpu::with_pool(Arc::clone(pool)));
+        }
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(workers)
+            .spawn_handler(|thread| {
+                let name = format!("breakeven-worker-{}", thread.index());
+                start(name, move || thread.run())
+            })
+            .build()
+            .map_err(|error| PyOSError::new_err(format!("{workers} workers: {error}")))?;
+        let pool = Arc::new(pool);
+        threads.pools.insert(workers, Arc::clone(&pool));
+        Ok(RayonCpu::with_pool(pool))
+    })
+}
+
+/// True on a thread of a pool: a task that starts a batch itself.
+pub(super) fn is_worker() -> bool {
+    rayon::current_thread_index().is_some()
+}
+
+/// Runs `job` on a thread beside the caller's.
+pub(super) fn run(job: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    let mut job: Job = Box::new(job);
+    while let Some(idle) = with_threads(|threads| threads.idle.pop()) {
+        match idle.send(job) {
+            Ok(()) => return Ok(()),
+            Err(mpsc::SendError(back)) => job = back,
+        }
+    }
+    start("breakeven-run".to_owned(), move || {
+        let mut next = Some(job);
+        while let Some(job) = next {
+            job();
+            let (sender, receiver) = mpsc::channel();
+            with_threads(|threads| threads.idle.push(sender));
+            next = receiver.recv().ok();
+        }
+    })
+}

@@ -1,0 +1,144 @@
+//! The calls that run a batch of tasks, one for each kind of function.
+
+use std::convert::Infallible;
+
+use super::batch::Batch;
+use super::check::Check;
+use super::control::Verify;
+use super::executor::{CpuExecutor, GpuExecutor};
+use super::result::{ExecuteError, ExecutionResult, TaskError};
+use super::slots::Slots;
+use super::tasks::{Batched, EachTask, FailFast, Function, Keep, Tasks};
+use super::work::Lane;
+use crate::error::Error;
+use crate::workload::WorkloadProfile;
+
+impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
+    /// Runs every task: on the CPU by `process_fn`, on a GPU by the executor's
+    /// own kernel. The outputs are in the order of the tasks; a batch without tasks has
+    /// none.
+    ///
+    /// # Errors
+    ///
+    /// [`ExecuteError::Task`] as soon as a task fails or panics, with its index
+    /// (of several, the least that was seen); [`ExecuteError::Device`] where the
+    /// policy does not let the CPU take over; [`ExecuteError::Stopped`];
+    /// [`ExecuteError::Invalid`] for what cannot be done, before anything runs.
+    pub fn execute<I, T, E, F>(
+        self,
+        tasks: impl AsRef<[I]>,
+        process_fn: F,
+    ) -> Result<ExecutionResult<T>, ExecuteError<E>>
+    where
+        I: Sync,
+        T: Send,
+        E: Send,
+        F: Fn(&I) -> Result<T, E> + Sync,
+        G: GpuExecutor<I, T>,
+        V: Verify<T>,
+    {
+        self.run_tasks::<I, T, E, F, FailFast>(tasks.as_ref(), &process_fn, false)
+    }
+
+    /// As [`execute`](Self::execute), for a function that cannot fail.
+    ///
+    /// # Errors
+    ///
+    /// As `execute`; a panic in a task is that task's error.
+    pub fn map<I, T, F>(
+        mut self,
+        tasks: impl AsRef<[I]>,
+        function: F,
+    ) -> Result<ExecutionResult<T>, ExecuteError<Infallible>>
+    where
+        I: Sync,
+        T: Send,
+        F: Fn(&I) -> T + Sync,
+        G: GpuExecutor<I, T>,
+        V: Verify<T>,
+    {
+        self.operation.get_or_insert(std::any::type_name::<F>());
+        self.execute(tasks, |task| Ok(function(task)))
+    }
+
+    /// As [`execute`](Self::execute), but every task has a result of its own: one
+    /// that fails or panics costs no other, and what was done before a stop is kept.
+    ///
+    /// # Errors
+    ///
+    /// [`ExecuteError::Device`] and [`ExecuteError::Invalid`], as `execute`.
+    pub fn execute_each<I, T, E, F>(
+        self,
+        tasks: impl AsRef<[I]>,
+        process_fn: F,
+    ) -> Result<ExecutionResult<Result<T, TaskError<E>>>, ExecuteError<E>>
+    where
+        I: Sync,
+        T: Send,
+        E: Send,
+        F: Fn(&I) -> Result<T, E> + Sync,
+        G: GpuExecutor<I, T>,
+        V: Verify<T>,
+    {
+        self.run_tasks::<I, T, E, F, EachTask>(tasks.as_ref(), &process_fn, true)
+    }
+
+    /// As [`execute`](Self::execute), for a function that does several tasks a call and
+    /// gives an output for each, such as one that is vectorised over a slice. It gets tasks
+    /// that lie side by side, as many as take about a millisecond; where the CPU has all, a
+    /// worker's whole part.
+    ///
+    /// # Errors
+    ///
+    /// As `execute`; the index is that of the first task of the call that failed.
+    pub fn execute_batched<I, T, E, F>(
+        self,
+        tasks: impl AsRef<[I]>,
+        process_batch: F,
+    ) -> Result<ExecutionResult<T>, ExecuteError<E>>
+    where
+        I: Sync,
+        T: Send,
+        E: Send,
+        F: Fn(&[I]) -> Result<Vec<T>, E> + Sync,
+        G: GpuExecutor<I, T>,
+        V: Verify<T>,
+    {
+        let function = Batched(process_batch);
+        self.run_tasks::<I, T, E, Batched<F>, FailFast>(tasks.as_ref(), &function, false)
+    }
+
+    fn run_tasks<I, T, E, F, K>(
+        &self,
+        tasks: &[I],
+        function: &F,
+        each: bool,
+    ) -> Result<ExecutionResult<K::Kept>, ExecuteError<E>>
+    where
+        I: Sync,
+        T: Send,
+        E: Send,
+        F: Function<I, T, E>,
+        K: Keep<T, E>,
+        G: GpuExecutor<I, T>,
+        V: Verify<T>,
+    {
+        let operation = self.operation.unwrap_or_else(|| std::any::type_name::<F>());
+        let slots = Slots::new(tasks.len()).ok_or_else(|| {
+            Error::too_large(format!(
+                "the outputs of {} tasks, {} bytes each, do not fit memory",
+                tasks.len(),
+                size_of::<K::Kept>()
+            ))
+        })?;
+        let work = Tasks::<I, T, E, F, K>::new(tasks, function, slots);
+        let lanes = self.lanes(&work, &self.verify);
+        let lanes: Vec<&dyn Lane> = lanes.iter().map(|lane| lane as &dyn Lane).collect();
+        let usual = WorkloadProfile::from_task_size(tasks.len(), size_of::<I>(), 100.0);
+        let question = self.question(operation, self.profile(usual), &lanes)?;
+        let check = Check::of(&self.verify)?;
+        let ended = self.request(question, &work, check, each)?.run();
+        let (failed, outputs) = work.into_parts();
+        ended?.result(operation, failed, outputs)
+    }
+}

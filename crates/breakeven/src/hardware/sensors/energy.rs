@@ -1,0 +1,262 @@
+//! Joules per device.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::rapl::Rapl;
+use super::unknown::EnergyUnknown;
+use super::{GpuReading, GpuState, Sensors};
+
+/// How often power is read where a device has no energy counter.
+const POWER_EVERY: Duration = Duration::from_millis(100);
+
+/// Power that was not read for this long says nothing about the energy in between.
+const LONGEST_GAP: Duration = Duration::from_secs(2);
+
+/// What an energy counter counts for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EnergyDomain {
+    /// All packages of the machine and their memory, whatever runs on them.
+    Cpu,
+    /// The GPU at this PCI address, whatever runs on it.
+    Gpu {
+        /// As in [`crate::hardware::GpuInfo::pci`].
+        pci: String,
+    },
+}
+
+/// How joules were measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EnergyMethod {
+    /// Counters of the packages (RAPL), which move every millisecond.
+    Rapl,
+    /// The driver's counter: NVML's, or that of Intel's discrete GPUs.
+    Counter,
+    /// Power, read every 100 ms and summed up over time. Shorter peaks are missed.
+    Power,
+}
+
+impl EnergyMethod {
+    /// The time below which a difference of two readings is mostly rounding.
+    ///
+    /// RAPL moves about every millisecond (Intel SDM, volume 3, 15.10.1); the power behind
+    /// NVML's counter is renewed every 20 to 100 ms (Yang, Adamek and Armour, "Part-time
+    /// Power Measurements", SC 2024).
+    pub fn resolution(self) -> Duration {
+        match self {
+            EnergyMethod::Rapl => Duration::from_millis(1),
+            EnergyMethod::Counter | EnergyMethod::Power => Duration::from_millis(100),
+        }
+    }
+}
+
+impl fmt::Display for EnergyMethod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            EnergyMethod::Rapl => "RAPL",
+            EnergyMethod::Counter => "the driver's counter",
+            EnergyMethod::Power => "power read every 100 ms",
+        })
+    }
+}
+
+/// The energy of one device since its meter was started.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EnergyCounter {
+    /// Whose.
+    pub domain: EnergyDomain,
+    /// Joules since [`EnergyMeter::start`], or why they are not known. A counter that
+    /// failed once is not known from then on: a part of its energy is missing.
+    pub joules: Result<f64, EnergyUnknown>,
+    /// How they were measured.
+    pub method: EnergyMethod,
+}
+
+/// Counts the joules of the processors and of every GPU that tells.
+///
+/// The figures are a device's, not a process's: what else ran there is in them. A thread
+/// reads the counters often enough that none goes round unseen; it ends with the meter.
+#[derive(Debug)]
+pub struct EnergyMeter {
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug)]
+struct State {
+    sensors: Sensors,
+    rapl: Rapl,
+    cpu: Result<f64, EnergyUnknown>,
+    gpus: Vec<Gpu>,
+}
+
+/// What is known of one GPU.
+#[derive(Debug)]
+struct Gpu {
+    pci: String,
+    method: EnergyMethod,
+    joules: Result<f64, EnergyUnknown>,
+    /// The counter, J, or the power, W, when it was read last.
+    last: (f64, Instant),
+}
+
+impl EnergyMeter {
+    /// Starts to count at zero. Never fails: a device without a counter says why in
+    /// [`EnergyMeter::read`].
+    pub fn start() -> Self {
+        Self::with(Sensors::open(), Path::new("/"))
+    }
+
+    /// The counters below `root` alone, without any driver library.
+    pub fn of_files(root: &Path) -> Self {
+        Self::with(Sensors::of_files(root), root)
+    }
+
+    pub(super) fn with(sensors: Sensors, root: &Path) -> Self {
+        let rapl = Rapl::open(root);
+        let cpu = rapl.check().map(|()| 0.0);
+        let mut state = State {
+            sensors,
+            rapl,
+            cpu,
+            gpus: Vec::new(),
+        };
+        state.read();
+        let every = state.every();
+        let state = Arc::new(Mutex::new(state));
+        if let Some(every) = every {
+            let weak = Arc::downgrade(&state);
+            // Without it long pauses between readings are told as errors.
+            let _ = thread::Builder::new()
+                .name("breakeven-energy".to_owned())
+                .spawn(move || keep_reading(&weak, every));
+        }
+        Self { state }
+    }
+
+    /// The joules of every device since the start, the processors' first.
+    pub fn read(&self) -> Vec<EnergyCounter> {
+        let mut state = lock(&self.state);
+        state.read();
+        let cpu = EnergyCounter {
+            domain: EnergyDomain::Cpu,
+            joules: state.cpu.clone(),
+            method: EnergyMethod::Rapl,
+        };
+        let gpus = state.gpus.iter().map(|gpu| EnergyCounter {
+            domain: EnergyDomain::Gpu {
+                pci: gpu.pci.clone(),
+            },
+            joules: gpu.joules.clone(),
+            method: gpu.method,
+        });
+        std::iter::once(cpu).chain(gpus).collect()
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn keep_reading(state: &Weak<Mutex<State>>, every: Duration) {
+    loop {
+        // Short enough that a program's end does not wait for it.
+        thread::sleep(every.min(Duration::from_secs(1)));
+        match state.upgrade() {
+            Some(state) => lock(&state).read(),
+            None => return,
+        }
+    }
+}
+
+impl State {
+    /// How often counters have to be read, if ever.
+    fn every(&self) -> Option<Duration> {
+        let sums_power = self
+            .gpus
+            .iter()
+            .any(|gpu| gpu.method == EnergyMethod::Power);
+        match (sums_power, &self.cpu) {
+            (true, _) => Some(POWER_EVERY),
+            (false, Ok(_)) => Some(self.rapl.round_time() / 2),
+            (false, Err(_)) => None,
+        }
+    }
+
+    fn read(&mut self) {
+        if let Ok(sum) = &mut self.cpu {
+            match self.rapl.spent(Instant::now()) {
+                Ok(spent) => *sum += spent.unwrap_or(0.0),
+                Err(error) => self.cpu = Err(error),
+            }
+        }
+        for reading in self.sensors.read_gpus() {
+            let Some(pci) = reading.load.pci.known() else {
+                continue;
+            };
+            let now = Instant::now();
+            match self.gpus.iter_mut().find(|gpu| gpu.pci == *pci) {
+                Some(gpu) => gpu.add(&reading, now),
+                None => self.gpus.push(Gpu::new(pci.clone(), &reading, now)),
+            }
+        }
+    }
+}
+
+/// What the reading tells of energy: a counter, J, or the power, W.
+fn told(reading: &GpuReading) -> Option<(EnergyMethod, f64)> {
+    let counter = reading.energy_joules.get();
+    let counter = counter.map(|joules| (EnergyMethod::Counter, joules));
+    counter.or_else(|| Some((EnergyMethod::Power, reading.power_watts.get()?)))
+}
+
+impl Gpu {
+    fn new(pci: String, reading: &GpuReading, now: Instant) -> Self {
+        let (method, value, joules) = match told(reading) {
+            Some((method, value)) => (method, value, Ok(0.0)),
+            None => {
+                let pci = pci.clone();
+                (EnergyMethod::Power, 0.0, Err(EnergyUnknown::Untold { pci }))
+            }
+        };
+        Self {
+            pci,
+            method,
+            joules,
+            last: (value, now),
+        }
+    }
+
+    fn add(&mut self, reading: &GpuReading, now: Instant) {
+        let Ok(sum) = &mut self.joules else {
+            return;
+        };
+        let (last, at) = self.last;
+        let passed = now - at;
+        let told = told(reading).filter(|(method, _)| *method == self.method);
+        let spent = match (reading.state, told) {
+            (GpuState::Current, Some((method, value))) => {
+                self.last = (value, now);
+                match method {
+                    // A counter that steps back is a driver that was loaded anew.
+                    _ if method != EnergyMethod::Power => Some(value - last).filter(|j| *j >= 0.0),
+                    // The trapezoidal rule.
+                    _ if passed <= LONGEST_GAP => Some((value + last) / 2.0 * passed.as_secs_f64()),
+                    _ => None,
+                }
+            }
+            // A counter counts on, whether or not it can be read just now.
+            (GpuState::Silent { .. }, _) if self.method != EnergyMethod::Power => return,
+            _ => None,
+        };
+        match spent {
+            Some(joules) => *sum += joules,
+            None => {
+                let pci = self.pci.clone();
+                self.joules = Err(EnergyUnknown::Silent { pci });
+            }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What the machine's sensors say now: use, memory, temperature, power, energy, clocks
+//! and why they are limited, of the CPU and of every GPU whose driver tells.
+//!
+//! [`Sensors::read`] takes one [`Reading`] after the other. On Linux the CPU is read from
+//! `/proc`, `hwmon`, `cpufreq` and the power-capping interface (RAPL); NVIDIA's GPUs
+//! through NVML, AMD's and Intel's from `sysfs`. Elsewhere NVML is all there is. What
+//! nothing tells is [`Fact::Unknown`], never zero. A driver that hangs costs its GPU's
+//! figures, not the reader ([`GpuState::Silent`]).
+//!
+//! [`EnergyMeter`] counts joules per device, and says what it needs where it cannot.
+
+mod cpu;
+mod drm;
+mod energy;
+mod fdinfo;
+mod files;
+mod nvidia;
+mod rapl;
+mod reading;
+mod unknown;
+mod watched;
+
+#[cfg(all(test, target_os = "linux"))]
+mod driver_tests;
+#[cfg(test)]
+mod tree_tests;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+pub use energy::{EnergyCounter, EnergyDomain, EnergyMeter, EnergyMethod};
+pub use reading::{
+    ClockLimit, CoreReading, CpuReading, GpuProcess, GpuReading, GpuState, Reading, Source,
+};
+pub use unknown::EnergyUnknown;
+
+use super::Fact;
+use cpu::CpuSensors;
+use drm::Card;
+use rapl::Rapl;
+use watched::Watched;
+
+/// How long a reading waits for NVML; an answer that comes later is in the next reading.
+pub const DRIVER_PATIENCE: Duration = Duration::from_millis(500);
+
+/// The sensors of this machine. Figures that are rates (use, power from an energy
+/// counter) are those since the previous reading, and unknown in the first.
+#[derive(Debug)]
+pub struct Sensors {
+    root: PathBuf,
+    cpu: CpuSensors,
+    rapl: Rapl,
+    cards: Vec<Card>,
+    nvidia: Option<Watched<nvidia::Told>>,
+    patience: Duration,
+    last: Option<Instant>,
+}
+
+impl Sensors {
+    /// Finds the sensors. Reads directories and asks for NVML's library; starts one
+    /// thread where there is one.
+    pub fn open() -> Self {
+        Self::at(Path::new("/"), nvidia::watch(), DRIVER_PATIENCE)
+    }
+
+    /// The sensors below `root` alone, without asking any driver library.
+    pub fn of_files(root: &Path) -> Self {
+        Self::at(root, None, DRIVER_PATIENCE)
+    }
+
+    fn at(root: &Path, nvidia: Option<Watched<nvidia::Told>>, patience: Duration) -> Self {
+        Self {
+            root: root.to_owned(),
+            cpu: CpuSensors::default(),
+            rapl: Rapl::open(root),
+            cards: drm::cards(root),
+            nvidia,
+            patience,
+            last: None,
+        }
+    }
+
+    /// Reads all sensors but the processes on the GPUs. Some milliseconds at most, and
+    /// [`DRIVER_PATIENCE`] where NVML does not answer.
+    pub fn read(&mut self) -> Reading {
+        let at = Instant::now();
+        let interval = self.last.replace(at).map(|last| at - last);
+        let (gpus, nvml_silent_s) = self.all_gpus(at);
+        let mut cpu = self.cpu.read(&self.root);
+        cpu.power_watts = self.rapl.power_watts(at, interval);
+        Reading {
+            at,
+            cpu,
+            gpus,
+            nvml_silent_s,
+        }
+    }
+
+    /// The GPUs alone.
+    fn read_gpus(&mut self) -> Vec<GpuReading> {
+        self.all_gpus(Instant::now()).0
+    }
+
+    fn all_gpus(&mut self, at: Instant) -> (Vec<GpuReading>, Option<f64>) {
+        let (mut gpus, silent_s) = self.ask_nvml();
+        gpus.extend(self.cards.iter_mut().map(|card| card.read(at)));
+        (gpus, silent_s)
+    }
+
+    fn ask_nvml(&mut self) -> (Vec<GpuReading>, Option<f64>) {
+        let Some(watched) = &mut self.nvidia else {
+            return (Vec::new(), None);
+        };
+        match watched.ask(self.patience) {
+            (None, None) => {
+                self.nvidia = None;
+                (Vec::new(), None)
+            }
+            (told, silent_since) => {
+                let mut gpus = told.unwrap_or_default();
+                let silent_s = silent_since.map(|since| since.elapsed().as_secs_f64());
+                if let Some(seconds) = silent_s {
+                    for gpu in &mut gpus {
+                        gpu.state = GpuState::Silent { seconds };
+                    }
+                }
+                (gpus, silent_s)
+            }
+        }
+    }
+
+    /// The processes that use the GPUs of this reading, per GPU in its order: NVML's are
+    /// in the reading already, AMD's and Intel's are found in `/proc/<pid>/fdinfo`, of
+    /// the processes that this one may look at. Tens of milliseconds on a machine with
+    /// thousands of processes.
+    pub fn add_processes(&self, reading: &mut Reading) {
+        // NVIDIA's driver has no such lines.
+        let is_in_files =
+            |gpu: &&mut GpuReading| gpu.source != Source::Nvml && gpu.state == GpuState::Current;
+        if reading.gpus.iter_mut().any(|gpu| is_in_files(&gpu)) {
+            let users = fdinfo::users(&self.root);
+            for gpu in reading.gpus.iter_mut().filter(is_in_files) {
+                let pci = gpu.load.pci.known();
+                let on_it = pci.and_then(|pci| users.get(pci)).cloned();
+                gpu.processes = Fact::Known(on_it.unwrap_or_default());
+            }
+        }
+        for gpu in &mut reading.gpus {
+            if let Fact::Known(processes) = &mut gpu.processes {
+                for process in processes {
+                    process.name = fdinfo::name(&self.root, process.pid).into();
+                }
+            }
+        }
+    }
+}
