@@ -29,6 +29,10 @@ class Arrays:
             return partial(self.xp.dot, a[0], b[0], out=self.xp.empty_like(a[0]))
         return partial(self.xp.matmul, a, b, out=self.xp.empty_like(a))
 
+    def tensor_core_matmul(self, work):
+        a, b = (self.xp.asarray(values).astype("float16") for values in work.inputs)
+        return partial(self.xp.matmul, a, b, out=self.xp.empty_like(a))
+
     def conv2d(self, work):
         batch, taps = (self.xp.asarray(values) for values in work.inputs)
         out = self.xp.empty_like(batch)

@@ -4,7 +4,8 @@ and turns.py.
 The peers' card is the one that our process has. Inputs and outputs are on the device
 on both sides. A lot is calls and one wait for all of them, by the host's clock: what
 starting a call costs is in it where the device is done sooner. f32 throughout, without
-TF32. With --software our side runs on a software GPU and the peers on the CPU: that
+TF32, but for tensor_core_matmul: there the peers' matrices are f16, ours f32 that are
+rounded in the call. With --software our side runs on a software GPU and the peers on the CPU: that
 tries the bench and measures nothing.
 """
 
@@ -15,7 +16,7 @@ import sys
 import tempfile
 
 from cards import cards, number
-from turns import Ours, Peer, Turns, compare, said
+from turns import Ours, Peer, Turns, Unsupported, compare, said
 
 # In place of a card's number.
 CPU = "cpu"
@@ -128,7 +129,7 @@ def arguments():
 
 def compared(ours, options):
     """What is compared, on which card; an exception where nothing can be."""
-    from works import ALL, large_works
+    from works import ON_GPUS, large_works
 
     about = ours.about()
     card = CPU if options.software else number(about, cards())
@@ -139,7 +140,7 @@ def compared(ours, options):
           f"{' and '.join(package.name for package in found)} on "
           f"{card if card == CPU else cards()[card]}; f32, no TF32", flush=True)
     # Some kernels have no work here: they are another's, or nobody's.
-    others = [name for name in options.only if name in about["kernels"] and name not in ALL]
+    others = [name for name in options.only if name in about["kernels"] and name not in ON_GPUS]
     for name in others:
         print(f"{name}: not compared")
     only = [name for name in options.only if name not in others]
@@ -166,6 +167,8 @@ def main():
             work = make()
             try:
                 well &= measure(work, ours, found, turns)
+            except Unsupported as lacking:
+                print(f"{work.name}: not compared: {said(lacking)}", flush=True)
             except Exception as error:
                 well = False
                 print(f"FAILED {work.name}: {said(error)}", flush=True)

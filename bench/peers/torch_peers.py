@@ -43,6 +43,11 @@ def matrix_multiply(work, device):
     return partial(torch.bmm, a, b, out=torch.empty_like(a))
 
 
+def tensor_core_matmul(work, device):
+    a, b = (tensor(values, device).half() for values in work.inputs)
+    return partial(torch.bmm, a, b, out=torch.empty_like(a))
+
+
 def conv2d(work, device):
     batch, taps = work.inputs
     t, w = tensor(batch[:, None], device), tensor(taps[None, None], device)
@@ -104,7 +109,8 @@ def ar_forecast(work, device):
 
 
 MAKERS = {"vector_add": vector_add, "dot_product": dot_product,
-          "matrix_multiply": matrix_multiply, "conv2d": conv2d, "lstm_cell_forward": lstm_cell,
+          "matrix_multiply": matrix_multiply, "tensor_core_matmul": tensor_core_matmul,
+          "conv2d": conv2d, "lstm_cell_forward": lstm_cell,
           "dendritic_integration": dendritic_integration, "ar_forecast": ar_forecast}
 
 
@@ -118,4 +124,4 @@ def result(values):
     """A result on the host, in parts where it is in parts."""
     if isinstance(values, tuple):
         return [array(part) for part in values]
-    return array(values)
+    return array(values.float())

@@ -19,6 +19,10 @@ class Failure(Exception):
     """What one side could not do; the others can go on."""
 
 
+class Unsupported(Failure):
+    """What our device lacks."""
+
+
 def said(error):
     """An exception in one line."""
     line = (str(error).strip().splitlines() or [""])[0]
@@ -60,6 +64,8 @@ class Ours:
             self.process = None
             raise Failure("our process ended; its message is above")
         answer = json.loads(line)
+        if "unsupported" in answer:
+            raise Unsupported(answer["unsupported"])
         if "failed" in answer:
             raise Failure(answer["failed"])
         return answer

@@ -83,6 +83,14 @@ def matrix_multiply(scale, order=256):
                 scale * order**2, 1e-3)
 
 
+def tensor_core_matmul(scale, order=1024):
+    """A peer's output in f16 is off by 5e-4 of itself."""
+    work = matrix_multiply(scale, order)
+    work.kernel = work.name = "tensor_core_matmul"
+    work.tolerance = 1e-2
+    return work
+
+
 def conv2d(scale, side=256):
     taps = np.array([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]], dtype="float32")
     batch = images(scale, side, side)
@@ -157,9 +165,12 @@ ALL = {"ar_forecast": ar_forecast, "lstm_cell_forward": lstm_cell, "pixel_entrop
        "dendritic_integration": dendritic_integration, "vector_add": vector_add,
        "matrix_multiply": matrix_multiply, "dot_product": dot_product}
 
+# Those that are compared on GPUs.
+ON_GPUS = {**ALL, "tensor_core_matmul": tensor_core_matmul}
+
 # Sizes at which next to nothing is left to do: as many calls, images and series.
 SMALL = {"vector_add": {"length": 1}, "dot_product": {"length": 1},
-         "matrix_multiply": {"order": 2}, "conv2d": {"side": 4}, "pixel_entropy": {"side": 1},
+         "matrix_multiply": {"order": 2}, "tensor_core_matmul": {"order": 16}, "conv2d": {"side": 4}, "pixel_entropy": {"side": 1},
          "image_segmentation": {"side": 4}, "ar_forecast": {"points": 16},
          "lstm_cell_forward": {"dims": (1, 1, 1)}, "dendritic_integration": {"dims": (1, 1, 1)}}
 
@@ -177,16 +188,16 @@ def scaled(make, scale):
     return named(make(scale), "" if scale == 1 else f"_{scale}x", make, scale)
 
 
-def of_order(order):
-    return named(matrix_multiply(1, order), f"_n{order}", matrix_multiply, 1)
+def of_order(make, order):
+    return named(make(1, order), f"_n{order}", make, 1)
 
 
-def wanted(only):
+def wanted(only, kernels=ALL):
     """The makers of the kernels that were asked for, which are all by default."""
-    unknown = set(only or []) - set(ALL)
+    unknown = set(only or []) - set(kernels)
     if unknown:
-        sys.exit(f"peers: no kernel {', '.join(sorted(unknown))}; there are {', '.join(ALL)}")
-    return [make for name, make in ALL.items() if not only or name in only]
+        sys.exit(f"peers: no kernel {', '.join(sorted(unknown))}; there are {', '.join(kernels)}")
+    return [make for name, make in kernels.items() if not only or name in only]
 
 
 def works(only):
@@ -195,14 +206,14 @@ def works(only):
         for scale in (1, 8):
             yield scaled(make, scale)
         if make is matrix_multiply:
-            yield of_order(ORDERS[0])
+            yield of_order(make, ORDERS[0])
 
 
 def large_works(only, room):
     """The same, the largest power of two times as much that `room` bytes hold, which
     our process tells, and of products larger matrices; each as the function that
     makes it."""
-    for make in wanted(only):
+    for make in wanted(only, ON_GPUS):
         once = make(1).bytes
         each = make(2).bytes - once
         # What does not grow, weights and filters, is there once.
@@ -210,7 +221,7 @@ def large_works(only, room):
         for scale in sorted({1, 8, 2 ** (scales.bit_length() - 1)}):
             if scale <= scales:
                 yield partial(scaled, make, scale)
-        if make is matrix_multiply:
+        if make in (matrix_multiply, tensor_core_matmul):
             for order in ORDERS:
-                if 3 * 4 * order**2 <= room:
-                    yield partial(of_order, order)
+                if 3 * 4 * order**2 <= room and order**2 != once // 12:
+                    yield partial(of_order, make, order)

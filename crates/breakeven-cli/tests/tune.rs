@@ -81,6 +81,25 @@ fn a_kernel_is_tuned_on_a_device_and_compared_there() {
         tried.len() >= 15 && tried[0]["median_ns"].as_f64() > Some(0.0),
         "{found}"
     );
+    let profile = |cache: &Path| {
+        let args = "profile --kernel dot_product --device gpu --iterations 2 --format json";
+        let line = line(args).env("BREAKEVEN_CACHE_DIR", cache);
+        let profile: Value = serde_json::from_str(&line.run().stdout).unwrap();
+        let used = &profile["operations"][0]["attributes"];
+        (used["tuned"].clone(), used["configuration"].clone())
+    };
+    // Whatever was found here, what is kept is what is used.
+    let path = cache.path().join("tuned.json");
+    let mut kept: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    kept["kernels"][0]["configuration"]["units"] = 64.into();
+    fs::write(&path, kept.to_string()).unwrap();
+    let (tuned, used) = profile(cache.path());
+    assert_eq!(tuned, true, "{used}");
+    assert!(used.as_str().unwrap().contains("units 64"), "{used}");
+    let (tuned, used) = profile(directory().path());
+    assert_eq!(tuned, false, "{used}");
+    assert!(used.as_str().unwrap().contains("units 256"), "{used}");
+
     let ab = |a: &str, b: &str| {
         let args = "ab --kernel dot_product --budget 1s --warmups 0";
         line(args)

@@ -14,10 +14,12 @@
     reason = "a bench prints its figures"
 )]
 
+use std::error::Error;
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use breakeven::{DeviceError, DeviceErrorKind};
 use serde::{Deserialize, Serialize};
 
 #[path = "peers/problem.rs"]
@@ -52,6 +54,8 @@ enum Answer {
     Made {},
     /// What each lot took, ns.
     Times(Vec<u64>),
+    /// The device lacks what the problem takes.
+    Unsupported(String),
     /// The command was not understood or could not be done.
     Failed(String),
 }
@@ -73,11 +77,18 @@ fn main() -> Outcome<ExitCode> {
         let answer = serde_json::from_str(&line?)
             .map_err(Into::into)
             .and_then(|command| obey(command, &side, &mut problem))
-            .unwrap_or_else(|error| Answer::Failed(error.to_string()));
+            .unwrap_or_else(|error: Box<dyn Error>| match error.downcast_ref() {
+                Some(lacking) if is_unsupported(lacking) => Answer::Unsupported(error.to_string()),
+                _ => Answer::Failed(error.to_string()),
+            });
         println!("{}", serde_json::to_string(&answer)?);
         std::io::stdout().flush()?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn is_unsupported(error: &DeviceError) -> bool {
+    error.kind == DeviceErrorKind::Unsupported
 }
 
 fn obey(command: Command, side: &Side, current: &mut Option<Box<dyn Solve>>) -> Outcome<Answer> {

@@ -279,7 +279,10 @@ fn show_progress(progress: &ProgressBar, cell: &Cell, message: &Message, run: u3
     }
     let is_step = match message {
         Message::Event(event) => {
-            !matches!(event, Event::Phase(..) | Event::Lot(_) | Event::Memory(_))
+            matches!(
+                event,
+                Event::FirstCall(_) | Event::WarmUp(_) | Event::Sample(_)
+            )
         }
         Message::Execution(_) => true,
         Message::End => matches!(cell, Cell::Clock | Cell::Peak { .. }),

@@ -7,6 +7,7 @@ use breakeven_judge::page::{Column, Item, Page, Row, Table, Text, Tone};
 use breakeven_judge::{Finding, FindingKind, Standing, Winner};
 use breakeven_profile::profile::DeviceMemory;
 use breakeven_profile::unit;
+use serde_json::Value;
 
 use super::Report;
 use super::text::times;
@@ -20,6 +21,7 @@ pub(super) fn add(report: &Report, page: &mut Page) {
     add_targets(report, page);
     add_budgets(report, page);
     add_reuse(report, page);
+    add_tuned(report, page);
     for note in &report.notes {
         page.say(Text::new(note, Tone::Bad));
     }
@@ -86,6 +88,24 @@ fn add_reuse(report: &Report, page: &mut Page) {
                 unit::bytes(memory.reserved_bytes)
             ));
         }
+    }
+}
+
+/// What kernels were launched with where that was tuned, the kernels of a device together.
+fn add_tuned(report: &Report, page: &mut Page) {
+    let mut devices: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for operation in &report.profile.operations {
+        let attribute = |name| operation.attributes.get(name);
+        let is_tuned = attribute("tuned").and_then(Value::as_bool) == Some(true);
+        let used = attribute("configuration").and_then(Value::as_str);
+        if let (true, Some(used)) = (is_tuned, used) {
+            let kernels = devices.entry(&operation.device).or_default();
+            kernels.push(format!("{} ({used})", operation.name));
+        }
+    }
+    for (device, kernels) in devices {
+        let label = report.label(device);
+        page.aside(format!("{label}: tuned: {}", kernels.join(", ")));
     }
 }
 

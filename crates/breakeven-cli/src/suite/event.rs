@@ -22,6 +22,8 @@ pub(crate) enum Event {
     Phase(Cow<'static, str>, f64),
     /// What the calls after the first ones found of the device's memory.
     Memory(DeviceMemory),
+    /// What the kernel was launched with, and whether that was tuned.
+    Configuration(String, bool),
 }
 
 impl Event {
@@ -38,6 +40,11 @@ impl Event {
                 attributes.insert("calls_per_sample".to_owned(), calls.into());
             }
             Self::Memory(memory) => memory.write(&mut operation.attributes),
+            Self::Configuration(configuration, is_tuned) => {
+                let attributes = &mut operation.attributes;
+                attributes.insert("configuration".to_owned(), configuration.into());
+                attributes.insert("tuned".to_owned(), is_tuned.into());
+            }
             Self::Sample(ns) => run.samples_ns.push(ns),
             Self::Phase(name, ns) => {
                 let phase = run.phases_ns.entry(name.into_owned());

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 #[cfg(feature = "gpu")]
 use breakeven::gpu::Gpu;
+#[cfg(feature = "gpu")]
+use breakeven::tune::Tunable;
 use breakeven::tune::{TunedKernel, Tuner};
 #[cfg(feature = "gpu")]
 use breakeven::{DeviceError, Inputs, Operator};
@@ -176,6 +178,16 @@ impl Problem {
                     hits: now.hits,
                     reserved_bytes: now.bytes_reserved,
                 }));
+            }
+            // The times stand, whatever the device says of one more call.
+            if let (Ok(call), Some(form)) = (gpu.prepare(&**operator, &self.inputs), operator.device())
+            {
+                let (used, space) = (call.configuration(), form.space(gpu, &self.shapes()));
+                let is_tuned = |tunable: &Tunable| used.get(tunable.name) != Some(tunable.default);
+                if !used.is_empty() {
+                    let is_tuned = space.tunables.iter().any(is_tuned);
+                    let _ = report(Event::Configuration(used.to_string(), is_tuned));
+                }
             }
             Ok(())
         })

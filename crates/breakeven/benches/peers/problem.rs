@@ -2,7 +2,7 @@
 
 use breakeven::kernels::{
     ArForecast, Connectivity, Conv2d, DendriticIntegration, DotProduct, ImageSegmentation,
-    LstmCell, MatrixMultiply, Nonlinearity, PixelEntropy, VectorAdd,
+    LstmCell, MatrixMultiply, Nonlinearity, PixelEntropy, TensorCoreMatmul, VectorAdd,
 };
 use breakeven::{Error, Tensor};
 use serde::Deserialize;
@@ -20,6 +20,9 @@ pub(crate) enum Problem {
         batch: usize,
     },
     MatrixMultiply {
+        dims: [usize; 4],
+    },
+    TensorCoreMatmul {
         dims: [usize; 4],
     },
     Conv2d {
@@ -60,6 +63,12 @@ impl Problem {
             let tensors = values.into_iter().map(|values| Tensor::new(values, &shape));
             tensors.collect()
         };
+        let matrices = |[batch, m, k, n]: [usize; 4], [a, b]: [Vec<f32>; 2]| {
+            Ok::<_, Error>(vec![
+                Tensor::new(a, &[batch, m, k])?,
+                Tensor::new(b, &[batch, k, n])?,
+            ])
+        };
         match self {
             Self::VectorAdd { batch } => {
                 side.hold(VectorAdd, vectors(batch, [values(), values()])?)
@@ -67,14 +76,12 @@ impl Problem {
             Self::DotProduct { batch } => {
                 side.hold(DotProduct, vectors(batch, [values(), values()])?)
             }
-            Self::MatrixMultiply {
-                dims: [batch, m, k, n],
-            } => {
-                let inputs = vec![
-                    Tensor::new(values(), &[batch, m, k])?,
-                    Tensor::new(values(), &[batch, k, n])?,
-                ];
-                side.hold(MatrixMultiply::default(), inputs)
+            Self::MatrixMultiply { dims } => side.hold(
+                MatrixMultiply::default(),
+                matrices(dims, [values(), values()])?,
+            ),
+            Self::TensorCoreMatmul { dims } => {
+                side.hold(TensorCoreMatmul, matrices(dims, [values(), values()])?)
             }
             Self::Conv2d {
                 dims,
