@@ -87,7 +87,7 @@ fn counts_of_zero_and_worse() {
     For more information, try '--help'.
     "#);
     assert_snapshot!(refused("profile --iterations 4294967296"), @r#"
-    error: invalid value '4294967296' for '--iterations <N>': that is more than can be counted
+    error: invalid value '4294967296' for '--iterations <N>': the number is too large
 
     For more information, try '--help'.
     "#);
@@ -111,7 +111,7 @@ fn a_scale_that_does_not_fit_memory_is_computed_not_tried() {
 fn a_scale_past_counting() {
     assert_snapshot!(refused("profile --kernel vector_add --scale 18446744073709551615"), @"error: vector_add at scale 18446744073709551615 is larger than can be counted");
     assert_snapshot!(refused("profile --kernel vector_add --scale 18446744073709551616"), @r#"
-    error: invalid value '18446744073709551616' for '--scale <N>': that is more than can be counted
+    error: invalid value '18446744073709551616' for '--scale <N>': the number is too large
 
     For more information, try '--help'.
     "#);

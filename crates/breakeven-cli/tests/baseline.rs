@@ -63,7 +63,7 @@ fn a_baseline_with_nothing_in_common_is_replaced_all_the_same() {
         .quietly(0)
         .stdout;
     assert_snapshot!(said, @r"
-    not compared with the old baseline: no operation is on both sides: the baseline has f on cpu, and the current side g on cpu; an operation is told by name, device and size
+    not compared with the old baseline: no operation is on both sides: the baseline has f on cpu, and the current side g on cpu; an operation is identified by name, device and size
 
     breakeven-baseline.json: written
     ");

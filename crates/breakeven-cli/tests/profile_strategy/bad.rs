@@ -12,7 +12,7 @@ fn refused(args: &str) -> String {
 #[test]
 fn a_strategy_that_is_none() {
     assert_snapshot!(refused("--strategy gpu"), @r#"
-    error: invalid value 'gpu' for '--strategy <STRATEGY>': "gpu" is no strategy; give auto, cpu-only, gpu-only or hybrid:GPU/CPU in percent, as in hybrid:60/40
+    error: invalid value 'gpu' for '--strategy <STRATEGY>': "gpu" is not a strategy; give auto, cpu-only, gpu-only or hybrid:GPU/CPU in percent, as in hybrid:60/40
 
     For more information, try '--help'.
     "#);
@@ -22,7 +22,7 @@ fn a_strategy_that_is_none() {
     For more information, try '--help'.
     "#);
     assert_snapshot!(refused("--strategy hybrid:60"), @r#"
-    error: invalid value 'hybrid:60' for '--strategy <STRATEGY>': "hybrid:60" is no strategy; give auto, cpu-only, gpu-only or hybrid:GPU/CPU in percent, as in hybrid:60/40
+    error: invalid value 'hybrid:60' for '--strategy <STRATEGY>': "hybrid:60" is not a strategy; give auto, cpu-only, gpu-only or hybrid:GPU/CPU in percent, as in hybrid:60/40
 
     For more information, try '--help'.
     "#);

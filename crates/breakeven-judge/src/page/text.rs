@@ -170,7 +170,7 @@ impl Terminal<'_> {
         }
         if !layout.left_out.is_empty() {
             let text = format!(
-                "no room for: {}; a wider terminal has it, and so has JSON",
+                "left out for want of width: {}; a wider terminal shows it, and JSON has it",
                 layout.left_out.join(", ")
             );
             self.paragraph(&Text::new(text, Tone::Faint), "", "")?;

@@ -106,7 +106,7 @@ fn memory_that_tripled_is_listed_and_has_budgets() {
         texts,
         [
             "f on cpu: regression of its memory of +200.0 %",
-            "f on cpu: memory of 3 MiB is over its budget of 2 MiB"
+            "f on cpu: memory of 3 MiB exceeds its budget of 2 MiB"
         ]
     );
     let held = compared(&holding(1 << 20), &holding(3 << 20), &limits("4 MiB"));
