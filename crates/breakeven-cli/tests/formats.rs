@@ -163,7 +163,9 @@ fn a_budget_that_holds_nothing_never_passes() {
     let wrong = with("cpu", "nope");
     assert_eq!(wrong.code, Some(2), "{wrong:#?}");
     assert!(
-        wrong.stderr.contains("\"nope\" on \"cpu\" holds nothing"),
+        wrong
+            .stderr
+            .contains("\"nope\" on \"cpu\" applies to nothing"),
         "{wrong:#?}"
     );
     let failed = with("vulkan:llvmpipe", "matrix_multiply");

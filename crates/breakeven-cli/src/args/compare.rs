@@ -150,9 +150,9 @@ const CORRECTIONS: [(&str, Correction, &str); 3] = [
     (
         "holm",
         Correction::Holm,
-        "Holm: bounds the probability of any false change",
+        "Bounds the probability of any false change",
     ),
-    ("none", Correction::None, "None"),
+    ("none", Correction::None, "No correction"),
 ];
 
 /// One of the library's values, by name.

@@ -78,7 +78,7 @@ pub(crate) struct RunArgs {
     #[arg(long, requires = "joblog")]
     pub(crate) resume: bool,
 
-    /// Skip the jobs that the joblog has as done, and run those that failed again
+    /// Skip the jobs that the joblog has as done, and run again those that failed
     #[arg(long, requires = "joblog", conflicts_with = "resume")]
     pub(crate) resume_failed: bool,
 

@@ -242,7 +242,12 @@ fn improvement(
         true => format!("between {} and {}", unit::time(least), unit::time(most)),
         false => format!("at most {}", unit::time(most)),
     };
-    let range = gain.range_ns.map(between);
+    // Ends that print as the saving itself say nothing.
+    let told = gain.range_ns.filter(|ends| {
+        let said = unit::time(saved_ns);
+        ends.iter().any(|end| unit::time(*end) != said)
+    });
+    let range = told.map(between);
     if let Err(because) = gain.savings {
         let range = range.map_or_else(String::new, |range| format!("; {range}"));
         return format!("cannot be estimated: {because}{range}");

@@ -16,9 +16,9 @@ pub enum JoinError {
     Nothing,
     /// A profile is of another machine or build than the first.
     #[error(
-        "profile {number} differs from the first in its {}: {} in the first, {} in this one; join \
+        "profile {number} differs from the first in its {}: {}, not {}; join \
          only profiles of one machine and one build",
-        difference.part, difference.first, difference.second
+        difference.part, difference.second, difference.first
     )]
     OtherEnvironment {
         /// Which profile, counted from 1.

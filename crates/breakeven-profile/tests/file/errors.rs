@@ -87,7 +87,7 @@ fn wrong_times() {
     assert_snapshot!(samples("[1e999]"), @"profile.json:3:22: operations[0].runs[0].samples_ns[0]: not valid JSON: number out of range");
     assert_snapshot!(samples("812000"), @"profile.json:3:22: operations[0].runs[0].samples_ns: invalid type: integer `812000`, expected a list of times in ns");
     assert_snapshot!(refused_operations(r#"{"name": "a", "runs": [{"samples_ns": [], "phases_ns": {"kernel": [1, true]}}]}"#), @"profile.json:2:89: operations[0].runs[0].phases_ns.kernel[1]: invalid type: boolean `true`, expected a time in ns, a number from 0 to 2^63");
-    assert_snapshot!(refused_operations(r#"{"name": "a", "runs": [{"samples_ns": [], "phases_ns": {"kernel": [1], "kernel": []}}]}"#), @r#"profile.json:2:99: operations[0].runs[0].phases_ns: the phase "kernel" is there twice"#);
+    assert_snapshot!(refused_operations(r#"{"name": "a", "runs": [{"samples_ns": [], "phases_ns": {"kernel": [1], "kernel": []}}]}"#), @r#"profile.json:2:99: operations[0].runs[0].phases_ns: the phase "kernel" occurs twice"#);
     assert_snapshot!(refused_operations(r#"{"name": "a", "runs": [{"samples_ns": [], "first_call_ns": -1}]}"#), @"profile.json:2:77: operations[0].runs[0].first_call_ns: invalid value: integer `-1`, expected a time in ns, a number from 0 to 2^63");
 }
 

@@ -174,9 +174,9 @@ fn what_no_file_can_hold_is_refused_before_writing() {
     );
     insta::assert_snapshot!(refused(&|profile| {
         profile.environment.clock = Some(Clock { read_ns: f64::NAN, ..Clock::default() });
-    }), @"environment.clock.read_ns: JSON has no number NaN; leave the value out");
+    }), @"environment.clock.read_ns: NaN cannot be written in JSON; leave the value out");
     insta::assert_snapshot!(refused(&|profile| {
         let flops_per_s = Some(f64::INFINITY);
         profile.evidence.peaks.push(Peak { flops_per_s, ..Peak::default() });
-    }), @"evidence.peaks[0]: JSON has no number inf; leave the value out");
+    }), @"evidence.peaks[0]: inf cannot be written in JSON; leave the value out");
 }
