@@ -170,7 +170,7 @@ impl Terminal<'_> {
         }
         if !layout.left_out.is_empty() {
             let text = format!(
-                "left out for want of width: {}; a wider terminal shows it, and JSON has it",
+                "left out: {}; a wider terminal shows more, JSON all",
                 layout.left_out.join(", ")
             );
             self.paragraph(&Text::new(text, Tone::Faint), "", "")?;
