@@ -1,4 +1,4 @@
-//! What may be typed.
+//! The command line.
 
 use std::num::{IntErrorKind, NonZeroU32, NonZeroUsize, ParseIntError};
 use std::path::PathBuf;
@@ -88,15 +88,15 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Keep profiles over time, and find what changed when
     History(HistoryArgs),
-    /// Keep files of other benchmarks and profilers as a profile file
+    /// Convert results of other benchmarks and profilers to a profile file
     Import(ImportArgs),
     /// Write a profile as one self-contained HTML page, for a browser
     Report(ReportArgs),
-    /// Say what to change first in a profile, and what it should gain
+    /// Advise what to change first, and estimate what it saves
     Advise(AdviseArgs),
-    /// Print the completions of these commands for a shell
+    /// Print completions of these commands for a shell
     Completions(CompletionsArgs),
-    /// Write these commands' pages of the manual
+    /// Write the manual pages of these commands
     Man(ManArgs),
     /// Measure what the parent process asks for on stdin
     #[command(hide = true)]
@@ -105,7 +105,7 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     RunGuard {
-        /// By what its processes are known
+        /// The value by which its processes are recognised
         run: String,
     },
 }
@@ -121,8 +121,8 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "DEVICE", default_value = "all")]
     pub(crate) device: String,
 
-    /// Run each kernel's batch by a strategy instead, and print what was decided and
-    /// why, what ran where and what fell back: auto, cpu-only, gpu-only or
+    /// Run each kernel's batch by a strategy instead, and print the decision with its
+    /// reason, what ran where and what fell back: auto, cpu-only, gpu-only or
     /// hybrid:GPU/CPU in percent, as in hybrid:60/40
     #[arg(long, value_name = "STRATEGY", value_parser = parsed::<ExecutionStrategy>)]
     #[arg(conflicts_with = "image")]
@@ -250,7 +250,7 @@ fn separator(text: &str) -> Result<u8, String> {
 fn one_or_more<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
     text.parse()
         .map_err(|error: ParseIntError| match error.kind() {
-            IntErrorKind::PosOverflow => "that is more than can be counted".to_owned(),
+            IntErrorKind::PosOverflow => "the number is too large".to_owned(),
             _ => "give a whole number, 1 or more".to_owned(),
         })
 }

@@ -69,8 +69,8 @@ fn refused(bytes: &[u8], error: &csv::Error) -> anyhow::Error {
         ErrorKind::UnequalLengths {
             expected_len, len, ..
         } => anyhow!(
-            "line {line} has {len} column(s), those above have {expected_len}; give every line as \
-             many, and --separator where it is no comma"
+            "line {line} has {len} column(s), those above have {expected_len}; give every line \
+             the same number, and --separator if it is not a comma"
         ),
         ErrorKind::Utf8 { .. } => anyhow!("line {line} is not UTF-8; save the file as UTF-8"),
         _ => anyhow!("{error}"),
@@ -177,7 +177,7 @@ impl Table<'_> {
 }
 
 /// What is said of a value that is not there.
-const MISSING: &str = "the value is missing; fill it in, or take the line out";
+const MISSING: &str = "the value is missing; fill it in, or remove the line";
 
 fn value(field: &str) -> Result<f32, String> {
     if field.is_empty() {
@@ -187,13 +187,13 @@ fn value(field: &str) -> Result<f32, String> {
     match field.parse::<f64>() {
         Ok(value) if (value as f32).is_finite() => Ok(value as f32),
         Ok(_) => Err(format!(
-            "{said} is no finite number of 32 bits; take the line out"
+            "{said} is not a finite 32-bit number; remove the line"
         )),
         Err(_) if is_number(field) => Err(format!(
-            "{said:?} is no number; write a decimal point, not a comma"
+            "{said:?} is not a number; write a decimal point, not a comma"
         )),
         Err(_) => Err(format!(
-            "{said:?} is no number; take the line out, or name another column"
+            "{said:?} is not a number; remove the line, or name another column"
         )),
     }
 }
@@ -278,10 +278,10 @@ mod tests {
         assert_eq!(with("day;x\nMonday, 1st;4\n", b';').unwrap(), [4.0]);
         assert_eq!(with("day\tx\nMonday\t4\n", b'\t').unwrap(), [4.0]);
         assert_snapshot!(with("day;temp\n1.1.;2,5\n", b';').unwrap_err(), @r#"
-        line 2, column 2 (temp): "2,5" is no number; write a decimal point, not a comma
+        line 2, column 2 (temp): "2,5" is not a number; write a decimal point, not a comma
         "#);
         assert_snapshot!(refused("day;temp\nMonday;4\n", None), @"no column of it begins with a number; its columns are: 1 (day;temp) (--separator says what is between them)");
-        assert_snapshot!(refused("a;b\n1,5;2\n", None), @"line 2 has 2 column(s), those above have 1; give every line as many, and --separator where it is no comma");
+        assert_snapshot!(refused("a;b\n1,5;2\n", None), @"line 2 has 2 column(s), those above have 1; give every line the same number, and --separator if it is not a comma");
     }
 
     #[test]
@@ -294,16 +294,16 @@ mod tests {
         there is no column "0"; its columns are: 1 (day), 2 (city), 3 (temp), 4 (rain) (--separator says what is between them)
         "#);
         assert_snapshot!(refused(DAYS, Some("city")), @r#"
-        line 2, column 2 (city): "Ulm" is no number; take the line out, or name another column
+        line 2, column 2 (city): "Ulm" is not a number; remove the line, or name another column
         "#);
         assert_snapshot!(refused("x\n1\n2\ntwo\n", None), @r#"
-        line 4, column 1 (x): "two" is no number; take the line out, or name another column
+        line 4, column 1 (x): "two" is not a number; remove the line, or name another column
         "#);
-        assert_snapshot!(refused("t,x\na,1\nb,\n", None), @"line 3, column 2 (x): the value is missing; fill it in, or take the line out");
-        assert_snapshot!(refused("1\n2\n\n3\n", None), @"line 3: the value is missing; fill it in, or take the line out");
-        assert_snapshot!(refused("1\nNaN\n", None), @"line 2, column 1: NaN is no finite number of 32 bits; take the line out");
-        assert_snapshot!(refused("1\n1e39\n", None), @"line 2, column 1: 1e39 is no finite number of 32 bits; take the line out");
-        assert_snapshot!(refused("a,b\n1,2\n3\n", None), @"line 3 has 1 column(s), those above have 2; give every line as many, and --separator where it is no comma");
+        assert_snapshot!(refused("t,x\na,1\nb,\n", None), @"line 3, column 2 (x): the value is missing; fill it in, or remove the line");
+        assert_snapshot!(refused("1\n2\n\n3\n", None), @"line 3: the value is missing; fill it in, or remove the line");
+        assert_snapshot!(refused("1\nNaN\n", None), @"line 2, column 1: NaN is not a finite 32-bit number; remove the line");
+        assert_snapshot!(refused("1\n1e39\n", None), @"line 2, column 1: 1e39 is not a finite 32-bit number; remove the line");
+        assert_snapshot!(refused("a,b\n1,2\n3\n", None), @"line 3 has 1 column(s), those above have 2; give every line the same number, and --separator if it is not a comma");
         assert_snapshot!(refused("a,b\nc,d\n", None), @"no column of it begins with a number; its columns are: 1 (a), 2 (b) (--separator says what is between them)");
         assert_snapshot!(refused("a,a\n1,2\n", Some("a")), @r#"
         several columns are called "a"; give its number, from 1 on

@@ -192,7 +192,7 @@ pub(crate) fn detect(device_timeout_s: u32, said: &'static str) -> Result<Machin
         if let Some(Failure { message, .. }) = broke {
             hardware.absent = vec![AbsentBackend {
                 backend: None,
-                reason: format!("a GPU driver broke while it was looked at: {message}"),
+                reason: format!("a GPU driver failed while the GPUs were listed: {message}"),
                 remedy: "reinstall or remove the driver; the CPU is used meanwhile".to_owned(),
             }];
         }

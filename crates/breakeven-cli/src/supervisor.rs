@@ -168,13 +168,13 @@ impl Worker {
                     self.noise_before = lock(&self.noise).len();
                 }
                 Ok(Signal::Message(Message::Failed(failure))) => {
-                    let failed = current.context("the worker failed before it began")?;
+                    let failed = current.context("the worker failed at its start")?;
                     on(failed, Message::Failed(failure));
                     self.stop();
                     return Ok(Followed::FailedAt(failed));
                 }
                 Ok(Signal::Message(message)) => {
-                    let index = current.context("the worker spoke before it began")?;
+                    let index = current.context("the worker answered before it was ready")?;
                     if matches!(message, Message::End) {
                         done += 1;
                         current = None;
@@ -194,7 +194,7 @@ impl Worker {
                         Ok(_) => self.crash(),
                         Err(limit) => {
                             self.stop();
-                            let message = format!("nothing came back for {} s", limit.as_secs());
+                            let message = format!("there was no answer for {} s", limit.as_secs());
                             Message::failed(DeviceErrorKind::Timeout, message)
                         }
                     };

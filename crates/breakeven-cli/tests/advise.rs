@@ -142,8 +142,8 @@ fn no_advice_says_what_was_looked_at() {
         {"name": "broken", "failure": {"kind": "crash", "message": "gone"}}]}"#;
     fs::write(&file, text).unwrap();
     assert_snapshot!(advise(&file, "").quietly(0).stdout, @r"
-    No advice: 7 rules looked at 1 operation, and none had anything to say.
-    Not looked at: 1 failed.
+    No advice: 7 rules looked at 1 operation, and none applied.
+    Not examined: 1 failed.
     ");
     fs::write(&file, r#"{"format": "breakeven-profile", "version": 1}"#).unwrap();
     for format in ["table", "json", "markdown"] {

@@ -96,7 +96,7 @@ fn empty() {
 #[test]
 fn another_format() {
     assert_snapshot!(refused("{\"traceEvents\": []}"), @"error: [dir]/p.json: the trace holds no times; look whether anything ran while it was taken");
-    assert_snapshot!(refused("cpu;conv2d 812000\n"), @"error: [dir]/p.json: the counts of collapsed stacks have no unit; give --unit ns for those of breakeven export, else --unit us or ms, or the rate of the samples as in --unit 99hz");
+    assert_snapshot!(refused("cpu;conv2d 812000\n"), @"error: [dir]/p.json: the counts of collapsed stacks have no unit; give the unit (--unit): ns for those of breakeven export, else us or ms, or the rate of the samples, as in 99hz");
     assert_snapshot!(refused("[]"), @"error: [dir]/p.json:1:1: not a breakeven profile: it is a JSON list, and a profile is an object");
     assert_snapshot!(refused(b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xab\x56"), @"error: [dir]/p.json: cannot be read: incomplete deflate stream");
 }
@@ -132,7 +132,7 @@ fn huge_texts() {
     assert_snapshot!(refused(operations(&format!("{{\"name\": \"{long}\", \"samples_ns\": [1]}}]}}"))), @"error: [dir]/p.json:3:10485772: operations[0].name: the name is 10485760 bytes long; shorten it to at most 65536");
     assert_snapshot!(refused(format!("{{\"{long}\": 1}}")).replace(&"n".repeat(200), "n…n"), @r#"error: [dir]/p.json:1:10485767: not a breakeven profile: it has no "format", its first keys are n…n…; a profile begins {"format": "breakeven-profile", "version": 1"#);
     assert_snapshot!(refused(format!("{{\"format\": \"{long}\"}}")).replace(&"n".repeat(199), "n…n"), @r#"error: [dir]/p.json:1:10485774: format: not a breakeven profile: "format" is "n…n…, not "breakeven-profile""#);
-    assert_snapshot!(refused(&long), @"error: [dir]/p.json:1:2: not a breakeven profile: it begins with 'n', and a profile with '{'");
+    assert_snapshot!(refused(&long), @"error: [dir]/p.json:1:2: not a breakeven profile: it begins with 'n', where a profile begins with '{'");
 }
 
 #[test]

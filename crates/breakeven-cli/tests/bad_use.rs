@@ -87,7 +87,7 @@ fn counts_of_zero_and_worse() {
     For more information, try '--help'.
     "#);
     assert_snapshot!(refused("profile --iterations 4294967296"), @r#"
-    error: invalid value '4294967296' for '--iterations <N>': that is more than can be counted
+    error: invalid value '4294967296' for '--iterations <N>': the number is too large
 
     For more information, try '--help'.
     "#);
@@ -111,7 +111,7 @@ fn a_scale_that_does_not_fit_memory_is_computed_not_tried() {
 fn a_scale_past_counting() {
     assert_snapshot!(refused("profile --kernel vector_add --scale 18446744073709551615"), @"error: vector_add at scale 18446744073709551615 is larger than can be counted");
     assert_snapshot!(refused("profile --kernel vector_add --scale 18446744073709551616"), @r#"
-    error: invalid value '18446744073709551616' for '--scale <N>': that is more than can be counted
+    error: invalid value '18446744073709551616' for '--scale <N>': the number is too large
 
     For more information, try '--help'.
     "#);
@@ -199,7 +199,7 @@ fn a_read_only_output_directory() {
     }
     let profile = line("profile -o").arg(directory.path().join("profile.json"));
     let said = refusal(profile, directory.path());
-    let start = "error: [dir]/profile.json: no file can be made in [dir]: Permission denied";
+    let start = "error: [dir]/profile.json: cannot create a file in [dir]: Permission denied";
     assert!(said.starts_with(start), "{said}");
 }
 
@@ -207,7 +207,7 @@ fn a_read_only_output_directory() {
 #[cfg(target_os = "linux")]
 fn a_directory_in_which_nobody_may_write() {
     let said = refused("profile -o /sys/profile.json");
-    let start = "error: /sys/profile.json: no file can be made in /sys: ";
+    let start = "error: /sys/profile.json: cannot create a file in /sys: ";
     assert!(said.starts_with(start), "{said}");
 }
 
@@ -266,7 +266,7 @@ fn a_damaged_profile_file() {
     assert_snapshot!(profile("  {\"name\": \"f\", \"samples_ns\": [1, 2"), @"error: [dir]/profile.json:5:35: operations[0].samples_ns: the file ends early, in the middle of the profile; its writer was stopped or the copy is incomplete: copy or measure again");
     assert_snapshot!(profile("  {\"name\": \"f\" \"samples_ns\": [1, 2]}\n ]}\n"), @"error: [dir]/profile.json:5:16: operations[0]: not valid JSON: expected `,` or `}`");
     assert_snapshot!(shown(b""), @"error: [dir]/profile.json:1:0: the file is empty; write the profile again");
-    assert_snapshot!(shown(b"mean,median\n1,2\n"), @"error: [dir]/profile.json:1:1: not a breakeven profile: it begins with 'm', and a profile with '{'");
+    assert_snapshot!(shown(b"mean,median\n1,2\n"), @"error: [dir]/profile.json:1:1: not a breakeven profile: it begins with 'm', where a profile begins with '{'");
     assert_snapshot!(shown(b"{\"format\": \"breakeven-profile\", \"version\": 99}\n"), @"error: [dir]/profile.json:1:46: version: the profile is of version 99 and this build reads up to version 1; update breakeven, or write the profile again with this one");
     assert_snapshot!(shown(b"{}\n"), @r#"error: [dir]/profile.json:1:2: not a breakeven profile: it has no "format", it is an empty object; a profile begins {"format": "breakeven-profile", "version": 1"#);
     assert_snapshot!(shown(b"\x1f\x8b\x08\x00binary\xff"), @"error: [dir]/profile.json: cannot be read: corrupt deflate stream");

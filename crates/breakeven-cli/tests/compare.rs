@@ -203,11 +203,12 @@ fn budgets_are_held_with_and_without_a_gate() {
     };
     let budget = |name: &str, limit: &str| format!("[[budget]]\noperation = \"{name}\"\n{limit}\n");
     let over = with(&budget("blend", "max = \"200 us\""), "").quietly(1);
-    assert_eq!(over.lines_with("over").len(), 2, "{over:#?}");
+    assert_eq!(over.lines_with("  over  ").len(), 1, "{over:#?}");
+    assert_eq!(over.lines_with("exceeds its budget").len(), 1, "{over:#?}");
     with(&budget("blend", "max = \"2 ms\""), "").quietly(0);
     let idle = with(&budget("nope", "max = \"2 ms\""), "").quietly(2);
     assert_eq!(
-        idle.lines_with("\"nope\" holds nothing").len(),
+        idle.lines_with("\"nope\" applies to nothing").len(),
         1,
         "{idle:#?}"
     );
@@ -318,7 +319,7 @@ fn wrong_use() {
         ),
         (
             "compare a.json b.json --metric speed",
-            "time, mean, p95, p99, total, memory, calls, throughput",
+            "time, median, mean, p95, p99, total, memory, calls, throughput",
         ),
     ] {
         let said = refused(args);
@@ -339,7 +340,7 @@ fn input_from_which_no_verdict_follows() {
     let f = || vec![steady("f", 1e6)];
     assert_snapshot!(refused(&[], &f()), @"error: the baseline holds no operations; measure again, or name another file");
     assert_snapshot!(refused(&f(), &[]), @"error: the current side holds no operations; measure again, or name another file");
-    assert_snapshot!(refused(&f(), &[steady("g", 1e6)]), @"error: no operation is on both sides: the baseline has f on cpu, and the current side g on cpu; an operation is told by name, device and size");
+    assert_snapshot!(refused(&f(), &[steady("g", 1e6)]), @"error: no operation is on both sides: the baseline has f on cpu, and the current side g on cpu; an operation is identified by name, device and size");
     assert_snapshot!(refused(&f(), &[steady("f", 0.0)]), @"error: every operation on both sides has a run with a time of 0 ns, which is below the clock's resolution; measure more work in a call");
     assert_snapshot!(refused(&f(), &[steady("f", -5.0)]), @"error: b.json:1:265: operations[0].runs[0].samples_ns[0]: invalid value: floating point `-5.0`, expected a time in ns, a number from 0 to 2^63");
 }
@@ -374,4 +375,45 @@ fn names_as_long_as_can_be_keep_to_the_width() {
     for line in table.stdout.lines() {
         assert!(line.chars().count() <= 80, "wider than 80: {line}");
     }
+}
+
+#[test]
+fn what_many_operations_lack_is_said_once() {
+    let directory = directory();
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let two = names.map(|name| {
+        format!("{{\"name\": \"{name}\", \"runs\": [{{\"samples_ns\": [99, 99, 99, 99, 99]}}, {{\"samples_ns\": [101, 101, 101, 101, 101]}}]}}")
+    });
+    for file in ["a.json", "b.json"] {
+        write(directory.path(), file, &two);
+    }
+    let said = within(&directory, "compare a.json b.json --gate").quietly(3);
+    assert_snapshot!(said.stdout, @r"
+    baseline  a.json · 2 runs · revision 4f2a91c · release build ·
+              2026-01-02T03:04:05Z
+    current   b.json · 2 runs · revision 4f2a91c · release build ·
+              2026-01-02T03:04:05Z
+    by time, threshold 5.0 %, false alarms 5.0 %, corrected by Benjamini–Hochberg
+
+    operation  baseline  current  change   runs
+    INCONCLUSIVE
+    a on cpu     100 ns   100 ns   0.0 %  2 → 2
+    b on cpu     100 ns   100 ns   0.0 %  2 → 2
+    c on cpu     100 ns   100 ns   0.0 %  2 → 2
+    d on cpu     100 ns   100 ns   0.0 %  2 → 2
+    e on cpu     100 ns   100 ns   0.0 %  2 → 2
+    f on cpu     100 ns   100 ns   0.0 %  2 → 2
+    g on cpu     100 ns   100 ns   0.0 %  2 → 2
+    h on cpu     100 ns   100 ns   0.0 %  2 → 2
+
+    Warnings
+    only 2 runs on the baseline and the current side of a on cpu; b on cpu; c on
+      cpu and 5 more: how much runs differ is not known; make 5 runs, or give
+      earlier profiles as the history
+
+    Not passed
+    8 operations: inconclusive; 5 runs a side might settle it
+
+    8 inconclusive; gate inconclusive
+    ");
 }

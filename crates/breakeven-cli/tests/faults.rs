@@ -201,7 +201,7 @@ fn a_driver_that_hangs() {
                 format!("timeout: {gpu} did not answer within 2s")
             ),
             // No call returns: the supervisor ends it, ten seconds later.
-            ("conv2d", "timeout: nothing came back for 12 s".to_owned()),
+            ("conv2d", "timeout: there was no answer for 12 s".to_owned()),
         ]
     );
     profiled.rest_is_complete(3, 1);

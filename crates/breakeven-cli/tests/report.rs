@@ -174,7 +174,8 @@ fn budgets_are_held() {
     let idle = with("[[budget]]\noperation = \"nothing\"\nmax = \"1 ns\"\n");
     assert_eq!(idle.code, Some(2));
     assert!(
-        idle.stderr.contains("holds nothing: no such operation"),
+        idle.stderr
+            .contains("applies to nothing: no such operation"),
         "{}",
         idle.stderr
     );

@@ -82,12 +82,12 @@ fn what_is_no_series_is_refused_in_one_line_at_once() {
         refused.replace(directory.path().to_str().unwrap(), "[dir]")
     };
     assert_snapshot!(with(b"a,b\n1,2\n", ""), @"error: cannot read the series [dir]/own.csv: several of its columns hold numbers; name one, as in FILE.csv:1; they are: 1 (a), 2 (b)");
-    assert_snapshot!(with(b"a,b\n1,2\n1,x\n", ":b"), @r#"error: cannot read the series [dir]/own.csv: line 3, column 2 (b): "x" is no number; take the line out, or name another column"#);
-    assert_snapshot!(with(b"a,b\n1,2\n1,\n", ":2"), @"error: cannot read the series [dir]/own.csv: line 3, column 2 (b): the value is missing; fill it in, or take the line out");
-    assert_snapshot!(with(b"1\ninf\n", ""), @"error: cannot read the series [dir]/own.csv: line 2, column 1: inf is no finite number of 32 bits; take the line out");
+    assert_snapshot!(with(b"a,b\n1,2\n1,x\n", ":b"), @r#"error: cannot read the series [dir]/own.csv: line 3, column 2 (b): "x" is not a number; remove the line, or name another column"#);
+    assert_snapshot!(with(b"a,b\n1,2\n1,\n", ":2"), @"error: cannot read the series [dir]/own.csv: line 3, column 2 (b): the value is missing; fill it in, or remove the line");
+    assert_snapshot!(with(b"1\ninf\n", ""), @"error: cannot read the series [dir]/own.csv: line 2, column 1: inf is not a finite 32-bit number; remove the line");
     assert_snapshot!(with(b"1\n\xff\n", ""), @"error: cannot read the series [dir]/own.csv: line 2 is not UTF-8; save the file as UTF-8");
-    assert_snapshot!(with(b"day,v (km/h)\nMonday,\"2,5\"\n", ":v (km/h)"), @r#"error: cannot read the series [dir]/own.csv: line 2, column 2 (v (km/h)): "2,5" is no number; write a decimal point, not a comma"#);
-    assert_snapshot!(with(b"1\n\n2\n", ""), @"error: cannot read the series [dir]/own.csv: line 2: the value is missing; fill it in, or take the line out");
+    assert_snapshot!(with(b"day,v (km/h)\nMonday,\"2,5\"\n", ":v (km/h)"), @r#"error: cannot read the series [dir]/own.csv: line 2, column 2 (v (km/h)): "2,5" is not a number; write a decimal point, not a comma"#);
+    assert_snapshot!(with(b"1\n\n2\n", ""), @"error: cannot read the series [dir]/own.csv: line 2: the value is missing; fill it in, or remove the line");
     assert_snapshot!(with(b"1\n2\n3\n", ""), @"error: ar_forecast: 3 points do not determine 5 lags and an intercept; give 11 points or more, or fewer lags");
     assert_snapshot!(with("7\n".repeat(40).as_bytes(), ""), @"error: ar_forecast: series 0 of the batch has no unique fit with 5 lags: it is constant, or its lags depend linearly on each other; give fewer lags or another series");
     let missing = directory.path().join("missing.csv");

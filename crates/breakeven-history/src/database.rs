@@ -93,7 +93,7 @@ impl History {
         if !is_empty && !is_history(path) {
             return Err(HistoryError::Foreign {
                 path: path.to_owned(),
-                found: "it is no SQLite database",
+                found: "it is not an SQLite database",
             });
         }
         let mut history = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;

@@ -13,7 +13,7 @@ pub enum HistoryError {
         path: PathBuf,
     },
     /// The file is something else.
-    #[error("{}: is no history of breakeven: {found}; name another file", path.display())]
+    #[error("{}: is not a history of breakeven: {found}; name another file", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -71,7 +71,7 @@ pub enum HistoryError {
         hint: &'static str,
     },
     /// A time that is none.
-    #[error("{text:?} is no point in time; give one as 2026-03-01T12:00:00Z")]
+    #[error("{text:?} is not a point in time; give one as 2026-03-01T12:00:00Z")]
     Time {
         /// What was given.
         text: String,
@@ -93,7 +93,7 @@ impl HistoryError {
         match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => Self::Foreign {
                 path,
-                found: "it is no SQLite database",
+                found: "it is not an SQLite database",
             },
             Some(ErrorCode::DatabaseCorrupt) => Self::Damaged { path, reason },
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy {

@@ -187,7 +187,7 @@ impl History {
                 .flat_map(|point| [point.value_ns, point.low_ns]);
             if times.clone().any(|ns| !(ns.is_finite() && ns > 0.0)) {
                 let key = series.key();
-                return Err(self.damaged(format!("a value of {key} is no time")));
+                return Err(self.damaged(format!("a value of {key} is not a time")));
             }
         }
         Ok(Loaded { entries, series })

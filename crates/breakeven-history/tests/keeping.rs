@@ -121,7 +121,7 @@ fn a_profile_without_times_is_refused() {
     let error = history.add(&profile(&[("f", 1.0)]), &at).unwrap_err();
     assert_eq!(
         error.to_string(),
-        r#""yesterday" is no point in time; give one as 2026-03-01T12:00:00Z"#
+        r#""yesterday" is not a point in time; give one as 2026-03-01T12:00:00Z"#
     );
 }
 

@@ -42,7 +42,7 @@ pub enum ColumnsError {
     #[error("\"{0}\" is not known; there are name, time, unit, run, device and size")]
     Unknown(String),
     /// A column is named twice for the same.
-    #[error("{0}= is there twice; keep one")]
+    #[error("{0}= occurs twice; keep one")]
     Twice(&'static str),
     /// A column that must be named is not.
     #[error("{0}= is missing; name its column, as in name=benchmark,time=mean,unit=ms")]
@@ -105,7 +105,7 @@ mod tests {
         );
         assert_eq!(
             error("name=a,time=b,name=c"),
-            "name= is there twice; keep one"
+            "name= occurs twice; keep one"
         );
         assert_eq!(
             error("name=a,unit=ms"),

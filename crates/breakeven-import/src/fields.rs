@@ -150,7 +150,7 @@ impl Time {
         let ns = value * i128::from(self.unit_ns);
         match i64::try_from(ns) {
             Ok(ns) if ns.abs_diff(0) <= 1 << 62 => Ok(Some(ns)),
-            _ => Err(E::custom(format_args!("{value} is no time"))),
+            _ => Err(E::custom(format_args!("{value} is not a time"))),
         }
     }
 }
@@ -174,7 +174,7 @@ impl<'de> Visitor<'de> for Time {
         // The whole part times the unit is exact, where the product of all is not.
         let unit = f64::from(self.unit_ns);
         if !value.is_finite() || value.abs() * unit > FARTHEST_NS {
-            return Err(E::custom(format_args!("{value:e} is no time")));
+            return Err(E::custom(format_args!("{value:e} is not a time")));
         }
         let fraction = (value.fract() * unit).round() as i64;
         Ok(Some(
@@ -186,7 +186,7 @@ impl<'de> Visitor<'de> for Time {
         match (text.trim().parse::<i64>(), text.trim().parse::<f64>()) {
             (Ok(whole), _) => self.visit_i64(whole),
             (_, Ok(value)) => self.visit_f64(value),
-            _ => Err(E::custom(format_args!("{text:?} is no time"))),
+            _ => Err(E::custom(format_args!("{text:?} is not a time"))),
         }
     }
 

@@ -89,7 +89,7 @@ impl Folded {
             (
                 self.not_times,
                 "weight(s)",
-                "they are no time (NaN, infinite or negative)",
+                "they are not times (NaN, infinite or negative)",
             ),
             (self.empty, "sample(s)", "they have no frames"),
             (

@@ -8,7 +8,7 @@ use crate::history::Entry;
 pub enum Note {
     /// Values of an operation that are no time: NaN, infinite, negative.
     #[error(
-        "{operation}: {values} value(s) are no time (NaN, infinite or negative) and were left out"
+        "{operation}: {values} value(s) are not times (NaN, infinite or negative) and were left out"
     )]
     NotTimes {
         /// The operation.

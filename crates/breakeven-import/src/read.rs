@@ -71,7 +71,7 @@ fn of(source: Source, options: &Options) -> Result<Imported, FileError> {
         let is_table = |end: &str| ["csv", "tsv", "jsonl", "ndjson"].contains(&end);
         if source.extension().as_deref().is_some_and(is_table) {
             let told =
-                "which column of the table is what? name them: --columns name=…,time=…,unit=ms";
+                "which column of the table is what? name the columns, as in name=…,time=…,unit=ms";
             return Err(FileError::new(FileErrorKind::NotAProfile, told));
         }
         return Ok(Imported {
@@ -120,7 +120,7 @@ fn importer(source: &Source, options: &Options) -> Result<Option<&'static Import
         (Some(one), Some(other)) => Err(FileError::new(
             FileErrorKind::NotAProfile,
             format!(
-                "it could be of the format {} or {}; give --from",
+                "it could be of the format {} or {}; name the format",
                 one.name, other.name
             ),
         )),

@@ -45,7 +45,7 @@ pub struct Ab {
     seed: u64,
 }
 
-/// What came of it: `a` is the baseline.
+/// The result of comparing two variants; `a` is the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 #[must_use]
@@ -74,7 +74,7 @@ pub struct AbComparison {
     /// [`NoChange`](ChangeType::NoChange) where they differ by less than the threshold, and
     /// [`Inconclusive`](ChangeType::Inconclusive) where time was over before that was known.
     pub verdict: ChangeType,
-    /// Time that all of it took.
+    /// Time that the whole comparison took.
     pub took: Duration,
 }
 
@@ -113,7 +113,7 @@ impl Ab {
         self
     }
 
-    /// Time after which it stops whether it is decided or not.
+    /// Sets the time after which it stops even if it is not decided.
     pub fn most_time(mut self, time: Duration) -> Self {
         self.most_time = time;
         self

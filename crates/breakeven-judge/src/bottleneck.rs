@@ -12,7 +12,7 @@ use crate::winner::median;
 
 mod unsteady;
 
-/// From when an operation counts as a problem.
+/// The limits from which an operation counts as a problem.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Thresholds {
     /// Slow: mean above this, ns.
@@ -27,7 +27,7 @@ pub struct Thresholds {
     pub target_cv: f64,
     /// Target: calls per second above this.
     pub target_per_s: f64,
-    /// Share of a budget from which it is nearly used up.
+    /// Fraction of a budget from which it is nearly used up.
     pub near_budget: f64,
 }
 
@@ -96,6 +96,7 @@ impl std::fmt::Display for FindingKind {
 
 /// A bottleneck with its likely cause and the next step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[must_use]
 pub struct Finding {
     /// The operation's name.
     pub operation: String,
@@ -107,7 +108,7 @@ pub struct Finding {
     pub what: FindingKind,
     /// The figure that shows it: ns for slow, a fraction for variance, a ratio for outliers.
     pub value: f64,
-    /// The threshold that it passed, in the same unit.
+    /// The threshold that it exceeded, in the same unit.
     pub threshold: f64,
     /// The likely cause, from what the profile shows.
     pub cause: String,
@@ -169,7 +170,7 @@ impl Subject<'_> {
 /// The likely cause and the next step.
 type Why = (String, &'static str);
 
-/// From which share of a call a part of it counts as the cause.
+/// Fraction of a call from which a phase of it counts as the cause.
 const MAIN_SHARE: f64 = 0.5;
 
 /// From which share of a peak an operation counts as bound by it.

@@ -8,8 +8,9 @@ use serde::Serialize;
 use crate::budget::{Held, Standing};
 use crate::compare::{ChangeType, Metric, OperationComparison, ProfilerComparison};
 
-/// What is let pass.
+/// What a gate lets pass.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[must_use]
 pub struct Policy {
     /// Operations of the baseline may be missing on the current side.
     pub allow_missing: bool,
@@ -20,13 +21,14 @@ pub struct Policy {
     pub strict: bool,
 }
 
-/// How a gate ends.
+/// The result of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[must_use]
 pub enum Outcome {
     /// Nothing became worse, as far as noise lets tell.
     Passed,
-    /// Some operations cannot be told.
+    /// Some operations are inconclusive.
     Inconclusive,
     /// The sides do not match: operations are missing, or a limit holds nothing.
     Mismatched,
@@ -84,7 +86,7 @@ pub enum Reason {
     },
     /// An operation is over its budget.
     #[error(
-        "{operation}: {} of {} is over its budget of {}",
+        "{operation}: {} of {} exceeds its budget of {}",
         .held.limited,
         .held.limited.text(.held.value),
         .held.limited.text(.held.max)
@@ -97,9 +99,9 @@ pub enum Reason {
         held: Held,
     },
     /// A budget or a relative limit holds nothing.
-    #[error("the limit of {budget} holds nothing: {}", match *.failed {
+    #[error("the limit of {budget} applies to nothing: {}", match *.failed {
         true => "the operation failed",
-        false => "there is no such operation to hold it against",
+        false => "there is no such operation",
     })]
     IdleBudget {
         /// What it is for.
@@ -113,7 +115,7 @@ pub enum Reason {
         /// The operation.
         operation: String,
     },
-    /// An operation cannot be told.
+    /// An operation is inconclusive.
     #[error(
         "{operation}: inconclusive{}",
         .runs_needed.map_or_else(String::new, |runs| format!("; {runs} runs a side might settle it"))
@@ -134,14 +136,14 @@ fn by_ratio(ratio: Option<f64>) -> String {
     match ratio {
         Some(ratio) => {
             let sign = if ratio > 1.0 { "+" } else { "" };
-            format!(" of {sign}{}", unit::percent(ratio - 1.0))
+            format!(" by {sign}{}", unit::percent(ratio - 1.0))
         }
         None => ", one side is zero".to_owned(),
     }
 }
 
 impl Reason {
-    /// How a gate ends for this reason alone.
+    /// The result of a gate that has this reason alone.
     pub fn outcome(&self) -> Outcome {
         match self {
             Self::Regression { .. }
@@ -159,7 +161,7 @@ impl Reason {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[must_use]
 pub struct Verdict {
-    /// How the gate ends.
+    /// The gate's result.
     pub outcome: Outcome,
     /// Why, the worst first; empty where it passed.
     pub reasons: Vec<Reason>,

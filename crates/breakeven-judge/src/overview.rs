@@ -36,6 +36,7 @@ pub struct Overview {
 /// One operation on one device. Serialised it is what was computed: it goes beside the
 /// operation's own fields, and repeats none of them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[must_use]
 pub struct Row {
     /// The operation's name.
     #[serde(skip_serializing)]
@@ -71,7 +72,7 @@ pub struct Row {
     pub calls_per_s: Option<f64>,
     /// Items per second at the mean, where the profile tells how many a call has.
     pub items_per_s: Option<f64>,
-    /// Achieved rates and their share of the device's peaks.
+    /// Achieved rates and the fractions of the device's peaks.
     pub roofline: Roofline,
     /// Phases of a call with their times, ns.
     pub phases: Vec<(String, Summary)>,
@@ -200,7 +201,7 @@ pub(crate) fn own_ns(operation: &Operation, total_ns: f64, paths: &BTreeMap<&str
     total_ns * share
 }
 
-/// By name, the part of its time on all call paths that is its own.
+/// By name, the fraction of its time on all call paths that is its own.
 pub(crate) fn own_shares(profile: &Profile) -> BTreeMap<&str, f64> {
     let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for stack in &profile.stacks {

@@ -9,6 +9,7 @@ use crate::winner::median;
 /// Achieved rates, at the median: of the kernel's own time on a GPU, of the
 /// whole call elsewhere.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[must_use]
 pub struct Roofline {
     /// Bytes per second.
     pub bytes_per_s: Option<f64>,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use breakeven_profile::profile::{Operation, Profile};
 use breakeven_profile::stats;
-use breakeven_stats::{Bootstrap, bootstrap_median_ratio, log_ratio_test};
+use breakeven_stats::{Bootstrap, bootstrap_median_ratio, log_ratio_test, typical};
 use serde::Serialize;
 
 /// Confidence level of the interval of [`Winner::ratio`].
@@ -12,6 +12,7 @@ const LEVEL: f64 = 0.95;
 
 /// The fastest device for an operation of one size, by the medians of its runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[must_use]
 pub struct Winner {
     /// The operation's name.
     pub operation: String,
@@ -62,22 +63,23 @@ pub(crate) fn work(operation: &Operation) -> Work<'_> {
 /// The winner among operations of one name and size; `None` where fewer than
 /// two of them have times.
 fn first_of(operations: &[&Operation]) -> Option<Winner> {
-    let mut devices: Vec<(f64, &Operation)> = operations
-        .iter()
-        .filter(|operation| operation.failure.is_none())
+    let sound = operations.iter().filter(|each| each.failure.is_none());
+    let fewest = sound.clone().map(|each| each.runs.len()).min()?;
+    let mut devices: Vec<(f64, &Operation)> = sound
         // A time of zero is below the clock's resolution: nothing to compare.
-        .filter_map(|operation| Some((typical_ns(operation).filter(|ns| *ns > 0.0)?, *operation)))
+        .filter_map(|each| Some((typical_ns(each, fewest).filter(|ns| *ns > 0.0)?, *each)))
         .collect();
     devices.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     match devices[..] {
-        [(best_ns, best), (next_ns, next), ..] => Some(winner(best, next, next_ns / best_ns)),
+        [(_, best), (_, next), ..] => Some(winner(best, next)),
         _ => None,
     }
 }
 
-/// How sure it is that `best` is faster than `next`, `ratio` times by their typical times.
-pub(crate) fn winner(best: &Operation, next: &Operation, ratio: f64) -> Winner {
+/// How many times as fast as `next` `best` is, and how sure that is.
+pub(crate) fn winner(best: &Operation, next: &Operation) -> Winner {
     let (best_runs, next_runs) = (run_medians(best), run_medians(next));
+    let ratio = typical(&next_runs, best_runs.len()) / typical(&best_runs, next_runs.len());
     let over_runs = best_runs.len() > 1 && next_runs.len() > 1;
     let (interval, significant) = if over_runs {
         match log_ratio_test(&best_runs, &next_runs, LEVEL) {
@@ -112,11 +114,10 @@ pub(crate) fn winner(best: &Operation, next: &Operation, ratio: f64) -> Winner {
     }
 }
 
-/// The geometric mean of the run medians, ns: what the test over runs compares.
-pub(crate) fn typical_ns(operation: &Operation) -> Option<f64> {
+/// What the test over runs compares of the run medians, ns, beside so many other runs.
+pub(crate) fn typical_ns(operation: &Operation, other_runs: usize) -> Option<f64> {
     let medians = run_medians(operation);
-    let logs: f64 = medians.iter().map(|median| median.ln()).sum();
-    (!medians.is_empty()).then(|| (logs / medians.len() as f64).exp())
+    (!medians.is_empty()).then(|| typical(&medians, other_runs))
 }
 
 /// The median of each run that has samples, ns.

@@ -64,6 +64,26 @@ fn runs_on_both_sides_are_what_counts() {
     assert!((clear.ratio - 3.0).abs() < 1e-9, "{}", clear.ratio);
 }
 
+/// From ten runs on the test trims them, and the ratio did not.
+#[test]
+fn a_run_far_out_moves_the_ratio_no_more_than_its_interval() {
+    let runs: Vec<[f64; 1]> = (0..10).map(|run| [100.0 + f64::from(run)]).collect();
+    let mut slower: Vec<[f64; 1]> = runs.iter().map(|[ns]| [2.0 * ns]).collect();
+    slower[9] = [1e6];
+    let side = |device: &str, runs: &[[f64; 1]]| {
+        let runs: Vec<&[f64]> = runs.iter().map(|run| &run[..]).collect();
+        operation(device, &runs)
+    };
+    let found = winners(vec![side("a", &runs), side("b", &slower)]).remove(0);
+    let [lower, upper] = found.interval.unwrap();
+    assert!(
+        lower < found.ratio && found.ratio < upper,
+        "{} in {lower} to {upper}",
+        found.ratio
+    );
+    assert!((found.ratio - 2.0).abs() < 0.01, "{}", found.ratio);
+}
+
 #[test]
 fn equal_devices_have_no_clear_winner() {
     let tie = winners(vec![

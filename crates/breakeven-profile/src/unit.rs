@@ -8,7 +8,7 @@ mod parse;
 
 pub use parse::{UnitError, parse_bytes, parse_rate, parse_time};
 
-/// What stands where a figure is not known.
+/// The text for a figure that is not known.
 pub const UNKNOWN: &str = "–";
 
 /// Units of time: ns in one, name.

@@ -159,13 +159,13 @@ fn another_machine_or_build_is_refused() {
     let refused = |second| Profile::join([machine("A", "1"), second]).unwrap_err();
     assert_eq!(
         refused(machine("B", "1")).to_string(),
-        "profile 2 differs from the first in its processor: A there, B here; \
-         join what was measured on one machine with one build"
+        "profile 2 differs from the first in its processor: B, not A; \
+         join only profiles of one machine and one build"
     );
     assert_eq!(
         refused(machine("A", "2")).to_string(),
-        "profile 2 differs from the first in its revision: 1 there, 2 here; \
-         join what was measured on one machine with one build"
+        "profile 2 differs from the first in its revision: 2, not 1; \
+         join only profiles of one machine and one build"
     );
     // What the first does not know, the second may tell, and the third not gainsay.
     let unknown = on(Environment::default());

@@ -42,7 +42,7 @@ def test_the_gate_has_the_commands_exit_codes() -> None:
     assert passed.passed and (passed.outcome, passed.exit_code) == ("passed", 0)
     failed = be.compare(*sides(slower=(8e6, 9e6))).gate()
     assert (failed.outcome, failed.exit_code) == ("failed", 1)
-    assert failed.reasons == ["slower on cpu: regression of +12.5 %"]
+    assert failed.reasons == ["slower on cpu: regression by +12.5 %"]
     one = profile(operation("a", [[8e6] * 9]))
     untold = be.compare(one, one)
     assert (untold.gate().outcome, untold.gate().exit_code) == ("inconclusive", 3)
@@ -189,7 +189,7 @@ def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     comparison.print(width=80)
     assert capsys.readouterr().out == str(comparison) + "\n"
     assert str(comparison).endswith("1 regression; gate failed")
-    assert "slower on cpu: regression of +15.0 %" in str(comparison)
+    assert "slower on cpu: regression by +15.0 %" in str(comparison)
     assert repr(comparison) == "<breakeven.Comparison: 1 regression>"
 
 

@@ -296,7 +296,7 @@ def test_what_cannot_be_done_is_refused(nodes, options, message):
 def test_what_is_no_option_is_refused(nodes):
     with pytest.raises(TypeError, match=r"ray.run\(\) got an unexpected .* 'worker'"):
         be.ray.run([1], where, worker=1)
-    with pytest.raises(TypeError, match="dict is no list"):
+    with pytest.raises(TypeError, match="dict is not a list"):
         be.ray.run({1: 2}, where)
     assert be.ray.run([], where).outputs == []
 

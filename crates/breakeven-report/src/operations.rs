@@ -211,7 +211,7 @@ fn line(
         let _ = write!(line, " <bdi class=\"bad\">failed: {failure}</bdi>");
     }
     if row.mostly_recording {
-        line += " <span class=\"warning\">mostly recording: in no verdict</span>";
+        line += " <span class=\"warning\">mostly the recorder's overhead</span>";
     }
     let device = html(&report.profile.device_label(&row.device), MOST_NAME);
     let _ = write!(line, "</th><td class=\"words\"><bdi>{device}</bdi></td>");

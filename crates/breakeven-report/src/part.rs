@@ -99,7 +99,7 @@ pub(crate) fn advice(advice: &Advice) -> Part {
     for caveat in advice.caveats() {
         page.aside(caveat);
     }
-    let title = "Not advised, because something measured overruled the rule of thumb";
+    let title = "Not advised, because a measurement overruled the rule of thumb";
     page.list(title, advice.overruled.iter().map(Overruled::item));
     let mut part = Part::new("advice", "Advice");
     part.page(&page);

@@ -110,11 +110,11 @@ fn facts(report: &Report<'_>) -> Page {
         facts.push(("failed", Text::new(text, Tone::Bad)));
     }
     if rows.iter().any(|row| row.software_gpu) {
-        let text = "a GPU here is a program on the CPU: its times say nothing of a real one";
+        let text = "it runs on the CPU: its times say nothing about a real GPU";
         facts.push(("software GPU", Text::new(text, Tone::Warning)));
     }
     if profile.interrupted {
-        let text = "not all that was asked for is here";
+        let text = "some of what was requested was not measured";
         facts.push(("interrupted", Text::new(text, Tone::Warning)));
     }
     page.facts(facts);

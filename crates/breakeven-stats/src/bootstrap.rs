@@ -10,6 +10,7 @@ use serde::Serialize;
 
 /// How to resample. The same options give the same interval on every machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[must_use]
 pub struct Bootstrap {
     /// Confidence level, such as 0.95.
     pub level: f64,
@@ -21,6 +22,7 @@ pub struct Bootstrap {
 
 /// A statistic and its interval, in the statistic's unit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[must_use]
 pub struct BootstrapInterval {
     /// The statistic of the sample itself.
     pub estimate: f64,

@@ -12,6 +12,7 @@ const MOST_POINTS: usize = 2000;
 
 /// y = intercept + slope·x.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[must_use]
 pub struct Line {
     /// Median of the slopes of all pairs of points, in y per x.
     pub slope: f64,

@@ -51,6 +51,7 @@ pub struct LogRatio {
 
 /// Noise between runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[must_use]
 pub struct Noise {
     /// Standard deviation of the logarithm of a run's value; for small noise the
     /// relative one: 0.02 is 2 %.

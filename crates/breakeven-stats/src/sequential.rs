@@ -28,6 +28,7 @@ const PRIOR: f64 = 1.0;
 /// assert!(0.07 < lower && lower < 0.1025 && 0.1025 < upper && upper < 0.14);
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[must_use]
 pub struct SequentialMean {
     count: u64,
     mean: f64,

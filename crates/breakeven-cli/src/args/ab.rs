@@ -23,7 +23,7 @@ pub(crate) struct AbArgs {
     #[arg(long, value_name = "KERNEL", value_parser = super::kernel, conflicts_with = "chain")]
     pub(crate) kernel: Option<&'static str>,
 
-    /// The same of a chain of kernels
+    /// Compare two ways to run a chain of kernels
     #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', value_parser = super::kernel)]
     pub(crate) chain: Vec<&'static str>,
 
@@ -36,15 +36,15 @@ pub(crate) struct AbArgs {
     #[arg(value_parser = super::compare::threshold)]
     pub(crate) threshold: Threshold,
 
-    /// Stop after so long even if it is not decided, as in 60s
+    /// Stop after this time even if it is not decided, as in 60s
     #[arg(long, value_name = "T", default_value = "60s", value_parser = time)]
     pub(crate) budget: Duration,
 
-    /// Runs of each command before any counts
+    /// Warm-up runs of each command, which do not count
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) warmups: u32,
 
-    /// Make the exit code the verdict: 1 where B is slower, 3 where it is not decided
+    /// Exit with the verdict's code: 1 where B is slower, 3 where it is not decided
     #[arg(long)]
     pub(crate) gate: bool,
 
@@ -56,7 +56,7 @@ pub(crate) struct AbArgs {
 /// A program and its arguments.
 #[derive(Debug, Clone)]
 pub(crate) struct CommandLine {
-    /// As it was typed.
+    /// The text as it was typed.
     pub(crate) text: String,
     pub(crate) words: Vec<String>,
 }

@@ -15,7 +15,7 @@ pub(crate) struct AdviseArgs {
     #[arg(required_unless_present = "realised")]
     pub(crate) file: Option<PathBuf>,
 
-    /// Say what the advice on BEFORE was worth, measured by AFTER
+    /// Measure by AFTER what the advice on BEFORE was worth
     #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"])]
     #[arg(conflicts_with_all = ["file", "top", "critical"])]
     pub(crate) realised: Option<Vec<PathBuf>>,
@@ -25,7 +25,7 @@ pub(crate) struct AdviseArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "realised")]
     pub(crate) evidence: Vec<PathBuf>,
 
-    /// Number of suggestions to show, those that save most
+    /// Number of suggestions to show, starting with those that save most
     #[arg(long, value_name = "N", default_value = "10", value_parser = super::one_or_more::<NonZeroUsize>)]
     pub(crate) top: NonZeroUsize,
 
@@ -33,7 +33,7 @@ pub(crate) struct AdviseArgs {
     #[arg(long)]
     pub(crate) critical: bool,
 
-    /// Standard deviation between runs, as in 3% or 0.03: gives an interval if a
+    /// Standard deviation between runs, as in 3% or 0.03, for an interval where a
     /// profile has only one run
     #[arg(long, value_name = "FRACTION", conflicts_with = "file", value_parser = part)]
     pub(crate) noise: Option<f64>,

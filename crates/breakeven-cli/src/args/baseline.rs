@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BaselineCommand {
-    /// Show what changes, then make the runs of profiles the new baseline
+    /// Show what changed, then make the runs of the profiles the new baseline
     Accept(AcceptArgs),
 }
 
@@ -20,7 +20,7 @@ pub(crate) struct AcceptArgs {
     #[arg(long, value_name = "FILE", default_value = "breakeven-baseline.json")]
     pub(crate) baseline: PathBuf,
 
-    /// Show what would change, but replace nothing
+    /// Show what changed, but do not replace the baseline
     #[arg(long)]
     pub(crate) dry_run: bool,
 

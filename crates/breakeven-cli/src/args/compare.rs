@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use breakeven_judge::Threshold;
 use breakeven_judge::compare::{Correction, Metric};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
@@ -30,32 +31,33 @@ pub(crate) struct CompareArgs {
     #[arg(requires = "baselines", conflicts_with_all = ["baseline", "current"])]
     pub(crate) currents: Vec<PathBuf>,
 
-    /// Make the exit code the verdict
+    /// Exit with the verdict's code: 1 for a regression, 2 for sides that do not match,
+    /// 3 where it is inconclusive
     #[arg(long)]
     pub(crate) gate: bool,
 
-    /// With --gate: operations of the baseline may be missing
+    /// With --gate: allow operations of the baseline to be missing
     #[arg(long, requires = "gate")]
     pub(crate) allow_missing: bool,
 
-    /// With --gate: operations may be inconclusive
+    /// With --gate: allow operations to be inconclusive
     #[arg(long, requires = "gate")]
     pub(crate) allow_inconclusive: bool,
 
-    /// With --gate: what became worse beside the metric fails it: the mean where the
-    /// medians do not show it, memory, the number of calls
+    /// With --gate: also fail if something beside the metric became worse: the mean
+    /// where the medians do not show it, memory, the number of calls
     #[arg(long, requires = "gate")]
     pub(crate) strict: bool,
 
-    /// What is judged
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) metric: MetricName,
+    /// Metric to judge
+    #[arg(long, default_value = "time", value_parser = named(&METRICS))]
+    pub(crate) metric: Metric,
 
-    /// Change from which an operation is better or worse, as in 5% or 0.05
+    /// Smallest change that makes an operation better or worse, as in 5% or 0.05
     #[arg(long, value_name = "FRACTION", default_value = "5%", value_parser = threshold)]
     pub(crate) threshold: Threshold,
 
-    /// Judge the changes relative to what nearly all operations have in common
+    /// Judge the changes relative to the change that nearly all operations share
     #[arg(long)]
     pub(crate) relative: bool,
 
@@ -64,15 +66,16 @@ pub(crate) struct CompareArgs {
     pub(crate) alpha: f64,
 
     /// How p-values are corrected for the number of operations
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) correction: CorrectionName,
+    #[arg(long, default_value = "bh", value_parser = named(&CORRECTIONS))]
+    pub(crate) correction: Correction,
 
-    /// Earlier profiles, oldest first, that tell how much the runs of each operation differ;
-    /// of a file that keeps a history (`breakeven history`, `data.js`) its latest entries
+    /// Earlier profiles, oldest first, from which to learn how much the runs of each
+    /// operation differ; of a history (`breakeven history`, `data.js`) the latest
+    /// entries are read
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "plain_threshold")]
     pub(crate) history: Vec<PathBuf>,
 
-    /// Standard deviation between runs, as in 3% or 0.03: one figure for every operation
+    /// Standard deviation between runs, as in 3% or 0.03, assumed for every operation
     /// with fewer than four runs on a side and no history
     #[arg(long, value_name = "FRACTION", value_parser = part, conflicts_with = "plain_threshold")]
     pub(crate) noise: Option<f64>,
@@ -85,11 +88,11 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) budget: Option<PathBuf>,
 
-    /// What to print
+    /// Format of the output
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: CompareFormat,
 
-    /// Write the format to a file; the table is printed then
+    /// File to write in that format; the table is then printed
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
@@ -102,7 +105,7 @@ pub(crate) enum CompareFormat {
     /// For people, as wide as the terminal
     #[default]
     Table,
-    /// Everything, for programs
+    /// For programs, with all figures
     Json,
     /// For a report or a CI summary
     Markdown,
@@ -112,62 +115,57 @@ pub(crate) enum CompareFormat {
     Junit,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum MetricName {
-    /// Median time of a run
-    #[default]
-    #[value(alias = "median")]
-    Time,
-    /// Mean time of a run
-    Mean,
-    /// Time that 95 % of a run's calls stay within
-    P95,
-    /// Time that 99 % of a run's calls stay within
-    P99,
-    /// Time of all calls of a run
-    Total,
-    /// Memory that a call holds
-    Memory,
-    /// Calls in a run
-    Calls,
-    /// Items, else calls, per second of all calls: less is worse
-    Throughput,
-}
+/// The metrics by name, each with what it is.
+const METRICS: [(&str, Metric, &str); 9] = [
+    ("time", Metric::Time, "Median time of a run"),
+    ("median", Metric::Time, "The same as time"),
+    ("mean", Metric::Mean, "Mean time of a run"),
+    (
+        "p95",
+        Metric::P95,
+        "Time that 95 % of a run's calls stay within",
+    ),
+    (
+        "p99",
+        Metric::P99,
+        "Time that 99 % of a run's calls stay within",
+    ),
+    ("total", Metric::Total, "Time of all calls of a run"),
+    ("memory", Metric::Memory, "Memory that a call holds"),
+    ("calls", Metric::Calls, "Calls in a run"),
+    (
+        "throughput",
+        Metric::Throughput,
+        "Items, else calls, per second of all calls: less is worse",
+    ),
+];
 
-impl From<MetricName> for Metric {
-    fn from(name: MetricName) -> Self {
-        match name {
-            MetricName::Time => Self::Time,
-            MetricName::Mean => Self::Mean,
-            MetricName::P95 => Self::P95,
-            MetricName::P99 => Self::P99,
-            MetricName::Total => Self::Total,
-            MetricName::Memory => Self::Memory,
-            MetricName::Calls => Self::Calls,
-            MetricName::Throughput => Self::Throughput,
-        }
-    }
-}
+/// The corrections by name, each with what it bounds.
+const CORRECTIONS: [(&str, Correction, &str); 3] = [
+    (
+        "bh",
+        Correction::BenjaminiHochberg,
+        "Benjamini–Hochberg: bounds the fraction of false ones among the reported changes",
+    ),
+    (
+        "holm",
+        Correction::Holm,
+        "Bounds the probability of any false change",
+    ),
+    ("none", Correction::None, "No correction"),
+];
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CorrectionName {
-    /// Benjamini and Hochberg: the share of false ones among the changes
-    #[default]
-    Bh,
-    /// Holm: the chance of any false change
-    Holm,
-    /// None
-    None,
-}
-
-impl From<CorrectionName> for Correction {
-    fn from(name: CorrectionName) -> Self {
-        match name {
-            CorrectionName::Bh => Self::BenjaminiHochberg,
-            CorrectionName::Holm => Self::Holm,
-            CorrectionName::None => Self::None,
-        }
-    }
+/// One of the library's values, by name.
+fn named<T: Copy + Send + Sync + 'static>(
+    all: &'static [(&'static str, T, &'static str)],
+) -> impl TypedValueParser<Value = T> {
+    let names = all
+        .iter()
+        .map(|(name, _, about)| PossibleValue::new(*name).help(*about));
+    PossibleValuesParser::new(names).map(move |given| {
+        let mut meant = all.iter().filter(|(name, ..)| *name == given);
+        meant.next().expect("the parser passes these names alone").1
+    })
 }
 
 pub(super) fn threshold(text: &str) -> Result<Threshold, String> {

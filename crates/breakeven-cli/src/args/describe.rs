@@ -14,8 +14,8 @@ pub(crate) struct CompletionsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
-    /// The folder to write breakeven.1, breakeven-profile.1 and so on to; it is made where it
-    /// is missing
+    /// The folder to write breakeven.1, breakeven-profile.1 and so on to; it is created
+    /// if it is missing
     #[arg(value_name = "FOLDER")]
     pub(crate) folder: PathBuf,
 }

@@ -28,13 +28,14 @@ pub(crate) enum HistoryCommand {
     Add(AddArgs),
     /// List the entries
     List(ListArgs),
-    /// Show an operation's values over time, or all operations in short
+    /// Show an operation's values over time, or a summary of all operations
     Show(ShowSeriesArgs),
-    /// Find where the level of an operation changed, and say which regressions are still there
+    /// Find where the level of an operation changed, and which regressions are still
+    /// there
     Changes(ChangesArgs),
-    /// Say something of an entry, or accept what changed there
+    /// Add a note to an entry, or accept what changed there
     Annotate(AnnotateArgs),
-    /// Take entries out
+    /// Remove entries
     Remove(RemoveArgs),
     /// Write all values for another program, or an entry as a profile file
     Export(ExportSeriesArgs),
@@ -64,7 +65,7 @@ pub(crate) struct AddArgs {
     pub(crate) input: InputArgs,
 }
 
-/// Which series.
+/// The series to look at.
 #[derive(Debug, Args)]
 pub(crate) struct BranchArgs {
     /// The branch to look at [default: the one with the most entries]
@@ -82,14 +83,14 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) branch: Option<String>,
 
-    /// What to print
+    /// Format of the output
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: HistoryFormat,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowSeriesArgs {
-    /// The operation; without one, all in short
+    /// Operation to show [default: a summary of all]
     pub(crate) operation: Option<String>,
 
     #[command(flatten)]
@@ -98,7 +99,7 @@ pub(crate) struct ShowSeriesArgs {
     #[command(flatten)]
     pub(crate) sensitivity: SensitivityArgs,
 
-    /// What to print
+    /// Format of the output
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: HistoryFormat,
 }
@@ -123,7 +124,7 @@ pub(crate) struct ChangesArgs {
     #[arg(long)]
     pub(crate) open: bool,
 
-    /// Make the exit code 1 where there is an alert
+    /// Exit with code 1 where there is an alert
     #[arg(long)]
     pub(crate) gate: bool,
 
@@ -133,7 +134,7 @@ pub(crate) struct ChangesArgs {
     #[command(flatten)]
     pub(crate) branch: BranchArgs,
 
-    /// What to print
+    /// Format of the output
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: HistoryFormat,
 }
@@ -143,10 +144,10 @@ pub(crate) struct AnnotateArgs {
     /// The entry's number, or the beginning of its commit
     pub(crate) entry: String,
 
-    /// What to say of it, in a line
+    /// The note, one line
     pub(crate) text: String,
 
-    /// Accept the regressions that began there: they are no alerts any more
+    /// Accept the regressions that began there: they are no longer alerts
     #[arg(long)]
     pub(crate) accept: bool,
 }

@@ -8,7 +8,7 @@ use super::InputArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
-    /// Files of other tools; of several, each adds runs to those before
+    /// Files of other tools; each further file adds runs
     #[arg(required_unless_present = "list")]
     pub(crate) files: Vec<PathBuf>,
 

@@ -11,7 +11,7 @@ pub(crate) struct MonitorArgs {
     #[arg(long, value_name = "TIME", default_value = "1 s", value_parser = interval)]
     pub(crate) interval: Duration,
 
-    /// Print one view, of two readings that are an interval apart, and end
+    /// Print one view, of two readings one interval apart, and exit
     #[arg(long)]
     pub(crate) once: bool,
 

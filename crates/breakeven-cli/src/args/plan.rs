@@ -12,8 +12,8 @@ pub(crate) struct PlanArgs {
     #[arg(required_unless_present_any = ["forget", "chain"])]
     pub(crate) tasks: Option<usize>,
 
-    /// Decide for a chain of kernels, of which each works on the output of the one before:
-    /// where each of them should run. Tasks are its items, one unless said
+    /// Decide where each kernel of a chain should run; each works on the output of the
+    /// one before. The tasks are the chain's items [default: 1]
     #[arg(long, value_name = "KERNEL,…", value_delimiter = ',')]
     #[arg(conflicts_with_all = ["task_bytes", "operation", "task_time", "heuristics", "forget"])]
     pub(crate) chain: Vec<String>,
@@ -27,7 +27,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, requires = "chain", conflicts_with = "hardware")]
     pub(crate) measure: bool,
 
-    /// Data of one task, as in 10KiB; a task is taken to need (SIZE + 4 KiB) ×
+    /// Data of one task, as in 10KiB; a task is assumed to need (SIZE + 4 KiB) ×
     /// (1 + complexity / 100) of memory [default: 10 KiB in all]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub(crate) task_bytes: Option<usize>,
@@ -90,7 +90,7 @@ fn tasks(text: &str) -> Result<usize, String> {
     use std::num::IntErrorKind::PosOverflow;
     text.parse()
         .map_err(|error: std::num::ParseIntError| match error.kind() {
-            PosOverflow => "that is more than can be counted".to_owned(),
+            PosOverflow => "the number is too large".to_owned(),
             _ => "give a whole number, 0 or more".to_owned(),
         })
 }
@@ -103,7 +103,7 @@ fn number(text: &str) -> Result<f64, String> {
 
 fn bytes(text: &str) -> Result<usize, String> {
     let bytes = unit::parse_bytes(text).map_err(|error| error.to_string())?;
-    usize::try_from(bytes).map_err(|_| "that is more memory than can be counted".to_owned())
+    usize::try_from(bytes).map_err(|_| "that is too much memory for a number of 64 bits".to_owned())
 }
 
 fn time(text: &str) -> Result<f64, String> {

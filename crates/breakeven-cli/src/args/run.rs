@@ -49,7 +49,7 @@ pub(crate) struct RunArgs {
     #[arg(requires = "gpu")]
     pub(crate) gpu_slots: Option<NonZeroUsize>,
 
-    /// Most inputs of one GPU command, in which the word with {} is repeated
+    /// Largest number of inputs of one GPU command, in which the word with {} is repeated
     #[arg(long, value_name = "N", default_value = "1", requires = "gpu")]
     #[arg(value_parser = super::one_or_more::<NonZeroUsize>)]
     pub(crate) gpu_batch: NonZeroUsize,
@@ -62,11 +62,11 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "T", value_parser = positive_time)]
     pub(crate) timeout: Option<Duration>,
 
-    /// Run a CPU command that fails so many times again
+    /// Run a CPU command that fails again, up to N times
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) retries: u32,
 
-    /// What the first failed job ends
+    /// What to do when a job has failed
     #[arg(long, value_enum, default_value_t)]
     pub(crate) halt: HaltArg,
 
@@ -74,11 +74,11 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) joblog: Option<PathBuf>,
 
-    /// Leave out the jobs that are in the joblog
+    /// Skip the jobs that are in the joblog
     #[arg(long, requires = "joblog")]
     pub(crate) resume: bool,
 
-    /// The same, but run those again that failed
+    /// Skip the jobs that the joblog has as done, and run again those that failed
     #[arg(long, requires = "joblog", conflicts_with = "resume")]
     pub(crate) resume_failed: bool,
 
@@ -86,11 +86,11 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Show how far it is, on a terminal
+    /// Show the progress, on a terminal
     #[arg(long)]
     pub(crate) progress: bool,
 
-    /// Say what was decided, and why
+    /// Print what was decided, and why
     #[arg(long)]
     pub(crate) explain: bool,
 
@@ -103,21 +103,21 @@ pub(crate) struct RunArgs {
     pub(crate) name: Option<String>,
 }
 
-/// What the first failed job ends.
+/// What to do when a job has failed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum HaltArg {
-    /// Nothing
+    /// Go on with the other jobs
     #[default]
     Never,
-    /// No further job is started
+    /// Start no further job
     Soon,
-    /// The same, and those that run are ended
+    /// Start no further job, and end those that run
     Now,
 }
 
 fn positive_time(text: &str) -> Result<Duration, String> {
     match super::ab::time(text)? {
-        Duration::ZERO => Err("give a time longer than none".to_owned()),
+        Duration::ZERO => Err("give a time above 0".to_owned()),
         time => Ok(time),
     }
 }

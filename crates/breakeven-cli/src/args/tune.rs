@@ -11,12 +11,12 @@ pub(crate) struct TuneArgs {
     #[arg(value_name = "KERNEL", value_parser = super::kernel)]
     pub(crate) kernels: Vec<&'static str>,
 
-    /// Where: gpu (every one, software GPUs too), cpu, or the id of a GPU
+    /// Device to tune for: gpu (every one, software GPUs too), cpu, or the id of a GPU
     /// [default: every GPU that is not software]
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<String>,
 
-    /// Time for all of it, as in 30s or 5min
+    /// Time for the whole search, as in 30s or 5min
     #[arg(long, value_name = "T", default_value = "30s", value_parser = super::ab::time)]
     pub(crate) budget: Duration,
 

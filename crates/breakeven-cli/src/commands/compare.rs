@@ -30,12 +30,12 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write, err: &mut dyn Write) 
     let options = Options {
         threshold: args.threshold,
         alpha: args.alpha,
-        correction: args.correction.into(),
+        correction: args.correction,
         noise: args.noise,
         history: history(&args.history, &after, &mut input)?,
         relative_to_common_shift: args.relative,
         plain_threshold: args.plain_threshold,
-        metric: args.metric.into(),
+        metric: args.metric,
         limits,
     };
     let comparison = compare(&before, &after, &options)?;

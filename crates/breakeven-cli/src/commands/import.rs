@@ -8,7 +8,7 @@ use breakeven_profile::file;
 use breakeven_profile::profile::Profile;
 
 use super::compare::distinct;
-use super::input::Input;
+use super::input::{Input, with_flags};
 use crate::args::ImportArgs;
 use crate::exit::Ending;
 use crate::output::unless_closed;
@@ -33,7 +33,8 @@ fn list(out: &mut dyn Write) -> Result<()> {
     let width = Format::all().map(|format| format.name().len()).max();
     let width = width.unwrap_or_default();
     for format in Format::all() {
-        writeln!(out, "{:width$}  {}", format.name(), format.about())?;
+        let about = with_flags(format.about());
+        writeln!(out, "{:width$}  {about}", format.name())?;
     }
     Ok(())
 }

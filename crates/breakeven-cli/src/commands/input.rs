@@ -3,12 +3,19 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Error, Result};
 use breakeven_import::{Entry, Imported};
 use breakeven_judge::page::clean;
 use breakeven_profile::profile::Profile;
 
 use crate::args::InputArgs;
+
+/// What a library says of a file, with the flags that give what it asks for.
+pub(crate) fn with_flags(text: &str) -> String {
+    text.replace("name the columns", "name the columns (--columns)")
+        .replace("name the format", "name the format (--from)")
+        .replace("give the unit", "give the unit (--unit)")
+}
 
 /// Reads profiles, and tells what their readers should know of them.
 pub(crate) struct Input<'a> {
@@ -27,7 +34,8 @@ impl<'a> Input<'a> {
     }
 
     fn imported(&mut self, path: &Path) -> Result<Imported> {
-        let imported = breakeven_import::read(path, &self.options)?;
+        let imported = breakeven_import::read(path, &self.options)
+            .map_err(|error| Error::msg(with_flags(&error.to_string())))?;
         for note in &imported.notes {
             let text = format!("note: {}: {note}", path.display());
             // Nobody may be left to tell.

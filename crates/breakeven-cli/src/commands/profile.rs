@@ -122,7 +122,8 @@ fn check_budgets(limits: &Limits, cells: &[Cell]) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "budget of {}: not among what is to be measured; leave it out of the file, or change --kernel, --device or --scale",
+        "budget of {}: its operation is not among those to be measured; leave it out of the file, \
+         or change --kernel, --device or --scale",
         idle.join(", ")
     )
 }
@@ -264,7 +265,7 @@ pub(super) fn progress(steps: u64) -> ProgressBar {
 
 fn show_progress(progress: &ProgressBar, cell: &Cell, message: &Message, run: u32, runs: u32) {
     let now = match cell {
-        Cell::Detect | Cell::Load => "looking at the machine".to_owned(),
+        Cell::Detect | Cell::Load => "detecting the devices".to_owned(),
         Cell::Clock => "the clock".to_owned(),
         Cell::Peak { device } => format!("peaks of {device}"),
         Cell::Kernel { kernel, device, .. } => format!("{kernel} on {device}"),

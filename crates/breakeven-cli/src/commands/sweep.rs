@@ -69,7 +69,7 @@ pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write, err: &mut dyn Write) ->
         let _ = writeln!(err, "warning: {warning}");
     }
     if taught == Ended::Interrupted {
-        let said = "interrupted: all was measured, and the cost model told a part of it";
+        let said = "interrupted: all was measured, and the cost model learned only some of it";
         return Err(Interrupted(said).into());
     }
     let mut operations = session.profile.operations.iter();

@@ -77,7 +77,7 @@ fn answer(args: &AbArgs, compared: &AbComparison) -> String {
         }
         ChangeType::NoChange => format!("Neither is faster by {least}"),
         _ => format!(
-            "Not decided within {}: more time, or a larger threshold than {least}",
+            "Not decided within {}: allow more time, or give a larger threshold than {least}",
             unit::time(args.budget.as_nanos() as f64)
         ),
     }

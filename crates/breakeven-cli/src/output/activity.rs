@@ -22,8 +22,8 @@ pub(super) fn add(report: &Report, page: &mut Page) {
     page.table(table("device", "", ["time", "part"], rows.collect()));
     page.aside(
         "time with anything under way, with nothing, with a kernel that computes, with one that \
-         communicates, with a copy or fill: parts of the span; hidden by compute: while a kernel \
-         computed, a part of the line above",
+         communicates, with a copy or fill: as fractions of the span; hidden by compute: while a \
+         kernel computed, as a fraction of the line above",
     );
     for activity in all {
         page.table(longest(report, activity));

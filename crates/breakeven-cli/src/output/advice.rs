@@ -99,7 +99,7 @@ impl AdviceReport {
             page.aside(caveat);
         }
         let overruled = &self.advice.overruled;
-        let title = "Not advised, because something measured overruled the rule of thumb";
+        let title = "Not advised, because a measurement overruled the rule of thumb";
         page.list(title, overruled.iter().take(OVERRULED).map(Overruled::item));
         if overruled.len() > OVERRULED {
             let more = overruled.len() - OVERRULED;
@@ -115,7 +115,7 @@ impl RealisedReport {
         let outcomes = &self.realised.outcomes;
         let time = |ms: f64| unit::time(ms * 1e6);
         let whole = format!(
-            "The whole took {} and takes {}.",
+            "All operations together took {} and now take {}.",
             time(self.realised.before_ms),
             time(self.realised.after_ms)
         );

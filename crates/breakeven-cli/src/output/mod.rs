@@ -238,7 +238,7 @@ pub(crate) fn tell_unmatched(report: &Report, err: &mut dyn Write) {
         let budget = clean(budget);
         let _ = writeln!(
             err,
-            "error: the budget of {budget} holds nothing: no such operation has samples"
+            "error: the budget of {budget} applies to nothing: no such operation has samples"
         );
     }
 }

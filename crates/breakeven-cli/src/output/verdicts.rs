@@ -29,7 +29,7 @@ pub(super) fn add(report: &Report, page: &mut Page) {
         page.aside(remark);
     }
     if report.profile.interrupted {
-        let text = "interrupted: not all that was asked for is here";
+        let text = "interrupted: some of what was requested was not measured";
         page.say(Text::new(text, Tone::Warning));
     }
 }
@@ -63,7 +63,9 @@ fn add_winners(report: &Report, page: &mut Page) {
         ..Table::default()
     });
     if winners.iter().any(|winner| !winner.over_runs) {
-        page.aside("with 95 % intervals within one run; how much runs differ, --runs 5 tells");
+        page.aside(
+            "with 95 % intervals within one run; --runs 5 also measures how much runs differ",
+        );
     }
 }
 
@@ -81,8 +83,8 @@ fn add_reuse(report: &Report, page: &mut Page) {
     for (device, memory) in devices {
         if let Some(rate) = memory.hit_rate() {
             page.aside(format!(
-                "{}: {} of the calls found their memory among what was freed before; at most {} \
-                 were held",
+                "{}: {} of the calls reused memory that was freed before; at most {} \
+                 was held",
                 report.label(device),
                 unit::percent(rate),
                 unit::bytes(memory.reserved_bytes)
@@ -245,13 +247,14 @@ fn add_budgets(report: &Report, page: &mut Page) {
         page.aside(match report.budgets_given {
             true => "the file gives none",
             false => {
-                "none apply: the suite's own are for discrete GPUs at default sizes; --budget FILE.toml"
+                "none apply: the suite's own budgets are for discrete GPUs at default sizes; \
+                 --budget FILE.toml gives others"
             }
         });
     }
     page.table(table);
     for budget in &report.unmatched {
-        let text = format!("{budget}: holds nothing, no such operation has samples");
+        let text = format!("{budget}: applies to nothing, no such operation has samples");
         page.say(Text::new(text, Tone::Bad));
     }
 }

@@ -215,7 +215,7 @@ fn told<T>(result: &ExecutionResult<T>, warm_up: bool) -> Execution {
         predicted_ns: decision.predicted_ns(),
         why: match decision.probe {
             Probe::All => format!(
-                "{}; all devices began, the rates seen decided the rest",
+                "{}; every device began, and the measured rates decided the rest",
                 decision.reason()
             ),
             _ => decision.reason(),

@@ -39,13 +39,13 @@ fn workloads_that_are_none() {
     assert_snapshot!(refused("--tasks 10 --parallel 2"), @"error: a parallelization of 2: give a part between 0 (sequential) and 1");
     assert_snapshot!(refused("--tasks 10 --parallel -0.5"), @"error: a parallelization of -0.5: give a part between 0 (sequential) and 1");
     assert_snapshot!(refused("--tasks -1"), @"error: invalid value '-1' for '--tasks <N>': give a whole number, 0 or more");
-    assert_snapshot!(refused("--tasks 18446744073709551616"), @"error: invalid value '18446744073709551616' for '--tasks <N>': that is more than can be counted");
+    assert_snapshot!(refused("--tasks 18446744073709551616"), @"error: invalid value '18446744073709551616' for '--tasks <N>': the number is too large");
     assert_snapshot!(refused("--tasks 1e3"), @"error: invalid value '1e3' for '--tasks <N>': give a whole number, 0 or more");
 }
 
 #[test]
 fn sizes_and_times_that_are_none() {
-    assert_snapshot!(refused("--tasks 10 --task-bytes 16777216TiB"), @r#"error: invalid value '16777216TiB' for '--task-bytes <SIZE>': "16777216TiB" is more memory than can be counted; the most is 16777215 TiB"#);
+    assert_snapshot!(refused("--tasks 10 --task-bytes 16777216TiB"), @r#"error: invalid value '16777216TiB' for '--task-bytes <SIZE>': "16777216TiB" is too large; the largest amount of memory is 16777215 TiB"#);
     assert_snapshot!(refused("--tasks 10 --task-bytes 10potatoes"), @r#"error: invalid value '10potatoes' for '--task-bytes <SIZE>': "10potatoes" is not a size of memory; write a number and a unit, as in "64 GiB", "10 kB" or "512 B""#);
     assert_snapshot!(refused("--tasks 10 --task-bytes=-1"), @r#"error: invalid value '-1' for '--task-bytes <SIZE>': "-1" is not a size of memory; write a number and a unit, as in "64 GiB", "10 kB" or "512 B""#);
     assert_snapshot!(refused("--tasks 10 --task-time 0ms"), @"error: invalid value '0ms' for '--task-time <T>': give a time above 0");
@@ -108,5 +108,5 @@ fn options_that_need_others() {
 fn an_order_that_is_none() {
     let (_directory, plan) = plan_for(V100, "--tasks 10");
     let said = plan.env("BREAKEVEN_STRATEGY", "fastest").run().refusal();
-    assert_snapshot!(said, @r#"error: BREAKEVEN_STRATEGY: "fastest" is no strategy; give auto, cpu-only, gpu-only or hybrid:GPU/CPU in percent, as in hybrid:60/40"#);
+    assert_snapshot!(said, @r#"error: BREAKEVEN_STRATEGY: "fastest" is not a strategy; give auto, cpu-only, gpu-only or hybrid:GPU/CPU in percent, as in hybrid:60/40"#);
 }

@@ -72,7 +72,7 @@ fn without_times_the_rule_answers() {
         "{yes}"
     );
     assert_snapshot!(answer(V100, "--tasks 5"), @"Would a GPU help? No: there too the work stays on the CPU (stage 2).");
-    assert_snapshot!(answer("cores = 64", "--tasks 1000"), @"Would a GPU help? The described machine has none to tell by.");
+    assert_snapshot!(answer("cores = 64", "--tasks 1000"), @"Would a GPU help? The described machine has no GPU.");
 }
 
 #[test]

@@ -12,7 +12,7 @@ fn refused(args: &str) -> String {
 #[test]
 fn a_strategy_that_is_none() {
     assert_snapshot!(refused("--strategy gpu"), @r#"
-    error: invalid value 'gpu' for '--strategy <STRATEGY>': "gpu" is no strategy; give auto, cpu-only, gpu-only or hybrid:GPU/CPU in percent, as in hybrid:60/40
+    error: invalid value 'gpu' for '--strategy <STRATEGY>': "gpu" is not a strategy; give auto, cpu-only, gpu-only or hybrid:GPU/CPU in percent, as in hybrid:60/40
 
     For more information, try '--help'.
     "#);
@@ -22,7 +22,7 @@ fn a_strategy_that_is_none() {
     For more information, try '--help'.
     "#);
     assert_snapshot!(refused("--strategy hybrid:60"), @r#"
-    error: invalid value 'hybrid:60' for '--strategy <STRATEGY>': "hybrid:60" is no strategy; give auto, cpu-only, gpu-only or hybrid:GPU/CPU in percent, as in hybrid:60/40
+    error: invalid value 'hybrid:60' for '--strategy <STRATEGY>': "hybrid:60" is not a strategy; give auto, cpu-only, gpu-only or hybrid:GPU/CPU in percent, as in hybrid:60/40
 
     For more information, try '--help'.
     "#);
@@ -97,7 +97,7 @@ fn a_budget_of_what_is_not_executed() {
     };
     write("[[budget]]\noperation = \"conv2d\"\nsize = 65536\nmax = \"2 s\"\n");
     let said = profile("--kernel conv2d").refusal();
-    assert!(said.contains("not among what is to be measured"), "{said}");
+    assert!(said.contains("not among those to be measured"), "{said}");
     write("[[budget]]\noperation = \"vector_add\"\nsize = 7\nmax = \"2 s\"\n");
     let within = profile("--kernel vector_add --tasks 7").quietly(0);
     assert_eq!(within.lines_with("within").len(), 1, "{within:#?}");

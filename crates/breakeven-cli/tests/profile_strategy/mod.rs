@@ -220,7 +220,7 @@ fn the_operator_comes_before_auto_and_not_before_a_strategy() {
     assert!(asked["fallbacks"].is_null(), "{asked:#}");
     let wrong = ordered("auto", "gpu").refusal();
     assert!(
-        wrong.starts_with("error: BREAKEVEN_STRATEGY: \"gpu\" is no strategy"),
+        wrong.starts_with("error: BREAKEVEN_STRATEGY: \"gpu\" is not a strategy"),
         "{wrong}"
     );
 }

@@ -63,7 +63,7 @@ fn what_was_decided_is_explained() {
         "{ended:#?}"
     );
     assert!(
-        ended.stderr.contains("why: rule; all devices began"),
+        ended.stderr.contains("why: rule; every device began"),
         "{ended:#?}"
     );
 }

@@ -23,7 +23,7 @@ fn commands_that_cannot_be_run_are_refused() {
     error: --cpu "": it is empty: give a program and its arguments
     error: --cpu "echo 'a": a quote is not closed
     error: --gpu "echo `ls {}`": a placeholder is within `…`; write $(…) in its place
-    error: invalid value '0s' for '--timeout <T>': give a time longer than none
+    error: invalid value '0s' for '--timeout <T>': give a time above 0
 
     For more information, try '--help'.
     error: invalid value '0' for '--jobs <N>': give a whole number, 1 or more
@@ -68,9 +68,9 @@ fn a_file_that_is_no_joblog_stays_as_it_is() {
         said(&format!("{header}not a line\n"), &["--resume"]),
         said(&format!("{header}{line}"), &["--resume"]),
     ].concat(), @r#"
-    error: FILE is no joblog: its line 1 is no line of one; name another file
-    error: FILE is no joblog: its line 1 is no line of one; name another file
-    error: FILE is no joblog: its line 2 is no line of one; name another file
+    error: FILE is not a joblog: its line 1 is not a joblog's; name another file
+    error: FILE is not a joblog: its line 1 is not a joblog's; name another file
+    error: FILE is not a joblog: its line 2 is not a joblog's; name another file
     error: the joblog FILE is of other commands: its line 2 is of "gzip"; name the joblog of these commands, or leave --resume out
     "#);
     let folder = directory.path().to_str().unwrap();

@@ -125,7 +125,7 @@ impl State {
                     let ns: f64 = value
                         .trim()
                         .parse()
-                        .map_err(|_| format!("the mean {value} is no number"))?;
+                        .map_err(|_| format!("the mean {value} is not a number"))?;
                     self.gather.operation(benchmark).sample(0, ns);
                 }
             }

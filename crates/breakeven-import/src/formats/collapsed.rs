@@ -18,7 +18,7 @@ use crate::source::Source;
 pub(crate) static IMPORTER: Importer = Importer {
     name: "collapsed",
     about: "collapsed stacks: perf with inferno or stackcollapse, py-spy record --format raw, \
-            breakeven export --to collapsed; say with --unit what is counted",
+            breakeven export --to collapsed; give the unit of the counts",
     recognises: |source| {
         let lines = source.lines().filter(|line| !is_comment(line)).take(50);
         let paths: Vec<Option<(&str, f64)>> = lines.map(path_and_count).collect();
@@ -46,9 +46,8 @@ fn read(source: Source, options: &Options, notes: &mut Notes) -> Result<Profile,
     let path = source.path().to_owned();
     let wrong = |kind, told: &str| FileError::new(kind, told).at_path(&path);
     let Some(unit_ns) = options.count_ns else {
-        let told = "the counts of collapsed stacks have no unit; give --unit ns for those of \
-                    breakeven export, else --unit us or ms, or the rate of the samples as in \
-                    --unit 99hz";
+        let told = "the counts of collapsed stacks have no unit; give the unit: ns for those of \
+                    breakeven export, else us or ms, or the rate of the samples, as in 99hz";
         return Err(wrong(FileErrorKind::Value, told));
     };
     let mut reader = source.into_reader()?;
@@ -71,7 +70,7 @@ fn read(source: Source, options: &Options, notes: &mut Notes) -> Result<Profile,
         let too_long = line.len() as u64 >= LONGEST;
         let Some((stack, count)) = path_and_count(text).filter(|_| !too_long) else {
             let told = match too_long {
-                true => "the line is longer than 16 MiB; it is no call path",
+                true => "the line is longer than 16 MiB; it is not a call path",
                 false => "the line does not end in a space and a count; give collapsed stacks",
             };
             return Err(wrong(FileErrorKind::Syntax, told).at_position(number, 1));

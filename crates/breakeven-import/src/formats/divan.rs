@@ -69,7 +69,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         }
     }
     notes.left_out(ignored, "benchmark(s)", "divan ignored them");
-    notes.left_out(not_understood, "line(s)", "their median is no time");
+    notes.left_out(not_understood, "line(s)", "their median is not a time");
     gather.profile(Environment::default(), notes)
 }
 

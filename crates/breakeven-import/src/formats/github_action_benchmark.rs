@@ -99,7 +99,11 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     let mut not_times = 0;
     let profile = profile(&newest, is_one, &mut not_times, notes)?;
     notes.add(Note::SummaryOnly { figure: "value" });
-    notes.left_out(not_times, "figure(s)", "their unit is no time and no rate");
+    notes.left_out(
+        not_times,
+        "figure(s)",
+        "their unit is neither a time nor a rate",
+    );
     groups.sort_by(|one, other| date(one).total_cmp(&date(other)));
     let entries = groups.iter().filter_map(|group| {
         // What an earlier entry leaves out is no news of the profile.

@@ -178,7 +178,11 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
             .operation(&name)
             .failed("failed", "it tells no reason");
     }
-    notes.left_out(broken, "line(s)", "they begin as a result and are none");
+    notes.left_out(
+        broken,
+        "line(s)",
+        "they begin like a result and are not one",
+    );
     notes.left_out(without_time, "result(s)", "they have no time per operation");
     if repeated {
         notes.add(Note::OneProcess {
@@ -241,7 +245,7 @@ fn outputs(events: &str, notes: &mut Notes) -> String {
             Err(_) => broken += 1,
         }
     }
-    notes.left_out(broken, "line(s)", "they are no event of go test -json");
+    notes.left_out(broken, "line(s)", "they are not events of go test -json");
     order
         .iter()
         .filter_map(|package| texts.remove(package))

@@ -97,7 +97,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     notes.left_out(
         not_times,
         "benchmark(s)",
-        "their unit is no time and no rate",
+        "their unit is neither a time nor a rate",
     );
     let why = format!("of a histogram an even draw of {KEPT} is kept");
     notes.left_out(not_kept, "sample(s)", why);

@@ -84,7 +84,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
             }
         }
     }
-    notes.left_out(not_times, "benchmark(s)", "their unit is no time");
+    notes.left_out(not_times, "benchmark(s)", "their unit is not a time");
     let platform = common.platform.as_deref().unwrap_or_default();
     let words = || platform.split('-');
     let environment = Environment {

@@ -23,14 +23,14 @@ use crate::unit::Unit;
 
 pub(crate) static IMPORTER: Importer = Importer {
     name: "table",
-    about: "any CSV file or JSON lines, with --columns name=…,time=…,unit=…,run=…",
+    about: "any CSV file or JSON lines; name the columns: name=…,time=…,unit=…,run=…",
     recognises: |_| false,
     read,
 };
 
 fn read(source: Source, options: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
     let Some(columns) = &options.columns else {
-        let told = "which column is what? name them: --columns name=…,time=…,unit=ms";
+        let told = "which column is what? name the columns, as in name=…,time=…,unit=ms";
         return Err(FileError::new(FileErrorKind::Value, told));
     };
     let path = source.path().to_owned();
@@ -131,7 +131,7 @@ impl<'c> Table<'c> {
             }
             let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&line)
                 .map_err(|error| {
-                    let told = format!("the line is no JSON object: {}", reason(&error));
+                    let told = format!("the line is not a JSON object: {}", reason(&error));
                     let column = error.column();
                     FileError::new(FileErrorKind::Syntax, told).at_position(number, column)
                 })?;
@@ -183,7 +183,7 @@ impl<'c> Table<'c> {
     fn size(&self, text: &str) -> Result<u64, Wrong> {
         text.parse().map_err(|_| Wrong {
             column: self.columns.size.clone().unwrap_or_default(),
-            message: format!("\"{}\" is no size; give a whole number", one_line(text)),
+            message: format!("\"{}\" is not a size; give a whole number", one_line(text)),
         })
     }
 
@@ -203,7 +203,7 @@ impl<'c> Table<'c> {
         let value: f64 = value.trim().parse().map_err(|_| {
             let text = one_line(text);
             wrong(format!(
-                "\"{text}\" is no number; a point stands before decimals"
+                "\"{text}\" is not a number; write decimals behind a point"
             ))
         })?;
         let unit = match (self.unit, &row.unit) {
@@ -211,7 +211,7 @@ impl<'c> Table<'c> {
             (None, Some(told)) => Some(Unit::named(told).ok_or_else(|| Wrong {
                 column: self.columns.unit.clone().unwrap_or_default(),
                 message: format!(
-                    "\"{}\" is no unit of time or rate, as ms or ops/s are",
+                    "\"{}\" is not a unit of time or rate, such as ms or ops/s",
                     one_line(told)
                 ),
             })?),
@@ -226,9 +226,12 @@ impl<'c> Table<'c> {
             (None, "") => Err(wrong(format!(
                 "{text} has no unit; add unit=ms, or unit=COLUMN"
             ))),
-            (None, own) => Unit::named(own)
-                .map(|unit| unit.ns(value))
-                .ok_or_else(|| wrong(format!("\"{}\" is no unit of time or rate", one_line(own)))),
+            (None, own) => Unit::named(own).map(|unit| unit.ns(value)).ok_or_else(|| {
+                wrong(format!(
+                    "\"{}\" is not a unit of time or rate",
+                    one_line(own)
+                ))
+            }),
         }
     }
 }
@@ -277,7 +280,7 @@ fn position(head: &csv::StringRecord, column: &str) -> Result<usize, FileError> 
         }
         (Some(_), Some(_)) => {
             let told = format!(
-                "the column \"{}\" is there twice; rename one",
+                "the column \"{}\" occurs twice; rename one",
                 one_line(column)
             );
             Err(FileError::new(FileErrorKind::Value, told).at_position(1, 1))

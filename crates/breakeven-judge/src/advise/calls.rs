@@ -26,6 +26,7 @@ use super::evidence::{Sequence, ShownBy};
 /// Whose calls the samples of a profile are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[must_use]
 pub enum CallsOf {
     /// Calls that a program made, recorded while it ran.
     Program,
@@ -39,7 +40,8 @@ pub enum CallsOf {
 const TIMED_APART: [&str; 4] = ["upload", "launch", "kernel", "download"];
 
 impl CallsOf {
-    /// Whose they are, by what a recorder writes and a benchmark does not.
+    /// Determines whose calls the samples are, by what a recorder writes and a
+    /// benchmark does not.
     pub fn in_profile(profile: &Profile) -> Self {
         let mut runs = profile.operations.iter().flat_map(|each| &each.runs);
         let recorded = profile.environment.recorder.is_some()

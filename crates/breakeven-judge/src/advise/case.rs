@@ -23,7 +23,7 @@ pub struct LookedAt {
     pub without_time: usize,
     /// Operations that are mostly the cost of recording them.
     pub recording: usize,
-    /// Operations that take too small a part of a program's time to matter.
+    /// Operations that take too small a fraction of a program's time to matter.
     pub minor: usize,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct Subject<'p> {
     pub(super) own_ns: f64,
     /// Memory that a call holds, bytes.
     pub(super) memory_bytes: Option<u64>,
-    /// False where it takes too small a part of the whole to be advised on.
+    /// False where it takes too small a fraction of the whole to be advised on.
     pub(super) matters: bool,
     /// True for the size that takes most time, of all sizes on this device.
     pub(super) leads_sizes: bool,

@@ -40,22 +40,26 @@ fn measured(
     eligible: &impl Fn(&str) -> bool,
 ) -> Option<Elsewhere> {
     let here = subject.operation;
-    let here_ns = typical_ns(here).filter(|ns| *ns > 0.0)?;
+    let typical_ns = |it: &Operation, beside: &Operation| {
+        let typical = typical_ns(it, beside.runs.len());
+        typical.filter(|ns| *ns > 0.0)
+    };
     let (there_ns, there) = case
         .same_work(subject)
         .into_iter()
         .map(|other| other.operation)
         .filter(|other| other.device != here.device && eligible(&other.device))
-        .filter_map(|other| Some((typical_ns(other).filter(|ns| *ns > 0.0)?, other)))
+        .filter_map(|other| Some((typical_ns(other, here)?, other)))
         .min_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    let here_ns = typical_ns(here, there)?;
     if here.size.is_none() && case.calls_of == CallsOf::Program {
         let device = there.device.clone();
         return Some(Elsewhere::NotFaster(Evidence::Unsized { device }));
     }
     let faster = there_ns < here_ns;
     let winner = match faster {
-        true => winner(there, here, here_ns / there_ns),
-        false => winner(here, there, there_ns / here_ns),
+        true => winner(there, here),
+        false => winner(here, there),
     };
     let turned = |[lower, upper]: [f64; 2]| [1.0 / upper, 1.0 / lower];
     let evidence = Evidence::OtherDevice {

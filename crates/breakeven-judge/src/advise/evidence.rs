@@ -12,7 +12,7 @@ use serde::Serialize;
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Evidence {
-    /// A constant was passed, and nothing measured says more.
+    /// A constant was exceeded, and no measurement says more.
     RuleOfThumb {
         /// What was looked at.
         quantity: Quantity,
@@ -135,17 +135,18 @@ pub enum Quantity {
 
 /// Calls of one operation that follow one another with nothing between.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[must_use]
 pub struct Sequence {
     /// What shows it.
     pub shown_by: ShownBy,
     /// Calls in a sequence, on average.
     pub length: f64,
-    /// Part of the operation's calls that are in sequences, 0 to 1.
+    /// Fraction of the operation's calls that are in sequences, 0 to 1.
     pub share: f64,
 }
 
 impl Sequence {
-    /// The part of the calls that would go if each sequence were one call.
+    /// The fraction of the calls that would disappear if each sequence were one call.
     pub fn avoidable(&self) -> f64 {
         self.share * (1.0 - 1.0 / self.length)
     }
@@ -261,7 +262,7 @@ impl fmt::Display for Evidence {
                 call_ns,
             } => write!(
                 f,
-                "{device} needs {} a call at the least by its peaks; now it is {}",
+                "by its peaks {device} needs at least {} a call, which takes {} now",
                 unit::time(*least_ns),
                 unit::time(*call_ns)
             ),
@@ -295,7 +296,7 @@ impl fmt::Display for Evidence {
             ),
             Self::Repeats { calls, repeated } => write!(
                 f,
-                "{repeated} of {calls} calls on the timeline have the fields of an earlier one"
+                "{repeated} of {calls} calls on the timeline have the same fields as an earlier one"
             ),
             Self::Growth {
                 sizes,
@@ -326,7 +327,7 @@ impl fmt::Display for Evidence {
             ),
             Self::Reuse(DeviceMemory { calls, hits, .. }) => write!(
                 f,
-                "{hits} of {calls} calls found their memory among what was freed before"
+                "{hits} of {calls} calls reused memory that was freed before"
             ),
             Self::OnlySoftwareGpus => f.write_str("every GPU here computes on the CPU"),
             Self::UnmarkedCalls => {
@@ -337,7 +338,7 @@ impl fmt::Display for Evidence {
 }
 
 impl Quantity {
-    /// That the quantity passed its constant, both in its unit.
+    /// Evidence that the quantity is beyond its constant, both in its unit.
     pub(super) fn thumb(self, value: f64, limit: f64) -> Evidence {
         Evidence::RuleOfThumb {
             quantity: self,

@@ -71,6 +71,7 @@ use rank::Proposal;
 
 /// Everything that the rules say about a profile.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[must_use]
 pub struct Advice {
     /// Whose calls the samples are.
     pub calls_of: CallsOf,
@@ -89,7 +90,7 @@ pub struct Advice {
     pub overruled: Vec<Overruled>,
 }
 
-/// A rule of thumb that would have spoken, and the measurement against it.
+/// A rule of thumb that applied, and the measurement that overruled it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Overruled {
     /// The operation's name.
@@ -108,6 +109,7 @@ pub struct Overruled {
 
 /// Advice on one profile.
 #[derive(Debug, Clone, PartialEq)]
+#[must_use]
 pub struct ProfilerOptimizer {
     advice: Advice,
 }

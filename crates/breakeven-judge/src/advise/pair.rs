@@ -115,7 +115,7 @@ pub(super) fn calls(subjects: &[&Subject<'_>]) -> f64 {
     subjects.iter().map(|each| each.calls_per_run).sum()
 }
 
-/// The part of `own_ns` that went, by one figure of each run before and after.
+/// The fraction of `own_ns` that was saved, by one figure of each run before and after.
 fn saved(own_ns: f64, before: &[f64], after: &[f64], noise: Option<f64>) -> Option<Gained> {
     let test = match (log_ratio_test(before, after, LEVEL), noise) {
         (Ok(test), _) => test,

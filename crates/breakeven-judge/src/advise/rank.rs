@@ -212,7 +212,7 @@ fn suggestion(
     }
 }
 
-/// By the part of the whole time that it adds to the savings before it. Without
+/// By the fraction of the whole time that it adds to the savings before it. Without
 /// an estimate nothing is promised: LOW, or MEDIUM where the operation takes as
 /// much of the time as a HIGH saving.
 fn priority(case: &Case<'_>, subject: &Subject<'_>, combined_ns: Option<f64>) -> Priority {
@@ -242,10 +242,15 @@ fn improvement(
         true => format!("between {} and {}", unit::time(least), unit::time(most)),
         false => format!("at most {}", unit::time(most)),
     };
-    let range = gain.range_ns.map(between);
+    // Ends that print as the saving itself say nothing.
+    let told = gain.range_ns.filter(|ends| {
+        let said = unit::time(saved_ns);
+        ends.iter().any(|end| unit::time(*end) != said)
+    });
+    let range = told.map(between);
     if let Err(because) = gain.savings {
         let range = range.map_or_else(String::new, |range| format!("; {range}"));
-        return format!("cannot be told: {because}{range}");
+        return format!("cannot be estimated: {because}{range}");
     }
     let range = range.map_or_else(String::new, |range| format!(", {range}"));
     let call = estimated_ns.map_or_else(String::new, |estimated_ns| {

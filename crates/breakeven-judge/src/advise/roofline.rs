@@ -34,7 +34,7 @@ impl Gap {
         .filter(|gap| gap.call_ns > 0.0)
     }
 
-    /// The gain of coming to that part of the peak, at most to all of it.
+    /// The gain of reaching that fraction of the peak, at most all of it.
     pub(super) fn closed_to(&self, share: f64, subject: &Subject<'_>) -> Gain {
         let likely = self.saved(self.least_ns / share);
         Gain::part(subject, likely, Some([0.0, self.saved(self.least_ns)]))
@@ -45,7 +45,7 @@ impl Gap {
         self.saved(self.least_ns) * subject.own_ns
     }
 
-    /// The part of a call that goes when computing takes that long, ns.
+    /// The fraction of a call that is saved when computing takes that long, ns.
     fn saved(&self, after_ns: f64) -> f64 {
         ((self.compute_ns - after_ns) / self.call_ns).max(0.0)
     }

@@ -9,6 +9,7 @@ use super::rules::{Rule, SuggestionType};
 
 /// One piece of advice. Times whose name ends in `_ms` are milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[must_use]
 pub struct OptimizationSuggestion {
     /// Its place in the whole list, from 1.
     pub rank: usize,

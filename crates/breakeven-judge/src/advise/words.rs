@@ -22,9 +22,9 @@ impl Advice {
         };
         if self.suggestions.is_empty() {
             let overruled = match self.overruled.len() {
-                0 => "and none had anything to say".to_owned(),
-                1 => "and a measurement overruled the one rule of thumb that spoke".to_owned(),
-                n => format!("and measurements overruled the {n} rules of thumb that spoke"),
+                0 => "and none applied".to_owned(),
+                1 => "and a measurement overruled the one rule of thumb that applied".to_owned(),
+                n => format!("and measurements overruled the {n} rules of thumb that applied"),
             };
             return match self.looked_at.operations {
                 0 => "No advice: the profile has no operation that can be judged.".to_owned(),
@@ -48,14 +48,14 @@ impl Advice {
         rules.any(Rule::is_about_calls)
     }
 
-    /// What limits the advice, a sentence each.
+    /// The limits of the advice, a sentence each.
     pub fn caveats(&self) -> Vec<String> {
         let mut caveats = Vec::new();
         match self.calls_of {
             CallsOf::Program => {}
             CallsOf::Benchmark => caveats.push(
-                "The samples are a benchmark's: shares are of the measured time, and nobody was \
-                 asked to batch or cache its iterations."
+                "The samples are iterations of a benchmark: shares are of the measured time, and \
+                 batching or caching the iterations is not advised."
                     .to_owned(),
             ),
             CallsOf::Unmarked if !self.of_calls() => {}
@@ -65,7 +65,7 @@ impl Advice {
                 let kinds: Vec<String> = rules.iter().map(|rule| rule.kind().to_string()).collect();
                 caveats.push(format!(
                     "The file does not tell whether its samples are calls of a program or \
-                     iterations of a benchmark; for a benchmark, pass over {}.",
+                     iterations of a benchmark; for a benchmark, ignore {}.",
                     kinds.join(" and ")
                 ));
             }
@@ -84,25 +84,25 @@ impl Advice {
 }
 
 impl LookedAt {
-    /// The operations that no rule was asked about, as a sentence.
+    /// The operations that were not examined, in a sentence.
     pub fn left_out(&self) -> Option<String> {
         let parts: Vec<String> = [
             (self.failed, "failed"),
             (self.without_time, "without samples"),
-            (self.recording, "mostly the cost of recording"),
-            (self.minor, "of too small a part of the time"),
+            (self.recording, "mostly the recorder's overhead"),
+            (self.minor, "of too small a fraction of the time"),
         ]
         .into_iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, why)| format!("{count} {why}"))
         .collect();
-        (!parts.is_empty()).then(|| format!("Not looked at: {}.", parts.join(", ")))
+        (!parts.is_empty()).then(|| format!("Not examined: {}.", parts.join(", ")))
     }
 }
 
 impl OptimizationSuggestion {
-    /// How it stands to an earlier suggestion about the same operation, and what
-    /// it then adds.
+    /// Its relation to an earlier suggestion about the same operation, and what it adds
+    /// to that.
     pub fn overlap_text(&self) -> Option<String> {
         Some(match self.overlap? {
             Overlap::After(rank) => {
@@ -110,7 +110,7 @@ impl OptimizationSuggestion {
                 format!("adds {adds} once {rank} is done")
             }
             Overlap::InsteadOf(rank) => {
-                format!("another way to the time of {rank}, counted there")
+                format!("another way to save the time that {rank} saves, counted there")
             }
         })
     }
@@ -138,8 +138,8 @@ const ALIKE: usize = 3;
 /// Operations of such an item that are named; the rest is counted.
 const MOST_NAMED: usize = 10;
 
-/// An item per suggestion, with what is said of its rule; several operations of which one
-/// device has to hear the same are one.
+/// An item per suggestion, with what is said of its rule; several suggestions that say
+/// the same about one device are one item.
 pub fn items<'s>(
     suggestions: &'s [OptimizationSuggestion],
     of_rule: impl Fn(Rule) -> Option<String>,
@@ -228,7 +228,7 @@ impl OptimizationSuggestion {
 }
 
 impl Overruled {
-    /// The rule, what it spoke of, and the measurements that overruled it.
+    /// The rule, its operation, and the measurements that overruled it.
     pub fn item(&self) -> Item {
         let who = who(&self.operation, &self.device, self.software_gpu, self.size);
         let evidence = self.evidence.iter();
@@ -240,7 +240,7 @@ impl Overruled {
 }
 
 impl Outcome {
-    /// What became of the suggestion: whether it was followed, and what it gained.
+    /// An item that says whether the suggestion was followed, and what it gained.
     pub fn item(&self) -> Item {
         let (followed, tone) = match self.followed {
             Followed::Yes => ("yes", Tone::Good),
@@ -277,7 +277,8 @@ impl Outcome {
 }
 
 impl Advice {
-    /// Some of the suggestions, how many more there are, and what all come to.
+    /// A page of some of the suggestions, the number of the others, and what all save
+    /// together.
     pub fn page(&self, shown: &[OptimizationSuggestion]) -> Page {
         let mut page = Page::default();
         page.items(items(shown, |_| None));

@@ -55,8 +55,8 @@ impl Subject<'_> {
             (Some((runs, _)), Some((phase, step))) => return (format!("{runs}; {phase}"), step),
             (Some(why), None) | (None, Some(why)) => return why,
             (None, None) if self.summary.median < short_ns => (
-                "the call is so short that reading the clock is much of it",
-                "measure many calls as one",
+                "the call is so short that reading the clock is a large fraction of it",
+                "measure many calls as one sample",
             ),
             (None, None) if self.is_software_gpu() => (
                 "nothing stands out; a software GPU shares the CPU's cores with everything else",
@@ -64,7 +64,8 @@ impl Subject<'_> {
             ),
             (None, None) => (
                 "nothing stands out: calls differ inside the run",
-                "quiet the machine, more calls, look at the median instead of the mean",
+                "stop other programs, measure more calls, and judge by the median instead of the \
+                 mean",
             ),
         };
         (cause.to_owned(), next_step)
@@ -94,7 +95,9 @@ impl Subject<'_> {
     /// What to do about slow first calls: nobody warms a program up.
     fn at_start(&self) -> &'static str {
         match self.calls_of {
-            CallsOf::Program => "do at start what first calls do: compile, allocate, load",
+            CallsOf::Program => {
+                "do at the program's start what first calls do: compile, allocate, load"
+            }
             CallsOf::Benchmark | CallsOf::Unmarked => "more warm-up calls",
         }
     }
@@ -138,7 +141,8 @@ impl Subject<'_> {
         };
         let fall = (falls.iter().sum::<f64>() / falls.len() as f64).exp();
         (is_fall && fall > FALL).then(|| {
-            let times = format!("times fall to 1/{fall:.2} from its first quarter to its last");
+            let times =
+                format!("times fall by a factor of {fall:.2} from its first quarter to its last");
             (
                 format!("the first calls of a run are slow: {times}"),
                 self.at_start(),
@@ -163,8 +167,10 @@ impl Subject<'_> {
         (chance <= ERROR_RATE / 2.0 && times > DIFFERENCE).then(|| {
             let of = format!("the slowest one's median is {times:.2} × that of the fastest");
             let next_step = match self.calls_of {
-                CallsOf::Program => "look for other inputs, what else ran, and at clock frequency",
-                _ => "more runs; look for what else ran, and at clock frequency",
+                CallsOf::Program => {
+                    "look for other inputs and other programs, and at the clock frequency"
+                }
+                _ => "make more runs; look for other programs, and at the clock frequency",
             };
             (format!("whole runs differ: {of}"), next_step)
         })

@@ -31,7 +31,7 @@ use fit::Crossings;
 const LEVEL: f64 = 0.95;
 
 /// Rounds from which there is an interval that is worth its name.
-pub const LEAST_ROUNDS: usize = 3;
+const LEAST_ROUNDS: usize = 3;
 
 /// Times of both devices at one size, a round each.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,6 +55,7 @@ impl SizeTimes {
 
 /// From which size on a device pays, among those that were tried.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[must_use]
 pub enum BreakEven {
     /// From about `size` on, for sure from the interval's upper end on.
     From {
@@ -73,7 +74,7 @@ pub enum BreakEven {
         /// The largest one, elements.
         tried_to: f64,
     },
-    /// At some sizes, and no more at the largest: say the device's memory ended.
+    /// At some sizes, and no longer at the largest, as where the device's memory is full.
     Within {
         /// The smallest size at which it pays for sure, elements.
         smallest: f64,
@@ -191,9 +192,10 @@ pub fn break_even(times: &[SizeTimes]) -> BreakEven {
 }
 
 impl BreakEven {
-    /// What it says of a device, in values of what was swept `over`, up to the `largest`
-    /// value that was tried: `pays from size 52 000 on (95 % interval: 48 000 to 57 000)`.
-    /// The `remedy` for times that do not tell is left to the caller.
+    /// Describes the break-even of a device in values of what was swept `over`, up to
+    /// the `largest` value that was tried:
+    /// `pays from size 52 000 on (95 % interval: 48 000 to 57 000)`. The `remedy` for
+    /// times that do not tell is left to the caller.
     pub fn text(&self, over: &str, largest: f64, remedy: &str) -> String {
         let count = |value: f64| unit::count(value.round());
         match *self {
@@ -217,7 +219,7 @@ impl BreakEven {
                 smallest,
                 largest: last,
             } => format!(
-                "pays from {over} {} to {}, and no more at {}",
+                "pays from {over} {} to {}, and no longer at {}",
                 count(smallest),
                 count(last),
                 count(largest)
@@ -225,7 +227,8 @@ impl BreakEven {
         }
     }
 
-    /// As a profile keeps it; none where nothing is known of all sizes from some on.
+    /// The entry of a profile's evidence; `None` where no size is known from which on
+    /// the device pays or never does.
     pub fn evidence(
         &self,
         operation: &str,

@@ -88,6 +88,7 @@ pub struct RelativeLimit {
 
 /// The result of judging an operation by one of its budgets.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[must_use]
 pub struct Held {
     /// The limited quantity.
     pub limited: Limited,
@@ -101,6 +102,7 @@ pub struct Held {
 
 /// The limits that a profile is judged by.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[must_use]
 pub struct Limits {
     /// The budgets. If several apply to an operation, one that names its device
     /// counts before one that names its size, and that before the first.

@@ -8,6 +8,7 @@ use crate::budget::{Held, Limited, Limits};
 
 /// An operation and how it stands against one of its budgets.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[must_use]
 pub struct HeldBudget {
     /// The operation's name.
     pub operation: String,

@@ -31,17 +31,18 @@ impl fmt::Display for ChangeType {
     }
 }
 
-/// How one metric changed. What a side has none of, or what was not tested, is `None`.
+/// How one metric changed. A figure that a side lacks, or that was not tested, is `None`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[must_use]
 pub struct Change {
-    /// What was judged.
+    /// The metric that was judged.
     pub metric: Metric,
     /// The baseline: geometric mean over runs (trimmed from ten runs a side on), in the
     /// metric's unit (ms, bytes, calls, per second).
     pub baseline_value: Option<f64>,
     /// The current side.
     pub current_value: Option<f64>,
-    /// Current over baseline; over the common shift too where that was asked for.
+    /// Current over baseline; where it was requested, relative to the common shift.
     pub ratio: Option<f64>,
     /// Interval of the ratio at confidence level 1 − alpha, not corrected; `None` too
     /// where no run differs from another.

@@ -15,7 +15,7 @@ use super::warning::Warning;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[must_use]
 pub struct ProfilerComparison {
-    /// What was judged.
+    /// The metric that was judged.
     pub metric: Metric,
     /// Change from which an operation is better or worse, a fraction.
     pub threshold: f64,
@@ -39,8 +39,9 @@ pub struct ProfilerComparison {
 
 /// One operation on two sides.
 ///
-/// What a side has none of, or what was not tested, is `None`.
+/// A figure that a side lacks, or that was not tested, is `None`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[must_use]
 pub struct OperationComparison {
     /// The operation's name.
     pub operation: String,
@@ -120,6 +121,7 @@ impl OperationComparison {
 
 /// How many operations have which verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[must_use]
 pub struct ComparisonSummary {
     /// Operations of both sides together.
     pub operations_count: usize,
@@ -135,7 +137,7 @@ pub struct ComparisonSummary {
     pub new_count: usize,
     /// REMOVED.
     pub removed_count: usize,
-    /// Operations that are in no verdict: mostly the recorder's own cost.
+    /// Operations that are in no verdict: mostly the recorder's overhead.
     pub left_out_count: usize,
     /// Of those that are inconclusive for want of runs: operations that changed by more
     /// than the samples inside their runs differ.

@@ -38,21 +38,25 @@ pub(super) fn warnings(pairs: &[Pair<'_>], options: &Options) -> Vec<Warning> {
     let is_unknown =
         |each: &Both<'_, '_>| !options.history.is_empty() && history.noise(each.key).is_none();
     warn(&is_unknown, &|operations| Warning::NoHistory { operations });
-    for side in [Side::Baseline, Side::Current] {
-        let count = |each: &Both<'_, '_>| each.on(side).runs().count();
-        let is_few = |runs: usize| (1..FEWEST_RUNS).contains(&runs);
-        let is_unknown = |each: &Both<'_, '_>| {
-            let is_known = options.noise.is_some() || history.tells(each.key);
-            is_few(count(each)) && !is_known
+    let count = |each: &Both<'_, '_>, side| each.on(side).runs().count();
+    let is_few = |each: &Both<'_, '_>, side| (1..FEWEST_RUNS).contains(&count(each, side));
+    let is_unknown = |each: &Both<'_, '_>| !history.tells(each.key);
+    for sides in sides() {
+        let is_meant = |each: &Both<'_, '_>| {
+            let is_few = EACH_SIDE.map(|side| is_few(each, side));
+            options.noise.is_none() && is_unknown(each) && is_few == sides_of(&sides)
         };
-        let fewest = both.iter().filter(|each| is_unknown(each)).map(count).min();
-        if let Some(runs) = fewest {
-            warn(&is_unknown, &|operations| Warning::FewRuns {
-                side,
+        let found = both.iter().filter(|each| is_meant(each));
+        let fewest = found.flat_map(|each| sides.iter().map(move |side| count(each, *side)));
+        if let Some(runs) = fewest.min() {
+            warn(&is_meant, &|operations| Warning::FewRuns {
+                sides: sides.clone(),
                 runs,
                 operations,
             });
         }
+    }
+    for side in EACH_SIDE {
         let fewest = |each: &Both<'_, '_>| {
             let samples = each.on(side).runs().map(|(_, run)| run.samples_ns.len());
             samples.min().filter(|samples| *samples < ENOUGH_SAMPLES)
@@ -77,23 +81,36 @@ pub(super) fn warnings(pairs: &[Pair<'_>], options: &Options) -> Vec<Warning> {
     warn(&is_recording, &|operations| Warning::MostlyRecording {
         operations,
     });
-    for sides in [
-        vec![Side::Current],
-        vec![Side::Baseline],
-        vec![Side::Baseline, Side::Current],
-    ] {
-        let failed = |each: &Both<'_, '_>| {
-            let of = |side| each.on(side).failed() == sides.contains(&side);
-            of(Side::Baseline) && of(Side::Current)
-        };
+    for sides in sides() {
+        let failed =
+            |each: &Both<'_, '_>| EACH_SIDE.map(|side| each.on(side).failed()) == sides_of(&sides);
         warn(&failed, &|operations| Warning::Failed {
             sides: sides.clone(),
             operations,
         });
     }
     warnings.extend(both.iter().filter_map(other_work));
-    warnings.extend(options.noise.map(|noise| Warning::OneNoise { noise }));
+    let is_assumed =
+        |each: &Both<'_, '_>| is_unknown(each) && EACH_SIDE.iter().any(|side| is_few(each, *side));
+    let noise = options.noise.filter(|_| both.iter().any(is_assumed));
+    warnings.extend(noise.map(|noise| Warning::OneNoise { noise }));
     warnings
+}
+
+const EACH_SIDE: [Side; 2] = [Side::Baseline, Side::Current];
+
+/// The sides that something may be true of: one, the other, both.
+fn sides() -> [Vec<Side>; 3] {
+    [
+        vec![Side::Current],
+        vec![Side::Baseline],
+        EACH_SIDE.to_vec(),
+    ]
+}
+
+/// Of each side, whether it is one of these.
+fn sides_of(sides: &[Side]) -> [bool; 2] {
+    EACH_SIDE.map(|side| sides.contains(&side))
 }
 
 /// An operation that is on both sides.

@@ -3,7 +3,7 @@
 use super::metric::Metric;
 use super::warning::Side;
 
-/// Input from which no verdict follows; never a pass.
+/// Why no comparison could be made; a gate never passes on it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompareError {
@@ -25,7 +25,8 @@ pub enum CompareError {
     },
     /// No operation is on both sides.
     #[error(
-        "no operation is on both sides: the baseline has {baseline}, and the current side {current}; an operation is told by name, device and size"
+        "no operation is on both sides: the baseline has {baseline}, and the current side \
+         {current}; an operation is identified by name, device and size"
     )]
     NothingInCommon {
         /// One operation of the baseline.

@@ -14,7 +14,7 @@ pub enum Method {
     /// A count that is the same in every run of each side has no noise: the
     /// threshold alone decides.
     SameInEveryRun,
-    /// The threshold alone, because that was asked for.
+    /// The threshold alone, as requested.
     PlainThreshold,
     /// There is no verdict.
     NotTested(NotTested),
@@ -23,6 +23,7 @@ pub enum Method {
 /// Why an operation has no verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum NotTested {
     /// It is on one side only.
     #[error("on one side only")]
@@ -34,17 +35,17 @@ pub enum NotTested {
     /// A run has a time of zero, below the clock's resolution: no ratio can be taken.
     #[error("a run has a time of 0 ns, below the clock's resolution: measure more work in a call")]
     ZeroTime,
-    /// It is mostly the recorder's own cost, on both sides.
-    #[error("mostly the recorder's own cost")]
+    /// It is mostly the recorder's overhead, on both sides.
+    #[error("mostly the recorder's overhead")]
     MostlyRecording,
     /// It failed on a side, or has no samples there.
     #[error("failed, or without samples, on a side")]
     Failed,
-    /// One of the sides does not tell the metric.
-    #[error("one of the sides does not tell it")]
+    /// A side lacks the metric's figure.
+    #[error("a side lacks the figure")]
     NoValue,
-    /// Neither side tells the metric.
-    #[error("neither side tells it")]
+    /// Neither side has the metric's figure.
+    #[error("neither side has the figure")]
     NoValues,
     /// The values of a count differ between runs and some are zero: no ratio.
     #[error("zero in some runs and not in others")]
@@ -77,7 +78,7 @@ impl fmt::Display for Method {
             Self::Test(LogRatioMethod::KnownNoise) => f.write_str("test with the noise given"),
             Self::Test(LogRatioMethod::Permutation) => f.write_str("permutation test over runs"),
             Self::SameInEveryRun => f.write_str("the same in every run: threshold alone"),
-            Self::PlainThreshold => f.write_str("threshold alone, as asked for"),
+            Self::PlainThreshold => f.write_str("threshold alone, as requested"),
             Self::NotTested(why) => why.fmt(f),
         }
     }

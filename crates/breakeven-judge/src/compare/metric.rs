@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::winner::median;
 
-/// What of an operation is judged. Each has one value per run.
+/// The quantity of an operation that is judged, one value per run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Metric {

@@ -1,4 +1,4 @@
-//! How to compare.
+//! Options of a comparison.
 
 use std::ops::RangeInclusive;
 
@@ -88,8 +88,9 @@ pub enum Correction {
     None,
 }
 
-/// What counts as a change, and how sure one must be.
+/// Options of a comparison: what counts as a change, and with which error rate.
 #[derive(Debug, Clone, PartialEq)]
+#[must_use]
 pub struct Options {
     /// Change from which an operation is better or worse.
     pub threshold: Threshold,
@@ -110,7 +111,7 @@ pub struct Options {
     pub relative_to_common_shift: bool,
     /// Judge by the threshold alone, without any test.
     pub plain_threshold: bool,
-    /// What is judged.
+    /// The metric that is judged.
     pub metric: Metric,
     /// Budgets that the current side is held against, and thresholds of single
     /// operations.
@@ -134,7 +135,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Refuses what would make every verdict a pass, or none.
+    /// Rejects options with which every verdict would be a pass, or none.
     pub(super) fn check(&self) -> Result<(), CompareError> {
         let bad = |name, value, expected| {
             Err(CompareError::Option {

@@ -6,6 +6,7 @@ use breakeven_profile::unit;
 
 use super::change::{Change, ChangeType};
 use super::comparison::{OperationComparison, ProfilerComparison};
+use super::method::{Method, NotTested};
 use crate::budget::{Held, Standing};
 use crate::page::{Column, Page, Row, Table, Text, Tone, WIDTH};
 
@@ -86,7 +87,10 @@ impl ProfilerComparison {
         let value = |value: Option<f64>| value.map_or_else(String::new, |v| metric.text(v));
         let rows = rows.map(|row| {
             let suspected = "changed by more than the samples differ".to_owned();
-            let notes = std::iter::once(row.judged.note_text())
+            // That there are too few runs, a warning says once for all operations.
+            let is_told = row.judged.method == Method::NotTested(NotTested::FewRuns);
+            let note = (!is_told).then(|| row.judged.note_text());
+            let notes = (note.into_iter())
                 .chain(row.is_suspected.then_some(suspected))
                 .chain(row.changed_beside().map(Change::beside_text));
             let notes = notes.filter(|note| !note.is_empty());

@@ -27,7 +27,7 @@ impl Metric {
 }
 
 impl ProfilerComparison {
-    /// By what the verdicts are, in one line.
+    /// The metric, threshold, error rate and correction of the verdicts, in one line.
     pub fn how_text(&self) -> String {
         let correction = match self.correction {
             Correction::BenjaminiHochberg => "corrected by Benjamini–Hochberg",
@@ -109,7 +109,7 @@ impl Change {
     pub fn note_text(&self) -> String {
         match (self.method, self.change_type, self.runs_needed) {
             (_, ChangeType::New | ChangeType::Removed, _) => String::new(),
-            (Method::NotTested(why), _, Some(runs)) => format!("{why}: make {runs}"),
+            (Method::NotTested(why), _, Some(runs)) => format!("{why}; make {runs} on each side"),
             (Method::Test(_), ChangeType::Inconclusive, Some(runs)) => {
                 format!("{runs} runs a side might settle it")
             }
@@ -157,7 +157,9 @@ impl ComparisonSummary {
         let mut text = named.join(", ");
         if self.suspected_count > 0 {
             let count = self.suspected_count;
-            text += &format!("; {count} changed by more than samples differ, too few runs to tell");
+            text += &format!(
+                "; {count} changed by more than the samples differ, with too few runs for a verdict"
+            );
         }
         if self.changed_beside_count > 0 {
             let count = self.changed_beside_count;

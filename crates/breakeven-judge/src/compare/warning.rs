@@ -38,14 +38,15 @@ impl fmt::Display for Side {
 pub enum Warning {
     /// Fewer runs on a side than a verdict takes.
     #[error(
-        "{} on the {side} of {}: how much runs differ is not known; make 5 runs, or give \
+        "{} on the {} of {}: how much runs differ is not known; make 5 runs, or give \
          earlier profiles as the history",
         match *.runs { 1 => "one run".to_owned(), runs => format!("only {runs} runs") },
+        both(.sides),
         Named(.operations)
     )]
     FewRuns {
-        /// The side.
-        side: Side,
+        /// The sides that have so few.
+        sides: Vec<Side>,
         /// The least number of runs.
         runs: usize,
         /// The operations.
@@ -75,9 +76,9 @@ pub enum Warning {
         /// The operations.
         operations: Vec<String>,
     },
-    /// Operations that are mostly the recorder's own cost on a side; where they
+    /// Operations that are mostly the recorder's overhead on a side; where they
     /// are so on both, they are left out of the verdicts.
-    #[error("mostly the recorder's own cost: {}; record the caller instead", Named(.operations))]
+    #[error("mostly the recorder's overhead: {}; record the caller instead", Named(.operations))]
     MostlyRecording {
         /// The operations.
         operations: Vec<String>,
@@ -85,7 +86,7 @@ pub enum Warning {
     /// Operations that failed, or have no samples.
     #[error(
         "failed, or without samples, on the {}: {}",
-        .sides.iter().map(Side::to_string).collect::<Vec<_>>().join(" and the "),
+        both(.sides),
         Named(.operations)
     )]
     Failed {
@@ -95,7 +96,7 @@ pub enum Warning {
         operations: Vec<String>,
     },
     /// The same name, device and size, but not the same work.
-    #[error("{operation} is not the same work: {what} was {baseline} and is {current}")]
+    #[error("{operation} is not the same work ({what}: {baseline} in the baseline, {current} now)")]
     OtherWork {
         /// The operation.
         operation: String,
@@ -108,8 +109,8 @@ pub enum Warning {
     },
     /// One figure is taken for the noise of all operations.
     #[error(
-        "the noise of {} is taken for that of every operation with fewer than four runs; where \
-         one is noisier, its verdicts are too sure",
+        "a noise of {} is assumed for every operation with fewer than four runs; where one is \
+         noisier, its verdicts are too certain",
         unit::percent(*.noise)
     )]
     OneNoise {
@@ -117,13 +118,13 @@ pub enum Warning {
         noise: f64,
     },
     /// The history says nothing of these operations' noise.
-    #[error("the history tells no noise of {}", Named(.operations))]
+    #[error("the history does not tell the noise of {}", Named(.operations))]
     NoHistory {
         /// The operations.
         operations: Vec<String>,
     },
     /// The clock differs: its source, or its steps by more than twice.
-    #[error("another clock: it was {baseline} and is {current}")]
+    #[error("another clock: {baseline} in the baseline, {current} now")]
     Clock {
         /// The baseline's.
         baseline: String,
@@ -133,7 +134,9 @@ pub enum Warning {
     /// The machine differs: processor, cores, system, or a GPU that operations ran
     /// on, or its driver.
     #[error(
-        "another machine: {what} was {baseline} and is {current}; differences may be the machine's"
+        "another machine ({what}: {baseline} in the baseline, {current} now); differences may be \
+         the \
+         machine's"
     )]
     OtherMachine {
         /// What of it, in words.
@@ -144,7 +147,9 @@ pub enum Warning {
         current: String,
     },
     /// The build profile differs. That the revision does is normal.
-    #[error("another build profile: it was {baseline} and is {current}; build both sides alike")]
+    #[error(
+        "another build profile: {baseline} in the baseline, {current} now; build both sides alike"
+    )]
     OtherBuild {
         /// The baseline's.
         baseline: String,
@@ -162,11 +167,16 @@ pub enum Warning {
         what: String,
     },
     /// Measuring was cut short.
-    #[error("measuring the {side} was interrupted: not all that was asked for is in it")]
+    #[error("measuring the {side} was interrupted: it lacks some of what was requested")]
     Interrupted {
         /// The side.
         side: Side,
     },
+}
+
+fn both(sides: &[Side]) -> String {
+    let names: Vec<String> = sides.iter().map(Side::to_string).collect();
+    names.join(" and the ")
 }
 
 /// The first few operations, and how many more there are.

@@ -7,6 +7,7 @@ use super::fold::fold;
 
 /// Call paths as a tree. All times are in ns.
 #[derive(Debug, Clone, PartialEq)]
+#[must_use]
 pub struct Tree {
     /// What the paths were made from, in words.
     pub source: String,
@@ -35,7 +36,7 @@ pub struct Node {
 ///
 /// # Errors
 ///
-/// When there is no time in the profile, or the sum is past 2^64 ns.
+/// When there is no time in the profile, or the sum exceeds 2^64 ns.
 pub fn tree(profile: &Profile) -> Result<Tree, ExportError> {
     let folded = fold(profile)?;
     let mut nodes: Vec<Node> = Vec::new();

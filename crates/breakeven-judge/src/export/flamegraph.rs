@@ -14,7 +14,8 @@ use super::fold::fold;
 ///
 /// # Errors
 ///
-/// When there is no time in the profile, the sum is past 2^64 ns, or `out` refuses.
+/// When there is no time in the profile, the sum exceeds 2^64 ns, or `out` cannot be
+/// written.
 pub fn write(profile: &Profile, out: impl Write) -> Result<(), ExportError> {
     let folded = fold(profile)?;
     let mut options = Options::default();

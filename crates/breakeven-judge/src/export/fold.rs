@@ -67,7 +67,7 @@ impl fmt::Display for Source {
                 "own time of the latest calls; the timeline had no room for {dropped} before them"
             ),
             Self::Operations => f.write_str(
-                "time of each operation by device; parts as in the calls that measured them",
+                "time of each operation by device; phases as in the calls that measured them",
             ),
         }
     }

@@ -6,6 +6,7 @@ use super::tracks::{By, Step, tracks, walk};
 
 /// Calls of one thread on one device that are properly nested.
 #[derive(Debug, Clone, PartialEq)]
+#[must_use]
 pub struct PlacedTrack {
     /// The thread's name; for calls that overlap others also the number of their track.
     pub name: String,

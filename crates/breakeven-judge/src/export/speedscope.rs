@@ -27,7 +27,8 @@ const UNIT: &str = "nanoseconds";
 ///
 /// # Errors
 ///
-/// When there is no time in the profile, the sum is past 2^64 ns, or `out` refuses.
+/// When there is no time in the profile, the sum exceeds 2^64 ns, or `out` cannot be
+/// written.
 pub fn write(profile: &Profile, out: impl Write) -> Result<(), ExportError> {
     let timeline = profile.timeline.as_ref();
     let timeline = timeline.filter(|timeline| !timeline.events.is_empty());

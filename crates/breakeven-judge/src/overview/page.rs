@@ -99,7 +99,7 @@ impl Overview {
         });
         if rows.iter().any(|row| row.roofline.bytes_share.is_some()) {
             page.aside(
-                "GB/s and GFLOP/s at the median, with their share of the device's measured peak",
+                "GB/s and GFLOP/s at the median, with the fraction of the device's measured peak",
             );
         }
     }
@@ -140,7 +140,10 @@ fn lines(profile: &Profile, row: &Judged, of_program: bool) -> Vec<Row> {
     };
     let mut first = line(profile.device_label(&row.device).into(), figures);
     if let Some(recorded) = row.recording_share.filter(|_| row.mostly_recording) {
-        let what = format!("{} of it was recording: in no verdict", share(recorded));
+        let what = format!(
+            "{} of it is the recorder's overhead: left out of the verdicts",
+            share(recorded)
+        );
         first.notes.push(Text::new(what, Tone::Warning));
     }
     if let Some(failure) = &row.failure {

@@ -43,6 +43,7 @@ pub enum Tone {
 
 /// A text and its tone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[must_use]
 pub struct Text {
     /// One line of any length.
     pub text: String,
@@ -68,6 +69,7 @@ impl<T: Into<String>> From<T> for Text {
 
 /// One item of a list: a head, and facts about it.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[must_use]
 pub struct Item {
     /// The head, in pieces of different tones.
     pub head: Vec<Text>,
@@ -103,6 +105,7 @@ pub enum Block {
 
 /// A page: blocks in their order.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[must_use]
 pub struct Page {
     /// The blocks.
     pub blocks: Vec<Block>,

@@ -6,6 +6,7 @@ use super::Text;
 
 /// Rows of figures with a name in front.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[must_use]
 pub struct Table {
     /// Heading of the groups, such as `operation`; empty without groups.
     pub groups: String,
@@ -17,6 +18,7 @@ pub struct Table {
 
 /// A column.
 #[derive(Debug, Clone, PartialEq)]
+#[must_use]
 pub struct Column {
     /// Its head.
     pub head: String,
@@ -51,6 +53,7 @@ impl Column {
 
 /// A row.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[must_use]
 pub struct Row {
     /// Its group, printed once above consecutive rows of the same group.
     pub group: Text,

@@ -170,7 +170,7 @@ impl Terminal<'_> {
         }
         if !layout.left_out.is_empty() {
             let text = format!(
-                "no room for: {}; a wider terminal has it, and so has JSON",
+                "left out: {}; a wider terminal shows more, JSON all",
                 layout.left_out.join(", ")
             );
             self.paragraph(&Text::new(text, Tone::Faint), "", "")?;

@@ -227,7 +227,7 @@ fn a_pair_counts_once() {
     near(score.median_ratio.unwrap(), 90.0 / 99.0);
     assert_eq!(
         score.to_string(),
-        "this rule: 1 of 1 followed, 0.91 of what it promised"
+        "this rule: 1 of 1 followed, which saved 0.91 of what was predicted"
     );
     assert!(book.add("b", "another", &followed_batch()));
     let score = book.of(Rule::Batching).unwrap();

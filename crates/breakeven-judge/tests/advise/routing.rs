@@ -222,3 +222,14 @@ fn peaks_overrule_what_cannot_be() {
     assert_eq!(least, 0.0);
     near(most, 4.0 * (20.0 - 3.3));
 }
+
+/// It said "between 40.0 ms and 40.0 ms".
+#[test]
+fn a_range_that_prints_as_the_saving_is_not_said() {
+    let sides = [("cpu", MS), ("cuda:0", 3.0 * MS)];
+    let sides = sides.map(|(device, ns)| sized(operation("f", device, vec![ns; 20]), 100));
+    assert_eq!(
+        suggestion(&profile(sides.to_vec()), Rule::GpuToCpu).expected_improvement,
+        "saves 40.0 ms of 80.0 ms (50.0 %); a call from 3.00 ms to 1.00 ms"
+    );
+}

@@ -48,18 +48,18 @@ fn summaries() {
     let quick = profile(vec![operation("f", "cpu", vec![1_000.0; 3])]);
     assert_snapshot!(
         summary(&quick),
-        @"No advice: 7 rules looked at 1 operation, and none had anything to say."
+        @"No advice: 7 rules looked at 1 operation, and none applied."
     );
     assert_snapshot!(summary(&benchmark(quick)), @r"
-    No advice: 7 rules looked at 1 operation, and none had anything to say.
-    The samples are a benchmark's: shares are of the measured time, and nobody was
-    asked to batch or cache its iterations.
+    No advice: 7 rules looked at 1 operation, and none applied.
+    The samples are iterations of a benchmark: shares are of the measured time, and
+    batching or caching the iterations is not advised.
     ");
     let unmarked = profile(vec![operation("f", "cpu", vec![1_000.0; 300])]);
     assert_snapshot!(summary(&unmarked), @r"
     None of this can be estimated from the profile (300 µs in all).
     The file does not tell whether its samples are calls of a program or iterations
-    of a benchmark; for a benchmark, pass over BATCHING and CACHING.
+    of a benchmark; for a benchmark, ignore BATCHING and CACHING.
     ");
 }
 

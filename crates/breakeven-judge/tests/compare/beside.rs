@@ -54,7 +54,7 @@ fn two_of_twenty_calls_that_take_eleven_times_as_long() {
     assert_eq!(strict.outcome, Outcome::Failed);
     assert_eq!(
         strict.reasons[0].to_string(),
-        "f on cpu: regression of its mean of +100.0 %"
+        "f on cpu: regression of its mean by +100.0 %"
     );
     assert!(matches!(strict.reasons[0], Reason::Beside { .. }));
     for metric in [
@@ -105,8 +105,8 @@ fn memory_that_tripled_is_listed_and_has_budgets() {
     assert_eq!(
         texts,
         [
-            "f on cpu: regression of its memory of +200.0 %",
-            "f on cpu: memory of 3 MiB is over its budget of 2 MiB"
+            "f on cpu: regression of its memory by +200.0 %",
+            "f on cpu: memory of 3 MiB exceeds its budget of 2 MiB"
         ]
     );
     let held = compared(&holding(1 << 20), &holding(3 << 20), &limits("4 MiB"));
@@ -133,7 +133,7 @@ fn three_runs_a_side_call_nothing_unless_the_noise_is_known() {
     assert!(
         summary
             .text()
-            .contains("1 changed by more than samples differ")
+            .contains("1 changed by more than the samples differ")
     );
     assert!(!usual(&few(1.0), &few(1.04)).unwrap().operations[0].is_suspected);
     // Six earlier profiles of a run each: the noise is theirs.
@@ -158,7 +158,7 @@ fn three_runs_a_side_call_nothing_unless_the_noise_is_known() {
     assert_eq!(found.operations[0].change_type, ChangeType::Inconclusive);
     assert_eq!(
         found.warnings[0].to_string(),
-        "the history tells no noise of f on cpu"
+        "the history does not tell the noise of f on cpu"
     );
 }
 

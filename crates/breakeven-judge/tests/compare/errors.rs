@@ -40,7 +40,7 @@ fn nothing_in_common() {
     assert_eq!(
         refused(&fine(), &profile([other]), &Options::default()),
         "no operation is on both sides: the baseline has f on cpu, and the current side \
-         f on cpu, size 8; an operation is told by name, device and size"
+         f on cpu, size 8; an operation is identified by name, device and size"
     );
 }
 

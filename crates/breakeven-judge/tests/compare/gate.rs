@@ -60,7 +60,7 @@ fn each_reason_alone() {
             vec![steady("f", 1.0)],
             vec![steady("f", 1.2)],
             Outcome::Failed,
-            "f on cpu: regression of +20.0 %",
+            "f on cpu: regression by +20.0 %",
         ),
         (
             vec![steady("f", 1.0), steady("g", 1.0)],
@@ -144,14 +144,14 @@ fn budgets() {
     assert_eq!(over, alone);
     assert_eq!(
         texts(&over),
-        ["f on cpu: mean of 1.00 ms is over its budget of 900 µs"]
+        ["f on cpu: mean of 1.00 ms exceeds its budget of 900 µs"]
     );
     let (idle, alone) = with("[[budget]]\noperation = \"nope\"\nmax = \"2 ms\"\n", fine());
     assert_eq!(idle.outcome, Outcome::Mismatched);
     assert_eq!(idle, alone);
     assert_eq!(
         texts(&idle),
-        ["the limit of \"nope\" holds nothing: there is no such operation to hold it against"]
+        ["the limit of \"nope\" applies to nothing: there is no such operation"]
     );
     let (idle, _) = with(
         "[[budget]]\noperation = \"f\"\nmax = \"2 ms\"\n",
@@ -162,7 +162,7 @@ fn budgets() {
         texts(&idle),
         [
             "f on cpu: failed",
-            "the limit of \"f\" holds nothing: the operation failed"
+            "the limit of \"f\" applies to nothing: the operation failed"
         ]
     );
 }

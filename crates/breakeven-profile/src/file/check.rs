@@ -117,7 +117,7 @@ fn operation(operation: &Operation, index: usize) -> Result<(), FileError> {
     wrong(unnamed, &format!("{place}.name"))?;
     names([&operation.name, &operation.device], &place)?;
     let part = operation.gpu_use.filter(|part| !(0.0..=1.0).contains(part));
-    let part = part.map(|part| format!("{part} is no part of a whole, 0 to 1"));
+    let part = part.map(|part| format!("{part} is not a fraction from 0 to 1"));
     wrong(part, &format!("{place}.gpu_use"))?;
     for (number, each) in operation.runs.iter().enumerate() {
         run(each, &format!("{place}.runs[{number}]"))?;
@@ -137,7 +137,7 @@ fn run(run: &Run, place: &str) -> Result<(), FileError> {
 
 fn times(times: impl IntoIterator<Item = f64>, place: &str) -> Result<(), FileError> {
     let none = times.into_iter().find(|ns| !(0.0..=MAX_NS).contains(ns));
-    let message = none.map(|ns| format!("{ns} ns is no time, which is from 0 to 2^63 ns"));
+    let message = none.map(|ns| format!("{ns} ns is not a time; times are from 0 to 2^63 ns"));
     wrong(message, place)
 }
 
@@ -147,7 +147,8 @@ fn names<'a>(names: impl IntoIterator<Item = &'a String>, place: &str) -> Result
 
 fn finite(values: impl IntoIterator<Item = f64>, place: &str) -> Result<(), FileError> {
     let value = values.into_iter().find(|value| !value.is_finite());
-    let message = value.map(|value| format!("JSON has no number {value}; leave the value out"));
+    let message =
+        value.map(|value| format!("{value} cannot be written in JSON; leave the value out"));
     wrong(message, place)
 }
 

@@ -65,7 +65,7 @@ impl<'de, F: FnMut(Operation)> Visitor<'de> for Document<'_, F> {
             if seen.contains(&field) {
                 let error = FileError::new(
                     FileErrorKind::Value,
-                    "the key is there twice; keep one of them",
+                    "the key occurs twice; keep one of them",
                 );
                 return Err(self.findings.raise(error.at_place(key)));
             }

@@ -48,26 +48,26 @@ impl FileError {
         }
     }
 
-    /// The operating system's reason, behind what it kept us from doing.
+    /// An error of the operating system: the action that failed, and the reason.
     pub fn io(action: &str, reason: &io::Error) -> Self {
         Self::new(FileErrorKind::Io, format!("{action}: {reason}"))
     }
 
-    /// The error, in the file of that path.
+    /// Adds the path of the file.
     #[must_use]
     pub fn at_path(mut self, path: &Path) -> Self {
         self.path = Some(path.to_owned());
         self
     }
 
-    /// The error, at that line and byte of the line, both from 1.
+    /// Adds the line and the byte of the line, both from 1.
     #[must_use]
     pub fn at_position(mut self, line: usize, column: usize) -> Self {
         self.position = Some((line, column));
         self
     }
 
-    /// The error, at that place in the document.
+    /// Adds the place in the document.
     #[must_use]
     pub fn at_place(mut self, place: impl Into<String>) -> Self {
         self.place = Some(place.into());

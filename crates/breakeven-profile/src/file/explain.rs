@@ -54,9 +54,9 @@ impl Beginning {
             Self::Text(b'<') => "it looks like HTML or XML".to_owned(),
             Self::Text(byte) if byte.is_ascii_graphic() => {
                 let begins = char::from(byte);
-                format!("it begins with {begins:?}, and a profile with '{{'")
+                format!("it begins with {begins:?}, where a profile begins with '{{'")
             }
-            Self::Text(byte) => format!("it begins with the byte {byte:#04x}, so it is no text"),
+            Self::Text(byte) => format!("it begins with the byte {byte:#04x}, so it is not text"),
             Self::Blank | Self::Utf8Mark => "a profile begins with '{'".to_owned(),
         }
     }

@@ -80,7 +80,7 @@ impl Header {
                  {VERSION}; update breakeven, or write the profile again with this one"
             ),
             _ => format!(
-                "{} is no version of the profile format; write \"version\": {VERSION}",
+                "{} is not a version of the profile format; write \"version\": {VERSION}",
                 clipped(&version.to_string())
             ),
         };

@@ -77,7 +77,7 @@ fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> 
     let name = super::name(deserializer)?;
     if name.is_empty() {
         return Err(D::Error::custom(
-            "the name is empty; an operation is told by its name",
+            "the name is empty; give the operation a name",
         ));
     }
     Ok(name)
@@ -87,7 +87,7 @@ fn fraction<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D
     let value = Option::<f64>::deserialize(deserializer)?;
     match value {
         Some(value) if !(0.0..=1.0).contains(&value) => Err(D::Error::custom(format_args!(
-            "{value} is no part of a whole; give a number from 0 to 1"
+            "{value} is not a fraction; give a number from 0 to 1"
         ))),
         value => Ok(value),
     }

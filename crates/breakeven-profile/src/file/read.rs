@@ -18,8 +18,8 @@ const BUFFER: usize = 64 * 1024;
 ///
 /// # Errors
 ///
-/// When the file cannot be read, is no profile, is of a newer version of the
-/// format, or holds a wrong value.
+/// When the file cannot be read, is not a profile, is of a newer version of the format,
+/// or holds a wrong value.
 pub fn read(path: &Path) -> Result<Profile, FileError> {
     let file = File::open(path)
         .map_err(|reason| FileError::io("cannot be opened", &reason).at_path(path))?;

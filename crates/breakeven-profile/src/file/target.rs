@@ -11,8 +11,8 @@ use super::error::{FileError, FileErrorKind};
 /// Symbolic links that are followed one after another before it must be a loop; Linux's own limit.
 const MOST_LINKS: usize = 40;
 
-/// Finds out whether a profile can be written to `path`, before hours of
-/// measuring. Leaves what is there as it is and nothing new behind.
+/// Checks whether a profile can be written to `path`, before hours of measuring. Leaves
+/// what is there as it is and nothing new behind.
 ///
 /// # Errors
 ///
@@ -86,7 +86,10 @@ impl Target {
 /// The existing directory of a file that need not exist.
 fn directory_of(path: &Path) -> Result<PathBuf, FileError> {
     if path.file_name().is_none() {
-        return Err(FileError::new(FileErrorKind::Io, "the path names no file"));
+        return Err(FileError::new(
+            FileErrorKind::Io,
+            "the path does not name a file",
+        ));
     }
     let parent = path
         .parent()
@@ -109,7 +112,7 @@ impl Replaced {
             .prefix(TEMPORARY_PREFIX)
             .make_in(&self.directory, |path| File::create_new(path));
         let refused = |reason: io::Error| {
-            let action = format!("no file can be made in {}", self.directory.display());
+            let action = format!("cannot create a file in {}", self.directory.display());
             FileError::io(&action, &reason)
         };
         let temporary = created.map_err(refused)?;

@@ -161,7 +161,7 @@ pub(crate) mod phases {
             while let Some((Name(phase), Times(times))) = map.next_entry::<Name, Times>()? {
                 if phases.contains_key(&phase) {
                     return Err(A::Error::custom(format_args!(
-                        "the phase {phase:?} is there twice"
+                        "the phase {phase:?} occurs twice"
                     )));
                 }
                 phases.insert(phase, times);

@@ -20,6 +20,7 @@ pub struct Limit<T> {
 
 /// The limits of this process.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[must_use]
 pub struct Limits {
     /// The tightest CPU quota, in cores (1.5 = 150 ms of CPU time per 100 ms).
     pub cpu_cores: Option<Limit<f64>>,

@@ -44,7 +44,7 @@ fn fields<'t>(text: &'t str, key: &'t str) -> impl Iterator<Item = &'t str> {
     lines.map(|(_, value)| value.trim())
 }
 
-/// What the standard library allows this process; it runs on one core at least.
+/// The number of cores that the standard library reports for this process, 1 at least.
 pub fn parallelism() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }

@@ -21,13 +21,13 @@ pub struct Activity {
     /// Time with at least one kernel of a communication library (NCCL, RCCL), ns.
     #[serde(default, deserialize_with = "crate::file::whole_time")]
     pub communication_ns: u64,
-    /// The part of `communication_ns` during which a kernel computed, ns.
+    /// The time within `communication_ns` during which a kernel computed, ns.
     #[serde(default, deserialize_with = "crate::file::whole_time")]
     pub communication_overlap_ns: u64,
     /// Time with at least one copy or fill of memory, ns.
     #[serde(default, deserialize_with = "crate::file::whole_time")]
     pub copy_ns: u64,
-    /// The part of `copy_ns` during which a kernel computed, ns.
+    /// The time within `copy_ns` during which a kernel computed, ns.
     #[serde(default, deserialize_with = "crate::file::whole_time")]
     pub copy_overlap_ns: u64,
     /// Kernels that ran.

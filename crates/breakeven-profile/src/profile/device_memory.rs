@@ -9,6 +9,7 @@ use serde_json::Value;
 /// what earlier ones had freed. An [`Operation`](super::Operation) has it among its
 /// attributes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[must_use]
 pub struct DeviceMemory {
     /// Calls that were looked at.
     pub calls: u64,
@@ -22,21 +23,22 @@ pub struct DeviceMemory {
 const NAME: &str = "device_memory";
 
 impl DeviceMemory {
-    /// What the attributes tell; none where that is nothing, or something else.
+    /// Reads it from an operation's attributes; `None` where they lack it or have
+    /// another form.
     pub fn of(attributes: &BTreeMap<String, Value>) -> Option<Self> {
         let value = attributes.get(NAME)?;
         let memory = Self::deserialize(value).ok()?;
         (memory.hits <= memory.calls).then_some(memory)
     }
 
-    /// Tells it among the attributes.
+    /// Writes it among an operation's attributes.
     pub fn write(&self, attributes: &mut BTreeMap<String, Value>) {
         if let Ok(value) = serde_json::to_value(self) {
             attributes.insert(NAME.to_owned(), value);
         }
     }
 
-    /// Part of the calls that were hits, 0 to 1; none without calls.
+    /// Fraction of the calls that were hits, 0 to 1; `None` without calls.
     pub fn hit_rate(&self) -> Option<f64> {
         (self.calls > 0).then(|| self.hits as f64 / self.calls as f64)
     }

@@ -59,6 +59,7 @@ impl fmt::Display for Part {
 
 /// One part in which two environments differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
 pub struct Difference {
     /// What differs.
     pub part: Part,
@@ -69,7 +70,7 @@ pub struct Difference {
 }
 
 impl Environment {
-    /// What of the machine and the build is known in both and not the same. Of the
+    /// The parts of the machine and the build that are known in both and differ. Of the
     /// clock only its source: its cost and steps are measured anew at every start.
     pub fn differences(&self, other: &Self) -> Vec<Difference> {
         let mut found = Vec::new();

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The machine and build that a profile was taken on. Host name and paths are
 /// included only on request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[must_use]
 pub struct Environment {
     /// Operating system, `linux`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -37,6 +38,7 @@ pub struct Environment {
 
 /// The processor.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[must_use]
 pub struct Cpu {
     /// The vendor's name for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,6 +97,7 @@ impl Gpu {
 
 /// The clock that took the samples, measured at start.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[must_use]
 pub struct Clock {
     /// What it reads: `counter` (the time stamp counter), `os`.
     pub source: String,
@@ -109,7 +112,7 @@ pub struct Clock {
 pub struct RecorderCost {
     /// Time that recording one call costs its caller, ns.
     pub guard_ns: f64,
-    /// The share of it that is inside the call's own sample, ns.
+    /// The part of it that is inside the call's own sample, ns.
     pub inside_ns: f64,
 }
 

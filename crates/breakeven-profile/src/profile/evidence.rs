@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Measurements of the machine itself, by which samples are judged.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[must_use]
 pub struct Evidence {
     /// One entry per device that was measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -7,7 +7,7 @@ use super::{
     Profile, RecorderCost, Stack,
 };
 
-/// Why profiles cannot be made into one.
+/// Why profiles cannot be joined.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JoinError {
@@ -16,8 +16,9 @@ pub enum JoinError {
     Nothing,
     /// A profile is of another machine or build than the first.
     #[error(
-        "profile {number} differs from the first in its {}: {} there, {} here; join what was measured on one machine with one build",
-        difference.part, difference.first, difference.second
+        "profile {number} differs from the first in its {}: {}, not {}; join \
+         only profiles of one machine and one build",
+        difference.part, difference.second, difference.first
     )]
     OtherEnvironment {
         /// Which profile, counted from 1.
@@ -209,8 +210,9 @@ impl Operation {
         self.runs.iter().any(|run| run.nested_calls.is_some())
     }
 
-    /// The first of what both tell of a call's work and do not tell alike: what it
-    /// is, here, there. Means over calls that a recorder saw may differ.
+    /// The first property of a call's work that both state and in which they differ:
+    /// its name, the value here, the value there. Means over calls that a recorder saw
+    /// may differ.
     pub fn other_work(&self, other: &Self) -> Option<(&'static str, String, String)> {
         let means = self.is_recorded() && other.is_recorded();
         let count = |count: Option<u64>| count.filter(|_| !means).map(|count| count.to_string());

@@ -36,6 +36,7 @@ pub use nesting::{Stack, Timeline, TimelineEvent};
 /// Serialised it is the document that `file` writes.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
+#[must_use]
 pub struct Profile {
     /// When measuring began, RFC 3339 in UTC.
     pub created: Option<String>,
@@ -60,6 +61,7 @@ pub struct Profile {
 /// What identifies an operation: its name, the device it ran on and the size
 /// of its input.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[must_use]
 pub struct OperationKey {
     /// The operation's name.
     pub name: String,
@@ -93,6 +95,7 @@ impl fmt::Display for OperationKey {
 /// Read through `file::OperationForm`, which also accepts `samples_ns` in place of `runs`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "crate::file::OperationForm")]
+#[must_use]
 pub struct Operation {
     /// The operation's name.
     pub name: String,

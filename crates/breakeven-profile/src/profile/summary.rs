@@ -56,14 +56,14 @@ impl Operation {
         (self.runs.iter()).fold(0.0, |sum, run| sum + run.own_ns())
     }
 
-    /// True where more than half of the time was recording: it says little of the
-    /// operation, which is in no verdict then.
+    /// True where more than half of the time was recording: the time says little of the
+    /// operation, which then gets no verdict.
     pub fn is_mostly_recording(&self, cost: &RecorderCost) -> bool {
         self.recording_share(cost).is_some_and(|share| share > 0.5)
     }
 
-    /// The part of this operation's time that was recording, 0 to 1: its own
-    /// calls' and that of the recorded calls inside them. `None` without samples.
+    /// The fraction of this operation's time that was recording, 0 to 1: of its own
+    /// calls and of the recorded calls inside them. `None` without samples.
     pub fn recording_share(&self, cost: &RecorderCost) -> Option<f64> {
         let (total, calls) = (self.total_ns(), self.calls());
         if calls == 0 {

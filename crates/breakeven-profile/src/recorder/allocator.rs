@@ -26,6 +26,7 @@ use super::memory;
 /// assert_eq!(profile.operations[0].memory_bytes, Some(1 << 20));
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
+#[must_use]
 pub struct TrackingAllocator<A = System> {
     inner: A,
 }

@@ -8,6 +8,7 @@ const READINGS: usize = 2_000;
 /// A monotonic clock: the CPU's time stamp counter where it runs at a constant
 /// rate on all cores, the operating system's clock otherwise (`quanta` decides).
 #[derive(Debug, Clone, Default)]
+#[must_use]
 pub struct Clock {
     inner: quanta::Clock,
 }
@@ -39,7 +40,7 @@ impl Clock {
         Self::default()
     }
 
-    /// Reads it.
+    /// Reads the clock.
     #[inline]
     pub fn now(&self) -> Instant {
         Instant(self.inner.raw())

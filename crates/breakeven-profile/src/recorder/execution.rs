@@ -8,11 +8,12 @@ use serde_json::Value;
 
 use super::Guard;
 
-/// The attributes of executions; none that is not known. A recorded program has those of the
-/// last execution ([`record`](Self::record)), a measured suite those of all
-/// ([`write`](Self::write)).
+/// What an operation's attributes say of its executions; what is not known is absent. A
+/// recorded program has those of the last execution ([`record`](Self::record)), a
+/// measured suite those of all ([`write`](Self::write)).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[must_use]
 pub struct ExecutionRecord<'a> {
     /// How many there were.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,7 +62,8 @@ pub struct Fallback {
 }
 
 impl ExecutionRecord<'_> {
-    /// None where the attributes tell of no execution, or are not what ours are.
+    /// Reads a record from an operation's attributes; `None` where they have none, or
+    /// values of other types.
     pub fn of(attributes: &BTreeMap<String, Value>) -> Option<Self> {
         let told = ["decided_by", "decided", "strategy", "device_error"];
         let is_told = told.into_iter().any(|name| attributes.contains_key(name));

@@ -20,6 +20,7 @@ use crate::profile::{self, Environment, Profile, Stack, Timeline, TimelineEvent}
 /// What was left out of a recording. All zero in most programs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[must_use]
 pub struct Losses {
     /// Calls that share one operation, because there were more operations or
     /// call paths than the recorder tells apart.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// The value of an attribute: a truth, a number or a text.
+/// The value of an attribute: a boolean, a number or a text.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Value<'a> {

@@ -14,10 +14,10 @@ use super::node::Figure;
 use super::parts::Parts;
 use super::site::Site;
 
-/// An async call with what is known of it at its beginning; the attribute's
-/// work, nothing to make by hand. The methods are those of
-/// [`Guard`](super::Guard).
+/// An async call with what is known of it at its beginning; the attribute makes it,
+/// programs need not. The methods are those of [`Guard`](super::Guard).
 #[derive(Debug)]
+#[must_use]
 pub struct AsyncCall {
     parts: Parts,
 }

@@ -9,7 +9,7 @@ use super::node::{Figure, Node};
 use super::site::Site;
 use super::switch;
 
-/// Records the time until it is dropped, also when that is a panic's doing.
+/// Records the time until it is dropped, also when a panic drops it.
 ///
 /// It belongs to the thread that made it. Guards are meant to be dropped in the
 /// reverse order of their making, which a block does by itself. One that is
@@ -72,7 +72,7 @@ impl Guard {
         }
     }
 
-    /// Has the call's time begin now: what came before was telling its fields.
+    /// Restarts the call's time, which then excludes the time of stating its fields.
     #[inline]
     pub fn start(&mut self) {
         if let Some(open) = &mut self.open {
@@ -80,7 +80,7 @@ impl Guard {
         }
     }
 
-    /// Has the call's time begun that long ago: for a call that was timed
+    /// Moves the beginning of the call's time to that long ago: for a call that was timed
     /// elsewhere, such as on a device, and is recorded when it has ended.
     pub fn began_ago(&mut self, time: std::time::Duration) {
         if let Some(open) = &mut self.open {
@@ -88,8 +88,8 @@ impl Guard {
         }
     }
 
-    /// Leaves the call without recording it: its end is not known. Calls inside it that
-    /// are still open are no matter.
+    /// Ends the call without recording it, for a call whose end is not known. Calls
+    /// inside it that are still open are no matter.
     pub fn discard(mut self) {
         if let Some(open) = self.open.take() {
             call::abandon(&open);
@@ -101,25 +101,25 @@ impl Guard {
         self.open.is_some()
     }
 
-    /// Tells how many bytes the call reads and writes.
+    /// States how many bytes the call reads and writes.
     #[inline]
     pub fn bytes(&self, bytes: impl Count) {
         self.tell(Figure::Bytes, bytes);
     }
 
-    /// Tells how many items (images, records) the call processes.
+    /// States how many items (images, records) the call processes.
     #[inline]
     pub fn items(&self, items: impl Count) {
         self.tell(Figure::Items, items);
     }
 
-    /// Tells how many floating-point operations the call does.
+    /// States how many floating-point operations the call does.
     #[inline]
     pub fn flops(&self, flops: impl Count) {
         self.tell(Figure::Flops, flops);
     }
 
-    /// Tells how much memory the call holds at its peak, bytes.
+    /// States how much memory the call holds at its peak, bytes.
     #[inline]
     pub fn memory_bytes(&self, bytes: impl Count) {
         if let Some(node) = self.node() {
@@ -127,15 +127,15 @@ impl Guard {
         }
     }
 
-    /// Tells which part of the GPU's units the call keeps busy, 0 to 1. What is
-    /// beyond is taken for the nearer end, what is no number is left out.
+    /// States the fraction of the GPU's units that the call keeps busy. A value outside
+    /// of 0 to 1 is clamped; NaN is ignored.
     pub fn gpu_use(&self, part: f64) {
         if let Some(node) = self.node().filter(|_| !part.is_nan()) {
             node.tell_gpu_use(part.clamp(0.0, 1.0));
         }
     }
 
-    /// Tells anything else. Of each name, the profile has the last value told.
+    /// States anything else. Of each name, the profile has the last value.
     pub fn attribute<'a>(&self, name: &'static str, value: impl Into<Value<'a>>) {
         if let Some(node) = self.node() {
             node.tell_attribute(name, value.into());

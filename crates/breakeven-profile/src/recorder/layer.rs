@@ -49,6 +49,7 @@ const MAX_ENTERED: usize = 1_024;
 /// assert_eq!(profile.operations[0].attributes["codec"], "png");
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
+#[must_use]
 pub struct TracingLayer(());
 
 impl TracingLayer {

@@ -105,8 +105,8 @@ fn clock() -> &'static Clock {
     CLOCK.get_or_init(Clock::new)
 }
 
-/// Does what the first call of a process would wait for, the calibration of the
-/// clock (up to 0.2 s), unless recording is off.
+/// Calibrates the clock (up to 0.2 s), which the first call of a process would
+/// otherwise wait for; does nothing while recording is off.
 pub fn prepare() {
     if is_on() {
         clock();

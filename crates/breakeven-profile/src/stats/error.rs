@@ -21,7 +21,8 @@ pub enum StatsError {
     },
     /// The work would grow out of bounds.
     #[error(
-        "{what} has {got} values where at most {limit} are taken; keep every k-th value, or a random part"
+        "{what} has {got} values where at most {limit} are accepted; keep every k-th value, or a \
+         random sample"
     )]
     TooMany {
         /// The sample or argument.
@@ -82,7 +83,7 @@ pub enum StatsError {
         index: usize,
     },
     /// All values are the same where the statistic lives on their differences.
-    #[error("all values of {what} are equal, so nothing can be told from them; vary {what}")]
+    #[error("all values of {what} are equal, so nothing follows from them; vary {what}")]
     NoSpread {
         /// The sample or argument.
         what: &'static str,
@@ -160,7 +161,7 @@ pub fn check_fraction(name: &'static str, value: f64) -> Result<(), StatsError> 
     })
 }
 
-/// Passes a finite result on.
+/// Returns `value` if it is finite.
 ///
 /// # Errors
 /// [`StatsError::Overflow`] for the result `what`.

@@ -5,7 +5,7 @@ use super::{MEMORY, TIME};
 /// Decimal units of memory: bytes in one, name.
 const DECIMAL_MEMORY: [(f64, &str); 4] = [(1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB")];
 
-/// A text that is no figure with a unit.
+/// Why a text is not a figure with a unit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnitError {
@@ -21,7 +21,7 @@ pub enum UnitError {
     #[error("{0:?} is not a rate of data; write a number and a unit per second, as in \"12 GB/s\"")]
     Rate(String),
     /// More bytes than 64 bits count.
-    #[error("{0:?} is more memory than can be counted; the most is 16777215 TiB")]
+    #[error("{0:?} is too large; the largest amount of memory is 16777215 TiB")]
     TooLarge(String),
 }
 

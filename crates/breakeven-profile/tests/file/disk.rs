@@ -91,7 +91,7 @@ fn a_missing_directory_or_file_is_told_with_the_reason() {
     insta::assert_snapshot!(told(check_writable(directory.path()).unwrap_err()), @"DIR: is a directory; name a file in it");
     insta::assert_snapshot!(told(read(&absent).unwrap_err()), @"DIR/absent/p.json: cannot be opened: No such file or directory (os error 2)");
     insta::assert_snapshot!(told(read(directory.path()).unwrap_err()), @"DIR: cannot be read: Is a directory (os error 21)");
-    insta::assert_snapshot!(told(check_writable(Path::new("")).unwrap_err()), @"the path names no file");
+    insta::assert_snapshot!(told(check_writable(Path::new("")).unwrap_err()), @"the path does not name a file");
 }
 
 #[cfg(unix)]

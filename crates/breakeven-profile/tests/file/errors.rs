@@ -35,8 +35,8 @@ fn another_version() {
     assert_snapshot!(refused(r#"{"format": "breakeven-profile"}"#), @r#"profile.json:1:31: the profile has no "version"; add "version": 1"#);
     assert_snapshot!(refused(r#"{"format": "breakeven-profile", "version": 2, "operations": 7}"#), @"profile.json:1:45: version: the profile is of version 2 and this build reads up to version 1; update breakeven, or write the profile again with this one");
     assert_snapshot!(refused(r#"{"version": 2, "format": "breakeven-profile"}"#), @"profile.json:1:45: version: the profile is of version 2 and this build reads up to version 1; update breakeven, or write the profile again with this one");
-    assert_snapshot!(refused(r#"{"format": "breakeven-profile", "version": "1"}"#), @r#"profile.json:1:47: version: "1" is no version of the profile format; write "version": 1"#);
-    assert_snapshot!(refused(r#"{"format": "breakeven-profile", "version": 0}"#), @r#"profile.json:1:45: version: 0 is no version of the profile format; write "version": 1"#);
+    assert_snapshot!(refused(r#"{"format": "breakeven-profile", "version": "1"}"#), @r#"profile.json:1:47: version: "1" is not a version of the profile format; write "version": 1"#);
+    assert_snapshot!(refused(r#"{"format": "breakeven-profile", "version": 0}"#), @r#"profile.json:1:45: version: 0 is not a version of the profile format; write "version": 1"#);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn wrong_times() {
     assert_snapshot!(samples("[1e999]"), @"profile.json:3:22: operations[0].runs[0].samples_ns[0]: not valid JSON: number out of range");
     assert_snapshot!(samples("812000"), @"profile.json:3:22: operations[0].runs[0].samples_ns: invalid type: integer `812000`, expected a list of times in ns");
     assert_snapshot!(refused_operations(r#"{"name": "a", "runs": [{"samples_ns": [], "phases_ns": {"kernel": [1, true]}}]}"#), @"profile.json:2:89: operations[0].runs[0].phases_ns.kernel[1]: invalid type: boolean `true`, expected a time in ns, a number from 0 to 2^63");
-    assert_snapshot!(refused_operations(r#"{"name": "a", "runs": [{"samples_ns": [], "phases_ns": {"kernel": [1], "kernel": []}}]}"#), @r#"profile.json:2:99: operations[0].runs[0].phases_ns: the phase "kernel" is there twice"#);
+    assert_snapshot!(refused_operations(r#"{"name": "a", "runs": [{"samples_ns": [], "phases_ns": {"kernel": [1], "kernel": []}}]}"#), @r#"profile.json:2:99: operations[0].runs[0].phases_ns: the phase "kernel" occurs twice"#);
     assert_snapshot!(refused_operations(r#"{"name": "a", "runs": [{"samples_ns": [], "first_call_ns": -1}]}"#), @"profile.json:2:77: operations[0].runs[0].first_call_ns: invalid value: integer `-1`, expected a time in ns, a number from 0 to 2^63");
 }
 
@@ -97,14 +97,14 @@ fn wrong_operations() {
         {"name": "a", "size": null, "device": "cpu"}
         "#), @"profile.json:3:52: operations[2]: the same operation as operations[0], a on cpu; give them different sizes, or put both in one operation as two runs");
     assert_snapshot!(refused_operations(r#"{"name": "a", "samples_ns": [], "runs": []}"#), @"profile.json:2:58: operations[0]: it has both samples_ns and runs; keep one of them");
-    assert_snapshot!(refused_operations(r#"{"name": ""}"#), @"profile.json:2:27: operations[0].name: the name is empty; an operation is told by its name");
+    assert_snapshot!(refused_operations(r#"{"name": ""}"#), @"profile.json:2:27: operations[0].name: the name is empty; give the operation a name");
     assert_snapshot!(refused_operations(r#"{"samples_ns": [1]}"#), @"profile.json:2:34: operations[0]: missing field `name`");
     assert_snapshot!(refused_operations(r#"{"name": "a", "size": "big"}"#), @r#"profile.json:2:42: operations[0].size: invalid type: string "big", expected a whole number, 0 or more"#);
     assert_snapshot!(refused_operations(r#"{"name": "a", "size": 1, "size": 2}"#), @"profile.json:2:47: operations[0]: duplicate field `size`");
     assert_snapshot!(refused_operations(r#"{"name": "a", "runs": [{}]}"#), @"profile.json:2:40: operations[0].runs[0]: missing field `samples_ns`");
     assert_snapshot!(refused_operations(r#"{"name": "a", "runs": [[[1, 2]]]}"#), @"profile.json:2:39: operations[0].runs[0]: invalid type: list, expected an object");
     assert_snapshot!(refused_operations(r#"["a", "cpu"]"#), @"profile.json:2:16: operations[0]: invalid type: list, expected an operation, an object with a name");
-    assert_snapshot!(refused(r#"{"operations": [], "operations": []}"#), @"profile.json:1:32: operations: the key is there twice; keep one of them");
+    assert_snapshot!(refused(r#"{"operations": [], "operations": []}"#), @"profile.json:1:32: operations: the key occurs twice; keep one of them");
     assert_snapshot!(refused(r#"{"format": "breakeven-profile", "version": 1, "environment": {"gpus": [{"name": "x"}]}}"#), @"profile.json:1:84: environment.gpus[0]: missing field `id`");
 }
 

@@ -164,19 +164,19 @@ fn what_no_file_can_hold_is_refused_before_writing() {
     }), @"operations[1]: the same operation as operations[0], sobel on cpu; give them different sizes, or put both in one operation as two runs");
     insta::assert_snapshot!(refused(&|profile| profile.operations[0].name.clear()), @"operations[0].name: the operation's name is empty");
     let refused_time = |ns| refused(&|profile| profile.operations[0].runs[0].warmup_ns.push(ns));
-    insta::assert_snapshot!(refused_time(u64::MAX as f64), @"operations[0].runs[0]: 18446744073709552000 ns is no time, which is from 0 to 2^63 ns");
-    insta::assert_snapshot!(refused_time(f64::NAN), @"operations[0].runs[0]: NaN ns is no time, which is from 0 to 2^63 ns");
-    insta::assert_snapshot!(refused_time(-1.0), @"operations[0].runs[0]: -1 ns is no time, which is from 0 to 2^63 ns");
+    insta::assert_snapshot!(refused_time(u64::MAX as f64), @"operations[0].runs[0]: 18446744073709552000 ns is not a time; times are from 0 to 2^63 ns");
+    insta::assert_snapshot!(refused_time(f64::NAN), @"operations[0].runs[0]: NaN ns is not a time; times are from 0 to 2^63 ns");
+    insta::assert_snapshot!(refused_time(-1.0), @"operations[0].runs[0]: -1 ns is not a time; times are from 0 to 2^63 ns");
     let digits = format!("1{}", "0".repeat(300));
     assert_eq!(
         refused_time(1e300),
-        format!("operations[0].runs[0]: {digits} ns is no time, which is from 0 to 2^63 ns")
+        format!("operations[0].runs[0]: {digits} ns is not a time; times are from 0 to 2^63 ns")
     );
     insta::assert_snapshot!(refused(&|profile| {
         profile.environment.clock = Some(Clock { read_ns: f64::NAN, ..Clock::default() });
-    }), @"environment.clock.read_ns: JSON has no number NaN; leave the value out");
+    }), @"environment.clock.read_ns: NaN cannot be written in JSON; leave the value out");
     insta::assert_snapshot!(refused(&|profile| {
         let flops_per_s = Some(f64::INFINITY);
         profile.evidence.peaks.push(Peak { flops_per_s, ..Peak::default() });
-    }), @"evidence.peaks[0]: JSON has no number inf; leave the value out");
+    }), @"evidence.peaks[0]: inf cannot be written in JSON; leave the value out");
 }

@@ -116,9 +116,10 @@ fn with_gpus(
         None if device.is_none() && strategy == ExecutionStrategy::Auto => Ok(on_cpu(strategy)),
         None => {
             let ids: Vec<&str> = gpus.iter().map(|gpu| gpu.id.as_str()).collect();
-            let what = device.map_or("there is no GPU that is no software".to_owned(), |device| {
-                format!("there is no device {device:?}")
-            });
+            let what = device.map_or(
+                "there is no GPU other than software GPUs".to_owned(),
+                |device| format!("there is no device {device:?}"),
+            );
             let message = match ids.is_empty() {
                 true => format!("{what}: no GPU was found; use the strategy auto or cpu-only"),
                 false => format!("{what}; name one by device=: {}", ids.join(", ")),

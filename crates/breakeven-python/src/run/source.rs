@@ -122,7 +122,7 @@ fn is_indexed(items: &Bound<'_, PyAny>) -> PyResult<bool> {
         if items.hasattr(name)? && !items.hasattr("shape")? {
             let kind = items.get_type().name()?;
             return Err(PyTypeError::new_err(format!(
-                "tasks: a {kind} is no list of tasks; give a list or an array, such as {instead}"
+                "tasks: a {kind} is not a list of tasks; give a list or an array, such as {instead}"
             )));
         }
     }

@@ -47,6 +47,7 @@ const HOPELESS: f64 = 0.5;
 
 /// A place from which on the level of a series is another.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[must_use]
 pub struct ChangePoint {
     /// Index of the first value of the new level.
     pub index: usize,
@@ -60,6 +61,7 @@ pub struct ChangePoint {
 
 /// The levels of a series.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[must_use]
 pub struct Segmented {
     /// The changes, in the order of the series.
     pub changes: Vec<ChangePoint>,

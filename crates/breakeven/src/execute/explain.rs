@@ -42,7 +42,10 @@ impl<T> Explanation<'_, T> {
         let decision = &self.result.decision;
         write!(f, "why: {}", decision.basis.name())?;
         match decision.probe {
-            Probe::All => writeln!(f, "; all devices began, the rates seen decided the rest")?,
+            Probe::All => writeln!(
+                f,
+                "; every device began, and the measured rates decided the rest"
+            )?,
             _ => writeln!(f)?,
         }
         for reason in decision.reasons() {

@@ -37,7 +37,7 @@ mod tests {
         assert_eq!(said(" "), None);
         assert_eq!(operator(None), None);
         let wrong = said("cpu").and_then(Result::err).expect("no strategy");
-        let expected = "BREAKEVEN_STRATEGY: \"cpu\" is no strategy";
+        let expected = "BREAKEVEN_STRATEGY: \"cpu\" is not a strategy";
         assert!(wrong.to_string().starts_with(expected));
     }
 }

@@ -174,7 +174,7 @@ impl ProfilingHeuristics {
         }
         let wrong = match self.last_answer {
             ExecutionStrategy::Auto => {
-                "auto is no answer; give cpu-only, gpu-only or hybrid:GPU/CPU".to_owned()
+                "auto is not a decision; give cpu-only, gpu-only or hybrid:GPU/CPU".to_owned()
             }
             strategy => strategy.check().err()?.to_string(),
         };

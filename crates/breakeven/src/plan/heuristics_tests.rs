@@ -58,7 +58,7 @@ min_tasks_for_gpu = 3; large_workload_threshold = 9 => line 2, column 1: small_w
 gpu_memory_pressure_threshold = nan => line 1, column 1: gpu_memory_pressure_threshold is NaN; give a part from 0 to 1
 optimal_gpu_batch_size = 0 => line 1, column 1: optimal_gpu_batch_size is 0; give 1 task or more
 complexity_threshold_for_gpu = nan => line 1, column 1: complexity_threshold_for_gpu is NaN; give a number, 0 or more, or infinity for no stage 7
-last_answer = "auto" => line 1, column 1: last_answer: auto is no answer; give cpu-only, gpu-only or hybrid:GPU/CPU
+last_answer = "auto" => line 1, column 1: last_answer: auto is not a decision; give cpu-only, gpu-only or hybrid:GPU/CPU
 last_answer = "hybrid:60/60" => line 1, column 15: hybrid:60/60 sums to 120 %; the GPU's and the CPU's percentages must sum to 100
 tasks = 3 => line 1, column 1: unknown field `tasks`, expected one of `small_workload_threshold`, `large_workload_threshold`, `gpu_memory_pressure_threshold`, `min_tasks_for_gpu`, `optimal_cpu_batch_size`, `optimal_gpu_batch_size`, `complexity_threshold_for_gpu`, `last_answer`"#;
     toml_file::refuses(cases, ProfilingHeuristics::from_toml);

@@ -136,7 +136,8 @@ impl FromStr for ExecutionStrategy {
         };
         let strategy = strategy.ok_or_else(|| {
             Error::invalid(format!(
-                "{text:?} is no strategy; give auto, cpu-only, gpu-only or hybrid:GPU/CPU in percent, as in hybrid:60/40"
+                "{text:?} is not a strategy; give auto, cpu-only, gpu-only or hybrid:GPU/CPU in \
+                 percent, as in hybrid:60/40"
             ))
         })?;
         strategy.check().map(|()| strategy)

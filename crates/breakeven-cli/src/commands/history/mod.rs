@@ -212,7 +212,7 @@ fn annotate(path: &Path, args: &AnnotateArgs, out: &mut dyn Write) -> Result<End
     let mut history = History::open(path)?;
     let entries = history.named(&args.entry)?;
     if args.text.trim().is_empty() {
-        bail!("there is nothing to say; give a text");
+        bail!("the note is empty; give a text");
     }
     history.annotate(&entries, &args.text, args.accept)?;
     let verb = if args.accept { "accepted" } else { "annotated" };

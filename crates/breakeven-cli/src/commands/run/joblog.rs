@@ -27,7 +27,7 @@ pub(crate) enum JoblogError {
     },
     #[error("the joblog {} is in use by another run: wait for its end, or name another file", path.display())]
     InUse { path: PathBuf },
-    #[error("{} is no joblog: its line {line} is no line of one; name another file", path.display())]
+    #[error("{} is not a joblog: its line {line} is not a joblog's; name another file", path.display())]
     NoJoblog { path: PathBuf, line: usize },
     #[error("the joblog {} is of other commands: its line {line} is of {program:?}; name the joblog of these commands, or leave --resume out", path.display())]
     OtherCommands {

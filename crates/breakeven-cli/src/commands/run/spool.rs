@@ -68,7 +68,7 @@ impl Spool {
         let file = options.open(path)?;
         let (mut held, end) = read(&file)?;
         if end == 0 && file.metadata()?.len() > LONGEST_LINE {
-            let what = "it is there and holds no output of jobs: move it away";
+            let what = "the file exists and does not hold the output of jobs; move it away";
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
         // A job without a line in the joblog runs again.

@@ -1,5 +1,6 @@
 //! A comparison as text, one format per file.
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -38,10 +39,7 @@ impl Report {
             page.aside("--relative judges the changes without what they have in common");
         }
         page.blocks.extend(self.comparison.page().blocks);
-        let reasons = self.verdict.reasons.iter().map(|reason| match reason {
-            Reason::Missing { .. } => format!("{reason} (--allow-missing lets it pass)"),
-            _ => reason.to_string(),
-        });
+        let reasons = in_words(&self.verdict.reasons);
         page.list(Text::new("Not passed", Tone::Bad), reasons);
         let tone = match self.verdict.outcome {
             Outcome::Passed => Tone::Good,
@@ -63,6 +61,31 @@ impl Report {
             false => summary,
         }
     }
+}
+
+/// The reasons, those of operations that as many runs might settle in one line.
+fn in_words(reasons: &[Reason]) -> Vec<String> {
+    let mut inconclusive = HashMap::new();
+    for reason in reasons {
+        if let Reason::Inconclusive { runs_needed, .. } = reason {
+            *inconclusive.entry(*runs_needed).or_insert(0) += 1;
+        }
+    }
+    let in_words = reasons.iter().filter_map(|reason| {
+        Some(match reason {
+            Reason::Missing { .. } => format!("{reason} (--allow-missing lets it pass)"),
+            Reason::Inconclusive { runs_needed, .. } => match inconclusive.remove(runs_needed)? {
+                1 => reason.to_string(),
+                count => Reason::Inconclusive {
+                    operation: format!("{count} operations"),
+                    runs_needed: *runs_needed,
+                }
+                .to_string(),
+            },
+            _ => reason.to_string(),
+        })
+    });
+    in_words.collect()
 }
 
 /// Where a side comes from.

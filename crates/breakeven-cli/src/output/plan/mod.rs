@@ -91,7 +91,7 @@ impl Comparison {
             _ => String::new(),
         };
         let said = if self.described.machine.gpu().is_none() {
-            "The described machine has none to tell by".to_owned()
+            "The described machine has no GPU".to_owned()
         } else if there.strategy == ExecutionStrategy::CpuOnly {
             format!("No: there too the work stays on the CPU{why}")
         } else {

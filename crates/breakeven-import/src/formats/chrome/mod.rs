@@ -130,7 +130,7 @@ impl<'de> Visitor<'de> for Document<'_> {
         }
         match found {
             true => Ok(()),
-            false => Err(A::Error::custom("there is no traceEvents")),
+            false => Err(A::Error::custom("traceEvents is missing")),
         }
     }
 

@@ -35,11 +35,11 @@ impl<'r> Sheet<'r> {
             ("seconds", _) => Ok(1e9),
             ("none", Some(count_ns)) => Ok(count_ns),
             ("none", None) => Err(E::custom(
-                "its unit is none, so its weights are counts of samples; give the rate of the \
-                 samples, as in --unit 100hz",
+                "its unit is none, so its weights are counts of samples; give the unit: the rate \
+                 of the samples, as in 100hz",
             )),
             (unit, _) => Err(E::custom(format_args!(
-                "its unit is {unit:?}, which is no time; export one of time"
+                "its unit is {unit:?}, which is not a unit of time; export a profile of times"
             ))),
         }
     }
@@ -151,7 +151,7 @@ impl<'de> Visitor<'de> for Events<'_> {
             let ns = event.at * self.unit_ns;
             if !ns.is_finite() || ns.abs() > (1_u64 << 62) as f64 {
                 return Err(A::Error::custom(format_args!(
-                    "events[{number}]: {} is no time",
+                    "events[{number}]: {} is not a time",
                     event.at
                 )));
             }

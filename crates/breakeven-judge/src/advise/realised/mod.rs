@@ -48,6 +48,7 @@ pub struct Realised {
 
 /// What became of one suggestion.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[must_use]
 pub struct Outcome {
     /// The suggestion's place in the advice.
     pub rank: usize,
@@ -97,7 +98,7 @@ pub enum Followed {
 ///
 /// # Errors
 ///
-/// [`StatsError::BadParameter`] for a `noise` that is none.
+/// [`StatsError::BadParameter`] for a `noise` out of range.
 pub fn realised(
     before: &Profile,
     after: &Profile,
@@ -213,7 +214,7 @@ fn warnings(before: &Case<'_>, after: &Case<'_>) -> Vec<String> {
     let mut warnings: Vec<String> = others.map(|other| other.to_string()).collect();
     if before.calls_of != after.calls_of {
         let text =
-            "one is a program's profile and the other is not: calls and shares do not compare";
+            "one is a program's profile and the other is not: calls and shares cannot be compared";
         warnings.push(text.to_owned());
     }
     warnings

@@ -26,6 +26,7 @@ const VERSION: u64 = 1;
 
 /// What became of the suggestions of all pairs so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[must_use]
 pub struct ScoreBook {
     format: String,
     version: u64,
@@ -48,8 +49,9 @@ struct Scored {
     realised_ms: Option<f64>,
 }
 
-/// How a rule did.
+/// How often a rule's suggestions were followed, and what they saved.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[must_use]
 pub struct RuleScore {
     /// The rule.
     pub rule: Rule,
@@ -57,15 +59,15 @@ pub struct RuleScore {
     pub given: usize,
     /// Those of them that were followed.
     pub followed: usize,
-    /// What those promised that were followed and measured, ms.
+    /// Time that the followed and measured ones were predicted to save, ms.
     pub predicted_ms: f64,
-    /// What they gained, ms.
+    /// Time that those saved, ms.
     pub realised_ms: f64,
-    /// The median over them of gained / promised.
+    /// The median over those of saved / predicted time.
     pub median_ratio: Option<f64>,
 }
 
-/// Why a score file is of no use.
+/// Why a score file cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScoreError {
@@ -113,11 +115,11 @@ impl Default for ScoreBook {
 }
 
 impl ScoreBook {
-    /// Reads the file at `path`; one that is not there holds nothing.
+    /// Reads the file at `path`; a missing one counts as empty.
     ///
     /// # Errors
     ///
-    /// When it cannot be read, or is no score file of a version that this build knows.
+    /// When it cannot be read, or is not a score file of a version that this build knows.
     pub fn read(path: &Path) -> Result<Self, ScoreError> {
         let text = match fs::read(path) {
             Ok(text) => text,
@@ -178,7 +180,7 @@ impl ScoreBook {
         })
     }
 
-    /// How a rule did; `None` where it was never asked.
+    /// The score of a rule; `None` where it was never asked.
     pub fn of(&self, rule: Rule) -> Option<RuleScore> {
         let outcomes = self.pairs.iter().flat_map(|pair| &pair.outcomes);
         let given: Vec<&Scored> = outcomes.filter(|each| each.rule == rule).collect();
@@ -199,7 +201,7 @@ impl ScoreBook {
         })
     }
 
-    /// How each rule did that was ever asked.
+    /// The score of each rule that was ever asked.
     pub fn scores(&self) -> Vec<RuleScore> {
         let all = Rule::ALL.iter();
         all.filter_map(|rule| self.of(*rule)).collect()
@@ -210,7 +212,7 @@ impl fmt::Display for RuleScore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "this rule: {} of {} followed", self.followed, self.given)?;
         match self.median_ratio {
-            Some(ratio) => write!(f, ", {ratio:.2} of what it promised"),
+            Some(ratio) => write!(f, ", which saved {ratio:.2} of what was predicted"),
             None => Ok(()),
         }
     }

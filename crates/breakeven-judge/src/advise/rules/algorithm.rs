@@ -98,8 +98,8 @@ fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
     });
     Verdict::suggest(
         format!("time grows faster than the work; {evidence}"),
-        "look for the loop inside a loop over the input: an index, a sort or a hash in its place, \
-         or neighbours only",
+        "look for a loop within a loop over the input; an index, a sort, a hash table or a search \
+         among neighbours can replace it",
         vec![evidence],
         Gain {
             savings: Ok(savings),
@@ -116,7 +116,7 @@ fn size_of(subject: &Subject<'_>) -> f64 {
 fn growth(family: &[&Subject<'_>]) -> Option<Line> {
     let runs: usize = family.iter().map(|each| each.operation.runs.len()).sum();
     let times = |operation: &Operation| match runs > MOST_POINTS {
-        true => typical_ns(operation).into_iter().collect(),
+        true => typical_ns(operation, usize::MAX).into_iter().collect(),
         false => run_medians(operation),
     };
     let points = family.iter().flat_map(|each| {

@@ -28,7 +28,7 @@ use super::definition::{Changes, Definition, Found, Saves, SuggestionType};
 /// What launches take on GPUs whose latency was not measured, ns: a guess.
 const LAUNCH_GUESS_NS: [f64; 2] = [5e3, 1e5];
 
-/// A saving of less than this part of the operation's time is not worth a batch.
+/// A saving of less than this fraction of the operation's time is not worth a batch.
 const WORTHWHILE: f64 = 0.01;
 
 pub(super) const RULE: Definition = Definition {
@@ -73,7 +73,7 @@ fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
                 (launch_ns.min(subject.summary.min) * launches).min(subject.own_ns)
             })),
         ),
-        None => Gain::unknown("what a call pays again each time was not measured", None),
+        None => Gain::unknown("the fixed cost of a call was not measured", None),
     };
     let basis = if launch.is_some() {
         &evidence[0]

@@ -45,12 +45,12 @@ fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
     let basis = fields.as_ref().unwrap_or(&thumb[0]).to_string();
     let call = unit::time(subject.summary.mean);
     Verdict::suggest(
-        format!("called again and again, {call} a call; {basis}"),
-        "count how often the same input comes again; where it does, keep the result by its input, \
-         with a bound on how many are kept",
+        format!("called repeatedly, {call} a call; {basis}"),
+        "count how often an input repeats; where it does, cache the result by input, with a bound \
+         on the number of entries",
         fields.into_iter().chain(thumb).collect(),
         Gain::unknown(
-            "a profile does not hold the inputs, so nobody knows how many come again",
+            "a profile does not hold the inputs, so it does not tell how many repeat",
             repeats.map(|(calls, repeated)| [0.0, repeated as f64 / calls as f64 * subject.own_ns]),
         ),
     )

@@ -59,8 +59,8 @@ fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
             let thumb = Quantity::CallTime.thumb(call_ns, limit);
             suggest(
                 format!(
-                    "a call on {here} takes {}, and launch and transfer are much of so short a \
-                     call; {thumb}",
+                    "a call on {here} takes {}, and launch and transfer are a large fraction of \
+                     so short a call; {thumb}",
                     unit::time(call_ns)
                 ),
                 std::iter::once(thumb).chain(least).collect(),

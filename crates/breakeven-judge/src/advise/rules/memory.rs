@@ -52,11 +52,11 @@ fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
         let reuse = Evidence::Reuse(memory);
         return Verdict::suggest(
             reuse.to_string(),
-            "drop outputs and tensors on the device before the next call, call with few \
-             different sizes, and do not trim between calls",
+            "drop outputs and tensors on the device before the next call, use few different \
+             sizes, and do not trim between calls",
             vec![reuse],
             Gain::unknown(
-                "what asking the device for memory takes was not measured",
+                "the time of allocating memory on the device was not measured",
                 None,
             ),
         );
@@ -78,20 +78,20 @@ fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
             ),
         ),
         Some(gap) if subject.operation.flops.is_none() => (
-            "find out whether memory is what the time goes to, then work on pieces that fit a \
-             cache, in the order in which they lie in memory",
+            "find out whether the time goes to memory, then work on blocks that fit into a cache, \
+             in the order in which they lie in memory",
             Gain::unknown(
-                "without the operation's flops the time may as well go to arithmetic",
+                "without the operation's flops the time may equally go to arithmetic",
                 Some([0.0, gap.most(subject)]),
             ),
         ),
         Some(gap) => (
-            "work on pieces that fit a cache, in the order in which they lie in memory, and \
+            "work on blocks that fit into a cache, in the order in which they lie in memory, and \
              reuse buffers instead of allocating",
             gap.closed_to(bound, subject),
         ),
         None => (
-            "work on pieces that fit a cache, use smaller types, and reuse buffers instead of \
+            "work on blocks that fit into a cache, use smaller types, and reuse buffers instead of \
              allocating",
             Gain::unknown(
                 "the profile lacks this device's peaks or the operation's bytes",
@@ -138,7 +138,7 @@ fn followed(pair: &Pair<'_, '_>) -> Found {
         let part = unit::percent(least);
         return Ok((
             least >= REUSED,
-            format!("{part} of the calls now find their memory"),
+            format!("{part} of the calls now reuse freed memory"),
         ));
     }
     let held = |all: &[&Subject<'_>]| all.iter().filter_map(|each| each.memory_bytes).max();

@@ -61,13 +61,13 @@ fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
     let roofline = gap.map(|gap| gap.evidence());
     let on = case.profile.device_label(&subject.operation.device);
     let description = match &roofline {
-        Some(measured) => format!("most of {on} idles; {measured}; {thumb}"),
-        None => format!("most of {on} idles; {thumb}"),
+        Some(measured) => format!("most of {on} is idle; {measured}; {thumb}"),
+        None => format!("most of {on} is idle; {thumb}"),
     };
     Verdict::suggest(
         description,
         "launch more, smaller work items, or several independent launches at once; look at \
-         registers and shared memory per item",
+         registers and shared memory per work item",
         roofline.into_iter().chain([thumb]).collect(),
         gain,
     )

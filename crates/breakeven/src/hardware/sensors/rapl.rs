@@ -30,7 +30,7 @@ impl Counter {
         let Some(value) = number::<u64>(&self.file) else {
             self.last = None;
             let path = self.file.clone();
-            let why = "it is no number".to_owned();
+            let why = "it is not a number".to_owned();
             return Err(EnergyUnknown::Unreadable { path, why });
         };
         let Some((last, at)) = self.last.replace((value, now)) else {
