@@ -18,6 +18,7 @@ mod import;
 mod input;
 mod monitor;
 mod plan;
+mod record;
 mod report;
 #[cfg(unix)]
 mod run;
@@ -38,6 +39,7 @@ pub(crate) use import::ImportArgs;
 pub(crate) use input::InputArgs;
 pub(crate) use monitor::{MonitorArgs, MonitorFormat};
 pub(crate) use plan::{PlanArgs, PlanFormat};
+pub(crate) use record::RecordArgs;
 pub(crate) use report::ReportArgs;
 #[cfg(unix)]
 pub(crate) use run::{HaltArg, RunArgs};
@@ -176,6 +178,10 @@ pub(crate) struct ProfileArgs {
     /// Format of the output
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
+
+    /// Record the machine's load meanwhile into the profile: use, temperature, power, clocks
+    #[arg(long)]
+    pub(crate) record_load: bool,
 
     /// Record the host's name in the profile
     #[arg(long)]

@@ -6,6 +6,7 @@ mod args;
 mod commands;
 pub mod exit;
 mod image;
+mod load;
 mod output;
 mod protocol;
 mod series;

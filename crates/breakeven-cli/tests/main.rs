@@ -26,6 +26,8 @@ mod no_gpu;
 mod plan;
 mod profile;
 mod profile_strategy;
+#[cfg(unix)]
+mod record;
 mod report;
 #[cfg(unix)]
 mod run;
