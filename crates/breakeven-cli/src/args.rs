@@ -12,6 +12,7 @@ mod advise;
 mod baseline;
 mod compare;
 mod describe;
+mod every;
 mod export;
 mod history;
 mod import;
@@ -30,6 +31,7 @@ pub(crate) use advise::{AdviseArgs, AdviseFormat};
 pub(crate) use baseline::{AcceptArgs, BaselineCommand};
 pub(crate) use compare::{CompareArgs, CompareFormat};
 pub(crate) use describe::{CompletionsArgs, ManArgs};
+pub(crate) use every::EveryArgs;
 pub(crate) use export::{ExportArgs, ExportFormat};
 pub(crate) use history::{
     AddArgs, AnnotateArgs, BranchArgs, ChangesArgs, ExportSeriesArgs, HistoryArgs, HistoryCommand,

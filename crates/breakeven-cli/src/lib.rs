@@ -8,6 +8,7 @@ pub mod exit;
 mod image;
 mod load;
 mod output;
+mod periodic;
 mod protocol;
 mod series;
 mod session;

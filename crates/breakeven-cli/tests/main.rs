@@ -14,6 +14,8 @@ mod command;
 mod compare;
 mod describe;
 mod detection;
+#[cfg(unix)]
+mod every;
 mod export;
 mod faults;
 mod formats;

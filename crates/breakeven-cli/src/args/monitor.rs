@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::RecordArgs;
+use super::{EveryArgs, RecordArgs};
 
 #[derive(Debug, Args)]
 pub(crate) struct MonitorArgs {
@@ -37,8 +37,11 @@ pub(crate) struct MonitorArgs {
     #[command(flatten)]
     pub(crate) record: RecordArgs,
 
-    /// The command that is measured
-    #[arg(last = true, value_name = "CMD", requires = "record")]
+    #[command(flatten)]
+    pub(crate) every: EveryArgs,
+
+    /// The command that is measured; with --suite options of `breakeven profile`
+    #[arg(last = true, value_name = "CMD", requires = "measures")]
     pub(crate) command: Vec<OsString>,
 }
 

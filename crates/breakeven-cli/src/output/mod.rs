@@ -23,6 +23,7 @@ pub(crate) mod compare;
 mod csv;
 pub(crate) mod devices;
 mod environment;
+pub(crate) mod every;
 mod executions;
 pub(crate) mod history;
 mod json;
