@@ -36,8 +36,8 @@ pub(super) enum RunError {
     NotWritten(PathBuf),
     #[error("no profile was written: {0}")]
     Unreadable(String),
-    #[error("no place for what is measured: {0}")]
-    NoPlace(#[from] io::Error),
+    #[error("the run could not be made: {0}")]
+    NotMade(#[from] io::Error),
     #[error("interrupted")]
     Interrupted,
 }
