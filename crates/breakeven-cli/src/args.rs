@@ -12,12 +12,14 @@ mod advise;
 mod baseline;
 mod compare;
 mod describe;
+mod every;
 mod export;
 mod history;
 mod import;
 mod input;
 mod monitor;
 mod plan;
+mod record;
 mod report;
 #[cfg(unix)]
 mod run;
@@ -29,6 +31,7 @@ pub(crate) use advise::{AdviseArgs, AdviseFormat};
 pub(crate) use baseline::{AcceptArgs, BaselineCommand};
 pub(crate) use compare::{CompareArgs, CompareFormat};
 pub(crate) use describe::{CompletionsArgs, ManArgs};
+pub(crate) use every::EveryArgs;
 pub(crate) use export::{ExportArgs, ExportFormat};
 pub(crate) use history::{
     AddArgs, AnnotateArgs, BranchArgs, ChangesArgs, ExportSeriesArgs, HistoryArgs, HistoryCommand,
@@ -38,6 +41,7 @@ pub(crate) use import::ImportArgs;
 pub(crate) use input::InputArgs;
 pub(crate) use monitor::{MonitorArgs, MonitorFormat};
 pub(crate) use plan::{PlanArgs, PlanFormat};
+pub(crate) use record::RecordArgs;
 pub(crate) use report::ReportArgs;
 #[cfg(unix)]
 pub(crate) use run::{HaltArg, RunArgs};
@@ -176,6 +180,10 @@ pub(crate) struct ProfileArgs {
     /// Format of the output
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
+
+    /// Record the machine's load meanwhile into the profile: use, temperature, power, clocks
+    #[arg(long)]
+    pub(crate) record_load: bool,
 
     /// Record the host's name in the profile
     #[arg(long)]

@@ -30,15 +30,25 @@ pub(crate) struct Session {
     batches: Batches,
 }
 
+/// This moment, RFC 3339 in UTC.
+pub(crate) fn now() -> String {
+    let now = jiff::Timestamp::now();
+    now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// This program and its version, as the writer of a profile.
+pub(crate) fn generator() -> String {
+    format!("breakeven {}", env!("CARGO_PKG_VERSION"))
+}
+
 /// What is said where measuring was stopped.
 const INTERRUPTED: Interrupted = Interrupted("interrupted: what was measured until then is above");
 
 impl Session {
     pub(crate) fn new(hardware: &HardwareCapabilities) -> Self {
-        let now = jiff::Timestamp::now();
         let profile = Profile {
-            created: Some(now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()),
-            generator: Some(format!("breakeven {}", env!("CARGO_PKG_VERSION"))),
+            created: Some(now()),
+            generator: Some(generator()),
             environment: environment(hardware),
             ..Profile::default()
         };

@@ -107,6 +107,20 @@ fn a_newer_version() {
 }
 
 #[test]
+fn a_load_that_cannot_be() {
+    let load = |samples: &str| {
+        let load = format!(
+            "\"load\": [{{\"interval_ns\": 1, \"devices\": [{{\"device\": \"cpu\", \"samples\": {samples}}}]}}]"
+        );
+        refused(operations("") + "], " + &load + "}")
+    };
+    assert_snapshot!(load("[{\"start_ns\": 0, \"duration_ns\": 1, \"used\": [0.5, 0.7, 1.5]}]"), @"error: [dir]/p.json:3:131: load[0].devices[0].samples[0].used: the use is no part of a whole; give numbers from 0 to 1");
+    assert_snapshot!(load("[{\"start_ns\": 0, \"duration_ns\": 1, \"power_watts\": [3, 2, 1]}]"), @"error: [dir]/p.json:3:131: load[0].devices[0].samples[0].power_watts: the least, the mean and the greatest are not in this order");
+    assert_snapshot!(load("[{\"start_ns\": -1, \"duration_ns\": 1}]"), @"error: [dir]/p.json:3:89: load[0].devices[0].samples[0].start_ns: invalid value: integer `-1`, expected a time in ns, a number from 0 to 2^63");
+    assert_snapshot!(load("[{\"start_ns\": 0"), @"error: [dir]/p.json:3:88: load[0].devices[0].samples[0]: missing field `duration_ns`");
+}
+
+#[test]
 fn deep_nesting() {
     let deep = "[".repeat(1 << 20);
     let said = refused(operations(&format!(

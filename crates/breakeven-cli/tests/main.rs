@@ -14,6 +14,8 @@ mod command;
 mod compare;
 mod describe;
 mod detection;
+#[cfg(unix)]
+mod every;
 mod export;
 mod faults;
 mod formats;
@@ -26,6 +28,8 @@ mod no_gpu;
 mod plan;
 mod profile;
 mod profile_strategy;
+#[cfg(unix)]
+mod record;
 mod report;
 #[cfg(unix)]
 mod run;

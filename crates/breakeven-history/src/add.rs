@@ -35,7 +35,7 @@ pub enum Added {
 impl History {
     /// Adds a profile, all of it or nothing. One that is there already
     /// for the same commit is not added again.
-    /// Call paths and the timeline are not kept.
+    /// Call paths, the timeline and the recorded load are not kept.
     ///
     /// # Errors
     ///
@@ -48,6 +48,7 @@ impl History {
         let kept = Profile {
             stacks: Vec::new(),
             timeline: None,
+            load: Vec::new(),
             ..profile.clone()
         };
         let packed = pack(&kept).map_err(|error| self.damaged(error.to_string()))?;

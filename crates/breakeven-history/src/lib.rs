@@ -32,9 +32,11 @@ mod load;
 mod machine;
 mod notes;
 mod packed;
+mod turns;
 
 pub use add::{Added, At};
 pub use changes::{Change, ChangeState, Direction, Sensitivity, changes};
 pub use database::{History, is_history};
 pub use error::HistoryError;
 pub use load::{Entry, Loaded, Point, Series};
+pub use turns::{Turn, turns};

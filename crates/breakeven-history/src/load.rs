@@ -216,7 +216,7 @@ impl History {
         read().map_err(|error| self.told(&error))
     }
 
-    /// The profile of an entry, without call paths and timeline.
+    /// The profile of an entry, without call paths, timeline and load.
     ///
     /// # Errors
     ///

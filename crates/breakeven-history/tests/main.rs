@@ -5,3 +5,4 @@ mod damage;
 mod keeping;
 mod states;
 mod support;
+mod turns;

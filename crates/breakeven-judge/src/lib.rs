@@ -27,6 +27,7 @@ pub mod budget;
 pub mod compare;
 pub mod export;
 pub mod gate;
+mod load;
 pub mod overview;
 pub mod page;
 mod roofline;
@@ -40,6 +41,7 @@ pub use compare::{
     Threshold, compare, compare_profiling_runs,
 };
 pub use gate::{Outcome, Policy, Verdict, gate};
+pub use load::{LoadFigures, load_figures};
 pub use overview::{Overview, Row, overview};
 pub use roofline::Roofline;
 pub use winner::{Winner, run_medians};

@@ -2,7 +2,8 @@
 
 use breakeven_profile::file;
 use breakeven_profile::profile::{
-    Clock, Cpu, Environment, Failure, JoinError, Operation, Peak, Profile, Run, Stack, Timeline,
+    Clock, Cpu, Environment, Failure, JoinError, LoadRecord, Operation, Peak, Profile, Run, Stack,
+    Timeline,
 };
 
 fn operation(name: &str, samples_ns: &[f64]) -> Operation {
@@ -141,6 +142,21 @@ fn the_clock_is_taken_at_its_worst() {
     let joined = Profile::join([clock(10.0, 2.0), clock(8.0, 3.0)]).unwrap();
     let clock = joined.environment.clock.unwrap();
     assert_eq!((clock.read_ns, clock.resolution_ns), (10.0, 3.0));
+}
+
+#[test]
+fn recordings_of_the_load_stay_side_by_side() {
+    let loaded = |began: &str| Profile {
+        load: vec![LoadRecord {
+            began: Some(began.to_owned()),
+            ..LoadRecord::default()
+        }],
+        ..profile([operation("f", &[1.0])])
+    };
+    let without = profile([operation("f", &[1.0])]);
+    let joined = Profile::join([loaded("first"), without, loaded("second")]).unwrap();
+    let began: Vec<_> = joined.load.iter().map(|one| one.began.clone()).collect();
+    assert_eq!(began, [Some("first".to_owned()), Some("second".to_owned())]);
 }
 
 #[test]

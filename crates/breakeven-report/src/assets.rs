@@ -15,7 +15,7 @@ pub(crate) const LIBRARIES: [&str; 2] = [
 pub(crate) const LICENSES: &str = include_str!("../assets/vendor/LICENSES.txt");
 
 /// Our script, in the order of use; the files share one scope.
-const SCRIPTS: [&str; 12] = [
+const SCRIPTS: [&str; 13] = [
     include_str!("../assets/js/dom.js"),
     include_str!("../assets/js/unit.js"),
     include_str!("../assets/js/state.js"),
@@ -26,6 +26,7 @@ const SCRIPTS: [&str; 12] = [
     include_str!("../assets/js/operations.js"),
     include_str!("../assets/js/lines.js"),
     include_str!("../assets/js/timeline.js"),
+    include_str!("../assets/js/load.js"),
     include_str!("../assets/js/flame.js"),
     include_str!("../assets/js/main.js"),
 ];

@@ -43,6 +43,7 @@ mod forest;
 mod histogram;
 mod history;
 mod json;
+mod load;
 mod operations;
 mod part;
 mod roofline;
@@ -84,6 +85,8 @@ pub struct Words {
     pub executions: Page,
     /// What the devices of a trace did.
     pub devices: Page,
+    /// What the machine did meanwhile.
+    pub load: Page,
     /// Winners, bottlenecks, targets, budgets.
     pub judged: Page,
     /// What was compared, with which verdicts and warnings.
@@ -102,6 +105,7 @@ impl Report<'_> {
             Some(operations::part(self)),
             Some(roofline::part(self)),
             Some(timeline::part(self.profile)),
+            load::part(self.profile, &self.words.load),
             Some(flame::part(self.profile)),
             Some(curves::part(self.profile)),
             history::part(self.history),

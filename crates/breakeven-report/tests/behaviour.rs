@@ -33,7 +33,7 @@ fn every_chart_is_drawn_and_nothing_complains() {
         return;
     };
     let kinds = [
-        "shares", "forest", "roofline", "timeline", "flame", "curves", "history",
+        "shares", "forest", "roofline", "timeline", "load", "flame", "curves", "history",
     ];
     for kind in kinds {
         let figure = format!("document.querySelector('figure[data-chart={kind}]')");

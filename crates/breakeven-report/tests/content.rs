@@ -38,6 +38,32 @@ pub(crate) fn history() -> Vec<HistorySeries> {
 }
 
 #[test]
+fn the_load_is_drawn_per_device_and_says_where_clocks_were_limited() {
+    let mut profile = whole();
+    let html = page(&profile, None, &[]);
+    let drawn = &data(&html, "load")[0];
+    let axes: Vec<_> = drawn["plots"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|plot| &plot["axis"])
+        .collect();
+    assert_eq!(axes, ["in use, %", "°C", "GHz"]);
+    assert_eq!(drawn["limited"].as_array().unwrap().len(), 20);
+    assert_eq!(drawn["limited"][0], serde_json::json!([20, 21]));
+    let last = &drawn["plots"][1]["lines"][0]["points"][59];
+    assert_eq!(
+        *last,
+        serde_json::json!({"s": 59.5, "low": 79.5, "value": 79.5, "high": 79.5})
+    );
+    assert!(
+        html.contains("cuda:0 over 60.0 s, every 1.00 s; clocks were limited where it is shaded")
+    );
+    profile.load.clear();
+    assert!(!page(&profile, None, &[]).contains("<section id=\"load\""));
+}
+
+#[test]
 fn a_page_has_all_its_parts_and_loads_nothing() {
     let profile = whole();
     let html = page(&changed(&profile), Some(&profile), &history());
@@ -48,6 +74,7 @@ fn a_page_has_all_its_parts_and_loads_nothing() {
         "operations",
         "roofline",
         "timeline",
+        "load",
         "flame",
         "break-even",
         "history",

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::browser::Browser;
-use crate::made::{attributes, changed, page, runs};
+use crate::made::{attributes, changed, load, page, runs};
 
 /// Each would set `window.pwned`, end what it stands in, or turn what follows around.
 const TEXTS: [&str; 12] = [
@@ -113,6 +113,13 @@ fn of(text: &str) -> Profile {
         }],
         ..Timeline::default()
     });
+    let mut load = load(text);
+    load.began = Some(owned());
+    load.devices[0].name = Some(owned());
+    for sample in &mut load.devices[0].samples {
+        sample.limits.insert(owned(), 1);
+    }
+    profile.load.push(load);
     profile
 }
 
@@ -256,7 +263,7 @@ proptest! {
         let count = |html: &str| html.matches('<').count();
         let plain = hostile(if text.trim().is_empty() { " " } else { "plain" });
         prop_assert_eq!(count(&html), count(&plain));
-        for part in ["overview", "verdicts", "operations", "roofline", "timeline", "flame", "break-even", "history"] {
+        for part in ["overview", "verdicts", "operations", "roofline", "timeline", "load", "flame", "break-even", "history"] {
             crate::made::data(&html, part);
         }
     }

@@ -7,7 +7,8 @@ use breakeven_judge::compare::Options;
 use breakeven_judge::page::Page;
 use breakeven_judge::{Limits, compare, overview};
 use breakeven_profile::profile::{
-    Bandwidth, BreakEven, Cpu, Gpu, Operation, Peak, Profile, Run, Stack, Timeline, TimelineEvent,
+    Bandwidth, BreakEven, Cpu, DeviceLoad, Gpu, LoadRecord, LoadSample, Operation, Peak, Profile,
+    Run, Stack, Timeline, TimelineEvent,
 };
 use breakeven_report::{HistorySeries, Report, Words};
 
@@ -155,7 +156,32 @@ pub(crate) fn whole() -> Profile {
         }
     }
     profile.timeline = Some(timeline);
+    profile.load = vec![load("cuda:0")];
     profile
+}
+
+/// A minute of load, with limited clocks in its middle.
+pub(crate) fn load(device: &str) -> LoadRecord {
+    let sample = |second: u64| LoadSample {
+        start_ns: second * 1_000_000_000,
+        duration_ns: 1_000_000_000,
+        used: Some((second as f64 / 60.0).into()),
+        other_used: Some(0.02.into()),
+        temperature_celsius: Some((50.0 + second as f64 / 2.0).into()),
+        clock_hz: Some(1.5e9.into()),
+        limited: Some(u64::from((20..40).contains(&second))),
+        ..LoadSample::default()
+    };
+    LoadRecord {
+        interval_ns: 1_000_000_000,
+        merged: 1,
+        devices: vec![DeviceLoad {
+            device: device.to_owned(),
+            name: None,
+            samples: (0..60).map(sample).collect(),
+        }],
+        ..LoadRecord::default()
+    }
 }
 
 /// The profile with some operations slower and some faster.

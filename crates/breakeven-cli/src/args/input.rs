@@ -3,7 +3,7 @@
 use breakeven_import::{Columns, Format, Options};
 use clap::Args;
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct InputArgs {
     /// Format of the files, where their content does not tell it; `breakeven import --list`
     /// names all

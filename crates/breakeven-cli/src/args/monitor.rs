@@ -1,9 +1,12 @@
 //! What may be typed behind `breakeven monitor`.
 
+use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+
+use super::{EveryArgs, RecordArgs};
 
 #[derive(Debug, Args)]
 pub(crate) struct MonitorArgs {
@@ -30,6 +33,16 @@ pub(crate) struct MonitorArgs {
         conflicts_with = "once"
     )]
     pub(crate) serve: Option<SocketAddr>,
+
+    #[command(flatten)]
+    pub(crate) record: RecordArgs,
+
+    #[command(flatten)]
+    pub(crate) every: EveryArgs,
+
+    /// The command that is measured; with --suite options of `breakeven profile`
+    #[arg(last = true, value_name = "CMD", requires = "measures")]
+    pub(crate) command: Vec<OsString>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

@@ -1,10 +1,12 @@
 //! `breakeven profile`: measures the kernels.
 
 use std::io::Write;
+use std::time::Duration;
 
 use crate::suite::{Event, Workload};
 use anyhow::{Result, bail};
 use breakeven::Costs;
+use breakeven::hardware::sensors::LoadRecorder;
 use breakeven::hardware::{GpuKind, HardwareCapabilities};
 use breakeven::kernels::NAMES;
 use breakeven_judge::Limits;
@@ -14,6 +16,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args::ProfileArgs;
 use crate::exit::Ending;
+use crate::load::{self, Recording};
 use crate::output::{self, Report};
 use crate::protocol::{Cell, Input, Message, Request};
 use crate::session::{Machine, Session, detect};
@@ -52,7 +55,14 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
     if args.with_host {
         session.profile.environment.host = host();
     }
-    let ended = measure(args, &own, &devices, &kernels, &mut session)?;
+    let recording = match args.record_load {
+        true => Some(record_load(hardware)?),
+        false => None,
+    };
+    let ended = measure(args, &own, &devices, &kernels, &mut session);
+    let load = recording.and_then(Recording::end);
+    session.profile.load.extend(load);
+    let ended = ended?;
     session.profile.interrupted = ended == Ended::Interrupted;
 
     // The file first: what was measured must not hang on a closed terminal, nor
@@ -83,6 +93,16 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
             budgets: report.budgets,
         }),
     }
+}
+
+/// Time between two readings of the load, and the samples of a device that are kept: some
+/// kilobytes.
+const LOAD_EVERY: Duration = Duration::from_millis(250);
+const LOAD_SAMPLES: usize = 64;
+
+fn record_load(hardware: &HardwareCapabilities) -> Result<Recording> {
+    let recorder = LoadRecorder::new(LOAD_EVERY, LOAD_SAMPLES).with_ids_of(hardware);
+    load::start(recorder, LOAD_EVERY, true)
 }
 
 pub(super) fn devices(asked: &str, hardware: &HardwareCapabilities) -> Result<Vec<String>> {

@@ -23,9 +23,11 @@ pub(crate) mod compare;
 mod csv;
 pub(crate) mod devices;
 mod environment;
+pub(crate) mod every;
 mod executions;
 pub(crate) mod history;
 mod json;
+mod load;
 pub(crate) mod metrics;
 pub(crate) mod monitor;
 pub(crate) mod plan;
@@ -104,6 +106,7 @@ impl Report {
         environment::add(self, &mut page);
         self.overview.add_to(&mut page, &self.profile);
         activity::add(self, &mut page);
+        load::add(self, &mut page);
         executions::add(self, &mut page);
         if let Some(forecast) = &self.forecast {
             page.heading("Forecast");
@@ -119,6 +122,7 @@ impl Report {
         environment::add(self, &mut words.environment);
         executions::add(self, &mut words.executions);
         activity::add(self, &mut words.devices);
+        load::add(self, &mut words.load);
         verdicts::add(self, &mut words.judged);
         words
     }

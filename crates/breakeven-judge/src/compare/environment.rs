@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use breakeven_profile::profile::{Clock, Difference, Part, Profile};
 use breakeven_profile::unit;
 
+use super::machine_load;
 use super::warning::{Side, Warning};
 
 /// From which ratio of their steps on two clocks are not alike; smaller
@@ -28,6 +29,7 @@ pub(crate) fn warnings(baseline: &[Profile], current: &[Profile]) -> Vec<Warning
     let differences = first.environment.differences(&second.environment);
     let of_used = differences.into_iter();
     warnings.extend(of_used.filter_map(|difference| of_difference(difference, &used)));
+    warnings.extend(machine_load::warnings(baseline, current, &used));
     let clocks = (&first.environment.clock, &second.environment.clock);
     if let (Some(before), Some(after)) = clocks
         && other_clock(before, after)

@@ -40,6 +40,7 @@ mod environment;
 mod error;
 mod history;
 mod judgement;
+mod machine_load;
 mod method;
 mod metric;
 mod options;

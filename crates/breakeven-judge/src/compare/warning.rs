@@ -166,6 +166,70 @@ pub enum Warning {
         /// What differs among them, in words.
         what: String,
     },
+    /// Programs other than the measured one used more of the cores on one side.
+    #[error(
+        "other programs used {} of the cores while the {side} was measured, and {} while the {} \
+         was: differences may be theirs; measure again while nothing else runs",
+        unit::percent(*.others), unit::percent(*.others_there), .side.other()
+    )]
+    Busy {
+        /// The side on which they used more.
+        side: Side,
+        /// Their fraction of the cores' time there.
+        others: f64,
+        /// Their fraction on the other side.
+        others_there: f64,
+    },
+    /// A device was hot on one side and cooler on the other.
+    #[error(
+        "{device} had {celsius:.0} °C on average while the {side} was measured, and \
+         {celsius_there:.0} °C while the {} was: heat lowers clocks; let it cool, or warm both \
+         sides up alike", .side.other()
+    )]
+    Hot {
+        /// The side on which it was hot.
+        side: Side,
+        /// The device.
+        device: String,
+        /// Its mean temperature there, °C.
+        celsius: f64,
+        /// That of the other side.
+        celsius_there: f64,
+    },
+    /// A device's clocks were limited on one side more often than on the other.
+    #[error(
+        "the clocks of {device} were limited in {} of the readings on the {side}{}, and in {} on \
+         the {}: differences may be theirs",
+        unit::percent(*.limited), Reasons(.reasons), unit::percent(*.limited_there), .side.other()
+    )]
+    ClocksLimited {
+        /// The side on which they were.
+        side: Side,
+        /// The device.
+        device: String,
+        /// Fraction of the readings there.
+        limited: f64,
+        /// Fraction of the readings on the other side.
+        limited_there: f64,
+        /// Why, the most frequent reason first.
+        reasons: Vec<String>,
+    },
+    /// A device ran at a lower clock on one side, while it was in use.
+    #[error(
+        "{device} ran at {} while the {side} was measured, and at {} while the {} was: \
+         differences may be the clock's; set the same governor and limits",
+        gigahertz(*.hz), gigahertz(*.hz_there), .side.other()
+    )]
+    LowerClock {
+        /// The side on which the clock was lower.
+        side: Side,
+        /// The device.
+        device: String,
+        /// Its mean clock there while in use, Hz.
+        hz: f64,
+        /// That of the other side.
+        hz_there: f64,
+    },
     /// Measuring was cut short.
     #[error("measuring the {side} was interrupted: it lacks some of what was requested")]
     Interrupted {
@@ -177,6 +241,36 @@ pub enum Warning {
 fn both(sides: &[Side]) -> String {
     let names: Vec<String> = sides.iter().map(Side::to_string).collect();
     names.join(" and the ")
+}
+
+fn gigahertz(hz: f64) -> String {
+    format!("{:.2} GHz", hz / 1e9)
+}
+
+impl Side {
+    /// The side across.
+    pub(super) fn other(self) -> Self {
+        match self {
+            Self::Baseline => Self::Current,
+            Self::Current => Self::Baseline,
+        }
+    }
+}
+
+/// Reasons in brackets; nothing where there are none.
+struct Reasons<'a>(&'a [String]);
+
+impl fmt::Display for Reasons<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            [] => Ok(()),
+            reasons => write!(
+                f,
+                " ({})",
+                reasons[..reasons.len().min(MOST_NAMED)].join(", ")
+            ),
+        }
+    }
 }
 
 /// The first few operations, and how many more there are.

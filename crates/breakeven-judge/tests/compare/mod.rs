@@ -5,6 +5,7 @@ mod doubts;
 mod errors;
 mod gate;
 mod laws;
+mod machine_load;
 mod metrics;
 mod printed;
 mod verdicts;

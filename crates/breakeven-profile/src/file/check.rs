@@ -4,7 +4,10 @@ use super::document::Keys;
 use super::error::{FileError, FileErrorKind};
 use super::names::too_long;
 use super::times::MAX_NS;
-use crate::profile::{Activity, Environment, Evidence, Operation, Profile, Run};
+use crate::profile::load::is_fraction;
+use crate::profile::{
+    Activity, Environment, Evidence, LoadRecord, LoadSample, Operation, Profile, Run,
+};
 
 /// Finds a value that a reader would refuse.
 pub(super) fn profile(profile: &Profile) -> Result<(), FileError> {
@@ -34,7 +37,44 @@ pub(super) fn profile(profile: &Profile) -> Result<(), FileError> {
     for (index, activity) in profile.activity.iter().enumerate() {
         device_activity(activity, &format!("activity[{index}]"))?;
     }
+    for (index, record) in profile.load.iter().enumerate() {
+        load(record, &format!("load[{index}]"))?;
+    }
     Ok(())
+}
+
+fn load(record: &LoadRecord, place: &str) -> Result<(), FileError> {
+    times([record.interval_ns as f64], &format!("{place}.interval_ns"))?;
+    for (index, device) in record.devices.iter().enumerate() {
+        let place = format!("{place}.devices[{index}]");
+        names(device.name.iter().chain([&device.device]), &place)?;
+        for (index, sample) in device.samples.iter().enumerate() {
+            load_sample(sample, &format!("{place}.samples[{index}]"))?;
+        }
+    }
+    Ok(())
+}
+
+fn load_sample(sample: &LoadSample, place: &str) -> Result<(), FileError> {
+    times(
+        [sample.start_ns, sample.duration_ns].map(|ns| ns as f64),
+        place,
+    )?;
+    names(sample.limits.keys(), &format!("{place}.limits"))?;
+    let levels = sample.levels().into_iter();
+    let mut levels = levels.filter_map(|(level, of_whole)| Some((level?, of_whole)));
+    let unsound =
+        levels.find(|(level, of_whole)| !level.is_sound() || (*of_whole && !is_fraction(*level)));
+    let message = unsound.map(|(level, of_whole)| {
+        let [least, mean, greatest] = [level.least, level.mean, level.greatest];
+        let what = if of_whole {
+            "no part of a whole"
+        } else {
+            "no level"
+        };
+        format!("{least}, {mean}, {greatest} is {what}")
+    });
+    wrong(message, place)
 }
 
 fn device_activity(activity: &Activity, place: &str) -> Result<(), FileError> {

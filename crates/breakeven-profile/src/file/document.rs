@@ -11,7 +11,7 @@ use serde::de::{
 use super::error::{FileError, FileErrorKind, clipped};
 use super::header::Header;
 use super::operation::Object;
-use crate::profile::{Activity, Operation, OperationKey, Profile, Stack, Timeline};
+use crate::profile::{Activity, LoadRecord, Operation, OperationKey, Profile, Stack, Timeline};
 
 /// What the reader learns beside the profile itself.
 #[derive(Default)]
@@ -98,6 +98,10 @@ impl<'de, F: FnMut(Operation)> Visitor<'de> for Document<'_, F> {
                     let activity: Vec<Object<Activity>> = map.next_value()?;
                     profile.activity = activity.into_iter().map(|Object(one)| one).collect();
                 }
+                Field::Load => {
+                    let load: Vec<Object<LoadRecord>> = map.next_value()?;
+                    profile.load = load.into_iter().map(|Object(one)| one).collect();
+                }
             }
         }
         header
@@ -122,6 +126,7 @@ enum Field {
     Stacks,
     Timeline,
     Activity,
+    Load,
 }
 
 /// Hands over the list of operations one by one.

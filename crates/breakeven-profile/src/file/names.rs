@@ -1,6 +1,8 @@
 //! Names in a file: short enough to be a row's head, a frame or a key wherever
 //! the profile goes from here.
 
+use std::collections::BTreeMap;
+
 use serde::de::{Deserialize, Deserializer, Error};
 
 /// The longest name that a file may hold, bytes. The names of types that
@@ -8,6 +10,7 @@ use serde::de::{Deserialize, Deserializer, Error};
 pub(super) const MAX_NAME: usize = 65_536;
 
 /// A name of an operation, a device, a thread, a phase.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Name(pub(super) String);
 
 impl<'de> Deserialize<'de> for Name {
@@ -41,4 +44,15 @@ pub(crate) fn optional_name<'de, D: Deserializer<'de>>(
 pub(crate) fn names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let names: Vec<Name> = Vec::deserialize(deserializer)?;
     Ok(names.into_iter().map(|Name(name)| name).collect())
+}
+
+/// Counts by their names.
+pub(crate) fn name_counts<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, u64>, D::Error> {
+    let counts: BTreeMap<Name, u64> = BTreeMap::deserialize(deserializer)?;
+    Ok(counts
+        .into_iter()
+        .map(|(Name(name), count)| (name, count))
+        .collect())
 }

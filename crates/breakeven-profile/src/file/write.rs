@@ -10,7 +10,9 @@ use super::error::FileError;
 use super::layout::Layout;
 use super::target::Target;
 use super::{FORMAT, VERSION, check};
-use crate::profile::{Activity, Environment, Evidence, Operation, Profile, Stack, Timeline};
+use crate::profile::{
+    Activity, Environment, Evidence, LoadRecord, Operation, Profile, Stack, Timeline,
+};
 
 /// Writes the profile to the file at `path`.
 ///
@@ -128,6 +130,8 @@ struct Document<'a, F, M> {
     timeline: &'a Option<Timeline>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     activity: &'a [Activity],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    load: &'a [LoadRecord],
     #[serde(flatten)]
     further: &'a M,
 }
@@ -160,6 +164,7 @@ impl<'a, F, M> Document<'a, F, M> {
             stacks: &profile.stacks,
             timeline: &profile.timeline,
             activity: &profile.activity,
+            load: &profile.load,
             further,
         }
     }

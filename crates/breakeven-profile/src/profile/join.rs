@@ -53,8 +53,9 @@ impl Profile {
     /// would be wrong for half of its runs in every later comparison. What is
     /// measured anew at each start is taken from the first profile that has it
     /// (peaks, break-even sizes), or at its worst (the clock's steps, the
-    /// recorder's cost). Call paths and the activity of devices are added up. A timeline is one process's, so
-    /// only a single profile keeps it.
+    /// recorder's cost). Call paths and the activity of devices are added up. Recordings of
+    /// the machine's load stay side by side. A timeline is one process's, so only a single
+    /// profile keeps it.
     ///
     /// # Errors
     ///
@@ -93,6 +94,7 @@ impl Profile {
             joined.add_stacks(profile.stacks);
             joined.timeline = None;
             joined.add_activity(profile.activity);
+            joined.load.extend(profile.load);
         }
         Ok(joined)
     }

@@ -20,6 +20,8 @@ mod difference;
 mod environment;
 mod evidence;
 mod join;
+mod level;
+pub(crate) mod load;
 mod nesting;
 mod summary;
 
@@ -30,6 +32,8 @@ pub use difference::{Difference, Part};
 pub use environment::{Clock, Cpu, Environment, Gpu, RecorderCost};
 pub use evidence::{Bandwidth, BreakEven, Evidence, Peak};
 pub use join::JoinError;
+pub use level::Level;
+pub use load::{DeviceLoad, LoadRecord, LoadSample};
 pub use nesting::{Stack, Timeline, TimelineEvent};
 
 /// A set of measurements, from one or more runs (processes) of one program on one machine.
@@ -56,6 +60,8 @@ pub struct Profile {
     pub timeline: Option<Timeline>,
     /// What each device did over the time of a trace: busy, idle, overlapping.
     pub activity: Vec<Activity>,
+    /// What the machine did meanwhile, one entry per recording.
+    pub load: Vec<LoadRecord>,
 }
 
 /// What identifies an operation: its name, the device it ran on and the size

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use breakeven_profile::profile::{
-    Activity, Bandwidth, BreakEven, Clock, Copies, Cpu, Environment, Evidence, Failure, Gpu,
-    Launches, Operation, Peak, Profile, RecorderCost, Run, Stack, Stream, Timeline, TimelineEvent,
+    Activity, Bandwidth, BreakEven, Clock, Copies, Cpu, DeviceLoad, Environment, Evidence, Failure,
+    Gpu, Launches, Level, LoadRecord, LoadSample, Operation, Peak, Profile, RecorderCost, Run,
+    Stack, Stream, Timeline, TimelineEvent,
 };
 use breakeven_profile::stats::Moments;
 use proptest::collection::{btree_map, vec};
@@ -16,7 +17,12 @@ use serde_json::Value;
 /// A profile that a file can hold: no key twice, no empty name, finite numbers.
 pub(super) fn profile() -> impl Strategy<Value = Profile> {
     let header = (of(text()), of(text()), any::<bool>());
-    let nesting = (vec(stack(), 0..4), of(timeline()), vec(activity(), 0..3));
+    let nesting = (
+        vec(stack(), 0..4),
+        of(timeline()),
+        vec(activity(), 0..3),
+        vec(load(), 0..3),
+    );
     let measured = (vec(operation(), 0..5), nesting);
     (header, environment(), evidence(), measured).prop_map(
         |((created, generator, interrupted), environment, evidence, (mut operations, nesting))| {
@@ -32,6 +38,7 @@ pub(super) fn profile() -> impl Strategy<Value = Profile> {
                 stacks: nesting.0,
                 timeline: nesting.1,
                 activity: nesting.2,
+                load: nesting.3,
             }
         },
     )
@@ -163,6 +170,68 @@ fn activity() -> impl Strategy<Value = Activity> {
                 streams,
             },
         )
+}
+
+fn level(range: std::ops::RangeInclusive<f64>) -> impl Strategy<Value = Level> {
+    (range.clone(), range.clone(), range).prop_map(|(a, b, c)| {
+        let mut three = [a, b, c];
+        three.sort_by(f64::total_cmp);
+        let [least, mean, greatest] = three;
+        Level {
+            least,
+            mean,
+            greatest,
+        }
+    })
+}
+
+fn load_sample() -> impl Strategy<Value = LoadSample> {
+    let part = || of(level(0.0..=1.0));
+    let any_level = || of(level(-1e18..=1e18));
+    let levels = (
+        part(),
+        part(),
+        any_level(),
+        any_level(),
+        any_level(),
+        any_level(),
+    );
+    let times = (whole_time(), whole_time(), any::<u64>());
+    let limits = (of(any::<u64>()), btree_map(name(), any::<u64>(), 0..3));
+    (times, levels, limits).prop_map(
+        |((start_ns, duration_ns, readings), levels, (limited, limits))| LoadSample {
+            start_ns,
+            duration_ns,
+            readings,
+            used: levels.0,
+            other_used: levels.1,
+            memory_bytes: levels.2,
+            temperature_celsius: levels.3,
+            power_watts: levels.4,
+            clock_hz: levels.5,
+            limited,
+            limits,
+        },
+    )
+}
+
+fn load() -> impl Strategy<Value = LoadRecord> {
+    let device =
+        (name(), of(text()), vec(load_sample(), 0..4)).prop_map(|(device, name, samples)| {
+            DeviceLoad {
+                device,
+                name,
+                samples,
+            }
+        });
+    (of(text()), whole_time(), any::<u64>(), vec(device, 0..3)).prop_map(
+        |(began, interval_ns, merged, devices)| LoadRecord {
+            began,
+            interval_ns,
+            merged,
+            devices,
+        },
+    )
 }
 
 fn stack() -> impl Strategy<Value = Stack> {

@@ -122,6 +122,30 @@ fn wrong_types_have_the_names_of_json() {
 }
 
 #[test]
+fn wrong_loads() {
+    let refused_load = |load: &str| {
+        refused(format!(
+            "{{\"format\": \"breakeven-profile\", \"version\": 1, \"load\": {load}}}"
+        ))
+    };
+    let sample = |fields: &str| {
+        refused_load(&format!(
+            "[{{\"interval_ns\": 1, \"devices\": [{{\"device\": \"cpu\", \"samples\": [{{\"start_ns\": 0, \"duration_ns\": 1, {fields}}}]}}]}}]"
+        ))
+    };
+    assert_snapshot!(refused_load("{}"), @"profile.json:1:55: load: invalid type: object, expected a list");
+    assert_snapshot!(refused_load("[7]"), @"profile.json:1:57: load[0]: invalid type: integer `7`, expected an object");
+    assert_snapshot!(refused_load("[{}]"), @"profile.json:1:57: load[0]: missing field `interval_ns`");
+    assert_snapshot!(refused_load("[{\"interval_ns\": -1}]"), @"profile.json:1:74: load[0].interval_ns: invalid value: integer `-1`, expected a time in ns, a number from 0 to 2^63");
+    assert_snapshot!(sample("\"used\": 1.5"), @"profile.json:1:162: load[0].devices[0].samples[0].used: the use is no part of a whole; give numbers from 0 to 1");
+    assert_snapshot!(sample("\"clock_hz\": [3, 2, 1]"), @"profile.json:1:171: load[0].devices[0].samples[0].clock_hz: the least, the mean and the greatest are not in this order");
+    assert_snapshot!(sample("\"power_watts\": [1, 2]"), @"profile.json:1:171: load[0].devices[0].samples[0].power_watts: invalid length 2, expected a number, or a list of the least, the mean and the greatest one");
+    assert_snapshot!(sample("\"memory_bytes\": \"much\""), @r#"profile.json:1:172: load[0].devices[0].samples[0].memory_bytes: invalid type: string "much", expected a number, or a list of the least, the mean and the greatest one"#);
+    assert_snapshot!(sample("\"limited\": -1"), @"profile.json:1:164: load[0].devices[0].samples[0].limited: invalid value: integer `-1`, expected a whole number, 0 or more");
+    assert_snapshot!(sample("\"limits\": [\"power\"]"), @"profile.json:1:161: load[0].devices[0].samples[0].limits: invalid type: list, expected an object");
+}
+
+#[test]
 fn the_parts_of_an_error_can_be_asked_for() {
     let error = parse(with_operations(
         "{\"name\": \"a\",\n  \"samples_ns\": [7, -7]}",

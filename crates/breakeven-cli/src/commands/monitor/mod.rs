@@ -1,5 +1,8 @@
 //! `breakeven monitor`: what the machine does now.
 
+mod child;
+mod every;
+mod record;
 mod serve;
 mod view;
 
@@ -15,6 +18,12 @@ use crate::output;
 use crate::output::monitor::Load;
 
 pub(crate) fn run(args: &MonitorArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+    if let Some(period) = args.every.every {
+        return every::run(args, period, out, err);
+    }
+    if let Some(path) = &args.record.record {
+        return record::run(args, path, err);
+    }
     let machine = Load::machine_here();
     if let Some(address) = args.serve {
         return serve::run(address, args.interval, machine, out, err);

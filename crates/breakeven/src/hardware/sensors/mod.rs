@@ -15,8 +15,10 @@ mod energy;
 mod fdinfo;
 mod files;
 mod nvidia;
+mod others;
 mod rapl;
 mod reading;
+mod recorder;
 mod unknown;
 mod watched;
 
@@ -29,9 +31,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 pub use energy::{EnergyCounter, EnergyDomain, EnergyMeter, EnergyMethod};
+pub use others::OthersUse;
 pub use reading::{
     ClockLimit, CoreReading, CpuReading, GpuProcess, GpuReading, GpuState, Reading, Source,
 };
+pub use recorder::LoadRecorder;
 pub use unknown::EnergyUnknown;
 
 use super::Fact;

@@ -1,0 +1,143 @@
+//! A figure over one or more readings of a sensor.
+
+use std::fmt;
+
+use serde::de::{Deserializer, Error, SeqAccess, Visitor};
+use serde::ser::Serializer;
+use serde::{Deserialize, Serialize};
+
+/// A figure over one or more readings. In a file it is a number where all are the same,
+/// else a list of the three.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Level {
+    /// The least.
+    pub least: f64,
+    /// The mean.
+    pub mean: f64,
+    /// The greatest.
+    pub greatest: f64,
+}
+
+impl From<f64> for Level {
+    fn from(value: f64) -> Self {
+        Self {
+            least: value,
+            mean: value,
+            greatest: value,
+        }
+    }
+}
+
+impl Level {
+    /// True where least, mean and greatest are numbers in this order.
+    pub fn is_sound(self) -> bool {
+        self.least.is_finite()
+            && self.greatest.is_finite()
+            && self.least <= self.mean
+            && self.mean <= self.greatest
+    }
+
+    /// The level over both, of so many readings each.
+    pub fn and(self, readings: u64, other: Self, other_readings: u64) -> Self {
+        let [one, more] = [readings, other_readings].map(|count| count as f64);
+        let part = if one + more > 0.0 {
+            one / (one + more)
+        } else {
+            0.5
+        };
+        let least = self.least.min(other.least);
+        let greatest = self.greatest.max(other.greatest);
+        Self {
+            least,
+            mean: (self.mean * part + other.mean * (1.0 - part)).clamp(least, greatest),
+            greatest,
+        }
+    }
+}
+
+impl Serialize for Level {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self {
+            least,
+            mean,
+            greatest,
+        } = *self;
+        match least == greatest {
+            true => mean.serialize(serializer),
+            false => [least, mean, greatest].serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Level {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(LevelVisitor)
+    }
+}
+
+struct LevelVisitor;
+
+impl<'de> Visitor<'de> for LevelVisitor {
+    type Value = Level;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number, or a list of the least, the mean and the greatest one")
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Level, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Level, E> {
+        Ok((value as f64).into())
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Level, E> {
+        Ok((value as f64).into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Level, A::Error> {
+        let mut three = [0.0; 3];
+        for (at, value) in three.iter_mut().enumerate() {
+            let next = list.next_element()?;
+            *value = next.ok_or_else(|| A::Error::invalid_length(at, &self))?;
+        }
+        if list.next_element::<f64>()?.is_some() {
+            return Err(A::Error::invalid_length(4, &self));
+        }
+        let [least, mean, greatest] = three;
+        let level = Level {
+            least,
+            mean,
+            greatest,
+        };
+        match level.is_sound() {
+            true => Ok(level),
+            false => Err(A::Error::custom(
+                "the least, the mean and the greatest are not in this order",
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_is_a_number_where_it_can_be() {
+        let read = |text: &str| serde_json::from_str::<Level>(text);
+        let level = Level {
+            least: 1.0,
+            mean: 2.0,
+            greatest: 4.0,
+        };
+        assert_eq!(read("[1, 2, 4]").unwrap(), level);
+        assert_eq!(serde_json::to_string(&level).unwrap(), "[1.0,2.0,4.0]");
+        assert_eq!(serde_json::to_string(&Level::from(0.5)).unwrap(), "0.5");
+        assert_eq!(read("-3").unwrap(), Level::from(-3.0));
+        for wrong in ["[1, 2]", "[1, 2, 3, 4]", "[3, 2, 1]", "null", "\"7\"", "{}"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+}

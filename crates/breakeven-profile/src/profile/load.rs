@@ -1,0 +1,276 @@
+//! What the machine did while something was measured: use, memory, temperature, power and
+//! clocks of each device over time.
+
+use std::collections::BTreeMap;
+
+use serde::de::{Deserializer, Error};
+use serde::{Deserialize, Serialize};
+
+use super::Level;
+
+/// The machine's load over one recording. A joined profile has one of each of its runs.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LoadRecord {
+    /// When the recording began, RFC 3339 in UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began: Option<String>,
+    /// Time between two readings of the sensors, ns.
+    #[serde(deserialize_with = "crate::file::whole_time")]
+    pub interval_ns: u64,
+    /// Readings that a sample stands for at most: above 1, neighbours were merged so that
+    /// the recording stays within its bound.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub merged: u64,
+    /// The devices, the CPU first.
+    #[serde(default)]
+    pub devices: Vec<DeviceLoad>,
+}
+
+/// A device's load over a recording.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct DeviceLoad {
+    /// The device's id as operations have it, else its PCI address.
+    #[serde(deserialize_with = "crate::file::name")]
+    pub device: String,
+    /// The vendor's name for it.
+    #[serde(
+        default,
+        deserialize_with = "crate::file::optional_name",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub name: Option<String>,
+    /// In the order of time.
+    #[serde(default)]
+    pub samples: Vec<LoadSample>,
+}
+
+/// What one reading, or several neighbouring ones, said of a device. What nothing tells is
+/// `None`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadSample {
+    /// From the beginning of the recording to that of this sample, ns.
+    #[serde(deserialize_with = "crate::file::whole_time")]
+    pub start_ns: u64,
+    /// The time that it is about, ns.
+    #[serde(deserialize_with = "crate::file::whole_time")]
+    pub duration_ns: u64,
+    /// Readings in it.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub readings: u64,
+    /// Fraction of the device's time in use, 0 to 1.
+    #[serde(
+        default,
+        deserialize_with = "fraction",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub used: Option<Level>,
+    /// Fraction of the cores' time that programs used other than what was measured, 0 to 1.
+    #[serde(
+        default,
+        deserialize_with = "fraction",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub other_used: Option<Level>,
+    /// Memory in use, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<Level>,
+    /// Temperature, °C.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature_celsius: Option<Level>,
+    /// Power, W.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_watts: Option<Level>,
+    /// Clock, Hz; of a CPU the mean of its cores.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_hz: Option<Level>,
+    /// Readings in which something lowered the clocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limited: Option<u64>,
+    /// The reasons for it, each with the readings that it was told in.
+    #[serde(
+        default,
+        deserialize_with = "crate::file::name_counts",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub limits: BTreeMap<String, u64>,
+}
+
+impl Default for LoadSample {
+    fn default() -> Self {
+        Self {
+            start_ns: 0,
+            duration_ns: 0,
+            readings: 1,
+            used: None,
+            other_used: None,
+            memory_bytes: None,
+            temperature_celsius: None,
+            power_watts: None,
+            clock_hz: None,
+            limited: None,
+            limits: BTreeMap::new(),
+        }
+    }
+}
+
+fn one() -> u64 {
+    1
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_one(count: &u64) -> bool {
+    *count == 1
+}
+
+/// True where all of it is a fraction.
+pub(crate) fn is_fraction(level: Level) -> bool {
+    level.least >= 0.0 && level.greatest <= 1.0
+}
+
+fn fraction<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Level>, D::Error> {
+    let level = Option::deserialize(deserializer)?;
+    match level {
+        Some(level) if !is_fraction(level) => Err(D::Error::custom(
+            "the use is no part of a whole; give numbers from 0 to 1",
+        )),
+        level => Ok(level),
+    }
+}
+
+impl LoadSample {
+    /// The figures, each with whether it is a fraction.
+    pub(crate) fn levels(&self) -> [(Option<Level>, bool); 6] {
+        [
+            (self.used, true),
+            (self.other_used, true),
+            (self.memory_bytes, false),
+            (self.temperature_celsius, false),
+            (self.power_watts, false),
+            (self.clock_hz, false),
+        ]
+    }
+
+    /// Takes in the sample that follows.
+    pub fn merge(&mut self, next: &Self) {
+        let (one, more) = (self.readings, next.readings);
+        let both = |known: &mut Option<Level>, other: Option<Level>| {
+            *known = match (*known, other) {
+                (Some(known), Some(other)) => Some(known.and(one, other, more)),
+                (known, other) => known.or(other),
+            };
+        };
+        both(&mut self.used, next.used);
+        both(&mut self.other_used, next.other_used);
+        both(&mut self.memory_bytes, next.memory_bytes);
+        both(&mut self.temperature_celsius, next.temperature_celsius);
+        both(&mut self.power_watts, next.power_watts);
+        both(&mut self.clock_hz, next.clock_hz);
+        self.limited = match (self.limited, next.limited) {
+            (Some(known), Some(other)) => Some(known.saturating_add(other)),
+            (known, other) => known.or(other),
+        };
+        for (reason, count) in &next.limits {
+            let known = self.limits.entry(reason.clone()).or_default();
+            *known = known.saturating_add(*count);
+        }
+        let end = next.start_ns.saturating_add(next.duration_ns);
+        self.duration_ns = end.saturating_sub(self.start_ns).max(self.duration_ns);
+        self.readings = one.saturating_add(more);
+    }
+}
+
+impl LoadRecord {
+    /// Adds what a reading said of a device. Where the device has more than `most` samples
+    /// then, neighbours are merged, on all devices, and so are those that follow.
+    pub fn push(&mut self, device: &str, name: Option<&str>, sample: LoadSample, most: usize) {
+        self.merged = self.merged.max(1);
+        let known = self.devices.iter().position(|known| known.device == device);
+        let index = known.unwrap_or_else(|| {
+            self.devices.push(DeviceLoad {
+                device: device.to_owned(),
+                ..DeviceLoad::default()
+            });
+            self.devices.len() - 1
+        });
+        let to = &mut self.devices[index];
+        to.name = to.name.take().or_else(|| name.map(str::to_owned));
+        match to.samples.last_mut() {
+            Some(last) if last.readings < self.merged => last.merge(&sample),
+            _ => to.samples.push(sample),
+        }
+        if to.samples.len() > most.max(1) {
+            self.merged = self.merged.saturating_mul(2);
+            for device in &mut self.devices {
+                device.halve();
+            }
+        }
+    }
+}
+
+impl DeviceLoad {
+    fn halve(&mut self) {
+        let pairs = self.samples.chunks(2).map(|pair| {
+            let mut sample = pair[0].clone();
+            if let Some(next) = pair.get(1) {
+                sample.merge(next);
+            }
+            sample
+        });
+        self.samples = pairs.collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: u64, used: f64) -> LoadSample {
+        LoadSample {
+            start_ns: second * 1_000_000_000,
+            duration_ns: 1_000_000_000,
+            used: Some(used.into()),
+            limited: Some(second % 2),
+            ..LoadSample::default()
+        }
+    }
+
+    #[test]
+    fn a_long_recording_keeps_its_bound_and_its_extremes() {
+        let mut record = LoadRecord::default();
+        for second in 0..1_000 {
+            record.push("cpu", None, at(second, second as f64 / 1e3), 16);
+            let samples = &record.devices[0].samples;
+            assert!(samples.len() <= 16, "{second}");
+            assert_eq!(samples.iter().map(|s| s.readings).sum::<u64>(), second + 1);
+        }
+        let samples = &record.devices[0].samples;
+        assert_eq!(record.merged, 64);
+        let first = samples[0].used.unwrap();
+        // Seconds 0 to 63, whose mean is 31.5.
+        assert_eq!((first.least, first.greatest), (0.0, 0.063));
+        assert!((first.mean - 0.0315).abs() < 1e-12);
+        assert_eq!(samples[0].limited, Some(32));
+        let ends = samples.iter().map(|s| s.start_ns + s.duration_ns);
+        assert_eq!(ends.last(), Some(1_000_000_000_000));
+    }
+
+    #[test]
+    fn a_device_that_is_there_for_a_while_is_merged_with_the_others() {
+        let mut record = LoadRecord::default();
+        for second in 0..8 {
+            record.push("cpu", None, at(second, 0.5), 4);
+            if second < 3 {
+                record.push("cuda:0", Some("GPU"), at(second, 0.25), 4);
+            }
+        }
+        let readings = |device: usize| -> Vec<u64> {
+            let samples = record.devices[device].samples.iter();
+            samples.map(|sample| sample.readings).collect()
+        };
+        assert_eq!((readings(0), readings(1)), (vec![2; 4], vec![2, 1]));
+        assert_eq!(record.devices[1].name.as_deref(), Some("GPU"));
+    }
+}

@@ -1,0 +1,165 @@
+//! What the machine did while the profile was measured, a chart per device and recording.
+
+use breakeven_judge::page::{Page, shown};
+use breakeven_profile::profile::{DeviceLoad, Level, LoadRecord, LoadSample, Profile};
+use breakeven_profile::unit;
+use serde::Serialize;
+
+use crate::json::Number;
+use crate::part::{MOST_NAME, Part};
+
+/// Most charts, and samples of one.
+const MOST_CHARTS: usize = 12;
+const MOST_SAMPLES: usize = 1_000;
+
+#[derive(Serialize)]
+struct Chart {
+    /// Plots with an axis each, one above the other.
+    plots: Vec<Plot>,
+    /// Beginnings and ends in seconds of the samples with limited clocks.
+    limited: Vec<(Number, Number)>,
+}
+
+#[derive(Serialize)]
+struct Plot {
+    axis: &'static str,
+    lines: Vec<Line>,
+}
+
+#[derive(Serialize)]
+struct Line {
+    name: &'static str,
+    points: Vec<Point>,
+}
+
+/// The middle of a sample in seconds; least, mean and greatest.
+#[derive(Serialize)]
+struct Point {
+    s: Number,
+    low: Number,
+    value: Number,
+    high: Number,
+}
+
+/// A figure: its name, what is drawn of a sample, and the factor to the axis's unit.
+type Figure = (&'static str, fn(&LoadSample) -> Option<Level>, f64);
+
+/// The axes and what is drawn on each.
+const PLOTS: [(&str, &[Figure]); 4] = [
+    (
+        "in use, %",
+        &[
+            ("in use", |sample| sample.used, 100.0),
+            ("by other programs", |sample| sample.other_used, 100.0),
+        ],
+    ),
+    (
+        "°C",
+        &[("temperature", |sample| sample.temperature_celsius, 1.0)],
+    ),
+    ("W", &[("power", |sample| sample.power_watts, 1.0)]),
+    ("GHz", &[("clock", |sample| sample.clock_hz, 1e-9)]),
+];
+
+/// None for a profile without recordings.
+pub(crate) fn part(profile: &Profile, words: &Page) -> Option<Part> {
+    let mut part = Part::new("load", "Machine");
+    part.page(words);
+    let all = profile
+        .load
+        .iter()
+        .enumerate()
+        .flat_map(|(number, record)| {
+            record
+                .devices
+                .iter()
+                .map(move |device| (number, record, device))
+        });
+    let all: Vec<_> = all
+        .filter(|(_, _, device)| !device.samples.is_empty())
+        .collect();
+    let drawn = all.iter().take(MOST_CHARTS);
+    let charts: Vec<Chart> = drawn.clone().map(|(.., device)| chart(device)).collect();
+    for (index, (number, record, device)) in drawn.enumerate() {
+        part.chart("load", index, &finding(profile, *number, record, device));
+    }
+    if all.len() > MOST_CHARTS {
+        part.say(&format!("{} more are not drawn.", all.len() - MOST_CHARTS));
+    }
+    part.data(&charts);
+    (!all.is_empty()).then_some(part)
+}
+
+fn finding(profile: &Profile, number: usize, record: &LoadRecord, device: &DeviceLoad) -> String {
+    let label = shown(&profile.device_label(&device.device), MOST_NAME);
+    let samples = &device.samples;
+    let ends = samples
+        .iter()
+        .map(|sample| sample.start_ns.saturating_add(sample.duration_ns));
+    let length = unit::time(ends.max().unwrap_or(0) as f64);
+    let mut text = format!(
+        "{label} over {length}, every {}",
+        unit::time(record.interval_ns as f64)
+    );
+    if profile.load.len() > 1 {
+        text += &format!(", recording {}", number + 1);
+    }
+    if record.merged > 1 {
+        text += &format!(
+            "; up to {} readings are merged into one point",
+            record.merged
+        );
+    }
+    if samples.len() > MOST_SAMPLES {
+        text += &format!("; the first {MOST_SAMPLES} of {} are drawn", samples.len());
+    }
+    if samples.iter().any(is_limited) {
+        text += "; clocks were limited where it is shaded";
+    }
+    text
+}
+
+fn is_limited(sample: &LoadSample) -> bool {
+    sample.limited.is_some_and(|readings| readings > 0)
+}
+
+fn chart(device: &DeviceLoad) -> Chart {
+    let samples = &device.samples[..device.samples.len().min(MOST_SAMPLES)];
+    let plots = PLOTS.iter().map(|(axis, figures)| Plot {
+        axis,
+        lines: figures
+            .iter()
+            .filter_map(|figure| line(samples, figure))
+            .collect(),
+    });
+    let limited = samples.iter().filter(|sample| is_limited(sample));
+    Chart {
+        plots: plots.filter(|plot| !plot.lines.is_empty()).collect(),
+        limited: limited
+            .map(|sample| {
+                let begin = sample.start_ns as f64 / 1e9;
+                (
+                    begin.into(),
+                    (begin + sample.duration_ns as f64 / 1e9).into(),
+                )
+            })
+            .collect(),
+    }
+}
+
+fn line(samples: &[LoadSample], (name, figure, factor): &Figure) -> Option<Line> {
+    let points: Vec<Point> = samples
+        .iter()
+        .filter_map(|sample| {
+            let level = figure(sample)?;
+            let middle = sample.start_ns as f64 + sample.duration_ns as f64 / 2.0;
+            Some(Point {
+                s: (middle / 1e9).into(),
+                low: (level.least * factor).into(),
+                value: (level.mean * factor).into(),
+                high: (level.greatest * factor).into(),
+            })
+        })
+        .collect();
+    (!points.is_empty()).then_some(Line { name, points })
+}
