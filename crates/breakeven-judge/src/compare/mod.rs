@@ -44,6 +44,7 @@ mod method;
 mod metric;
 mod options;
 mod page;
+mod planned;
 mod row;
 mod shift;
 mod sides;
@@ -59,6 +60,7 @@ pub use error::CompareError;
 pub use method::{Method, NotTested};
 pub use metric::Metric;
 pub use options::{Correction, Options, Threshold};
+pub use planned::{PlannedRuns, planned_runs};
 pub use shift::CommonShift;
 pub use warning::{Side, Warning};
 

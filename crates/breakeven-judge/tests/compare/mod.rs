@@ -6,6 +6,7 @@ mod errors;
 mod gate;
 mod laws;
 mod metrics;
+mod planned;
 mod printed;
 mod verdicts;
 
