@@ -12,6 +12,7 @@ mod advise;
 mod baseline;
 mod compare;
 mod describe;
+mod doctor;
 mod every;
 mod export;
 mod history;
@@ -31,6 +32,7 @@ pub(crate) use advise::{AdviseArgs, AdviseFormat};
 pub(crate) use baseline::{AcceptArgs, BaselineCommand};
 pub(crate) use compare::{CompareArgs, CompareFormat};
 pub(crate) use describe::{CompletionsArgs, ManArgs};
+pub(crate) use doctor::{DoctorArgs, DoctorFormat};
 pub(crate) use every::EveryArgs;
 pub(crate) use export::{ExportArgs, ExportFormat};
 pub(crate) use history::{
@@ -76,6 +78,8 @@ pub(crate) enum Command {
     Devices(DevicesArgs),
     /// Watch what the machine does now: load, memory, temperature, power, clocks
     Monitor(MonitorArgs),
+    /// Say whether this machine is fit to measure on, and what to change
+    Doctor(DoctorArgs),
     /// Print the tables of a profile file
     Show(ShowArgs),
     /// Compare two profiles: what became slower, what faster, what is inconclusive

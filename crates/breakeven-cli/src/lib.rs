@@ -4,6 +4,7 @@
 
 mod args;
 mod commands;
+mod diagnosis;
 pub mod exit;
 mod image;
 mod load;
@@ -49,6 +50,7 @@ fn command(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         Command::Tune(args) => commands::tune::run(args, out, err),
         Command::Devices(args) => commands::devices::run(args, out, err),
         Command::Monitor(args) => commands::monitor::run(args, out, err),
+        Command::Doctor(args) => commands::doctor::run(args, out, err),
         Command::Show(args) => commands::show::run(args, out, err),
         Command::Compare(args) => commands::compare::run(args, out, err),
         Command::Ab(args) => commands::ab::run(args, out, err),

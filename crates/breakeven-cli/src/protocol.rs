@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crate::suite::{BatchWorkload, Event, Over, Workload};
+use crate::suite::{BatchWorkload, Event, NoiseWork, Over, Workload};
 use breakeven::execute::recorded_size;
 use breakeven::hardware::{HardwareCapabilities, SystemLoad};
 use breakeven_profile::profile::{Clock, Device, Failure, Operation, Peak, Profile};
@@ -35,6 +35,12 @@ pub(crate) enum Cell {
     Clock,
     /// Measure a device's peaks.
     Peak { device: String },
+    /// Measure a piece of work that always takes as long, for its noise.
+    Noise {
+        work: NoiseWork,
+        for_ms: u64,
+        working_set_bytes: u64,
+    },
     /// Measure a kernel on a device.
     Kernel {
         kernel: String,
@@ -172,6 +178,7 @@ impl Cell {
     pub(crate) fn operation(&self) -> Option<Operation> {
         let (kernel, scale, input, device) = match self {
             Self::Point(point) => return point.operation(),
+            Self::Noise { work, .. } => return Some(Operation::new(work.name(), Device::CPU)),
             Self::Kernel {
                 kernel,
                 scale,

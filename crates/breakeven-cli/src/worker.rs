@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::suite::{Iterations, Workload};
+use crate::suite::{Event, Iterations, Workload};
 use anyhow::{Context, Result};
 use breakeven::Costs;
 use breakeven::hardware::{HardwareCapabilities, SystemLoad};
@@ -148,6 +148,20 @@ impl Worker<'_> {
                 Message::Peak(Box::new(measure_cpu_peak(memory.get())))
             }
             Cell::Peak { device } => Message::Peak(Box::new(self.devices.peak(device)?)),
+            Cell::Noise {
+                work,
+                for_ms,
+                working_set_bytes,
+            } => {
+                let samples = work.samples(Duration::from_millis(*for_ms), *working_set_bytes);
+                if let Some(operation) = cell.operation().map(Box::new) {
+                    self.outbox.send(&Message::Operation(operation))?;
+                }
+                for ns in samples {
+                    self.outbox.post(&Message::Event(Event::Sample(ns)))?;
+                }
+                return Ok(());
+            }
             Cell::Kernel {
                 kernel,
                 scale,

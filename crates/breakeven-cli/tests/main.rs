@@ -14,6 +14,7 @@ mod command;
 mod compare;
 mod describe;
 mod detection;
+mod doctor;
 #[cfg(unix)]
 mod every;
 mod export;

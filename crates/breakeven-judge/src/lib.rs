@@ -28,6 +28,7 @@ pub mod compare;
 pub mod export;
 pub mod gate;
 mod load;
+mod noise;
 pub mod overview;
 pub mod page;
 mod roofline;
@@ -37,11 +38,12 @@ pub use ab::{Ab, AbComparison, ab};
 pub use bottleneck::{Finding, FindingKind, Thresholds};
 pub use budget::{Budget, BudgetError, Held, Limited, Limits, RelativeLimit, Scope, Standing};
 pub use compare::{
-    ChangeType, CompareError, ComparisonSummary, OperationComparison, ProfilerComparison,
-    Threshold, compare, compare_profiling_runs,
+    ChangeType, CompareError, ComparisonSummary, OperationComparison, PlannedRuns,
+    ProfilerComparison, Threshold, compare, compare_profiling_runs, planned_runs,
 };
 pub use gate::{Outcome, Policy, Verdict, gate};
 pub use load::{LoadFigures, load_figures};
+pub use noise::Noise;
 pub use overview::{Overview, Row, overview};
 pub use roofline::Roofline;
 pub use winner::{Winner, run_medians};

@@ -6,7 +6,7 @@
 //! [`log_ratio_tests`] for many operations together) or say by how much they
 //! differ with [`bootstrap_median_ratio`] (many values a side); correct many
 //! comparisons with [`benjamini_hochberg`] or [`holm`]; give an interval with
-//! [`mean_interval`] or [`bootstrap()`]; several groups
+//! [`mean_interval`], [`deviation_interval`] or [`bootstrap()`]; several groups
 //! with [`one_way_anova`]; fit growth with [`theil_sen`] and
 //! [`power_law`]; plan with [`runs_needed`].
 //!
@@ -32,6 +32,7 @@ mod anova;
 mod bootstrap;
 mod change_points;
 mod correction;
+mod deviation;
 mod distribution;
 mod fit;
 mod log_ratio;
@@ -46,6 +47,7 @@ pub use bootstrap::{Bootstrap, BootstrapInterval, bootstrap, bootstrap_median_ra
 pub use breakeven_profile::stats::StatsError;
 pub use change_points::{ChangePoint, SHORTEST_SEGMENT, Segmented, change_points};
 pub use correction::{benjamini_hochberg, holm};
+pub use deviation::deviation_interval;
 pub use fit::{Line, power_law, theil_sen};
 pub use log_ratio::{
     LogRatio, LogRatioMethod, Noise, TRIMMED_FROM, log_ratio_test, log_ratio_with_noise, typical,

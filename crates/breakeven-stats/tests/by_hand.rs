@@ -183,6 +183,23 @@ mod mean {
     }
 }
 
+mod deviation {
+    use breakeven_stats::deviation_interval;
+
+    #[test]
+    fn ten_values_by_the_table() {
+        // χ² on 9 degrees of freedom: 19.0228 with 2.5 % above it, 2.7004 with 97.5 %.
+        let values: Vec<f64> = (0..10).map(f64::from).collect();
+        let squares = 82.5f64;
+        let [lower, upper] = deviation_interval(&values, 0.95).unwrap();
+        assert!((lower - (squares / 19.0228).sqrt()).abs() < 1e-5, "{lower}");
+        assert!((upper - (squares / 2.7004).sqrt()).abs() < 1e-4, "{upper}");
+        assert_eq!(deviation_interval(&[3.0, 3.0], 0.9), Ok([0.0, 0.0]));
+        assert!(deviation_interval(&[3.0], 0.9).is_err());
+        assert!(deviation_interval(&[3.0, 4.0], 0.0).is_err());
+    }
+}
+
 mod sample_size {
     use breakeven_stats::runs_needed;
 

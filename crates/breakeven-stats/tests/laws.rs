@@ -2,7 +2,8 @@
 
 use breakeven_stats::{
     Bootstrap, LogRatioMethod, StatsError, benjamini_hochberg, bootstrap, bootstrap_median_ratio,
-    holm, log_ratio_test, log_ratio_with_noise, mean_interval, power_law, runs_needed, theil_sen,
+    deviation_interval, holm, log_ratio_test, log_ratio_with_noise, mean_interval, power_law,
+    runs_needed, theil_sen,
 };
 use proptest::{collection::vec, prelude::*, sample::select};
 
@@ -37,6 +38,7 @@ fn figures(a: &[f64], b: &[f64], level: f64) -> Vec<f64> {
     let mut all = Vec::new();
     let mut add = |found: Result<Vec<f64>, StatsError>| all.extend(found.unwrap_or_default());
     add(mean_interval(a, level).map(|ends| ends.to_vec()));
+    add(deviation_interval(a, level).map(|ends| ends.to_vec()));
     for found in [
         log_ratio_test(a, b, level),
         log_ratio_with_noise(a, b, 0.02, level),

@@ -11,6 +11,7 @@ pub(crate) mod advise;
 pub(crate) mod compare;
 pub(crate) mod describe;
 pub(crate) mod devices;
+pub(crate) mod doctor;
 pub(crate) mod export;
 pub(crate) mod history;
 pub(crate) mod import;

@@ -288,6 +288,7 @@ fn show_progress(progress: &ProgressBar, cell: &Cell, message: &Message, run: u3
         Cell::Detect | Cell::Load => "detecting the devices".to_owned(),
         Cell::Clock => "the clock".to_owned(),
         Cell::Peak { device } => format!("peaks of {device}"),
+        Cell::Noise { work, .. } => format!("noise: {work}"),
         Cell::Kernel { kernel, device, .. } => format!("{kernel} on {device}"),
         Cell::Point(point) => format!("{} on {}", point.kernel, point.device),
         Cell::Batch(batch) | Cell::Lesson(batch) => {

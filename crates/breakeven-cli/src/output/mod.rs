@@ -22,6 +22,7 @@ pub(crate) mod advice;
 pub(crate) mod compare;
 mod csv;
 pub(crate) mod devices;
+pub(crate) mod doctor;
 mod environment;
 pub(crate) mod every;
 mod executions;

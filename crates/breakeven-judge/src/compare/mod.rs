@@ -45,6 +45,7 @@ mod method;
 mod metric;
 mod options;
 mod page;
+mod planned;
 mod row;
 mod shift;
 mod sides;
@@ -60,6 +61,7 @@ pub use error::CompareError;
 pub use method::{Method, NotTested};
 pub use metric::Metric;
 pub use options::{Correction, Options, Threshold};
+pub use planned::{PlannedRuns, planned_runs};
 pub use shift::CommonShift;
 pub use warning::{Side, Warning};
 

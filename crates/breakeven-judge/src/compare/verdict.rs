@@ -73,12 +73,7 @@ impl Bounds {
         noise: f64,
         fewest_runs: usize,
     ) -> Option<u64> {
-        // The noise is the deviation of logarithms; of a log-normal value this is
-        // the coefficient of variation.
-        let cv = (noise * noise).exp_m1().sqrt();
-        let needed = |effect: f64, alpha, power| {
-            breakeven_stats::runs_needed(cv, effect.exp(), alpha, power).ok()
-        };
+        let needed = |effect, alpha, power| needed(noise, effect, alpha, power);
         let change = test.ratio.ln().abs();
         let runs = if change >= self.log() - ROUNDING {
             let corrected = match adjusted_p {
@@ -91,11 +86,23 @@ impl Bounds {
             };
             told.max(self.runs_to_stay_beyond(change, noise)?)
         } else {
-            // Near no change the interval may stick out at either end.
-            let at_no_change = needed(self.log(), self.alpha, f64::midpoint(1.0, POWER))?;
-            needed(self.log() - change, self.alpha, POWER)?.max(at_no_change)
+            needed(self.log() - change, self.alpha, POWER)?.max(self.runs_at_no_change(noise)?)
         };
         Some(runs.max(fewest_runs as u64 + 1))
+    }
+
+    /// Runs on each side with which the interval of what did not change is inside the
+    /// threshold. It may stick out at either end.
+    pub(super) fn runs_at_no_change(self, noise: f64) -> Option<u64> {
+        let power = f64::midpoint(1.0, POWER);
+        needed(noise, self.log(), self.alpha, power)
+    }
+
+    /// The least change, a fraction, whose estimate is beyond the threshold with so many
+    /// runs on each side; the inverse of [`runs_to_stay_beyond`](Self::runs_to_stay_beyond).
+    pub(super) fn stays_beyond(self, noise: f64, runs: u64) -> f64 {
+        let beyond = POWER_QUANTILE * noise * (2.0 / runs as f64).sqrt();
+        (self.log() + beyond).exp_m1()
     }
 
     /// Runs on each side with which the estimate of a change is beyond the
@@ -109,6 +116,14 @@ impl Bounds {
         let runs = 2.0 * (POWER_QUANTILE * noise / beyond).powi(2);
         (runs <= MOST_RUNS).then(|| runs.ceil() as u64)
     }
+}
+
+/// Runs on each side that make a change of `effect` in log space significant.
+fn needed(noise: f64, effect: f64, alpha: f64, power: f64) -> Option<u64> {
+    // The noise is the deviation of logarithms; of a log-normal value this is the
+    // coefficient of variation.
+    let cv = (noise * noise).exp_m1().sqrt();
+    breakeven_stats::runs_needed(cv, effect.exp(), alpha, power).ok()
 }
 
 /// Runs on each side of which there are enough permutations for a p-value of

@@ -7,6 +7,7 @@ mod gate;
 mod laws;
 mod machine_load;
 mod metrics;
+mod planned;
 mod printed;
 mod verdicts;
 

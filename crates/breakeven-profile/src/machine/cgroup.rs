@@ -18,6 +18,25 @@ pub struct Limit<T> {
     pub source: PathBuf,
 }
 
+/// How often a CPU quota stopped the processes of its group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Throttled {
+    /// Periods of the quota in which some process ran.
+    pub periods: u64,
+    /// Those of them in which the quota was used up and all had to wait.
+    pub throttled: u64,
+}
+
+/// How often the group with this quota was stopped, since it was made. None where its
+/// `cpu.stat` does not tell.
+pub fn throttled(quota: &Limit<f64>) -> Option<Throttled> {
+    let stat = fs::read_to_string(quota.source.with_file_name("cpu.stat")).ok()?;
+    Some(Throttled {
+        periods: stat_value(&stat, "nr_periods")?,
+        throttled: stat_value(&stat, "nr_throttled")?,
+    })
+}
+
 /// The limits of this process.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[must_use]

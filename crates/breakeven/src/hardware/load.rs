@@ -235,7 +235,12 @@ mod tests {
     fn an_old_predecessor_is_no_interval() {
         let mut sampler = stale(Sampler::new());
         let long_ago = Instant::now().checked_sub(LONGEST_INTERVAL * 2);
-        sampler.times = long_ago.map(|then| (then, CpuTimes { busy: 0, total: 1 }));
+        let times = CpuTimes {
+            busy: 0,
+            stolen: 0,
+            total: 1,
+        };
+        sampler.times = long_ago.map(|then| (then, times));
         let load = sampler.sample(root(100, 900).path(), Vec::new);
         assert_eq!(load.cpu_use_basis, CpuUseBasis::RunQueue);
     }

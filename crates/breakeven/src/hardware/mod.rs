@@ -9,6 +9,7 @@
 mod capabilities;
 mod cpu;
 mod device_id;
+pub mod doctor;
 mod fact;
 mod gpu;
 mod load;

@@ -9,6 +9,8 @@ pub(super) struct CpuTimes {
     /// Neither idle nor waiting for a disk. Time stolen by a hypervisor counts
     /// as busy: it cannot be had either.
     pub(super) busy: u64,
+    /// The stolen part of it.
+    pub(super) stolen: u64,
     pub(super) total: u64,
 }
 
@@ -48,6 +50,7 @@ fn times(line: &str) -> Option<CpuTimes> {
     let total = ticks.iter().fold(0, |sum: u64, t| sum.saturating_add(*t));
     Some(CpuTimes {
         busy: total.saturating_sub(idle),
+        stolen: *ticks.get(7).unwrap_or(&0),
         total,
     })
 }
@@ -87,7 +90,7 @@ mod tests {
     #[test]
     fn stolen_time_is_busy_and_guest_time_is_not_counted_twice() {
         let times = stat("cpu  10 0 0 0 0 0 0 30 5 5").expect("a line");
-        assert_eq!((times.busy, times.total), (40, 40));
+        assert_eq!((times.busy, times.stolen, times.total), (40, 30, 40));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //! ([`Scenario`]), and a GPU in real time that fails as a script says ([`SimulatedGpu`]).
 
 mod events;
+#[cfg(test)]
+mod fair_tests;
 mod gpu;
 #[cfg(test)]
 mod overlap_tests;

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// The file's text without the end of the line; none where it cannot be read.
-pub(super) fn text(path: impl AsRef<Path>) -> Option<String> {
+pub(in crate::hardware) fn text(path: impl AsRef<Path>) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     Some(text.trim().to_owned())
 }
 
 /// The number in the file.
-pub(super) fn number<T: FromStr>(path: impl AsRef<Path>) -> Option<T> {
+pub(in crate::hardware) fn number<T: FromStr>(path: impl AsRef<Path>) -> Option<T> {
     text(path)?.parse().ok()
 }
 
@@ -22,7 +22,7 @@ pub(super) fn scaled(path: impl AsRef<Path>, per_unit: f64) -> Option<f64> {
 }
 
 /// The entries of a directory in the order of their names, numbers by value.
-pub(super) fn entries(directory: impl AsRef<Path>) -> Vec<PathBuf> {
+pub(in crate::hardware) fn entries(directory: impl AsRef<Path>) -> Vec<PathBuf> {
     let listed = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = listed.map(|entry| entry.path()).collect();
     paths.sort_by_cached_key(|path| {
@@ -34,7 +34,7 @@ pub(super) fn entries(directory: impl AsRef<Path>) -> Vec<PathBuf> {
 }
 
 /// The last component of the path; empty where it is no text.
-pub(super) fn name(path: &Path) -> &str {
+pub(in crate::hardware) fn name(path: &Path) -> &str {
     path.file_name()
         .and_then(|name| name.to_str())
         .unwrap_or("")

@@ -13,7 +13,7 @@ mod cpu;
 mod drm;
 mod energy;
 mod fdinfo;
-mod files;
+pub(super) mod files;
 mod nvidia;
 mod others;
 mod rapl;
@@ -25,7 +25,7 @@ mod watched;
 #[cfg(all(test, target_os = "linux"))]
 mod driver_tests;
 #[cfg(test)]
-mod tree_tests;
+pub(super) mod tree_tests;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -102,7 +102,7 @@ pub struct GpuReading {
 }
 
 impl GpuReading {
-    pub(super) fn new(source: Source) -> Self {
+    pub(in crate::hardware) fn new(source: Source) -> Self {
         Self {
             load: GpuLoad::default(),
             source,

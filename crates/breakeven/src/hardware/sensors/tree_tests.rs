@@ -9,16 +9,17 @@ use tempfile::TempDir;
 use super::*;
 
 /// Writes files, `path = text` a line; ` | ` parts the lines of a text.
-fn write(root: &Path, files: &str) {
+pub(in crate::hardware) fn write(root: &Path, files: &str) {
     for line in files.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        let (path, text) = line.split_once(" = ").expect("path = text");
+        let (path, text) = line.split_once(" =").expect("path = text");
+        let text = text.trim_start();
         let path = root.join(path);
         fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
         fs::write(path, text.replace(" | ", "\n") + "\n").expect("a file");
     }
 }
 
-fn tree(files: &str) -> TempDir {
+pub(in crate::hardware) fn tree(files: &str) -> TempDir {
     let root = tempfile::tempdir().expect("a folder");
     write(root.path(), files);
     root

@@ -1,0 +1,122 @@
+//! Fixed pieces of work whose times would always be the same on a perfect machine.
+
+use std::fmt;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+/// Steps of a piece for one core: half a millisecond, which an interruption of some
+/// microseconds shows in and the clock does not.
+const STEPS: u64 = 1 << 18;
+
+/// The same on all cores: four times as long, so that starting all of them counts less.
+const STEPS_ON_ALL: u64 = 4 * STEPS;
+
+/// Memory that is read, bytes, where so much is to be had: more than the caches of a core.
+pub(crate) const WORKING_SET_BYTES: u64 = 64 << 20;
+
+/// Before anything counts: clocks rise, memory is found.
+const WARM_UP: Duration = Duration::from_millis(30);
+
+/// A piece of work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum NoiseWork {
+    /// Integers in registers on one core.
+    Compute,
+    /// Reading memory on one core.
+    Memory,
+    /// The first on all cores that the process may use, until the last one is done.
+    AllCores,
+}
+
+impl NoiseWork {
+    pub(crate) const ALL: [Self; 3] = [Self::Compute, Self::Memory, Self::AllCores];
+
+    /// Its name as it is printed.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Compute => "one core",
+            Self::Memory => "memory",
+            Self::AllCores => "all cores",
+        }
+    }
+
+    /// Times of the piece, ns, again and again for so long; at least one.
+    pub(crate) fn samples(self, for_so_long: Duration, working_set_bytes: u64) -> Vec<f64> {
+        match self {
+            Self::Compute => timed(for_so_long, || {
+                black_box(steps(black_box(STEPS)));
+            }),
+            Self::Memory => {
+                let words = usize::try_from(working_set_bytes / 8)
+                    .unwrap_or(usize::MAX)
+                    .max(1);
+                // Written, so that each page is memory of its own.
+                let memory: Vec<u64> = (0..words as u64).collect();
+                timed(for_so_long, || {
+                    let sum = |sum: u64, word: &u64| sum.wrapping_add(*word);
+                    black_box(black_box(&memory).iter().fold(0, sum));
+                })
+            }
+            Self::AllCores => timed(for_so_long, || {
+                rayon::broadcast(|_| black_box(steps(black_box(STEPS_ON_ALL))));
+            }),
+        }
+    }
+}
+
+impl fmt::Display for NoiseWork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// So many steps of a chain in which each waits for the one before (Marsaglia 2003,
+/// "Xorshift RNGs").
+fn steps(count: u64) -> u64 {
+    let mut x: u64 = 0x9e37_79b9_7f4a_7c15;
+    for _ in 0..count {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+    }
+    x
+}
+
+fn timed(for_so_long: Duration, piece: impl Fn()) -> Vec<f64> {
+    let start = Instant::now();
+    piece();
+    while start.elapsed() < WARM_UP {
+        piece();
+    }
+    let (mut samples, start) = (Vec::new(), Instant::now());
+    while samples.is_empty() || start.elapsed() < for_so_long {
+        let before = Instant::now();
+        piece();
+        let took = before.elapsed();
+        samples.push((took.as_nanos() as f64).max(1.0));
+    }
+    samples
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Work that the compiler removed would take no time.
+    #[test]
+    fn every_piece_takes_time_in_proportion_to_its_size() {
+        let least = |work: NoiseWork, bytes| {
+            let samples = work.samples(Duration::from_millis(40), bytes);
+            samples.into_iter().fold(f64::INFINITY, f64::min)
+        };
+        for work in NoiseWork::ALL {
+            let ns = least(work, 8 << 20);
+            assert!(ns > 20_000.0, "{work}: {ns} ns");
+        }
+        let [small, large] = [4 << 20, 64 << 20].map(|bytes| least(NoiseWork::Memory, bytes));
+        assert!(large > 4.0 * small, "{small} {large}");
+    }
+}
