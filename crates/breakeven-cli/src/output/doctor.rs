@@ -114,7 +114,7 @@ fn reason(why: &Unfit, diagnosis: &Diagnosis) -> String {
             work,
             runs: Some(runs),
         } => format!(
-            "{work}: its times differ so much that {} are needed, and --runs allows {limit}",
+            "{work}: its times differ so much that {} are needed a side, and --runs allows {limit}",
             plural(*runs, "run"),
         ),
         Unfit::Noisy { work, runs: None } => {

@@ -124,11 +124,11 @@ impl Remedy {
     /// Writes a value to a file of the system. `files` names the setting's file and those
     /// like it, where there are several.
     pub(super) fn write(setting: &Setting, files: &str, value: &str, rights: Rights) -> Self {
+        let write = |tee: &str, value: &str| format!("echo {} | {tee} {files}", quoted(value));
         let tee = match rights.root {
             true => "tee",
             false => "sudo tee",
         };
-        let write = |value: &str| format!("echo {} | {tee} {files}", quoted(value));
         match (setting.writable, rights) {
             (
                 false,
@@ -137,15 +137,15 @@ impl Remedy {
                 },
             ) => Remedy::Elsewhere {
                 why: "the container may not change it; whoever runs its host can".to_owned(),
-                command: Some(write(value)),
+                command: Some(write("sudo tee", value)),
             },
             (false, Rights { root: true, .. }) => Remedy::Elsewhere {
                 why: format!("{} is not writable, even for root", setting.file),
                 command: None,
             },
             _ => Remedy::Command {
-                command: write(value),
-                undo: Some(write(&setting.value)),
+                command: write(tee, value),
+                undo: Some(write(tee, &setting.value)),
             },
         }
     }

@@ -14,7 +14,7 @@ pub(super) fn look(facts: &Facts) -> Vec<Finding> {
     let effect = "every run has the same layout of memory: a change that only moves code or data \
                   looks like a faster or slower one, however many runs there are";
     let Fact::Known(setting) = &memory.randomised else {
-        return vec![Finding::unknown(subject, "the system does not tell").does(effect)];
+        return vec![Finding::unknown(subject, "the system does not tell")];
     };
     let finding = match (&*setting.value, memory.fixed_here) {
         ("0", _) => Finding::new(subject, Standing::Doubtful, "fixed")

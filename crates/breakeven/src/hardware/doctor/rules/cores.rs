@@ -3,7 +3,7 @@
 
 use crate::hardware::Fact;
 use crate::hardware::doctor::facts::{Cores, Facts};
-use crate::hardware::doctor::finding::{Finding, Remedy, Standing, Subject};
+use crate::hardware::doctor::finding::{Finding, Remedy, Rights, Standing, Subject};
 use crate::hardware::doctor::list;
 
 /// Fewest cores of which some are worth keeping free: the system needs one or two.
@@ -18,7 +18,10 @@ pub(super) fn look(facts: &Facts) -> Vec<Finding> {
             Finding::unknown(Subject::Isolation, seen),
         ];
     };
-    vec![hyper_threads(cores, allowed), isolation(cores, allowed)]
+    vec![
+        hyper_threads(cores, allowed),
+        isolation(cores, allowed, facts.rights()),
+    ]
 }
 
 fn hyper_threads(cores: &Cores, allowed: &[u32]) -> Finding {
@@ -45,11 +48,11 @@ fn hyper_threads(cores: &Cores, allowed: &[u32]) -> Finding {
             .collect();
         one_each.sort_unstable();
         let physical = one_each.len();
-        let seen = format!(
-            "{} logical cores ({}) are {physical} physical ones",
-            allowed.len(),
-            list::text(allowed)
-        );
+        let physical = match physical {
+            1 => "1 physical core".to_owned(),
+            physical => format!("{physical} physical cores"),
+        };
+        let seen = format!("logical cores {} are {physical}", list::text(allowed));
         return Finding::new(subject, Standing::Doubtful, seen)
             .from(file)
             .does(
@@ -83,7 +86,7 @@ fn hyper_threads(cores: &Cores, allowed: &[u32]) -> Finding {
     }
 }
 
-fn isolation(cores: &Cores, allowed: &[u32]) -> Finding {
+fn isolation(cores: &Cores, allowed: &[u32], rights: Rights) -> Finding {
     let (subject, file) = (Subject::Isolation, "/sys/devices/system/cpu/isolated");
     let Fact::Known(isolated) = &cores.isolated else {
         return Finding::unknown(subject, "the system does not tell which cores are isolated");
@@ -115,13 +118,20 @@ fn isolation(cores: &Cores, allowed: &[u32]) -> Finding {
     let finding = Finding::new(subject, Standing::Doubtful, "no core is isolated")
         .from(file)
         .does(effect);
+    if rights.container {
+        return finding.change(Remedy::Elsewhere {
+            why: "whoever runs the container's host can keep cores free for it".to_owned(),
+            command: Some("docker run --cpuset-cpus=2-3 …".to_owned()),
+        });
+    }
     let Some(most) = cores.online.known().and_then(|online| online.last()) else {
         return finding;
     };
     if online < FEWEST {
-        return finding.change(Remedy::act(format!(
-            "{online} cores are too few to keep some free; stop what else runs instead"
-        )));
+        return finding.change(Remedy::Elsewhere {
+            why: format!("{online} cores are too few to keep some free"),
+            command: None,
+        });
     }
     let free = format!("2-{most}");
     finding.change(Remedy::act(format!(

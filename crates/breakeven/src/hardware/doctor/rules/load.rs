@@ -22,7 +22,7 @@ pub(super) fn look(facts: &Facts) -> Vec<Finding> {
     let online = facts.settings.cores.online.known().map(Vec::len);
     let (Some(busy), Some(online)) = (quiet.busy_cores.get(), online.filter(|it| *it > 0)) else {
         let seen = "the system does not tell how busy it is";
-        return vec![Finding::unknown(Subject::Load, seen).does(EFFECT)];
+        return vec![Finding::unknown(Subject::Load, seen)];
     };
     let used = busy / online as f64;
     let mut seen = format!("{} of {online} cores used by others", percent(used));
