@@ -53,7 +53,9 @@ fn a_doubled_time_is_one_alert_and_its_recovery_one() {
         head.starts_with("POST /alert?a=b HTTP/1.1\r\n")
             && head.contains("content-type: application/json\r\n")
     }));
-    let lines: Vec<&str> = ended.stdout.lines().collect();
+    // A busy machine may be late.
+    let lines = ended.stdout.lines();
+    let lines: Vec<&str> = lines.filter(|line| !line.contains("that took")).collect();
     let around = lines[11..14].join("\n");
     assert_snapshot!(steady(&around, place.folder.path()), @r"
     entry 12: 1 operation in [time]

@@ -4,7 +4,6 @@ use breakeven_profile::profile::Clock;
 use serde::Serialize;
 
 use super::activity::Activity;
-use super::finding::Rights;
 use crate::hardware::Fact;
 use crate::hardware::sensors::{CpuReading, GpuReading};
 
@@ -23,17 +22,6 @@ pub struct Facts {
     pub gpus: Vec<GpuReading>,
     /// The clock that takes times, where it was measured.
     pub clock: Option<Clock>,
-}
-
-impl Facts {
-    /// What this process could change.
-    pub(super) fn rights(&self) -> Rights {
-        let container = self.settings.virtualisation.container.known();
-        Rights {
-            root: self.settings.root == Fact::Known(true),
-            container: matches!(container, Some(Container::By(_))),
-        }
-    }
 }
 
 /// A file of the system with one value.

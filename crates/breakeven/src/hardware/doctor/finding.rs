@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::facts::Setting;
+use super::rights::Rights;
 
 /// What a finding is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -111,13 +112,6 @@ pub enum Remedy {
         /// What to type there, where that is known.
         command: Option<String>,
     },
-}
-
-/// Where a process stands that would change settings.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Rights {
-    pub(super) root: bool,
-    pub(super) container: bool,
 }
 
 impl Remedy {

@@ -26,11 +26,9 @@ mod facts;
 mod finding;
 mod list;
 mod observer;
+mod rights;
 mod rules;
 mod settings;
-
-#[cfg(test)]
-mod tests;
 
 pub use activity::{Activity, BusyProcess};
 pub use facts::{
@@ -40,3 +38,6 @@ pub use facts::{
 pub use finding::{Finding, Remedy, Standing, Subject};
 pub use observer::Observer;
 pub use rules::findings;
+
+#[cfg(test)]
+mod tests;

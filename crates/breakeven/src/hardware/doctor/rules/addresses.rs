@@ -7,6 +7,7 @@
 use crate::hardware::Fact;
 use crate::hardware::doctor::facts::Facts;
 use crate::hardware::doctor::finding::{Finding, Remedy, Standing, Subject};
+use crate::hardware::doctor::rights::Rights;
 
 pub(super) fn look(facts: &Facts) -> Vec<Finding> {
     let memory = &facts.settings.memory;
@@ -20,7 +21,12 @@ pub(super) fn look(facts: &Facts) -> Vec<Finding> {
         ("0", _) => Finding::new(subject, Standing::Doubtful, "fixed")
             .from(&setting.file)
             .does(effect)
-            .change(Remedy::write(setting, &setting.file, "2", facts.rights())),
+            .change(Remedy::write(
+                setting,
+                &setting.file,
+                "2",
+                Rights::of(facts),
+            )),
         (_, Fact::Known(true)) => {
             Finding::new(subject, Standing::Doubtful, "fixed for this process")
                 .from("/proc/self/personality")

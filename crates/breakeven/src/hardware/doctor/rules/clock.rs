@@ -5,6 +5,7 @@ use breakeven_profile::unit;
 use crate::hardware::Fact;
 use crate::hardware::doctor::facts::Facts;
 use crate::hardware::doctor::finding::{Finding, Remedy, Standing, Subject};
+use crate::hardware::doctor::rights::Rights;
 
 /// Sources that a program reads without entering the kernel (`clock_gettime`'s vDSO: the
 /// kernel's `arch/x86/entry/vdso`, `arch/arm64/kernel/vdso`).
@@ -43,7 +44,7 @@ fn source(facts: &Facts) -> Finding {
             match better {
                 Some(better) => {
                     let file = &current.file;
-                    finding.change(Remedy::write(current, file, better, facts.rights()))
+                    finding.change(Remedy::write(current, file, better, Rights::of(facts)))
                 }
                 None => finding.change(Remedy::act(
                     "the kernel found no better one: look into its log for why (`dmesg | grep -i \

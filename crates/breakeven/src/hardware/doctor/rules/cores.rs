@@ -3,8 +3,9 @@
 
 use crate::hardware::Fact;
 use crate::hardware::doctor::facts::{Cores, Facts};
-use crate::hardware::doctor::finding::{Finding, Remedy, Rights, Standing, Subject};
+use crate::hardware::doctor::finding::{Finding, Remedy, Standing, Subject};
 use crate::hardware::doctor::list;
+use crate::hardware::doctor::rights::Rights;
 
 /// Fewest cores of which some are worth keeping free: the system needs one or two.
 const FEWEST: usize = 4;
@@ -20,7 +21,7 @@ pub(super) fn look(facts: &Facts) -> Vec<Finding> {
     };
     vec![
         hyper_threads(cores, allowed),
-        isolation(cores, allowed, facts.rights()),
+        isolation(cores, allowed, Rights::of(facts)),
     ]
 }
 

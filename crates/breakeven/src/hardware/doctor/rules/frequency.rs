@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use crate::hardware::Fact;
 use crate::hardware::doctor::facts::{Facts, Scaling, Setting};
 use crate::hardware::doctor::finding::{Finding, Remedy, Standing, Subject};
+use crate::hardware::doctor::rights::Rights;
 
 const CLOCKS: &str = "the clock follows the load with a delay, so the first milliseconds of \
                       work and runs with pauses are slower than others";
@@ -64,7 +65,7 @@ fn governor(facts: &Facts) -> Finding {
             &first.governor,
             &files,
             "performance",
-            facts.rights(),
+            Rights::of(facts),
         ))
 }
 
@@ -89,7 +90,7 @@ fn preference(facts: &Facts) -> Option<Finding> {
     if names.iter().all(|name| ["performance", "0"].contains(name)) {
         return Some(Finding::good(subject, seen).from(files));
     }
-    let remedy = Remedy::write(preference, &files, "performance", facts.rights());
+    let remedy = Remedy::write(preference, &files, "performance", Rights::of(facts));
     Some(
         Finding::new(subject, Standing::Doubtful, seen)
             .from(files)
@@ -117,7 +118,7 @@ fn boost(facts: &Facts) -> Finding {
             "how far above its base clock a core runs depends on its heat and on how many \
              others work: a run after another one, or beside one, is slower",
         )
-        .change(Remedy::write(&boost.switch, file, off, facts.rights()))
+        .change(Remedy::write(&boost.switch, file, off, Rights::of(facts)))
 }
 
 fn power_supply(facts: &Facts) -> Option<Finding> {

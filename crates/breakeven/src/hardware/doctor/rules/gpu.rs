@@ -3,6 +3,7 @@
 use crate::hardware::Fact;
 use crate::hardware::doctor::facts::Facts;
 use crate::hardware::doctor::finding::{Finding, Remedy, Standing, Subject};
+use crate::hardware::doctor::rights::Rights;
 use crate::hardware::sensors::{ClockLimit, GpuReading, GpuState, Source};
 
 /// Use by others from which a GPU is busy, a fraction of its time.
@@ -103,7 +104,7 @@ fn clocks(
     let seen = "no setting that holds its clock was seen".to_owned();
     let finding = new(Standing::Doubtful, seen)
         .does("its clock follows load, heat and power: the first launches and long work differ");
-    let sudo = if facts.rights().root { "" } else { "sudo " };
+    let sudo = if Rights::of(facts).root { "" } else { "sudo " };
     let pci = gpu.load.pci.known();
     match (gpu.source, pci) {
         // The base clock, which it holds within its power (NVIDIA's documentation of CUPTI).

@@ -5,6 +5,7 @@ use breakeven_profile::unit::percent;
 
 use crate::hardware::doctor::facts::Facts;
 use crate::hardware::doctor::finding::{Finding, Remedy, Standing, Subject};
+use crate::hardware::doctor::rights::Rights;
 
 pub(super) fn look(facts: &Facts) -> Vec<Finding> {
     let Some(quota) = &facts.settings.quota else {
@@ -18,7 +19,7 @@ pub(super) fn look(facts: &Facts) -> Vec<Finding> {
         true => "max",
         false => "-1",
     };
-    let remedy = Remedy::write(&quota.setting, file, no_limit, facts.rights());
+    let remedy = Remedy::write(&quota.setting, file, no_limit, Rights::of(facts));
     let finding = match facts.loaded.throttled.get() {
         Some([periods, throttled]) if throttled > 0 => {
             let part = percent(throttled as f64 / periods.max(1) as f64);

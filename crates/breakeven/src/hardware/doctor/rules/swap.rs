@@ -3,6 +3,7 @@
 use crate::hardware::Fact;
 use crate::hardware::doctor::facts::Facts;
 use crate::hardware::doctor::finding::{Finding, Remedy, Standing, Subject};
+use crate::hardware::doctor::rights::Rights;
 
 pub(super) fn look(facts: &Facts) -> Vec<Finding> {
     let (subject, file) = (Subject::Swap, "/proc/swaps");
@@ -18,7 +19,7 @@ pub(super) fn look(facts: &Facts) -> Vec<Finding> {
     let finding = match moved {
         Some(0) => Finding::good(subject, format!("{on}; nothing was moved")),
         Some(pages) => {
-            let rights = facts.rights();
+            let rights = Rights::of(facts);
             let sudo = if rights.root { "" } else { "sudo " };
             let command = format!("{sudo}swapoff -a");
             let seen = format!("{on}; {pages} pages were moved");
