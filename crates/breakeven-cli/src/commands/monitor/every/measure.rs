@@ -86,14 +86,12 @@ impl Work {
             reason,
         })?;
         let ended = child.wait(None, Some(interrupted))?;
-        match ended {
+        if let Ended::Exit(status) = ended {
             // The suite ends so where a kernel failed; the others were measured.
-            Ended::Exit(status)
-                if !status.success() && !(matches!(self, Self::Suite(_)) && file.exists()) =>
-            {
+            let is_kept = matches!(self, Self::Suite(_)) && file.exists();
+            if !status.success() && !is_kept {
                 return Err(RunError::Failed(status));
             }
-            _ => {}
         }
         let interrupted = matches!(ended, Ended::Interrupted);
         if changed(file) == before && *file != own {
