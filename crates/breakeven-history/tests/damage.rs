@@ -76,7 +76,7 @@ fn a_damaged_file_is_an_error_or_still_whole() {
         let loaded = history.load(None)?;
         changes(&loaded, &Sensitivity::default());
         for entry in &loaded.entries {
-            let _ = history.profile(entry.id)?;
+            history.profile(entry.id)?;
         }
         history.add(&profile(&[("f", 1.0)]), &At::default())?;
         Ok(())
