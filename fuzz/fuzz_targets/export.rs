@@ -12,7 +12,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(profile) = file::read_from(bytes, "fuzz.json") else {
         return;
     };
-    overview(&profile, &Limits::default());
+    let _ = overview(&profile, &Limits::default());
     let mut trace = Vec::new();
     if expected(chrome::write(&profile, &[], &mut trace)) {
         serde_json::from_slice::<IgnoredAny>(&trace).expect("JSON");

@@ -40,7 +40,6 @@ pub use nesting::{Stack, Timeline, TimelineEvent};
 /// Serialised it is the document that `file` writes.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
-#[must_use]
 pub struct Profile {
     /// When measuring began, RFC 3339 in UTC.
     pub created: Option<String>,
