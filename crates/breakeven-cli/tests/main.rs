@@ -23,6 +23,7 @@ mod formats;
 mod github;
 mod history;
 mod import;
+mod inconclusive;
 #[cfg(unix)]
 mod interrupt;
 mod no_gpu;
