@@ -253,8 +253,8 @@ mod tests {
         assert_eq!((first.least, first.greatest), (0.0, 0.063));
         assert!((first.mean - 0.0315).abs() < 1e-12);
         assert_eq!(samples[0].limited, Some(32));
-        let end = samples.last().map(|s| s.start_ns + s.duration_ns);
-        assert_eq!(end, Some(1_000_000_000_000));
+        let mut ends = samples.iter().map(|s| s.start_ns + s.duration_ns);
+        assert_eq!(ends.next_back(), Some(1_000_000_000_000));
     }
 
     #[test]

@@ -86,12 +86,13 @@ impl Work {
             reason,
         })?;
         let ended = child.wait(None, Some(interrupted))?;
-        if let Ended::Exit(status) = ended {
-            // The suite ends so where a kernel failed; the others were measured.
-            let is_kept = matches!(self, Self::Suite(_)) && file.exists();
-            if !status.success() && !is_kept {
-                return Err(RunError::Failed(status));
-            }
+        // The suite ends badly where a kernel failed; the others were measured.
+        let has_more = matches!(self, Self::Suite(_)) && file.exists();
+        if let Ended::Exit(status) = ended
+            && !status.success()
+            && !has_more
+        {
+            return Err(RunError::Failed(status));
         }
         let interrupted = matches!(ended, Ended::Interrupted);
         if changed(file) == before && *file != own {
