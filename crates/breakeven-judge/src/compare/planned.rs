@@ -25,7 +25,7 @@ pub struct PlannedRuns {
 /// correction for many of them needs more. None where more than 1e9 would be needed, and
 /// for a noise that is negative or no number.
 pub fn planned_runs(noise: f64, threshold: Threshold, alpha: f64) -> Option<PlannedRuns> {
-    if !(noise >= 0.0) {
+    if noise.is_nan() || noise < 0.0 {
         return None;
     }
     let bounds = Bounds {
