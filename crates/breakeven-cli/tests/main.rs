@@ -22,6 +22,8 @@ mod history;
 mod import;
 #[cfg(unix)]
 mod interrupt;
+#[cfg(unix)]
+mod monitor;
 mod no_gpu;
 mod plan;
 mod profile;

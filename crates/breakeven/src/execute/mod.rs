@@ -17,6 +17,7 @@ mod executor;
 mod explain;
 mod item_work;
 mod items;
+pub(crate) mod ledger;
 mod manager;
 mod operator;
 mod parts;

@@ -1,8 +1,14 @@
-//! The machine's load as lines: what `breakeven monitor` draws, and prints with `--once`.
+//! The machine's load and the programs' figures: what `breakeven monitor` draws as lines,
+//! and prints with `--once`.
 
 mod bar;
 mod cpu;
 mod gpu;
+#[cfg(test)]
+pub(crate) mod made_up;
+mod program;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -12,10 +18,13 @@ use std::time::Duration;
 use anyhow::Result;
 use breakeven::hardware::Fact;
 use breakeven::hardware::sensors::{ClockLimit, GpuReading, Reading};
+use breakeven::monitor::{ProgramReading, ProgramsReading, UnreadProgram};
 use breakeven_judge::page::figures::plural;
 use breakeven_profile::{machine, unit};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
+use serde::Serialize;
+use unicode_width::UnicodeWidthChar as _;
 
 /// Readings whose use is kept for the curves.
 const KEPT: usize = 256;
@@ -27,6 +36,10 @@ pub(crate) struct Load {
     /// Time between two readings.
     pub(crate) interval: Duration,
     pub(crate) last: Option<Reading>,
+    /// The programs that publish, or the one that is attached to.
+    pub(crate) programs: ProgramsReading,
+    /// The process that is attached to: its figures come first, and are all shown.
+    pub(crate) attached: Option<u32>,
     /// The CPU's use, the newest first.
     cpu: VecDeque<Fact<f64>>,
     /// The use of every GPU by its address, in the order in which they were seen.
@@ -34,11 +47,13 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    pub(crate) fn new(machine: String, interval: Duration) -> Self {
+    pub(crate) fn new(machine: String, interval: Duration, attached: Option<u32>) -> Self {
         Self {
             machine,
             interval,
             last: None,
+            programs: ProgramsReading::default(),
+            attached,
             cpu: VecDeque::new(),
             gpus: Vec::new(),
         }
@@ -56,7 +71,7 @@ impl Load {
     }
 
     /// Takes a reading.
-    pub(crate) fn take(&mut self, reading: Reading) {
+    pub(crate) fn take(&mut self, reading: Reading, programs: ProgramsReading) {
         let keep = |curve: &mut VecDeque<_>, used| {
             curve.push_front(used);
             curve.truncate(KEPT);
@@ -74,13 +89,43 @@ impl Load {
             keep(&mut self.gpus[index].1, gpu.load.gpu_use);
         }
         self.last = Some(reading);
+        self.programs = programs;
     }
 
-    /// The view, `width` columns wide.
+    /// The view, at most `width` columns wide.
     pub(crate) fn lines(&self, width: usize) -> Vec<Line<'static>> {
         let Some(reading) = &self.last else {
             return vec![Line::from("reading the sensors …")];
         };
+        let mut machine = self.of_machine(reading, width);
+        let mut programs = program::lines(&self.programs, self.attached, width);
+        let lines = match self.attached {
+            Some(_) => {
+                // A blank line is between the two and before neither.
+                programs.remove(0);
+                programs.push(Line::default());
+                programs.append(&mut machine);
+                programs
+            }
+            None => {
+                machine.append(&mut programs);
+                machine
+            }
+        };
+        lines.into_iter().map(|line| fit(line, width)).collect()
+    }
+
+    /// The reading as a document: the machine's, and `programs`.
+    pub(crate) fn document(&self) -> impl Serialize {
+        Document {
+            reading: self.last.as_ref(),
+            programs: &self.programs.programs,
+            programs_left_out: &self.programs.left_out,
+            programs_beyond: self.programs.beyond,
+        }
+    }
+
+    fn of_machine(&self, reading: &Reading, width: usize) -> Vec<Line<'static>> {
         let mut lines = cpu::lines(&self.machine, &reading.cpu, &self.cpu, width);
         for gpu in &reading.gpus {
             let address = address(gpu);
@@ -104,6 +149,16 @@ impl Load {
     }
 }
 
+/// A reading for programs.
+#[derive(Serialize)]
+struct Document<'r> {
+    #[serde(flatten)]
+    reading: Option<&'r Reading>,
+    programs: &'r [ProgramReading],
+    programs_left_out: &'r [UnreadProgram],
+    programs_beyond: usize,
+}
+
 /// Prints the view as wide as the terminal.
 pub(crate) fn print(load: &Load, out: &mut dyn Write) -> Result<()> {
     for line in load.lines(super::width()) {
@@ -116,6 +171,40 @@ pub(crate) fn print(load: &Load, out: &mut dyn Write) -> Result<()> {
 /// What a GPU is known by from reading to reading.
 fn address(gpu: &GpuReading) -> String {
     gpu.load.pci.to_string()
+}
+
+/// The text in at most `width` columns; what is longer ends in `…`.
+fn cut(text: &str, width: usize) -> String {
+    let columns = |c: char| c.width().unwrap_or(0);
+    if text.chars().map(columns).sum::<usize>() <= width {
+        return text.to_owned();
+    }
+    let mut left = width.saturating_sub(1);
+    let fits = |c: &char| {
+        let fits = columns(*c) <= left;
+        left = left.saturating_sub(columns(*c));
+        fits
+    };
+    text.chars().take_while(fits).chain(['…']).collect()
+}
+
+/// The line in at most `width` columns.
+fn fit(line: Line<'static>, width: usize) -> Line<'static> {
+    if line.width() <= width {
+        return line;
+    }
+    let mut left = width;
+    let mut spans = Vec::new();
+    for span in line.spans {
+        let text = cut(&span.content, left);
+        let is_whole = *text == *span.content;
+        left = left.saturating_sub(span.width());
+        spans.push(Span::styled(text, span.style));
+        if !is_whole {
+            break;
+        }
+    }
+    Line { spans, ..line }
 }
 
 fn dim() -> Style {
