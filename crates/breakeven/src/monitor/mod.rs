@@ -9,10 +9,12 @@
 
 #[cfg(unix)]
 mod ask;
+#[cfg_attr(not(unix), allow(dead_code, reason = "nothing is published there"))]
 mod figures;
 mod latency;
 #[cfg(unix)]
 mod place;
+#[cfg_attr(not(unix), allow(dead_code, reason = "nothing is published there"))]
 mod programs;
 #[cfg_attr(not(unix), path = "publish_nowhere.rs")]
 mod publish;

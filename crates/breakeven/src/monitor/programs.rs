@@ -190,6 +190,11 @@ impl Seen {
         if self.last.as_ref().is_some_and(is_new) {
             *self = Self::default();
         }
+        // The first of two that are older than the window is not needed.
+        let is_old = |(at, _): &(Instant, _)| now.duration_since(*at) >= WINDOW;
+        while self.kept.get(1).is_some_and(is_old) {
+            self.kept.pop_front();
+        }
         let before = self.last.take();
         let took = before
             .as_ref()
@@ -252,18 +257,13 @@ impl Seen {
         })
     }
 
-    /// Keeps this state now and then, and forgets those from before the window.
+    /// Keeps this state now and then.
     fn keep(&mut self, now: Instant, figures: &Figures) {
         let is_due = |(at, _): &(Instant, _)| now.duration_since(*at) >= KEPT_EVERY;
         if self.kept.back().is_none_or(is_due) {
             let all = figures.operations.iter();
             let all = all.map(|operation| (operation.name.clone(), operation.latency.clone()));
             self.kept.push_back((now, all.collect()));
-        }
-        // The first of two that are older than the window is not needed.
-        let is_old = |(at, _): &(Instant, _)| now.duration_since(*at) >= WINDOW;
-        while self.kept.get(1).is_some_and(is_old) {
-            self.kept.pop_front();
         }
     }
 }

@@ -28,8 +28,12 @@ fn drawn(width: u16, height: u16, load: &Load) -> String {
 
 /// What is drawn of some readings, at both sizes.
 fn at_both_sizes(readings: &[(Reading, ProgramsReading)]) -> String {
+    attached(None, readings)
+}
+
+fn attached(pid: Option<u32>, readings: &[(Reading, ProgramsReading)]) -> String {
     let machine = "Made-up 9000, 4 cores".to_owned();
-    let mut load = Load::new(machine, Duration::from_secs(1), None);
+    let mut load = Load::new(machine, Duration::from_secs(1), pid);
     for (reading, programs) in readings {
         load.take(reading.clone(), programs.clone());
     }
@@ -49,6 +53,14 @@ fn all_sensors_and_programs() {
     before.gpus[0].load.gpu_use = Fact::Known(0.1);
     let readings = [(before, programs()), (machine, programs())];
     insta::assert_snapshot!(at_both_sizes(&readings));
+}
+
+#[test]
+fn the_program_that_is_attached_to() {
+    let mut only = programs();
+    only.left_out.clear();
+    only.programs.truncate(1);
+    insta::assert_snapshot!(attached(Some(4242), &[(nothing(), only)]));
 }
 
 #[test]

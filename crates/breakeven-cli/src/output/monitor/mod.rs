@@ -175,36 +175,40 @@ fn address(gpu: &GpuReading) -> String {
 
 /// The text in at most `width` columns; what is longer ends in `…`.
 fn cut(text: &str, width: usize) -> String {
-    let columns = |c: char| c.width().unwrap_or(0);
-    if text.chars().map(columns).sum::<usize>() <= width {
-        return text.to_owned();
-    }
-    let mut left = width.saturating_sub(1);
-    let fits = |c: &char| {
-        let fits = columns(*c) <= left;
-        left = left.saturating_sub(columns(*c));
-        fits
-    };
-    text.chars().take_while(fits).chain(['…']).collect()
+    fit(Line::from(text.to_owned()), width).to_string()
 }
 
-/// The line in at most `width` columns.
+/// The line in at most `width` columns; what is longer ends in `…`.
 fn fit(line: Line<'static>, width: usize) -> Line<'static> {
     if line.width() <= width {
         return line;
     }
-    let mut left = width;
+    let Some(mut left) = width.checked_sub(1) else {
+        return Line::default();
+    };
     let mut spans = Vec::new();
     for span in line.spans {
-        let text = cut(&span.content, left);
-        let is_whole = *text == *span.content;
-        left = left.saturating_sub(span.width());
+        let fits = |c: &char| {
+            let columns = c.width().unwrap_or(0);
+            let rest = left.checked_sub(columns);
+            left = rest.unwrap_or(left);
+            rest.is_some()
+        };
+        let mut text: String = span.content.chars().take_while(fits).collect();
+        let is_whole = text.len() == span.content.len();
+        if !is_whole {
+            text.push('…');
+        }
         spans.push(Span::styled(text, span.style));
         if !is_whole {
             break;
         }
     }
-    Line { spans, ..line }
+    Line {
+        spans,
+        style: line.style,
+        alignment: line.alignment,
+    }
 }
 
 fn dim() -> Style {
@@ -244,15 +248,27 @@ fn figures(known: &[(&str, Option<String>)]) -> Vec<Span<'static>> {
     spans
 }
 
-/// Why clocks are low.
-fn limits(limits: &Fact<Vec<ClockLimit>>) -> Option<Span<'static>> {
-    let limits = limits.known()?;
-    let slowing: Vec<_> = (limits.iter())
-        .filter(|limit| limit.slows())
-        .map(|limit| limit.name())
-        .collect();
-    let text = format!(" · slowed by: {}", slowing.join(", "));
-    (!slowing.is_empty()).then(|| Span::styled(text, Style::from(Color::Yellow)))
+/// Figures and why clocks are low, on a line of its own where there is no room.
+fn with_limits(
+    figures: Vec<Span<'static>>,
+    limits: &Fact<Vec<ClockLimit>>,
+    width: usize,
+) -> Vec<Line<'static>> {
+    let slowing = limits.known().into_iter().flatten();
+    let slowing = slowing.filter(|limit| limit.slows());
+    let slowing: Vec<_> = slowing.map(|limit| limit.name()).collect();
+    let mut line = Line::from(figures);
+    if slowing.is_empty() {
+        return vec![line];
+    }
+    let text = format!("slowed by: {}", slowing.join(", "));
+    let why = Span::styled(text, Style::from(Color::Yellow));
+    if line.width() + 3 + why.width() > width {
+        return vec![line, Line::from(why)];
+    }
+    line.push_span(" · ");
+    line.push_span(why);
+    vec![line]
 }
 
 fn hz(hz: f64) -> String {
