@@ -1,5 +1,6 @@
-//! What publishing costs while somebody reads the figures every 100 ms: blocks of batches
-//! with and without it, in turns.
+//! What publishing costs while somebody reads the figures: blocks of batches with and
+//! without it, in turns. Every block has a reading, which is five times as many as the view
+//! makes at its shortest interval.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,11 +14,7 @@ use crate::metric::metric;
 use crate::samples::{interval_of_median, print_interval};
 use crate::spin::{spin, steps_of};
 
-/// As often as a view at its shortest interval.
-const READ_EVERY: Duration = Duration::from_millis(100);
-
-/// Long enough for several readings.
-const BLOCK: Duration = Duration::from_millis(300);
+const BLOCK: Duration = Duration::from_millis(20);
 
 const TASK: Duration = Duration::from_micros(2);
 
@@ -28,11 +25,11 @@ pub(crate) fn monitored(quick: bool) {
             let (mut programs, mut read) = (Programs::open(), 0_u64);
             while !ended.load(Ordering::Relaxed) {
                 read += programs.read().programs.len() as u64;
-                thread::sleep(READ_EVERY);
+                thread::sleep(BLOCK);
             }
             read
         });
-        let pairs = if quick { 10 } else { 60 };
+        let pairs = if quick { 150 } else { 1500 };
         for (name, wall_ms) in [("1ms", 1), ("10ms", 10)] {
             let wall = Duration::from_millis(wall_ms) * rayon::current_num_threads() as u32;
             let tasks = wall.as_nanos() / TASK.as_nanos();
