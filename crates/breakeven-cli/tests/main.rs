@@ -26,6 +26,8 @@ mod import;
 mod inconclusive;
 #[cfg(unix)]
 mod interrupt;
+#[cfg(unix)]
+mod monitor;
 mod no_gpu;
 mod plan;
 mod profile;

@@ -30,6 +30,8 @@ mod fallback;
 mod memory;
 #[path = "../../../bench/metric.rs"]
 mod metric;
+#[path = "execute/monitored.rs"]
+mod monitored;
 #[path = "execute/operators.rs"]
 mod operators;
 #[path = "execute/real.rs"]
@@ -64,9 +66,10 @@ fn main() {
         Some("operators") => operators::operators(quick),
         Some("real") => real::real(quick),
         Some("sharing") => sharing::sharing(quick),
+        Some("monitor") => monitored::monitored(quick),
         Some("metrics") => exported::exported(quick),
         Some(part) => panic!(
-            "--only {part:?}: it is one of decide, fallback, cpu_only, memory, scaling, operators, real, sharing, metrics"
+            "--only {part:?}: it is one of decide, fallback, cpu_only, memory, scaling, operators, real, sharing, monitor, metrics"
         ),
     }
     metric("load_average_after", load_average(), "");
@@ -85,6 +88,7 @@ fn all(quick: bool) {
     operators::operators(quick);
     real::real(quick);
     sharing::sharing(quick);
+    monitored::monitored(quick);
     for (bench, operations) in [("execute", operations), ("execute_baseline", mapped)] {
         write_profile(
             bench,

@@ -11,6 +11,7 @@
 //! | [`Tensor`], [`Operator`] | data on the host and on devices, and what is done to it |
 //! | [`kernels`] | operators with a CPU form, a GPU form and their work counted |
 //! | `gpu` (feature `gpu`) | one open device: operators and your own kernels on it, time by its own clock |
+//! | [`monitor`] | a running program's own figures, for `breakeven monitor` |
 //! | [`peak`] | what a device can do at best, measured |
 //! | [`tune`] | kernels' launch configurations: searched, kept, used |
 //!
@@ -38,6 +39,7 @@ pub mod gpu;
 pub mod hardware;
 mod kernel_times;
 pub mod kernels;
+pub mod monitor;
 mod operator;
 pub mod peak;
 pub mod plan;

@@ -20,6 +20,8 @@ mod faults;
 mod kernels;
 #[cfg(feature = "gpu")]
 mod memory;
+#[cfg(unix)]
+mod monitor;
 #[cfg(feature = "gpu")]
 mod own_code;
 #[cfg(feature = "gpu")]

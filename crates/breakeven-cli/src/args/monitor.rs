@@ -22,6 +22,11 @@ pub(crate) struct MonitorArgs {
     #[arg(long, value_enum, default_value_t, requires = "once")]
     pub(crate) format: MonitorFormat,
 
+    /// Show this program in full: it publishes its figures if it uses breakeven and has
+    /// BREAKEVEN_MONITOR=1 in its environment
+    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "serve")]
+    pub(crate) attach: Option<u32>,
+
     /// Serve the figures as OpenMetrics at http://ADDRESS/metrics, for Prometheus. A port
     /// alone is one of 127.0.0.1
     #[arg(

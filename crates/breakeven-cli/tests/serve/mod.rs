@@ -3,4 +3,4 @@
 mod answers;
 mod crowd;
 mod prometheus;
-mod server;
+pub(crate) mod server;

@@ -2,17 +2,20 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
 use std::process::{Child, ChildStdout};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::command::{Ended, line};
+use crate::command::{Breakeven, Ended, line};
 use crate::interrupt::signal;
 
 /// Longer than anything here takes on a machine under load.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
-pub(super) struct Server {
+const SERVE: &str = "monitor --interval 100ms --serve 0";
+
+pub(crate) struct Server {
     child: Option<Child>,
     stdout: BufReader<ChildStdout>,
     pub(super) address: SocketAddr,
@@ -21,8 +24,16 @@ pub(super) struct Server {
 impl Server {
     /// Serves on a port that is free.
     pub(super) fn start() -> Self {
-        let mut command = line("monitor --interval 100ms --serve 0").command;
-        let mut child = command.spawn().unwrap();
+        Self::started(line(SERVE))
+    }
+
+    /// The same, with the programs that publish in that folder.
+    pub(crate) fn start_in(folder: &Path) -> Self {
+        Self::started(line(SERVE).env("XDG_RUNTIME_DIR", folder))
+    }
+
+    fn started(mut command: Breakeven) -> Self {
+        let mut child = command.command.spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut said = String::new();
         stdout.read_line(&mut said).unwrap();
@@ -57,7 +68,7 @@ impl Server {
     }
 
     /// The metrics, and what stands before them.
-    pub(super) fn scrape(&self, headers: &str) -> String {
+    pub(crate) fn scrape(&self, headers: &str) -> String {
         self.ask(&format!(
             "GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{headers}\r\n"
         ))
@@ -99,7 +110,7 @@ impl Drop for Server {
 
 /// Asks again until this is so.
 #[track_caller]
-pub(super) fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     let start = Instant::now();
     while !done() {
         assert!(start.elapsed() < PATIENCE, "waited in vain: {what}");

@@ -1,6 +1,7 @@
 //! A batch that has ended: how, and with what result.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::counts::Counts;
@@ -9,6 +10,9 @@ use super::result::{
 };
 use crate::error::{DeviceError, Error};
 use crate::plan::Decision;
+
+/// What devices are counted as where there are too many.
+pub(super) const OTHER_DEVICES: &str = "other devices";
 
 /// Why a batch ended before it was done.
 #[derive(Debug)]
@@ -48,6 +52,22 @@ impl Ended {
         let gpus = self.counts.gpus.iter().zip(&self.names);
         let used = gpus.filter(|(gpu, _)| gpu.tasks > 0);
         ran_on(self.counts.cpu.tasks > 0, used.map(|(_, name)| &**name))
+    }
+
+    /// Adds the tasks that each device did; from so many devices on, those that are new
+    /// are one.
+    pub(super) fn add_tasks(&self, to: &mut BTreeMap<String, u64>, most_devices: usize) {
+        let gpus = self.counts.gpus.iter().zip(&self.names);
+        let gpus = gpus.map(|(gpu, name)| (name.as_str(), gpu.tasks));
+        let all = gpus.chain([("cpu", self.counts.cpu.tasks)]);
+        for (name, tasks) in all.filter(|(_, tasks)| *tasks > 0) {
+            let is_counted = to.contains_key(name) || to.len() < most_devices;
+            let name = if is_counted { name } else { OTHER_DEVICES };
+            match to.get_mut(name) {
+                Some(count) => *count += tasks as u64,
+                None => _ = to.insert(name.to_owned(), tasks as u64),
+            }
+        }
     }
 
     /// The result, with the outputs or the task that failed.

@@ -1,6 +1,7 @@
 //! An execution in words.
 
 use std::fmt;
+use std::time::Duration;
 
 use breakeven_profile::unit;
 
@@ -24,10 +25,9 @@ impl<T> ExecutionResult<T> {
 impl<T> Explanation<'_, T> {
     fn ran(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let result = self.result;
-        let time = unit::time(result.execution_time.as_nanos() as f64);
-        let tasks = unit::count(result.tasks as f64);
-        let (operation, strategy) = (&result.operation, result.strategy_used);
-        writeln!(f, "{operation}: {tasks} tasks in {time}, {strategy}")?;
+        let (tasks, took) = (result.tasks, result.execution_time);
+        let line = headline(&result.operation, tasks, took, result.strategy_used);
+        writeln!(f, "{line}")?;
         let gpus = result.gpus.iter();
         let gpus = gpus.map(|gpu| (gpu.device.as_str(), &gpu.share, "launches"));
         for (name, share, pieces) in [("cpu", &result.cpu, "spans")].into_iter().chain(gpus) {
@@ -122,6 +122,18 @@ impl<T> fmt::Display for Explanation<'_, T> {
         self.predictions(f)?;
         self.failures(f)
     }
+}
+
+/// What ran where, in a line.
+pub(super) fn headline(
+    operation: &str,
+    tasks: usize,
+    took: Duration,
+    strategy: ExecutionStrategy,
+) -> String {
+    let time = unit::time(took.as_nanos() as f64);
+    let tasks = unit::count(tasks as f64);
+    format!("{operation}: {tasks} tasks in {time}, {strategy}")
 }
 
 /// What a batch amounted to, by the tasks that each side did.

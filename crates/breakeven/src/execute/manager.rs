@@ -13,6 +13,7 @@ use super::shared::{Config, ManagerStats, Shared};
 use super::slot::GpuSlot;
 use crate::hardware::HardwareCapabilities;
 use crate::locked;
+use crate::monitor::publish_if_asked;
 use crate::plan::{ExecutionStrategy, GpuSpec, ProfilingHeuristics};
 use crate::store::{Costs, CostsWarning};
 
@@ -61,6 +62,7 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
     fn made(cpu: Arc<C>) -> Self {
         // Not in the first batch's time.
         recorder::prepare();
+        publish_if_asked();
         Self {
             cpu,
             gpus: Vec::new(),

@@ -17,6 +17,8 @@ mod executor;
 mod explain;
 mod item_work;
 mod items;
+#[cfg_attr(not(unix), allow(dead_code, reason = "nothing is published there"))]
+pub(crate) mod ledger;
 mod manager;
 mod operator;
 mod parts;

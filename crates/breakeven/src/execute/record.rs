@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 use breakeven_profile::recorder::{ExecutionRecord, Guard, is_on};
 
 use super::ended::Ended;
+use super::ledger;
 use super::result::ExecutionResult;
+use super::shared::Shared;
 use crate::locked;
 use crate::plan::{Basis, ExecutionStrategy};
 
@@ -71,8 +73,10 @@ fn now_and_then(ask: impl FnOnce() -> Option<f64>) -> Option<f64> {
     ask()
 }
 
-/// Tells the log, the recorder and the program's exporter of an execution that has ended.
-pub(super) fn tell(ended: &Ended, operation: &str) {
+/// Tells whoever counts, the log and the recorder of an execution that has ended.
+pub(super) fn tell(ended: &Ended, operation: &str, manager: &Shared) {
+    locked(&manager.stats).count(ended, usize::MAX);
+    ledger::batch(ended, operation);
     #[cfg(feature = "metrics")]
     super::emitted::batch(ended, operation);
     let (counts, decision, tasks) = (&ended.counts, &ended.decision, ended.tasks);
@@ -119,6 +123,15 @@ pub(super) fn tell(ended: &Ended, operation: &str) {
         call.items(fallen);
         call.began_ago(counts.fallback.delay.unwrap_or_default());
     }
+}
+
+/// Tells whoever counts of a device that failed in a batch of this operation and is left
+/// alone for a while.
+pub(super) fn tell_quarantine(device: &str, operation: &str, manager: &Shared) {
+    locked(&manager.stats).quarantines += 1;
+    ledger::quarantine(device, operation);
+    #[cfg(feature = "metrics")]
+    super::emitted::quarantine(device, operation);
 }
 
 /// Records a chain that ran in parts; each part is an execution of its own.

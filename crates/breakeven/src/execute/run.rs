@@ -118,8 +118,7 @@ impl Request<'_> {
             });
             shared.save_now_and_then();
         }
-        record::tell(&ended, operation);
-        shared.count(&ended.counts, &ended.names, ended.recalled);
+        record::tell(&ended, operation, shared);
         Ok(ended)
     }
 
@@ -277,9 +276,7 @@ impl Request<'_> {
         };
         let back_off = question.config.back_off;
         if quarantine::failed(&key, back_off, began, Instant::now()) {
-            question.shared.count_quarantine();
-            #[cfg(feature = "metrics")]
-            super::emitted::quarantine(&slot.known().name, question.operation);
+            record::tell_quarantine(&slot.known().name, question.operation, question.shared);
             if let Some(error) = error {
                 log::warn!("{key} is left alone for a while: {error}");
             }

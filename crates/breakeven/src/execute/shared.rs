@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::control::FallbackPolicy;
-use super::counts::Counts;
+use super::ended::Ended;
 use crate::hardware::HardwareCapabilities;
 use crate::locked;
 use crate::plan::{ExecutionStrategy, ProfilingHeuristics};
@@ -42,7 +42,7 @@ pub(super) struct Shared {
 }
 
 /// What a manager and its clones did so far.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ManagerStats {
     /// Batches, those included that failed or were stopped.
@@ -113,29 +113,19 @@ impl Shared {
             saver::save(costs);
         }
     }
+}
 
-    pub(super) fn count(&self, counts: &Counts, names: &[String], recalled: usize) {
-        let mut stats = locked(&self.stats);
-        stats.batches += 1;
-        stats.recalled_tasks += recalled as u64;
-        stats.fallback_tasks += counts.fallback.tasks as u64;
-        for error in &counts.errors {
+impl ManagerStats {
+    /// Counts a batch that has ended; tasks of at most so many devices apart.
+    pub(super) fn count(&mut self, ended: &Ended, most_devices: usize) {
+        self.batches += 1;
+        self.recalled_tasks += ended.recalled as u64;
+        self.fallback_tasks += ended.counts.fallback.tasks as u64;
+        for error in &ended.counts.errors {
             let kind = error.kind.to_string();
-            *stats.device_errors.entry(kind).or_default() += 1;
+            *self.device_errors.entry(kind).or_default() += 1;
         }
-        let gpus = counts.gpus.iter().zip(names);
-        let gpus = gpus.map(|(gpu, name)| (name.as_str(), gpu.tasks));
-        let all = gpus.chain([("cpu", counts.cpu.tasks)]);
-        for (name, tasks) in all.filter(|(_, tasks)| *tasks > 0) {
-            match stats.tasks.get_mut(name) {
-                Some(count) => *count += tasks as u64,
-                None => _ = stats.tasks.insert(name.to_owned(), tasks as u64),
-            }
-        }
-    }
-
-    pub(super) fn count_quarantine(&self) {
-        locked(&self.stats).quarantines += 1;
+        ended.add_tasks(&mut self.tasks, most_devices);
     }
 }
 

@@ -1,21 +1,24 @@
-//! `breakeven monitor`: what the machine does now.
+//! `breakeven monitor`: what the machine does now, and the programs that publish.
 
 mod child;
 mod every;
 mod record;
 mod serve;
+mod sources;
 mod view;
+#[cfg(test)]
+mod view_tests;
 
 use std::io::Write;
 use std::thread;
 
 use anyhow::Result;
-use breakeven::hardware::sensors::Sensors;
 
 use crate::args::{MonitorArgs, MonitorFormat};
 use crate::exit::Ending;
 use crate::output;
 use crate::output::monitor::Load;
+use sources::Sources;
 
 pub(crate) fn run(args: &MonitorArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
     if let Some(period) = args.every.every {
@@ -28,25 +31,19 @@ pub(crate) fn run(args: &MonitorArgs, out: &mut dyn Write, err: &mut dyn Write) 
     if let Some(address) = args.serve {
         return serve::run(address, args.interval, machine, out, err);
     }
-    let mut load = Load::new(machine, args.interval);
-    let mut sensors = Sensors::open();
+    let mut load = Load::new(machine, args.interval, args.attach);
+    let mut sources = Sources::open(args.attach)?;
     if !args.once {
-        return view::run(&mut sensors, load);
+        return view::run(&mut sources, load);
     }
-    let _ = sensors.read();
+    let _ = sources.read();
     thread::sleep(args.interval);
-    load.take(read(&mut sensors));
+    let (reading, programs) = sources.read();
+    load.take(reading, programs);
     match args.format {
         MonitorFormat::Table => output::monitor::print(&load, out)?,
-        MonitorFormat::Json => output::document(&load.last, out)?,
+        MonitorFormat::Json => output::document(&load.document(), out)?,
     }
     out.flush()?;
     Ok(Ending::Done)
-}
-
-/// All sensors and who uses the GPUs.
-fn read(sensors: &mut Sensors) -> breakeven::hardware::sensors::Reading {
-    let mut reading = sensors.read();
-    sensors.add_processes(&mut reading);
-    reading
 }

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use breakeven::hardware::sensors::Sensors;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::layout::{Constraint, Layout};
 use ratatui::style::{Modifier, Style};
@@ -13,7 +12,7 @@ use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 use ratatui::{DefaultTerminal, Frame};
 
-use super::read;
+use super::sources::Sources;
 use crate::exit::Ending;
 use crate::output::monitor::Load;
 use crate::supervisor::interruption;
@@ -39,28 +38,29 @@ enum Wish {
     Stay,
 }
 
-pub(super) fn run(sensors: &mut Sensors, mut load: Load) -> Result<Ending> {
+pub(super) fn run(sources: &mut Sources, mut load: Load) -> Result<Ending> {
     if !(stdout().is_terminal() && stdin().is_terminal()) {
         bail!("the live view needs a terminal; `breakeven monitor --once` prints one view");
     }
     // In a terminal of this kind Ctrl-C is a key; a signal is somebody else's.
     let ended = interruption()?;
     let mut terminal = ratatui::try_init()?;
-    let shown = show(sensors, &mut load, &mut terminal, ended);
+    let shown = show(sources, &mut load, &mut terminal, ended);
     ratatui::try_restore()?;
     shown?;
     Ok(Ending::Done)
 }
 
 fn show(
-    sensors: &mut Sensors,
+    sources: &mut Sources,
     load: &mut Load,
     terminal: &mut DefaultTerminal,
     ended: &AtomicBool,
 ) -> Result<()> {
     let mut choices = Choices::default();
     // The first rates need a reading before.
-    load.take(read(sensors));
+    let (reading, programs) = sources.read();
+    load.take(reading, programs);
     let mut due = Instant::now() + load.interval.min(Duration::from_millis(250));
     while !ended.load(Ordering::SeqCst) {
         terminal.draw(|frame| draw(load, &mut choices, frame))?;
@@ -75,9 +75,9 @@ fn show(
         }
         if Instant::now() >= due {
             // The figures go on being read, so that rates stay those of an interval.
-            let reading = read(sensors);
+            let (reading, programs) = sources.read();
             if !choices.paused {
-                load.take(reading);
+                load.take(reading, programs);
             }
             due = Instant::now() + load.interval;
         }

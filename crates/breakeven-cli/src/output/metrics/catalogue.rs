@@ -58,6 +58,16 @@ catalogue! {
         "Memory of the GPU that a process holds.";
     NVML_SILENT = "breakeven.nvml.silent", Gauge, Seconds,
         "Time for which NVIDIA's driver has not answered; absent while it does.";
+    PROGRAM_BATCHES = "breakeven.program.batches", Counter, One,
+        "Batches of a program that ended: done, or incomplete because they were stopped or failed.";
+    PROGRAM_DURATION = "breakeven.program.batch.duration", Gauge, Seconds,
+        "Quantiles of the time of a program's batches in the last minute, or of all where none was done in it.";
+    PROGRAM_TASKS = "breakeven.program.tasks", Counter, One,
+        "Tasks of a program, by the device that did them.";
+    PROGRAM_FALLBACK = "breakeven.program.fallback.tasks", Counter, One,
+        "Tasks of a program that the CPU did in a GPU's place.";
+    PROGRAM_QUARANTINES = "breakeven.program.quarantines", Counter, One,
+        "How often a device of a program was left alone for a while after a failure.";
     OWN_MEMORY = "process.memory.usage", Sum, Bytes,
         "Memory of this server that is in RAM.";
     OWN_UPTIME = "process.uptime", Gauge, Seconds,

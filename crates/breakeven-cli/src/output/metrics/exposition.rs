@@ -49,6 +49,13 @@ impl Format {
 /// The labels of a sample: their names and values.
 pub(crate) type Labels = Vec<(&'static str, String)>;
 
+/// The labels and another one.
+pub(super) fn with(labels: &Labels, name: &'static str, value: &str) -> Labels {
+    let mut labels = labels.clone();
+    labels.push((name, value.to_owned()));
+    labels
+}
+
 /// A metric and its samples.
 #[derive(Debug)]
 pub(crate) struct Family {

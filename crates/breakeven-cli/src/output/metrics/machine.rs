@@ -7,10 +7,12 @@ use breakeven::hardware::sensors::{
     ClockLimit, CpuReading, EnergyCounter, EnergyDomain, EnergyMethod, GpuReading, GpuState,
     Reading,
 };
+use breakeven::monitor::ProgramsReading;
 
 use super::catalogue as all;
-use super::exposition::{Family, Labels};
-use super::name::Metric;
+use super::exposition::{Family, Labels, with};
+use super::families::Families;
+use super::program;
 
 /// Reasons that a driver tells apart.
 const REASONS: [ClockLimit; 7] = [
@@ -32,41 +34,12 @@ pub(crate) struct Own {
     pub(crate) memory_bytes: Option<u64>,
 }
 
-/// Families in the order in which they were first asked for.
-#[derive(Debug, Default)]
-struct Families(Vec<Family>);
-
-impl Families {
-    fn add(&mut self, metric: Metric, labels: &Labels, value: impl Into<Option<f64>>) {
-        let is_same = |family: &Family| family.metric.name == metric.name;
-        let index = self.0.iter().position(is_same).unwrap_or_else(|| {
-            self.0.push(Family::new(metric));
-            self.0.len() - 1
-        });
-        self.0[index].add(labels.clone(), value.into());
-    }
-
-    fn add_bytes(&mut self, metric: Metric, labels: &Labels, bytes: Option<u64>) {
-        self.add(metric, labels, bytes.map(|bytes| bytes as f64));
-    }
-
-    fn add_limits(&mut self, labels: &Labels, limits: &Fact<Vec<ClockLimit>>) {
-        let Some(limits) = limits.known() else {
-            return;
-        };
-        for reason in REASONS {
-            let labels = with(labels, "reason", reason.name());
-            let is_one = if limits.contains(&reason) { 1.0 } else { 0.0 };
-            self.add(all::CLOCK_LIMITED, &labels, is_one);
-        }
-    }
-}
-
-/// The metrics of a reading. What is unknown has no sample.
+/// The metrics of a reading of the sensors and of the programs. What is unknown has no sample.
 pub(crate) fn families(
     processor: &str,
     reading: &Reading,
     energy: &[EnergyCounter],
+    programs: &ProgramsReading,
     own: Own,
 ) -> Vec<Family> {
     let mut families = Families::default();
@@ -75,8 +48,9 @@ pub(crate) fn families(
         add_gpu(&mut families, index, gpu, energy);
     }
     families.add(all::NVML_SILENT, &vec![], reading.nvml_silent_s);
+    program::add(&mut families, programs);
     add_own(&mut families, own);
-    families.0
+    families.all()
 }
 
 fn add_cpu(to: &mut Families, name: &str, cpu: &CpuReading, energy: &[EnergyCounter]) {
@@ -94,7 +68,7 @@ fn add_cpu(to: &mut Families, name: &str, cpu: &CpuReading, energy: &[EnergyCoun
     to.add(all::TEMPERATURE, &device, cpu.temperature_celsius.get());
     to.add(all::POWER, &device, cpu.power_watts.get());
     to.add(all::ENERGY, &device, joules(energy, &EnergyDomain::Cpu));
-    to.add_limits(&device, &cpu.limits);
+    add_limits(to, &device, &cpu.limits);
 }
 
 fn add_gpu(to: &mut Families, index: usize, gpu: &GpuReading, energy: &[EnergyCounter]) {
@@ -120,7 +94,7 @@ fn add_gpu(to: &mut Families, index: usize, gpu: &GpuReading, energy: &[EnergyCo
     to.add(all::POWER, &device, gpu.power_watts.get());
     let summed = pci.and_then(|pci| joules(energy, &EnergyDomain::Gpu { pci: pci.clone() }));
     to.add(all::ENERGY, &device, gpu.energy_joules.get().or(summed));
-    to.add_limits(&device, &gpu.limits);
+    add_limits(to, &device, &gpu.limits);
     to.add(all::GPU_USE, &device, load.gpu_use.get());
     to.add(all::GPU_MEMORY_USE, &device, gpu.memory_use.get());
     to.add_bytes(all::GPU_MEMORY_USAGE, &device, load.memory_used_bytes.get());
@@ -144,6 +118,14 @@ fn add_gpu(to: &mut Families, index: usize, gpu: &GpuReading, energy: &[EnergyCo
     }
 }
 
+fn add_limits(to: &mut Families, labels: &Labels, limits: &Fact<Vec<ClockLimit>>) {
+    for reason in limits.known().iter().flat_map(|_| REASONS) {
+        let labels = with(labels, "reason", reason.name());
+        let holds = limits.known().is_some_and(|all| all.contains(&reason));
+        to.add(all::CLOCK_LIMITED, &labels, if holds { 1.0 } else { 0.0 });
+    }
+}
+
 fn add_own(to: &mut Families, own: Own) {
     to.add_bytes(all::OWN_MEMORY, &vec![], own.memory_bytes);
     to.add(all::OWN_UPTIME, &vec![], own.uptime.as_secs_f64());
@@ -157,12 +139,6 @@ fn add_own(to: &mut Families, own: Own) {
 fn device(id: &str, kind: &str, name: Option<&str>) -> Labels {
     let mut labels = vec![("hw_id", id.to_owned()), ("hw_type", kind.to_owned())];
     labels.extend(name.map(|name| ("hw_name", name.to_owned())));
-    labels
-}
-
-fn with(labels: &Labels, name: &'static str, value: &str) -> Labels {
-    let mut labels = labels.clone();
-    labels.push((name, value.to_owned()));
     labels
 }
 

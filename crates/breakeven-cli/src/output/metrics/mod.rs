@@ -1,10 +1,12 @@
-//! Readings of the sensors as metrics: OpenMetrics 1.0, and Prometheus's text format
+//! Readings of the sensors and of programs as metrics: OpenMetrics 1.0, and Prometheus's text format
 //! 0.0.4 for scrapers that ask for nothing newer.
 
 mod catalogue;
 mod exposition;
+mod families;
 mod machine;
 mod name;
+mod program;
 
 pub(crate) use exposition::Format;
 pub(crate) use machine::{Own, families};

@@ -3,71 +3,18 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant, SystemTime};
 
+use breakeven::hardware::Fact;
 use breakeven::hardware::sensors::{
-    ClockLimit, CoreReading, CpuReading, EnergyCounter, EnergyDomain, EnergyMethod, EnergyUnknown,
-    GpuProcess, GpuReading, GpuState, Reading, Source,
+    CpuReading, EnergyCounter, EnergyDomain, EnergyMethod, EnergyUnknown, GpuProcess, GpuState,
+    Reading,
 };
-use breakeven::hardware::{Fact, GpuLoad};
+use breakeven::monitor::ProgramsReading;
 
 use super::catalogue::ALL;
 use super::documents_tests::promtool;
 use super::name::{Kind, Metric, Unit};
 use super::*;
-
-fn gpu(pci: &str, name: &str) -> GpuReading {
-    GpuReading {
-        load: GpuLoad {
-            name: Fact::Known(name.to_owned()),
-            pci: Fact::Known(pci.to_owned()),
-            gpu_use: Fact::Known(0.5),
-            memory_used_bytes: Fact::Known(3 << 30),
-            memory_total_bytes: Fact::Known(80 << 30),
-            temperature_celsius: Fact::Known(61),
-        },
-        source: Source::Nvml,
-        state: GpuState::Current,
-        memory_use: Fact::Known(0.25),
-        power_watts: Fact::Known(312.5),
-        power_limit_watts: Fact::Known(700.0),
-        energy_joules: Fact::Known(1e6),
-        clock_hz: Fact::Known(1.41e9),
-        clock_max_hz: Fact::Known(1.98e9),
-        memory_clock_hz: Fact::Known(2.6e9),
-        limits: Fact::Known(vec![ClockLimit::Power, ClockLimit::Thermal]),
-        processes: Fact::Known(vec![GpuProcess {
-            pid: 4242,
-            name: Fact::Known("python3".to_owned()),
-            memory_bytes: Fact::Known(2 << 30),
-        }]),
-    }
-}
-
-fn core(number: u32, used: Fact<f64>) -> CoreReading {
-    CoreReading {
-        number,
-        used,
-        clock_hz: Fact::Known(3.1e9),
-    }
-}
-
-fn reading(gpus: Vec<GpuReading>) -> Reading {
-    Reading {
-        at: Instant::now(),
-        cpu: CpuReading {
-            used: Fact::Known(0.75),
-            cores: vec![core(0, Fact::Known(0.5)), core(1, Fact::Known(1.0))],
-            run_queue_per_core: Fact::Known(1.5),
-            pressure: Fact::Known(0.125),
-            memory_used_bytes: Fact::Known(6 << 30),
-            memory_total_bytes: Fact::Known(8 << 30),
-            temperature_celsius: Fact::Known(70.125),
-            power_watts: Fact::Known(45.0),
-            limits: Fact::Known(vec![]),
-        },
-        gpus,
-        nvml_silent_s: None,
-    }
-}
+use crate::output::monitor::made_up::{core, gpu, program, programs, reading};
 
 fn own() -> Own {
     Own {
@@ -75,6 +22,10 @@ fn own() -> Own {
         uptime: Duration::from_secs(90),
         memory_bytes: Some(9 << 20),
     }
+}
+
+fn none() -> ProgramsReading {
+    ProgramsReading::default()
 }
 
 fn counted(domain: EnergyDomain, method: EnergyMethod, joules: f64) -> EnergyCounter {
@@ -92,7 +43,10 @@ fn whole(format: Format) -> String {
     let mut reading = reading(vec![gpu("0000:01:00.0", "first"), silent]);
     reading.nvml_silent_s = Some(12.0);
     let energy = [counted(EnergyDomain::Cpu, EnergyMethod::Rapl, 1234.5)];
-    text(&families("a processor", &reading, &energy, own()), format)
+    text(
+        &families("a processor", &reading, &energy, &programs(), own()),
+        format,
+    )
 }
 
 /// The page without the version, which changes.
@@ -147,7 +101,10 @@ fn what_is_unknown_is_absent() {
         memory_bytes: None,
         ..own()
     };
-    let page = text(&families("a", &nothing, &[unknown], own), Format::Text);
+    let page = text(
+        &families("a", &nothing, &[unknown], &none(), own),
+        Format::Text,
+    );
     let names: BTreeSet<&str> = page
         .lines()
         .filter(|line| !line.starts_with('#'))
@@ -168,7 +125,7 @@ fn a_figure_that_is_no_number_is_absent() {
     gpu.power_watts = Fact::Known(f64::NAN);
     gpu.clock_hz = Fact::Known(f64::INFINITY);
     let page = text(
-        &families("a", &reading(vec![gpu]), &[], own()),
+        &families("a", &reading(vec![gpu]), &[], &none(), own()),
         Format::Text,
     );
     assert!(!page.contains(" NaN") && !page.contains(" inf"), "{page}");
@@ -183,7 +140,7 @@ fn power_summed_up_is_energy_where_the_driver_has_no_counter() {
         gpu.energy_joules = driver;
         let counter = counted(EnergyDomain::Gpu { pci: pci() }, method, 7.5);
         let page = text(
-            &families("a", &reading(vec![gpu]), &[counter], own()),
+            &families("a", &reading(vec![gpu]), &[counter], &none(), own()),
             Format::Text,
         );
         let line = page.lines().find(|line| line.starts_with("hw_energy"));
@@ -208,7 +165,14 @@ fn labels_cannot_leave_their_quotes() {
     };
     // The same process twice would be the same sample twice.
     one.processes = Fact::Known(vec![process.clone(), process]);
-    let families = families(nasty, &reading(vec![one]), &[], own());
+    let mut named = program(7, nasty);
+    named.operations[0].name = nasty.to_owned();
+    // The same program twice would be the same samples twice.
+    let programs = ProgramsReading {
+        programs: vec![named.clone(), named],
+        ..none()
+    };
+    let families = families(nasty, &reading(vec![one]), &[], &programs, own());
     for format in [Format::Text, Format::OpenMetrics] {
         let page = text(&families, format);
         assert!(page.contains(r#"hw_name="a\"} 1\nevil{x=\"\\"#), "{page}");
@@ -220,12 +184,30 @@ fn labels_cannot_leave_their_quotes() {
 }
 
 #[test]
+fn a_crowd_of_programs_has_a_bounded_number_of_series() {
+    let crowd = ProgramsReading {
+        programs: (1..=100).map(|pid| program(pid, "one")).collect(),
+        ..none()
+    };
+    let page = text(
+        &families("a", &reading(vec![]), &[], &crowd, own()),
+        Format::Text,
+    );
+    let of_fallback = "breakeven_program_fallback_tasks_total{";
+    let series = page.lines().filter(|line| line.starts_with(of_fallback));
+    assert_eq!(series.count(), 32 * 2);
+}
+
+#[test]
 fn gpus_without_an_address_are_told_apart() {
     let mut gpus = vec![gpu("a", "one"), gpu("b", "two")];
     for gpu in &mut gpus {
         gpu.load.pci = Fact::Unknown;
     }
-    let page = text(&families("a", &reading(gpus), &[], own()), Format::Text);
+    let page = text(
+        &families("a", &reading(gpus), &[], &none(), own()),
+        Format::Text,
+    );
     for id in ["gpu0", "gpu1"] {
         assert!(
             page.contains(&format!("hw_power_watts{{hw_id=\"{id}\"")),

@@ -10,7 +10,7 @@ use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};
 
 use super::bar::{curve, height, rest_width, row};
-use super::{dim, figures, heading, hz, limits, told, watts};
+use super::{dim, figures, heading, hz, told, watts, with_limits};
 
 pub(super) fn lines(
     machine: &str,
@@ -24,7 +24,7 @@ pub(super) fn lines(
         row("use", cpu.used.get(), curve(before, rest), width),
         memory(cpu.memory_used_bytes, cpu.memory_total_bytes, width),
     ];
-    let mut state = figures(&[
+    let state = figures(&[
         (
             "temperature",
             cpu.temperature_celsius
@@ -34,8 +34,7 @@ pub(super) fn lines(
         ("power", cpu.power_watts.get().map(watts)),
         ("clock", cpu.clock_hz().get().map(hz)),
     ]);
-    state.extend(limits(&cpu.limits));
-    lines.push(Line::from(state));
+    lines.extend(with_limits(state, &cpu.limits, width));
     let queue = told(&cpu.run_queue_per_core, |queue| {
         format!("{queue:.1} threads")
     });

@@ -11,7 +11,7 @@ use ratatui::text::{Line, Span};
 
 use super::bar::{curve, rest_width, row};
 use super::cpu::memory;
-use super::{dim, figures, heading, hz, limits, told, watts};
+use super::{dim, figures, heading, hz, told, watts, with_limits};
 
 /// Processes that are named; of the others the number is told.
 const MOST_PROCESSES: usize = 8;
@@ -66,7 +66,7 @@ pub(super) fn lines(
         .memory_clock_hz
         .get()
         .map(|clock| format!("memory {}", hz(clock)));
-    let mut figures = figures(&[
+    let figures = figures(&[
         (
             "temperature",
             load.temperature_celsius
@@ -77,8 +77,7 @@ pub(super) fn lines(
         ("clock", of(gpu.clock_hz, gpu.clock_max_hz, hz)),
         ("memory clock", memory_clock),
     ]);
-    figures.extend(limits(&gpu.limits));
-    lines.push(Line::from(figures));
+    lines.extend(with_limits(figures, &gpu.limits, width));
     match gpu.processes.known() {
         None => lines.push(Line::styled("processes: unknown", dim())),
         Some(processes) => {

@@ -1,8 +1,14 @@
-//! The machine's load as lines: what `breakeven monitor` draws, and prints with `--once`.
+//! The machine's load and the programs' figures: what `breakeven monitor` draws as lines,
+//! and prints with `--once`.
 
 mod bar;
 mod cpu;
 mod gpu;
+#[cfg(test)]
+pub(crate) mod made_up;
+mod program;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -12,10 +18,13 @@ use std::time::Duration;
 use anyhow::Result;
 use breakeven::hardware::Fact;
 use breakeven::hardware::sensors::{ClockLimit, GpuReading, Reading};
+use breakeven::monitor::{ProgramReading, ProgramsReading, UnreadProgram};
 use breakeven_judge::page::figures::plural;
 use breakeven_profile::{machine, unit};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
+use serde::Serialize;
+use unicode_width::UnicodeWidthChar as _;
 
 /// Readings whose use is kept for the curves.
 const KEPT: usize = 256;
@@ -27,6 +36,10 @@ pub(crate) struct Load {
     /// Time between two readings.
     pub(crate) interval: Duration,
     pub(crate) last: Option<Reading>,
+    /// The programs that publish, or the one that is attached to.
+    pub(crate) programs: ProgramsReading,
+    /// The process that is attached to: its figures come first, and are all shown.
+    pub(crate) attached: Option<u32>,
     /// The CPU's use, the newest first.
     cpu: VecDeque<Fact<f64>>,
     /// The use of every GPU by its address, in the order in which they were seen.
@@ -34,11 +47,13 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    pub(crate) fn new(machine: String, interval: Duration) -> Self {
+    pub(crate) fn new(machine: String, interval: Duration, attached: Option<u32>) -> Self {
         Self {
             machine,
             interval,
             last: None,
+            programs: ProgramsReading::default(),
+            attached,
             cpu: VecDeque::new(),
             gpus: Vec::new(),
         }
@@ -56,7 +71,7 @@ impl Load {
     }
 
     /// Takes a reading.
-    pub(crate) fn take(&mut self, reading: Reading) {
+    pub(crate) fn take(&mut self, reading: Reading, programs: ProgramsReading) {
         let keep = |curve: &mut VecDeque<_>, used| {
             curve.push_front(used);
             curve.truncate(KEPT);
@@ -74,13 +89,43 @@ impl Load {
             keep(&mut self.gpus[index].1, gpu.load.gpu_use);
         }
         self.last = Some(reading);
+        self.programs = programs;
     }
 
-    /// The view, `width` columns wide.
+    /// The view, at most `width` columns wide.
     pub(crate) fn lines(&self, width: usize) -> Vec<Line<'static>> {
         let Some(reading) = &self.last else {
             return vec![Line::from("reading the sensors …")];
         };
+        let mut machine = self.of_machine(reading, width);
+        let mut programs = program::lines(&self.programs, self.attached, width);
+        let lines = match self.attached {
+            Some(_) => {
+                // A blank line is between the two and before neither.
+                programs.remove(0);
+                programs.push(Line::default());
+                programs.append(&mut machine);
+                programs
+            }
+            None => {
+                machine.append(&mut programs);
+                machine
+            }
+        };
+        lines.into_iter().map(|line| fit(line, width)).collect()
+    }
+
+    /// The reading as a document: the machine's, and `programs`.
+    pub(crate) fn document(&self) -> impl Serialize {
+        Document {
+            reading: self.last.as_ref(),
+            programs: &self.programs.programs,
+            programs_left_out: &self.programs.left_out,
+            programs_beyond: self.programs.beyond,
+        }
+    }
+
+    fn of_machine(&self, reading: &Reading, width: usize) -> Vec<Line<'static>> {
         let mut lines = cpu::lines(&self.machine, &reading.cpu, &self.cpu, width);
         for gpu in &reading.gpus {
             let address = address(gpu);
@@ -104,6 +149,16 @@ impl Load {
     }
 }
 
+/// A reading for programs.
+#[derive(Serialize)]
+struct Document<'r> {
+    #[serde(flatten)]
+    reading: Option<&'r Reading>,
+    programs: &'r [ProgramReading],
+    programs_left_out: &'r [UnreadProgram],
+    programs_beyond: usize,
+}
+
 /// Prints the view as wide as the terminal.
 pub(crate) fn print(load: &Load, out: &mut dyn Write) -> Result<()> {
     for line in load.lines(super::width()) {
@@ -116,6 +171,44 @@ pub(crate) fn print(load: &Load, out: &mut dyn Write) -> Result<()> {
 /// What a GPU is known by from reading to reading.
 fn address(gpu: &GpuReading) -> String {
     gpu.load.pci.to_string()
+}
+
+/// The text in at most `width` columns; what is longer ends in `…`.
+fn cut(text: &str, width: usize) -> String {
+    fit(Line::from(text.to_owned()), width).to_string()
+}
+
+/// The line in at most `width` columns; what is longer ends in `…`.
+fn fit(line: Line<'static>, width: usize) -> Line<'static> {
+    if line.width() <= width {
+        return line;
+    }
+    let Some(mut left) = width.checked_sub(1) else {
+        return Line::default();
+    };
+    let mut spans = Vec::new();
+    for span in line.spans {
+        let fits = |c: &char| {
+            let columns = c.width().unwrap_or(0);
+            let rest = left.checked_sub(columns);
+            left = rest.unwrap_or(left);
+            rest.is_some()
+        };
+        let mut text: String = span.content.chars().take_while(fits).collect();
+        let is_whole = text.len() == span.content.len();
+        if !is_whole {
+            text.push('…');
+        }
+        spans.push(Span::styled(text, span.style));
+        if !is_whole {
+            break;
+        }
+    }
+    Line {
+        spans,
+        style: line.style,
+        alignment: line.alignment,
+    }
 }
 
 fn dim() -> Style {
@@ -155,15 +248,27 @@ fn figures(known: &[(&str, Option<String>)]) -> Vec<Span<'static>> {
     spans
 }
 
-/// Why clocks are low.
-fn limits(limits: &Fact<Vec<ClockLimit>>) -> Option<Span<'static>> {
-    let limits = limits.known()?;
-    let slowing: Vec<_> = (limits.iter())
-        .filter(|limit| limit.slows())
-        .map(|limit| limit.name())
-        .collect();
-    let text = format!(" · slowed by: {}", slowing.join(", "));
-    (!slowing.is_empty()).then(|| Span::styled(text, Style::from(Color::Yellow)))
+/// Figures and why clocks are low, on a line of its own where there is no room.
+fn with_limits(
+    figures: Vec<Span<'static>>,
+    limits: &Fact<Vec<ClockLimit>>,
+    width: usize,
+) -> Vec<Line<'static>> {
+    let slowing = limits.known().into_iter().flatten();
+    let slowing = slowing.filter(|limit| limit.slows());
+    let slowing: Vec<_> = slowing.map(|limit| limit.name()).collect();
+    let mut line = Line::from(figures);
+    if slowing.is_empty() {
+        return vec![line];
+    }
+    let text = format!("slowed by: {}", slowing.join(", "));
+    let why = Span::styled(text, Style::from(Color::Yellow));
+    if line.width() + 3 + why.width() > width {
+        return vec![line, Line::from(why)];
+    }
+    line.push_span(" · ");
+    line.push_span(why);
+    vec![line]
 }
 
 fn hz(hz: f64) -> String {

@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use breakeven::hardware::sensors::{EnergyMeter, Sensors};
+use breakeven::monitor::Programs;
 use hyper::body::Bytes;
 
 use crate::output::metrics::{Format, Own, families, text};
@@ -43,10 +44,11 @@ impl Published {
     }
 }
 
-/// Reads the sensors and publishes what they say.
+/// Reads the sensors and the programs, and publishes what they say.
 pub(super) struct Reader {
     processor: String,
     sensors: Sensors,
+    programs: Programs,
     energy: EnergyMeter,
     started: Instant,
     published: Published,
@@ -57,6 +59,7 @@ impl Reader {
         Self {
             processor,
             sensors: Sensors::open(),
+            programs: Programs::open(),
             energy: EnergyMeter::start(),
             started: Instant::now(),
             published: Published::default(),
@@ -77,7 +80,8 @@ impl Reader {
             uptime: self.started.elapsed(),
             memory_bytes: resident(&status),
         };
-        let families = families(&self.processor, &reading, &self.energy.read(), own);
+        let (energy, programs) = (self.energy.read(), self.programs.read());
+        let families = families(&self.processor, &reading, &energy, &programs, own);
         self.published.renew(Page {
             openmetrics: text(&families, Format::OpenMetrics).into(),
             text: text(&families, Format::Text).into(),

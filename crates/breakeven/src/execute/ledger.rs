@@ -1,0 +1,198 @@
+//! What all managers of this process did, while it is published for `breakeven monitor`.
+//! While it is not, a batch costs one relaxed load.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use breakeven_profile::unit;
+
+use super::ended::{Ended, OTHER_DEVICES};
+use super::explain::{amounted_to, headline};
+use super::shared::ManagerStats;
+use crate::locked;
+use crate::monitor::{
+    DecisionFigures, Figures, MOST_DECISIONS, MOST_DEVICES, MOST_OPERATIONS, OTHER_OPERATIONS,
+    OperationFigures, VERSION, shortened,
+};
+use crate::plan::{Decision, ExecutionStrategy};
+
+static IS_ON: AtomicBool = AtomicBool::new(false);
+static LEDGER: Mutex<Option<Ledger>> = Mutex::new(None);
+
+/// The counts since publishing began.
+struct Ledger {
+    /// Tells one ledger from those before and after it.
+    number: u64,
+    since: Instant,
+    stats: ManagerStats,
+    quarantines: BTreeMap<String, u64>,
+    operations: BTreeMap<String, OperationFigures>,
+    /// The newest last.
+    decisions: VecDeque<Note>,
+}
+
+/// A batch that has ended, as it is told in a line: the text is made when somebody reads.
+struct Note {
+    at: Instant,
+    operation: String,
+    tasks: usize,
+    done: usize,
+    is_whole: bool,
+    strategy: ExecutionStrategy,
+    took: Duration,
+    fallen: usize,
+    error: Option<String>,
+    decision: Decision,
+}
+
+/// Begins to count, and gives the number by which [`figures`] finds these counts.
+pub(crate) fn begin() -> u64 {
+    static BEGUN: Mutex<u64> = Mutex::new(0);
+    let mut begun = locked(&BEGUN);
+    *begun += 1;
+    *locked(&LEDGER) = Some(Ledger {
+        number: *begun,
+        since: Instant::now(),
+        stats: ManagerStats::default(),
+        quarantines: BTreeMap::new(),
+        operations: BTreeMap::new(),
+        decisions: VecDeque::with_capacity(MOST_DECISIONS),
+    });
+    IS_ON.store(true, Ordering::Relaxed);
+    *begun
+}
+
+/// Ends counting.
+pub(crate) fn end() {
+    IS_ON.store(false, Ordering::Relaxed);
+    *locked(&LEDGER) = None;
+}
+
+/// A batch has ended.
+pub(super) fn batch(ended: &Ended, operation: &str) {
+    if IS_ON.load(Ordering::Relaxed)
+        && let Some(ledger) = &mut *locked(&LEDGER)
+    {
+        ledger.add(ended, shortened(operation));
+    }
+}
+
+/// A device was put into quarantine in a batch of this operation.
+pub(super) fn quarantine(device: &str, operation: &str) {
+    if IS_ON.load(Ordering::Relaxed)
+        && let Some(ledger) = &mut *locked(&LEDGER)
+    {
+        ledger.stats.quarantines += 1;
+        ledger.operation(shortened(operation)).quarantines += 1;
+        let devices = &mut ledger.quarantines;
+        let is_counted = devices.contains_key(device) || devices.len() < MOST_DEVICES;
+        let device = if is_counted { device } else { OTHER_DEVICES };
+        *devices.entry(device.to_owned()).or_default() += 1;
+    }
+}
+
+/// The counts of this number; none where they have ended.
+pub(crate) fn figures(number: u64) -> Option<Figures> {
+    let ledger = locked(&LEDGER);
+    let ledger = ledger.as_ref().filter(|ledger| ledger.number == number)?;
+    let now = Instant::now();
+    let told = |note: &Note| DecisionFigures {
+        ago_s: now.duration_since(note.at).as_secs_f64(),
+        text: shortened(&note.text()).to_owned(),
+    };
+    Some(Figures {
+        version: VERSION,
+        pid: std::process::id(),
+        name: executable(),
+        since_s: ledger.since.elapsed().as_secs_f64(),
+        stats: ledger.stats.clone(),
+        quarantines: ledger.quarantines.clone(),
+        operations: ledger.operations.values().cloned().collect(),
+        decisions: ledger.decisions.iter().rev().map(told).collect(),
+    })
+}
+
+fn executable() -> String {
+    let path = std::env::current_exe().unwrap_or_default();
+    let name = path
+        .file_name()
+        .unwrap_or_else(|| Path::new("?").as_os_str());
+    shortened(&name.to_string_lossy()).to_owned()
+}
+
+impl Ledger {
+    /// The counts of an operation, or of those for which there is no room.
+    fn operation(&mut self, name: &str) -> &mut OperationFigures {
+        let operations = &mut self.operations;
+        let is_counted = operations.contains_key(name) || operations.len() < MOST_OPERATIONS;
+        let name = if is_counted { name } else { OTHER_OPERATIONS };
+        operations
+            .entry(name.to_owned())
+            .or_insert_with(|| OperationFigures {
+                name: name.to_owned(),
+                ..OperationFigures::default()
+            })
+    }
+
+    fn add(&mut self, ended: &Ended, operation: &str) {
+        self.stats.count(ended, MOST_DEVICES);
+        let figures = self.operation(operation);
+        figures.batches += 1;
+        match ended.is_whole() {
+            true => figures.latency.add(ended.took),
+            false => figures.incomplete += 1,
+        }
+        figures.fallback_tasks += ended.counts.fallback.tasks as u64;
+        ended.add_tasks(&mut figures.tasks, MOST_DEVICES);
+        if self.decisions.len() == MOST_DECISIONS {
+            self.decisions.pop_front();
+        }
+        self.decisions.push_back(Note::of(ended, operation));
+    }
+}
+
+impl Note {
+    fn of(ended: &Ended, operation: &str) -> Self {
+        let counts = &ended.counts;
+        let on_gpus = counts.gpus.iter().map(|gpu| gpu.tasks).sum();
+        Self {
+            at: Instant::now(),
+            operation: operation.to_owned(),
+            tasks: ended.tasks,
+            done: ended.done,
+            is_whole: ended.is_whole(),
+            strategy: amounted_to(counts.cpu.tasks, on_gpus),
+            took: ended.took,
+            fallen: counts.fallback.tasks,
+            error: counts.errors.first().map(|error| error.message.clone()),
+            decision: (*ended.decision).clone(),
+        }
+    }
+
+    /// What ran where, why, predicted and actual, and what failed.
+    fn text(&self) -> String {
+        let mut text = headline(&self.operation, self.tasks, self.took, self.strategy);
+        if !self.is_whole {
+            text += &format!(", ended after {} tasks", unit::count(self.done as f64));
+        }
+        text += &format!("; why: {}", self.decision.basis.name());
+        let reason = self.decision.reason();
+        if !reason.is_empty() {
+            text += &format!(", {reason}");
+        }
+        if let Some(ns) = self.decision.predicted_ns() {
+            text += &format!("; predicted {}", unit::time(ns));
+        }
+        if self.fallen > 0 {
+            let fallen = unit::count(self.fallen as f64);
+            text += &format!("; {fallen} tasks fell back");
+        }
+        if let Some(error) = &self.error {
+            text += &format!("; device: {error}");
+        }
+        text
+    }
+}

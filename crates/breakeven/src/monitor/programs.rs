@@ -1,0 +1,269 @@
+//! The programs of this user that publish, reading by reading.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+#[cfg(unix)]
+use super::ask::{Answers, ask};
+use super::figures::{DecisionFigures, Figures, OperationFigures};
+use super::latency::Latency;
+#[cfg(unix)]
+use super::place::{Id, folders};
+use crate::execute::ManagerStats;
+
+/// Latencies are of the batches that ended in so long, where some did.
+const WINDOW: Duration = Duration::from_secs(60);
+
+/// How often a state of the counts is kept for that.
+const KEPT_EVERY: Duration = Duration::from_secs(5);
+
+/// Reads what the programs of this user publish. Rates are those since the previous
+/// reading, and unknown in the first.
+///
+/// ```
+/// use breakeven::monitor::Programs;
+///
+/// let mut programs = Programs::open();
+/// for program in programs.read().programs {
+///     println!("{} ({}): {} batches", program.name, program.pid, program.stats.batches);
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Programs {
+    folders: Vec<PathBuf>,
+    #[cfg(unix)]
+    seen: BTreeMap<Id, Seen>,
+}
+
+/// One reading of all programs.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct ProgramsReading {
+    /// Those that answered, by process id.
+    pub programs: Vec<ProgramReading>,
+    /// Those whose figures could not be read.
+    pub left_out: Vec<UnreadProgram>,
+    /// Programs that were not asked, since there are so many.
+    pub beyond: usize,
+}
+
+/// A program whose figures could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct UnreadProgram {
+    /// Its process id.
+    pub pid: u32,
+    /// Why, in a sentence.
+    pub why: String,
+}
+
+/// What a program says of itself. Its texts are as it sent them, of bounded length:
+/// whoever prints them escapes what a terminal would obey.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ProgramReading {
+    /// Its process id.
+    pub pid: u32,
+    /// The file name of its executable.
+    pub name: String,
+    /// Time since it began to publish, s; all counts are since then.
+    pub since_s: f64,
+    /// Batches per second since the previous reading.
+    pub batches_per_s: Option<f64>,
+    /// What all its managers did.
+    pub stats: ManagerStats,
+    /// How often each device was put into quarantine.
+    pub quarantines: BTreeMap<String, u64>,
+    /// The same per operation, the one with the most batches per second first.
+    pub operations: Vec<OperationReading>,
+    /// The last decisions, the newest first.
+    pub decisions: Vec<DecisionFigures>,
+}
+
+/// What a program says of one of its operations.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OperationReading {
+    /// Its name.
+    pub name: String,
+    /// Batches that ended, those included that failed or were stopped.
+    pub batches: u64,
+    /// Batches that failed or were stopped.
+    pub incomplete: u64,
+    /// Batches per second since the previous reading.
+    pub batches_per_s: Option<f64>,
+    /// Tasks that each device did; the CPU is `cpu`.
+    pub tasks: BTreeMap<String, u64>,
+    /// Tasks that the CPU did in a GPU's place.
+    pub fallback_tasks: u64,
+    /// How often a device was put into quarantine in one of its batches.
+    pub quarantines: u64,
+    /// Times of the batches that were done in the last minute of reading; of all, where
+    /// none was, or it is the first reading.
+    pub latency: Option<Quantiles>,
+}
+
+/// Quantiles of the times of batches, within 3 %.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Quantiles {
+    /// The median, s.
+    pub p50_s: f64,
+    /// The time that 95 % did not exceed, s.
+    pub p95_s: f64,
+    /// The time that 99 % did not exceed, s.
+    pub p99_s: f64,
+    /// How many batches they are of.
+    pub batches: u64,
+}
+
+#[cfg(unix)]
+impl Programs {
+    /// The programs that publish where this process would.
+    pub fn open() -> Self {
+        Self::of_folders(folders())
+    }
+
+    pub(super) fn of_folders(folders: Vec<PathBuf>) -> Self {
+        Self {
+            folders,
+            seen: BTreeMap::new(),
+        }
+    }
+
+    /// Asks them all. A quarter of a second at the most, where one does not answer; most
+    /// often less than a millisecond. Removes the sockets of programs that were killed.
+    pub fn read(&mut self) -> ProgramsReading {
+        let now = Instant::now();
+        let (answers, beyond) = ask(&self.folders);
+        self.seen
+            .retain(|id, _| answers.iter().any(|(known, _)| known == id));
+        self.take(now, (answers, beyond))
+    }
+
+    fn take(&mut self, now: Instant, (answers, beyond): Answers) -> ProgramsReading {
+        let mut reading = ProgramsReading {
+            beyond,
+            ..ProgramsReading::default()
+        };
+        for (id, answer) in answers {
+            match answer {
+                Ok(figures) => {
+                    let seen = self.seen.entry(id).or_default();
+                    reading.programs.push(seen.take(now, figures));
+                }
+                Err(why) => reading.left_out.push(UnreadProgram {
+                    pid: id.pid,
+                    why: why.to_string(),
+                }),
+            }
+        }
+        reading
+    }
+}
+
+#[cfg(not(unix))]
+impl Programs {
+    /// No program publishes on this system.
+    pub fn open() -> Self {
+        Self {
+            folders: Vec::new(),
+        }
+    }
+
+    /// None.
+    pub fn read(&mut self) -> ProgramsReading {
+        ProgramsReading::default()
+    }
+}
+
+/// What a program said before.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    last: Option<Figures>,
+    /// States of the counts, the oldest first.
+    kept: VecDeque<(Instant, BTreeMap<String, Latency>)>,
+}
+
+impl Seen {
+    pub(super) fn take(&mut self, now: Instant, figures: Figures) -> ProgramReading {
+        // It began to publish anew.
+        let is_new = |last: &Figures| figures.since_s < last.since_s;
+        if self.last.as_ref().is_some_and(is_new) {
+            *self = Self::default();
+        }
+        // The first of two that are older than the window is not needed.
+        let is_old = |(at, _): &(Instant, _)| now.duration_since(*at) >= WINDOW;
+        while self.kept.get(1).is_some_and(is_old) {
+            self.kept.pop_front();
+        }
+        let before = self.last.take();
+        let took = before
+            .as_ref()
+            .map(|before| figures.since_s - before.since_s);
+        let took = took.filter(|took| *took > 0.0);
+        let per_s =
+            |now: u64, before: u64| took.map(|took| now.saturating_sub(before) as f64 / took);
+        let batches_before = before.as_ref().map_or(0, |before| before.stats.batches);
+        let operations = figures.operations.iter();
+        let operations = operations.map(|operation| {
+            let before = before.as_ref().and_then(|before| {
+                let mut all = before.operations.iter();
+                all.find(|known| known.name == operation.name)
+            });
+            OperationReading {
+                name: operation.name.clone(),
+                batches: operation.batches,
+                incomplete: operation.incomplete,
+                batches_per_s: per_s(operation.batches, before.map_or(0, |known| known.batches)),
+                tasks: operation.tasks.clone(),
+                fallback_tasks: operation.fallback_tasks,
+                quarantines: operation.quarantines,
+                latency: self.latency(operation),
+            }
+        });
+        let mut operations: Vec<_> = operations.collect();
+        operations.sort_by(|a, b| {
+            let busy = |each: &OperationReading| (each.batches_per_s.unwrap_or(0.0), each.batches);
+            let ((a_rate, a_all), (b_rate, b_all)) = (busy(a), busy(b));
+            b_rate.total_cmp(&a_rate).then(b_all.cmp(&a_all))
+        });
+        self.keep(now, &figures);
+        let reading = ProgramReading {
+            pid: figures.pid,
+            name: figures.name.clone(),
+            since_s: figures.since_s,
+            batches_per_s: per_s(figures.stats.batches, batches_before),
+            stats: figures.stats.clone(),
+            quarantines: figures.quarantines.clone(),
+            operations,
+            decisions: figures.decisions.clone(),
+        };
+        self.last = Some(figures);
+        reading
+    }
+
+    fn latency(&self, operation: &OperationFigures) -> Option<Quantiles> {
+        let all = &operation.latency;
+        let of_window = self.kept.front().map(|(_, before)| {
+            let before = before.get(&operation.name);
+            before.map_or_else(|| all.clone(), |before| all.since(before))
+        });
+        let counted = of_window.filter(|window| window.count() > 0);
+        let counted = counted.as_ref().unwrap_or(all);
+        Some(Quantiles {
+            p50_s: counted.quantile(0.5)?,
+            p95_s: counted.quantile(0.95)?,
+            p99_s: counted.quantile(0.99)?,
+            batches: counted.count(),
+        })
+    }
+
+    /// Keeps this state now and then.
+    fn keep(&mut self, now: Instant, figures: &Figures) {
+        let is_due = |(at, _): &(Instant, _)| now.duration_since(*at) >= KEPT_EVERY;
+        if self.kept.back().is_none_or(is_due) {
+            let all = figures.operations.iter();
+            let all = all.map(|operation| (operation.name.clone(), operation.latency.clone()));
+            self.kept.push_back((now, all.collect()));
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Serves this program's figures on its socket.
+//!
+//! A thread sleeps until somebody connects, writes the figures as one JSON document and
+//! closes. A batch only adds to counts in memory, whoever reads them or does not.
+
+use std::fs;
+use std::io;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, Once};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::net::{SendFlags, send};
+use thiserror::Error;
+
+use super::ask::sweep;
+use super::place::{self, Id};
+use crate::execute::ledger;
+use crate::locked;
+
+/// The environment variable by which a program is asked to publish: `1`.
+pub const MONITOR_VARIABLE: &str = "BREAKEVEN_MONITOR";
+
+/// For how long a reader may take to take its figures; the next ones wait meanwhile.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// A reader that goes away is no reason for a signal. Elsewhere the standard library
+/// ignores it.
+#[cfg(target_os = "linux")]
+const NO_SIGNAL: SendFlags = SendFlags::NOSIGNAL;
+#[cfg(not(target_os = "linux"))]
+const NO_SIGNAL: SendFlags = SendFlags::empty();
+
+/// Why a program does not publish.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum PublishError {
+    /// The folder cannot be made.
+    #[error(
+        "{}: {source}; XDG_RUNTIME_DIR is to name a folder that this user can write to",
+        folder.display()
+    )]
+    Folder {
+        /// Which.
+        folder: PathBuf,
+        /// What the system says.
+        #[source]
+        source: io::Error,
+    },
+    /// The folder is another user's, or others can enter it.
+    #[error(
+        "{}: it is to be a folder of this user's with mode 0700; remove it, or set \
+         XDG_RUNTIME_DIR to another one",
+        folder.display()
+    )]
+    NotOwn {
+        /// Which.
+        folder: PathBuf,
+    },
+    /// The socket cannot be made.
+    #[error("{}: {source}", socket.display())]
+    Socket {
+        /// Its path: a socket's can have about 100 characters.
+        socket: PathBuf,
+        /// What the system says.
+        #[source]
+        source: io::Error,
+    },
+    /// There is no thread to serve it.
+    #[error("there is no thread to serve its figures: {0}")]
+    Thread(#[source] io::Error),
+}
+
+/// The socket, and the process that made it: a child of it does not serve it.
+struct Published {
+    pid: u32,
+    socket: PathBuf,
+}
+
+static PUBLISHED: Mutex<Option<Published>> = Mutex::new(None);
+
+/// Publishes this program's figures for `breakeven monitor`, from now on: batches that
+/// ended before do not count. Does nothing where it does so already. The same as
+/// `BREAKEVEN_MONITOR=1` in the environment.
+///
+/// # Errors
+///
+/// [`PublishError`], where there is no place for the socket or no thread to serve it.
+pub fn publish() -> Result<(), PublishError> {
+    let mut published = locked(&PUBLISHED);
+    let id = Id::own();
+    if published.as_ref().is_some_and(|known| known.pid == id.pid) {
+        return Ok(());
+    }
+    let folder = place::folders().swap_remove(0);
+    let socket = listen_in(&folder, id)?;
+    *published = Some(Published {
+        pid: id.pid,
+        socket,
+    });
+    drop(published);
+    // Those of programs that were killed. Theirs alone are connected to.
+    sweep(&folder);
+    Ok(())
+}
+
+/// Ends what [`publish`] began: the program is not listed any more, and its batches are
+/// not counted.
+pub fn withdraw() {
+    // Held to the end: the socket of whoever publishes again is not to be removed.
+    let mut published = locked(&PUBLISHED);
+    let Some(known) = published.take() else {
+        return;
+    };
+    ledger::end();
+    if known.pid == std::process::id() {
+        // Wakes the thread, which then ends.
+        drop(UnixStream::connect(&known.socket));
+        let _ = fs::remove_file(&known.socket);
+    }
+}
+
+/// Publishes if the environment asks for it, once; where that fails, the log has a line
+/// of it and the program goes on.
+pub(crate) fn publish_if_asked() {
+    static ASKED: Once = Once::new();
+    ASKED.call_once(|| {
+        let asked = std::env::var_os(MONITOR_VARIABLE).unwrap_or_default();
+        match asked.to_str() {
+            Some("" | "0") => {}
+            Some("1") => {
+                if let Err(error) = publish() {
+                    log::warn!(
+                        "this program's figures are not published for `breakeven monitor`: {error}"
+                    );
+                }
+            }
+            _ => log::warn!("{MONITOR_VARIABLE}={asked:?}: it is 1 or 0; nothing is published"),
+        }
+    });
+}
+
+fn listen_in(folder: &Path, id: Id) -> Result<PathBuf, PublishError> {
+    let failed = |source| PublishError::Folder {
+        folder: folder.to_owned(),
+        source,
+    };
+    place::make(folder).map_err(failed)?;
+    if !place::is_own(folder).map_err(failed)? {
+        return Err(PublishError::NotOwn {
+            folder: folder.to_owned(),
+        });
+    }
+    let socket = folder.join(id.file_name());
+    // Of this very process, before it executed another program.
+    let _ = fs::remove_file(&socket);
+    let listener = UnixListener::bind(&socket).map_err(|source| PublishError::Socket {
+        socket: socket.clone(),
+        source,
+    })?;
+    let number = ledger::begin();
+    let thread = thread::Builder::new().name("breakeven-monitor".to_owned());
+    if let Err(error) = thread.spawn(move || serve(&listener, number)) {
+        ledger::end();
+        let _ = fs::remove_file(&socket);
+        return Err(PublishError::Thread(error));
+    }
+    remove_at_exit();
+    Ok(socket)
+}
+
+/// Answers while the counts are those that it was begun for.
+fn serve(listener: &UnixListener, number: u64) {
+    for stream in listener.incoming() {
+        let Some(figures) = ledger::figures(number) else {
+            return;
+        };
+        let (Ok(stream), Ok(text)) = (stream, serde_json::to_vec(&figures)) else {
+            // Out of files, say: the next one may do better.
+            thread::sleep(Duration::from_millis(20));
+            continue;
+        };
+        let _ = answer(&stream, &text);
+    }
+}
+
+fn answer(stream: &UnixStream, mut text: &[u8]) -> io::Result<()> {
+    let start = Instant::now();
+    stream.set_write_timeout(Some(PATIENCE))?;
+    while !text.is_empty() && start.elapsed() < PATIENCE {
+        match send(stream, text, NO_SIGNAL) {
+            Ok(sent) => text = &text[sent..],
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Has the socket removed when the process ends, other than by a signal.
+fn remove_at_exit() {
+    static REGISTERED: Once = Once::new();
+    REGISTERED.call_once(|| {
+        // SAFETY: `atexit` is the C library's, which the standard library links; it keeps
+        // a pointer to a function that lives as long as this code is loaded (it runs when
+        // a library is unloaded, if it is one), takes nothing and does not unwind.
+        let _ = unsafe { atexit(remove) };
+    });
+}
+
+// SAFETY: the declaration is that of C11, 7.22.4.2.
+unsafe extern "C" {
+    fn atexit(function: extern "C" fn()) -> std::ffi::c_int;
+}
+
+extern "C" fn remove() {
+    // Whoever holds the lock has ended with it: then another program removes the file.
+    if let Ok(published) = PUBLISHED.try_lock()
+        && let Some(known) = published.as_ref()
+        && known.pid == std::process::id()
+    {
+        let _ = fs::remove_file(&known.socket);
+    }
+}
