@@ -33,6 +33,10 @@ pub struct Tuning {
     /// Batches shorter than this are not worth watching for a rate that changes, ns.
     pub worth_correcting_ns: f64,
 
+    /// Part of a prediction that a deadline must leave beyond it, where the prediction is of
+    /// measured times: these vary.
+    pub deadline_margin: f64,
+
     // The cost model.
     /// Observations of either kind, alone and beside other devices, from which it is told
     /// how devices hinder each other.
@@ -144,6 +148,7 @@ impl Tuning {
         first_run_excess: 16.0,
         most_off: 3.0,
         worth_correcting_ns: 2e6,
+        deadline_margin: 0.1,
         telling: 3,
         most_beside: 4.0,
         far_faster: 0.5,

@@ -2,9 +2,11 @@
 
 use crate::suite::BatchWorkload;
 use anyhow::{Result, bail};
-use breakeven::execute::ordered_strategy;
+use breakeven::execute::{measure_power, ordered_strategy, read_prices};
 use breakeven::hardware::{AbsentBackend, GpuInfo, GpuKind, HardwareCapabilities};
-use breakeven::plan::ExecutionStrategy;
+use breakeven::plan::{
+    ExecutionStrategy, GpuSpec, Machine as PlannedMachine, OperationCosts, Resource,
+};
 use breakeven_profile::profile::Device;
 
 use super::{Work, check_memory, devices, kernels, memory};
@@ -20,6 +22,16 @@ pub(super) fn batch_cells(
 ) -> Result<Vec<Cell>> {
     let gpu = gpu(&args.device, ordered(strategy)?, &machine.hardware)?;
     let on_gpu = matches!(gpu, BatchGpu::Device(_));
+    if let Some(path) = &args.prices {
+        read_prices(path)?;
+    }
+    let is_free = ordered(strategy)? == ExecutionStrategy::Auto;
+    if let BatchGpu::Device(gpu) = &gpu
+        && args.objective.resource() == Some(Resource::Energy)
+        && is_free
+    {
+        check_energy(gpu, &machine.hardware)?;
+    }
     let memory = memory(machine);
     let cell = |kernel: &str| {
         let mut workload = BatchWorkload::new(kernel, args.scale.get())?;
@@ -36,10 +48,20 @@ pub(super) fn batch_cells(
             item: None,
             tasks: workload.tasks(),
             strategy: strategy.to_string(),
+            objective: args.objective.to_string(),
+            prices: args.prices.clone(),
             gpu: gpu.clone(),
         }))
     };
     kernels(args).into_iter().map(cell).collect()
+}
+
+/// Fails unless something here tells the energy of the CPU and of the GPU.
+fn check_energy(gpu: &str, hardware: &HardwareCapabilities) -> Result<()> {
+    let mut devices = PlannedMachine::of(hardware, None);
+    devices.gpus = vec![GpuSpec::named(gpu)];
+    measure_power(&mut devices, &OperationCosts::default(), hardware)?;
+    Ok(())
 }
 
 /// What is asked for after the operator was heard, who comes before Auto.

@@ -6,6 +6,7 @@ use super::counter::Counter;
 use super::overlap::Overlap;
 use super::record::{FitRecord, GpuRecord, ObservationRecord, OperationRecord};
 use super::shape::Remembered;
+use super::watts::Watts;
 use super::window::{Kind, Window};
 use super::{GpuCosts, OperationCosts};
 use crate::plan::Tuning;
@@ -18,6 +19,7 @@ const MOST_GPUS: usize = 16;
 pub(super) struct Group {
     pub(super) size_class: u8,
     pub(super) cpu: Window,
+    pub(super) cpu_watts: Watts,
     pub(super) shape: Remembered,
     /// Times of the last splits over what was predicted of them, and the batches since then.
     excess: VecDeque<f64>,
@@ -38,6 +40,7 @@ pub(super) struct Gpu {
     driver: Option<Box<str>>,
     pub(super) launches: Window,
     pub(super) overlap: Overlap,
+    pub(super) watts: Watts,
     fit: Option<FitRecord>,
     /// What was spent when this GPU last had a part.
     part: u64,
@@ -50,6 +53,7 @@ impl Group {
         Self {
             size_class,
             cpu: Window::new(Kind::CPU),
+            cpu_watts: Watts::default(),
             shape: Remembered::default(),
             excess: VecDeque::new(),
             since_split: 0,
@@ -88,6 +92,7 @@ impl Group {
                 // One that never had a part: all that was ever spent.
                 since_ns: since(gpu.map_or(0, |gpu| gpu.part)),
                 tries: gpu.map_or(0, |gpu| gpu.tries),
+                watts: gpu.and_then(|gpu| gpu.watts.above_idle()),
             }
         };
         OperationCosts {
@@ -97,6 +102,7 @@ impl Group {
             cpu_tries: self.cpu_tries,
             shape: self.shape.expected(),
             split_excess: self.split_excess(),
+            cpu_watts: self.cpu_watts.above_idle(),
         }
     }
 
@@ -226,6 +232,7 @@ impl Group {
         };
         self.cpu_part = parts.join(self.cpu_part, record.since_cpu_ns);
         self.cpu.join(record.cpu);
+        self.cpu_watts.join(record.cpu_watts);
         // GPUs of which the file knows nothing keep how long ago their part was.
         for gpu in &mut self.gpus {
             if !record.gpus.iter().any(|other| *other.device == *gpu.name) {
@@ -246,6 +253,7 @@ impl Group {
             spent_ns: spent,
             since_cpu_ns: spent.saturating_sub(self.cpu_part),
             cpu: self.cpu.record(),
+            cpu_watts: self.cpu_watts.record(),
             gpus: self.gpus.iter().map(|gpu| gpu.record(spent)).collect(),
         }
     }
@@ -290,6 +298,7 @@ impl Gpu {
             driver: driver.map(Into::into),
             launches: Window::new(Kind::GPU),
             overlap: Overlap::default(),
+            watts: Watts::default(),
             fit: None,
             part: 0,
             tries: 0,
@@ -330,6 +339,7 @@ impl Gpu {
             }
             self.launches = Window::new(Kind::GPU);
             self.overlap = Overlap::default();
+            self.watts = Watts::default();
             self.fit = None;
             self.driver = None;
         }
@@ -337,6 +347,7 @@ impl Gpu {
         self.fit = self.fit.max(record.fits);
         self.launches.join(record.launches);
         self.overlap.join(record.bottlenecks);
+        self.watts.join(record.watts);
     }
 
     fn record(&self, spent: u64) -> GpuRecord {
@@ -347,6 +358,7 @@ impl Gpu {
             fits: self.fit,
             launches: self.launches.record(),
             bottlenecks: self.overlap.record(),
+            watts: self.watts.record(),
         }
     }
 }

@@ -198,6 +198,28 @@ impl Model {
         });
     }
 
+    /// What an operation made a device draw above idle, W.
+    pub(crate) fn note_watts(
+        &mut self,
+        operation: &str,
+        memory_per_task: usize,
+        on: RanOn<'_>,
+        watts: f64,
+    ) {
+        self.unsaved += 1;
+        self.with_group(
+            operation,
+            size_class(memory_per_task),
+            |group, drivers| match on {
+                RanOn::Cpu => group.cpu_watts.note(watts),
+                RanOn::Gpu(gpu) => {
+                    let gpu = group.gpu(clipped(gpu), driver_of(drivers, gpu));
+                    gpu.watts.note(watts);
+                }
+            },
+        );
+    }
+
     pub(crate) fn remember_fit(
         &mut self,
         operation: &str,
