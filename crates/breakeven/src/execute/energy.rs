@@ -125,16 +125,36 @@ impl Ledger {
             let what = format!("the energy of {who} cannot be measured: {why}");
             Error::new(ErrorKind::Unmeasured, what)
         };
-        let domain = domain(device, hardware).ok_or_else(|| {
-            unknown("no driver here knows it; state its power (`GpuSpec::power`, or `watts` and `idle_watts` of a description)")
-        })?;
-        let found = self.idle.iter().find(|(known, _)| *known == domain);
-        let told = found.map(|(_, told)| told.as_ref());
+        let domain = self.domain(device, hardware);
+        let told = self
+            .idle
+            .iter()
+            .find(|(known, _)| Some(known) == domain.as_ref());
         match told {
-            Some(Ok(watts)) => Ok(*watts),
-            Some(Err(why)) => Err(unknown(why)),
+            Some((_, Ok(watts))) => Ok(*watts),
+            Some((_, Err(why))) => Err(unknown(why)),
             None => Err(unknown(NO_COUNTER)),
         }
+    }
+
+    /// What counts a device's energy; none for a GPU that no driver here tells of.
+    fn domain(
+        &self,
+        device: Device<'_>,
+        hardware: &OnceLock<HardwareCapabilities>,
+    ) -> Option<EnergyDomain> {
+        let name = match device {
+            Device::Cpu => return Some(EnergyDomain::Cpu),
+            Device::Gpu(name) => name,
+        };
+        let is_cpu = |(domain, _): &(EnergyDomain, _)| *domain == EnergyDomain::Cpu;
+        if self.idle.iter().all(is_cpu) {
+            return None;
+        }
+        let hardware = hardware.get_or_init(HardwareCapabilities::detect);
+        let gpu = hardware.gpus.iter().find(|gpu| gpu.id.as_str() == name)?;
+        let pci = gpu.pci.known()?.clone();
+        Some(EnergyDomain::Gpu { pci })
     }
 
     /// A batch begins.
@@ -196,7 +216,7 @@ impl Ledger {
         }
         // What a device drew above idle, J.
         let above = |device| {
-            let domain = domain(device, hardware)?;
+            let domain = self.domain(device, hardware)?;
             let spent = joules(now, &domain)? - joules(&open.counters, &domain)?;
             let idle = self.idle.iter().find(|(known, _)| *known == domain)?;
             Some((spent - idle.1.as_ref().ok()? * seconds).max(0.0))
@@ -275,21 +295,9 @@ pub fn measure_power(
     fill(machine, costs, &hardware, || ledger.get_or_init(start))
 }
 
-/// Why a device has no counter although its driver is known.
+/// Why the energy of a GPU is not known that no driver here tells of.
 const NO_COUNTER: &str = "nothing counts it here (NVML does for NVIDIA's GPUs, sysfs for AMD's \
-    and Intel's); state its power";
-
-/// What counts a device's energy; none for a GPU that no driver here knows.
-fn domain(device: Device<'_>, hardware: &OnceLock<HardwareCapabilities>) -> Option<EnergyDomain> {
-    let name = match device {
-        Device::Cpu => return Some(EnergyDomain::Cpu),
-        Device::Gpu(name) => name,
-    };
-    let hardware = hardware.get_or_init(HardwareCapabilities::detect);
-    let gpu = hardware.gpus.iter().find(|gpu| gpu.id.as_str() == name)?;
-    let pci = gpu.pci.known()?.clone();
-    Some(EnergyDomain::Gpu { pci })
-}
+    and Intel's); state its power (`GpuSpec::power`, or `watts` and `idle_watts` of a description)";
 
 fn joules(counters: &[EnergyCounter], domain: &EnergyDomain) -> Option<f64> {
     let counter = counters.iter().find(|counter| counter.domain == *domain)?;

@@ -118,6 +118,7 @@ impl Request<'_> {
                     memory_per_task: question.workload.memory_per_task,
                     at: SystemTime::now(),
                     workers: question.workers,
+                    promised: ended.decision.promised_ns(),
                 };
                 schedule.teach(&mut batch, &ended.names, ended.counts.cpu.tasks, took);
             });

@@ -192,6 +192,14 @@ impl Decision {
         aim.is_some_and(|aim| aim.outcome == Outcome::Least)
     }
 
+    /// What the batch should take, ns, where it is to be done by a deadline that it is
+    /// sure to keep.
+    pub(crate) fn promised_ns(&self) -> Option<f64> {
+        let aim = self.aim.as_ref().filter(|_| self.is_least())?;
+        aim.objective.within()?;
+        self.chosen()?.predicted_ns
+    }
+
     /// True where a split keeps its parts, whoever is done earlier.
     pub(crate) fn keeps_parts(&self) -> bool {
         self.aim.as_ref().is_some_and(|aim| aim.keeps_parts)

@@ -130,7 +130,7 @@ impl<'w> Weighing<'w> {
         let is_stated = costs.cpu.is_some_and(|cost| cost.observations == 0);
         let sure = match is_stated {
             true => 1.0,
-            false => 1.0 + tuning.deadline_margin,
+            false => (1.0 + tuning.deadline_margin).max(costs.overrun),
         };
         let within = goal.objective.within();
         let within = within.map(|within| within.as_nanos() as f64);

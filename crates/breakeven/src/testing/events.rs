@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::SystemTime;
 
 use super::scenario::{Scenario, Simulated, ends};
-use crate::plan::{Decision, Learned};
+use crate::plan::{Decision, Learned, OperationCosts};
 use crate::schedule::{GpuTurn, Ns, Schedule, Span};
 use crate::store::Costs;
 
@@ -305,8 +305,8 @@ impl<'s> Run<'s> {
         }
     }
 
-    pub(super) fn teach(&self, costs: &Costs, predicted: Option<Ns>) {
-        let took = (self.makespan, predicted);
+    pub(super) fn teach(&self, costs: &Costs, decision: &Decision, known: &OperationCosts) {
+        let took = (self.makespan, decision.predicted_split(known));
         costs.change(|model| {
             let mut batch = Learned {
                 model,
@@ -314,6 +314,7 @@ impl<'s> Run<'s> {
                 memory_per_task: self.scenario.memory_per_task,
                 at: SystemTime::now(),
                 workers: self.scenario.workers,
+                promised: decision.promised_ns(),
             };
             let names = self.scenario.names();
             self.schedule

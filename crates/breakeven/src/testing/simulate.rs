@@ -28,7 +28,7 @@ impl Scenario {
             self.workers,
         );
         let (run, decision) = self.run_by(strategy, &known)?;
-        run.teach(costs, decision.predicted_split(&known));
+        run.teach(costs, &decision, &known);
         Ok(run.result(decision))
     }
 

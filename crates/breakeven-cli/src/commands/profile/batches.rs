@@ -2,10 +2,11 @@
 
 use crate::suite::BatchWorkload;
 use anyhow::{Result, bail};
-use breakeven::execute::{measure_power, ordered_strategy, read_prices};
+use breakeven::execute::{measure_power, ordered_prices, ordered_strategy, read_prices};
 use breakeven::hardware::{AbsentBackend, GpuInfo, GpuKind, HardwareCapabilities};
 use breakeven::plan::{
-    ExecutionStrategy, GpuSpec, Machine as PlannedMachine, OperationCosts, Resource,
+    ExecutionStrategy, GpuSpec, Machine as PlannedMachine, Objective, OperationCosts, Prices,
+    Resource,
 };
 use breakeven_profile::profile::Device;
 
@@ -22,15 +23,12 @@ pub(super) fn batch_cells(
 ) -> Result<Vec<Cell>> {
     let gpu = gpu(&args.device, ordered(strategy)?, &machine.hardware)?;
     let on_gpu = matches!(gpu, BatchGpu::Device(_));
-    if let Some(path) = &args.prices {
-        read_prices(path)?;
-    }
-    let is_free = ordered(strategy)? == ExecutionStrategy::Auto;
-    if let BatchGpu::Device(gpu) = &gpu
-        && args.objective.resource() == Some(Resource::Energy)
-        && is_free
-    {
-        check_energy(gpu, &machine.hardware)?;
+    let prices = match &args.prices {
+        Some(path) => Some(read_prices(path)?),
+        None => ordered_prices()?,
+    };
+    if let (BatchGpu::Device(gpu), ExecutionStrategy::Auto) = (&gpu, ordered(strategy)?) {
+        check_objective(args.objective, gpu, prices.as_ref(), &machine.hardware)?;
     }
     let memory = memory(machine);
     let cell = |kernel: &str| {
@@ -56,11 +54,29 @@ pub(super) fn batch_cells(
     kernels(args).into_iter().map(cell).collect()
 }
 
-/// Fails unless something here tells the energy of the CPU and of the GPU.
-fn check_energy(gpu: &str, hardware: &HardwareCapabilities) -> Result<()> {
-    let mut devices = PlannedMachine::of(hardware, None);
-    devices.gpus = vec![GpuSpec::named(gpu)];
-    measure_power(&mut devices, &OperationCosts::default(), hardware)?;
+/// Fails unless what the objective counts is told of the CPU and of the GPU.
+fn check_objective(
+    objective: Objective,
+    gpu: &str,
+    prices: Option<&Prices>,
+    hardware: &HardwareCapabilities,
+) -> Result<()> {
+    match objective.resource() {
+        None => {}
+        Some(Resource::Energy) => {
+            let mut devices = PlannedMachine::of(hardware, None);
+            devices.gpus = vec![GpuSpec::named(gpu)];
+            measure_power(&mut devices, &OperationCosts::default(), hardware)?;
+        }
+        Some(Resource::Cost) => {
+            if prices.is_none_or(|prices| prices.gpu(gpu).is_none()) {
+                bail!(
+                    "--objective {objective}: there is no price of {gpu}; give a file that has \
+                     one, by --prices or by BREAKEVEN_PRICES"
+                );
+            }
+        }
+    }
     Ok(())
 }
 

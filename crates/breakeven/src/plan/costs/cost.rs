@@ -109,6 +109,8 @@ pub struct OperationCosts {
     pub shape: Option<Arc<Shape>>,
     /// How many times as long as its devices' costs say a split took.
     pub split_excess: f64,
+    /// How many times what was promised the worst of the last batches with a deadline took.
+    pub overrun: f64,
     /// What the CPU draws beyond its idle power while all workers are at it, W; none where
     /// that was not measured.
     pub cpu_watts: Option<f64>,

@@ -24,6 +24,8 @@ pub(super) struct Group {
     /// Times of the last splits over what was predicted of them, and the batches since then.
     excess: VecDeque<f64>,
     since_split: u32,
+    /// Times of the last batches with a deadline over what was promised of them.
+    overruns: VecDeque<f64>,
     gpus: Vec<Gpu>,
     /// Time that was ever spent running it, ns.
     spent: Counter,
@@ -57,6 +59,7 @@ impl Group {
             shape: Remembered::default(),
             excess: VecDeque::new(),
             since_split: 0,
+            overruns: VecDeque::new(),
             gpus: Vec::new(),
             spent: Counter::default(),
             cpu_part: 0,
@@ -102,6 +105,7 @@ impl Group {
             cpu_tries: self.cpu_tries,
             shape: self.shape.expected(),
             split_excess: self.split_excess(),
+            overrun: self.overruns.iter().copied().fold(1.0, f64::max),
             cpu_watts: self.cpu_watts.above_idle(),
         }
     }
@@ -201,6 +205,14 @@ impl Group {
                 }
             }
         }
+    }
+
+    /// A batch with a deadline took so many times what was promised; none for another.
+    pub(super) fn note_overrun(&mut self, times: Option<f64>) {
+        let Some(times) = times else { return };
+        let tuning = Tuning::USUAL;
+        self.overruns.truncate(tuning.promises - 1);
+        self.overruns.push_front(times.min(tuning.most_overrun));
     }
 
     /// Drops what was observed with another driver of the GPU.

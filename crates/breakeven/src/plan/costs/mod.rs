@@ -62,6 +62,8 @@ pub(crate) struct Learned<'l> {
     /// When it ended.
     pub(crate) at: SystemTime,
     pub(crate) workers: usize,
+    /// What it should have taken to be done by its deadline, ns; none without one.
+    pub(crate) promised: Option<f64>,
 }
 
 impl Learned<'_> {

@@ -174,12 +174,13 @@ impl Model {
         operation: &str,
         memory_per_task: usize,
         seen: &[Option<PlaceWork>; PLACES],
-        excess: Option<f64>,
+        (excess, overrun): (Option<f64>, Option<f64>),
     ) {
         let size_class = size_class(memory_per_task);
         self.with_group(operation, size_class, |group, _| {
             group.shape.note(seen);
             group.note_excess(excess);
+            group.note_overrun(overrun);
         });
     }
 
@@ -206,18 +207,15 @@ impl Model {
         on: RanOn<'_>,
         watts: f64,
     ) {
+        let size_class = size_class(memory_per_task);
         self.unsaved += 1;
-        self.with_group(
-            operation,
-            size_class(memory_per_task),
-            |group, drivers| match on {
-                RanOn::Cpu => group.cpu_watts.note(watts),
-                RanOn::Gpu(gpu) => {
-                    let gpu = group.gpu(clipped(gpu), driver_of(drivers, gpu));
-                    gpu.watts.note(watts);
-                }
-            },
-        );
+        self.with_group(operation, size_class, |group, drivers| match on {
+            RanOn::Cpu => group.cpu_watts.note(watts),
+            RanOn::Gpu(gpu) => {
+                let gpu = group.gpu(clipped(gpu), driver_of(drivers, gpu));
+                gpu.watts.note(watts);
+            }
+        });
     }
 
     pub(crate) fn remember_fit(
