@@ -4,7 +4,7 @@ use std::num::{IntErrorKind, NonZeroU32, NonZeroUsize, ParseIntError};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use breakeven::plan::ExecutionStrategy;
+use breakeven::plan::{ExecutionStrategy, Objective};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 mod ab;
@@ -135,6 +135,21 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "STRATEGY", value_parser = parsed::<ExecutionStrategy>)]
     #[arg(conflicts_with = "image")]
     pub(crate) strategy: Option<ExecutionStrategy>,
+
+    /// What --strategy auto minimises: time, energy, cost, or deadline:TIME[,energy|cost],
+    /// the least of that within the time, as in deadline:200ms,cost
+    #[arg(
+        long,
+        value_name = "OBJECTIVE",
+        default_value = "time",
+        requires = "strategy"
+    )]
+    #[arg(value_parser = parsed::<Objective>)]
+    pub(crate) objective: Objective,
+
+    /// What the devices cost per hour [default: the file that BREAKEVEN_PRICES names]
+    #[arg(long, value_name = "FILE.toml", requires = "strategy")]
+    pub(crate) prices: Option<PathBuf>,
 
     /// Tasks in a batch of --strategy: images, products, pairs of vectors [default: 32 to
     /// 1024, by the kernel]

@@ -112,6 +112,9 @@ pub(crate) struct BatchCell {
     pub(crate) tasks: usize,
     /// The strategy as it is printed.
     pub(crate) strategy: String,
+    /// What Auto minimises, as it is printed, and the file of prices.
+    pub(crate) objective: String,
+    pub(crate) prices: Option<PathBuf>,
     pub(crate) gpu: BatchGpu,
 }
 

@@ -31,6 +31,17 @@ const MEMORY: [(f64, &str); 5] = [
     (1_099_511_627_776.0, "TiB"),
 ];
 
+/// Decimal prefixes of energy.
+const ENERGY: [(f64, &str); 7] = [
+    (1e-9, "nJ"),
+    (1e-6, "µJ"),
+    (1e-3, "mJ"),
+    (1.0, "J"),
+    (1e3, "kJ"),
+    (1e6, "MJ"),
+    (1e9, "GJ"),
+];
+
 /// Decimal prefixes of rates.
 const DECIMAL: [(f64, &str); 6] = [
     (1.0, ""),
@@ -48,6 +59,14 @@ pub fn time(ns: f64) -> String {
         return "0 ns".to_owned();
     }
     scaled(ns, &TIME).map_or_else(unknown, |(digits, unit)| format!("{digits} {unit}"))
+}
+
+/// An energy given in J: `12.3 J`, `812 µJ`, `1.24 kJ`.
+pub fn joules(joules: f64) -> String {
+    if joules == 0.0 {
+        return "0 J".to_owned();
+    }
+    scaled(joules, &ENERGY).map_or_else(unknown, |(digits, unit)| format!("{digits} {unit}"))
 }
 
 /// A size of memory in binary units, without zeros at the end: `512 B`, `10 KiB`, `1.5 GiB`.
@@ -220,6 +239,20 @@ mod tests {
         }
         assert_eq!(bytes_per_s(999.7e6), "1.00 GB/s");
         assert_eq!(bytes(1_048_575), "1 MiB");
+    }
+
+    #[test]
+    fn energies() {
+        for (joules, text) in [
+            (0.0, "0 J"),
+            (12.34, "12.3 J"),
+            (0.000_812, "812 µJ"),
+            (1_240.0, "1.24 kJ"),
+            (-0.5, "-500 mJ"),
+            (f64::NAN, UNKNOWN),
+        ] {
+            assert_eq!(super::joules(joules), text);
+        }
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! How well batches are scheduled: efficiency of a split, what trouble costs, and
-//! regret of Auto, in virtual time on the executor's own schedule.
+//! regret of Auto and of objectives, in virtual time on the executor's own schedule.
 //!
 //!     cargo bench -p breakeven --no-default-features --bench schedule [-- --quick | --ablate]
 #![allow(
@@ -22,6 +22,8 @@ mod chains;
 mod efficiency;
 #[path = "schedule/foresight.rs"]
 mod foresight;
+#[path = "schedule/objectives.rs"]
+mod objectives;
 #[path = "schedule/overlap.rs"]
 mod overlap;
 #[path = "schedule/regret.rs"]
@@ -53,6 +55,9 @@ fn main() {
     }
     if wanted("overlap") {
         overlap::print(tuning);
+    }
+    if wanted("objectives") {
+        objectives::print();
     }
     if wanted("chains") {
         chains::print();

@@ -27,6 +27,9 @@ pub enum ErrorKind {
     Singular,
     /// A file that could not be read or written, or says what it may not.
     File,
+    /// What an objective counts is not known: the energy of a device, or its price. The
+    /// message says of which device, and what would tell.
+    Unmeasured,
     /// A device failed; [`DeviceErrorKind`] says how.
     Device(DeviceErrorKind),
 }

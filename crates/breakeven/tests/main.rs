@@ -9,6 +9,7 @@ mod execute_async;
 mod execute_batched;
 mod execute_broken;
 mod execute_edges;
+mod execute_energy;
 mod execute_items;
 #[cfg(feature = "gpu")]
 mod execute_kernels;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use breakeven::plan::Objective;
 use breakeven_profile::unit;
 use clap::{Args, ValueEnum};
 
@@ -62,6 +63,20 @@ pub(crate) struct PlanArgs {
     /// Thresholds of the rule: from a file, or of the preset `hybrid-first`
     #[arg(long, value_name = "FILE.toml|hybrid-first")]
     pub(crate) heuristics: Option<PathBuf>,
+
+    /// What to minimise: time, energy, cost, or deadline:TIME[,energy|cost], the least of
+    /// that within the time, as in deadline:200ms,cost
+    #[arg(
+        long,
+        value_name = "OBJECTIVE",
+        default_value = "time",
+        conflicts_with = "chain"
+    )]
+    pub(crate) objective: Objective,
+
+    /// What the devices cost per hour [default: the file that BREAKEVEN_PRICES names]
+    #[arg(long, value_name = "FILE.toml", conflicts_with = "chain")]
+    pub(crate) prices: Option<PathBuf>,
 
     /// GPUs to consider: gpu (every one, software GPUs too), or the id of one
     /// [default: every GPU that is not software]

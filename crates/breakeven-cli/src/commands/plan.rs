@@ -6,11 +6,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use breakeven::WorkloadProfile;
-use breakeven::execute::ordered_strategy;
-use breakeven::hardware::GpuInfo;
+use breakeven::execute::{measure_power, ordered_prices, ordered_strategy, read_prices};
+use breakeven::hardware::{GpuInfo, HardwareCapabilities};
 use breakeven::plan::{
-    Basis, ExecutionStrategy, GpuCosts, GpuSpec, Machine, OperationCosts, ProfilingHeuristics,
-    costs_from_rates, decide, decide_for,
+    Basis, ExecutionStrategy, Goal, GpuCosts, GpuSpec, Machine, Objective, OperationCosts, Prices,
+    ProfilingHeuristics, Resource, costs_from_rates, decide_by, decide_for,
 };
 
 use crate::args::PlanArgs;
@@ -54,6 +54,7 @@ pub(crate) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
     }
     let found = detect(TIMEOUT_S, "interrupted")?;
     let machine = this_machine(&found, args.device.as_deref())?;
+    let machine = question.with_power(machine, &found.hardware)?;
     let mut here = question.answer("this machine".to_owned(), machine, true)?;
     here.notes.extend(forgotten);
     if here.machine.gpu().is_none() {
@@ -105,6 +106,8 @@ pub(super) fn open(gpu: &GpuSpec) -> Result<breakeven::gpu::Gpu> {
 struct Question {
     workload: WorkloadProfile,
     heuristics: ProfilingHeuristics,
+    objective: Objective,
+    prices: Option<Prices>,
     /// The strategy that the operator ordered.
     ordered: Option<ExecutionStrategy>,
     /// Time of a task on one core, ns.
@@ -134,9 +137,15 @@ impl Question {
             Some(path) => ProfilingHeuristics::from_toml(&read(path, "the heuristics")?)
                 .with_context(|| path.display().to_string())?,
         };
+        let prices = match &args.prices {
+            Some(path) => Some(read_prices(path)?),
+            None => ordered_prices()?,
+        };
         Ok(Self {
             workload,
             heuristics,
+            objective: args.objective,
+            prices,
             ordered: ordered_strategy().transpose()?,
             task_time_ns: args.task_time,
             measured,
@@ -144,12 +153,38 @@ impl Question {
         })
     }
 
+    /// This machine with what its devices draw, where the objective counts energy.
+    fn with_power(&self, mut machine: Machine, hardware: &HardwareCapabilities) -> Result<Machine> {
+        let counts = self.objective.resource() == Some(Resource::Energy);
+        if !counts || machine.gpus.is_empty() {
+            return Ok(machine);
+        }
+        let measured = self.measured.as_ref();
+        let costs = measured.map(|measured| measured.lookup(&self.workload, &machine));
+        let costs = costs.unwrap_or_default();
+        let unmeasured = measure_power(&mut machine, &costs, hardware)?;
+        if !unmeasured.is_empty() {
+            bail!(
+                "energy cannot be weighed: the power of {} at the operation was not measured; \
+                 `breakeven profile --strategy auto --objective energy` measures it for a kernel, \
+                 `.objective(Objective::Energy)` for a program's operation (then --operation NAME)",
+                unmeasured.join(" and ")
+            );
+        }
+        Ok(machine)
+    }
+
     /// The decision for a machine, with what was not known of it.
     fn answer(&self, name: String, machine: Machine, is_here: bool) -> Result<Plan> {
         let mut notes = self.notes.clone();
         let costs = self.costs(&machine, is_here, &mut notes)?;
         let (workload, heuristics) = (&self.workload, &self.heuristics);
-        let free = decide(workload, &machine, heuristics, &costs)?;
+        let goal = Goal {
+            objective: self.objective,
+            prices: self.prices.as_ref(),
+        };
+        let free = decide_by(goal, workload, &machine, heuristics, &costs)
+            .with_context(|| name.clone())?;
         let ordered = self.ordered.map(|strategy| {
             decide_for(
                 strategy,

@@ -6,7 +6,9 @@ use std::time::Instant;
 
 use anyhow::Result;
 use breakeven::Costs;
-use breakeven::execute::{ExecutionResult, GpuExecutor, NoGpu, RayonCpu, StrategyManager};
+use breakeven::execute::{
+    ExecutionResult, GpuExecutor, NoGpu, RayonCpu, StrategyManager, read_prices,
+};
 use breakeven::plan::{GpuSpec, Probe};
 use breakeven::{DeviceError, DeviceErrorKind, Element, Operator, Tensor};
 use breakeven_profile::get_profiler;
@@ -138,6 +140,11 @@ impl<E: Element> Executing<'_, '_, '_, E> {
     ) -> Result<(), Stopped> {
         let on_cpu = |task: &Task| self.operator.on_cpu(task);
         let strategy = self.cell.strategy.parse()?;
+        let manager = manager.with_objective(self.cell.objective.parse()?);
+        let manager = match &self.cell.prices {
+            Some(path) => manager.with_prices(Arc::new(read_prices(path)?)),
+            None => manager,
+        };
         // Only a GPU that was asked for comes here, software or not.
         let manager = manager
             .with_strategy(strategy)

@@ -57,7 +57,7 @@ fn machines_that_are_none() {
     assert_snapshot!(refused_for("cores = 4\n[[gpu]\n", "--tasks 10"), @"error: m.toml: line 2, column 7: unclosed array table, expected `]`");
     assert_snapshot!(refused_for("cores = 0\n", "--tasks 10"), @"error: m.toml: line 1, column 9: there are no 0 cores; give a number from 1 to 1048576");
     assert_snapshot!(refused_for("cores = 4\n[[gpu]]\nmemory = \"20 ZiB\"\n", "--tasks 10"), @r#"error: m.toml: line 3, column 10: "20 ZiB" is not a size of memory; write a number and a unit, as in "64 GiB", "10 kB" or "512 B""#);
-    assert_snapshot!(refused_for("cores = 4\n[[gpu]]\nspeed = 3\n", "--tasks 10"), @"error: m.toml: line 3, column 1: unknown field `speed`, expected one of `name`, `kind`, `memory`, `memory_used`, `launch`, `transfer`, `speedup`, `driver`");
+    assert_snapshot!(refused_for("cores = 4\n[[gpu]]\nspeed = 3\n", "--tasks 10"), @"error: m.toml: line 3, column 1: unknown field `speed`, expected one of `name`, `kind`, `memory`, `memory_used`, `launch`, `transfer`, `speedup`, `driver`, `watts`, `idle_watts`");
     assert_snapshot!(refused_for("", "--tasks 10"), @"error: m.toml: line 1, column 1: missing field `cores`");
 }
 

@@ -9,6 +9,7 @@ use crate::command::{Breakeven, Ended, directory, line};
 
 mod bad;
 mod compare;
+mod objective;
 mod operation;
 mod table;
 

@@ -102,3 +102,19 @@ fn a_budget_of_what_is_not_executed() {
     let within = profile("--kernel vector_add --tasks 7").quietly(0);
     assert_eq!(within.lines_with("within").len(), 1, "{within:#?}");
 }
+
+#[test]
+fn objectives_that_are_none() {
+    let said = refused("--strategy auto --objective fast");
+    assert!(
+        said.contains("\"fast\" is no objective; give time, energy, cost or"),
+        "{said}"
+    );
+    let said = refused("--strategy auto --objective cost --prices none.toml");
+    assert!(
+        said.contains("none.toml: the prices cannot be read"),
+        "{said}"
+    );
+    let said = refused("--objective energy");
+    assert!(said.contains("--strategy <STRATEGY>"), "{said}");
+}

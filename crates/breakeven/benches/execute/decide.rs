@@ -47,6 +47,7 @@ impl Case {
             machine: Machine {
                 cores: WORKERS,
                 memory_bytes: Fact::Known(64 << 30),
+                cpu_power: Fact::Unknown,
                 gpus: vec![gpu],
             },
             workload,

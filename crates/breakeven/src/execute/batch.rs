@@ -17,7 +17,7 @@ use super::start::Question;
 use super::tasks::{FailFast, GpuLane, Keep, Tasks};
 use super::work::{Lane, Work};
 use crate::error::Error;
-use crate::plan::{Basis, Decision, ExecutionStrategy};
+use crate::plan::{Basis, Decision, ExecutionStrategy, Objective};
 use crate::schedule::MOST_TASKS;
 use crate::workload::WorkloadProfile;
 
@@ -29,6 +29,7 @@ pub(super) struct Options {
     pub(super) policy: Option<FallbackPolicy>,
     pub(super) timeout: Option<Option<Duration>>,
     pub(super) deadline: Option<Duration>,
+    pub(super) objective: Option<Objective>,
 }
 
 /// A batch of an operation, from [`StrategyManager::operation`].
@@ -124,6 +125,12 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
         self
     }
 
+    /// Decides by that objective, whichever the manager has.
+    pub fn objective(mut self, objective: Objective) -> Self {
+        self.options.objective = Some(objective);
+        self
+    }
+
     /// Treats tasks that a GPU fails at by that policy, whichever the manager has.
     pub fn fallback(mut self, policy: FallbackPolicy) -> Self {
         self.options.policy = Some(policy);
@@ -207,7 +214,9 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
         };
         let ordered = ordered.map(|ordered| (ordered, Basis::Operator));
         let (strategy, basis) = ordered.unwrap_or((asked, Basis::Program));
+        let objective = self.options.objective.unwrap_or(manager.config.objective);
         Ok(Question {
+            goal: manager.goal(objective)?,
             config: &manager.config,
             shared: &manager.shared,
             slots: &manager.slots,

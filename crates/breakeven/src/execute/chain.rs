@@ -23,8 +23,8 @@ use super::work::caught;
 use crate::error::Error;
 use crate::operator::{Operator, Stages};
 use crate::plan::{
-    ChainCosts, Cost, Evidence, ExecutionStrategy, GpuCosts, OperationCosts, Placement, StageTime,
-    Tuning, estimate, profile_of,
+    ChainCosts, Cost, Evidence, ExecutionStrategy, GpuCosts, Objective, OperationCosts, Placement,
+    StageTime, Tuning, estimate, profile_of,
 };
 use crate::tensor::{Element, Tensor};
 
@@ -100,7 +100,9 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         let is_asked = question.strategy != ExecutionStrategy::Auto;
         let is_there = |gpu: &Arc<G>| inputs.iter().all(|input| gpu.has(input));
         let is_resident = !inputs.is_empty() && manager.gpus.iter().any(is_there);
-        if tasks == 0 || is_asked || is_resident {
+        // An objective is weighed for the chain as a whole: stages are placed by time.
+        let counts_time = question.goal.objective == Objective::Time;
+        if tasks == 0 || is_asked || is_resident || !counts_time {
             return Ok(Route::Whole(None));
         }
         let Some(costs) = manager.shared.costs(false) else {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use breakeven_profile::unit;
 
 use super::result::{ExecutionResult, LeftOut, Share};
-use crate::plan::{ExecutionStrategy, Probe};
+use crate::plan::{ExecutionStrategy, Probe, Resource};
 
 /// What ran where, why, predicted and actual, as text: see
 /// [`ExecutionResult::explain`].
@@ -63,7 +63,15 @@ impl<T> Explanation<'_, T> {
             if let Some(ns) = candidate.predicted_ns {
                 let (strategy, evidence) = (candidate.strategy, candidate.evidence);
                 let ns = unit::time(ns);
-                writeln!(f, "  {strategy:<13} predicted {ns} ({evidence})")?;
+                write!(f, "  {strategy:<13} predicted {ns} ({evidence})")?;
+                let told = [Resource::Energy, Resource::Cost].map(|resource| {
+                    let aim = decision.aim.as_deref()?;
+                    aim.spent(candidate, resource)
+                });
+                for spent in told.into_iter().flatten() {
+                    write!(f, ", {spent}")?;
+                }
+                writeln!(f)?;
             }
         }
         if let Some(ns) = decision.predicted_ns() {

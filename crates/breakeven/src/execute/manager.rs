@@ -11,10 +11,14 @@ use super::executor::{CpuExecutor, NoGpu};
 use super::quarantine::FIRST_BACK_OFF;
 use super::shared::{Config, ManagerStats, Shared};
 use super::slot::GpuSlot;
-use crate::hardware::HardwareCapabilities;
+use crate::error::Error;
+use crate::hardware::sensors::EnergyMeter;
+use crate::hardware::{Fact, HardwareCapabilities};
 use crate::locked;
 use crate::monitor::publish_if_asked;
-use crate::plan::{ExecutionStrategy, GpuSpec, ProfilingHeuristics};
+use crate::plan::{
+    ExecutionStrategy, Goal, GpuSpec, Objective, Power, Prices, ProfilingHeuristics, Resource,
+};
 use crate::store::{Costs, CostsWarning};
 
 /// How long a launch may take unless another time is set.
@@ -73,6 +77,10 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
                 timeout: Some(DEFAULT_TIMEOUT),
                 back_off: FIRST_BACK_OFF,
                 allows_software: false,
+                objective: Objective::Time,
+                prices: None,
+                meter: None,
+                cpu_power: Fact::Unknown,
             },
             shared: Shared::new(ExecutionStrategy::Auto, OnceLock::new()),
         }
@@ -94,6 +102,51 @@ impl<C: CpuExecutor, G> StrategyManager<C, G> {
     pub fn with_strategy(self, strategy: ExecutionStrategy) -> Self {
         self.set_strategy(strategy);
         self
+    }
+
+    /// The same, and Auto minimises that: time unless set.
+    #[must_use]
+    pub fn with_objective(mut self, objective: Objective) -> Self {
+        self.config.objective = objective;
+        self
+    }
+
+    /// The same with those prices of its devices; unless set, those in the file that
+    /// [`PRICES_VARIABLE`](super::PRICES_VARIABLE) names.
+    #[must_use]
+    pub fn with_prices(mut self, prices: Arc<Prices>) -> Self {
+        self.config.prices = Some(prices);
+        self
+    }
+
+    /// The same with what the CPU draws, in place of what would be measured. What a GPU
+    /// draws is stated in its [`GpuSpec`].
+    #[must_use]
+    pub fn with_cpu_power(mut self, power: Power) -> Self {
+        self.config.cpu_power = Fact::Known(power);
+        self
+    }
+
+    /// The same with that meter for joules; unless set, one is started when an objective
+    /// first counts energy.
+    ///
+    /// That batch waits while it is measured what the devices draw without work: 0.2 s, or
+    /// a second where a GPU's driver tells. From then on counters are read between batches.
+    #[must_use]
+    pub fn with_energy_meter(mut self, meter: Arc<EnergyMeter>) -> Self {
+        self.config.meter = Some(meter);
+        self
+    }
+
+    /// What Auto is to minimise, with the prices where it counts those.
+    pub(super) fn goal(&self, objective: Objective) -> Result<Goal<'_>, Error> {
+        let counts_cost = objective.resource() == Some(Resource::Cost);
+        let prices = match &self.config.prices {
+            Some(prices) => Some(&**prices),
+            None if counts_cost => self.shared.prices()?,
+            None => None,
+        };
+        Ok(Goal { objective, prices })
     }
 
     /// The same with those thresholds for when nothing was measured.

@@ -12,6 +12,7 @@ mod drive;
 #[cfg(feature = "metrics")]
 mod emitted;
 mod ended;
+mod energy;
 mod engine;
 mod executor;
 mod explain;
@@ -47,11 +48,14 @@ pub use control::{CancelToken, CrossCheck, FallbackPolicy, Unchecked, Verify};
 pub use cpu::RayonCpu;
 #[cfg(feature = "metrics")]
 pub use emitted::describe_metrics;
+pub use energy::measure_power;
 pub use engine::Leaf;
 pub use executor::{CpuExecutor, GpuExecutor, NoGpu, OnDevice};
 pub use explain::Explanation;
 pub use manager::StrategyManager;
-pub use operator::{STRATEGY_VARIABLE, ordered_strategy};
+pub use operator::{
+    PRICES_VARIABLE, STRATEGY_VARIABLE, ordered_prices, ordered_strategy, read_prices,
+};
 pub use portion::Portion;
 pub use promise::Executing;
 pub use record::recorded_size;

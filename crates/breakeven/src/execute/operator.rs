@@ -1,7 +1,9 @@
-//! The operator's switch: a strategy from the environment.
+//! What the operator says in the environment: a strategy, and what devices cost.
+
+use std::path::Path;
 
 use crate::error::Error;
-use crate::plan::ExecutionStrategy;
+use crate::plan::{ExecutionStrategy, Prices};
 
 /// The environment variable that overrides Auto: the operator's switch.
 pub const STRATEGY_VARIABLE: &str = "BREAKEVEN_STRATEGY";
@@ -21,6 +23,35 @@ fn operator(value: Option<&std::ffi::OsStr>) -> Option<Result<ExecutionStrategy,
     let wrong = |error| Error::invalid(format!("{STRATEGY_VARIABLE}: {error}"));
     let strategy = text.parse().map_err(|error: Error| wrong(error));
     (strategy != Ok(ExecutionStrategy::Auto)).then_some(strategy)
+}
+
+/// The environment variable that names the file of what devices cost.
+pub const PRICES_VARIABLE: &str = "BREAKEVEN_PRICES";
+
+/// The prices in the file that [`PRICES_VARIABLE`] names; none where it names none.
+///
+/// # Errors
+///
+/// [`ErrorKind::File`](crate::ErrorKind::File) for a file that cannot be read, and as
+/// [`Prices::from_toml`].
+pub fn ordered_prices() -> Result<Option<Prices>, Error> {
+    match std::env::var_os(PRICES_VARIABLE) {
+        Some(path) if !path.is_empty() => read_prices(Path::new(&path)).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Reads the prices in a file.
+///
+/// # Errors
+///
+/// [`ErrorKind::File`](crate::ErrorKind::File) for a file that cannot be read, and as
+/// [`Prices::from_toml`], with the file's name.
+pub fn read_prices(path: &Path) -> Result<Prices, Error> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|reason| Error::file(path, "the prices cannot be read", &reason))?;
+    Prices::from_toml(&text)
+        .map_err(|error| Error::new(error.kind(), format!("{}: {error}", path.display())))
 }
 
 #[cfg(test)]

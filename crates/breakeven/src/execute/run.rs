@@ -7,6 +7,7 @@ use super::check::Check;
 use super::control::FallbackPolicy;
 use super::drive::Driver;
 use super::ended::{Ended, Ending};
+use super::energy::Measured;
 use super::engine::{Engine, Leaf, Watch};
 use super::executor::CpuExecutor;
 use super::portion::Portion;
@@ -57,6 +58,10 @@ impl Request<'_> {
         let tasks = question.workload.task_count;
         let started = Instant::now();
         let start = question.answer()?;
+        let energy = shared.measured_energy();
+        if let Some(energy) = energy {
+            energy.begins(&question.known_as, question.workload.memory_per_task);
+        }
         let mut schedule = self.schedule(&start);
         let drives = start.mode != Mode::Cpu && !start.usable.is_empty();
         // Why no GPU can be used where some were asked for.
@@ -113,10 +118,22 @@ impl Request<'_> {
                     memory_per_task: question.workload.memory_per_task,
                     at: SystemTime::now(),
                     workers: question.workers,
+                    promised: ended.decision.promised_ns(),
                 };
                 schedule.teach(&mut batch, &ended.names, ended.counts.cpu.tasks, took);
             });
             shared.save_now_and_then();
+        }
+        if let Some(energy) = energy {
+            let batch = Measured {
+                took: ended.took,
+                counts: &ended.counts,
+                names: &ended.names,
+                workers: question.workers,
+            };
+            let batch = Some(&batch).filter(|_| ended.is_whole());
+            let costs = costs.map(|costs| &**costs);
+            energy.ended(batch, costs, &shared.capabilities);
         }
         record::tell(&ended, operation, shared);
         Ok(ended)

@@ -115,11 +115,23 @@ pub(crate) fn mode_of(
 ) -> (Mode, bool) {
     let by_model = matches!(decision.basis, Basis::Model | Basis::Exploration);
     let by_rates = by_model || decision.probe == Probe::All;
+    let by_aim = by_model && decision.is_least();
     let (gpu, _) = decision.strategy.shares(tasks);
     let mode = match decision.strategy {
         _ if tasks == 0 => Mode::Cpu,
         // One worker's try is all that the CPU gets.
         ExecutionStrategy::GpuOnly if decision.probe == Probe::Cpu => Mode::Gpu,
+        // What is tried has no more than its try: devices that help would take what the
+        // choice saves.
+        _ if by_aim => match (decision.strategy, decision.probe) {
+            (ExecutionStrategy::CpuOnly, Probe::Gpu(_)) => Mode::Split {
+                gpu: decision.probe_tasks.min(tasks),
+            },
+            (ExecutionStrategy::CpuOnly, _) => Mode::Cpu,
+            (ExecutionStrategy::GpuOnly, _) => Mode::Gpu,
+            _ if decision.keeps_parts() => Mode::Split { gpu },
+            _ => Mode::Both,
+        },
         _ if decision.probe != Probe::None => Mode::Both,
         ExecutionStrategy::CpuOnly if by_model && could_be_wrong(decision, costs, tuning) => {
             Mode::Both

@@ -9,9 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use super::control::FallbackPolicy;
 use super::ended::Ended;
-use crate::hardware::HardwareCapabilities;
+use super::energy::Ledger;
+use super::operator::ordered_prices;
+use crate::error::Error;
+use crate::hardware::sensors::EnergyMeter;
+use crate::hardware::{Fact, HardwareCapabilities};
 use crate::locked;
-use crate::plan::{ExecutionStrategy, ProfilingHeuristics};
+use crate::plan::{ExecutionStrategy, Objective, Power, Prices, ProfilingHeuristics};
 use crate::store::{Costs, CostsWarning, saver};
 
 /// How often what was learned is written to the cost model's file.
@@ -28,6 +32,12 @@ pub(super) struct Config {
     pub(super) timeout: Option<Duration>,
     pub(super) back_off: Duration,
     pub(super) allows_software: bool,
+    pub(super) objective: Objective,
+    pub(super) prices: Option<Arc<Prices>>,
+    /// What joules are measured by.
+    pub(super) meter: Option<Arc<EnergyMeter>>,
+    /// What the CPU draws, as somebody states it.
+    pub(super) cpu_power: Fact<Power>,
 }
 
 /// What a manager and its clones share.
@@ -39,6 +49,10 @@ pub(super) struct Shared {
     pub(super) stats: Mutex<ManagerStats>,
     pub(super) capabilities: OnceLock<HardwareCapabilities>,
     chains: AtomicU64,
+    /// What is measured of energy, once an objective counts it.
+    energy: OnceLock<Ledger>,
+    /// The operator's prices.
+    prices: OnceLock<Result<Option<Prices>, Error>>,
 }
 
 /// What a manager and its clones did so far.
@@ -71,12 +85,33 @@ impl Shared {
             stats: Mutex::default(),
             capabilities: OnceLock::new(),
             chains: AtomicU64::new(0),
+            energy: OnceLock::new(),
+            prices: OnceLock::new(),
         })
     }
 
     /// Numbers the chains.
     pub(super) fn count_chain(&self) -> u64 {
         self.chains.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// What is measured of energy, by this meter or by one of its own: the first call waits
+    /// while idle power is measured.
+    pub(super) fn energy(&self, meter: Option<&Arc<EnergyMeter>>) -> &Ledger {
+        let own = || Arc::new(EnergyMeter::start());
+        let start = || Ledger::start(meter.cloned().unwrap_or_else(own));
+        self.energy.get_or_init(start)
+    }
+
+    /// What is measured of energy; none before an objective counted it.
+    pub(super) fn measured_energy(&self) -> Option<&Ledger> {
+        self.energy.get()
+    }
+
+    /// The operator's prices, or what is wrong with their file; none where there are none.
+    pub(super) fn prices(&self) -> Result<Option<&Prices>, Error> {
+        let read = self.prices.get_or_init(ordered_prices);
+        read.as_ref().map(Option::as_ref).map_err(Clone::clone)
     }
 
     /// Where what is measured is kept: where there is a choice, or where somebody gave a

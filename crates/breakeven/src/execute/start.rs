@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::energy;
 use super::quarantine::{self, Standing, Trial};
 use super::result::LeftOut;
 use super::setup::{GpuLimits, mode_of};
@@ -13,8 +14,8 @@ use super::work::{Lane, caught};
 use crate::error::{DeviceError, DeviceErrorKind, Error};
 use crate::hardware::{Fact, GpuKind};
 use crate::plan::{
-    Basis, Decision, ExecutionStrategy, GpuSpec, Machine, OperationCosts, StatedWork, Tuning,
-    decide_for,
+    Asked, Basis, Decision, ExecutionStrategy, Goal, GpuSpec, Machine, OperationCosts, Resource,
+    StatedWork, Tuning, decide_tuned,
 };
 use crate::schedule::Mode;
 use crate::workload::WorkloadProfile;
@@ -41,6 +42,8 @@ pub(super) struct Question<'q> {
     pub(super) workload: WorkloadProfile,
     pub(super) strategy: ExecutionStrategy,
     pub(super) basis: Basis,
+    /// What Auto minimises.
+    pub(super) goal: Goal<'q>,
     pub(super) workers: usize,
     /// What is stated of the batch's work.
     pub(super) stated: Option<Stated>,
@@ -95,9 +98,10 @@ impl Question<'_> {
                 gpu.cost = gpu.cost.map(|cost| cost.in_launches_of(limits.fits));
             }
         }
-        let machine = Machine {
+        let mut machine = Machine {
             cores: self.workers,
             memory_bytes: Fact::Unknown,
+            cpu_power: self.config.cpu_power,
             gpus,
         };
         let (strategy, basis) = match self.basis {
@@ -107,7 +111,23 @@ impl Question<'_> {
         };
         let heuristics = &self.config.heuristics;
         let workload = &self.workload;
-        let decision = decide_for(strategy, basis, workload, &machine, heuristics, &costs)?;
+        let measuring = match strategy {
+            ExecutionStrategy::Auto => self.measure_power(&mut machine, &costs)?,
+            _ => Vec::new(),
+        };
+        let asked = Asked {
+            strategy,
+            basis,
+            goal: match measuring.is_empty() {
+                true => self.goal,
+                false => Goal::default(),
+            },
+            tuning: Tuning::USUAL,
+        };
+        let mut decision = decide_tuned(asked, workload, &machine, heuristics, &costs)?;
+        if !measuring.is_empty() {
+            decision.measure(self.goal.objective, measuring);
+        }
         let (mode, _) = mode_of(&decision, &costs, self.workload.task_count, Tuning::USUAL);
         let (usable, mut limits): (Vec<_>, Vec<_>) = candidates.into_iter().unzip();
         for (place, (limits, spec)) in limits.iter_mut().zip(&machine.gpus).enumerate() {
@@ -132,6 +152,22 @@ impl Question<'_> {
             trials,
             mode,
         })
+    }
+
+    /// Fills in what the devices draw, where energy counts and nobody states it. The devices
+    /// whose power at this operation is still to be measured.
+    fn measure_power(
+        &self,
+        machine: &mut Machine,
+        costs: &OperationCosts,
+    ) -> Result<Vec<String>, Error> {
+        let counts = self.goal.objective.resource() == Some(Resource::Energy);
+        if !counts || machine.gpus.is_empty() {
+            return Ok(Vec::new());
+        }
+        let shared = self.shared;
+        let ledger = || shared.energy(self.config.meter.as_ref());
+        energy::fill(machine, costs, &shared.capabilities, ledger)
     }
 
     /// The GPUs that may be used, software only where somebody asks for it; those that do not

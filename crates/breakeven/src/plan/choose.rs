@@ -1,19 +1,33 @@
 //! The decision: by the rule where nothing was measured, by the cost model
 //! where both devices were.
 //!
-//! `forecast` has the times, `tuning` the constants.
+//! `forecast` has the times, `weigh` what an objective makes of them, `tuning` the constants.
 
-use super::decision::{Basis, Decision, Declined, Probe};
+use super::decision::{Aim, Basis, Decision, Outcome, Probe};
 use super::forecast::{asked_split, forecast};
 use super::heuristics::ProfilingHeuristics;
+use super::objective::{Goal, Objective};
 use super::rule::{Stage, rule};
+use super::weigh::{Weighing, fastest};
 use super::{
     Candidate, Cost, Evidence, ExecutionStrategy, GpuCosts, Machine, OperationCosts, Tuning,
 };
 use crate::error::Error;
 use crate::workload::WorkloadProfile;
 
-/// Decides where a batch runs. Pure: what it knows of the machine and of the
+/// Who asks for a decision, and for which.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    /// Auto where it is left to the decision.
+    pub(crate) strategy: ExecutionStrategy,
+    /// Who asked for another one.
+    pub(crate) basis: Basis,
+    /// What Auto minimises.
+    pub(crate) goal: Goal<'a>,
+    pub(crate) tuning: &'static Tuning,
+}
+
+/// Decides where a batch is done soonest. Pure: what it knows of the machine and of the
 /// costs is what it is given.
 ///
 /// - No GPU, or sequential tasks: the CPU, whatever was measured.
@@ -32,10 +46,30 @@ pub fn decide(
     heuristics: &ProfilingHeuristics,
     costs: &OperationCosts,
 ) -> Result<Box<Decision>, Error> {
-    freely(workload, machine, heuristics, costs, Tuning::USUAL)
+    decide_by(Goal::default(), workload, machine, heuristics, costs)
+}
+
+/// Decides where a batch is done with the least of what the goal counts.
+///
+/// Where the times of the CPU and of a GPU are not both known, nothing is weighed, and
+/// the answer is that of [`decide`]: [`Aim`] says so.
+///
+/// # Errors
+///
+/// As [`decide`], and [`ErrorKind::Unmeasured`](crate::ErrorKind::Unmeasured) where the
+/// goal counts what is not known of a device: its power, or its price.
+pub fn decide_by(
+    goal: Goal<'_>,
+    workload: &WorkloadProfile,
+    machine: &Machine,
+    heuristics: &ProfilingHeuristics,
+    costs: &OperationCosts,
+) -> Result<Box<Decision>, Error> {
+    freely(goal, workload, machine, heuristics, costs, Tuning::USUAL)
 }
 
 fn freely(
+    goal: Goal<'_>,
     workload: &WorkloadProfile,
     machine: &Machine,
     heuristics: &ProfilingHeuristics,
@@ -45,7 +79,11 @@ fn freely(
     workload.check()?;
     heuristics.check()?;
     let ruling = rule(workload, machine, heuristics);
-    let (candidates, ceiling) = forecast(workload, costs);
+    let (mut candidates, ceiling) = forecast(workload, costs);
+    let weighing = Weighing::of(goal, machine, workload, costs, tuning)?;
+    if let Some(weighing) = &weighing {
+        candidates.iter_mut().for_each(|each| weighing.weigh(each));
+    }
     let is_final = matches!(ruling.stage, Stage::NoGpu | Stage::Sequential);
     let mut decision = Box::new(Decision {
         strategy: ruling.strategy,
@@ -59,14 +97,19 @@ fn freely(
         batch_size: 0,
         ruling,
         placement: None,
+        aim: aim(goal),
     });
     let known = costs.gpus.iter().any(|gpu| gpu.cost.is_some());
     match &costs.cpu {
         _ if is_final || workload.task_count == 0 => {}
         Some(cpu) if known => {
             decision.ceiling = ceiling;
-            choose(&mut decision, tuning.least_gain);
-            explore(&mut decision, cpu, costs, workload.task_count, tuning);
+            match &weighing {
+                None => fastest(&mut decision, tuning.least_gain),
+                Some(weighing) => weighing.choose(&mut decision, tuning),
+            }
+            let tasks = workload.task_count;
+            explore(&mut decision, cpu, costs, tasks, weighing.as_ref(), tuning);
         }
         // Too small to try a GPU at once, but not for ever.
         Some(cpu) if ruling.stage == Stage::Small => {
@@ -98,24 +141,36 @@ pub fn decide_for(
     heuristics: &ProfilingHeuristics,
     costs: &OperationCosts,
 ) -> Result<Box<Decision>, Error> {
-    let tuning = Tuning::USUAL;
-    decide_tuned(
-        strategy, basis, workload, machine, heuristics, costs, tuning,
-    )
+    let asked = Asked {
+        strategy,
+        basis,
+        goal: Goal::default(),
+        tuning: Tuning::USUAL,
+    };
+    decide_tuned(asked, workload, machine, heuristics, costs)
 }
 
-/// The same with other constants.
+/// The same for a goal, and with other constants.
 pub(crate) fn decide_tuned(
-    strategy: ExecutionStrategy,
-    basis: Basis,
+    asked: Asked<'_>,
     workload: &WorkloadProfile,
     machine: &Machine,
     heuristics: &ProfilingHeuristics,
     costs: &OperationCosts,
-    tuning: &Tuning,
 ) -> Result<Box<Decision>, Error> {
+    let Asked {
+        strategy,
+        basis,
+        tuning,
+        goal,
+    } = asked;
     strategy.check()?;
-    let mut decision = freely(workload, machine, heuristics, costs, tuning)?;
+    // Where nothing is left to be decided, nothing is weighed.
+    let goal = match strategy {
+        ExecutionStrategy::Auto => goal,
+        _ => Goal::default(),
+    };
+    let mut decision = freely(goal, workload, machine, heuristics, costs, tuning)?;
     if strategy == ExecutionStrategy::Auto {
         return Ok(decision);
     }
@@ -150,27 +205,16 @@ fn tells_sizes(cost: &Cost, tasks: u64) -> bool {
     cost.tells_fixed() || cost.most.saturating_mul(2) > tasks
 }
 
-/// Chooses the fastest candidate, a split only if it gains enough.
-fn choose(decision: &mut Decision, least_gain: f64) {
-    let ns = |candidate: &Candidate| candidate.predicted_ns.unwrap_or(f64::INFINITY);
-    let [cpu, gpu, both] = &decision.candidates;
-    let (better, worse) = match ns(cpu) <= ns(gpu) {
-        true => (cpu, gpu),
-        false => (gpu, cpu),
-    };
-    let gain = 1.0 - ns(both) / ns(better).max(f64::MIN_POSITIVE);
-    let (chosen, second) = if gain >= least_gain {
-        (both, better)
-    } else {
-        if gain > 0.0 {
-            decision.declined = Some(Declined { gain });
-        }
-        (better, if ns(both) < ns(worse) { both } else { worse })
-    };
-    let margin = (1.0 - ns(chosen) / ns(second).max(f64::MIN_POSITIVE)).max(0.0);
-    decision.strategy = chosen.strategy;
-    decision.basis = Basis::Model;
-    decision.margin = Some(margin);
+/// What a decision says of its goal before anything was weighed; none for time alone.
+fn aim(goal: Goal<'_>) -> Option<Box<Aim>> {
+    (goal.objective != Objective::Time).then(|| {
+        Box::new(Aim {
+            objective: goal.objective,
+            outcome: Outcome::Unweighed,
+            keeps_parts: false,
+            currency: goal.prices.map(|prices| prices.currency.clone()),
+        })
+    })
 }
 
 /// Gives a device that the choice leaves out its chance, where trying it costs
@@ -181,6 +225,7 @@ fn explore(
     cpu: &Cost,
     costs: &OperationCosts,
     tasks: usize,
+    weighing: Option<&Weighing<'_>>,
     tuning: &Tuning,
 ) {
     // What is made from rates, of this machine or another, has no run to spend.
@@ -207,6 +252,17 @@ fn explore(
         let is_new = !is_known && tries < tuning.early_tries;
         is_cheap || (is_new && since_ns > 0.0 && excess <= 0.5 * run_ns)
     };
+    // What a try of so many tasks costs: time, or as much time as costs what the objective
+    // counts; none for one that may be late.
+    let counted = |chosen: &Candidate, gpu, tasks, by_time: (f64, f64)| match weighing {
+        None => Some(by_time),
+        // The deadline is lost anyway.
+        Some(weighing) if weighing.is_late(run_ns) => Some(by_time),
+        Some(weighing) => {
+            let excess = run_ns * weighing.excess(chosen, gpu, tasks)?;
+            Some((excess, run_ns + excess))
+        }
+    };
     // A device that has a part of the choice was not left out, unless that part came to
     // nothing in the end.
     let (uses_cpu, uses_gpus) = match decision.strategy {
@@ -227,6 +283,9 @@ fn explore(
         // Workers take back in time what lasts too long there.
         let most = (tuning.most_delay - 1.0) * cpu.predict_ns(tasks as u64);
         let excess = (try_ns - run_ns).clamp(0.0, most);
+        let Some((excess, try_ns)) = counted(chosen, Some(index), probe, (excess, try_ns)) else {
+            continue;
+        };
         let is_known = cost.observations >= tuning.few_observations && tells;
         if is_due(excess, try_ns, is_known, gpu.since_ns, gpu.tries) {
             decision.probe = Probe::Gpu(index);
@@ -238,6 +297,9 @@ fn explore(
     // One task is one worker's alone.
     let try_ns = cpu.predict_ns(1);
     let excess = (try_ns - run_ns).max(0.0);
+    let Some((excess, try_ns)) = counted(chosen, None, 1, (excess, try_ns)) else {
+        return;
+    };
     let is_known = cpu.observations >= tuning.few_observations;
     let (since_ns, tries) = (costs.since_cpu_ns, costs.cpu_tries);
     if !uses_cpu && is_due(excess, try_ns, is_known, since_ns, tries) {

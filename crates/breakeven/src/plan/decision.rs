@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::objective::{Objective, Resource};
 use super::placement::Placement;
 use super::rule::{Ruling, Stage};
 use super::{Evidence, ExecutionStrategy, OperationCosts};
@@ -55,6 +56,54 @@ pub struct Candidate {
     pub predicted_ns: Option<f64>,
     /// What the prediction is made from.
     pub evidence: Evidence,
+    /// Energy that all devices draw in that time, J; none where it is not known, or
+    /// nobody asked for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy_j: Option<f64>,
+    /// What the devices cost in that time, in the currency of the prices; none where it is
+    /// not known, or nobody asked for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+}
+
+impl Candidate {
+    /// What it takes of that resource.
+    pub fn spent(&self, resource: Resource) -> Option<f64> {
+        match resource {
+            Resource::Energy => self.energy_j,
+            Resource::Cost => self.cost,
+        }
+    }
+}
+
+/// What a decision minimises beside time, and what came of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Aim {
+    /// What was to be minimised.
+    pub objective: Objective,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// The split keeps its parts, whoever is done earlier: one side works until the
+    /// deadline.
+    pub keeps_parts: bool,
+    /// What costs are in; none without prices.
+    pub currency: Option<String>,
+}
+
+/// What came of an objective.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The choice takes least, of those that are sure to be done in time.
+    Least,
+    /// No choice is sure to be done in time: the fastest was chosen.
+    Late,
+    /// Nothing was weighed: there is one device only, or the times of the CPU and of a GPU
+    /// are not both known.
+    Unweighed,
+    /// The power of these devices at this operation was not measured yet: all work, and
+    /// are measured.
+    Measuring(Vec<String>),
 }
 
 /// Why there is no split although there are several devices.
@@ -88,7 +137,8 @@ pub struct Decision {
     /// The ways that were looked at: CPU, GPUs, both. The split is the best one,
     /// or the one that was asked for.
     pub candidates: [Candidate; 3],
-    /// Time that the choice should save of the second best candidate's, 0 to 1.
+    /// What the choice should save of the second best candidate's time, or of what the
+    /// objective counts in its place, 0 to 1.
     pub margin: Option<f64>,
     /// How many times as fast as the better side alone a perfect split would
     /// be: the sum of the rates of the CPU and of all GPUs over the greater of the two.
@@ -107,6 +157,9 @@ pub struct Decision {
     /// Where each stage of a chain runs; none of anything else.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placement: Option<Box<Placement>>,
+    /// What was minimised; none for time alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aim: Option<Box<Aim>>,
 }
 
 impl Decision {
@@ -115,6 +168,41 @@ impl Decision {
     pub fn chosen(&self) -> Option<&Candidate> {
         let mut candidates = self.candidates.iter();
         candidates.find(|candidate| candidate.strategy == self.strategy)
+    }
+
+    /// The decision while the power of these devices is still to be measured: all work.
+    pub(crate) fn measure(&mut self, objective: Objective, devices: Vec<String>) {
+        self.aim = Some(Box::new(Aim {
+            objective,
+            outcome: Outcome::Measuring(devices),
+            keeps_parts: false,
+            currency: None,
+        }));
+        let split = &self.candidates[2];
+        if self.basis == Basis::Model && split.predicted_ns.is_some() {
+            self.strategy = split.strategy;
+            self.basis = Basis::Exploration;
+            (self.margin, self.declined) = (None, None);
+        }
+    }
+
+    /// True where the choice takes least of what the objective counts, rather than time.
+    pub(crate) fn is_least(&self) -> bool {
+        let aim = self.aim.as_ref();
+        aim.is_some_and(|aim| aim.outcome == Outcome::Least)
+    }
+
+    /// What the batch should take, ns, where it is to be done by a deadline that it is
+    /// sure to keep.
+    pub(crate) fn promised_ns(&self) -> Option<f64> {
+        let aim = self.aim.as_ref().filter(|_| self.is_least())?;
+        aim.objective.within()?;
+        self.chosen()?.predicted_ns
+    }
+
+    /// True where a split keeps its parts, whoever is done earlier.
+    pub(crate) fn keeps_parts(&self) -> bool {
+        self.aim.as_ref().is_some_and(|aim| aim.keeps_parts)
     }
 
     /// The decision for a chain whose stages have those places.
@@ -129,6 +217,8 @@ impl Decision {
             gpu_parts: Vec::new(),
             predicted_ns,
             evidence: placement.evidence(),
+            energy_j: None,
+            cost: None,
         };
         let all: f64 = placement.stages.iter().map(|stage| stage.time.ns).sum();
         let on_gpus = placement

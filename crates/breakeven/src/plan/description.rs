@@ -6,7 +6,7 @@ use breakeven_profile::unit::{self, UnitError};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{GpuSpec, Machine, toml_file};
+use super::{GpuSpec, Machine, Power, toml_file};
 use crate::error::Error;
 use crate::hardware::{Fact, GpuKind};
 
@@ -26,6 +26,8 @@ impl Machine {
     /// let machine = Machine::from_toml(r#"
     ///     cores = 16
     ///     memory = "64 GiB"
+    ///     watts = 180             # while all cores work, and
+    ///     idle_watts = 45         # while they wait: for energy
     ///     [[gpu]]
     ///     name = "V100"
     ///     kind = "discrete"       # integrated, virtual, other, software
@@ -35,6 +37,8 @@ impl Machine {
     ///     transfer = "12 GB/s"    # between host and device
     ///     speedup = 20.0          # GPU rate over the rate of one CPU core
     ///     driver = "535.161"
+    ///     watts = 300
+    ///     idle_watts = 25
     /// "#)?;
     /// assert_eq!(machine.cores, 16);
     /// assert_eq!(machine.gpus[0].free_bytes(), Some(30 << 30));
@@ -52,6 +56,7 @@ impl Machine {
         Ok(Self {
             cores: checked(text, file.cores, cores)?,
             memory_bytes: fact(text, file.memory, memory)?,
+            cpu_power: power(text, file.watts, file.idle_watts)?,
             gpus: gpus.collect::<Result<_, _>>()?,
         })
     }
@@ -62,6 +67,8 @@ impl Machine {
 struct File {
     cores: Spanned<i64>,
     memory: Option<Spanned<String>>,
+    watts: Option<Spanned<f64>>,
+    idle_watts: Option<Spanned<f64>>,
     #[serde(default)]
     gpu: Vec<GpuEntry>,
 }
@@ -77,6 +84,8 @@ struct GpuEntry {
     transfer: Option<Spanned<String>>,
     speedup: Option<Spanned<f64>>,
     driver: Option<String>,
+    watts: Option<Spanned<f64>>,
+    idle_watts: Option<Spanned<f64>>,
 }
 
 impl GpuEntry {
@@ -105,6 +114,7 @@ impl GpuEntry {
             transfer_bytes_per_s: fact(text, self.transfer, transfer)?,
             speedup: fact(text, self.speedup, speedup)?,
             driver: Fact::from(self.driver),
+            power: power(text, self.watts, self.idle_watts)?,
         })
     }
 }
@@ -160,6 +170,40 @@ fn transfer(text: String) -> Result<f64, UnitError> {
     }
 }
 
+/// What a device draws while it works and while it waits; unknown where neither is said.
+fn power(
+    text: &str,
+    busy: Option<Spanned<f64>>,
+    idle: Option<Spanned<f64>>,
+) -> Result<Fact<Power>, Error> {
+    let place = |value: &Option<Spanned<f64>>| value.as_ref().map(Spanned::span);
+    let (at_busy, at_idle) = (place(&busy), place(&idle));
+    let busy = fact(text, busy, watts)?;
+    let idle = fact(text, idle, watts)?;
+    let wrong = |place, message: &str| Err(toml_file::error_at(text, place, message));
+    match (busy.get(), idle.get()) {
+        (None, None) => Ok(Fact::Unknown),
+        (Some(_), None) => wrong(at_busy, "watts without idle_watts: give both"),
+        (None, Some(_)) => wrong(at_idle, "idle_watts without watts: give both"),
+        (Some(busy_watts), Some(idle_watts)) if busy_watts < idle_watts => {
+            let message =
+                format!("{busy_watts} W while it works and {idle_watts} W while it waits");
+            wrong(at_busy, &message)
+        }
+        (Some(busy_watts), Some(idle_watts)) => Ok(Fact::Known(Power {
+            busy_watts,
+            idle_watts,
+        })),
+    }
+}
+
+fn watts(watts: f64) -> Result<f64, String> {
+    match watts.is_finite() && watts >= 0.0 {
+        true => Ok(watts),
+        false => Err(format!("{watts} W: give a number, 0 or more")),
+    }
+}
+
 fn speedup(speedup: f64) -> Result<f64, String> {
     match speedup.is_finite() && speedup > 0.0 {
         true => Ok(speedup),
@@ -195,13 +239,17 @@ mod tests {
     #[test]
     fn all_that_can_be_said() {
         let machine = Machine::from_toml(
-            "cores = 16\nmemory = \"64 GiB\"\n[[gpu]]\nname = \"V100\"\nkind = \"integrated\"\n\
+            "cores = 16\nmemory = \"64 GiB\"\nwatts = 180\nidle_watts = 45.5\n[[gpu]]\nname = \"V100\"\nkind = \"integrated\"\n\
              memory = \"32 GiB\"\nmemory_used = \"2 GiB\"\nlaunch = \"20 us\"\n\
              transfer = \"12 GB/s\"\nspeedup = 20.0\ndriver = \"535\"\n",
         );
         let expected = Machine {
             cores: 16,
             memory_bytes: Fact::Known(64 << 30),
+            cpu_power: Fact::Known(Power {
+                busy_watts: 180.0,
+                idle_watts: 45.5,
+            }),
             gpus: vec![GpuSpec {
                 name: "V100".to_owned(),
                 kind: GpuKind::Integrated,
@@ -211,6 +259,7 @@ mod tests {
                 transfer_bytes_per_s: Fact::Known(12e9),
                 speedup: Fact::Known(20.0),
                 driver: Fact::Known("535".to_owned()),
+                power: Fact::Unknown,
             }],
         };
         assert_eq!(machine, Ok(expected));
@@ -224,7 +273,11 @@ cores = 0 => line 1, column 9: there are no 0 cores; give a number from 1 to 104
 cores = -4 => line 1, column 9: there are no -4 cores; give a number from 1 to 1048576
 cores = 4; memory = 64 => line 2, column 10: invalid type: integer `64`, expected a string
 cores = 4; memory = "64 gigs" => line 2, column 10: "64 gigs" is not a size of memory; write a number and a unit, as in "64 GiB", "10 kB" or "512 B"
-cores = 4; threads = 8 => line 2, column 1: unknown field `threads`, expected one of `cores`, `memory`, `gpu`
+cores = 4; threads = 8 => line 2, column 1: unknown field `threads`, expected one of `cores`, `memory`, `watts`, `idle_watts`, `gpu`
+cores = 4; watts = 90 => line 2, column 9: watts without idle_watts: give both
+cores = 4; idle_watts = 9 => line 2, column 14: idle_watts without watts: give both
+cores = 4; watts = -1; idle_watts = 9 => line 2, column 9: -1 W: give a number, 0 or more
+cores = 4; [[gpu]]; watts = 10; idle_watts = 20 => line 3, column 9: 10 W while it works and 20 W while it waits
 cores = 4; [[gpu]]; kind = "huge" => line 3, column 8: unknown variant `huge`, expected one of `discrete`, `integrated`, `virtual`, `other`, `software`
 cores = 4; [[gpu]]; memory = "2 GiB"; memory_used = "3 GiB" => line 4, column 15: memory_used is 3 GiB, and the GPU has 2 GiB
 cores = 4; [[gpu]]; memory = "0 GiB" => line 3, column 10: "0 GiB" is not a size of memory; write a number and a unit, as in "64 GiB", "10 kB" or "512 B"

@@ -27,6 +27,7 @@ impl Decision {
         };
         reasons
             .into_iter()
+            .chain(self.unweighed())
             .chain(by_stages.into_iter().flatten())
             .collect()
     }
@@ -51,8 +52,10 @@ impl Decision {
     }
 
     fn by_model(&self) -> Vec<String> {
-        let ahead = self.chosen().and_then(|chosen| self.ahead(chosen));
-        let mut reasons = Vec::from_iter(ahead);
+        let chosen = self.chosen();
+        let least = chosen.and_then(|chosen| self.least_of(chosen));
+        let ahead = || chosen.and_then(|chosen| self.ahead(chosen));
+        let mut reasons = least.unwrap_or_else(|| Vec::from_iter(ahead()));
         reasons.extend(self.ceiling.map(|ceiling| {
             format!(
                 "a perfect split could be {ceiling:.2} times as fast as the better device alone"

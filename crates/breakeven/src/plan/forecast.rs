@@ -28,6 +28,8 @@ pub(super) fn forecast(
         gpu_parts: Vec::new(),
         predicted_ns: costs.cpu.map(|cost| on_cpu(workload, cost)),
         evidence: evidence(costs.cpu.into_iter(), tasks),
+        energy_j: None,
+        cost: None,
     };
     let (predicted_ns, gpu_parts) = poured(tasks, None, gpus.clone()).unzip();
     let gpu = Candidate {
@@ -35,6 +37,8 @@ pub(super) fn forecast(
         predicted_ns: predicted_ns.map(|ns| in_pieces(ns, costs)),
         gpu_parts: gpu_parts.unwrap_or_default(),
         evidence: evidence(gpus.clone().flatten(), tasks),
+        energy_j: None,
+        cost: None,
     };
     let split = costs.cpu.and_then(|cpu| match cpu.observations {
         0 => with_sequential_part(workload, cpu, gpus.clone()),
@@ -47,6 +51,8 @@ pub(super) fn forecast(
         predicted_ns: split_ns.map(|ns| ns * excess),
         gpu_parts: parts.unwrap_or_default(),
         evidence: Evidence::Fitted.min(cpu.evidence).min(gpu.evidence),
+        energy_j: None,
+        cost: None,
     };
     ([cpu, gpu, both], ceiling(costs.cpu, gpus.flatten()))
 }
@@ -224,6 +230,8 @@ pub(super) fn asked_split(
             true => Evidence::Fitted,
             false => Evidence::Heuristic,
         },
+        energy_j: None,
+        cost: None,
     }
 }
 

@@ -14,9 +14,20 @@ pub struct Machine {
     pub cores: usize,
     /// Memory that the process may use, bytes.
     pub memory_bytes: Fact<u64>,
+    /// What its processors and their memory draw.
+    pub cpu_power: Fact<Power>,
     /// Its GPUs, the one to use first. Software GPUs are not among them unless
     /// they were asked for.
     pub gpus: Vec<GpuSpec>,
+}
+
+/// What a device draws.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Power {
+    /// While it works, W.
+    pub busy_watts: f64,
+    /// While it waits, W.
+    pub idle_watts: f64,
 }
 
 /// What a decision needs to know of a GPU.
@@ -39,6 +50,8 @@ pub struct GpuSpec {
     pub speedup: Fact<f64>,
     /// Driver and version; what was measured with another one is void.
     pub driver: Fact<String>,
+    /// What it draws.
+    pub power: Fact<Power>,
 }
 
 impl GpuSpec {
@@ -53,6 +66,7 @@ impl GpuSpec {
             transfer_bytes_per_s: Fact::Unknown,
             speedup: Fact::Unknown,
             driver: Fact::Unknown,
+            power: Fact::Unknown,
         }
     }
 
@@ -82,6 +96,7 @@ impl Machine {
         Self {
             cores: hardware.usable_cores.workers.max(1),
             memory_bytes: hardware.usable_memory_bytes,
+            cpu_power: Fact::Unknown,
             gpus: gpus.map(|gpu| GpuSpec::of(gpu, load)).collect(),
         }
     }
@@ -102,6 +117,9 @@ impl fmt::Display for Machine {
         }
         if let Some(bytes) = self.memory_bytes.get() {
             write!(f, ", {}", unit::bytes(bytes))?;
+        }
+        if let Some(power) = self.cpu_power.get() {
+            write!(f, ", {power}")?;
         }
         if self.gpus.is_empty() {
             return f.write_str("; no GPU");
@@ -128,7 +146,18 @@ impl fmt::Display for GpuSpec {
         if let Some(speedup) = self.speedup.get() {
             write!(f, ", {} × a core", unit::count(speedup))?;
         }
+        if let Some(power) = self.power.get() {
+            write!(f, ", {power}")?;
+        }
         Ok(())
+    }
+}
+
+/// `180 W, idle 45 W`.
+impl fmt::Display for Power {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (busy, idle) = (unit::count(self.busy_watts), unit::count(self.idle_watts));
+        write!(f, "{busy} W, idle {idle} W")
     }
 }
 

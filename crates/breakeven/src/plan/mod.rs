@@ -1,6 +1,7 @@
 //! Deciding where a batch runs: pure functions from what is known to a
 //! [`Decision`]. Nothing in here reads a clock, a file or a device.
 
+mod aimed;
 mod choose;
 pub(crate) mod costs;
 mod decision;
@@ -9,10 +10,12 @@ mod explain;
 mod forecast;
 mod heuristics;
 mod machine;
+mod objective;
 mod pieces;
 mod placement;
 #[cfg(test)]
 mod placement_tests;
+mod prices;
 mod rates;
 mod reasons;
 mod roofline;
@@ -20,20 +23,25 @@ mod rule;
 mod strategy;
 mod toml_file;
 mod tuning;
+mod weigh;
+#[cfg(test)]
+mod weigh_tests;
 
-pub(crate) use choose::decide_tuned;
-pub use choose::{decide, decide_for};
+pub(crate) use choose::{Asked, decide_tuned};
+pub use choose::{decide, decide_by, decide_for};
 pub use costs::{Cost, Evidence, GpuCosts, Observation, OperationCosts, RanOn, Shape};
 pub(crate) use costs::{Learned, PLACES, PlaceWork};
-pub use decision::{Basis, Candidate, Decision, Declined, Probe};
+pub use decision::{Aim, Basis, Candidate, Decision, Declined, Outcome, Probe};
 pub(crate) use forecast::level;
 pub use heuristics::ProfilingHeuristics;
-pub use machine::{GpuSpec, Machine};
+pub use machine::{GpuSpec, Machine, Power};
+pub use objective::{Goal, Objective, Resource};
 pub(crate) use pieces::pieces;
 pub use placement::{
     Alone, ChainCosts, DeviceLinks, Leg, Move, PlacedStage, Placement, StageCosts, StageTime,
     TransferTime,
 };
+pub use prices::{Price, Prices};
 pub use rates::costs_from_rates;
 pub(crate) use rates::estimate;
 #[cfg(feature = "gpu")]
@@ -42,3 +50,4 @@ pub(crate) use roofline::{StatedWork, profile_of};
 pub use rule::{MANY_TASKS, PARALLEL_FROM, RuleFacts, Ruling, Stage, rule};
 pub use strategy::ExecutionStrategy;
 pub use tuning::Tuning;
+pub(crate) use weigh::spent;

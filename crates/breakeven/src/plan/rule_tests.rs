@@ -12,6 +12,7 @@ fn without_gpu() -> Machine {
     Machine {
         cores: 8,
         memory_bytes: Fact::Unknown,
+        cpu_power: Fact::Unknown,
         gpus: Vec::new(),
     }
 }

@@ -33,6 +33,14 @@ pub struct Tuning {
     /// Batches shorter than this are not worth watching for a rate that changes, ns.
     pub worth_correcting_ns: f64,
 
+    /// Part of a prediction that a deadline must leave beyond it at the least, where the
+    /// prediction is of measured times: these vary.
+    pub deadline_margin: f64,
+    /// Batches with a deadline of which the worst says how far others may be off …
+    pub promises: usize,
+    /// … as a multiple of what was promised, at the most.
+    pub most_overrun: f64,
+
     // The cost model.
     /// Observations of either kind, alone and beside other devices, from which it is told
     /// how devices hinder each other.
@@ -144,6 +152,9 @@ impl Tuning {
         first_run_excess: 16.0,
         most_off: 3.0,
         worth_correcting_ns: 2e6,
+        deadline_margin: 0.1,
+        promises: 32,
+        most_overrun: 3.0,
         telling: 3,
         most_beside: 4.0,
         far_faster: 0.5,

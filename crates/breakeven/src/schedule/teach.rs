@@ -110,7 +110,12 @@ impl Schedule {
                 tell(RanOn::Gpu(name), *tasks, *ns, shared);
             }
         }
-        let Learned { model, at, .. } = batch;
+        let Learned {
+            model,
+            at,
+            promised,
+            ..
+        } = batch;
         for (gpu, name) in gpus() {
             if gpu.successes > 0 {
                 model.note_overlap(operation, memory_per_task, name, gpu.bottleneck());
@@ -119,7 +124,9 @@ impl Schedule {
                 model.remember_fit(operation, memory_per_task, name, fits as u64, *at);
             }
         }
-        model.note_shape(operation, memory_per_task, &self.density.seen(), excess);
+        let overrun = promised.map(|promised| took / promised.max(1.0));
+        let seen = self.density.seen();
+        model.note_shape(operation, memory_per_task, &seen, (excess, overrun));
         let took = whole(took.round()) as u64;
         model.note_run(operation, memory_per_task, took, cpu_tasks > 0, &tried);
     }

@@ -1,19 +1,12 @@
-//! Runs a scenario: the events of a simulated batch.
+//! The events of a simulated batch.
 
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
 use super::scenario::{Scenario, Simulated, ends};
-use crate::error::Error;
-use crate::execute::setup::{Decided, GpuLimits};
-use crate::hardware::Fact;
-use crate::plan::{
-    Basis, Decision, ExecutionStrategy, GpuSpec, Learned, Machine, OperationCosts,
-    ProfilingHeuristics, decide_tuned,
-};
+use crate::plan::{Decision, Learned, OperationCosts};
 use crate::schedule::{GpuTurn, Ns, Schedule, Span};
 use crate::store::Costs;
-use crate::workload::WorkloadProfile;
 
 /// How often a worker looks up from its span, ns: the executor's own.
 const LOOK_NS: f64 = 100_000.0;
@@ -30,86 +23,6 @@ enum Event {
     Launch { gpu: usize, turn: u64 },
     /// A driver looks again.
     Look { gpu: usize },
-}
-
-impl Scenario {
-    /// Runs the batch under a strategy, by what `costs` knows, and tells them
-    /// what it took.
-    ///
-    /// # Errors
-    ///
-    /// As [`decide`](crate::plan::decide).
-    pub fn run(&self, strategy: ExecutionStrategy, costs: &Costs) -> Result<Simulated, Error> {
-        let known = costs.lookup(
-            "simulated",
-            self.memory_per_task,
-            &self.names(),
-            self.workers,
-        );
-        let (run, decision) = self.run_by(strategy, &known)?;
-        run.teach(costs, decision.predicted_split(&known));
-        Ok(run.result(decision))
-    }
-
-    /// Runs the batch by costs that are stated, and teaches nobody.
-    ///
-    /// # Errors
-    ///
-    /// As [`decide`](crate::plan::decide).
-    pub fn run_known(
-        &self,
-        strategy: ExecutionStrategy,
-        known: &OperationCosts,
-    ) -> Result<Simulated, Error> {
-        let (run, decision) = self.run_by(strategy, known)?;
-        Ok(run.result(decision))
-    }
-
-    fn run_by(
-        &self,
-        strategy: ExecutionStrategy,
-        known: &OperationCosts,
-    ) -> Result<(Run<'_>, Box<Decision>), Error> {
-        let workload = &WorkloadProfile::from_task_count(self.tasks())
-            .with_memory_per_task(self.memory_per_task)
-            .with_parallelization(self.parallelization);
-        let machine = &Machine {
-            cores: self.workers,
-            memory_bytes: Fact::Unknown,
-            gpus: self.names().into_iter().map(GpuSpec::named).collect(),
-        };
-        let heuristics = &ProfilingHeuristics::default();
-        let (by, tuning) = (Basis::Program, self.tuning);
-        let decision = decide_tuned(strategy, by, workload, machine, heuristics, known, tuning)?;
-        let limits = Decided {
-            tasks: self.tasks(),
-            workers: self.workers,
-            decision: &decision,
-            costs: known,
-            is_watched: false,
-            may_fall_back: usize::MAX,
-            tuning,
-        };
-        let gpus = self.gpus.iter().map(|gpu| GpuLimits {
-            launch_ns: gpu.tells_launch.then_some(gpu.launch_ns),
-            depth: 3,
-            ..GpuLimits::UNKNOWN
-        });
-        let gpus: Vec<_> = gpus.collect();
-        let mut run = Run::new(self, Schedule::new(limits.setup(&gpus)));
-        run.run();
-        Ok((run, decision))
-    }
-
-    /// Runs the batch by a decision that the cost model has no part in: the
-    /// seven-stage rule's, for instance, with the split kept as it is.
-    ///
-    /// # Errors
-    ///
-    /// As [`run`](Self::run).
-    pub fn run_fixed(&self, strategy: ExecutionStrategy) -> Result<f64, Error> {
-        Ok(self.run(strategy, &Costs::new())?.makespan_ns)
-    }
 }
 
 /// A worker's span.
@@ -139,7 +52,7 @@ struct Device {
     waits: bool,
 }
 
-struct Run<'s> {
+pub(super) struct Run<'s> {
     scenario: &'s Scenario,
     schedule: Box<Schedule>,
     events: Vec<(Ns, Event)>,
@@ -150,11 +63,13 @@ struct Run<'s> {
     gpu_tasks: usize,
     cpu_spans: usize,
     cpu_tasks: usize,
+    cpu_busy: Ns,
+    gpu_busy: Vec<Ns>,
     makespan: Ns,
 }
 
 impl<'s> Run<'s> {
-    fn new(scenario: &'s Scenario, schedule: Box<Schedule>) -> Self {
+    pub(super) fn new(scenario: &'s Scenario, schedule: Box<Schedule>) -> Self {
         Self {
             scenario,
             schedule,
@@ -166,11 +81,13 @@ impl<'s> Run<'s> {
             gpu_tasks: 0,
             cpu_spans: 0,
             cpu_tasks: 0,
+            cpu_busy: 0.0,
+            gpu_busy: vec![0.0; scenario.gpus.len()],
             makespan: 0.0,
         }
     }
 
-    fn run(&mut self) {
+    pub(super) fn run(&mut self) {
         self.drive_all(0.0);
         self.wake_workers(0.0);
         for _ in 0..STEPS.saturating_mul(self.scenario.tasks() + STEPS) {
@@ -308,6 +225,7 @@ impl<'s> Run<'s> {
         self.makespan = self.makespan.max(now);
         self.cpu_tasks += busy.span.len();
         self.cpu_spans += 1;
+        self.cpu_busy += now - busy.began;
         self.schedule.cpu_did(busy.span.range(), now - busy.began);
         if !self.work(index, now) {
             self.drive_all(now);
@@ -325,6 +243,7 @@ impl<'s> Run<'s> {
         let (start, tasks) = (flight.span.range().start, flight.span.len());
         self.launches += 1;
         self.gpu_tasks += tasks;
+        self.gpu_busy[gpu] += now - began;
         let took = Some(now - began);
         let after = self.schedule.gpu_succeeded(gpu, start, tasks, took, now);
         self.drive(gpu, now);
@@ -358,6 +277,8 @@ impl<'s> Run<'s> {
                     let Some(flight) = self.devices[gpu].flights.pop_back() else {
                         return;
                     };
+                    let began = flight.began.max(self.devices[gpu].last_end);
+                    self.gpu_busy[gpu] += (now - began).max(0.0);
                     self.schedule.gpu_recalled(gpu, flight.span, now);
                     self.wake_workers(now);
                 }
@@ -372,18 +293,20 @@ impl<'s> Run<'s> {
         }
     }
 
-    fn result(&self, decision: Box<Decision>) -> Simulated {
+    pub(super) fn result(&self, decision: Box<Decision>) -> Simulated {
         Simulated {
             makespan_ns: self.makespan,
             gpu_tasks: self.gpu_tasks,
             launches: self.launches,
             cpu_spans: self.cpu_spans,
+            cpu_busy_ns: self.cpu_busy / self.scenario.workers as f64,
+            gpu_busy_ns: self.gpu_busy.clone(),
             decision,
         }
     }
 
-    fn teach(&self, costs: &Costs, predicted: Option<Ns>) {
-        let took = (self.makespan, predicted);
+    pub(super) fn teach(&self, costs: &Costs, decision: &Decision, known: &OperationCosts) {
+        let took = (self.makespan, decision.predicted_split(known));
         costs.change(|model| {
             let mut batch = Learned {
                 model,
@@ -391,6 +314,7 @@ impl<'s> Run<'s> {
                 memory_per_task: self.scenario.memory_per_task,
                 at: SystemTime::now(),
                 workers: self.scenario.workers,
+                promised: decision.promised_ns(),
             };
             let names = self.scenario.names();
             self.schedule

@@ -8,6 +8,7 @@ mod gpu;
 #[cfg(test)]
 mod overlap_tests;
 mod scenario;
+mod simulate;
 
 pub use gpu::{
     Fault, FaultKind, FaultScript, RandomFaults, SimulatedCounts, SimulatedGpu, SimulatedInFlight,

@@ -6,7 +6,8 @@
 //! may hinder each other. The bench `execute` runs some of its points for real beside
 //! it.
 
-use crate::plan::{Decision, GpuCosts, OperationCosts, Tuning, estimate};
+use crate::hardware::Fact;
+use crate::plan::{Decision, GpuCosts, Objective, OperationCosts, Power, Prices, Tuning, estimate};
 use crate::schedule::{Ns, Span};
 use crate::workload::WorkloadProfile;
 
@@ -28,6 +29,12 @@ pub struct Scenario {
     pub gpus: Vec<ScenarioGpu>,
     /// Memory of a task, bytes: tasks of like memory are one size to the cost model.
     pub memory_per_task: usize,
+    /// What the CPU draws; while some of the workers wait, their part of it less.
+    pub cpu_power: Fact<Power>,
+    /// What Auto minimises.
+    pub objective: Objective,
+    /// What the devices cost: the GPUs are `simulated0` and so on.
+    pub prices: Option<Prices>,
     /// What the choice and the schedule are tuned by.
     pub tuning: &'static Tuning,
 }
@@ -46,6 +53,8 @@ pub struct ScenarioGpu {
     pub copies: [f64; 2],
     /// Load on it.
     pub load: Option<Load>,
+    /// What it draws.
+    pub power: Fact<Power>,
 }
 
 /// From some time on a device is slower.
@@ -68,6 +77,10 @@ pub struct Simulated {
     pub launches: usize,
     /// Spans of the workers.
     pub cpu_spans: usize,
+    /// Time that the workers worked, over their number, ns.
+    pub cpu_busy_ns: f64,
+    /// Time that each GPU worked, ns.
+    pub gpu_busy_ns: Vec<f64>,
     /// What was decided.
     pub decision: Box<Decision>,
 }
@@ -83,6 +96,7 @@ impl Default for ScenarioGpu {
             task_ns: 10_000.0,
             copies: [0.0; 2],
             load: None,
+            power: Fact::Unknown,
         }
     }
 }
@@ -128,6 +142,9 @@ impl Scenario {
             cpu_load: None,
             gpus: vec![ScenarioGpu::default()],
             memory_per_task: WorkloadProfile::from_task_count(1).memory_per_task,
+            cpu_power: Fact::Unknown,
+            objective: Objective::Time,
+            prices: None,
             tuning: Tuning::USUAL,
         }
     }

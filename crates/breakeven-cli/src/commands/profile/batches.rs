@@ -2,9 +2,12 @@
 
 use crate::suite::BatchWorkload;
 use anyhow::{Result, bail};
-use breakeven::execute::ordered_strategy;
+use breakeven::execute::{measure_power, ordered_prices, ordered_strategy, read_prices};
 use breakeven::hardware::{AbsentBackend, GpuInfo, GpuKind, HardwareCapabilities};
-use breakeven::plan::ExecutionStrategy;
+use breakeven::plan::{
+    ExecutionStrategy, GpuSpec, Machine as PlannedMachine, Objective, OperationCosts, Prices,
+    Resource,
+};
 use breakeven_profile::profile::Device;
 
 use super::{Work, check_memory, devices, kernels, memory};
@@ -20,6 +23,13 @@ pub(super) fn batch_cells(
 ) -> Result<Vec<Cell>> {
     let gpu = gpu(&args.device, ordered(strategy)?, &machine.hardware)?;
     let on_gpu = matches!(gpu, BatchGpu::Device(_));
+    let prices = match &args.prices {
+        Some(path) => Some(read_prices(path)?),
+        None => ordered_prices()?,
+    };
+    if let (BatchGpu::Device(gpu), ExecutionStrategy::Auto) = (&gpu, ordered(strategy)?) {
+        check_objective(args.objective, gpu, prices.as_ref(), &machine.hardware)?;
+    }
     let memory = memory(machine);
     let cell = |kernel: &str| {
         let mut workload = BatchWorkload::new(kernel, args.scale.get())?;
@@ -36,10 +46,38 @@ pub(super) fn batch_cells(
             item: None,
             tasks: workload.tasks(),
             strategy: strategy.to_string(),
+            objective: args.objective.to_string(),
+            prices: args.prices.clone(),
             gpu: gpu.clone(),
         }))
     };
     kernels(args).into_iter().map(cell).collect()
+}
+
+/// Fails unless what the objective counts is told of the CPU and of the GPU.
+fn check_objective(
+    objective: Objective,
+    gpu: &str,
+    prices: Option<&Prices>,
+    hardware: &HardwareCapabilities,
+) -> Result<()> {
+    match objective.resource() {
+        None => {}
+        Some(Resource::Energy) => {
+            let mut devices = PlannedMachine::of(hardware, None);
+            devices.gpus = vec![GpuSpec::named(gpu)];
+            measure_power(&mut devices, &OperationCosts::default(), hardware)?;
+        }
+        Some(Resource::Cost) => {
+            if prices.is_none_or(|prices| prices.gpu(gpu).is_none()) {
+                bail!(
+                    "--objective {objective}: there is no price of {gpu}; give a file that has \
+                     one, by --prices or by BREAKEVEN_PRICES"
+                );
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What is asked for after the operator was heard, who comes before Auto.

@@ -3,6 +3,7 @@
 //! `plan` and Auto would have them, by one device after the other, where the sweep
 //! has shown what takes how long.
 
+use breakeven::plan::Objective;
 use breakeven_profile::profile::Device;
 
 use super::axis::{Axis, whole};
@@ -53,6 +54,8 @@ pub(super) fn executions(
                 item: Some((axis.over, value)),
                 tasks: usize::try_from(tasks).unwrap_or(usize::MAX),
                 strategy: strategy.to_owned(),
+                objective: Objective::Time.to_string(),
+                prices: None,
                 gpu,
             };
             let fits = execution.workload().is_ok_and(|workload| {

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use breakeven::WorkloadProfile;
 use breakeven::hardware::{Fact, GpuKind};
-use breakeven::plan::{Basis, Evidence, Machine, Stage};
+use breakeven::plan::{Aim, Basis, Evidence, Machine, Power, Stage};
 use serde::Serialize;
 
 use super::{Comparison, Plan};
@@ -32,6 +32,9 @@ struct Document<'p> {
     declined_gain: Option<f64>,
     /// The strategy without the operator's.
     otherwise: Option<String>,
+    /// What was minimised, what came of it, and what costs are in; left out for time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    aim: Option<&'p Aim>,
     workload: WorkloadEntry,
     machine: MachineEntry<'p>,
     notes: &'p [String],
@@ -41,6 +44,10 @@ struct Document<'p> {
 struct CandidateEntry {
     strategy: String,
     predicted_ns: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    energy_j: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<f64>,
     evidence: String,
 }
 
@@ -58,6 +65,8 @@ struct MachineEntry<'p> {
     name: &'p str,
     cores: usize,
     memory_bytes: Fact<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    power: Option<PowerEntry>,
     gpus: Vec<GpuEntry<'p>>,
 }
 
@@ -71,6 +80,14 @@ struct GpuEntry<'p> {
     transfer_bytes_per_s: Fact<f64>,
     speedup: Fact<f64>,
     driver: &'p Fact<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    power: Option<PowerEntry>,
+}
+
+#[derive(Serialize)]
+struct PowerEntry {
+    busy_watts: f64,
+    idle_watts: f64,
 }
 
 #[derive(Serialize)]
@@ -122,6 +139,8 @@ fn document(plan: &Plan) -> Document<'_> {
             .map(|candidate| CandidateEntry {
                 strategy: candidate.strategy.to_string(),
                 predicted_ns: candidate.predicted_ns,
+                energy_j: candidate.energy_j,
+                cost: candidate.cost,
                 evidence: entry(candidate.evidence),
             })
             .collect(),
@@ -132,6 +151,7 @@ fn document(plan: &Plan) -> Document<'_> {
             .otherwise
             .as_ref()
             .map(|otherwise| otherwise.strategy.to_string()),
+        aim: plan.free().aim.as_deref(),
         workload: workload(&plan.workload),
         machine: machine(&plan.name, &plan.machine),
         notes: &plan.notes,
@@ -148,11 +168,19 @@ fn workload(workload: &WorkloadProfile) -> WorkloadEntry {
     }
 }
 
+fn power(power: Power) -> PowerEntry {
+    PowerEntry {
+        busy_watts: power.busy_watts,
+        idle_watts: power.idle_watts,
+    }
+}
+
 fn machine<'p>(name: &'p str, machine: &'p Machine) -> MachineEntry<'p> {
     MachineEntry {
         name,
         cores: machine.cores,
         memory_bytes: machine.memory_bytes,
+        power: machine.cpu_power.get().map(power),
         gpus: machine
             .gpus
             .iter()
@@ -167,6 +195,7 @@ fn machine<'p>(name: &'p str, machine: &'p Machine) -> MachineEntry<'p> {
                 transfer_bytes_per_s: gpu.transfer_bytes_per_s,
                 speedup: gpu.speedup,
                 driver: &gpu.driver,
+                power: gpu.power.get().map(power),
             })
             .collect(),
     }

@@ -1,6 +1,6 @@
 //! A plan for people, alone and beside another.
 
-use breakeven::plan::ExecutionStrategy;
+use breakeven::plan::{Candidate, ExecutionStrategy, Resource};
 use breakeven_judge::page::{Column, Page, Row, Table, Text, Tone};
 use breakeven_profile::unit;
 
@@ -10,10 +10,13 @@ use super::{Comparison, Plan};
 pub(super) fn of(plan: &Plan) -> Page {
     let mut page = Page::default();
     page.heading(format!("{}: {}", plan.decision.strategy, work(plan)));
-    page.facts([
+    let aim = plan.free().aim.as_deref();
+    let objective = aim.map(|aim| ("objective", aim.objective.to_string()));
+    let facts = [
         ("workload", plan.workload.to_string()),
         ("machine", plan.machine.to_string()),
-    ]);
+    ];
+    page.facts(facts.into_iter().chain(objective));
     add_why(plan, &mut page);
     page
 }
@@ -57,29 +60,49 @@ const ROWS: [Told; 6] = [
     }),
 ];
 
+/// A column of what candidates take beside time.
+struct Spent(Resource);
+
+impl Spent {
+    fn of(&self, plan: &Plan, candidate: &Candidate) -> String {
+        let aim = plan.free().aim.as_deref();
+        let spent = aim.and_then(|aim| aim.spent(candidate, self.0));
+        spent.unwrap_or_else(|| unit::UNKNOWN.to_owned())
+    }
+}
+
 /// The way to the decision: the reasons and the candidates.
 fn add_why(plan: &Plan, page: &mut Page) {
     let names = std::iter::once("why").chain(std::iter::repeat(""));
     page.facts(names.zip(plan.reasoning()));
+    let resources = [Resource::Energy, Resource::Cost].map(Spent);
+    let is_known = |told: &Spent| {
+        plan.candidates()
+            .any(|(each, _)| each.spent(told.0).is_some())
+    };
+    let resources: Vec<Spent> = resources.into_iter().filter(is_known).collect();
     let kind = |strategy: &ExecutionStrategy| std::mem::discriminant(strategy);
     let rows = plan.candidates().map(|(candidate, ns)| {
         let tone = match kind(&candidate.strategy) == kind(&plan.decision.strategy) {
             true => Tone::Strong,
             false => Tone::Plain,
         };
-        let cells = [
-            candidate.strategy.to_string(),
-            unit::time(ns),
-            candidate.evidence.to_string(),
-        ];
+        let head = [candidate.strategy.to_string(), unit::time(ns)];
+        let spent = resources.iter().map(|told| told.of(plan, candidate));
+        let cells = head.into_iter().chain(spent);
+        let cells = cells.chain([candidate.evidence.to_string()]);
         Row::new(cells.map(|cell| Text::new(cell, tone)))
     });
+    let spent = resources.iter();
+    let spent = spent.map(|told| Column::figures(told.0.to_string(), Column::KEPT));
+    let columns = [
+        Column::words("candidate", Column::KEPT),
+        Column::figures("predicted", Column::KEPT),
+    ];
     page.table(Table {
-        columns: vec![
-            Column::words("candidate", Column::KEPT),
-            Column::figures("predicted", Column::KEPT),
-            Column::words("evidence", Column::KEPT),
-        ],
+        columns: (columns.into_iter().chain(spent))
+            .chain([Column::words("evidence", Column::KEPT)])
+            .collect(),
         rows: rows.collect(),
         ..Table::default()
     });

@@ -109,6 +109,11 @@ pub struct OperationCosts {
     pub shape: Option<Arc<Shape>>,
     /// How many times as long as its devices' costs say a split took.
     pub split_excess: f64,
+    /// How many times what was promised the worst of the last batches with a deadline took.
+    pub overrun: f64,
+    /// What the CPU draws beyond its idle power while all workers are at it, W; none where
+    /// that was not measured.
+    pub cpu_watts: Option<f64>,
 }
 
 /// What is known of one operation at one size of task on one GPU.
@@ -129,6 +134,9 @@ pub struct GpuCosts {
     pub since_ns: f64,
     /// How often in a row the device was only tried.
     pub tries: u32,
+    /// What it draws beyond its idle power while it is at it, with the CPU that feeds it, W;
+    /// none where that was not measured.
+    pub watts: Option<f64>,
 }
 
 impl OperationCosts {

@@ -6,6 +6,7 @@ use super::counter::Counter;
 use super::overlap::Overlap;
 use super::record::{FitRecord, GpuRecord, ObservationRecord, OperationRecord};
 use super::shape::Remembered;
+use super::watts::Watts;
 use super::window::{Kind, Window};
 use super::{GpuCosts, OperationCosts};
 use crate::plan::Tuning;
@@ -18,10 +19,13 @@ const MOST_GPUS: usize = 16;
 pub(super) struct Group {
     pub(super) size_class: u8,
     pub(super) cpu: Window,
+    pub(super) cpu_watts: Watts,
     pub(super) shape: Remembered,
     /// Times of the last splits over what was predicted of them, and the batches since then.
     excess: VecDeque<f64>,
     since_split: u32,
+    /// Times of the last batches with a deadline over what was promised of them.
+    overruns: VecDeque<f64>,
     gpus: Vec<Gpu>,
     /// Time that was ever spent running it, ns.
     spent: Counter,
@@ -38,6 +42,7 @@ pub(super) struct Gpu {
     driver: Option<Box<str>>,
     pub(super) launches: Window,
     pub(super) overlap: Overlap,
+    pub(super) watts: Watts,
     fit: Option<FitRecord>,
     /// What was spent when this GPU last had a part.
     part: u64,
@@ -50,9 +55,11 @@ impl Group {
         Self {
             size_class,
             cpu: Window::new(Kind::CPU),
+            cpu_watts: Watts::default(),
             shape: Remembered::default(),
             excess: VecDeque::new(),
             since_split: 0,
+            overruns: VecDeque::new(),
             gpus: Vec::new(),
             spent: Counter::default(),
             cpu_part: 0,
@@ -88,6 +95,7 @@ impl Group {
                 // One that never had a part: all that was ever spent.
                 since_ns: since(gpu.map_or(0, |gpu| gpu.part)),
                 tries: gpu.map_or(0, |gpu| gpu.tries),
+                watts: gpu.and_then(|gpu| gpu.watts.above_idle()),
             }
         };
         OperationCosts {
@@ -97,6 +105,8 @@ impl Group {
             cpu_tries: self.cpu_tries,
             shape: self.shape.expected(),
             split_excess: self.split_excess(),
+            overrun: self.overruns.iter().copied().fold(1.0, f64::max),
+            cpu_watts: self.cpu_watts.above_idle(),
         }
     }
 
@@ -197,6 +207,14 @@ impl Group {
         }
     }
 
+    /// A batch with a deadline took so many times what was promised; none for another.
+    pub(super) fn note_overrun(&mut self, times: Option<f64>) {
+        let Some(times) = times else { return };
+        let tuning = Tuning::USUAL;
+        self.overruns.truncate(tuning.promises - 1);
+        self.overruns.push_front(times.min(tuning.most_overrun));
+    }
+
     /// Drops what was observed with another driver of the GPU.
     pub(super) fn void_driver(&mut self, name: &str, driver: &str) {
         self.gpus
@@ -226,6 +244,7 @@ impl Group {
         };
         self.cpu_part = parts.join(self.cpu_part, record.since_cpu_ns);
         self.cpu.join(record.cpu);
+        self.cpu_watts.join(record.cpu_watts);
         // GPUs of which the file knows nothing keep how long ago their part was.
         for gpu in &mut self.gpus {
             if !record.gpus.iter().any(|other| *other.device == *gpu.name) {
@@ -246,6 +265,7 @@ impl Group {
             spent_ns: spent,
             since_cpu_ns: spent.saturating_sub(self.cpu_part),
             cpu: self.cpu.record(),
+            cpu_watts: self.cpu_watts.record(),
             gpus: self.gpus.iter().map(|gpu| gpu.record(spent)).collect(),
         }
     }
@@ -290,6 +310,7 @@ impl Gpu {
             driver: driver.map(Into::into),
             launches: Window::new(Kind::GPU),
             overlap: Overlap::default(),
+            watts: Watts::default(),
             fit: None,
             part: 0,
             tries: 0,
@@ -330,6 +351,7 @@ impl Gpu {
             }
             self.launches = Window::new(Kind::GPU);
             self.overlap = Overlap::default();
+            self.watts = Watts::default();
             self.fit = None;
             self.driver = None;
         }
@@ -337,6 +359,7 @@ impl Gpu {
         self.fit = self.fit.max(record.fits);
         self.launches.join(record.launches);
         self.overlap.join(record.bottlenecks);
+        self.watts.join(record.watts);
     }
 
     fn record(&self, spent: u64) -> GpuRecord {
@@ -347,6 +370,7 @@ impl Gpu {
             fits: self.fit,
             launches: self.launches.record(),
             bottlenecks: self.overlap.record(),
+            watts: self.watts.record(),
         }
     }
 }

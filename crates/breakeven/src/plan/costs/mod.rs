@@ -7,6 +7,7 @@
 //! | `cost` | what a lookup gives: a fixed cost and one per task |
 //! | `line` | the robust line through a window of observations |
 //! | `window` | the newest 16 observations of an operation on a device |
+//! | `watts` | what an operation makes a device draw |
 //! | `overlap` | how far pieces of a batch overlapped on a GPU |
 //! | `group` | one operation at one size of task: its devices, what fits, how long each was left alone |
 //! | `model` | all of them, bounded; joining with what the file knows |
@@ -24,6 +25,7 @@ mod model;
 mod overlap;
 mod record;
 mod shape;
+mod watts;
 mod window;
 
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -60,6 +62,8 @@ pub(crate) struct Learned<'l> {
     /// When it ended.
     pub(crate) at: SystemTime,
     pub(crate) workers: usize,
+    /// What it should have taken to be done by its deadline, ns; none without one.
+    pub(crate) promised: Option<f64>,
 }
 
 impl Learned<'_> {

@@ -174,12 +174,13 @@ impl Model {
         operation: &str,
         memory_per_task: usize,
         seen: &[Option<PlaceWork>; PLACES],
-        excess: Option<f64>,
+        (excess, overrun): (Option<f64>, Option<f64>),
     ) {
         let size_class = size_class(memory_per_task);
         self.with_group(operation, size_class, |group, _| {
             group.shape.note(seen);
             group.note_excess(excess);
+            group.note_overrun(overrun);
         });
     }
 
@@ -195,6 +196,25 @@ impl Model {
         self.with_group(operation, size_class, |group, drivers| {
             let gpu = group.gpu(clipped(gpu), driver_of(drivers, gpu));
             gpu.overlap.note(bottleneck);
+        });
+    }
+
+    /// What an operation made a device draw above idle, W.
+    pub(crate) fn note_watts(
+        &mut self,
+        operation: &str,
+        memory_per_task: usize,
+        on: RanOn<'_>,
+        watts: f64,
+    ) {
+        let size_class = size_class(memory_per_task);
+        self.unsaved += 1;
+        self.with_group(operation, size_class, |group, drivers| match on {
+            RanOn::Cpu => group.cpu_watts.note(watts),
+            RanOn::Gpu(gpu) => {
+                let gpu = group.gpu(clipped(gpu), driver_of(drivers, gpu));
+                gpu.watts.note(watts);
+            }
         });
     }
 

@@ -16,6 +16,9 @@ pub(crate) struct OperationRecord {
     pub(crate) since_cpu_ns: u64,
     #[serde(default)]
     pub(crate) cpu: WindowRecord,
+    /// What the CPU drew above idle with all workers at it, W, newest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) cpu_watts: Vec<f64>,
     #[serde(default)]
     pub(crate) gpus: Vec<GpuRecord>,
 }
@@ -46,6 +49,9 @@ pub(crate) struct GpuRecord {
     /// that were cut, newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) bottlenecks: Vec<f64>,
+    /// What it drew above idle while it was at it, W, newest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) watts: Vec<f64>,
 }
 
 /// The batch that the GPU's memory took after it had refused a larger one.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::hardware::Fact;
-use crate::plan::GpuSpec;
+use crate::plan::{GpuSpec, Power};
 
 /// What a [`SimulatedGpu`](super::SimulatedGpu) is like. The default is a
 /// discrete GPU without limits on which nothing takes time.
@@ -40,6 +40,8 @@ pub struct SimulatedSpec {
     /// Uploads, kernels and downloads of different batches overlap, each on an engine of its
     /// own; else everything goes through one queue.
     pub overlaps: bool,
+    /// What it says that it draws.
+    pub power: Fact<Power>,
 }
 
 impl Default for SimulatedSpec {
@@ -57,6 +59,7 @@ impl Default for SimulatedSpec {
             depth: 3,
             most_tasks: None,
             overlaps: true,
+            power: Fact::Unknown,
         }
     }
 }
@@ -106,6 +109,7 @@ impl SimulatedSpec {
             memory_bytes: self.memory_bytes,
             memory_used_bytes: Fact::Known(self.memory_used_bytes),
             driver: Fact::Known("simulated 1".to_owned()),
+            power: self.power,
             ..GpuSpec::named(self.name.clone())
         }
     }

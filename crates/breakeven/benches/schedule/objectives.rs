@@ -1,0 +1,213 @@
+//! Regret of objectives other than time over an oracle that tries every strategy, and how
+//! many deadlines are kept that can be.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use breakeven::Costs;
+use breakeven::hardware::Fact;
+use breakeven::plan::{ExecutionStrategy, Objective, Power, Prices, Resource};
+use breakeven::testing::{Scenario, ScenarioGpu, Simulated};
+
+use crate::batches::{Shape, TASK_NS, WORKERS};
+use crate::metric::{is_quick, metric};
+
+/// Batches by which a point is learned, and those that are judged, exploring ones among
+/// them.
+const LEARNED: usize = 20;
+const JUDGED: usize = 10;
+
+/// Deadlines, as multiples of the least time that any strategy takes.
+const DEADLINES: [f64; 4] = [1.15, 1.5, 2.5, 6.0];
+
+/// A machine's power and prices: W of the CPU, W of the GPU, each at work and waiting, and
+/// its prices.
+struct Draws {
+    name: &'static str,
+    cpu: (f64, f64),
+    gpu: (f64, f64),
+    prices: &'static str,
+}
+
+/// A rented machine whose GPU is paid for by use, a workstation with a large card, a laptop
+/// whose GPU saves, and a server whose idle power is most of it.
+const MACHINES: [Draws; 4] = [
+    Draws {
+        name: "cloud",
+        cpu: (200.0, 80.0),
+        gpu: (300.0, 40.0),
+        prices: "currency = \"EUR\"\n[cpu]\nper_hour = 0.4\nwhile_idle = true\n\
+                 [[gpu]]\nper_hour = 2.0\nwhile_idle = false",
+    },
+    Draws {
+        name: "workstation",
+        cpu: (90.0, 15.0),
+        gpu: (350.0, 30.0),
+        prices: "currency = \"EUR\"\n[cpu]\nper_hour = 0.1\nwhile_idle = false\n\
+                 [[gpu]]\nper_hour = 0.9\nwhile_idle = false",
+    },
+    Draws {
+        name: "laptop",
+        cpu: (45.0, 4.0),
+        gpu: (30.0, 1.0),
+        prices: "currency = \"EUR\"\n[cpu]\nper_hour = 0.3\nwhile_idle = false\n\
+                 [[gpu]]\nper_hour = 0.1\nwhile_idle = false",
+    },
+    Draws {
+        name: "server",
+        cpu: (250.0, 180.0),
+        gpu: (160.0, 110.0),
+        prices: "currency = \"EUR\"\n[cpu]\nper_hour = 1.2\nwhile_idle = true\n\
+                 [[gpu]]\nper_hour = 1.2\nwhile_idle = true",
+    },
+];
+
+fn power((busy_watts, idle_watts): (f64, f64)) -> Fact<Power> {
+    Fact::Known(Power {
+        busy_watts,
+        idle_watts,
+    })
+}
+
+/// Batches of the grid, each with what it has in common with others.
+fn grid() -> Vec<(Scenario, [String; 2])> {
+    let tasks: &[usize] = match is_quick() {
+        true => &[20, 1_000],
+        false => &[20, 100, 1_000, 10_000],
+    };
+    let mut points = Vec::new();
+    for &tasks in tasks {
+        for ratio in [0.1, 0.5, 1.0, 2.0, 10.0] {
+            for launch_ns in [5e3, 500e3] {
+                for shape in Shape::GRID {
+                    for parallel in [0.95, 1.0] {
+                        let costs = shape.costs(tasks, points.len() as u64);
+                        let mut scenario = Scenario::new(costs, WORKERS);
+                        scenario.cpu_task_ns = TASK_NS;
+                        scenario.parallelization = parallel;
+                        scenario.gpus = vec![ScenarioGpu {
+                            task_ns: TASK_NS / WORKERS as f64 / ratio,
+                            launch_ns,
+                            ..ScenarioGpu::default()
+                        }];
+                        points.push((scenario, [format!("{tasks}_tasks"), shape.name()]));
+                    }
+                }
+            }
+        }
+    }
+    points
+}
+
+/// Every strategy that is told before: the devices alone, and splits in steps of 5 %.
+fn all(scenario: &Scenario) -> Vec<Simulated> {
+    let splits = (1..20).map(|part| ExecutionStrategy::hybrid(5 * part).expect("below 100 %"));
+    let alone = [ExecutionStrategy::CpuOnly, ExecutionStrategy::GpuOnly];
+    let strategies = alone.into_iter().chain(splits);
+    let run = |strategy| scenario.run(strategy, &Costs::new()).expect("a strategy");
+    strategies.map(run).collect()
+}
+
+/// What was judged: regrets, and deadlines that were kept.
+#[derive(Default)]
+struct Judged {
+    regrets: BTreeMap<String, Vec<f64>>,
+    kept: BTreeMap<String, (usize, usize)>,
+}
+
+impl Judged {
+    fn regret(&mut self, name: &str, regret: f64) {
+        let regrets = self.regrets.entry(name.to_owned()).or_default();
+        regrets.push(regret.max(0.0));
+    }
+
+    fn kept(&mut self, name: &str, is_kept: bool) {
+        let (kept, all) = self.kept.entry(name.to_owned()).or_default();
+        *kept += usize::from(is_kept);
+        *all += 1;
+    }
+}
+
+/// Prints the regrets of warm batches, and the fraction of deadlines that were kept.
+pub(crate) fn print() {
+    let mut judged = Judged::default();
+    for (mut scenario, slices) in grid() {
+        let oracle = all(&scenario);
+        let least_ns = oracle.iter().map(|run| run.makespan_ns);
+        let least_ns = least_ns.fold(f64::INFINITY, f64::min);
+        for machine in &MACHINES {
+            scenario.cpu_power = power(machine.cpu);
+            scenario.gpus[0].power = power(machine.gpu);
+            scenario.prices = Some(Prices::from_toml(machine.prices).expect("prices"));
+            for then in [Resource::Energy, Resource::Cost] {
+                scenario.objective = match then {
+                    Resource::Energy => Objective::Energy,
+                    Resource::Cost => Objective::Cost,
+                };
+                let names = [then.to_string(), machine.name.to_owned()];
+                let names = [&names[..], &slices[..]].concat();
+                judge(
+                    &scenario,
+                    &oracle,
+                    (then, f64::INFINITY),
+                    &names,
+                    &mut judged,
+                );
+                for times in DEADLINES {
+                    let within_ns = times * least_ns;
+                    #[expect(clippy::cast_sign_loss, reason = "a time")]
+                    let within = Duration::from_nanos(within_ns as u64);
+                    scenario.objective = Objective::Deadline { within, then };
+                    let names = [format!("deadline_{times}"), machine.name.to_owned()];
+                    let names = [&names[..], &slices[..]].concat();
+                    judge(&scenario, &oracle, (then, within_ns), &names, &mut judged);
+                }
+            }
+        }
+    }
+    for (name, mut regrets) in judged.regrets {
+        regrets.sort_by(f64::total_cmp);
+        let mean = regrets.iter().fold(0.0, |sum, regret| sum + regret) / regrets.len() as f64;
+        let p95 = regrets[(regrets.len() - 1) * 95 / 100];
+        metric(&format!("objective_regret{name}"), 100.0 * mean, "%");
+        metric(&format!("objective_regret_p95{name}"), 100.0 * p95, "%");
+    }
+    for (name, (kept, all)) in judged.kept {
+        metric(
+            &format!("deadline_kept{name}"),
+            100.0 * kept as f64 / all as f64,
+            "%",
+        );
+    }
+}
+
+/// Learns a point and judges warm batches of it.
+fn judge(
+    scenario: &Scenario,
+    oracle: &[Simulated],
+    (resource, within_ns): (Resource, f64),
+    names: &[String],
+    judged: &mut Judged,
+) {
+    let spent = |run: &Simulated| scenario.spent(run, resource).expect("its draws are known");
+    let in_time = oracle.iter().filter(|run| run.makespan_ns <= within_ns);
+    let least = in_time.map(spent).fold(f64::INFINITY, f64::min);
+    let costs = Costs::new();
+    for number in 0..LEARNED + JUDGED {
+        let run = scenario.run(ExecutionStrategy::Auto, &costs);
+        let run = run.expect("its draws are known");
+        if number < LEARNED {
+            continue;
+        }
+        let is_kept = run.makespan_ns <= within_ns;
+        let names = names.iter().map(|name| format!("/{name}"));
+        for name in names.chain([String::new()]) {
+            if within_ns.is_finite() {
+                judged.kept(&name, is_kept);
+            }
+            if is_kept {
+                judged.regret(&name, spent(&run) / least - 1.0);
+            }
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! The energy of batches: what a manager's devices draw while they wait, measured once, and
+//! what an operation makes them draw beyond that.
+//!
+//! Counters are read between batches, at least [`READINGS`] of their resolutions apart:
+//! batches of one operation in a row are measured together. What is drawn above idle in
+//! that time, over the time that the device worked, is its power at the operation. The
+//! CPU's time is its workers', over their number. A CPU that has no part in such batches
+//! draws for the GPUs that it feeds, and that counts as theirs. Nothing is learned of a
+//! time in which batches overlapped, or in which none ran for the most part.
+
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::counts::Counts;
+use crate::error::{Error, ErrorKind};
+use crate::hardware::sensors::{EnergyCounter, EnergyDomain, EnergyMeter, EnergyMethod};
+use crate::hardware::{Fact, HardwareCapabilities};
+use crate::locked;
+use crate::plan::{Machine, OperationCosts, Power, RanOn};
+use crate::store::Costs;
+
+/// How many times the resolution of its counters a measured time lasts, so that rounding is
+/// at most a tenth of it.
+const READINGS: u32 = 10;
+
+/// For how long idle power is measured at the least: what else runs comes in bursts.
+const LEAST_IDLE: Duration = Duration::from_millis(200);
+
+/// Part of a measured time that a device must have worked for its power to be told.
+const LEAST_BUSY: f64 = 0.05;
+
+/// A device of a manager.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Device<'d> {
+    Cpu,
+    /// By its name.
+    Gpu(&'d str),
+}
+
+/// What a manager measures of its devices' energy.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    meter: Arc<EnergyMeter>,
+    /// What each device draws while it waits, W, or why that is not known.
+    idle: Vec<(EnergyDomain, Result<f64, String>)>,
+    /// The least time between two readings.
+    least: Duration,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Batches that run.
+    running: usize,
+    open: Option<Interval>,
+}
+
+/// Batches in a row that are measured together.
+#[derive(Debug)]
+struct Interval {
+    operation: String,
+    memory_per_task: usize,
+    began: Instant,
+    counters: Vec<EnergyCounter>,
+    last_end: Instant,
+    /// Time of its batches.
+    took: Duration,
+    cpu_busy: Duration,
+    gpus_busy: Vec<(String, Duration)>,
+    /// Batches overlapped.
+    is_mixed: bool,
+}
+
+/// A batch that has ended.
+pub(super) struct Measured<'m> {
+    pub(super) took: Duration,
+    pub(super) counts: &'m Counts,
+    pub(super) names: &'m [String],
+    pub(super) workers: usize,
+}
+
+impl Ledger {
+    /// Measures for a while what the devices draw without work of this program: 0.2 s, or a
+    /// second where a GPU's driver tells.
+    pub(super) fn start(meter: Arc<EnergyMeter>) -> Self {
+        let (before, began) = (meter.read(), Instant::now());
+        let told = before.iter().filter(|counter| counter.joules.is_ok());
+        let resolution = told.map(|counter| counter.method.resolution()).max();
+        let least = READINGS * resolution.unwrap_or(EnergyMethod::Rapl.resolution());
+        if resolution.is_some() {
+            thread::sleep(least.max(LEAST_IDLE));
+        }
+        let (after, seconds) = (meter.read(), began.elapsed().as_secs_f64());
+        let idle = after.into_iter().map(|counter| {
+            let at_first = joules(&before, &counter.domain).unwrap_or(0.0);
+            let watts = counter
+                .joules
+                .map(|joules| (joules - at_first).max(0.0) / seconds);
+            (counter.domain, watts.map_err(|why| why.to_string()))
+        });
+        Self {
+            idle: idle.collect(),
+            meter,
+            least,
+            state: Mutex::default(),
+        }
+    }
+
+    /// What a device draws while it waits, W.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unmeasured`], with why that is not known and what would tell.
+    pub(super) fn idle_watts(
+        &self,
+        device: Device<'_>,
+        hardware: &OnceLock<HardwareCapabilities>,
+    ) -> Result<f64, Error> {
+        let unknown = |why: &str| {
+            let who = match device {
+                Device::Cpu => "the CPU",
+                Device::Gpu(name) => name,
+            };
+            let what = format!("the energy of {who} cannot be measured: {why}");
+            Error::new(ErrorKind::Unmeasured, what)
+        };
+        let domain = self.domain(device, hardware);
+        let told = self
+            .idle
+            .iter()
+            .find(|(known, _)| Some(known) == domain.as_ref());
+        match told {
+            Some((_, Ok(watts))) => Ok(*watts),
+            Some((_, Err(why))) => Err(unknown(why)),
+            None => Err(unknown(NO_COUNTER)),
+        }
+    }
+
+    /// What counts a device's energy; none for a GPU that no driver here tells of.
+    fn domain(
+        &self,
+        device: Device<'_>,
+        hardware: &OnceLock<HardwareCapabilities>,
+    ) -> Option<EnergyDomain> {
+        let name = match device {
+            Device::Cpu => return Some(EnergyDomain::Cpu),
+            Device::Gpu(name) => name,
+        };
+        let is_cpu = |(domain, _): &(EnergyDomain, _)| *domain == EnergyDomain::Cpu;
+        if self.idle.iter().all(is_cpu) {
+            return None;
+        }
+        let hardware = hardware.get_or_init(HardwareCapabilities::detect);
+        let gpu = hardware.gpus.iter().find(|gpu| gpu.id.as_str() == name)?;
+        let pci = gpu.pci.known()?.clone();
+        Some(EnergyDomain::Gpu { pci })
+    }
+
+    /// A batch begins.
+    pub(super) fn begins(&self, operation: &str, memory_per_task: usize) {
+        let mut state = locked(&self.state);
+        state.running += 1;
+        let is_alone = state.running == 1;
+        let goes_on = state.open.as_mut().is_some_and(|open| {
+            open.is_mixed |= !is_alone;
+            let is_same = open.operation == operation && open.memory_per_task == memory_per_task;
+            !is_alone || is_same && open.last_end.elapsed() <= open.took
+        });
+        if !goes_on {
+            let counters = self.meter.read();
+            state.open = Some(Interval::new(operation, memory_per_task, counters));
+        }
+    }
+
+    /// A batch ended that began; none where it failed.
+    pub(super) fn ended(
+        &self,
+        batch: Option<&Measured<'_>>,
+        costs: Option<&Costs>,
+        hardware: &OnceLock<HardwareCapabilities>,
+    ) {
+        let mut state = locked(&self.state);
+        state.running -= 1;
+        let is_alone = state.running == 0;
+        let Some(open) = &mut state.open else { return };
+        match batch {
+            Some(batch) => open.add(batch),
+            None => open.is_mixed = true,
+        }
+        if open.began.elapsed() < self.least {
+            return;
+        }
+        let counters = self.meter.read();
+        if !open.is_mixed
+            && let Some(costs) = costs
+        {
+            self.learn(open, &counters, costs, hardware);
+        }
+        let mut next = Interval::new(&open.operation, open.memory_per_task, counters);
+        next.is_mixed = !is_alone;
+        state.open = Some(next);
+    }
+
+    /// Tells the cost model what the operation made each device draw.
+    fn learn(
+        &self,
+        open: &Interval,
+        now: &[EnergyCounter],
+        costs: &Costs,
+        hardware: &OnceLock<HardwareCapabilities>,
+    ) {
+        let seconds = open.began.elapsed().as_secs_f64();
+        if open.took.as_secs_f64() < 0.5 * seconds {
+            return;
+        }
+        // What a device drew above idle, J.
+        let above = |device| {
+            let domain = self.domain(device, hardware)?;
+            let spent = joules(now, &domain)? - joules(&open.counters, &domain)?;
+            let idle = self.idle.iter().find(|(known, _)| *known == domain)?;
+            Some((spent - idle.1.as_ref().ok()? * seconds).max(0.0))
+        };
+        let note = |on, watts| {
+            costs.change(|model| {
+                model.note_watts(&open.operation, open.memory_per_task, on, watts);
+            });
+        };
+        let worked = |busy: Duration| busy.as_secs_f64() >= LEAST_BUSY * seconds;
+        let of_cpu = above(Device::Cpu);
+        let cpu_works = worked(open.cpu_busy);
+        if let (Some(joules), true) = (of_cpu, cpu_works) {
+            note(RanOn::Cpu, joules / open.cpu_busy.as_secs_f64());
+        }
+        let all: f64 = (open.gpus_busy.iter())
+            .map(|(_, busy)| busy.as_secs_f64())
+            .sum();
+        for (name, busy) in open.gpus_busy.iter().filter(|(_, busy)| worked(*busy)) {
+            let busy = busy.as_secs_f64();
+            let host = of_cpu.filter(|_| !cpu_works).unwrap_or(0.0) * busy / all;
+            if let Some(joules) = above(Device::Gpu(name)) {
+                note(RanOn::Gpu(name), (joules + host) / busy.min(seconds));
+            }
+        }
+    }
+}
+
+/// Fills in what the devices of a machine draw, where nobody states it: what was measured of
+/// their idle power, and what the operation of these costs makes them draw. The devices whose
+/// power at the operation is still to be measured.
+pub(super) fn fill<'l>(
+    machine: &mut Machine,
+    costs: &OperationCosts,
+    hardware: &OnceLock<HardwareCapabilities>,
+    ledger: impl Fn() -> &'l Ledger,
+) -> Result<Vec<String>, Error> {
+    let mut unmeasured = Vec::new();
+    let measured = |device, above: Option<f64>| {
+        let idle_watts = ledger().idle_watts(device, hardware)?;
+        let power = above.map(|above| Power {
+            busy_watts: idle_watts + above,
+            idle_watts,
+        });
+        Ok::<_, Error>(Fact::from(power))
+    };
+    if !machine.cpu_power.is_known() {
+        machine.cpu_power = measured(Device::Cpu, costs.cpu_watts)?;
+        unmeasured.extend((!machine.cpu_power.is_known()).then(|| "the CPU".to_owned()));
+    }
+    for (index, gpu) in machine.gpus.iter_mut().enumerate() {
+        if !gpu.power.is_known() {
+            gpu.power = measured(Device::Gpu(&gpu.name), costs.gpu(index).watts)?;
+            unmeasured.extend((!gpu.power.is_known()).then(|| gpu.name.clone()));
+        }
+    }
+    Ok(unmeasured)
+}
+
+/// Fills in what the devices of this machine draw: their idle power is measured now, for
+/// 0.2 s, or a second where a GPU's driver tells, and what the operation of these costs makes
+/// them draw beyond was measured when it ran. The devices of which that is not known yet.
+///
+/// # Errors
+///
+/// [`ErrorKind::Unmeasured`](crate::ErrorKind::Unmeasured) for a device whose energy nothing
+/// tells, with why, and what would.
+pub fn measure_power(
+    machine: &mut Machine,
+    costs: &OperationCosts,
+    hardware: &HardwareCapabilities,
+) -> Result<Vec<String>, Error> {
+    let ledger = OnceLock::new();
+    let start = || Ledger::start(Arc::new(EnergyMeter::start()));
+    let hardware = OnceLock::from(hardware.clone());
+    fill(machine, costs, &hardware, || ledger.get_or_init(start))
+}
+
+/// Why the energy of a GPU is not known that no driver here tells of.
+const NO_COUNTER: &str = "nothing counts it here (NVML does for NVIDIA's GPUs, sysfs for AMD's \
+    and Intel's); state its power (`GpuSpec::power`, or `watts` and `idle_watts` of a description)";
+
+fn joules(counters: &[EnergyCounter], domain: &EnergyDomain) -> Option<f64> {
+    let counter = counters.iter().find(|counter| counter.domain == *domain)?;
+    counter.joules.as_ref().ok().copied()
+}
+
+impl Interval {
+    fn new(operation: &str, memory_per_task: usize, counters: Vec<EnergyCounter>) -> Self {
+        let began = Instant::now();
+        Self {
+            operation: operation.to_owned(),
+            memory_per_task,
+            began,
+            counters,
+            last_end: began,
+            took: Duration::ZERO,
+            cpu_busy: Duration::ZERO,
+            gpus_busy: Vec::new(),
+            is_mixed: false,
+        }
+    }
+
+    fn add(&mut self, batch: &Measured<'_>) {
+        self.last_end = Instant::now();
+        self.took += batch.took;
+        let workers = u32::try_from(batch.workers.max(1)).unwrap_or(u32::MAX);
+        self.cpu_busy += (batch.counts.cpu.busy / workers).min(batch.took);
+        for (share, name) in batch.counts.gpus.iter().zip(batch.names) {
+            // Launches that overlap count once.
+            let busy = share.busy.min(batch.took);
+            match self.gpus_busy.iter_mut().find(|(known, _)| known == name) {
+                Some((_, sum)) => *sum += busy,
+                None => self.gpus_busy.push((name.clone(), busy)),
+            }
+        }
+    }
+}

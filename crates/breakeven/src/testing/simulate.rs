@@ -1,0 +1,125 @@
+//! Runs a scenario: what is decided for it, and how it goes.
+
+use super::events::Run;
+use super::scenario::{Scenario, Simulated};
+use crate::error::Error;
+use crate::execute::setup::{Decided, GpuLimits};
+use crate::hardware::Fact;
+use crate::plan::{
+    Asked, Basis, Decision, ExecutionStrategy, Goal, GpuSpec, Machine, OperationCosts,
+    ProfilingHeuristics, Resource, decide_tuned, spent,
+};
+use crate::schedule::Schedule;
+use crate::store::Costs;
+use crate::workload::WorkloadProfile;
+
+impl Scenario {
+    /// Runs the batch under a strategy, by what `costs` knows, and tells them
+    /// what it took.
+    ///
+    /// # Errors
+    ///
+    /// As [`decide`](crate::plan::decide).
+    pub fn run(&self, strategy: ExecutionStrategy, costs: &Costs) -> Result<Simulated, Error> {
+        let known = costs.lookup(
+            "simulated",
+            self.memory_per_task,
+            &self.names(),
+            self.workers,
+        );
+        let (run, decision) = self.run_by(strategy, &known)?;
+        run.teach(costs, &decision, &known);
+        Ok(run.result(decision))
+    }
+
+    /// Its machine, as a decision sees it.
+    fn machine(&self) -> Machine {
+        let gpus = self.names().into_iter().zip(&self.gpus);
+        Machine {
+            cores: self.workers,
+            memory_bytes: Fact::Unknown,
+            cpu_power: self.cpu_power,
+            gpus: gpus
+                .map(|(name, gpu)| GpuSpec {
+                    power: gpu.power,
+                    ..GpuSpec::named(name)
+                })
+                .collect(),
+        }
+    }
+
+    /// What a run of it took of a resource: J, or by its prices.
+    ///
+    /// # Errors
+    ///
+    /// As [`decide_by`](crate::plan::decide_by).
+    pub fn spent(&self, run: &Simulated, resource: Resource) -> Result<f64, Error> {
+        let busy = (run.cpu_busy_ns, &run.gpu_busy_ns[..]);
+        let prices = self.prices.as_ref();
+        spent(resource, prices, &self.machine(), run.makespan_ns, busy)
+    }
+
+    /// Runs the batch by costs that are stated, and teaches nobody.
+    ///
+    /// # Errors
+    ///
+    /// As [`decide`](crate::plan::decide).
+    pub fn run_known(
+        &self,
+        strategy: ExecutionStrategy,
+        known: &OperationCosts,
+    ) -> Result<Simulated, Error> {
+        let (run, decision) = self.run_by(strategy, known)?;
+        Ok(run.result(decision))
+    }
+
+    fn run_by(
+        &self,
+        strategy: ExecutionStrategy,
+        known: &OperationCosts,
+    ) -> Result<(Run<'_>, Box<Decision>), Error> {
+        let workload = &WorkloadProfile::from_task_count(self.tasks())
+            .with_memory_per_task(self.memory_per_task)
+            .with_parallelization(self.parallelization);
+        let heuristics = &ProfilingHeuristics::default();
+        let tuning = self.tuning;
+        let asked = Asked {
+            strategy,
+            basis: Basis::Program,
+            goal: Goal {
+                objective: self.objective,
+                prices: self.prices.as_ref(),
+            },
+            tuning,
+        };
+        let decision = decide_tuned(asked, workload, &self.machine(), heuristics, known)?;
+        let limits = Decided {
+            tasks: self.tasks(),
+            workers: self.workers,
+            decision: &decision,
+            costs: known,
+            is_watched: false,
+            may_fall_back: usize::MAX,
+            tuning,
+        };
+        let gpus = self.gpus.iter().map(|gpu| GpuLimits {
+            launch_ns: gpu.tells_launch.then_some(gpu.launch_ns),
+            depth: 3,
+            ..GpuLimits::UNKNOWN
+        });
+        let gpus: Vec<_> = gpus.collect();
+        let mut run = Run::new(self, Schedule::new(limits.setup(&gpus)));
+        run.run();
+        Ok((run, decision))
+    }
+
+    /// Runs the batch by a decision that the cost model has no part in: the
+    /// seven-stage rule's, for instance, with the split kept as it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    pub fn run_fixed(&self, strategy: ExecutionStrategy) -> Result<f64, Error> {
+        Ok(self.run(strategy, &Costs::new())?.makespan_ns)
+    }
+}

@@ -1,0 +1,210 @@
+//! Objectives that count energy: measured with made-up counters, stated, or not known.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use breakeven::execute::{RayonCpu, StrategyManager};
+use breakeven::hardware::Fact;
+use breakeven::hardware::sensors::EnergyMeter;
+use breakeven::plan::{ExecutionStrategy, Objective, Outcome, Power};
+use breakeven::testing::{SimulatedGpu, SimulatedSpec};
+use breakeven::{Costs, ErrorKind, WorkloadProfile};
+use tempfile::TempDir;
+
+type Never = std::convert::Infallible;
+type Manager = StrategyManager<RayonCpu, SimulatedGpu<u64, u64>>;
+
+const TASKS: usize = 40;
+const WORKERS: usize = 2;
+
+/// What the made-up processor draws: while it waits, and per worker that works, W.
+const IDLE: f64 = 10.0;
+const PER_WORKER: f64 = 20.0;
+
+/// A processor whose counter of energy goes round a second after the start.
+struct Processor {
+    root: TempDir,
+    working: Arc<AtomicUsize>,
+    stop: Arc<AtomicBool>,
+    counter: Option<JoinHandle<()>>,
+}
+
+impl Processor {
+    fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let zone = root.path().join("sys/class/powercap/intel-rapl:0");
+        fs::create_dir_all(&zone).unwrap();
+        fs::write(zone.join("name"), "package-0\n").unwrap();
+        let range = 262_143_328_850_u64;
+        fs::write(zone.join("max_energy_range_uj"), format!("{range}\n")).unwrap();
+        let (working, stop) = (Arc::<AtomicUsize>::default(), Arc::<AtomicBool>::default());
+        let mut spent = range - 10_000_000;
+        put(&zone, spent);
+        let (at_work, ends) = (Arc::clone(&working), Arc::clone(&stop));
+        let counter = thread::spawn(move || {
+            let mut last = Instant::now();
+            while !ends.load(Ordering::Relaxed) {
+                thread::sleep(Duration::from_micros(500));
+                let now = Instant::now();
+                let workers = at_work.load(Ordering::Relaxed) as f64;
+                let joules = (IDLE + PER_WORKER * workers) * (now - last).as_secs_f64();
+                spent = (spent + (joules * 1e6).round() as u64) % range;
+                last = now;
+                put(&zone, spent);
+            }
+        });
+        Self {
+            root,
+            working,
+            stop,
+            counter: Some(counter),
+        }
+    }
+
+    fn meter(&self) -> Arc<EnergyMeter> {
+        Arc::new(EnergyMeter::of_files(self.root.path()))
+    }
+
+    /// A task of a millisecond.
+    fn task(&self, task: &u64) -> Result<u64, Never> {
+        self.working.fetch_add(1, Ordering::Relaxed);
+        thread::sleep(Duration::from_millis(1));
+        self.working.fetch_sub(1, Ordering::Relaxed);
+        Ok(task + 1)
+    }
+}
+
+impl Drop for Processor {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.counter.take().unwrap().join().unwrap();
+    }
+}
+
+/// In one step: a reader never sees half a number.
+fn put(zone: &Path, value: u64) {
+    let new: PathBuf = zone.join("new");
+    fs::write(&new, format!("{value}\n")).unwrap();
+    fs::rename(new, zone.join("energy_uj")).unwrap();
+}
+
+/// A GPU that does a task in a fifth of the time, and draws that much.
+fn manager(power: Fact<Power>) -> Manager {
+    let spec = SimulatedSpec {
+        power,
+        ..SimulatedSpec::new(Duration::from_micros(20), Duration::from_micros(200))
+    };
+    let gpu = SimulatedGpu::new(spec, |task: &u64| task + 1);
+    let workers = rayon::ThreadPoolBuilder::new().num_threads(WORKERS);
+    let cpu = RayonCpu::with_pool(Arc::new(workers.build().unwrap()));
+    StrategyManager::new(Arc::new(cpu), Arc::new(gpu)).with_costs(Arc::new(Costs::new()))
+}
+
+fn power(busy_watts: f64, idle_watts: f64) -> Power {
+    Power {
+        busy_watts,
+        idle_watts,
+    }
+}
+
+fn workload() -> WorkloadProfile {
+    WorkloadProfile::from_task_count(TASKS)
+}
+
+/// Runs batches until the objective was weighed; the last one's strategy and explanation.
+fn until_weighed(
+    manager: &Manager,
+    objective: Objective,
+    task: impl Fn(&u64) -> Result<u64, Never> + Sync,
+) -> (ExecutionStrategy, String) {
+    let tasks: Vec<u64> = (0..TASKS as u64).collect();
+    for _ in 0..200 {
+        let batch = manager.operation("energy").workload(workload());
+        let result = batch.objective(objective).execute(&tasks, &task).unwrap();
+        assert_eq!(result.outputs[TASKS - 1], TASKS as u64);
+        let aim = result.decision.aim.as_ref().expect("it is aimed at energy");
+        if aim.outcome == Outcome::Least {
+            return (result.decision.strategy, result.explain().to_string());
+        }
+    }
+    panic!("it was never weighed");
+}
+
+#[test]
+fn the_power_of_an_operation_is_measured_and_weighed() {
+    let processor = Processor::new();
+    let manager = manager(Fact::Known(power(500.0, 5.0))).with_energy_meter(processor.meter());
+    let run = |objective| until_weighed(&manager, objective, |task| processor.task(task));
+    let (strategy, explained) = run(Objective::Energy);
+    assert_eq!(strategy, ExecutionStrategy::CpuOnly, "{explained}");
+    assert!(explained.contains(" J in "), "{explained}");
+    let predicted = explained
+        .lines()
+        .filter(|line| line.contains(" predicted "));
+    assert_eq!(
+        predicted.filter(|line| line.ends_with(" J")).count(),
+        3,
+        "{explained}"
+    );
+    let memory = workload().memory_per_task;
+    let known = manager
+        .costs()
+        .lookup("energy", memory, &["simulated"], WORKERS);
+    let watts = known.cpu_watts.expect("it was measured");
+    // Both workers draw 40 W; what measures and is measured shares two cores with others.
+    assert!((20.0..60.0).contains(&watts), "{watts}");
+    assert_eq!(known.gpu(0).watts, None, "what is stated is not measured");
+}
+
+#[test]
+fn what_is_stated_is_weighed_without_a_meter() {
+    let manager = manager(Fact::Known(power(20.0, 1.0))).with_cpu_power(power(200.0, 1.0));
+    let task = |task: &u64| {
+        thread::sleep(Duration::from_millis(1));
+        Ok::<_, Never>(task + 1)
+    };
+    let (strategy, _) = until_weighed(&manager, Objective::Energy, task);
+    assert_eq!(strategy, ExecutionStrategy::GpuOnly);
+}
+
+#[test]
+fn what_nothing_tells_is_an_error_that_says_what_would() {
+    let nothing = tempfile::tempdir().unwrap();
+    let meter = Arc::new(EnergyMeter::of_files(nothing.path()));
+    let tasks = [0_u64; TASKS];
+    let refused = |manager: Manager| {
+        let manager = manager.with_objective(Objective::Energy);
+        let decided = manager
+            .operation("energy")
+            .workload(workload())
+            .decide(tasks);
+        let error = decided.expect_err("nothing tells energy");
+        assert_eq!(error.kind(), ErrorKind::Unmeasured);
+        error.to_string()
+    };
+    let stated = Fact::Known(power(20.0, 1.0));
+    let said = refused(manager(stated).with_energy_meter(Arc::clone(&meter)));
+    assert!(
+        said.starts_with("the energy of the CPU cannot be measured: no energy counter"),
+        "{said}"
+    );
+    assert!(
+        said.ends_with("or state the watts of the devices"),
+        "{said}"
+    );
+    let unknown = manager(Fact::Unknown).with_cpu_power(power(20.0, 1.0));
+    let said = refused(unknown.with_energy_meter(meter));
+    let expected = "the energy of simulated cannot be measured: nothing counts it here";
+    assert!(said.starts_with(expected), "{said}");
+    // Time is decided without any of it.
+    assert!(
+        manager(Fact::Unknown)
+            .operation("energy")
+            .decide(tasks)
+            .is_ok()
+    );
+}
