@@ -97,6 +97,19 @@ impl Terminal {
         self.shows("q end · p pause");
     }
 
+    /// As `watch`; gives the process's number.
+    fn watch_and_know(&self) -> u32 {
+        let file = self.path().join("pid");
+        let run = format!(
+            "sh -c 'echo $$ > {}; exec \"$BREAKEVEN\" monitor --interval 100ms'",
+            file.display()
+        );
+        self.keys(&["clear", "Enter"]);
+        self.keys(&[&run, "Enter"]);
+        self.shows("q end · p pause");
+        fs::read_to_string(file).unwrap().trim().parse().unwrap()
+    }
+
     /// Every line is where it belongs: nothing was broken into two.
     #[track_caller]
     fn is_whole(&self, height: usize) {
@@ -215,17 +228,23 @@ fn it_ends_with_control_c_and_when_it_is_told_to() {
     terminal.shows("no program publishes its figures");
     terminal.keys(&["C-c"]);
     terminal.is_restored(0);
-    let file = terminal.path().join("pid");
-    let run = format!(
-        "sh -c 'echo $$ > {}; exec \"$BREAKEVEN\" monitor --interval 100ms'",
-        file.display()
-    );
-    terminal.keys(&["clear", "Enter"]);
-    terminal.keys(&[&run, "Enter"]);
-    terminal.shows("q end · p pause");
-    let pid = fs::read_to_string(file).unwrap();
-    signal("TERM", pid.trim().parse().unwrap());
+    signal("TERM", terminal.watch_and_know());
     terminal.is_restored(0);
+}
+
+/// crossterm would read a terminal that is gone for ever, with a core to itself.
+#[test]
+fn it_ends_with_its_terminal() {
+    let Some(terminal) = Terminal::start(80, 24) else {
+        return;
+    };
+    let pid = terminal.watch_and_know();
+    let process = Path::new("/proc").join(pid.to_string());
+    if !process.exists() {
+        return skipped("whether the live view ends with its terminal: there is no /proc");
+    }
+    terminal.tmux(&["kill-server"]);
+    wait_until("its end", || !process.exists());
 }
 
 #[test]

@@ -44,11 +44,30 @@ pub(super) fn run(sources: &mut Sources, mut load: Load) -> Result<Ending> {
     }
     // In a terminal of this kind Ctrl-C is a key; a signal is somebody else's.
     let ended = interruption()?;
+    #[cfg(unix)]
+    std::thread::spawn(end_with_the_terminal);
     let mut terminal = ratatui::try_init()?;
     let shown = show(sources, &mut load, &mut terminal, ended);
     ratatui::try_restore()?;
     shown?;
     Ok(Ending::Done)
+}
+
+/// Ends the process once its terminal is gone: crossterm reads the end of such a terminal
+/// again and again, and comes back from that no more.
+#[cfg(unix)]
+fn end_with_the_terminal() {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+    let stdin = stdin();
+    let look_every = Timespec::try_from(LOOK_EVERY).ok();
+    loop {
+        let mut terminal = [PollFd::new(&stdin, PollFlags::empty())];
+        let found = poll(&mut terminal, look_every.as_ref());
+        if found.is_ok() && terminal[0].revents().contains(PollFlags::HUP) {
+            std::process::exit(130);
+        }
+    }
 }
 
 fn show(
