@@ -62,20 +62,18 @@ fn check_objective(
     hardware: &HardwareCapabilities,
 ) -> Result<()> {
     match objective.resource() {
-        None => {}
         Some(Resource::Energy) => {
             let mut devices = PlannedMachine::of(hardware, None);
             devices.gpus = vec![GpuSpec::named(gpu)];
             measure_power(&mut devices, &OperationCosts::default(), hardware)?;
         }
-        Some(Resource::Cost) => {
-            if prices.is_none_or(|prices| prices.gpu(gpu).is_none()) {
-                bail!(
-                    "--objective {objective}: there is no price of {gpu}; give a file that has \
-                     one, by --prices or by BREAKEVEN_PRICES"
-                );
-            }
+        Some(Resource::Cost) if prices.is_none_or(|prices| prices.gpu(gpu).is_none()) => {
+            bail!(
+                "--objective {objective}: there is no price of {gpu}; give a file that has one, \
+                 by --prices or by BREAKEVEN_PRICES"
+            );
         }
+        Some(Resource::Cost) | None => {}
     }
     Ok(())
 }
