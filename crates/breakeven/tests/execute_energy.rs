@@ -51,8 +51,10 @@ impl Processor {
                 thread::sleep(Duration::from_micros(500));
                 let now = Instant::now();
                 let workers = at_work.load(Ordering::Relaxed) as f64;
-                let joules = (IDLE + PER_WORKER * workers) * (now - last).as_secs_f64();
-                spent = (spent + (joules * 1e6).round() as u64) % range;
+                let watts = IDLE + PER_WORKER * workers;
+                // A watt is a microjoule a microsecond.
+                let microjoules = (now - last).mul_f64(watts).as_micros();
+                spent = (spent + u64::try_from(microjoules).unwrap()) % range;
                 last = now;
                 put(&zone, spent);
             }
