@@ -61,9 +61,14 @@ fn a_deadline_and_a_cancellation_reach_a_worker_in_its_span() {
         *task
     };
     let manager = StrategyManager::cpu_only(cpu());
-    // The soonest of a few, for the machine may be busy.
+    // A millisecond, or two tasks.
+    let in_time = |soonest: &[Duration; 2]| soonest.iter().all(|time| *time < MS * 12);
+    // The soonest of some, for the machine may be busy.
     let mut soonest = [Duration::MAX; 2];
-    for _ in 0..10 {
+    for _ in 0..100 {
+        if in_time(&soonest) {
+            break;
+        }
         let begun = Instant::now();
         let stopped = manager
             .operation("long")
@@ -95,8 +100,7 @@ fn a_deadline_and_a_cancellation_reach_a_worker_in_its_span() {
             })
         ));
     }
-    // A millisecond, or two tasks.
-    assert!(soonest.iter().all(|time| *time < MS * 12), "{soonest:?}");
+    assert!(in_time(&soonest), "{soonest:?}");
 }
 
 #[test]
