@@ -52,7 +52,7 @@ impl Processor {
                 let now = Instant::now();
                 let workers = at_work.load(Ordering::Relaxed) as f64;
                 let joules = (IDLE + PER_WORKER * workers) * (now - last).as_secs_f64();
-                spent = (spent + (joules * 1e6).round() as u64) % range;
+                spent = (spent + micro(joules)) % range;
                 last = now;
                 put(&zone, spent);
             }
@@ -83,6 +83,12 @@ impl Drop for Processor {
         self.stop.store(true, Ordering::Relaxed);
         self.counter.take().unwrap().join().unwrap();
     }
+}
+
+/// Whole microjoules.
+#[expect(clippy::cast_sign_loss, reason = "nothing draws less than nothing")]
+fn micro(joules: f64) -> u64 {
+    (joules * 1e6).round() as u64
 }
 
 /// In one step: a reader never sees half a number.
