@@ -152,7 +152,7 @@ impl Tuning {
         first_run_excess: 16.0,
         most_off: 3.0,
         worth_correcting_ns: 2e6,
-        deadline_margin: 0.1,
+        deadline_margin: 0.02,
         promises: 32,
         most_overrun: 3.0,
         telling: 3,
