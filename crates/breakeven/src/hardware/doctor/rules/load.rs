@@ -5,6 +5,7 @@ use breakeven_profile::unit::percent;
 use crate::hardware::Fact;
 use crate::hardware::doctor::facts::Facts;
 use crate::hardware::doctor::finding::{Finding, Remedy, Standing, Subject};
+use crate::hardware::doctor::rights::Rights;
 
 /// Fraction of the cores from which others disturb, and from which they are what is
 /// measured. An idle server is at 0.1 % to 1 %.
@@ -42,13 +43,18 @@ pub(super) fn look(facts: &Facts) -> Vec<Finding> {
         .filter(|it| it.cores >= BUSY)
         .collect();
     if standing != Standing::Good {
-        load = load.does(EFFECT);
-        if busy.is_empty() {
-            load = load.change(Remedy::act(
+        let sudo = if Rights::of(facts).root { "" } else { "sudo " };
+        load = load.does(EFFECT).change(match busy.is_empty() {
+            true => Remedy::act(
                 "no process that is seen here takes much: look at the machine outside of this \
                  container, or for many short processes",
-            ));
-        }
+            ),
+            // Against what cannot be stopped; measured in docs/doctor.md.
+            false => Remedy::Command {
+                command: format!("{sudo}chrt --fifo 50 breakeven profile …"),
+                undo: None,
+            },
+        });
     }
     let process = |it: &&crate::hardware::doctor::BusyProcess| {
         let seen = format!("{} ({}) takes {:.2} cores", it.name, it.pid, it.cores);
