@@ -87,12 +87,6 @@ impl Drop for Processor {
     }
 }
 
-/// Whole microjoules.
-#[expect(clippy::cast_sign_loss, reason = "nothing draws less than nothing")]
-fn micro(joules: f64) -> u64 {
-    (joules * 1e6).round() as u64
-}
-
 /// In one step: a reader never sees half a number.
 fn put(zone: &Path, value: u64) {
     let new: PathBuf = zone.join("new");
