@@ -124,9 +124,9 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "NAME", value_parser = kernel)]
     pub(crate) kernel: Vec<&'static str>,
 
-    /// Devices to measure: cpu, gpu (every GPU), all, or the id of one device; with
+    /// Devices to measure: cpu, gpu (every GPU), all, or ids, with commas between them; with
     /// --strategy the GPU to use
-    #[arg(long, value_name = "DEVICE", default_value = "all")]
+    #[arg(long, alias = "devices", value_name = "DEVICES", default_value = "all")]
     pub(crate) device: String,
 
     /// Run each kernel's batch by a strategy instead, and print the decision with its

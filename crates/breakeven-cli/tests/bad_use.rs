@@ -131,6 +131,22 @@ fn an_unknown_device() {
 }
 
 #[test]
+fn a_list_of_devices() {
+    let said = refused("profile --device cpu,cuda:none");
+    assert!(said.contains("no device \"cuda:none\" here"), "{said}");
+    assert_snapshot!(refused("sweep dot_product --devices cpu,cpu"), @"error: --device cpu,cpu: cpu is there twice; leave one of them out");
+    let said = refused("profile --device cpu,");
+    assert!(
+        said.starts_with("error: there is no device \"\" here; there are: cpu"),
+        "{said}"
+    );
+    if let Some(gpu) = software_gpu() {
+        let args = format!("profile --strategy gpu-only --device cpu,{gpu}");
+        assert!(refused(&args).contains("takes one GPU"));
+    }
+}
+
+#[test]
 fn an_image_that_is_none() {
     let directory = directory();
     let of = |path: &Path| {

@@ -27,8 +27,8 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "N", value_parser = one_or_more::<NonZeroU64>)]
     pub(crate) to: Option<NonZeroU64>,
 
-    /// GPUs to compare with the CPU: all, gpu, the id of one, or cpu for none
-    #[arg(long, value_name = "DEVICE", default_value = "all")]
+    /// GPUs to compare with the CPU: all, gpu, ids with commas between them, or cpu for none
+    #[arg(long, alias = "devices", value_name = "DEVICES", default_value = "all")]
     pub(crate) device: String,
 
     /// Rounds over all points, each in a fresh process; an interval needs 3 or more

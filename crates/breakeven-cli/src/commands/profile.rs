@@ -105,10 +105,24 @@ fn record_load(hardware: &HardwareCapabilities) -> Result<Recording> {
     load::start(recorder, LOAD_EVERY, true)
 }
 
+/// The devices that a list of names and ids asks for, in its order.
 pub(super) fn devices(asked: &str, hardware: &HardwareCapabilities) -> Result<Vec<String>> {
+    let mut devices = Vec::new();
+    for name in asked.split(',') {
+        for device in named(name.trim(), hardware)? {
+            if devices.contains(&device) {
+                bail!("--device {asked}: {device} is there twice; leave one of them out");
+            }
+            devices.push(device);
+        }
+    }
+    Ok(devices)
+}
+
+fn named(name: &str, hardware: &HardwareCapabilities) -> Result<Vec<String>> {
     let gpus: Vec<String> = hardware.gpus.iter().map(|gpu| gpu.id.to_string()).collect();
     let cpu = Device::CPU.to_owned();
-    match asked {
+    match name {
         Device::CPU => Ok(vec![cpu]),
         "all" => Ok([vec![cpu], gpus].concat()),
         "gpu" if gpus.is_empty() => {

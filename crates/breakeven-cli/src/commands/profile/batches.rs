@@ -107,6 +107,9 @@ fn gpu(
         asked => {
             // One that is not there is refused.
             let there = devices(asked, hardware)?;
+            if asked.contains(',') {
+                bail!("--strategy takes one GPU beside the CPU, and --device names {asked}");
+            }
             let named = there.into_iter().next().map(BatchGpu::Device);
             if asked == "gpu" { best.map(of) } else { named }
         }
