@@ -228,7 +228,7 @@ fn programs_are_served_as_metrics() {
     assert!(
         sum(
             "breakeven_program_batch_duration_seconds",
-            "quantile=\"0.99\""
+            "percentile=\"99\""
         ) > 0.0
     );
 }

@@ -61,7 +61,7 @@ catalogue! {
     PROGRAM_BATCHES = "breakeven.program.batches", Counter, One,
         "Batches of a program that ended: done, or incomplete because they were stopped or failed.";
     PROGRAM_DURATION = "breakeven.program.batch.duration", Gauge, Seconds,
-        "Quantiles of the time of a program's batches in the last minute, or of all where none was done in it.";
+        "Percentiles of the time of a program's batches in the last minute, or of all where none was done in it.";
     PROGRAM_TASKS = "breakeven.program.tasks", Counter, One,
         "Tasks of a program, by the device that did them.";
     PROGRAM_FALLBACK = "breakeven.program.fallback.tasks", Counter, One,

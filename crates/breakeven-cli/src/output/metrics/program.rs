@@ -45,13 +45,14 @@ fn add_operation(to: &mut Families, operation: &OperationReading, labels: &Label
         to.add(all::PROGRAM_BATCHES, &labels, count as f64);
     }
     if let Some(latency) = operation.latency {
-        let quantiles = [
-            ("0.5", latency.p50_s),
-            ("0.95", latency.p95_s),
-            ("0.99", latency.p99_s),
+        // `quantile` is a summary's label, which is of all time.
+        let percentiles = [
+            ("50", latency.p50_s),
+            ("95", latency.p95_s),
+            ("99", latency.p99_s),
         ];
-        for (quantile, seconds) in quantiles {
-            let labels = with(labels, "quantile", quantile);
+        for (percentile, seconds) in percentiles {
+            let labels = with(labels, "percentile", percentile);
             to.add(all::PROGRAM_DURATION, &labels, seconds);
         }
     }
