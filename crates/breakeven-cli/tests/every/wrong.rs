@@ -102,7 +102,7 @@ fn refused_history(prepare: impl Fn(&Place)) -> String {
 
 #[test]
 fn a_history_that_is_none() {
-    assert_snapshot!(refused_history(|place| fs::write(place.file("h.db"), "no database").unwrap()), @"error: h.db: is no history of breakeven: it is no SQLite database; name another file");
+    assert_snapshot!(refused_history(|place| fs::write(place.file("h.db"), "no database").unwrap()), @"error: h.db: is not a history of breakeven: it is not an SQLite database; name another file");
     let newer = refused_history(|place| {
         assert_eq!(place.measure(1, &[]).code, Some(0));
         fs::remove_file(place.file("n")).unwrap();
