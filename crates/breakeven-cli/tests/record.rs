@@ -304,7 +304,7 @@ fn it_is_shown_and_compared() {
 
     Budgets
     none apply: the suite's own budgets are for discrete GPUs at default sizes;
-    --budget FILE.toml
+    --budget FILE.toml gives others
     ");
     let compared = line("compare").arg(&quiet).arg(&busy).run().quietly(0);
     let (_, warnings) = compared.stdout.split_once("Warnings").unwrap();
