@@ -45,7 +45,7 @@ fn the_cpu_is_profiled_and_the_table_says_why_only_the_cpu() {
         .before(line(PROFILE), "vkCreateInstance abort")
         .run()
         .quietly(0);
-    let said = ended.lines_with("a GPU driver broke");
+    let said = ended.lines_with("a GPU driver failed");
     assert_eq!(said.len(), 1, "{ended:#?}");
     assert!(ended.stdout.contains("vector_add"), "{ended:#?}");
     assert!(ended.lines_with("  failed: ").is_empty(), "{ended:#?}");
