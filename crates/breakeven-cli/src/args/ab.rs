@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use breakeven_judge::Threshold;
-use breakeven_profile::unit;
+use breakeven_profile::unit::{self, UnitError};
 use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
@@ -82,6 +82,11 @@ fn words(text: &str) -> Result<CommandLine, String> {
 }
 
 pub(super) fn time(text: &str) -> Result<Duration, String> {
-    let ns = unit::parse_time(text).map_err(|error| error.to_string())?;
+    // Nobody waits for a thousandth of something: `10m` is what it is to `sleep`.
+    let minutes = text
+        .strip_suffix('m')
+        .map(|number| [number, "min"].concat());
+    let given = minutes.as_deref().unwrap_or(text);
+    let ns = unit::parse_time(given).map_err(|_| UnitError::Time(text.to_owned()).to_string())?;
     Duration::try_from_secs_f64(ns / 1e9).map_err(|_| "give a time that can be waited for".into())
 }

@@ -23,7 +23,10 @@ fn wrong_arguments() {
 
     For more information, try '--help'.
     "#);
-    assert_snapshot!(refused("monitor --every 1s"), @"error: there is nothing to measure: give --suite, or a command that writes a profile behind --");
+    let nothing = refused("monitor --every 1s");
+    assert_snapshot!(nothing, @"error: there is nothing to measure: give --suite, or a command that writes a profile behind --");
+    assert_eq!(refused("monitor --every 10m"), nothing);
+    assert_eq!(refused("monitor --every 6h"), nothing);
     assert_snapshot!(refused("monitor --suite"), @r"
     error: the following required arguments were not provided:
       --every <TIME>
