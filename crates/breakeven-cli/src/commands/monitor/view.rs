@@ -58,14 +58,17 @@ pub(super) fn run(sources: &mut Sources, mut load: Load) -> Result<Ending> {
 #[cfg(unix)]
 fn end_with_the_terminal() {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::io::Errno;
 
     let stdin = stdin();
     let look_every = Timespec::try_from(LOOK_EVERY).ok();
     loop {
         let mut terminal = [PollFd::new(&stdin, PollFlags::empty())];
-        let found = poll(&mut terminal, look_every.as_ref());
-        if found.is_ok() && terminal[0].revents().contains(PollFlags::HUP) {
-            std::process::exit(130);
+        match poll(&mut terminal, look_every.as_ref()) {
+            Ok(0) | Err(Errno::INTR) => {}
+            Ok(_) if terminal[0].revents().contains(PollFlags::HUP) => std::process::exit(130),
+            // A system that cannot watch a terminal says so at once, again and again.
+            Ok(_) | Err(_) => return,
         }
     }
 }
