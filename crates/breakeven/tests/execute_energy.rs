@@ -148,7 +148,7 @@ fn the_power_of_an_operation_is_measured_and_weighed() {
         .lines()
         .filter(|line| line.contains(" predicted "));
     assert_eq!(
-        predicted.filter(|line| line.ends_with(" J")).count(),
+        predicted.filter(|line| line.ends_with('J')).count(),
         3,
         "{explained}"
     );

@@ -9,7 +9,7 @@ use super::result::{
     DeviceShare, ExecuteError, ExecutionResult, LeftOut, Share, Stop, TaskError, ran_on,
 };
 use crate::error::{DeviceError, Error};
-use crate::plan::Decision;
+use crate::plan::{Decision, Took};
 
 /// What devices are counted as where there are too many.
 pub(super) const OTHER_DEVICES: &str = "other devices";
@@ -45,6 +45,23 @@ impl Ended {
     /// True where it neither failed nor was it stopped.
     pub(super) fn is_whole(&self) -> bool {
         self.ending.is_none() && self.stop.is_none()
+    }
+
+    /// What it took of its devices' time, with so many workers.
+    pub(super) fn what_it_took(&self, workers: usize) -> Took {
+        let ns = |time: Duration| time.as_nanos() as f64;
+        let took = ns(self.took);
+        Took {
+            ns: took,
+            cpu: (ns(self.counts.cpu.busy) / workers.max(1) as f64).min(took),
+            gpus: (self.counts.gpus.iter())
+                .map(|gpu| ns(gpu.busy).min(took))
+                .collect(),
+            times: self
+                .decision
+                .predicted_ns()
+                .map_or(1.0, |ns| took / ns.max(1.0)),
+        }
     }
 
     /// The devices that its tasks ran on, in a word.

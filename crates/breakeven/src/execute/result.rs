@@ -179,6 +179,7 @@ pub enum TaskError<E> {
 /// Why an execution ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Stop {
     /// Its [`CancelToken`](super::CancelToken) was used.
     #[error("it was cancelled")]

@@ -118,7 +118,10 @@ impl Request<'_> {
                     memory_per_task: question.workload.memory_per_task,
                     at: SystemTime::now(),
                     workers: question.workers,
-                    promised: ended.decision.promised_ns(),
+                    way: ended
+                        .decision
+                        .way()
+                        .map(|way| (way, ended.what_it_took(question.workers))),
                 };
                 schedule.teach(&mut batch, &ended.names, ended.counts.cpu.tasks, took);
             });

@@ -115,7 +115,7 @@ pub(crate) fn mode_of(
 ) -> (Mode, bool) {
     let by_model = matches!(decision.basis, Basis::Model | Basis::Exploration);
     let by_rates = by_model || decision.probe == Probe::All;
-    let by_aim = by_model && decision.is_least();
+    let by_aim = by_model && (decision.is_least() || decision.keeps_parts());
     let (gpu, _) = decision.strategy.shares(tasks);
     let mode = match decision.strategy {
         _ if tasks == 0 => Mode::Cpu,

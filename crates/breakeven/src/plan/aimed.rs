@@ -76,8 +76,12 @@ impl Decision {
             Outcome::Late => {
                 let within = aim.objective.within().unwrap_or_default();
                 let within = unit::time(within.as_nanos() as f64);
+                let taken = match self.keeps_parts() {
+                    true => "a split is tried that may be",
+                    false => "the fastest is taken",
+                };
                 Some(format!(
-                    "no choice is sure to be done within {within}: the fastest is taken"
+                    "no choice is sure to be done within {within}: {taken}"
                 ))
             }
             Outcome::Unweighed if !self.ruling.facts.has_gpu => Some(format!(

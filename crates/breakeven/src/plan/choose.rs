@@ -82,7 +82,9 @@ fn freely(
     let (mut candidates, ceiling) = forecast(workload, costs);
     let weighing = Weighing::of(goal, machine, workload, costs, tuning)?;
     if let Some(weighing) = &weighing {
-        candidates.iter_mut().for_each(|each| weighing.weigh(each));
+        candidates
+            .iter_mut()
+            .for_each(|each| weighing.correct(each));
     }
     let is_final = matches!(ruling.stage, Stage::NoGpu | Stage::Sequential);
     let mut decision = Box::new(Decision {
@@ -109,7 +111,9 @@ fn freely(
                 Some(weighing) => weighing.choose(&mut decision, tuning),
             }
             let tasks = workload.task_count;
-            explore(&mut decision, cpu, costs, tasks, weighing.as_ref(), tuning);
+            if decision.basis == Basis::Model {
+                explore(&mut decision, cpu, costs, tasks, weighing.as_ref(), tuning);
+            }
         }
         // Too small to try a GPU at once, but not for ever.
         Some(cpu) if ruling.stage == Stage::Small => {
@@ -236,18 +240,28 @@ fn explore(
     let Some(run_ns) = chosen.predicted_ns else {
         return;
     };
+    // Devices overlap in time; what one draws is spent.
+    let first_run_excess = match weighing {
+        None => tuning.first_run_excess,
+        Some(_) => tuning.first_draw_excess,
+    };
     let is_due = |excess: f64, try_ns: f64, is_known: bool, since_ns: f64, tries: u32| {
         // The first launches have compilation and cold caches in them.
         let doubted = match is_known {
             true => excess,
-            false => excess.min(try_ns / tuning.first_run_excess),
+            false => excess.min(try_ns / first_run_excess),
         };
         // Each try that cost something and changed nothing makes the next one wait longer.
         let doublings = match doubted <= tuning.free_part * run_ns {
             true => 0,
             false => tries.min(tuning.most_doublings),
         };
-        let runs = tuning.runs_between_tries * f64::from(1_u32 << doublings);
+        let longer = f64::from(1_u32 << doublings);
+        let runs = tuning.runs_between_tries * longer;
+        let doubted = match weighing {
+            None => doubted,
+            Some(_) => longer * doubted,
+        };
         let is_cheap = since_ns >= runs * run_ns && doubted <= tuning.exploration_budget * since_ns;
         let is_new = !is_known && tries < tuning.early_tries;
         is_cheap || (is_new && since_ns > 0.0 && excess <= 0.5 * run_ns)

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::objective::{Objective, Resource};
 use super::placement::Placement;
 use super::rule::{Ruling, Stage};
-use super::{Evidence, ExecutionStrategy, OperationCosts};
+use super::{Evidence, ExecutionStrategy, OperationCosts, Way};
 
 /// How a decision came about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -192,12 +192,24 @@ impl Decision {
         aim.is_some_and(|aim| aim.outcome == Outcome::Least)
     }
 
-    /// What the batch should take, ns, where it is to be done by a deadline that it is
-    /// sure to keep.
-    pub(crate) fn promised_ns(&self) -> Option<f64> {
-        let aim = self.aim.as_ref().filter(|_| self.is_least())?;
-        aim.objective.within()?;
-        self.chosen()?.predicted_ns
+    /// In which way a batch ran whose time tells of others that an objective weighs; none
+    /// where there is no objective, or where something was tried besides.
+    pub(crate) fn way(&self) -> Option<Way> {
+        self.aim.as_ref()?;
+        if self.keeps_parts() {
+            return match self.strategy {
+                ExecutionStrategy::Hybrid { gpu_allocation, .. } => Some(Way::Kept(gpu_allocation)),
+                _ => None,
+            };
+        }
+        if self.basis != Basis::Model {
+            return None;
+        }
+        let is_chosen = |candidate: &Candidate| candidate.strategy == self.strategy;
+        self.candidates
+            .iter()
+            .position(is_chosen)
+            .map(Way::Candidate)
     }
 
     /// True where a split keeps its parts, whoever is done earlier.
@@ -256,6 +268,7 @@ impl Decision {
         let is_split = matches!(self.strategy, ExecutionStrategy::Hybrid { .. });
         let by_model = self.basis == Basis::Model;
         let chosen = self.chosen().filter(|_| is_split && by_model);
+        let chosen = chosen.filter(|_| self.aim.is_none());
         Some(chosen?.predicted_ns? / costs.split_excess.max(1.0))
     }
 }

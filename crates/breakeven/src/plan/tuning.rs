@@ -28,6 +28,8 @@ pub struct Tuning {
     pub few_observations: u64,
     /// … and how many times too high it is then supposed to be, to its advantage.
     pub first_run_excess: f64,
+    /// The same where an objective counts what the first run draws.
+    pub first_draw_excess: f64,
     /// How far a time may be off that nobody measured, as a multiple.
     pub most_off: f64,
     /// Batches shorter than this are not worth watching for a rate that changes, ns.
@@ -36,10 +38,9 @@ pub struct Tuning {
     /// Part of a prediction that a deadline must leave beyond it at the least, where the
     /// prediction is of measured times: these vary.
     pub deadline_margin: f64,
-    /// Batches with a deadline of which the worst says how far others may be off …
-    pub promises: usize,
-    /// … as a multiple of what was promised, at the most.
-    pub most_overrun: f64,
+    /// Batches with an objective that are remembered of each way to run, and after so many
+    /// others the longest of them is forgotten.
+    pub promises: u32,
 
     // The cost model.
     /// Observations of either kind, alone and beside other devices, from which it is told
@@ -150,11 +151,11 @@ impl Tuning {
         most_probe_tasks: 32,
         few_observations: 3,
         first_run_excess: 16.0,
+        first_draw_excess: 4.0,
         most_off: 3.0,
         worth_correcting_ns: 2e6,
         deadline_margin: 0.02,
         promises: 32,
-        most_overrun: 3.0,
         telling: 3,
         most_beside: 4.0,
         far_faster: 0.5,

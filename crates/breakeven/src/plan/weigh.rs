@@ -4,104 +4,28 @@
 //! Σ (busy − idle) · b` of a resource, with what each device draws per ns while it works
 //! and while it waits; of a CPU each worker draws its part. Both are linear in the parts of the devices, so without a deadline
 //! the best choice is one device alone or the split that ends together. With one it may
-//! be a split in which the side that draws less works until the deadline:
-//! [`Weighing::latest`].
+//! be a split that keeps its parts ([`kept`](super::kept)).
 
-use super::forecast::asked_split;
+use super::draws::Draws;
 use super::objective::{Goal, Resource};
 use super::{
-    Candidate, Cost, Decision, Declined, ExecutionStrategy, Machine, OperationCosts, Outcome,
-    Prices, Tuning,
+    Basis, Candidate, Cost, Decision, Declined, Evidence, ExecutionStrategy, Machine,
+    OperationCosts, Outcome, Took, Tuning, Way,
 };
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::workload::WorkloadProfile;
-
-/// What a device draws of a resource, per ns.
-#[derive(Debug, Clone, Copy)]
-struct Draw {
-    busy: f64,
-    idle: f64,
-}
-
-/// What all devices draw of a resource.
-#[derive(Debug)]
-struct Draws {
-    cpu: Draw,
-    gpus: Vec<Draw>,
-}
-
-impl Draws {
-    fn of(resource: Resource, prices: Option<&Prices>, machine: &Machine) -> Result<Self, Error> {
-        let gpus = machine.gpus.iter().map(|gpu| match resource {
-            Resource::Energy => Draw::of_power(gpu.power.get(), &gpu.name),
-            Resource::Cost => Draw::of_price(prices.map(|prices| prices.gpu(&gpu.name)), &gpu.name),
-        });
-        let gpus = gpus.collect::<Result<_, _>>()?;
-        let cpu = match resource {
-            Resource::Energy => Draw::of_power(machine.cpu_power.get(), "the CPU"),
-            Resource::Cost => Draw::of_price(prices.map(|prices| Some(prices.cpu())), "the CPU"),
-        };
-        Ok(Self { cpu: cpu?, gpus })
-    }
-
-    /// What a batch of so many ns takes whose devices are busy that long.
-    fn spent(&self, ns: f64, cpu_ns: f64, gpu_ns: &[f64]) -> f64 {
-        let of = |draw: &Draw, busy: f64| draw.idle * ns + (draw.busy - draw.idle) * busy;
-        let gpus = self.gpus.iter().zip(gpu_ns);
-        gpus.fold(of(&self.cpu, cpu_ns), |sum, (draw, busy)| {
-            sum + of(draw, *busy)
-        })
-    }
-}
-
-impl Draw {
-    fn of_power(power: Option<super::Power>, device: &str) -> Result<Self, Error> {
-        let power = power.ok_or_else(|| {
-            unmeasured(format!(
-                "energy cannot be weighed: the power of {device} is not known; state its `watts` and `idle_watts`, or measure it here (RAPL, NVML)"
-            ))
-        })?;
-        Ok(Self {
-            busy: power.busy_watts / 1e9,
-            idle: power.idle_watts / 1e9,
-        })
-    }
-
-    /// None where there are no prices at all, or none of this device.
-    fn of_price(price: Option<Option<super::Price>>, device: &str) -> Result<Self, Error> {
-        let price = price.ok_or_else(|| {
-            unmeasured(
-                "cost cannot be weighed: there are no prices; name their file (--prices, BREAKEVEN_PRICES or `with_prices`)".to_owned(),
-            )
-        })?;
-        let price = price.ok_or_else(|| {
-            unmeasured(format!(
-                "cost cannot be weighed: there is no price of {device}; add [[gpu]] with name = {device:?} and per_hour to the prices"
-            ))
-        })?;
-        let per_ns = price.per_hour / 3600e9;
-        Ok(Self {
-            busy: per_ns,
-            idle: if price.while_idle { per_ns } else { 0.0 },
-        })
-    }
-}
-
-fn unmeasured(message: String) -> Error {
-    Error::new(ErrorKind::Unmeasured, message)
-}
 
 /// What an objective weighs a batch's candidates by.
 pub(super) struct Weighing<'w> {
-    resource: Resource,
+    pub(super) resource: Resource,
     energy: Option<Draws>,
     cost: Option<Draws>,
     /// The deadline, ns.
-    within: Option<f64>,
-    /// Time that a candidate may be predicted to take, ns: it is sure to be in time then.
-    limit: Option<f64>,
-    workload: &'w WorkloadProfile,
-    costs: &'w OperationCosts,
+    pub(super) within: Option<f64>,
+    /// Part of a measured time that a deadline must leave beyond it.
+    margin: f64,
+    pub(super) workload: &'w WorkloadProfile,
+    pub(super) costs: &'w OperationCosts,
 }
 
 impl<'w> Weighing<'w> {
@@ -127,11 +51,6 @@ impl<'w> Weighing<'w> {
             Err(error) if of == resource => Err(error),
             draws => Ok(draws.ok()),
         };
-        let is_stated = costs.cpu.is_some_and(|cost| cost.observations == 0);
-        let sure = match is_stated {
-            true => 1.0,
-            false => (1.0 + tuning.deadline_margin).max(costs.overrun),
-        };
         let within = goal.objective.within();
         let within = within.map(|within| within.as_nanos() as f64);
         Ok(Some(Self {
@@ -139,19 +58,37 @@ impl<'w> Weighing<'w> {
             energy: draws(Resource::Energy)?,
             cost: draws(Resource::Cost)?,
             within,
-            limit: within.map(|within| within / sure),
+            margin: tuning.deadline_margin,
             workload,
             costs,
         }))
     }
 
-    /// Says of a candidate what it takes beside time.
+    /// Says of a candidate what it takes: the time that batches took which ran like it, where
+    /// there were some, and what that draws.
+    pub(super) fn correct(&self, candidate: &mut Candidate) {
+        match self.took(candidate) {
+            Some((took, _)) => {
+                candidate.predicted_ns = Some(took.ns);
+                candidate.evidence = Evidence::Measured;
+                self.draw(candidate, took.ns, (took.cpu, &took.gpus));
+            }
+            None => self.weigh(candidate),
+        }
+    }
+
+    /// Says of a candidate what it draws in the time that it takes.
     pub(super) fn weigh(&self, candidate: &mut Candidate) {
         let Some(ns) = candidate.predicted_ns else {
             return;
         };
         let (cpu, gpus) = self.busy(candidate, ns);
-        let spent = |draws: &Option<Draws>| Some(draws.as_ref()?.spent(ns, cpu, &gpus));
+        self.draw(candidate, ns, (cpu, &gpus));
+    }
+
+    /// Says what it draws whose devices work for so many of so many ns.
+    pub(super) fn draw(&self, candidate: &mut Candidate, ns: f64, (cpu, gpus): (f64, &[f64])) {
+        let spent = |draws: &Option<Draws>| Some(draws.as_ref()?.spent(ns, cpu, gpus));
         candidate.energy_j = spent(&self.energy);
         candidate.cost = spent(&self.cost);
     }
@@ -199,32 +136,72 @@ impl<'w> Weighing<'w> {
         self.within.is_some_and(|within| ns > within)
     }
 
-    fn keeps(&self, candidate: &Candidate) -> bool {
-        let ns = candidate.predicted_ns.unwrap_or(f64::INFINITY);
-        self.limit.is_none_or(|limit| ns <= limit)
+    /// True where times are not measured, but follow from stated rates.
+    pub(super) fn is_stated(&self) -> bool {
+        self.costs.cpu.is_some_and(|cost| cost.observations == 0)
+    }
+
+    /// As a multiple of what a candidate should take, when it is sure to be done.
+    pub(super) fn sure(&self) -> f64 {
+        match self.is_stated() {
+            true => 1.0,
+            false => 1.0 + self.margin,
+        }
+    }
+
+    /// When a candidate is sure to be done, ns.
+    fn sure_ns(&self, candidate: &Candidate) -> f64 {
+        let ns = match self.took(candidate) {
+            Some((_, longest)) => longest,
+            None => candidate.predicted_ns.unwrap_or(f64::INFINITY),
+        };
+        ns * self.sure()
+    }
+
+    /// What batches took that ran as this candidate would.
+    fn took(&self, candidate: &Candidate) -> Option<(Took, f64)> {
+        let way = match candidate.strategy {
+            ExecutionStrategy::CpuOnly => Way::Candidate(0),
+            ExecutionStrategy::GpuOnly => Way::Candidate(1),
+            _ => Way::Candidate(2),
+        };
+        self.costs.ways.took(way, self.workload.task_count)
+    }
+
+    pub(super) fn keeps(&self, candidate: &Candidate) -> bool {
+        let ns = self.sure_ns(candidate);
+        self.within.is_none_or(|within| ns <= within)
     }
 
     /// Chooses the candidate that takes least, a split only if it gains enough; where none
     /// is sure to be done in time, the fastest.
     pub(super) fn choose(&self, decision: &mut Decision, tuning: &Tuning) {
-        let of_latest = self.latest(decision);
-        let known = self.value(&decision.candidates[2]);
-        let latest = of_latest.filter(|latest| self.value(latest) < known);
-        let keeps_parts = latest.is_some();
-        if let Some(latest) = latest {
-            decision.candidates[2] = latest;
+        let mut values = decision.candidates.each_ref().map(|each| self.value(each));
+        let latest = self
+            .latest(decision)
+            .filter(|(_, value)| *value < values[2]);
+        let mut keeps_parts = latest.is_some();
+        if let Some((latest, value)) = latest {
+            (decision.candidates[2], values[2]) = (latest, value);
         }
-        let is_late = (decision.candidates.iter()).all(|each| self.value(each).is_infinite());
+        let is_late = values.iter().all(|value| value.is_infinite());
         let outcome = match is_late {
-            true => {
-                fastest(decision, tuning.least_gain);
-                Outcome::Late
-            }
-            false => {
-                pick(decision, tuning.least_gain, |each| self.value(each));
-                Outcome::Least
-            }
+            true => Outcome::Late,
+            false => Outcome::Least,
         };
+        if is_late {
+            values = times(decision);
+        }
+        pick(decision, tuning.least_gain, values);
+        // What is late anyway may as well tell of a split that nobody tried.
+        if is_late && let Some(untried) = self.untried(decision) {
+            decision.strategy = untried.strategy;
+            decision.candidates[2] = untried;
+            decision.basis = Basis::Exploration;
+            decision.margin = None;
+            keeps_parts = true;
+        }
+        keeps_parts &= matches!(decision.strategy, ExecutionStrategy::Hybrid { .. });
         if let Some(aim) = &mut decision.aim {
             aim.outcome = outcome;
             aim.keeps_parts = keeps_parts;
@@ -263,75 +240,17 @@ impl<'w> Weighing<'w> {
         };
         tried.predicted_ns = chosen.predicted_ns.map(|ns| ns.max(try_ns));
         self.weigh(&mut tried);
+        let times = tried.predicted_ns? / chosen.predicted_ns?;
+        let sure_ns = self.sure_ns(chosen) * times;
         let least = chosen.spent(self.resource)?.max(f64::MIN_POSITIVE);
         let more = tried.spent(self.resource)? / least - 1.0;
-        self.keeps(&tried).then_some(more.max(0.0))
+        let is_in_time = self.within.is_none_or(|within| sure_ns <= within);
+        is_in_time.then_some(more.max(0.0))
     }
-
-    /// The split in which one side does as much as it can in time, and the other the rest:
-    /// of both, the one that takes less. None without a deadline, or where none is in time.
-    fn latest(&self, decision: &Decision) -> Option<Candidate> {
-        let limit = self.limit.filter(|limit| limit.is_finite())?;
-        let [cpu, gpu, _] = &decision.candidates;
-        if self.keeps(cpu) && self.keeps(gpu) {
-            return None;
-        }
-        let tasks = self.workload.task_count as f64;
-        let costs = OperationCosts {
-            cpu: self.costs.cpu.map(shared),
-            gpus: (self.costs.gpus.iter().copied())
-                .map(|mut gpu| {
-                    gpu.cost = gpu.cost.map(shared);
-                    gpu
-                })
-                .collect(),
-            ..OperationCosts::default()
-        };
-        let in_time = limit / self.costs.split_excess.max(1.0);
-        let most = |cost: &Cost| {
-            let at_once = cost.at_once.max(1) as f64;
-            let wave = (cost.per_task_ns * at_once).max(f64::MIN_POSITIVE);
-            ((in_time - cost.fixed_ns) / wave).floor().max(0.0) * at_once
-        };
-        let gpus = costs.gpus.iter().filter_map(|gpu| gpu.cost.as_ref());
-        let on_gpus: f64 = gpus.map(most).sum();
-        let on_cpu = costs.cpu.as_ref().map(most)?;
-        let percents = [
-            (100.0 * on_gpus / tasks).floor(),
-            (100.0 * (tasks - on_cpu) / tasks).ceil(),
-        ];
-        let splits = percents.into_iter().filter_map(|percent| {
-            #[expect(clippy::cast_sign_loss, reason = "1 to 99")]
-            let gpu = (1.0..=99.0).contains(&percent).then_some(percent as u8)?;
-            let strategy = ExecutionStrategy::hybrid(gpu).ok()?;
-            let mut split = asked_split(strategy, self.workload.task_count, &costs);
-            let excess = self.costs.split_excess.max(1.0);
-            split.predicted_ns = split.predicted_ns.map(|ns| ns * excess);
-            self.weigh(&mut split);
-            self.value(&split).is_finite().then_some(split)
-        });
-        splits.min_by(|a, b| self.value(a).total_cmp(&self.value(b)))
-    }
-}
-
-/// What a batch of so many ns takes whose devices are busy for that long: the CPU as if all
-/// its workers were.
-///
-/// # Errors
-///
-/// As [`Weighing::of`].
-pub(crate) fn spent(
-    resource: Resource,
-    prices: Option<&Prices>,
-    machine: &Machine,
-    ns: f64,
-    (cpu_ns, gpu_ns): (f64, &[f64]),
-) -> Result<f64, Error> {
-    Ok(Draws::of(resource, prices, machine)?.spent(ns, cpu_ns, gpu_ns))
 }
 
 /// A cost beside other devices.
-fn shared(cost: Cost) -> Cost {
+pub(super) fn shared(cost: Cost) -> Cost {
     Cost {
         per_task_ns: cost.per_task_ns * cost.beside,
         ..cost
@@ -340,36 +259,31 @@ fn shared(cost: Cost) -> Cost {
 
 /// Chooses the fastest candidate, a split only if it gains enough.
 pub(super) fn fastest(decision: &mut Decision, least_gain: f64) {
-    pick(decision, least_gain, |candidate| {
-        candidate.predicted_ns.unwrap_or(f64::INFINITY)
-    });
+    pick(decision, least_gain, times(decision));
+}
+
+fn times(decision: &Decision) -> [f64; 3] {
+    let candidates = decision.candidates.each_ref();
+    candidates.map(|candidate| candidate.predicted_ns.unwrap_or(f64::INFINITY))
 }
 
 /// Chooses the candidate of the least value, a split only if it gains enough.
-fn pick(decision: &mut Decision, least_gain: f64, value: impl Fn(&Candidate) -> f64) {
-    let [cpu, gpu, both] = &decision.candidates;
-    let (better, worse) = match value(cpu) <= value(gpu) {
-        true => (cpu, gpu),
-        false => (gpu, cpu),
+fn pick(decision: &mut Decision, least_gain: f64, values: [f64; 3]) {
+    let (better, worse) = match values[0] <= values[1] {
+        true => (0, 1),
+        false => (1, 0),
     };
-    let gain = 1.0 - value(both) / value(better).max(f64::MIN_POSITIVE);
-    let (chosen, second) = if gain >= least_gain {
-        (both, better)
-    } else {
-        if gain > 0.0 {
-            decision.declined = Some(Declined { gain });
-        }
-        (
-            better,
-            if value(both) < value(worse) {
-                both
-            } else {
-                worse
-            },
-        )
+    let gain = 1.0 - values[2] / values[better].max(f64::MIN_POSITIVE);
+    let (chosen, second) = match gain >= least_gain {
+        true => (2, better),
+        false if values[2] < values[worse] => (better, 2),
+        false => (better, worse),
     };
-    let margin = (1.0 - value(chosen) / value(second).max(f64::MIN_POSITIVE)).max(0.0);
-    decision.strategy = chosen.strategy;
-    decision.basis = super::Basis::Model;
+    if chosen != 2 && gain > 0.0 {
+        decision.declined = Some(Declined { gain });
+    }
+    let margin = (1.0 - values[chosen] / values[second].max(f64::MIN_POSITIVE)).max(0.0);
+    decision.strategy = decision.candidates[chosen].strategy;
+    decision.basis = Basis::Model;
     decision.margin = Some(margin);
 }

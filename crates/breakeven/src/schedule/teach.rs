@@ -110,12 +110,7 @@ impl Schedule {
                 tell(RanOn::Gpu(name), *tasks, *ns, shared);
             }
         }
-        let Learned {
-            model,
-            at,
-            promised,
-            ..
-        } = batch;
+        let Learned { model, at, way, .. } = batch;
         for (gpu, name) in gpus() {
             if gpu.successes > 0 {
                 model.note_overlap(operation, memory_per_task, name, gpu.bottleneck());
@@ -124,9 +119,12 @@ impl Schedule {
                 model.remember_fit(operation, memory_per_task, name, fits as u64, *at);
             }
         }
-        let overrun = promised.map(|promised| took / promised.max(1.0));
         let seen = self.density.seen();
-        model.note_shape(operation, memory_per_task, &seen, (excess, overrun));
+        model.note_shape(operation, memory_per_task, &seen, excess);
+        if let Some((way, took)) = way.take() {
+            let tasks = self.setup.tasks;
+            model.note_way(operation, memory_per_task, way, tasks, (took, names));
+        }
         let took = whole(took.round()) as u64;
         model.note_run(operation, memory_per_task, took, cpu_tasks > 0, &tried);
     }

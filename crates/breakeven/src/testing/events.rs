@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::SystemTime;
 
 use super::scenario::{Scenario, Simulated, ends};
-use crate::plan::{Decision, Learned, OperationCosts};
+use crate::plan::{Decision, Learned, OperationCosts, Took};
 use crate::schedule::{GpuTurn, Ns, Schedule, Span};
 use crate::store::Costs;
 
@@ -314,7 +314,17 @@ impl<'s> Run<'s> {
                 memory_per_task: self.scenario.memory_per_task,
                 at: SystemTime::now(),
                 workers: self.scenario.workers,
-                promised: decision.promised_ns(),
+                way: decision.way().map(|way| {
+                    let took = Took {
+                        ns: self.makespan,
+                        cpu: self.cpu_busy / self.scenario.workers as f64,
+                        gpus: self.gpu_busy.clone(),
+                        times: decision
+                            .predicted_ns()
+                            .map_or(1.0, |ns| self.makespan / ns.max(1.0)),
+                    };
+                    (way, took)
+                }),
             };
             let names = self.scenario.names();
             self.schedule

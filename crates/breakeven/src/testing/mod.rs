@@ -1,6 +1,8 @@
 //! What decisions, schedules and programs are tried with: batches in virtual time
 //! ([`Scenario`]), and a GPU in real time that fails as a script says ([`SimulatedGpu`]).
 
+#[cfg(test)]
+mod deadline_tests;
 mod events;
 #[cfg(test)]
 mod fair_tests;

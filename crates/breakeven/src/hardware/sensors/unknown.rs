@@ -6,6 +6,7 @@ use thiserror::Error;
 
 /// Why energy is not known, and what would make it so.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum EnergyUnknown {
     /// The machine has no counter that the system shows.
     #[error(

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::Shape;
+use super::{Shape, Ways};
 use crate::plan::Tuning;
 use crate::whole;
 
@@ -109,8 +109,8 @@ pub struct OperationCosts {
     pub shape: Option<Arc<Shape>>,
     /// How many times as long as its devices' costs say a split took.
     pub split_excess: f64,
-    /// How many times what was promised the worst of the last batches with a deadline took.
-    pub overrun: f64,
+    /// What the last batches took that an objective chose.
+    pub ways: Ways,
     /// What the CPU draws beyond its idle power while all workers are at it, W; none where
     /// that was not measured.
     pub cpu_watts: Option<f64>,

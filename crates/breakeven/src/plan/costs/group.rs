@@ -7,6 +7,7 @@ use super::overlap::Overlap;
 use super::record::{FitRecord, GpuRecord, ObservationRecord, OperationRecord};
 use super::shape::Remembered;
 use super::watts::Watts;
+use super::ways::Ways;
 use super::window::{Kind, Window};
 use super::{GpuCosts, OperationCosts};
 use crate::plan::Tuning;
@@ -24,8 +25,7 @@ pub(super) struct Group {
     /// Times of the last splits over what was predicted of them, and the batches since then.
     excess: VecDeque<f64>,
     since_split: u32,
-    /// Times of the last batches with a deadline over what was promised of them.
-    overruns: VecDeque<f64>,
+    pub(super) ways: Ways,
     gpus: Vec<Gpu>,
     /// Time that was ever spent running it, ns.
     spent: Counter,
@@ -59,7 +59,7 @@ impl Group {
             shape: Remembered::default(),
             excess: VecDeque::new(),
             since_split: 0,
-            overruns: VecDeque::new(),
+            ways: Ways::default(),
             gpus: Vec::new(),
             spent: Counter::default(),
             cpu_part: 0,
@@ -80,7 +80,7 @@ impl Group {
 
     pub(super) fn costs<'g>(
         &self,
-        gpus: impl Iterator<Item = &'g str>,
+        gpus: impl Iterator<Item = &'g str> + Clone,
         workers: usize,
     ) -> OperationCosts {
         let spent = self.spent.value();
@@ -100,12 +100,12 @@ impl Group {
         };
         OperationCosts {
             cpu: self.cpu.cost(workers),
-            gpus: gpus.map(known).collect(),
+            gpus: gpus.clone().map(known).collect(),
             since_cpu_ns: since(self.cpu_part),
             cpu_tries: self.cpu_tries,
             shape: self.shape.expected(),
             split_excess: self.split_excess(),
-            overrun: self.overruns.iter().copied().fold(1.0, f64::max),
+            ways: self.ways.on(gpus),
             cpu_watts: self.cpu_watts.above_idle(),
         }
     }
@@ -205,14 +205,6 @@ impl Group {
                 }
             }
         }
-    }
-
-    /// A batch with a deadline took so many times what was promised; none for another.
-    pub(super) fn note_overrun(&mut self, times: Option<f64>) {
-        let Some(times) = times else { return };
-        let tuning = Tuning::USUAL;
-        self.overruns.truncate(tuning.promises - 1);
-        self.overruns.push_front(times.min(tuning.most_overrun));
     }
 
     /// Drops what was observed with another driver of the GPU.

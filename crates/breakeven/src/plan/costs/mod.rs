@@ -26,6 +26,7 @@ mod overlap;
 mod record;
 mod shape;
 mod watts;
+mod ways;
 mod window;
 
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -35,6 +36,8 @@ pub(crate) use model::Model;
 pub(crate) use record::{Forgotten, OperationRecord};
 pub use shape::Shape;
 pub(crate) use shape::{PLACES, PlaceWork};
+pub use ways::Ways;
+pub(crate) use ways::{Took, Way};
 
 /// What a batch, or a part of it, took on a device.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -62,8 +65,8 @@ pub(crate) struct Learned<'l> {
     /// When it ended.
     pub(crate) at: SystemTime,
     pub(crate) workers: usize,
-    /// What it should have taken to be done by its deadline, ns; none without one.
-    pub(crate) promised: Option<f64>,
+    /// In which way it ran and what it took, where an objective chose it.
+    pub(crate) way: Option<(Way, Took)>,
 }
 
 impl Learned<'_> {

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use super::group::Group;
 use super::record::{Forgotten, ObservationRecord, OperationRecord};
 use super::shape::{PLACES, PlaceWork};
-use super::{GpuCosts, Observation, OperationCosts, RanOn, Snapshot, micros};
+use super::{GpuCosts, Observation, OperationCosts, RanOn, Snapshot, Took, Way, micros};
 
 /// Doublings of its memory within which a task is like another.
 const LIKE: u8 = 4;
@@ -174,13 +174,27 @@ impl Model {
         operation: &str,
         memory_per_task: usize,
         seen: &[Option<PlaceWork>; PLACES],
-        (excess, overrun): (Option<f64>, Option<f64>),
+        excess: Option<f64>,
     ) {
         let size_class = size_class(memory_per_task);
         self.with_group(operation, size_class, |group, _| {
             group.shape.note(seen);
             group.note_excess(excess);
-            group.note_overrun(overrun);
+        });
+    }
+
+    /// What a batch of so many tasks took on these GPUs in the way that an objective chose.
+    pub(crate) fn note_way(
+        &mut self,
+        operation: &str,
+        memory_per_task: usize,
+        way: Way,
+        tasks: usize,
+        (took, gpus): (Took, &[String]),
+    ) {
+        let size_class = size_class(memory_per_task);
+        self.with_group(operation, size_class, |group, _| {
+            group.ways.note(way, tasks, took, gpus);
         });
     }
 
