@@ -82,7 +82,7 @@ fn asking_for_a_gpu_that_is_not_there() {
     let asked = without_vulkan(line(PROFILE).args("--device gpu"));
     let refusal = asked.run().refusal();
     assert!(
-        refusal.starts_with("error: there is no GPU here to measure: "),
+        refusal.starts_with("error: there is no GPU here: "),
         "{refusal}"
     );
     assert!(
