@@ -223,6 +223,6 @@ fn the_software_gpu_is_called_one_wherever_it_is_named() {
 #[test]
 fn the_software_gpu_in_messages() {
     let Some(gpu) = software_gpu() else { return };
-    let refusal = line(PROFILE).args("--device vulkan:other").run().refusal();
+    let refusal = line(PROFILE).args("--device other").run().refusal();
     labelled(&refusal, gpu);
 }

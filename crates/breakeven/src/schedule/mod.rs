@@ -120,8 +120,7 @@ pub(crate) struct Schedule {
     fallen: Vec<Span>,
     /// All tasks that ever fell back, with the GPU that failed at them.
     fell: Vec<(Range<usize>, usize)>,
-    /// The GPU that was the last to leave, which what was promised to GPUs counts as its
-    /// from then on.
+    /// The GPU that was the last to leave: what was promised to GPUs fell back from it.
     left_last: Option<usize>,
     density: Density,
     cpu: cpu::Workers,
@@ -203,12 +202,14 @@ impl Schedule {
 
     /// The batch was stopped: what fell back and nobody did, did not fall back.
     pub(crate) fn forget_unrun(&mut self) {
-        let promised = match self.has_gpus() {
-            true => 0,
-            false => self.free_of_promised(),
+        // Where GPUs were only told to stop, what was promised to them did not fall back, nor
+        // did what they were to try again.
+        let promised = match self.left_last.is_some() || self.gpus.is_empty() {
+            true => self.free_of_promised(),
+            false => 0,
         };
-        let fallen = self.fallen.iter();
-        let fallen = fallen.map(|span| (self.fell_from(&span.range()), span.len()));
+        let fell = |span: &Span| Some((Some(self.fell_from(&span.range())?), span.len()));
+        let fallen = self.fallen.iter().filter_map(fell);
         let unrun: Vec<_> = fallen.chain([(self.left_last, promised)]).collect();
         for (gpu, tasks) in unrun {
             self.fallback = self.fallback.saturating_sub(tasks);
