@@ -124,8 +124,8 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "NAME", value_parser = kernel)]
     pub(crate) kernel: Vec<&'static str>,
 
-    /// Devices to measure: cpu, gpu (every GPU), all, or ids, with commas between them; with
-    /// --strategy the GPU to use
+    /// Devices to measure: cpu, gpu (every GPU), all, or ids, with commas between them. With
+    /// --strategy the GPUs to use beside the CPU; all is then every one that is not software
     #[arg(long, alias = "devices", value_name = "DEVICES", default_value = "all")]
     pub(crate) device: String,
 

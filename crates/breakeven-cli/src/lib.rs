@@ -4,6 +4,7 @@
 
 mod args;
 mod commands;
+mod devices;
 mod diagnosis;
 pub mod exit;
 mod image;

@@ -1,6 +1,7 @@
 //! What a worker process is asked and what it answers: one JSON value a line.
 //! Drivers may write to stdout as well; lines that are no message are skipped.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::suite::{BatchWorkload, Event, NoiseWork, Over, Workload};
@@ -115,15 +116,15 @@ pub(crate) struct BatchCell {
     /// What Auto minimises, as it is printed, and the file of prices.
     pub(crate) objective: String,
     pub(crate) prices: Option<PathBuf>,
-    pub(crate) gpu: BatchGpu,
+    pub(crate) gpus: BatchGpus,
 }
 
-/// The GPU of a batch.
+/// The GPUs of a batch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum BatchGpu {
-    /// The one of that id.
-    Device(String),
+pub(crate) enum BatchGpus {
+    /// Those of these ids.
+    These(Vec<String>),
     /// There is none to use; what a strategy that wants one is told.
     Absent(String),
     /// None is wanted.
@@ -147,20 +148,33 @@ impl BatchCell {
         recorded_size(self.tasks)
     }
 
-    /// The devices that a profile may have its executions under.
-    pub(crate) fn devices(&self) -> Vec<String> {
-        let mut devices = vec![Device::CPU.to_owned()];
-        if let BatchGpu::Device(id) = &self.gpu {
-            devices.extend([id.clone(), format!("cpu+{id}")]);
+    /// The ids of its GPUs.
+    pub(crate) fn gpus(&self) -> &[String] {
+        match &self.gpus {
+            BatchGpus::These(ids) => ids,
+            BatchGpus::Absent(_) | BatchGpus::Unwanted => &[],
         }
-        devices
+    }
+
+    /// The devices that a profile may have its executions under: the CPU, GPUs, or both.
+    pub(crate) fn devices(&self) -> Vec<String> {
+        let all = std::iter::once(Device::CPU).chain(self.gpus().iter().map(String::as_str));
+        all.fold(Vec::new(), |some: Vec<String>, device| {
+            let beside = some.iter().map(|some| format!("{some}+{device}"));
+            let with = std::iter::once(device.to_owned()).chain(beside);
+            some.iter().cloned().chain(with).collect()
+        })
     }
 }
 
 impl Cell {
     /// True where a driver is at work, which can hang.
     pub(crate) fn touches_a_driver(&self) -> bool {
-        matches!(self, Self::Detect | Self::Load) || self.gpu().is_some()
+        match self {
+            Self::Detect | Self::Load => true,
+            Self::Batch(batch) | Self::Lesson(batch) => !batch.gpus().is_empty(),
+            _ => self.gpu().is_some(),
+        }
     }
 
     /// The operations that it may measure, as far as they are known beforehand:
@@ -201,17 +215,13 @@ impl Cell {
         })
     }
 
-    /// The GPU that it runs on.
+    /// The GPU that it measures.
     pub(crate) fn gpu(&self) -> Option<&str> {
         match self {
             Self::Peak { device } | Self::Kernel { device, .. } if device != Device::CPU => {
                 Some(device)
             }
             Self::Point(PointCell { device, .. }) if device != Device::CPU => Some(device),
-            Self::Batch(batch) | Self::Lesson(batch) => match &batch.gpu {
-                BatchGpu::Device(id) => Some(id),
-                BatchGpu::Absent(_) | BatchGpu::Unwanted => None,
-            },
             _ => None,
         }
     }
@@ -272,10 +282,21 @@ pub(crate) struct Execution {
     pub(crate) predicted_ns: Option<f64>,
     /// Why, in a sentence.
     pub(crate) why: String,
-    /// Tasks that the GPU did.
+    /// Tasks that GPUs did.
     pub(crate) gpu_tasks: u64,
-    /// Tasks that the CPU did in the GPU's place.
-    pub(crate) fallback_tasks: u64,
-    /// What the GPU reported.
-    pub(crate) errors: Vec<Failure>,
+    /// Tasks by the device that did them, where there are several GPUs.
+    pub(crate) device_tasks: BTreeMap<String, u64>,
+    /// What GPUs failed at, or why they were left out.
+    pub(crate) failures: Vec<GpuFailure>,
+}
+
+/// A GPU that failed in an execution.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct GpuFailure {
+    /// Its id; none where there was none to use.
+    pub(crate) device: Option<String>,
+    /// What it reported first.
+    pub(crate) error: Failure,
+    /// Tasks that the CPU did in its place.
+    pub(crate) tasks: u64,
 }

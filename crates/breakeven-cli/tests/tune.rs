@@ -54,7 +54,7 @@ fn what_cannot_be_is_refused() {
     let refused = |args: &str| tune(cache.path(), args).run().refusal();
     assert!(refused("conv3d").contains("did you mean \"conv2d\"?"));
     let no_gpu = match cfg!(feature = "gpu") {
-        true => "there is no such GPU here",
+        true => "there is no device \"vulkan:none\" here",
         false => "this build has no GPU code",
     };
     assert!(refused("--device vulkan:none").contains(no_gpu));

@@ -2,6 +2,7 @@
 //! calls go wrong.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -22,6 +23,54 @@ pub(crate) fn software_gpu() -> Option<&'static str> {
         skipped("Vulkan has no software GPU here (Debian: mesa-vulkan-drivers)");
     }
     id.as_deref()
+}
+
+/// Two software GPUs in place of one: the driver's manifest and a copy of it, which the
+/// loader takes for two drivers.
+pub(crate) struct Two {
+    directory: TempDir,
+    manifest: PathBuf,
+}
+
+/// The ids of the two.
+pub(crate) const BOTH: [&str; 2] = ["vulkan:llvmpipe", "vulkan:llvmpipe#2"];
+
+impl Two {
+    /// None, and a line that says so, where the software GPU is not Mesa's or does not count
+    /// twice.
+    pub(crate) fn new() -> Option<Self> {
+        software_gpu()?;
+        let folders = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d"];
+        let files = folders.into_iter().flat_map(fs::read_dir).flatten();
+        let mut manifests = files.flatten().map(|file| file.path());
+        let is_mesas = |path: &PathBuf| path.to_string_lossy().contains("lvp_icd");
+        let Some(manifest) = manifests.find(is_mesas) else {
+            skipped("Mesa's software driver has no manifest in the usual folders");
+            return None;
+        };
+        let directory = directory();
+        fs::copy(&manifest, directory.path().join("copy.json")).expect("a copy");
+        let two = Self {
+            directory,
+            manifest,
+        };
+        let listed = two.before(line("devices --format json")).run().quietly(0);
+        let gpus = listed.json()["gpus"].as_array().expect("a list").clone();
+        if gpus.iter().map(|gpu| &gpu["id"]).eq(BOTH) {
+            return Some(two);
+        }
+        skipped(&format!("Vulkan's loader lists {gpus:?} for two manifests"));
+        None
+    }
+
+    /// Has it find the two.
+    pub(crate) fn before(&self, breakeven: Breakeven) -> Breakeven {
+        let copy = self.directory.path().join("copy.json");
+        let both = format!("{}:{}", self.manifest.display(), copy.display());
+        breakeven
+            .env("VK_DRIVER_FILES", &both)
+            .env("VK_ICD_FILENAMES", &both)
+    }
 }
 
 /// The layer of `faulty_layer.c`, compiled.

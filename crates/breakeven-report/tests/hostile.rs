@@ -47,6 +47,7 @@ fn of(text: &str) -> Profile {
                 kind: Some(owned()),
                 backend: Some(owned()),
                 driver: Some(owned()),
+                pci: Some(owned()),
                 kernel_clock: Some(owned()),
                 memory_bytes: None,
             }],

@@ -159,3 +159,50 @@ fn profiles_of_executions_are_compared_and_advised_on() {
     let is_moved = |given: &OptimizationSuggestion| given.kind == SuggestionType::Routing;
     assert!(!suggestions.iter().any(is_moved), "{suggestions:#?}");
 }
+
+#[test]
+fn tasks_and_failures_of_several_gpus_are_told_apart() {
+    let gpu = |number: u32, script: FaultScript| {
+        let spec = SimulatedSpec {
+            name: format!("record: card {number}"),
+            ..SimulatedSpec::new(Duration::from_micros(20), Duration::from_micros(1))
+        };
+        Arc::new(SimulatedGpu::new(spec, |task: &u64| task + 1).with_faults(script))
+    };
+    let lost = FaultScript::none().at(0, Fault::PollError(DeviceErrorKind::DeviceLost));
+    let manager = StrategyManager::new(Arc::new(RayonCpu::current()), gpu(1, FaultScript::none()))
+        .with_gpu(gpu(2, lost))
+        .with_costs(Arc::new(Costs::new()))
+        .with_strategy("gpu-only".parse().expect("a strategy"));
+    let tasks: Vec<u64> = (0..1000).collect();
+    let profiler = get_profiler(true);
+    let result = manager
+        .operation("told apart")
+        .execute(&tasks, |task| Ok::<_, Never>(task + 1))
+        .expect("the CPU does what falls back");
+    assert!(result.outputs.iter().copied().eq(1..=1000));
+    let [good, bad] = &result.gpus[..] else {
+        panic!("{:?}", result.gpus)
+    };
+    assert!(
+        good.errors.is_empty() && good.fallback_tasks == 0,
+        "{good:?}"
+    );
+    assert_eq!(bad.errors[0].kind, DeviceErrorKind::DeviceLost);
+    assert!(bad.fallback_tasks > 0, "{bad:?}");
+    assert_eq!(bad.fallback_tasks, result.fallback.tasks);
+    let explained = result.explain().to_string();
+    assert!(
+        explained.contains("record: card 2: device lost"),
+        "{explained}"
+    );
+    let profile = profiler.snapshot();
+    let told = operation(&profile, "told apart", &result.ran_on()).expect("an execution");
+    let expected = serde_json::json!({
+        "cpu": result.cpu.tasks,
+        "record: card 1": good.share.tasks,
+        "record: card 2": bad.share.tasks,
+    });
+    assert_eq!(told.attributes["device_tasks"], expected);
+    assert_eq!(told.attributes["gpu_tasks"], result.gpu.tasks as u64);
+}

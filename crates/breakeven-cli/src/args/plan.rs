@@ -78,9 +78,9 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "FILE.toml", conflicts_with = "chain")]
     pub(crate) prices: Option<PathBuf>,
 
-    /// GPUs to consider: gpu (every one, software GPUs too), or the id of one
+    /// GPUs to consider: gpu (every one, software GPUs too), or ids with commas between them
     /// [default: every GPU that is not software]
-    #[arg(long, value_name = "DEVICE")]
+    #[arg(long, alias = "devices", value_name = "DEVICES")]
     pub(crate) device: Option<String>,
 
     /// Forget the measurements of the operation; without --tasks do nothing else

@@ -11,9 +11,9 @@ pub(crate) struct TuneArgs {
     #[arg(value_name = "KERNEL", value_parser = super::kernel)]
     pub(crate) kernels: Vec<&'static str>,
 
-    /// Device to tune for: gpu (every one, software GPUs too), cpu, or the id of a GPU
-    /// [default: every GPU that is not software]
-    #[arg(long, value_name = "DEVICE")]
+    /// Devices to tune for: gpu (every one, software GPUs too), cpu, or ids of GPUs with
+    /// commas between them [default: every GPU that is not software]
+    #[arg(long, alias = "devices", value_name = "DEVICES")]
     pub(crate) device: Option<String>,
 
     /// Time for the whole search, as in 30s or 5min

@@ -7,13 +7,14 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use breakeven::WorkloadProfile;
 use breakeven::execute::{measure_power, ordered_prices, ordered_strategy, read_prices};
-use breakeven::hardware::{GpuInfo, HardwareCapabilities};
+use breakeven::hardware::HardwareCapabilities;
 use breakeven::plan::{
     Basis, ExecutionStrategy, Goal, GpuCosts, GpuSpec, Machine, Objective, OperationCosts, Prices,
     ProfilingHeuristics, Resource, costs_from_rates, decide_by, decide_for,
 };
 
 use crate::args::PlanArgs;
+use crate::devices;
 use crate::exit::Ending;
 use crate::output::plan::{Comparison, Plan, write_comparison, write_plan};
 use crate::session::{self, detect};
@@ -73,26 +74,10 @@ pub(crate) fn run(args: &PlanArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
 /// This machine, with the GPUs that are to be decided about.
 pub(super) fn this_machine(found: &session::Machine, device: Option<&str>) -> Result<Machine> {
     let mut machine = Machine::of(&found.hardware, Some(&found.load));
-    let Some(device) = device else {
-        return Ok(machine);
-    };
-    let all = || found.hardware.gpus.iter();
-    let wanted = |gpu: &&GpuInfo| device == "gpu" && gpu.preferred || gpu.id.as_str() == device;
-    let gpus = all().filter(wanted);
+    let gpus = devices::gpus(device, &found.hardware)?.into_iter();
     machine.gpus = gpus
         .map(|gpu| GpuSpec::of(gpu, Some(&found.load)))
         .collect();
-    if machine.gpus.is_empty() {
-        let known: Vec<&str> = all().map(|gpu| gpu.id.as_str()).collect();
-        let hint = match &known[..] {
-            [] => "`breakeven devices` says why there is none".to_owned(),
-            known => format!(
-                "there is {}, and `gpu` stands for every one",
-                known.join(", ")
-            ),
-        };
-        bail!("--device {device}: there is no such GPU here; {hint}");
-    }
     Ok(machine)
 }
 
@@ -221,8 +206,13 @@ impl Question {
         match &self.measured {
             Some(measured) if is_here => {
                 costs = measured.lookup(&self.workload, machine);
-                if costs.cpu.is_none() && costs.gpus.iter().all(|gpu| gpu.cost.is_none()) {
+                let unknown = |gpu: &GpuCosts| gpu.cost.is_none();
+                if costs.cpu.is_none() && costs.gpus.iter().all(unknown) {
                     notes.push(measured.nothing_known(&self.workload));
+                } else if let [_, _, ..] = &machine.gpus[..] {
+                    let gpus = machine.gpus.iter().zip(&costs.gpus);
+                    let gpus = gpus.filter(|(_, costs)| unknown(costs));
+                    notes.extend(gpus.map(|(gpu, _)| measured.not_on(&gpu.name)));
                 }
             }
             Some(measured) if task_time.is_none() => {

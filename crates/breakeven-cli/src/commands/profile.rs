@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::suite::{Event, Workload};
 use anyhow::{Result, bail};
 use breakeven::Costs;
+use breakeven::hardware::HardwareCapabilities;
 use breakeven::hardware::sensors::LoadRecorder;
-use breakeven::hardware::{GpuKind, HardwareCapabilities};
 use breakeven::kernels::NAMES;
 use breakeven_judge::Limits;
 use breakeven_profile::profile::{Device, Operation};
@@ -15,6 +15,7 @@ use breakeven_profile::{file, unit};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args::ProfileArgs;
+use crate::devices::devices;
 use crate::exit::Ending;
 use crate::load::{self, Recording};
 use crate::output::{self, Report};
@@ -103,43 +104,6 @@ const LOAD_SAMPLES: usize = 64;
 fn record_load(hardware: &HardwareCapabilities) -> Result<Recording> {
     let recorder = LoadRecorder::new(LOAD_EVERY, LOAD_SAMPLES).with_ids_of(hardware);
     load::start(recorder, LOAD_EVERY, true)
-}
-
-/// The devices that a list of names and ids asks for, in its order.
-pub(super) fn devices(asked: &str, hardware: &HardwareCapabilities) -> Result<Vec<String>> {
-    let mut devices = Vec::new();
-    for name in asked.split(',') {
-        for device in named(name.trim(), hardware)? {
-            if devices.contains(&device) {
-                bail!("--device {asked}: {device} is there twice; leave one of them out");
-            }
-            devices.push(device);
-        }
-    }
-    Ok(devices)
-}
-
-fn named(name: &str, hardware: &HardwareCapabilities) -> Result<Vec<String>> {
-    let gpus: Vec<String> = hardware.gpus.iter().map(|gpu| gpu.id.to_string()).collect();
-    let cpu = Device::CPU.to_owned();
-    match name {
-        Device::CPU => Ok(vec![cpu]),
-        "all" => Ok([vec![cpu], gpus].concat()),
-        "gpu" if gpus.is_empty() => {
-            let reasons: Vec<String> = hardware.absent.iter().map(ToString::to_string).collect();
-            bail!("there is no GPU here to measure: {}", reasons.join("; "))
-        }
-        "gpu" => Ok(gpus),
-        id if gpus.iter().any(|gpu| gpu == id) => Ok(vec![id.to_owned()]),
-        unknown => {
-            let mut known = cpu;
-            for gpu in &hardware.gpus {
-                let is_software = gpu.kind == GpuKind::Software;
-                known.extend([", ", &Device::label(gpu.id.as_str(), is_software)]);
-            }
-            bail!("there is no device {unknown:?} here; there are: {known} (and `gpu`, `all`)")
-        }
-    }
 }
 
 /// Budgets of what is not going to be measured would hold nothing.

@@ -9,8 +9,9 @@ use breakeven_judge::break_even::refined_sizes;
 use breakeven_profile::file;
 use breakeven_profile::profile::Device;
 
-use super::profile::{devices, memory, progress};
+use super::profile::{memory, progress};
 use crate::args::SweepArgs;
+use crate::devices::devices;
 use crate::exit::{Ending, Interrupted};
 use crate::output::{sweep as output, unless_closed};
 use crate::protocol::{Cell, Message, PointCell, Request};

@@ -113,6 +113,7 @@ fn gpu_text(gpu: &Gpu) -> String {
             .map_or_else(|| "memory unknown".to_owned(), unit::bytes),
     );
     parts.extend(gpu.driver.iter().cloned());
+    parts.extend(gpu.pci.iter().map(|pci| format!("pci {pci}")));
     parts.join(" · ")
 }
 

@@ -86,7 +86,11 @@ impl<'r> Executions<'r> {
         let all = self.record.fallbacks.iter();
         let last = self.record.device_error.as_deref();
         let last = last.filter(|_| self.record.fallbacks.is_empty());
-        let errors: Vec<&str> = all.map(|fallback| &*fallback.error).chain(last).collect();
+        let told = |fallback: &Fallback| match &fallback.device {
+            Some(device) => format!("{device}: {}", fallback.error),
+            None => fallback.error.clone(),
+        };
+        let errors: Vec<String> = all.map(told).chain(last.map(str::to_owned)).collect();
         errors.join("; ")
     }
 
@@ -131,6 +135,24 @@ impl<'r> Executions<'r> {
         ]
     }
 
+    /// `card 30; card#2 34`: tasks by device, where there are several GPUs.
+    pub(super) fn device_tasks(&self) -> Option<String> {
+        let each = self.record.device_tasks.iter();
+        let each: Vec<String> = each.map(|(id, tasks)| format!("{id} {tasks}")).collect();
+        (!each.is_empty()).then(|| each.join("; "))
+    }
+
+    /// `card 30 47%, card#2 34 53%`: where there are several GPUs.
+    fn by_device(&self, report: &Report) -> Option<String> {
+        let each = self.record.device_tasks.iter();
+        // A GPU that had nothing is told of: it was to have a part.
+        let each = each.filter(|(id, tasks)| *id != Device::CPU || **tasks > 0);
+        let each =
+            each.map(|(id, tasks)| format!("{} {}", report.label(id), self.side(Some(*tasks))));
+        let each: Vec<String> = each.collect();
+        (!each.is_empty()).then(|| format!("tasks: {}", each.join(", ")))
+    }
+
     /// How many there were, what decided them, and why the last one.
     fn how(&self) -> String {
         let all = self.decided_by.iter().map(|(_, count)| count).sum();
@@ -157,17 +179,22 @@ impl<'r> Executions<'r> {
 }
 
 /// What fell back; the last error where not all are told.
-fn fell_back(record: &ExecutionRecord<'_>) -> Vec<String> {
+fn fell_back(report: &Report, record: &ExecutionRecord<'_>) -> Vec<String> {
     let of = |fallback: &Fallback| {
         let Fallback { error, tasks, .. } = fallback;
         let executions = plural(fallback.executions, "execution");
+        let device = fallback.device.as_ref().map(|id| report.label(id));
         match tasks {
-            // Smaller launches went well, or Auto did without the GPU.
-            0 => format!("no task fell back; reported in {executions}: {error}"),
-            tasks => format!(
-                "{} fell back to the CPU in {executions}: {error}",
-                plural(*tasks, "task")
-            ),
+            // Smaller launches went well, or it was done without the GPU.
+            0 => {
+                let on = device.map_or_else(String::new, |id| format!(" on {id}"));
+                format!("no task fell back; reported{on} in {executions}: {error}")
+            }
+            tasks => {
+                let from = device.map_or_else(String::new, |id| format!(" from {id}"));
+                let tasks = plural(*tasks, "task");
+                format!("{tasks} fell back{from} to the CPU in {executions}: {error}")
+            }
         }
     };
     match (&record.fallbacks[..], &record.device_error) {
@@ -194,11 +221,13 @@ pub(super) fn add(report: &Report, page: &mut Page) {
     let rows = rows.map(|each| {
         let label = report.label(&each.row.device);
         let cells = [label, each.strategy().to_owned()].into_iter();
-        let fallbacks = fell_back(&each.record).into_iter();
+        let fallbacks = fell_back(report, &each.record).into_iter();
         let fallbacks = fallbacks.map(|text| Text::new(text, Tone::Warning));
+        let by_device = each.by_device(report).into_iter();
         Row {
             group: each.row.title(),
-            notes: iter::once(Text::new(each.how(), Tone::Faint))
+            notes: (by_device.map(Text::from))
+                .chain(iter::once(Text::new(each.how(), Tone::Faint)))
                 .chain(fallbacks)
                 .collect(),
             ..Row::new(cells.chain(each.figures()))

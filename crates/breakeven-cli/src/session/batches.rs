@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use breakeven_profile::profile::{Failure, Operation, OperationKey, Profile, Run};
 use breakeven_profile::recorder::{ExecutionRecord, Fallback};
 
-use crate::protocol::{BatchCell, Execution};
+use crate::protocol::{BatchCell, Execution, GpuFailure};
 use crate::suite::{BatchWorkload, Event};
 
 /// What is known of the executions of one operation on one device.
@@ -30,26 +30,36 @@ impl Executions {
         record.why = Some(last.why.clone().into());
         record.tasks = Some(tasks as u64);
         record.gpu_tasks = Some(last.gpu_tasks);
+        record.device_tasks = last
+            .device_tasks
+            .iter()
+            .map(|(device, tasks)| (device.clone().into(), *tasks))
+            .collect();
         record.predicted_ns = last.predicted_ns.or(record.predicted_ns);
-        let Some(failure) = last.errors.first() else {
-            return;
-        };
-        let of_kind = |known: &Fallback| {
-            let message = known.error.strip_prefix(failure.kind.as_str());
-            message.is_some_and(|message| message.starts_with(": "))
-        };
-        let known = record.fallbacks.iter().position(of_kind);
-        let at = known.unwrap_or_else(|| {
-            record.fallbacks.push(Fallback {
-                error: failure.to_string(),
-                executions: 0,
-                tasks: 0,
+        for GpuFailure {
+            device,
+            error,
+            tasks,
+        } in &last.failures
+        {
+            let is_same = |known: &Fallback| {
+                let message = known.error.strip_prefix(error.kind.as_str());
+                known.device == *device && message.is_some_and(|message| message.starts_with(": "))
+            };
+            let known = record.fallbacks.iter().position(is_same);
+            let at = known.unwrap_or_else(|| {
+                record.fallbacks.push(Fallback {
+                    device: device.clone(),
+                    error: error.to_string(),
+                    executions: 0,
+                    tasks: 0,
+                });
+                record.fallbacks.len() - 1
             });
-            record.fallbacks.len() - 1
-        });
-        let fallback = &mut record.fallbacks[at];
-        fallback.executions += 1;
-        fallback.tasks += last.fallback_tasks;
+            let fallback = &mut record.fallbacks[at];
+            fallback.executions += 1;
+            fallback.tasks += tasks;
+        }
     }
 
     /// Begins the operation's run of a process, unless it has begun.

@@ -1,38 +1,80 @@
 //! Executing a kernel's batch by a strategy, again and again.
 
-use std::future::Ready;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use breakeven::Costs;
 use breakeven::execute::{
     ExecutionResult, GpuExecutor, NoGpu, RayonCpu, StrategyManager, read_prices,
 };
+use breakeven::hardware::Fact;
 use breakeven::plan::{GpuSpec, Probe};
 use breakeven::{DeviceError, DeviceErrorKind, Element, Operator, Tensor};
 use breakeven_profile::get_profiler;
-use breakeven_profile::profile::Failure;
+use breakeven_profile::profile::{Device, Failure};
 
 use super::{Stopped, Worker};
-use crate::protocol::{BatchCell, BatchGpu, Execution, Message};
+use crate::protocol::{BatchCell, BatchGpus, Execution, GpuFailure, Message};
 use crate::suite::{BatchWorkload, Task, with_operator};
 
-/// A GPU that there is none of, or that does not open: every launch says why.
-struct Unusable {
-    device: Option<GpuSpec>,
-    error: DeviceError,
+/// A GPU of a batch.
+enum Gpu<G> {
+    Open(G),
+    /// There is none, or it does not open: every launch says why.
+    Unusable {
+        device: Option<GpuSpec>,
+        error: DeviceError,
+    },
 }
 
-impl<I, T> GpuExecutor<I, T> for Unusable {
-    type Flight = Ready<Result<Vec<T>, DeviceError>>;
+impl<I, T, G: GpuExecutor<I, T>> GpuExecutor<I, T> for Gpu<G> {
+    type Flight = G::Flight;
 
-    fn start(&self, _: &[I]) -> Result<Self::Flight, DeviceError> {
-        Err(self.error.clone())
+    fn start(&self, tasks: &[I]) -> Result<Self::Flight, DeviceError> {
+        match self {
+            Self::Open(gpu) => gpu.start(tasks),
+            Self::Unusable { error, .. } => Err(error.clone()),
+        }
     }
 
     fn device(&self) -> Option<&GpuSpec> {
-        self.device.as_ref()
+        match self {
+            Self::Open(gpu) => gpu.device(),
+            Self::Unusable { device, .. } => device.as_ref(),
+        }
+    }
+
+    fn memory_used(&self) -> Fact<u64> {
+        self.open()
+            .map_or(Fact::Unknown, GpuExecutor::<I, T>::memory_used)
+    }
+
+    fn gpu_use(&self) -> Fact<f64> {
+        self.open()
+            .map_or(Fact::Unknown, GpuExecutor::<I, T>::gpu_use)
+    }
+
+    fn batch_bytes(&self, tasks: &[I]) -> Option<u64> {
+        self.open()?.batch_bytes(tasks)
+    }
+
+    fn most_tasks(&self) -> Option<usize> {
+        self.open().and_then(GpuExecutor::<I, T>::most_tasks)
+    }
+
+    fn depth(&self) -> usize {
+        self.open().map_or(1, GpuExecutor::<I, T>::depth)
+    }
+}
+
+impl<G> Gpu<G> {
+    fn open(&self) -> Option<&G> {
+        match self {
+            Self::Open(gpu) => Some(gpu),
+            Self::Unusable { .. } => None,
+        }
     }
 }
 
@@ -90,8 +132,8 @@ impl Worker<'_> {
 impl<E: Element> Executing<'_, '_, '_, E> {
     fn run(mut self) -> Result<(), Stopped> {
         let cpu = Arc::new(RayonCpu::current());
-        let unusable = match &self.cell.gpu {
-            BatchGpu::Unwanted => {
+        let gpus = match &self.cell.gpus {
+            BatchGpus::Unwanted => {
                 let manager = StrategyManager::<_, NoGpu>::cpu_only(cpu);
                 if !self.is_lesson {
                     return self.execute(manager);
@@ -99,24 +141,32 @@ impl<E: Element> Executing<'_, '_, '_, E> {
                 let costs = self.worker.costs()?;
                 return self.taught(manager, costs);
             }
-            BatchGpu::Absent(why) => Unusable {
+            BatchGpus::Absent(why) => vec![Gpu::Unusable {
                 device: None,
                 error: DeviceError::new(DeviceErrorKind::Unavailable { until: None }, why),
-            },
-            BatchGpu::Device(id) => match self.worker.devices.executor(id, self.operator) {
-                Ok(executor) => {
-                    let costs = self.worker.costs()?;
-                    let manager = StrategyManager::new(cpu, Arc::new(executor));
-                    return self.taught(manager, costs);
-                }
-                Err(error) => Unusable {
-                    device: Some(GpuSpec::named(id)),
-                    error,
-                },
-            },
+            }],
+            BatchGpus::These(ids) => {
+                let (devices, operator) = (&mut self.worker.devices, self.operator);
+                let open = |id: &String| match devices.executor(id, operator) {
+                    Ok(executor) => Gpu::Open(executor),
+                    Err(error) => Gpu::Unusable {
+                        device: Some(GpuSpec::named(id)),
+                        error,
+                    },
+                };
+                ids.iter().map(open).collect()
+            }
         };
-        // What a device that is not there takes is nothing to learn.
-        let manager = StrategyManager::new(cpu, Arc::new(unusable))
+        let is_any_open = gpus.iter().any(|gpu| gpu.open().is_some());
+        let mut gpus = gpus.into_iter().map(Arc::new);
+        let first = gpus.next().context("a batch of no GPUs")?;
+        let manager = gpus.fold(StrategyManager::new(cpu, first), StrategyManager::with_gpu);
+        if is_any_open {
+            let costs = self.worker.costs()?;
+            return self.taught(manager, costs);
+        }
+        // What devices that are not there take is nothing to learn.
+        let manager = manager
             .with_costs(Arc::new(Costs::new()))
             .with_back_off(std::time::Duration::ZERO);
         self.execute(manager)
@@ -151,10 +201,10 @@ impl<E: Element> Executing<'_, '_, '_, E> {
             .with_timeout(Some(self.worker.devices.timeout()))
             .allow_software_gpu();
         let iterations = self.worker.iterations;
-        let on_gpu = !matches!(self.cell.gpu, BatchGpu::Unwanted);
+        let on_gpu = !matches!(self.cell.gpus, BatchGpus::Unwanted);
         let profiler = get_profiler(true);
         profiler.reset();
-        let mut has_failed = false;
+        let mut failed = BTreeSet::new();
         let begun = Instant::now();
         for call in 0..iterations.warmup.saturating_add(iterations.measured) {
             let warm_up = call < iterations.warmup;
@@ -171,8 +221,10 @@ impl<E: Element> Executing<'_, '_, '_, E> {
                     return Err(Stopped::failed(&error));
                 }
             };
-            has_failed |= !result.errors.is_empty();
-            let message = Message::Execution(Box::new(told(&result, warm_up)));
+            let execution = told(&result, self.cell, warm_up);
+            let failures = execution.failures.iter();
+            failed.extend(failures.filter_map(|failure| failure.device.clone()));
+            let message = Message::Execution(Box::new(execution));
             let outbox = &mut self.worker.outbox;
             // At once where a driver may end the process, else with the next lot.
             let is_due = on_gpu || outbox.is_due();
@@ -189,7 +241,7 @@ impl<E: Element> Executing<'_, '_, '_, E> {
             }
         }
         self.recorded()?;
-        if let (true, BatchGpu::Device(id)) = (has_failed, &self.cell.gpu) {
+        for id in &failed {
             // The next kernel gets a device that was opened anew.
             self.worker.devices.close(id);
         }
@@ -207,12 +259,15 @@ impl<E: Element> Executing<'_, '_, '_, E> {
 }
 
 /// An execution in short.
-fn told<T>(result: &ExecutionResult<T>, warm_up: bool) -> Execution {
+fn told<T>(result: &ExecutionResult<T>, cell: &BatchCell, warm_up: bool) -> Execution {
     let decision = &result.decision;
-    let error = |error: &DeviceError| Failure {
-        kind: error.kind.to_string(),
-        message: error.message.clone(),
-    };
+    let mut device_tasks = BTreeMap::new();
+    if cell.gpus().len() > 1 && result.gpu.tasks > 0 {
+        let gpus = result.gpus.iter();
+        let gpus = gpus.map(|gpu| (gpu.device.clone(), gpu.share.tasks as u64));
+        let cpu = (Device::CPU.to_owned(), result.cpu.tasks as u64);
+        device_tasks.extend(gpus.chain([cpu]));
+    }
     Execution {
         warm_up,
         device: result.ran_on(),
@@ -228,7 +283,36 @@ fn told<T>(result: &ExecutionResult<T>, warm_up: bool) -> Execution {
             _ => decision.reason(),
         },
         gpu_tasks: result.gpu.tasks as u64,
-        fallback_tasks: result.fallback.tasks as u64,
-        errors: result.errors.iter().map(error).collect(),
+        device_tasks,
+        failures: failures(result, cell),
     }
+}
+
+/// What GPUs of the batch failed at, or why they were left out.
+fn failures<T>(result: &ExecutionResult<T>, cell: &BatchCell) -> Vec<GpuFailure> {
+    let failure = |device: Option<&String>, error: &DeviceError, tasks: usize| GpuFailure {
+        // Without a GPU the executor makes up a name.
+        device: device
+            .filter(|device| cell.gpus().contains(device))
+            .cloned(),
+        error: Failure {
+            kind: error.kind.to_string(),
+            message: error.message.clone(),
+        },
+        tasks: tasks as u64,
+    };
+    let first = result.errors.first();
+    let failed = result.gpus.iter().filter_map(|gpu| {
+        let tasks = gpu.fallback_tasks;
+        let error = gpu.errors.first().or(first.filter(|_| tasks > 0))?;
+        Some(failure(Some(&gpu.device), error, tasks))
+    });
+    let left_out = result.left_out.iter();
+    if let (true, Some(error)) = (result.gpus.is_empty(), first) {
+        // No GPU could be used, and what was promised to all of them is the CPU's.
+        let device = left_out.map(|left_out| &left_out.device).next();
+        return vec![failure(device, error, result.fallback.tasks)];
+    }
+    let left_out = left_out.map(|left_out| failure(Some(&left_out.device), &left_out.why, 0));
+    failed.chain(left_out).collect()
 }

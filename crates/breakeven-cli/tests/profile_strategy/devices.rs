@@ -111,5 +111,9 @@ fn a_gpu_that_fails_half_way_falls_back_and_is_told_of() {
     let ended = profiled.ended.quietly(0);
     let said = ended.lines_with("device lost: Device is lost");
     assert_eq!(said.len(), 1, "{ended:#?}");
-    assert!(said[0].contains("fell back to the CPU"), "{said:?}");
+    let from = format!(
+        "fell back from {} (software) to the CPU",
+        software_gpu().unwrap()
+    );
+    assert!(said[0].contains(&from), "{said:?}");
 }

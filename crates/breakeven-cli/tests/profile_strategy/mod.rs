@@ -13,6 +13,7 @@ use crate::command::{Breakeven, Ended, directory, line, show};
 mod bad;
 mod devices;
 mod printed;
+mod several;
 
 /// Six executions, two of them warm-ups, of a batch that is done at once.
 const FEW: &str = "--iterations 4 --warmup 2 --kernel vector_add";

@@ -83,6 +83,9 @@ pub struct Gpu {
     /// Driver and version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
+    /// Its PCI address, `0000:01:00.0`: what tells equal cards apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pci: Option<String>,
     /// Where `phases_ns.kernel` comes from: `device` time stamps or the `host` clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_clock: Option<String>,

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::Value as Json;
 
-use super::Guard;
+use super::{Guard, Value};
 
 /// What an operation's attributes say of its executions; what is not known is absent. A
 /// recorded program has those of the last execution ([`record`](Self::record)), a
@@ -33,16 +33,19 @@ pub struct ExecutionRecord<'a> {
     /// Tasks in the batch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tasks: Option<u64>,
-    /// Tasks of the last one that the GPU did.
+    /// Tasks of the last one that GPUs did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gpu_tasks: Option<u64>,
+    /// Tasks of the last one by the device that did them, where there were several GPUs.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub device_tasks: BTreeMap<Cow<'a, str>, u64>,
     /// Time that was predicted of the last one, ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted_ns: Option<f64>,
     /// Tasks of the last one that were taken back from a launch that took too long.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recalled: Option<u64>,
-    /// Executions in which the GPU failed, by the kind of failure.
+    /// Executions in which a GPU failed, by the GPU and the kind of failure.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<Fallback>,
     /// The last error of the GPU, where no more is known.
@@ -50,9 +53,12 @@ pub struct ExecutionRecord<'a> {
     pub device_error: Option<Cow<'a, str>>,
 }
 
-/// Executions in which the GPU failed in the same way.
+/// Executions in which a GPU failed in the same way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fallback {
+    /// The GPU; none where there was none to use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
     /// The first error: its kind, and what it said.
     pub error: String,
     /// How many executions.
@@ -64,16 +70,16 @@ pub struct Fallback {
 impl ExecutionRecord<'_> {
     /// Reads a record from an operation's attributes; `None` where they have none, or
     /// values of other types.
-    pub fn of(attributes: &BTreeMap<String, Value>) -> Option<Self> {
+    pub fn of(attributes: &BTreeMap<String, Json>) -> Option<Self> {
         let told = ["decided_by", "decided", "strategy", "device_error"];
         let is_told = told.into_iter().any(|name| attributes.contains_key(name));
         let attributes = is_told.then(|| attributes.clone().into_iter().collect())?;
-        serde_json::from_value(Value::Object(attributes)).ok()
+        serde_json::from_value(Json::Object(attributes)).ok()
     }
 
     /// Writes all of it among the attributes of an operation.
-    pub fn write(&self, attributes: &mut BTreeMap<String, Value>) {
-        if let Ok(Value::Object(ours)) = serde_json::to_value(self) {
+    pub fn write(&self, attributes: &mut BTreeMap<String, Json>) {
+        if let Ok(Json::Object(ours)) = serde_json::to_value(self) {
             attributes.extend(ours);
         }
     }
@@ -90,10 +96,19 @@ impl ExecutionRecord<'_> {
                 call.attribute(name, &**text);
             }
         }
-        for (name, tasks) in [("tasks", self.tasks), ("recalled", self.recalled)] {
+        for (name, tasks) in [
+            ("tasks", self.tasks),
+            ("gpu_tasks", self.gpu_tasks),
+            ("recalled", self.recalled),
+        ] {
             if let Some(tasks) = tasks {
                 call.attribute(name, tasks);
             }
+        }
+        if !self.device_tasks.is_empty() {
+            let counts = self.device_tasks.iter();
+            let counts = counts.map(|(device, tasks)| (Cow::Borrowed(&**device), *tasks));
+            call.attribute("device_tasks", Value::Counts(counts.collect()));
         }
         if let Some(ns) = self.predicted_ns {
             call.attribute("predicted_ns", ns);

@@ -343,15 +343,16 @@ fn environment() -> impl Strategy<Value = Environment> {
 }
 
 fn gpu() -> impl Strategy<Value = Gpu> {
-    let texts = [of(text()), of(text()), of(text()), of(text()), of(text())];
+    let texts = [(); 6].map(|()| of(text()));
     (text(), texts, of(any::<u64>())).prop_map(
-        |(id, [name, kind, backend, driver, kernel_clock], memory_bytes)| Gpu {
+        |(id, [name, kind, backend, driver, pci, kernel_clock], memory_bytes)| Gpu {
             id,
             name,
             kind,
             backend,
             memory_bytes,
             driver,
+            pci,
             kernel_clock,
         },
     )

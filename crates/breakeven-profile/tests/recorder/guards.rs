@@ -373,6 +373,10 @@ fn what_is_recorded_of_an_execution_is_read_back() {
         decided: Some("model".into()),
         strategy: Some("hybrid:60/40".into()),
         tasks: Some(1000),
+        gpu_tasks: Some(600),
+        device_tasks: [("cpu", 400), ("card", 350), ("card#2", 250)]
+            .map(|(device, tasks)| (device.into(), tasks))
+            .into(),
         predicted_ns: Some(2.5e6),
         recalled: Some(7),
         device_error: Some("out of memory: 3 GB".into()),

@@ -5,6 +5,14 @@ use std::time::Instant;
 use super::result::{Fallback, Share};
 use crate::error::DeviceError;
 
+/// What a device reported.
+#[derive(Debug)]
+pub(super) struct Reported {
+    /// The GPU's place among those that may be used; none where it was none of them.
+    pub(super) gpu: Option<usize>,
+    pub(super) error: DeviceError,
+}
+
 /// Device errors that are kept word by word.
 const MOST_ERRORS: usize = 16;
 
@@ -14,7 +22,9 @@ pub(super) struct Counts {
     pub(super) cpu: Share,
     pub(super) gpus: Vec<Share>,
     pub(super) fallback: Fallback,
-    pub(super) errors: Vec<DeviceError>,
+    /// Tasks that the CPU did in each GPU's place.
+    pub(super) fell: Vec<usize>,
+    pub(super) errors: Vec<Reported>,
     pub(super) checked: usize,
     /// When a device failed first.
     pub(super) failed_at: Option<Instant>,
@@ -29,17 +39,23 @@ impl Counts {
         }
     }
 
-    /// A launch failed.
-    pub(super) fn gpu_failed(&mut self, error: &DeviceError) {
+    /// A launch of that GPU failed.
+    pub(super) fn gpu_failed(&mut self, gpu: usize, error: &DeviceError) {
         self.fallback.failed_spans += 1;
-        self.note(error);
+        self.note(Some(gpu), error);
     }
 
     /// Keeps an error word by word, unless there are many already.
-    pub(super) fn note(&mut self, error: &DeviceError) {
+    pub(super) fn note(&mut self, gpu: Option<usize>, error: &DeviceError) {
         self.failed_at.get_or_insert_with(Instant::now);
         if self.errors.len() < MOST_ERRORS {
-            self.errors.push(error.clone());
+            let error = error.clone();
+            self.errors.push(Reported { gpu, error });
         }
+    }
+
+    /// The first error of any device.
+    pub(super) fn first_error(&self) -> Option<&DeviceError> {
+        self.errors.first().map(|reported| &reported.error)
     }
 }

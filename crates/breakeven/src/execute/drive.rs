@@ -218,7 +218,7 @@ impl Drive<'_, '_, '_> {
     fn failed(&mut self, span: Span, submitted: Instant, error: &DeviceError) {
         let engine = self.engine;
         let mut shared = engine.shared();
-        shared.counts.gpu_failed(error);
+        shared.counts.gpu_failed(self.index, error);
         let (schedule, now) = (&mut shared.schedule, engine.now());
         let after = schedule.gpu_failed(self.index, span, error.kind, now);
         shared.end_if_denied(&after, error);

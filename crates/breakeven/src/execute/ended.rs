@@ -116,20 +116,31 @@ impl Ended {
         };
         let shares = self.counts.gpus.iter().copied();
         let gpu = shares.clone().fold(Share::default(), Share::plus);
-        let gpus = self.names.into_iter().zip(shares);
-        let gpus = gpus.map(|(device, share)| DeviceShare { device, share });
+        let errors = &self.counts.errors;
+        let gpus = self.names.into_iter().zip(shares).enumerate();
+        let gpus = gpus.map(|(index, (device, share))| DeviceShare {
+            device,
+            share,
+            fallback_tasks: self.counts.fell.get(index).copied().unwrap_or_default(),
+            errors: (errors.iter().filter(|reported| reported.gpu == Some(index)))
+                .map(|reported| reported.error.clone())
+                .collect(),
+        });
+        let gpus = gpus.collect();
         Ok(ExecutionResult {
             strategy_used: super::explain::amounted_to(self.counts.cpu.tasks, gpu.tasks),
             outputs,
             execution_time: self.took,
             fallback_occurred: self.counts.fallback.tasks > 0,
             cpu: self.counts.cpu,
-            gpus: gpus.collect(),
+            gpus,
             gpu,
             left_out: self.left_out,
             fallback: self.counts.fallback,
             checked: self.counts.checked,
-            errors: self.counts.errors,
+            errors: (self.counts.errors.into_iter())
+                .map(|reported| reported.error)
+                .collect(),
             recalled: self.recalled,
             operation: operation.to_owned(),
             tasks,

@@ -84,8 +84,15 @@ impl<T> Explanation<'_, T> {
 
     fn failures(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let result = self.result;
-        for error in &result.errors {
-            writeln!(f, "device: {error}")?;
+        match &result.gpus[..] {
+            several @ [_, _, ..] => {
+                for gpu in several {
+                    gpu.errors
+                        .iter()
+                        .try_for_each(|error| writeln!(f, "{}: {error}", gpu.device))?;
+                }
+            }
+            _ => (result.errors.iter()).try_for_each(|error| writeln!(f, "device: {error}"))?,
         }
         if result.fallback.tasks > 0 {
             let (tasks, part) = (result.fallback.tasks, unit::percent(result.fallback_part()));

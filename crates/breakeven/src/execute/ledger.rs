@@ -167,7 +167,7 @@ impl Note {
             strategy: amounted_to(counts.cpu.tasks, on_gpus),
             took: ended.took,
             fallen: counts.fallback.tasks,
-            error: counts.errors.first().map(|error| error.message.clone()),
+            error: counts.first_error().map(|error| error.message.clone()),
             decision: (*ended.decision).clone(),
         }
     }

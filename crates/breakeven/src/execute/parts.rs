@@ -9,7 +9,7 @@ use super::executor::CpuExecutor;
 use super::items::Place;
 use super::quarantine;
 use super::record::tell_chain;
-use super::result::{DeviceShare, ExecuteError, ExecutionResult};
+use super::result::{ExecuteError, ExecutionResult};
 use super::tensor_device::TensorDevice;
 use super::work::caught;
 use crate::error::{DeviceError, Error};
@@ -262,6 +262,7 @@ fn times<T>(mut part: ExecutionResult<T>, stages: usize) -> ExecutionResult<T> {
     part.gpu.tasks *= stages;
     for gpu in &mut part.gpus {
         gpu.share.tasks *= stages;
+        gpu.fallback_tasks *= stages;
     }
     part.fallback.tasks *= stages;
     part.recalled *= stages;
@@ -272,10 +273,14 @@ fn times<T>(mut part: ExecutionResult<T>, stages: usize) -> ExecutionResult<T> {
 fn add<T>(all: &mut ExecutionResult<T>, part: ExecutionResult<T>) {
     all.cpu = all.cpu.plus(part.cpu);
     all.gpu = all.gpu.plus(part.gpu);
-    for DeviceShare { device, share } in part.gpus {
-        match all.gpus.iter_mut().find(|known| known.device == device) {
-            Some(known) => known.share = known.share.plus(share),
-            None => all.gpus.push(DeviceShare { device, share }),
+    for gpu in part.gpus {
+        match (all.gpus.iter_mut()).find(|known| known.device == gpu.device) {
+            Some(known) => {
+                known.share = known.share.plus(gpu.share);
+                known.fallback_tasks += gpu.fallback_tasks;
+                known.errors.extend(gpu.errors);
+            }
+            None => all.gpus.push(gpu),
         }
     }
     all.errors.extend(part.errors);

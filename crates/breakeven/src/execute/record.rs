@@ -5,9 +5,11 @@
 //! a power of two), else the next power of two: every size is an operation of its
 //! own, and a service whose batches are all of other sizes is to have few.
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use breakeven_profile::profile::Device;
 use breakeven_profile::recorder::{ExecutionRecord, Guard, is_on};
 
 use super::ended::Ended;
@@ -81,7 +83,7 @@ pub(super) fn tell(ended: &Ended, operation: &str, manager: &Shared) {
     super::emitted::batch(ended, operation);
     let (counts, decision, tasks) = (&ended.counts, &ended.decision, ended.tasks);
     let fallen = counts.fallback.tasks;
-    if let Some(error) = counts.errors.first().filter(|_| fallen > 0) {
+    if let Some(error) = counts.first_error().filter(|_| fallen > 0) {
         log::warn!(
             "{operation}: the CPU does {fallen} of {tasks} tasks in the GPU's place: {error}"
         );
@@ -101,13 +103,24 @@ pub(super) fn tell(ended: &Ended, operation: &str, manager: &Shared) {
     let by_program = decision.basis == Basis::Program;
     let is_cpus = device == "cpu" && decision.strategy == ExecutionStrategy::CpuOnly;
     let is_rounded = ended.is_whole() && size != tasks as u64;
+    let on_gpus: usize = counts.gpus.iter().map(|gpu| gpu.tasks).sum();
+    let is_shared = on_gpus > 0 && counts.cpu.tasks > 0;
+    let mut device_tasks = BTreeMap::new();
+    if let ([_, _, ..], true) = (&ended.names[..], on_gpus > 0) {
+        let gpus = (ended.names.iter().map(String::as_str)).zip(&counts.gpus);
+        let all = gpus.chain([(Device::CPU, &counts.cpu)]);
+        device_tasks.extend(all.map(|(name, share)| (name.into(), share.tasks as u64)));
+    }
     let record = ExecutionRecord {
         decided: (!by_program).then(|| decision.basis.name().into()),
         strategy: (!is_cpus).then(|| decision.strategy.to_string().into()),
         tasks: is_rounded.then_some(tasks as u64),
+        // Of one side alone all are.
+        gpu_tasks: is_shared.then_some(on_gpus as u64),
+        device_tasks,
         predicted_ns: decision.predicted_ns().filter(|_| !by_program),
         recalled: (ended.recalled > 0).then_some(ended.recalled as u64),
-        device_error: counts.errors.first().map(|error| error.to_string().into()),
+        device_error: counts.first_error().map(|error| error.to_string().into()),
         ..ExecutionRecord::default()
     };
     record.record(&call);

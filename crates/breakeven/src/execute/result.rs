@@ -46,13 +46,17 @@ pub struct ExecutionResult<T> {
     pub decision: Box<Decision>,
 }
 
-/// What one GPU did.
+/// What one GPU did, and what it failed at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DeviceShare {
     /// Its name.
     pub device: String,
     /// What it did.
     pub share: Share,
+    /// Tasks that the CPU did in its place.
+    pub fallback_tasks: usize,
+    /// What it reported, as far as that is among the first sixteen of the batch.
+    pub errors: Vec<DeviceError>,
 }
 
 /// A GPU that could not be used.

@@ -75,7 +75,7 @@ impl Request<'_> {
         let mut engine = Engine::new(self.work, &lanes, tasks, schedule, self.watch, started);
         engine.record = SpanRecord::of(operation, &start.names);
         if let Some(error) = &refused {
-            engine.shared().counts.note(error);
+            engine.shared().counts.note(None, error);
         }
         match refused.filter(|_| is_denied) {
             Some(error) => engine.end(Ending::Device(error)),
@@ -92,6 +92,7 @@ impl Request<'_> {
         let (ending, schedule, mut counts) = engine.into_outcome();
         counts.fallback.tasks = schedule.fallback;
         counts.fallback.fits = schedule.fits();
+        counts.fell = schedule.fallback_of_gpus();
         if counts.fallback.tasks == 0 {
             counts.fallback.delay = None;
         }
@@ -237,7 +238,7 @@ impl Request<'_> {
                     if jobs.start(drivers, name, job).is_none() {
                         let error = "there is no thread to drive the device";
                         let error = DeviceError::new(DeviceErrorKind::Other, error);
-                        engine.shared().counts.note(&error);
+                        engine.shared().counts.note(Some(index), &error);
                     }
                 }
                 if start.mode != Mode::Gpu || start.decision.probe == Probe::Cpu {

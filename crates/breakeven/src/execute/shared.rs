@@ -156,8 +156,8 @@ impl ManagerStats {
         self.batches += 1;
         self.recalled_tasks += ended.recalled as u64;
         self.fallback_tasks += ended.counts.fallback.tasks as u64;
-        for error in &ended.counts.errors {
-            let kind = error.kind.to_string();
+        for reported in &ended.counts.errors {
+            let kind = reported.error.kind.to_string();
             *self.device_errors.entry(kind).or_default() += 1;
         }
         ended.add_tasks(&mut self.tasks, most_devices);

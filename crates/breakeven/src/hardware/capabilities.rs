@@ -127,6 +127,7 @@ impl HardwareCapabilities {
             backend: Some(gpu.backend.to_string()),
             memory_bytes: gpu.memory_bytes.get(),
             driver: gpu.driver.known().cloned(),
+            pci: gpu.pci.known().cloned(),
             kernel_clock: None,
         };
         environment.os = Some(self.os.clone());

@@ -165,7 +165,7 @@ impl Schedule {
     /// The span of a launch that was given up because its device was left.
     pub(crate) fn gpu_dropped(&mut self, index: usize, span: Span, now: Ns) -> After {
         self.flight_ended(index, span.range().start, now);
-        self.fall_back(span);
+        self.fall_back(index, span);
         self.after(None, false)
     }
 
@@ -187,26 +187,30 @@ impl Schedule {
         After::default()
     }
 
-    /// The CPU does this span in a GPU's place.
-    fn fall_back(&mut self, span: Span) {
+    /// The CPU does this span in that GPU's place.
+    fn fall_back(&mut self, index: usize, span: Span) {
         self.fallback += span.len();
-        self.fell.push(span.range());
+        self.gpus[index].fallback += span.len();
+        self.fell.push((span.range(), index));
         self.fallen.push(span);
     }
 
     /// The CPU does a span. A device that is left gets nothing more: others have what it has
     /// not begun.
     fn give_up(&mut self, index: usize, span: Span, leaves: bool) {
-        self.fall_back(span);
+        self.fall_back(index, span);
         if !leaves || std::mem::replace(&mut self.gpus[index].is_gone, true) {
             return;
         }
         for span in std::mem::take(&mut self.gpus[index].retry) {
-            self.fall_back(span);
+            self.fall_back(index, span);
         }
         if !self.has_gpus() {
             // What was promised to GPUs and is free is the CPU's now.
-            self.fallback += self.free_of_promised();
+            let promised = self.free_of_promised();
+            self.fallback += promised;
+            self.gpus[index].fallback += promised;
+            self.left_last = Some(index);
         }
     }
 

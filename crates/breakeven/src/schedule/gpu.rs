@@ -30,6 +30,8 @@ pub(super) struct Gpu {
     pub(super) rate: Rate,
     pub(super) setup: GpuSetup,
     pub(super) is_gone: bool,
+    /// Tasks that the CPU does in its place.
+    pub(super) fallback: usize,
     /// Spans to try again, smaller ones.
     pub(super) retry: Vec<Span>,
     pub(super) flights: VecDeque<Flight>,
@@ -72,6 +74,7 @@ impl Gpu {
         Self {
             rate,
             is_gone: mode == Mode::Cpu,
+            fallback: 0,
             retry: Vec::new(),
             flights: VecDeque::with_capacity(2),
             busy_until: 0.0,

@@ -118,8 +118,10 @@ pub(crate) struct Schedule {
     free: Free,
     /// Spans that GPUs failed at, for the CPU.
     fallen: Vec<Span>,
-    /// All tasks that ever fell back.
-    fell: Vec<Range<usize>>,
+    /// All tasks that ever fell back, with the GPU that failed at them.
+    fell: Vec<(Range<usize>, usize)>,
+    /// The GPU that was the last to leave: what was promised to GPUs fell back from it.
+    left_last: Option<usize>,
     density: Density,
     cpu: cpu::Workers,
     gpus: Vec<gpu::Gpu>,
@@ -149,6 +151,7 @@ impl Schedule {
             free: Free::all(setup.tasks),
             fallen: Vec::new(),
             fell: Vec::new(),
+            left_last: None,
             density: Density::new(setup.tasks, prior, shape, places, setup.tuning),
             cpu: cpu::Workers::new(&setup),
             gpus: gpus.collect(),
@@ -173,12 +176,18 @@ impl Schedule {
     /// somebody else's lost it.
     pub(crate) fn give_back(&mut self, span: Span) {
         let range = span.range();
-        let mut fell = self.fell.iter();
         // What fell back stays the CPU's, and is counted once.
-        match fell.any(|fell| fell.start <= range.start && range.end <= fell.end) {
-            true => self.fallen.push(span),
-            false => self.free.give_back(span),
+        match self.fell_from(&range) {
+            Some(_) => self.fallen.push(span),
+            None => self.free.give_back(span),
         }
+    }
+
+    /// The GPU from which these tasks fell back.
+    fn fell_from(&self, range: &Range<usize>) -> Option<usize> {
+        let is_in = |fell: &Range<usize>| fell.start <= range.start && range.end <= fell.end;
+        let mut fell = self.fell.iter();
+        fell.find(|(fell, _)| is_in(fell)).map(|(_, gpu)| *gpu)
     }
 
     /// Any span that is left, after the batch was stopped.
@@ -193,12 +202,27 @@ impl Schedule {
 
     /// The batch was stopped: what fell back and nobody did, did not fall back.
     pub(crate) fn forget_unrun(&mut self) {
-        let fallen: usize = self.fallen.iter().map(Span::len).sum();
-        let promised = match self.has_gpus() {
-            true => 0,
-            false => self.free_of_promised(),
+        // Where GPUs were only told to stop, what was promised to them did not fall back, nor
+        // did what they were to try again.
+        let promised = match self.left_last.is_some() || self.gpus.is_empty() {
+            true => self.free_of_promised(),
+            false => 0,
         };
-        self.fallback = self.fallback.saturating_sub(fallen + promised);
+        let fell = |span: &Span| Some((Some(self.fell_from(&span.range())?), span.len()));
+        let fallen = self.fallen.iter().filter_map(fell);
+        let unrun: Vec<_> = fallen.chain([(self.left_last, promised)]).collect();
+        for (gpu, tasks) in unrun {
+            self.fallback = self.fallback.saturating_sub(tasks);
+            if let Some(gpu) = gpu {
+                let fallback = &mut self.gpus[gpu].fallback;
+                *fallback = fallback.saturating_sub(tasks);
+            }
+        }
+    }
+
+    /// Tasks that the CPU does in each GPU's place.
+    pub(crate) fn fallback_of_gpus(&self) -> Vec<usize> {
+        self.gpus.iter().map(|gpu| gpu.fallback).collect()
     }
 
     /// Free tasks that were promised to GPUs.

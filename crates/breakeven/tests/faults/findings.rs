@@ -53,6 +53,8 @@ pub(super) struct End {
     gpu_tasks: usize,
     fallback_occurred: bool,
     fallback: Fallback,
+    /// Tasks that fell back from each GPU; empty where none was used.
+    fell_from: Vec<usize>,
     recalled: usize,
     errors: Vec<DeviceError>,
     checked: usize,
@@ -70,6 +72,7 @@ impl End {
             gpu_tasks: result.gpu.tasks,
             fallback_occurred: result.fallback_occurred,
             fallback: result.fallback,
+            fell_from: result.gpus.iter().map(|gpu| gpu.fallback_tasks).collect(),
             recalled: result.recalled,
             errors: result.errors,
             checked: result.checked,
@@ -206,6 +209,10 @@ impl Findings<'_> {
         let fallen = result.fallback.tasks;
         ensure(fallen <= cpu + result.not_run(), || {
             format!("{fallen} fell back, the CPU did {cpu}")
+        })?;
+        let from: usize = result.fell_from.iter().sum();
+        ensure(result.fell_from.is_empty() || from == fallen, || {
+            format!("{fallen} fell back, by device {:?}", result.fell_from)
         })?;
         ensure(result.fallback_occurred == (fallen > 0), || {
             format!("{fallen} fell back, told: {}", result.fallback_occurred)

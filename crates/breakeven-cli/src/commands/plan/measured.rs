@@ -76,6 +76,12 @@ impl Measured {
         )
     }
 
+    /// That nothing is known of it on that GPU.
+    pub(super) fn not_on(&self, gpu: &str) -> String {
+        let operation = &self.operation;
+        format!("{operation:?} was not measured on {gpu}, which has no part in the times")
+    }
+
     /// Time of a task on one worker of this machine, ns, by which a described machine is
     /// judged; and what is to be said of that.
     pub(super) fn task_time(&self, workload: &WorkloadProfile) -> (Option<f64>, String) {

@@ -1,18 +1,19 @@
-//! `breakeven profile --strategy`: which batches are executed, and on which GPU.
+//! `breakeven profile --strategy`: which batches are executed, and on which GPUs.
 
 use crate::suite::BatchWorkload;
 use anyhow::{Result, bail};
 use breakeven::execute::{measure_power, ordered_prices, ordered_strategy, read_prices};
-use breakeven::hardware::{AbsentBackend, GpuInfo, GpuKind, HardwareCapabilities};
+use breakeven::hardware::{AbsentBackend, GpuKind, HardwareCapabilities};
 use breakeven::plan::{
     ExecutionStrategy, GpuSpec, Machine as PlannedMachine, Objective, OperationCosts, Prices,
     Resource,
 };
 use breakeven_profile::profile::Device;
 
-use super::{Work, check_memory, devices, kernels, memory};
+use super::{Work, check_memory, kernels, memory};
 use crate::args::ProfileArgs;
-use crate::protocol::{BatchCell, BatchGpu, Cell};
+use crate::devices;
+use crate::protocol::{BatchCell, BatchGpus, Cell};
 use crate::session::{Machine, Session};
 
 /// A batch of every kernel, after checking that it fits memory.
@@ -21,14 +22,14 @@ pub(super) fn batch_cells(
     strategy: ExecutionStrategy,
     machine: &Machine,
 ) -> Result<Vec<Cell>> {
-    let gpu = gpu(&args.device, ordered(strategy)?, &machine.hardware)?;
-    let on_gpu = matches!(gpu, BatchGpu::Device(_));
+    let gpus = gpus(&args.device, ordered(strategy)?, &machine.hardware)?;
+    let on_gpu = matches!(gpus, BatchGpus::These(_));
     let prices = match &args.prices {
         Some(path) => Some(read_prices(path)?),
         None => ordered_prices()?,
     };
-    if let (BatchGpu::Device(gpu), ExecutionStrategy::Auto) = (&gpu, ordered(strategy)?) {
-        check_objective(args.objective, gpu, prices.as_ref(), &machine.hardware)?;
+    if let (BatchGpus::These(gpus), ExecutionStrategy::Auto) = (&gpus, ordered(strategy)?) {
+        check_objective(args.objective, gpus, prices.as_ref(), &machine.hardware)?;
     }
     let memory = memory(machine);
     let cell = |kernel: &str| {
@@ -48,16 +49,16 @@ pub(super) fn batch_cells(
             strategy: strategy.to_string(),
             objective: args.objective.to_string(),
             prices: args.prices.clone(),
-            gpu: gpu.clone(),
+            gpus: gpus.clone(),
         }))
     };
     kernels(args).into_iter().map(cell).collect()
 }
 
-/// Fails unless what the objective counts is told of the CPU and of the GPU.
+/// Fails unless what the objective counts is told of the CPU and of each GPU.
 fn check_objective(
     objective: Objective,
-    gpu: &str,
+    gpus: &[String],
     prices: Option<&Prices>,
     hardware: &HardwareCapabilities,
 ) -> Result<()> {
@@ -65,14 +66,18 @@ fn check_objective(
         None => {}
         Some(Resource::Energy) => {
             let mut devices = PlannedMachine::of(hardware, None);
-            devices.gpus = vec![GpuSpec::named(gpu)];
+            devices.gpus = gpus.iter().map(GpuSpec::named).collect();
             measure_power(&mut devices, &OperationCosts::default(), hardware)?;
         }
-        Some(Resource::Cost) if prices.and_then(|prices| prices.gpu(gpu)).is_none() => bail!(
-            "--objective {objective}: there is no price of {gpu}; give a file that has one, by \
-             --prices or by BREAKEVEN_PRICES"
-        ),
-        Some(Resource::Cost) => {}
+        Some(Resource::Cost) => {
+            let is_free = |gpu: &&String| prices.and_then(|prices| prices.gpu(gpu)).is_none();
+            if let Some(gpu) = gpus.iter().find(is_free) {
+                bail!(
+                    "--objective {objective}: there is no price of {gpu}; give a file that has \
+                     one, by --prices or by BREAKEVEN_PRICES"
+                );
+            }
+        }
     }
     Ok(())
 }
@@ -85,40 +90,33 @@ fn ordered(strategy: ExecutionStrategy) -> Result<ExecutionStrategy> {
     }
 }
 
-/// The GPU that the strategy gets. Auto gets a software GPU only where it was
-/// asked for: it is the CPU again.
-fn gpu(
+/// The GPUs that the strategy gets. Auto gets a software GPU only where it was asked for:
+/// it is the CPU again.
+fn gpus(
     asked: &str,
     strategy: ExecutionStrategy,
     hardware: &HardwareCapabilities,
-) -> Result<BatchGpu> {
-    let of = |gpu: &GpuInfo| BatchGpu::Device(gpu.id.to_string());
-    let best = hardware.best_gpu().or_else(|| hardware.gpus.first());
+) -> Result<BatchGpus> {
     let without = [ExecutionStrategy::Auto, ExecutionStrategy::CpuOnly];
     let wants_gpu = !without.contains(&strategy);
-    let gpu = match asked {
-        "cpu" if wants_gpu => bail!(
+    let mut gpus = match asked {
+        Device::CPU if wants_gpu => bail!(
             "--strategy {strategy} wants a GPU, and --device cpu leaves it none; leave one of \
              them out"
         ),
-        "cpu" => None,
-        "all" if strategy == ExecutionStrategy::Auto => hardware.best_gpu().map(of),
-        "all" => best.map(of),
-        asked => {
-            // One that is not there is refused.
-            let there = devices(asked, hardware)?;
-            if asked.contains(',') {
-                bail!("--strategy takes one GPU beside the CPU, and --device names {asked}");
-            }
-            let named = there.into_iter().next().map(BatchGpu::Device);
-            if asked == "gpu" { best.map(of) } else { named }
-        }
+        Device::CPU => Vec::new(),
+        // One that is not there is refused.
+        asked => devices::gpus(Some(asked), hardware)?,
     };
-    Ok(match (strategy, gpu) {
-        (ExecutionStrategy::CpuOnly, _) => BatchGpu::Unwanted,
-        (_, Some(gpu)) => gpu,
-        (ExecutionStrategy::Auto, None) => BatchGpu::Unwanted,
-        (_, None) => BatchGpu::Absent(nothing_there(hardware)),
+    if gpus.is_empty() && wants_gpu {
+        gpus.extend(hardware.gpus.first());
+    }
+    let ids: Vec<String> = gpus.iter().map(|gpu| gpu.id.to_string()).collect();
+    Ok(match strategy {
+        ExecutionStrategy::CpuOnly => BatchGpus::Unwanted,
+        _ if !ids.is_empty() => BatchGpus::These(ids),
+        ExecutionStrategy::Auto => BatchGpus::Unwanted,
+        _ => BatchGpus::Absent(nothing_there(hardware)),
     })
 }
 
@@ -145,9 +143,13 @@ pub(super) fn remarks(
     // What the operator orders is not Auto's to decide.
     let decided = args.strategy.and_then(|strategy| ordered(strategy).ok());
     let (auto, asked) = (decided == Some(ExecutionStrategy::Auto), &args.device);
-    let unwanted =
-        |cell: &Cell| matches!(cell, Cell::Batch(batch) if batch.gpu == BatchGpu::Unwanted);
-    if auto && cells.iter().all(unwanted) && asked == "all" {
+    let of = |cell: &Cell| match cell {
+        Cell::Batch(batch) => batch.gpus().to_vec(),
+        _ => Vec::new(),
+    };
+    // All cells have the same.
+    let gpus = cells.first().map(of).unwrap_or_default();
+    if auto && gpus.is_empty() && asked == "all" {
         let mut gpus = hardware.gpus.iter();
         let software = gpus.find(|gpu| gpu.kind == GpuKind::Software);
         remarks.push(match software {
@@ -160,9 +162,10 @@ pub(super) fn remarks(
     }
     match session.learned {
         Some(true) => {
-            let device = match asked.as_str() {
-                "all" | "cpu" => String::new(),
-                device => format!(" --device {device}"),
+            let usual = devices::gpus(None, hardware).unwrap_or_default();
+            let device = match usual.iter().map(|gpu| gpu.id.as_str()).eq(&gpus) {
+                true => String::new(),
+                false => format!(" --device {}", gpus.join(",")),
             };
             remarks.push(format!(
                 "the cost model has learned from these executions: the next --strategy auto \

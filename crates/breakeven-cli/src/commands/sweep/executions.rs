@@ -8,7 +8,7 @@ use breakeven_profile::profile::Device;
 
 use super::axis::{Axis, whole};
 use super::found::Found;
-use crate::protocol::{BatchCell, BatchGpu, Cell};
+use crate::protocol::{BatchCell, BatchGpus, Cell};
 use crate::suite::Over;
 
 /// Batches of one size of item: with its executions each fills a quarter of what the
@@ -45,9 +45,9 @@ pub(super) fn executions(
             let Some(tasks) = affordable(axis.over, ns, tasks, workers) else {
                 continue;
             };
-            let (strategy, gpu) = match &**device {
-                Device::CPU => ("cpu-only", BatchGpu::Unwanted),
-                gpu => ("gpu-only", BatchGpu::Device(gpu.to_owned())),
+            let (strategy, gpus) = match &**device {
+                Device::CPU => ("cpu-only", BatchGpus::Unwanted),
+                gpu => ("gpu-only", BatchGpus::These(vec![gpu.to_owned()])),
             };
             let execution = BatchCell {
                 kernel: axis.kernel.to_owned(),
@@ -56,7 +56,7 @@ pub(super) fn executions(
                 strategy: strategy.to_owned(),
                 objective: Objective::Time.to_string(),
                 prices: None,
-                gpu,
+                gpus,
             };
             let fits = execution.workload().is_ok_and(|workload| {
                 let bytes = workload.memory_bytes(index > 0);

@@ -1,11 +1,13 @@
 //! Everything, for programs.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use anyhow::Result;
 use breakeven::WorkloadProfile;
 use breakeven::hardware::{Fact, GpuKind};
 use breakeven::plan::{Aim, Basis, Evidence, Machine, Power, Stage};
+use breakeven_profile::profile::Device;
 use serde::Serialize;
 
 use super::{Comparison, Plan};
@@ -16,6 +18,9 @@ struct Document<'p> {
     batch_size: usize,
     estimated_gpu_tasks: usize,
     estimated_cpu_tasks: usize,
+    /// By device, where there are several and it is known what each has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    estimated_device_tasks: Option<BTreeMap<&'p str, usize>>,
     reasoning: Vec<String>,
     /// `stage`, `last_answer`, `costs`, `exploration`, `asked` or `operator`.
     basis: &'static str,
@@ -129,6 +134,10 @@ fn document(plan: &Plan) -> Document<'_> {
         batch_size: decision.batch_size,
         estimated_gpu_tasks,
         estimated_cpu_tasks,
+        estimated_device_tasks: plan.gpu_tasks().map(|gpus| {
+            let cpu = (Device::CPU, estimated_cpu_tasks);
+            gpus.into_iter().chain([cpu]).collect()
+        }),
         reasoning: plan.reasoning(),
         basis,
         stage,

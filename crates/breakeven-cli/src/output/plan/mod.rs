@@ -49,6 +49,25 @@ impl Plan {
         }
     }
 
+    /// Tasks for each GPU, where there are several and it is known what each has.
+    fn gpu_tasks(&self) -> Option<Vec<(&str, usize)>> {
+        let (tasks, gpus) = (self.tasks().0, &self.machine.gpus);
+        let parts = &self.decision.chosen()?.gpu_parts;
+        let all: f64 = parts.iter().sum();
+        if gpus.len() < 2 || parts.len() != gpus.len() || all <= 0.0 {
+            return None;
+        }
+        let (mut before, mut given) = (0.0, 0);
+        let each = gpus.iter().zip(parts).map(|(gpu, part)| {
+            before += part;
+            let until = whole(tasks as f64 * (before / all).min(1.0));
+            let own = until - given;
+            given = until;
+            (gpu.name.as_str(), own)
+        });
+        Some(each.collect())
+    }
+
     /// Why, in sentences.
     fn reasoning(&self) -> Vec<String> {
         let mut reasons = self.decision.reasons();
@@ -80,6 +99,15 @@ impl Plan {
             Basis::Operator => "BREAKEVEN_STRATEGY".to_owned(),
         }
     }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a part of a count"
+)]
+fn whole(tasks: f64) -> usize {
+    tasks.round().max(0.0) as usize
 }
 
 impl Comparison {

@@ -113,11 +113,22 @@ fn add_why(plan: &Plan, page: &mut Page) {
 fn work(plan: &Plan) -> String {
     let (gpu, cpu) = plan.tasks();
     let tasks = |tasks: usize| plural(tasks as u64, "task");
+    let on_gpus = match plan.gpu_tasks() {
+        Some(each) => {
+            let each = each.iter().filter(|(_, tasks)| *tasks > 0);
+            let each: Vec<String> = each
+                .map(|(gpu, each)| format!("{} on {gpu}", tasks(*each)))
+                .collect();
+            each.join(", ")
+        }
+        None if plan.machine.gpus.len() > 1 => format!("{} on the GPUs", tasks(gpu)),
+        None => format!("{} on the GPU", tasks(gpu)),
+    };
     let sides = match (gpu, cpu) {
         (0, 0) => return "there is nothing to run".to_owned(),
         (0, cpu) => format!("{} on the CPU", tasks(cpu)),
-        (gpu, 0) => format!("{} on the GPU", tasks(gpu)),
-        (gpu, cpu) => format!("{} on the GPU, {} on the CPU", tasks(gpu), tasks(cpu)),
+        (_, 0) => on_gpus,
+        (_, cpu) => format!("{on_gpus}, {} on the CPU", tasks(cpu)),
     };
     let batch = unit::count(plan.decision.batch_size as f64);
     format!("{sides}, {batch} per batch")
