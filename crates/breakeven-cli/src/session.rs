@@ -9,6 +9,7 @@ use breakeven_profile::profile::{Environment, Failure, Operation, Profile, Run};
 
 use crate::exit::Interrupted;
 use crate::protocol::{Cell, Message, Request};
+use crate::suite::Event;
 use crate::supervisor::{self, Ended};
 
 mod batches;
@@ -96,6 +97,13 @@ impl Session {
                 let gpus = &mut self.profile.environment.gpus;
                 if let Some(gpu) = gpus.iter_mut().find(|gpu| Some(&*gpu.id) == cell.gpu()) {
                     gpu.kernel_clock = Some(clock);
+                }
+            }
+            Message::Event(Event::EnergyUnknown(why)) => {
+                if let Some(operation) = cell.operation() {
+                    let operation = operation.key().label(false);
+                    let warning = format!("the energy of {operation} is not known: {why}");
+                    self.warnings.push(warning);
                 }
             }
             Message::Event(event) => {

@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::time::Duration;
 
-use crate::suite::{Event, Workload};
+use crate::suite::{Counted, Event, Workload, counted};
 use anyhow::{Result, bail};
 use breakeven::Costs;
-use breakeven::hardware::sensors::LoadRecorder;
+use breakeven::hardware::sensors::{EnergyMeter, EnergyUnknown, LoadRecorder};
 use breakeven::hardware::{GpuKind, HardwareCapabilities};
 use breakeven::kernels::NAMES;
 use breakeven_judge::Limits;
@@ -14,7 +14,7 @@ use breakeven_profile::profile::{Device, Operation};
 use breakeven_profile::{file, unit};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::args::ProfileArgs;
+use crate::args::{EnergyWhen, ProfileArgs};
 use crate::exit::Ending;
 use crate::load::{self, Recording};
 use crate::output::{self, Report};
@@ -51,6 +51,8 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
         check_budgets(limits, &kernels)?;
     }
 
+    let energy = energy(args, &devices, hardware)?;
+
     let mut session = Session::new(hardware);
     if args.with_host {
         session.profile.environment.host = host();
@@ -59,7 +61,7 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
         true => Some(record_load(hardware)?),
         false => None,
     };
-    let ended = measure(args, &own, &devices, &kernels, &mut session);
+    let ended = measure(args, (&own, &energy), &devices, &kernels, &mut session);
     let load = recording.and_then(Recording::end);
     session.profile.load.extend(load);
     let ended = ended?;
@@ -93,6 +95,36 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
             budgets: report.budgets,
         }),
     }
+}
+
+/// Whose energy is measured. Fails where it was asked for and is not told.
+fn energy(
+    args: &ProfileArgs,
+    devices: &[String],
+    hardware: &HardwareCapabilities,
+) -> Result<Counted> {
+    let counted = match args.energy {
+        EnergyWhen::Never => return Ok(Counted::new()),
+        EnergyWhen::Auto => return Ok(counted(devices, hardware)),
+        EnergyWhen::Always => counted(devices, hardware),
+    };
+    let counters = EnergyMeter::start().read();
+    for device in devices {
+        let domains = counted.get(device).map_or(&[][..], Vec::as_slice);
+        let told = domains.iter().map(|domain| {
+            let counter = counters.iter().find(|counter| counter.domain == *domain);
+            counter.map_or(Err(&EnergyUnknown::NoDriver), |told| told.joules.as_ref())
+        });
+        let why = match domains {
+            [] => Some(&EnergyUnknown::NoDriver),
+            _ => told.filter_map(Result::err).next(),
+        };
+        if let Some(why) = why {
+            let device = Device::label(device, false);
+            bail!("--energy: the energy of calls on {device} cannot be measured: {why}");
+        }
+    }
+    Ok(counted)
 }
 
 /// Time between two readings of the load, and the samples of a device that are kept: some
@@ -247,7 +279,7 @@ pub(super) fn check_fits(
 /// Runs every process that was asked for.
 fn measure(
     args: &ProfileArgs,
-    own: &OwnInputs,
+    (own, energy): (&OwnInputs, &Counted),
     devices: &[String],
     kernels: &[Cell],
     session: &mut Session,
@@ -273,6 +305,7 @@ fn measure(
             image: args.image.clone(),
             series: own.series.clone(),
             device_timeout_s: args.device_timeout.get(),
+            energy: energy.clone(),
             ..Request::default()
         };
         let ended = supervisor::run(&request, &mut |index, message| {

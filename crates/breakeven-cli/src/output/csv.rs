@@ -25,7 +25,7 @@ struct Line<'r> {
 /// What stands in a column of a line.
 type Cell = fn(&Line<'_>) -> Option<String>;
 
-const COLUMNS: [(&str, Cell); 32] = [
+const COLUMNS: [(&str, Cell); 34] = [
     ("operation", |line| text(Some(&line.row.operation))),
     ("device", |line| text(Some(&line.row.device))),
     ("software_gpu", |line| text(Some(line.row.software_gpu))),
@@ -66,6 +66,12 @@ const COLUMNS: [(&str, Cell); 32] = [
         text(Some(line.executed()?.errors()))
     }),
     ("total_ns", |line| text(Some(line.summary?.total))),
+    ("joules_per_call", |line| {
+        text(line.whole()?.joules_per_call)
+    }),
+    ("idle_joules_per_call", |line| {
+        text(line.whole()?.idle_joules_per_call)
+    }),
 ];
 
 fn text(value: Option<impl ToString>) -> Option<String> {
