@@ -185,6 +185,8 @@ impl Session {
 pub(crate) struct Machine {
     pub(crate) hardware: HardwareCapabilities,
     pub(crate) load: SystemLoad,
+    /// Asking for it ended the process that asked: a driver's library broke.
+    pub(crate) load_broke: bool,
 }
 
 /// Looks at the machine in a process of its own: a GPU driver that crashes
@@ -195,11 +197,12 @@ pub(crate) fn detect(device_timeout_s: u32, said: &'static str) -> Result<Machin
         device_timeout_s,
         ..Request::default()
     };
-    let (mut hardware, mut load, mut broke) = (None, None, None);
+    let (mut hardware, mut load, mut broke, mut load_broke) = (None, None, None, false);
     let ended = supervisor::run(&request, &mut |cell, message| match message {
         Message::Hardware(found) => hardware = Some(*found),
         Message::Load(found) => load = Some(*found),
         Message::Failed(failure) if request.cells[cell] == Cell::Detect => broke = Some(failure),
+        Message::Failed(_) => load_broke = true,
         _ => {}
     })?;
     if ended == Ended::Interrupted {
@@ -219,6 +222,7 @@ pub(crate) fn detect(device_timeout_s: u32, said: &'static str) -> Result<Machin
     Ok(Machine {
         hardware,
         load: load.unwrap_or_else(SystemLoad::sample_without_gpu),
+        load_broke,
     })
 }
 

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use crate::suite::{CallMeter, Event, Iterations, Workload};
 use anyhow::{Context, Result};
 use breakeven::Costs;
-use breakeven::hardware::sensors::EnergyMeter;
 use breakeven::hardware::{HardwareCapabilities, SystemLoad};
 use breakeven::peak::measure_cpu as measure_cpu_peak;
 use breakeven::{DeviceError, Error, ErrorKind, Tensor};
@@ -66,7 +65,7 @@ pub(crate) fn run(mut input: impl BufRead, out: &mut dyn Write) -> Result<Ending
         // Before anything works: what the devices draw while they wait is measured first.
         energy: match request.energy.is_empty() {
             true => None,
-            false => CallMeter::start(EnergyMeter::start(), &request.energy),
+            false => CallMeter::start(&request.energy),
         },
         costs: None,
     };

@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::time::Duration;
 
-use crate::suite::{Counted, Event, Workload, counted};
+use crate::suite::{Counted, Event, Workload, counted, meter};
 use anyhow::{Result, bail};
 use breakeven::Costs;
-use breakeven::hardware::sensors::{EnergyMeter, EnergyUnknown, LoadRecorder};
+use breakeven::hardware::sensors::{EnergyUnknown, LoadRecorder};
 use breakeven::hardware::{GpuKind, HardwareCapabilities};
 use breakeven::kernels::NAMES;
 use breakeven_judge::Limits;
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
         check_budgets(limits, &kernels)?;
     }
 
-    let energy = energy(args, &devices, hardware)?;
+    let energy = energy(args, &devices, &machine)?;
 
     let mut session = Session::new(hardware);
     if args.with_host {
@@ -98,17 +98,14 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
 }
 
 /// Whose energy is measured. Fails where it was asked for and is not told.
-fn energy(
-    args: &ProfileArgs,
-    devices: &[String],
-    hardware: &HardwareCapabilities,
-) -> Result<Counted> {
-    let counted = match args.energy {
+fn energy(args: &ProfileArgs, devices: &[String], machine: &Machine) -> Result<Counted> {
+    let counted = counted(devices, &machine.hardware, !machine.load_broke);
+    match args.energy {
         EnergyWhen::Never => return Ok(Counted::new()),
-        EnergyWhen::Auto => return Ok(counted(devices, hardware)),
-        EnergyWhen::Always => counted(devices, hardware),
-    };
-    let counters = EnergyMeter::start().read();
+        EnergyWhen::Auto => return Ok(counted),
+        EnergyWhen::Always => {}
+    }
+    let counters = meter(&counted).read();
     for device in devices {
         let domains = counted.get(device).map_or(&[][..], Vec::as_slice);
         let told = domains.iter().map(|domain| {

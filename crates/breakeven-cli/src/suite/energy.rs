@@ -6,6 +6,7 @@
 //! measured before the process's first call; a GPU is not open then.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use breakeven::hardware::sensors::{EnergyDomain, EnergyMeter, IdlePower, joules_of, least_time};
@@ -19,10 +20,24 @@ pub(crate) type Counted = BTreeMap<String, Vec<EnergyDomain>>;
 /// For how long calls are made at the least.
 const LEAST: Duration = Duration::from_millis(200);
 
+/// Opens what counts these: no driver's library unless a card's counter is among them.
+pub(crate) fn meter(counted: &Counted) -> EnergyMeter {
+    let is_of_card = |domain: &EnergyDomain| matches!(domain, EnergyDomain::Gpu { .. });
+    match counted.values().flatten().any(is_of_card) {
+        true => EnergyMeter::start(),
+        false => EnergyMeter::of_files(Path::new("/")),
+    }
+}
+
 /// The counters of these devices. The energy of a GPU that is a part of the processor, or a
 /// program on it, is the processor's; on any other one the processor feeds it. A GPU of
-/// which no address is known has no counter, and is not among them.
-pub(crate) fn counted(devices: &[String], hardware: &HardwareCapabilities) -> Counted {
+/// which no address is known has no counter, and is not among them; nor is any card where its
+/// driver's library cannot be asked.
+pub(crate) fn counted(
+    devices: &[String],
+    hardware: &HardwareCapabilities,
+    cards_tell: bool,
+) -> Counted {
     let of = |device: &String| {
         if device == Device::CPU {
             return Some(vec![EnergyDomain::Cpu]);
@@ -32,7 +47,7 @@ pub(crate) fn counted(devices: &[String], hardware: &HardwareCapabilities) -> Co
         if matches!(gpu.kind, GpuKind::Software | GpuKind::Integrated) {
             return Some(vec![EnergyDomain::Cpu]);
         }
-        let pci = gpu.pci.known()?.clone();
+        let pci = gpu.pci.known().filter(|_| cards_tell)?.clone();
         Some(vec![EnergyDomain::Cpu, EnergyDomain::Gpu { pci }])
     };
     let each = devices.iter();
@@ -50,7 +65,11 @@ pub(crate) struct CallMeter {
 impl CallMeter {
     /// Measures what the devices draw while they wait; none where no device's own counter
     /// tells, and then at once.
-    pub(crate) fn start(meter: EnergyMeter, counted: &Counted) -> Option<Self> {
+    pub(crate) fn start(counted: &Counted) -> Option<Self> {
+        Self::with(meter(counted), counted)
+    }
+
+    fn with(meter: EnergyMeter, counted: &Counted) -> Option<Self> {
         let counters = meter.read();
         let mut own = counted.values().filter_map(|domains| domains.last());
         own.any(|domain| joules_of(&counters, domain).is_some())
@@ -128,7 +147,6 @@ impl CallMeter {
 mod tests {
     use std::convert::Infallible;
     use std::fs;
-    use std::path::Path;
     use std::thread;
 
     use super::*;
@@ -138,20 +156,20 @@ mod tests {
     /// A processor that has spent so much, µJ.
     fn processor(root: &Path, spent: u64) {
         let zone = root.join(ZONE);
-        fs::create_dir_all(&zone).unwrap();
-        fs::write(zone.join("name"), "package-0\n").unwrap();
-        fs::write(zone.join("max_energy_range_uj"), "1000000000\n").unwrap();
-        fs::write(zone.join("energy_uj"), format!("{spent}\n")).unwrap();
-    }
-
-    fn on_cpu() -> Counted {
-        let devices = [Device::CPU.to_owned()];
-        counted(&devices, &HardwareCapabilities::detect_without_gpu())
+        fs::create_dir_all(&zone).expect("a folder");
+        for (name, text) in [
+            ("name", "package-0".to_owned()),
+            ("max_energy_range_uj", "1000000000".to_owned()),
+            ("energy_uj", spent.to_string()),
+        ] {
+            fs::write(zone.join(name), text + "\n").expect("a file");
+        }
     }
 
     /// Calls of 20 ms, each of which does that to the counter, and what they took.
     fn told(root: &Path, mut each: impl FnMut()) -> Option<Result<Energy, String>> {
-        let meter = CallMeter::start(EnergyMeter::of_files(root), &on_cpu())?;
+        let counted = Counted::from([(Device::CPU.to_owned(), vec![EnergyDomain::Cpu])]);
+        let meter = CallMeter::with(EnergyMeter::of_files(root), &counted)?;
         let mut call = |calls: u32| {
             assert_eq!(calls, 3, "as many at a time as make a sample");
             thread::sleep(Duration::from_millis(20));
@@ -164,7 +182,7 @@ mod tests {
 
     #[test]
     fn calls_share_what_the_counter_told_over_them_also_where_it_goes_round() {
-        let root = tempfile::tempdir().unwrap();
+        let root = tempfile::tempdir().expect("a folder");
         let mut spent = 999_000_000;
         processor(root.path(), spent);
         let energy = told(root.path(), || {
@@ -187,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_counter_that_stands_still_or_goes_away_tells_why() {
-        let root = tempfile::tempdir().unwrap();
+        let root = tempfile::tempdir().expect("a folder");
         processor(root.path(), 5);
         let stood = told(root.path(), || {}).expect("a counter").unwrap_err();
         assert!(
@@ -204,7 +222,7 @@ mod tests {
 
     #[test]
     fn where_nothing_counts_nobody_waits() {
-        let root = tempfile::tempdir().unwrap();
+        let root = tempfile::tempdir().expect("a folder");
         let start = Instant::now();
         assert_eq!(told(root.path(), || {}), None);
         assert!(start.elapsed() < LEAST, "{:?}", start.elapsed());

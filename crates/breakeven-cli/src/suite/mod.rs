@@ -20,7 +20,7 @@ mod workload;
 
 pub(crate) use batch::{BatchWorkload, Task};
 pub(crate) use chain::Chained;
-pub(crate) use energy::{CallMeter, Counted, counted};
+pub(crate) use energy::{CallMeter, Counted, counted, meter};
 pub(crate) use event::Event;
 pub(crate) use measure::{Iterations, Problem, Report};
 pub(crate) use noise::{NoiseWork, WORKING_SET_BYTES};
