@@ -100,10 +100,10 @@ impl Session {
                 }
             }
             Message::Event(Event::EnergyUnknown(why)) => {
-                if let Some(operation) = cell.operation() {
-                    let operation = operation.key().label(false);
-                    let warning = format!("the energy of {operation} is not known: {why}");
-                    self.warnings.push(warning);
+                if let Some(index) = self.index(cell) {
+                    let key = self.profile.operations[index].key();
+                    let who = key.label(self.profile.is_software_gpu(&key.device));
+                    self.warn(format!("the energy of {who} is not known: {why}"));
                 }
             }
             Message::Event(event) => {
@@ -121,14 +121,17 @@ impl Session {
                     self.batches.recorded(&mut self.profile, cell, *recorded);
                 }
             }
-            Message::Warning(warning) => {
-                if !self.warnings.contains(&warning) {
-                    self.warnings.push(warning);
-                }
-            }
+            Message::Warning(warning) => self.warn(warning),
             Message::Learned { kept } => self.learned = Some(kept),
             Message::Failed(failure) => self.failed(cell, failure),
             Message::Begin(_) | Message::Hardware(_) | Message::Load(_) | Message::End => {}
+        }
+    }
+
+    /// Once, however often it is told.
+    fn warn(&mut self, warning: String) {
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
         }
     }
 

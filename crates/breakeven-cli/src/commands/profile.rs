@@ -117,7 +117,10 @@ fn energy(args: &ProfileArgs, devices: &[String], machine: &Machine) -> Result<C
             _ => told.filter_map(Result::err).next(),
         };
         if let Some(why) = why {
-            let device = Device::label(device, false);
+            let mut gpus = machine.hardware.gpus.iter();
+            let is_software =
+                gpus.any(|gpu| gpu.id.as_str() == device && gpu.kind == GpuKind::Software);
+            let device = Device::label(device, is_software);
             bail!("--energy: the energy of calls on {device} cannot be measured: {why}");
         }
     }
