@@ -29,7 +29,7 @@ const COLUMNS: [(&str, u8, u8); 18] = [
     ("CV", 25, 80),
     ("call/s", 5, 20),
     ("memory", 75, 10),
-    ("J/call", 47, 65),
+    ("J/call", 47, 75),
     ("GPU use", 70, 12),
     ("GB/s", 40, 85),
     ("GFLOP/s", 35, 86),
