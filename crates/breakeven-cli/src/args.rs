@@ -204,6 +204,16 @@ pub(crate) struct ProfileArgs {
     #[arg(long)]
     pub(crate) record_load: bool,
 
+    /// Measure the energy of calls too: where counters tell it (auto), in any case, with an
+    /// error where they do not (always, or without a value), or never
+    #[arg(long, value_enum, value_name = "WHEN", num_args = 0..=1, require_equals = true)]
+    #[arg(
+        default_value_t,
+        default_missing_value = "always",
+        conflicts_with = "strategy"
+    )]
+    pub(crate) energy: EnergyWhen,
+
     /// Record the host's name in the profile
     #[arg(long)]
     pub(crate) with_host: bool,
@@ -211,6 +221,17 @@ pub(crate) struct ProfileArgs {
     /// Seconds after which a GPU that does not answer counts as hung
     #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = one_or_more::<NonZeroU32>)]
     pub(crate) device_timeout: NonZeroU32,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EnergyWhen {
+    /// Where counters tell it
+    #[default]
+    Auto,
+    /// In any case: an error says what is missing
+    Always,
+    /// Not at all
+    Never,
 }
 
 #[derive(Debug, Args)]

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::suite::{BatchWorkload, Event, NoiseWork, Over, Workload};
+use crate::suite::{BatchWorkload, Counted, Event, NoiseWork, Over, Workload};
 use breakeven::execute::recorded_size;
 use breakeven::hardware::{HardwareCapabilities, SystemLoad};
 use breakeven_profile::profile::{Clock, Device, Failure, Operation, Peak, Profile};
@@ -22,6 +22,8 @@ pub(crate) struct Request {
     /// The series itself: what it is read from may be gone.
     pub(crate) series: Option<Vec<f32>>,
     pub(crate) device_timeout_s: u32,
+    /// Whose energy is measured beside a kernel's times, if any is.
+    pub(crate) energy: Counted,
 }
 
 /// One piece of a worker's work: what a failure costs.

@@ -9,6 +9,7 @@ use breakeven_profile::profile::{Environment, Failure, Operation, Profile, Run};
 
 use crate::exit::Interrupted;
 use crate::protocol::{Cell, Message, Request};
+use crate::suite::Event;
 use crate::supervisor::{self, Ended};
 
 mod batches;
@@ -98,6 +99,13 @@ impl Session {
                     gpu.kernel_clock = Some(clock);
                 }
             }
+            Message::Event(Event::EnergyUnknown(why)) => {
+                if let Some(index) = self.index(cell) {
+                    let key = self.profile.operations[index].key();
+                    let who = key.label(self.profile.is_software_gpu(&key.device));
+                    self.warn(format!("the energy of {who} is not known: {why}"));
+                }
+            }
             Message::Event(event) => {
                 if let Some(index) = self.index(cell) {
                     event.record(&mut self.profile.operations[index]);
@@ -113,14 +121,17 @@ impl Session {
                     self.batches.recorded(&mut self.profile, cell, *recorded);
                 }
             }
-            Message::Warning(warning) => {
-                if !self.warnings.contains(&warning) {
-                    self.warnings.push(warning);
-                }
-            }
+            Message::Warning(warning) => self.warn(warning),
             Message::Learned { kept } => self.learned = Some(kept),
             Message::Failed(failure) => self.failed(cell, failure),
             Message::Begin(_) | Message::Hardware(_) | Message::Load(_) | Message::End => {}
+        }
+    }
+
+    /// Once, however often it is told.
+    fn warn(&mut self, warning: String) {
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
         }
     }
 
@@ -177,6 +188,8 @@ impl Session {
 pub(crate) struct Machine {
     pub(crate) hardware: HardwareCapabilities,
     pub(crate) load: SystemLoad,
+    /// Asking for it ended the process that asked: a driver's library broke.
+    pub(crate) load_broke: bool,
 }
 
 /// Looks at the machine in a process of its own: a GPU driver that crashes
@@ -187,11 +200,12 @@ pub(crate) fn detect(device_timeout_s: u32, said: &'static str) -> Result<Machin
         device_timeout_s,
         ..Request::default()
     };
-    let (mut hardware, mut load, mut broke) = (None, None, None);
+    let (mut hardware, mut load, mut broke, mut load_broke) = (None, None, None, false);
     let ended = supervisor::run(&request, &mut |cell, message| match message {
         Message::Hardware(found) => hardware = Some(*found),
         Message::Load(found) => load = Some(*found),
         Message::Failed(failure) if request.cells[cell] == Cell::Detect => broke = Some(failure),
+        Message::Failed(_) => load_broke = true,
         _ => {}
     })?;
     if ended == Ended::Interrupted {
@@ -211,6 +225,7 @@ pub(crate) fn detect(device_timeout_s: u32, said: &'static str) -> Result<Machin
     Ok(Machine {
         hardware,
         load: load.unwrap_or_else(SystemLoad::sample_without_gpu),
+        load_broke,
     })
 }
 

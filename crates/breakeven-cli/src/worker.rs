@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::suite::{Event, Iterations, Workload};
+use crate::suite::{CallMeter, Event, Iterations, Workload};
 use anyhow::{Context, Result};
 use breakeven::Costs;
 use breakeven::hardware::{HardwareCapabilities, SystemLoad};
@@ -62,6 +62,11 @@ pub(crate) fn run(mut input: impl BufRead, out: &mut dyn Write) -> Result<Ending
         image: image.transpose()?,
         series: request.series,
         devices: Devices::new(request.device_timeout_s),
+        // Before anything works: what the devices draw while they wait is measured first.
+        energy: match request.energy.is_empty() {
+            true => None,
+            false => CallMeter::start(&request.energy),
+        },
         costs: None,
     };
     for (index, cell) in request.cells.iter().enumerate() {
@@ -129,6 +134,7 @@ struct Worker<'o> {
     image: Option<Tensor<'static>>,
     series: Option<Vec<f32>>,
     devices: Devices,
+    energy: Option<CallMeter>,
     costs: Option<Arc<Costs>>,
 }
 
@@ -221,10 +227,16 @@ impl Worker<'_> {
         };
         // Broken off only when the parent is gone, which is looked at below.
         let outcome = match device {
-            Device::CPU => problem.measure_cpu(self.iterations, &self.clock, &mut report),
-            _ => (self.devices)
-                .measure(device, &problem, self.iterations, &self.clock, &mut report)
-                .map_err(Error::from),
+            Device::CPU => {
+                let (iterations, energy) = (self.iterations, self.energy.as_ref());
+                problem.measure_cpu(iterations, energy, &self.clock, &mut report)
+            }
+            _ => {
+                let how = (self.iterations, self.energy.as_ref());
+                let devices = &mut self.devices;
+                let measured = devices.measure(device, &problem, how, &self.clock, &mut report);
+                measured.map_err(Error::from)
+            }
         };
         match lost_parent {
             Some(error) => Err(Stopped::Parent(error)),

@@ -319,7 +319,7 @@ fn wrong_use() {
         ),
         (
             "compare a.json b.json --metric speed",
-            "time, median, mean, p95, p99, total, memory, calls, throughput",
+            "time, median, mean, p95, p99, total, memory, energy, calls, throughput",
         ),
     ] {
         let said = refused(args);

@@ -15,6 +15,7 @@ mod compare;
 mod describe;
 mod detection;
 mod doctor;
+mod energy;
 #[cfg(unix)]
 mod every;
 mod export;

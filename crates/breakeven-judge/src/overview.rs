@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use breakeven_profile::profile::{Failure, Operation, Profile, Run};
+use breakeven_profile::profile::{Energy, Failure, Operation, Profile, Run};
 use breakeven_profile::stats::Summary;
 use serde::Serialize;
 use serde_json::Value;
@@ -60,6 +60,10 @@ pub struct Row {
     pub total_ns: f64,
     /// Memory that a call holds at its peak, bytes.
     pub memory_bytes: Option<u64>,
+    /// Energy that the devices draw over a call, idle power included, J.
+    pub joules_per_call: Option<f64>,
+    /// The part of it that they would draw without the call, J.
+    pub idle_joules_per_call: Option<f64>,
     /// Fraction of the GPU's units that a call keeps busy, 0 to 1.
     #[serde(skip_serializing)]
     pub gpu_use: Option<f64>,
@@ -153,6 +157,7 @@ fn row(
         Some((phase.to_owned(), Summary::of(&samples).ok()?))
     });
     let memory_bytes = operation.peak_memory_bytes();
+    let energy = operation.energy();
     let mean_ns = summary.map(|summary| summary.mean);
     let recorder = profile.environment.recorder.as_ref();
     let runs = operation.runs.iter();
@@ -168,6 +173,8 @@ fn row(
         calls: runs.clone().map(Run::calls).sum(),
         total_ns: runs.clone().fold(0.0, |sum, run| sum + run.total_ns()),
         memory_bytes,
+        joules_per_call: energy.as_ref().and_then(Energy::joules_per_call),
+        idle_joules_per_call: energy.as_ref().and_then(Energy::idle_joules_per_call),
         gpu_use: operation.gpu_use,
         calls_per_s,
         items_per_s: calls_per_s

@@ -83,7 +83,7 @@ pub(crate) fn compare(
         true => Threshold::percent(threshold),
         false => Threshold::fraction(threshold),
     };
-    let metrics = "time, mean, p95, p99, total, memory, calls, throughput";
+    let metrics = "time, mean, p95, p99, total, memory, energy, calls, throughput";
     let corrections = "benjamini_hochberg, holm, none";
     let options = Options {
         threshold: threshold.map_err(refused)?,

@@ -47,7 +47,7 @@ fn bytes(value: f64) -> String {
 }
 
 #[rustfmt::skip]
-const COLUMNS: [Column; 21] = [
+const COLUMNS: [Column; 22] = [
     Column { key: "size", head: "size", about: "elements in one call's input", value: |row| row.size.map(|size| size as f64), text: unit::count },
     Column { key: "runs", head: "runs", about: "processes that measured it", value: |row| whole(row, row.runs as f64), text: unit::count },
     Column { key: "calls", head: "calls", about: "measured calls of all runs", value: |row| whole(row, row.calls as f64), text: unit::count },
@@ -64,6 +64,7 @@ const COLUMNS: [Column; 21] = [
     Column { key: "cv", head: "CV", about: "standard deviation as a fraction of the mean", value: |row| figure(row, |s| s.cv), text: unit::percent },
     Column { key: "rate", head: "call/s", about: "calls per second at the mean", value: |row| row.calls_per_s, text: unit::per_s },
     Column { key: "memory", head: "memory", about: "memory that a call holds at its peak", value: |row| row.memory_bytes.map(|bytes| bytes as f64), text: bytes },
+    Column { key: "energy", head: "J/call", about: "energy of a call, idle power included", value: |row| row.joules_per_call, text: unit::joules },
     Column { key: "gpu", head: "GPU use", about: "fraction of the GPU's units that a call keeps busy", value: |row| row.gpu_use, text: unit::percent },
     Column { key: "bandwidth", head: "bandwidth", about: "bytes per second at the median", value: |row| row.roofline.bytes_per_s, text: unit::bytes_per_s },
     Column { key: "bandwidth-share", head: "of peak", about: "bandwidth as a fraction of the device's measured peak", value: |row| row.roofline.bytes_share, text: unit::percent },

@@ -116,7 +116,7 @@ pub(crate) enum CompareFormat {
 }
 
 /// The metrics by name, each with what it is.
-const METRICS: [(&str, Metric, &str); 9] = [
+const METRICS: [(&str, Metric, &str); 10] = [
     ("time", Metric::Time, "Median time of a run"),
     ("median", Metric::Time, "The same as time"),
     ("mean", Metric::Mean, "Mean time of a run"),
@@ -132,6 +132,11 @@ const METRICS: [(&str, Metric, &str); 9] = [
     ),
     ("total", Metric::Total, "Time of all calls of a run"),
     ("memory", Metric::Memory, "Memory that a call holds"),
+    (
+        "energy",
+        Metric::Energy,
+        "Energy of a call, idle power included",
+    ),
     ("calls", Metric::Calls, "Calls in a run"),
     (
         "throughput",

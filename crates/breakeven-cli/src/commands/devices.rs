@@ -18,7 +18,7 @@ use crate::supervisor::{self, Ended};
 const TIMEOUT_S: u32 = 60;
 
 pub(crate) fn run(args: &DevicesArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
-    let Machine { hardware, load } = detect(TIMEOUT_S, "interrupted")?;
+    let Machine { hardware, load, .. } = detect(TIMEOUT_S, "interrupted")?;
     let mut session = Session::new(&hardware);
     let ended = match args.measure {
         true => measure(&hardware, &mut session)?,

@@ -3,18 +3,18 @@
 use std::io::Write;
 use std::time::Duration;
 
-use crate::suite::{Event, Workload};
+use crate::suite::{Counted, Event, Workload, counted, meter};
 use anyhow::{Result, bail};
 use breakeven::Costs;
-use breakeven::hardware::HardwareCapabilities;
-use breakeven::hardware::sensors::LoadRecorder;
+use breakeven::hardware::sensors::{EnergyUnknown, LoadRecorder};
+use breakeven::hardware::{GpuKind, HardwareCapabilities};
 use breakeven::kernels::NAMES;
 use breakeven_judge::Limits;
 use breakeven_profile::profile::{Device, Operation};
 use breakeven_profile::{file, unit};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::args::ProfileArgs;
+use crate::args::{EnergyWhen, ProfileArgs};
 use crate::devices::devices;
 use crate::exit::Ending;
 use crate::load::{self, Recording};
@@ -52,6 +52,8 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
         check_budgets(limits, &kernels)?;
     }
 
+    let energy = energy(args, &devices, &machine)?;
+
     let mut session = Session::new(hardware);
     if args.with_host {
         session.profile.environment.host = host();
@@ -60,7 +62,7 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
         true => Some(record_load(hardware)?),
         false => None,
     };
-    let ended = measure(args, &own, &devices, &kernels, &mut session);
+    let ended = measure(args, (&own, &energy), &devices, &kernels, &mut session);
     let load = recording.and_then(Recording::end);
     session.profile.load.extend(load);
     let ended = ended?;
@@ -94,6 +96,36 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
             budgets: report.budgets,
         }),
     }
+}
+
+/// Whose energy is measured. Fails where it was asked for and is not told.
+fn energy(args: &ProfileArgs, devices: &[String], machine: &Machine) -> Result<Counted> {
+    let counted = counted(devices, &machine.hardware, !machine.load_broke);
+    match args.energy {
+        EnergyWhen::Never => return Ok(Counted::new()),
+        EnergyWhen::Auto => return Ok(counted),
+        EnergyWhen::Always => {}
+    }
+    let counters = meter(&counted).read();
+    for device in devices {
+        let domains = counted.get(device).map_or(&[][..], Vec::as_slice);
+        let told = domains.iter().map(|domain| {
+            let counter = counters.iter().find(|counter| counter.domain == *domain);
+            counter.map_or(Err(&EnergyUnknown::NoDriver), |told| told.joules.as_ref())
+        });
+        let why = match domains {
+            [] => Some(&EnergyUnknown::NoDriver),
+            _ => told.filter_map(Result::err).next(),
+        };
+        if let Some(why) = why {
+            let mut gpus = machine.hardware.gpus.iter();
+            let is_software =
+                gpus.any(|gpu| gpu.id.as_str() == device && gpu.kind == GpuKind::Software);
+            let device = Device::label(device, is_software);
+            bail!("--energy: the energy of calls on {device} cannot be measured: {why}");
+        }
+    }
+    Ok(counted)
 }
 
 /// Time between two readings of the load, and the samples of a device that are kept: some
@@ -211,7 +243,7 @@ pub(super) fn check_fits(
 /// Runs every process that was asked for.
 fn measure(
     args: &ProfileArgs,
-    own: &OwnInputs,
+    (own, energy): (&OwnInputs, &Counted),
     devices: &[String],
     kernels: &[Cell],
     session: &mut Session,
@@ -237,6 +269,7 @@ fn measure(
             image: args.image.clone(),
             series: own.series.clone(),
             device_timeout_s: args.device_timeout.get(),
+            energy: energy.clone(),
             ..Request::default()
         };
         let ended = supervisor::run(&request, &mut |index, message| {

@@ -25,7 +25,7 @@ struct Line<'r> {
 /// What stands in a column of a line.
 type Cell = fn(&Line<'_>) -> Option<String>;
 
-const COLUMNS: [(&str, Cell); 33] = [
+const COLUMNS: [(&str, Cell); 35] = [
     ("operation", |line| text(Some(&line.row.operation))),
     ("device", |line| text(Some(&line.row.device))),
     ("software_gpu", |line| text(Some(line.row.software_gpu))),
@@ -67,6 +67,12 @@ const COLUMNS: [(&str, Cell); 33] = [
     }),
     ("total_ns", |line| text(Some(line.summary?.total))),
     ("device_tasks", |line| text(line.executed()?.device_tasks())),
+    ("joules_per_call", |line| {
+        text(line.whole()?.joules_per_call)
+    }),
+    ("idle_joules_per_call", |line| {
+        text(line.whole()?.idle_joules_per_call)
+    }),
 ];
 
 fn text(value: Option<impl ToString>) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use breakeven_profile::profile::{DeviceMemory, Operation};
+use breakeven_profile::profile::{DeviceMemory, Energy, Operation};
 use serde::{Deserialize, Serialize};
 
 /// One time that was taken, ns.
@@ -24,6 +24,10 @@ pub(crate) enum Event {
     Memory(DeviceMemory),
     /// What the kernel was launched with, and whether that was tuned.
     Configuration(String, bool),
+    /// What counters of energy told over further calls.
+    Energy(Energy),
+    /// Why they told nothing, though they had before.
+    EnergyUnknown(String),
 }
 
 impl Event {
@@ -45,6 +49,8 @@ impl Event {
                 attributes.insert("configuration".to_owned(), configuration.into());
                 attributes.insert("tuned".to_owned(), is_tuned.into());
             }
+            Self::Energy(energy) => run.energy = Some(energy),
+            Self::EnergyUnknown(_) => {}
             Self::Sample(ns) => run.samples_ns.push(ns),
             Self::Phase(name, ns) => {
                 let phase = run.phases_ns.entry(name.into_owned());

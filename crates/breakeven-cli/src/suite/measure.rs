@@ -14,11 +14,13 @@ use breakeven::tune::{TunedKernel, Tuner};
 #[cfg(feature = "gpu")]
 use breakeven::{DeviceError, Inputs, Operator};
 use breakeven::{Error, Stages, Tensor, View, Work};
+use breakeven_profile::profile::Device;
 #[cfg(feature = "gpu")]
 use breakeven_profile::profile::DeviceMemory;
 use breakeven_profile::recorder::Clock;
 use bytemuck::Zeroable;
 
+use super::energy::CallMeter;
 use super::event::Event;
 use super::table::{Made, with_operator};
 
@@ -120,6 +122,7 @@ impl Problem {
     pub(crate) fn measure_cpu(
         &self,
         iterations: Iterations,
+        energy: Option<&CallMeter>,
         clock: &Clock,
         report: &mut Report<'_>,
     ) -> Result<(), Error> {
@@ -138,7 +141,9 @@ impl Problem {
                 }
                 Ok(per_call(clock.ns_since(start), calls))
             };
-            measured(iterations, report, &mut call, &mut |_| Ok(ControlFlow::Continue(())))
+            let energy = energy.map(|meter| (meter, Device::CPU));
+            let parts = &mut |_: &mut Report<'_>| Ok(ControlFlow::Continue(()));
+            measured(iterations, energy, report, &mut call, parts)
         })
     }
 
@@ -150,6 +155,7 @@ impl Problem {
         &self,
         gpu: &Gpu,
         iterations: Iterations,
+        energy: Option<&CallMeter>,
         clock: &Clock,
         report: &mut Report<'_>,
     ) -> Result<(), DeviceError> {
@@ -167,7 +173,8 @@ impl Problem {
             };
             // As it is once the first calls have made what they need.
             let mut first = None;
-            measured(iterations, report, &mut call, &mut |report| {
+            let energy = energy.map(|meter| (meter, gpu.id().as_str()));
+            measured(iterations, energy, report, &mut call, &mut |report| {
                 first.get_or_insert_with(|| gpu.memory().get_stats());
                 parts(gpu, &**operator, &self.inputs, clock, report)
             })?;
@@ -195,9 +202,10 @@ impl Problem {
 }
 
 /// Measures calls, and after each one what `parts` reports; its first report is no
-/// figure, and nobody gets it.
+/// figure, and nobody gets it. Then the energy of further calls, on that device.
 fn measured<E>(
     iterations: Iterations,
+    energy: Option<(&CallMeter, &str)>,
     report: &mut Report<'_>,
     call: &mut dyn FnMut(u32) -> Result<f64, E>,
     parts: &mut dyn FnMut(&mut Report<'_>) -> Result<ControlFlow<()>, E>,
@@ -228,8 +236,13 @@ fn measured<E>(
             break;
         }
         if report(Event::Sample(call(calls)?)).is_break() || parts(report)?.is_break() {
-            break;
+            return Ok(());
         }
+    }
+    if let Some((meter, device)) = energy
+        && let Some(told) = meter.of(device, calls, call)?
+    {
+        let _ = report(told.map_or_else(Event::EnergyUnknown, Event::Energy));
     }
     Ok(())
 }

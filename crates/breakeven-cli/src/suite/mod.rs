@@ -8,6 +8,7 @@
 
 mod batch;
 mod chain;
+mod energy;
 mod event;
 mod inputs;
 mod measure;
@@ -19,6 +20,7 @@ mod workload;
 
 pub(crate) use batch::{BatchWorkload, Task};
 pub(crate) use chain::Chained;
+pub(crate) use energy::{CallMeter, Counted, counted, meter};
 pub(crate) use event::Event;
 pub(crate) use measure::{Iterations, Problem, Report};
 pub(crate) use noise::{NoiseWork, WORKING_SET_BYTES};

@@ -12,7 +12,7 @@ use breakeven::{DeviceError, Operator};
 use breakeven_profile::profile::Peak;
 use breakeven_profile::recorder::Clock;
 
-use crate::suite::{Iterations, Problem, Report};
+use crate::suite::{CallMeter, Iterations, Problem, Report};
 
 /// Open GPUs by id; without the GPU path there is none to open.
 pub(super) struct Devices {
@@ -69,12 +69,12 @@ impl Devices {
         &mut self,
         device: &str,
         problem: &Problem,
-        iterations: Iterations,
+        (iterations, energy): (Iterations, Option<&CallMeter>),
         clock: &Clock,
         report: &mut Report<'_>,
     ) -> Result<(), DeviceError> {
         let gpu = self.open(device)?;
-        problem.measure_gpu(gpu, iterations, clock, report)?;
+        problem.measure_gpu(gpu, iterations, energy, clock, report)?;
         gpu.memory().trim();
         Ok(())
     }
@@ -104,7 +104,7 @@ impl Devices {
         &mut self,
         device: &str,
         _: &Problem,
-        _: Iterations,
+        _: (Iterations, Option<&CallMeter>),
         _: &Clock,
         _: &mut Report<'_>,
     ) -> Result<(), DeviceError> {

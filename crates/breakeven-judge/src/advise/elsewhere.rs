@@ -9,7 +9,7 @@ use super::case::{Case, Subject};
 use super::evidence::Evidence;
 use super::pair::{FALLEN_CALLS, Pair, calls};
 use super::proposal::Gain;
-use crate::winner::{typical_ns, winner};
+use crate::winner::{Winner, typical_ns, winner};
 
 /// What was measured says of an operation on another device.
 pub(super) enum Elsewhere {
@@ -40,22 +40,42 @@ fn measured(
     eligible: &impl Fn(&str) -> bool,
 ) -> Option<Elsewhere> {
     let here = subject.operation;
-    let typical_ns = |it: &Operation, beside: &Operation| {
-        let typical = typical_ns(it, beside.runs.len());
-        typical.filter(|ns| *ns > 0.0)
-    };
     let (there_ns, there) = case
         .same_work(subject)
         .into_iter()
         .map(|other| other.operation)
         .filter(|other| other.device != here.device && eligible(&other.device))
-        .filter_map(|other| Some((typical_ns(other, here)?, other)))
+        .filter_map(|other| Some((typical_beside(other, here)?, other)))
         .min_by(|(a, _), (b, _)| a.total_cmp(b))?;
-    let here_ns = typical_ns(here, there)?;
+    let here_ns = typical_beside(here, there)?;
     if here.size.is_none() && case.calls_of == CallsOf::Program {
         let device = there.device.clone();
         return Some(Elsewhere::NotFaster(Evidence::Unsized { device }));
     }
+    let (evidence, winner) = other_device(here, there)?;
+    if !(there_ns < here_ns && winner.clear) {
+        return Some(Elsewhere::NotFaster(evidence));
+    }
+    let saved = |times: f64| 1.0 - 1.0 / times;
+    let range = winner.interval.map(|ends| ends.map(saved));
+    Some(Elsewhere::Faster {
+        device: there.device.clone(),
+        gain: Gain::part(subject, saved(winner.ratio), range),
+        evidence,
+    })
+}
+
+/// The time of an operation beside another one's; `None` where it is below the clock's
+/// resolution.
+fn typical_beside(it: &Operation, beside: &Operation) -> Option<f64> {
+    typical_ns(it, beside.runs.len()).filter(|ns| *ns > 0.0)
+}
+
+/// The time of an operation on another device beside that of this one, and which of them is
+/// the faster; `None` where one has no time.
+pub(super) fn other_device(here: &Operation, there: &Operation) -> Option<(Evidence, Winner)> {
+    let there_ns = typical_beside(there, here)?;
+    let here_ns = typical_beside(here, there)?;
     let faster = there_ns < here_ns;
     let winner = match faster {
         true => winner(there, here),
@@ -72,16 +92,7 @@ fn measured(
         over_runs: winner.over_runs,
         clear: winner.clear,
     };
-    if !(faster && winner.clear) {
-        return Some(Elsewhere::NotFaster(evidence));
-    }
-    let saved = |times: f64| 1.0 - 1.0 / times;
-    let range = winner.interval.map(|ends| ends.map(saved));
-    Some(Elsewhere::Faster {
-        device: there.device.clone(),
-        gain: Gain::part(subject, saved(winner.ratio), range),
-        evidence,
-    })
+    Some((evidence, winner))
 }
 
 fn break_even(

@@ -34,6 +34,8 @@ pub enum Evidence {
         /// True when the interval excludes 1.
         clear: bool,
     },
+    /// The energy of the same operation at the same size, measured on another device.
+    LessEnergy(LessEnergy),
     /// The operation was recorded on another device too, but without sizes, by
     /// a program that may have chosen the device by the size.
     Unsized {
@@ -117,6 +119,23 @@ pub enum Evidence {
     OnlySoftwareGpus,
     /// The file does not tell whether its samples are calls of a program.
     UnmarkedCalls,
+}
+
+/// The energy of a call on another device, where it takes less.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LessEnergy {
+    /// The other device.
+    pub device: String,
+    /// A call's energy there, idle power included, J.
+    pub joules: f64,
+    /// A call's energy here, J.
+    pub joules_here: f64,
+    /// How much less it is, a fraction.
+    pub less: f64,
+    /// 95 % interval of that, over runs.
+    pub interval: Option<[f64; 2]>,
+    /// Devices that only one of the two uses, and whose idle power counts on the other.
+    pub waiting: Vec<String>,
 }
 
 /// What a rule of thumb looks at.
@@ -232,6 +251,18 @@ impl fmt::Display for Evidence {
                     write!(f, " ({lower:.2} to {upper:.2}, 95 % over {over})")?;
                 }
                 f.write_str(if *clear { "" } else { ", not clearly" })
+            }
+            Self::LessEnergy(energy) => {
+                let [there, here] = [energy.joules, energy.joules_here].map(unit::joules);
+                let less = unit::percent(energy.less);
+                write!(f, "a call takes {there} there and {here} here, {less} less")?;
+                if let Some([lower, upper]) = energy.interval.map(|ends| ends.map(unit::percent)) {
+                    write!(f, " ({lower} to {upper}, 95 % over runs)")?;
+                }
+                match &energy.waiting[..] {
+                    [] => Ok(()),
+                    waiting => write!(f, ", with {} waiting", waiting.join(" and ")),
+                }
             }
             Self::Unsized { device } => write!(
                 f,

@@ -56,7 +56,7 @@ mod words;
 
 pub use calls::CallsOf;
 pub use case::LookedAt;
-pub use evidence::{Evidence, ExpectedFrom, Quantity, Sequence, ShownBy};
+pub use evidence::{Evidence, ExpectedFrom, LessEnergy, Quantity, Sequence, ShownBy};
 pub use realised::{
     Digesting, Followed, Outcome, Realised, RuleScore, ScoreBook, ScoreError, realised,
 };

@@ -38,7 +38,7 @@ pub struct Change {
     /// The metric that was judged.
     pub metric: Metric,
     /// The baseline: geometric mean over runs (trimmed from ten runs a side on), in the
-    /// metric's unit (ms, bytes, calls, per second).
+    /// metric's unit (ms, bytes, J, calls, per second).
     pub baseline_value: Option<f64>,
     /// The current side.
     pub current_value: Option<f64>,

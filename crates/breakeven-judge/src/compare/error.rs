@@ -36,11 +36,17 @@ pub enum CompareError {
     },
     /// No operation has on both sides what was to be judged.
     #[error(
-        "no operation has {metric} on both sides; judge another metric, or measure with it recorded"
+        "no operation has {metric} on both sides: {operation} lacks it {}; judge another metric, \
+         or measure with it recorded{}",
+        on(.sides), how(*.metric)
     )]
     NothingToJudge {
         /// What was to be judged.
         metric: Metric,
+        /// The first operation that is on both sides.
+        operation: String,
+        /// The sides on which it lacks the metric.
+        sides: Vec<Side>,
     },
     /// Every operation that is on both sides has a time of zero.
     #[error(
@@ -48,4 +54,21 @@ pub enum CompareError {
          resolution; measure more work in a call"
     )]
     ZeroTimes,
+}
+
+/// `in the baseline and on the current side`.
+fn on(sides: &[Side]) -> String {
+    let each = sides.iter().map(|side| match side {
+        Side::Baseline => "in the baseline",
+        Side::Current => "on the current side",
+    });
+    each.collect::<Vec<_>>().join(" and ")
+}
+
+/// What records the metric, where a command does.
+fn how(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Energy => " (`breakeven profile --energy` says what it needs)",
+        _ => "",
+    }
 }

@@ -16,10 +16,11 @@ use super::row;
 use super::shift::CommonShift;
 use super::sides::{Measured, Pair};
 use super::verdict::{Bounds, noise};
+use super::warning::Side;
 
 /// Runs a side below which nothing is called, unless the noise is known: where a machine
 /// has two states, two or three runs of a side are often all in one of them.
-pub(super) const FEWEST_RUNS: usize = 4;
+pub(crate) const FEWEST_RUNS: usize = 4;
 
 /// Runs that are asked for where there are fewer.
 const RUNS_TO_MAKE: u64 = 5;
@@ -67,7 +68,7 @@ pub(super) fn judge(
         let zero = Method::NotTested(NotTested::ZeroTime);
         return Err(match changes.iter().any(|change| change.method == zero) {
             true => CompareError::ZeroTimes,
-            false => CompareError::NothingToJudge { metric },
+            false => lacking(pairs, metric),
         });
     }
     let shift = CommonShift::of(&changes, options.threshold);
@@ -154,6 +155,23 @@ fn values(pair: &Pair<'_>, metric: Metric, scale: f64) -> Values {
     }
 }
 
+/// The first operation that is on both sides, and the sides on which it lacks the metric.
+fn lacking(pairs: &[Pair<'_>], metric: Metric) -> CompareError {
+    let is_common = |pair: &&Pair<'_>| pair.baseline.is_some() && pair.current.is_some();
+    let first = pairs.iter().find(is_common).or(pairs.first());
+    let sides = first.map(|pair| {
+        let Values { baseline, current } = values(pair, metric, 1.0);
+        let sides = [(Side::Baseline, baseline), (Side::Current, current)];
+        let lacking = sides.into_iter().filter(|(_, values)| values.is_none());
+        lacking.map(|(side, _)| side).collect()
+    });
+    CompareError::NothingToJudge {
+        metric,
+        operation: first.map_or_else(String::new, Pair::name),
+        sides: sides.unwrap_or_default(),
+    }
+}
+
 /// What each pair is judged by; the tests are made together.
 fn plans(pairs: &[Pair<'_>], values: &[Values], metric: Metric, options: &Options) -> Vec<Plan> {
     let history = History::of(&options.history, metric);
@@ -221,6 +239,9 @@ fn judged<'v>(
         return Err(NotTested::NoValues);
     }
     let (baseline, current) = values.both().ok_or(NotTested::NoValue)?;
+    if metric == Metric::Energy && !pair.is_counted_alike() {
+        return Err(NotTested::OtherCounters);
+    }
     // Throughput of no time is infinite.
     let is_no_time = |value: &f64| *value == 0.0 || value.is_infinite();
     if !metric.is_count() && baseline.iter().chain(current).any(is_no_time) {

@@ -47,6 +47,11 @@ pub enum NotTested {
     /// Neither side has the metric's figure.
     #[error("neither side has the figure")]
     NoValues,
+    /// Other counters told the energy of some runs.
+    #[error(
+        "other counters told the energy of some runs: measure both sides on the same machine, with the same rights"
+    )]
+    OtherCounters,
     /// The values of a count differ between runs and some are zero: no ratio.
     #[error("zero in some runs and not in others")]
     ZeroAmongValues,

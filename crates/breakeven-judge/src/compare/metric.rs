@@ -25,6 +25,8 @@ pub enum Metric {
     Total,
     /// The most memory that a call held. Unit: bytes.
     Memory,
+    /// The energy of a call, idle power included. Unit: J.
+    Energy,
     /// The number of calls.
     Calls,
     /// Items, else calls, per second of the time of all calls. Less is worse.
@@ -57,6 +59,7 @@ impl Metric {
                 .memory_bytes
                 .or(operation.memory_bytes)
                 .map(|bytes| bytes as f64),
+            Self::Energy => run.energy.as_ref()?.joules_per_call(),
             Self::Calls => Some(run.calls() as f64),
             Self::Throughput => {
                 let items = operation.items.filter(|_| by_items).unwrap_or(1);

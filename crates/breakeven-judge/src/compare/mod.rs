@@ -58,6 +58,7 @@ pub use change::{Change, ChangeType};
 pub use comparison::{ComparisonSummary, OperationComparison, ProfilerComparison};
 pub(crate) use environment::warnings as environment_warnings;
 pub use error::CompareError;
+pub(crate) use judgement::FEWEST_RUNS;
 pub use method::{Method, NotTested};
 pub use metric::Metric;
 pub use options::{Correction, Options, Threshold};

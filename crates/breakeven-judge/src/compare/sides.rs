@@ -83,6 +83,16 @@ impl Pair<'_> {
         sides.all(Measured::tells_items)
     }
 
+    /// True where the same counters told the energy of all runs.
+    pub(super) fn is_counted_alike(&self) -> bool {
+        let sides = self.baseline.iter().chain(&self.current);
+        let mut all = sides
+            .flat_map(Measured::runs)
+            .filter_map(|(_, run)| run.energy.as_ref());
+        let Some(first) = all.next() else { return true };
+        all.all(|other| other.is_counted_like(first))
+    }
+
     /// The threshold that applies, a fraction: the comparison's, or a limit of its own.
     pub(super) fn threshold(&self, options: &Options) -> f64 {
         let any = self.current.as_ref().or(self.baseline.as_ref());

@@ -9,7 +9,7 @@ use super::metric::Metric;
 use super::options::Correction;
 
 impl Metric {
-    /// A value in the metric's unit: `1.24 ms`, `10 KiB`, `20`, `1 234 /s`.
+    /// A value in the metric's unit: `1.24 ms`, `10 KiB`, `3.2 mJ`, `20`, `1 234 /s`.
     pub fn text(self, value: f64) -> String {
         match self {
             Self::Time | Self::Mean | Self::P95 | Self::P99 | Self::Total => {
@@ -20,6 +20,7 @@ impl Metric {
                 reason = "casts saturate; sizes are not negative"
             )]
             Self::Memory => unit::bytes(value.round() as u64),
+            Self::Energy => unit::joules(value),
             Self::Calls => unit::count(value),
             Self::Throughput => unit::per_s(value),
         }

@@ -1,19 +1,20 @@
 //! The main table: a block per operation, a line per device, and under a GPU a line per
 //! part of a call.
 
-use breakeven_profile::profile::Profile;
+use breakeven_profile::profile::{CountedEnergy, Operation, Profile};
 use breakeven_profile::stats::Summary;
 use breakeven_profile::unit;
 
 use super::{Overview, Row as Judged};
 use crate::advise::CallsOf;
-use crate::page::figures::{giga, of, per_s, plural, share, time};
+use crate::page::figures::{giga, joules, of, per_s, plural, share, time};
 use crate::page::{Column, Page, Row, Table, Text, Tone};
 use crate::roofline::Roofline;
+use crate::winner::median;
 
 /// Heads of the figures, and how much each is wanted where room is short: of a program
 /// that was recorded, and of a benchmark.
-const COLUMNS: [(&str, u8, u8); 17] = [
+const COLUMNS: [(&str, u8, u8); 18] = [
     ("calls", 90, 2),
     ("total", 95, 1),
     ("own", 85, 1),
@@ -28,6 +29,7 @@ const COLUMNS: [(&str, u8, u8); 17] = [
     ("CV", 25, 80),
     ("call/s", 5, 20),
     ("memory", 75, 10),
+    ("J/call", 47, 75),
     ("GPU use", 70, 12),
     ("GB/s", 40, 85),
     ("GFLOP/s", 35, 86),
@@ -68,6 +70,7 @@ impl Figures<'_> {
                 .and_then(|row| row.memory_bytes)
                 .map_or_else(String::new, unit::bytes)
                 .into(),
+            of(whole.and_then(|row| row.joules_per_call), joules),
             of(gpu_use, share),
             giga(self.rates.bytes_per_s, self.rates.bytes_share).into(),
             giga(self.rates.flops_per_s, self.rates.flops_share).into(),
@@ -102,7 +105,42 @@ impl Overview {
                 "GB/s and GFLOP/s at the median, with the fraction of the device's measured peak",
             );
         }
+        if let Some(counters) = counters(profile) {
+            page.aside(counters);
+        }
     }
+}
+
+/// What counted the energy of calls, and what of it is drawn anyway; `None` without energy.
+fn counters(profile: &Profile) -> Option<String> {
+    let energies = profile.operations.iter().filter_map(Operation::energy);
+    let mut all = Vec::<(String, Vec<f64>)>::new();
+    for CountedEnergy {
+        of,
+        how,
+        covers,
+        idle_watts,
+        ..
+    } in energies.flat_map(|energy| energy.counters)
+    {
+        let covers = covers.map_or_else(String::new, |covers| format!(" ({covers})"));
+        let counter = format!("{} by {how}{covers}", profile.device_label(&of));
+        let known = all.iter().position(|(known, _)| *known == counter);
+        let known = known.unwrap_or_else(|| {
+            all.push((counter, Vec::new()));
+            all.len() - 1
+        });
+        all[known].1.extend(idle_watts);
+    }
+    let each = all.into_iter().map(|(counter, idle)| {
+        let idle = median(idle.into_iter());
+        counter + &idle.map_or_else(String::new, |watts| format!(", {watts:.1} W idle"))
+    });
+    let each: Vec<String> = each.collect();
+    (!each.is_empty()).then(|| {
+        let each = each.join("; ");
+        format!("J/call by all counters that tell, idle power included: {each}")
+    })
 }
 
 impl Judged {

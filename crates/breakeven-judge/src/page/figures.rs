@@ -9,6 +9,11 @@ pub fn time(ns: f64) -> String {
     unit::time(ns).replace(' ', "")
 }
 
+/// An energy without the space before its unit: `1.23mJ`.
+pub fn joules(joules: f64) -> String {
+    unit::joules(joules).replace(' ', "")
+}
+
 /// A figure where there is one; nothing otherwise.
 pub fn of(value: Option<f64>, text: impl Fn(f64) -> String) -> Text {
     value.map_or_else(String::new, text).into()

@@ -1,5 +1,6 @@
 //! Advice: each rule, what overrules it, the order, and what it was worth.
 
+mod energy;
 mod order;
 mod realised;
 mod routing;

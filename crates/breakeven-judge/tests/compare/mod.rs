@@ -2,6 +2,7 @@
 
 mod beside;
 mod doubts;
+mod energy;
 mod errors;
 mod gate;
 mod laws;

@@ -4,9 +4,10 @@ use super::document::Keys;
 use super::error::{FileError, FileErrorKind};
 use super::names::too_long;
 use super::times::MAX_NS;
+use crate::profile::energy::is_amount;
 use crate::profile::load::is_fraction;
 use crate::profile::{
-    Activity, Environment, Evidence, LoadRecord, LoadSample, Operation, Profile, Run,
+    Activity, Energy, Environment, Evidence, LoadRecord, LoadSample, Operation, Profile, Run,
 };
 
 /// Finds a value that a reader would refuse.
@@ -172,7 +173,27 @@ fn run(run: &Run, place: &str) -> Result<(), FileError> {
         .chain(&run.first_call_ns)
         .chain(&run.self_ns)
         .chain(run.phases_ns.values().flatten());
-    times(all.copied(), place)
+    times(all.copied(), place)?;
+    match &run.energy {
+        Some(each) => energy(each, &format!("{place}.energy")),
+        None => Ok(()),
+    }
+}
+
+fn energy(energy: &Energy, place: &str) -> Result<(), FileError> {
+    let none = (energy.calls == 0).then_some("it is the energy of no calls");
+    wrong(none, place)?;
+    let over = energy.idle_over_ns.into_iter().chain([energy.over_ns]);
+    times(over, place)?;
+    for counter in &energy.counters {
+        let texts = counter.covers.iter().chain([&counter.of, &counter.how]);
+        names(texts, place)?;
+        let mut amounts = counter.idle_watts.into_iter().chain([counter.joules]);
+        let unsound = amounts.find(|value| !is_amount(*value));
+        let message = unsound.map(|value| format!("{value} is no amount of energy or power"));
+        wrong(message, place)?;
+    }
+    Ok(())
 }
 
 fn times(times: impl IntoIterator<Item = f64>, place: &str) -> Result<(), FileError> {

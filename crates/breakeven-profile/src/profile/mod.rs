@@ -17,6 +17,7 @@ mod activity;
 mod device;
 mod device_memory;
 mod difference;
+pub(crate) mod energy;
 mod environment;
 mod evidence;
 mod join;
@@ -29,6 +30,7 @@ pub use activity::{Activity, Copies, Launches, Stream};
 pub use device::Device;
 pub use device_memory::DeviceMemory;
 pub use difference::{Difference, Part};
+pub use energy::{CountedEnergy, Energy};
 pub use environment::{Clock, Cpu, Environment, Gpu, RecorderCost};
 pub use evidence::{Bandwidth, BreakEven, Evidence, Peak};
 pub use join::JoinError;
@@ -196,6 +198,9 @@ pub struct Run {
     /// The most memory that a call held in this run, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
+    /// The energy of calls of this run, where counters told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<Energy>,
 }
 
 impl Run {

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use breakeven_profile::profile::{
-    Activity, Bandwidth, BreakEven, Clock, Copies, Cpu, DeviceLoad, Environment, Evidence, Failure,
-    Gpu, Launches, Level, LoadRecord, LoadSample, Operation, Peak, Profile, RecorderCost, Run,
-    Stack, Stream, Timeline, TimelineEvent,
+    Activity, Bandwidth, BreakEven, Clock, Copies, CountedEnergy, Cpu, Energy, Environment,
+    Evidence, Failure, Gpu, Launches, Operation, Peak, Profile, RecorderCost, Run, Stack, Stream,
+    Timeline, TimelineEvent,
 };
 use breakeven_profile::stats::Moments;
 use proptest::collection::{btree_map, vec};
@@ -13,6 +13,11 @@ use proptest::option::of;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::Value;
+
+#[path = "arbitrary/load.rs"]
+mod load;
+
+use load::load;
 
 /// A profile that a file can hold: no key twice, no empty name, finite numbers.
 pub(super) fn profile() -> impl Strategy<Value = Profile> {
@@ -100,17 +105,41 @@ fn run() -> impl Strategy<Value = Run> {
     let moments = vec(-1e9..1e15_f64, 0..6).prop_map(|values| Moments::of(&values).unwrap());
     let phases = btree_map(text(), times(), 0..3);
     let counts = (of(any::<u64>()), of(any::<u64>()));
-    let single = (of(time()), of(time()), counts);
+    let single = (of(time()), of(time()), counts, of(energy()));
     (times(), of(moments), single, times(), phases).prop_map(
-        |(samples_ns, moments, (first_call_ns, self_ns, counts), warmup_ns, phases_ns)| Run {
-            samples_ns,
-            moments,
-            first_call_ns,
-            warmup_ns,
-            phases_ns,
-            self_ns,
-            nested_calls: counts.0,
-            memory_bytes: counts.1,
+        |(samples_ns, moments, (first_call_ns, self_ns, counts, energy), warmup_ns, phases_ns)| {
+            Run {
+                energy,
+                samples_ns,
+                moments,
+                first_call_ns,
+                warmup_ns,
+                phases_ns,
+                self_ns,
+                nested_calls: counts.0,
+                memory_bytes: counts.1,
+            }
+        },
+    )
+}
+
+fn energy() -> impl Strategy<Value = Energy> {
+    let texts = (text(), text(), of(text()));
+    let counter = (texts, 0.0..=f64::MAX, of(0.0..=f64::MAX)).prop_map(
+        |((of, how, covers), joules, idle_watts)| CountedEnergy {
+            of,
+            how,
+            covers,
+            joules,
+            idle_watts,
+        },
+    );
+    (1..=u64::MAX, time(), of(time()), vec(counter, 0..3)).prop_map(
+        |(calls, over_ns, idle_over_ns, counters)| Energy {
+            calls,
+            over_ns,
+            idle_over_ns,
+            counters,
         },
     )
 }
@@ -170,68 +199,6 @@ fn activity() -> impl Strategy<Value = Activity> {
                 streams,
             },
         )
-}
-
-fn level(range: std::ops::RangeInclusive<f64>) -> impl Strategy<Value = Level> {
-    (range.clone(), range.clone(), range).prop_map(|(a, b, c)| {
-        let mut three = [a, b, c];
-        three.sort_by(f64::total_cmp);
-        let [least, mean, greatest] = three;
-        Level {
-            least,
-            mean,
-            greatest,
-        }
-    })
-}
-
-fn load_sample() -> impl Strategy<Value = LoadSample> {
-    let part = || of(level(0.0..=1.0));
-    let any_level = || of(level(-1e18..=1e18));
-    let levels = (
-        part(),
-        part(),
-        any_level(),
-        any_level(),
-        any_level(),
-        any_level(),
-    );
-    let times = (whole_time(), whole_time(), any::<u64>());
-    let limits = (of(any::<u64>()), btree_map(name(), any::<u64>(), 0..3));
-    (times, levels, limits).prop_map(
-        |((start_ns, duration_ns, readings), levels, (limited, limits))| LoadSample {
-            start_ns,
-            duration_ns,
-            readings,
-            used: levels.0,
-            other_used: levels.1,
-            memory_bytes: levels.2,
-            temperature_celsius: levels.3,
-            power_watts: levels.4,
-            clock_hz: levels.5,
-            limited,
-            limits,
-        },
-    )
-}
-
-fn load() -> impl Strategy<Value = LoadRecord> {
-    let device =
-        (name(), of(text()), vec(load_sample(), 0..4)).prop_map(|(device, name, samples)| {
-            DeviceLoad {
-                device,
-                name,
-                samples,
-            }
-        });
-    (of(text()), whole_time(), any::<u64>(), vec(device, 0..3)).prop_map(
-        |(began, interval_ns, merged, devices)| LoadRecord {
-            began,
-            interval_ns,
-            merged,
-            devices,
-        },
-    )
 }
 
 fn stack() -> impl Strategy<Value = Stack> {

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use breakeven_profile::file::{self, FileErrorKind};
-use breakeven_profile::profile::{Operation, Profile};
+use breakeven_profile::profile::{CountedEnergy, Energy, Operation, Profile, Run};
 use insta::assert_snapshot;
 
 use super::{parse, with_operations};
@@ -143,6 +143,50 @@ fn wrong_loads() {
     assert_snapshot!(sample("\"memory_bytes\": \"much\""), @r#"profile.json:1:172: load[0].devices[0].samples[0].memory_bytes: invalid type: string "much", expected a number, or a list of the least, the mean and the greatest one"#);
     assert_snapshot!(sample("\"limited\": -1"), @"profile.json:1:164: load[0].devices[0].samples[0].limited: invalid value: integer `-1`, expected a whole number, 0 or more");
     assert_snapshot!(sample("\"limits\": [\"power\"]"), @"profile.json:1:161: load[0].devices[0].samples[0].limits: invalid type: list, expected an object");
+}
+
+#[test]
+fn wrong_energy() {
+    let energy = |fields: &str| {
+        refused_operations(&format!(
+            r#"{{"name": "a", "runs": [{{"samples_ns": [1], "energy": {{{fields}}}}}]}}"#
+        ))
+    };
+    let counter = |fields: &str| {
+        energy(&format!(
+            r#""calls": 1, "over_ns": 1, "counters": [{{"of": "cpu", "how": "rapl", {fields}}}]"#
+        ))
+    };
+    assert_snapshot!(energy(r#""calls": 0, "over_ns": 1, "counters": []"#), @"profile.json:2:80: operations[0].runs[0].energy.calls: it is the energy of no calls; give 1 or more, or leave the energy out");
+    assert_snapshot!(energy(r#""over_ns": 1, "counters": []"#), @"profile.json:2:98: operations[0].runs[0].energy: missing field `calls`");
+    assert_snapshot!(energy(r#""calls": 1, "over_ns": 1"#), @"profile.json:2:94: operations[0].runs[0].energy: missing field `counters`");
+    assert_snapshot!(energy(r#""calls": 1, "over_ns": -1, "counters": []"#), @"profile.json:2:95: operations[0].runs[0].energy.over_ns: invalid value: integer `-1`, expected a time in ns, a number from 0 to 2^63");
+    assert_snapshot!(counter(r#""joules": -0.5"#), @"profile.json:2:152: operations[0].runs[0].energy.counters[0].joules: -0.5 is no amount of energy or power; give 0 or more");
+    assert_snapshot!(counter(r#""joules": "5 J""#), @r#"profile.json:2:152: operations[0].runs[0].energy.counters[0].joules: invalid type: string "5 J", expected a number"#);
+    assert_snapshot!(counter(r#""idle_watts": 3"#), @"profile.json:2:153: operations[0].runs[0].energy.counters[0]: missing field `joules`");
+    assert_snapshot!(counter(r#""joules": 1, "idle_watts": -3"#), @"profile.json:2:167: operations[0].runs[0].energy.counters[0].idle_watts: -3 is no amount of energy or power; give 0 or more");
+}
+
+#[test]
+fn energy_that_no_reader_takes_is_not_written() {
+    let written = |energy: Energy| {
+        let mut operation = Operation::new("a", "cpu");
+        operation.runs.push(Run {
+            energy: Some(energy),
+            ..Run::default()
+        });
+        let profile = Profile {
+            operations: vec![operation],
+            ..Profile::default()
+        };
+        file::write_to(&profile, io::sink()).unwrap_err()
+    };
+    assert_snapshot!(written(Energy::default()), @"operations[0].runs[0].energy: it is the energy of no calls");
+    let counters = vec![CountedEnergy {
+        joules: f64::NAN,
+        ..CountedEnergy::default()
+    }];
+    assert_snapshot!(written(Energy { calls: 1, counters, ..Energy::default() }), @"operations[0].runs[0].energy: NaN is no amount of energy or power");
 }
 
 #[test]

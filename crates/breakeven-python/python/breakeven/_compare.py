@@ -285,8 +285,8 @@ def compare(
     ``noise`` (the relative standard deviation between runs, 0.03 is 3 %).
 
     ``threshold`` is the change from which an operation is better or worse, a fraction.
-    ``metric`` is what is judged: time (the median), mean, p95, p99, total, memory, calls or
-    throughput. ``alpha`` is the rate of false alarms, corrected by ``correction``
+    ``metric`` is what is judged: time (the median), mean, p95, p99, total, memory, energy,
+    calls or throughput. ``alpha`` is the rate of false alarms, corrected by ``correction``
     (benjamini_hochberg, holm, none). ``relative`` judges without what nearly all operations
     have in common, ``plain_threshold`` by the threshold alone. ``budget`` is a file of
     limits.

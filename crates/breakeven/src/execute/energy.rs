@@ -1,7 +1,7 @@
 //! The energy of batches: what a manager's devices draw while they wait, measured once, and
 //! what an operation makes them draw beyond that.
 //!
-//! Counters are read between batches, at least [`READINGS`] of their resolutions apart:
+//! Counters are read between batches, at least ten of their resolutions apart:
 //! batches of one operation in a row are measured together. What is drawn above idle in
 //! that time, over the time that the device worked, is its power at the operation. The
 //! CPU's time is its workers', over their number. A CPU that has no part in such batches
@@ -9,23 +9,20 @@
 //! time in which batches overlapped, or in which none ran for the most part.
 
 use std::sync::{Arc, Mutex, OnceLock};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use super::counts::Counts;
 use crate::error::{Error, ErrorKind};
-use crate::hardware::sensors::{EnergyCounter, EnergyDomain, EnergyMeter, EnergyMethod};
+use crate::hardware::sensors::{
+    EnergyCounter, EnergyDomain, EnergyMeter, EnergyUnknown, IdlePower, joules_of, least_time,
+};
 use crate::hardware::{Fact, HardwareCapabilities};
 use crate::locked;
 use crate::plan::{Machine, OperationCosts, Power, RanOn};
 use crate::store::Costs;
 
-/// How many times the resolution of its counters a measured time lasts, so that rounding is
-/// at most a tenth of it.
-const READINGS: u32 = 10;
-
-/// For how long idle power is measured at the least: what else runs comes in bursts.
-const LEAST_IDLE: Duration = Duration::from_millis(200);
+/// The least time between two readings where no counter tells.
+const LEAST: Duration = Duration::from_millis(10);
 
 /// Part of a measured time that a device must have worked for its power to be told.
 const LEAST_BUSY: f64 = 0.05;
@@ -42,8 +39,8 @@ pub(super) enum Device<'d> {
 #[derive(Debug)]
 pub(super) struct Ledger {
     meter: Arc<EnergyMeter>,
-    /// What each device draws while it waits, W, or why that is not known.
-    idle: Vec<(EnergyDomain, Result<f64, String>)>,
+    /// What each device draws while it waits.
+    idle: IdlePower,
     /// The least time between two readings.
     least: Duration,
     state: Mutex<State>,
@@ -84,25 +81,12 @@ impl Ledger {
     /// Measures for a while what the devices draw without work of this program: 0.2 s, or a
     /// second where a GPU's driver tells.
     pub(super) fn start(meter: Arc<EnergyMeter>) -> Self {
-        let (before, began) = (meter.read(), Instant::now());
-        let told = before.iter().filter(|counter| counter.joules.is_ok());
-        let resolution = told.map(|counter| counter.method.resolution()).max();
-        let least = READINGS * resolution.unwrap_or(EnergyMethod::Rapl.resolution());
-        if resolution.is_some() {
-            thread::sleep(least.max(LEAST_IDLE));
-        }
-        let (after, seconds) = (meter.read(), began.elapsed().as_secs_f64());
-        let idle = after.into_iter().map(|counter| {
-            let at_first = joules(&before, &counter.domain).unwrap_or(0.0);
-            let watts = counter
-                .joules
-                .map(|joules| (joules - at_first).max(0.0) / seconds);
-            (counter.domain, watts.map_err(|why| why.to_string()))
-        });
+        let counters = meter.read();
+        let idle = meter.measure_idle();
         Self {
-            idle: idle.collect(),
+            least: least_time(&counters).unwrap_or(LEAST),
+            idle,
             meter,
-            least,
             state: Mutex::default(),
         }
     }
@@ -117,23 +101,22 @@ impl Ledger {
         device: Device<'_>,
         hardware: &OnceLock<HardwareCapabilities>,
     ) -> Result<f64, Error> {
-        let unknown = |why: &str| {
+        let unknown = |why: &EnergyUnknown| {
             let who = match device {
                 Device::Cpu => "the CPU",
                 Device::Gpu(name) => name,
             };
-            let what = format!("the energy of {who} cannot be measured: {why}");
+            let what = format!(
+                "the energy of {who} cannot be measured: {why}; or state its power \
+                 (`with_cpu_power`, `GpuSpec::power`, or `watts` and `idle_watts` of a description)"
+            );
             Error::new(ErrorKind::Unmeasured, what)
         };
         let domain = self.domain(device, hardware);
-        let told = self
-            .idle
-            .iter()
-            .find(|(known, _)| Some(known) == domain.as_ref());
-        match told {
-            Some((_, Ok(watts))) => Ok(*watts),
-            Some((_, Err(why))) => Err(unknown(why)),
-            None => Err(unknown(NO_COUNTER)),
+        match domain.and_then(|domain| self.idle.of(&domain)) {
+            Some(Ok(watts)) => Ok(*watts),
+            Some(Err(why)) => Err(unknown(why)),
+            None => Err(unknown(&EnergyUnknown::NoDriver)),
         }
     }
 
@@ -148,7 +131,7 @@ impl Ledger {
             Device::Gpu(name) => name,
         };
         let is_cpu = |(domain, _): &(EnergyDomain, _)| *domain == EnergyDomain::Cpu;
-        if self.idle.iter().all(is_cpu) {
+        if self.idle.watts.iter().all(is_cpu) {
             return None;
         }
         let hardware = hardware.get_or_init(HardwareCapabilities::detect);
@@ -217,9 +200,9 @@ impl Ledger {
         // What a device drew above idle, J.
         let above = |device| {
             let domain = self.domain(device, hardware)?;
-            let spent = joules(now, &domain)? - joules(&open.counters, &domain)?;
-            let idle = self.idle.iter().find(|(known, _)| *known == domain)?;
-            Some((spent - idle.1.as_ref().ok()? * seconds).max(0.0))
+            let spent = joules_of(now, &domain)? - joules_of(&open.counters, &domain)?;
+            let idle = self.idle.of(&domain)?.as_ref().ok()?;
+            Some((spent - idle * seconds).max(0.0))
         };
         let note = |on, watts| {
             costs.change(|model| {
@@ -293,15 +276,6 @@ pub fn measure_power(
     let start = || Ledger::start(Arc::new(EnergyMeter::start()));
     let hardware = OnceLock::from(hardware.clone());
     fill(machine, costs, &hardware, || ledger.get_or_init(start))
-}
-
-/// Why the energy of a GPU is not known that no driver here tells of.
-const NO_COUNTER: &str = "nothing counts it here (NVML does for NVIDIA's GPUs, sysfs for AMD's \
-    and Intel's); state its power (`GpuSpec::power`, or `watts` and `idle_watts` of a description)";
-
-fn joules(counters: &[EnergyCounter], domain: &EnergyDomain) -> Option<f64> {
-    let counter = counters.iter().find(|counter| counter.domain == *domain)?;
-    counter.joules.as_ref().ok().copied()
 }
 
 impl Interval {

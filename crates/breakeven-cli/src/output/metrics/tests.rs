@@ -33,9 +33,9 @@ fn counted(domain: EnergyDomain, method: EnergyMethod, joules: f64) -> EnergyCou
         domain,
         joules: Ok(joules),
         method,
+        covers: "packages",
     }
 }
-
 /// A machine of which everything is known.
 fn whole(format: Format) -> String {
     let mut silent = gpu("0000:c1:00.0", "second");
@@ -96,6 +96,7 @@ fn what_is_unknown_is_absent() {
         domain: EnergyDomain::Cpu,
         joules: Err(EnergyUnknown::NoCounter),
         method: EnergyMethod::Rapl,
+        covers: "packages",
     };
     let own = Own {
         memory_bytes: None,

@@ -17,6 +17,7 @@ mod caching;
 mod cpu_to_gpu;
 mod definition;
 mod gpu_to_cpu;
+mod less_energy;
 mod memory;
 mod parallelization;
 
@@ -50,6 +51,8 @@ rules! {
     GpuToCpu: gpu_to_cpu,
     /// A CPU operation belongs on a GPU.
     CpuToGpu: cpu_to_gpu,
+    /// An operation takes less energy on a device that is not the faster one.
+    LessEnergy: less_energy,
     /// Many calls in sequence.
     Batching: batching,
     /// Much memory.

@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+
 use super::rapl::Rapl;
 use super::unknown::EnergyUnknown;
 use super::{GpuReading, GpuState, Sensors};
@@ -17,7 +19,8 @@ const POWER_EVERY: Duration = Duration::from_millis(100);
 const LONGEST_GAP: Duration = Duration::from_secs(2);
 
 /// What an energy counter counts for.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum EnergyDomain {
     /// All packages of the machine and their memory, whatever runs on them.
     Cpu,
@@ -53,6 +56,17 @@ impl EnergyMethod {
     }
 }
 
+impl EnergyMethod {
+    /// In a word, as profiles name it: `rapl`, `driver` or `power`.
+    pub fn name(self) -> &'static str {
+        match self {
+            EnergyMethod::Rapl => "rapl",
+            EnergyMethod::Counter => "driver",
+            EnergyMethod::Power => "power",
+        }
+    }
+}
+
 impl fmt::Display for EnergyMethod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
@@ -73,6 +87,8 @@ pub struct EnergyCounter {
     pub joules: Result<f64, EnergyUnknown>,
     /// How they were measured.
     pub method: EnergyMethod,
+    /// What is in them, in words: `packages`, `packages and memory`, `card`.
+    pub covers: &'static str,
 }
 
 /// Counts the joules of the processors and of every GPU that tells.
@@ -144,6 +160,7 @@ impl EnergyMeter {
             domain: EnergyDomain::Cpu,
             joules: state.cpu.clone(),
             method: EnergyMethod::Rapl,
+            covers: state.rapl.covers(),
         };
         let gpus = state.gpus.iter().map(|gpu| EnergyCounter {
             domain: EnergyDomain::Gpu {
@@ -151,6 +168,7 @@ impl EnergyMeter {
             },
             joules: gpu.joules.clone(),
             method: gpu.method,
+            covers: "card",
         });
         std::iter::once(cpu).chain(gpus).collect()
     }

@@ -14,6 +14,7 @@ mod drm;
 mod energy;
 mod fdinfo;
 pub(super) mod files;
+mod idle;
 mod nvidia;
 mod others;
 mod rapl;
@@ -31,6 +32,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 pub use energy::{EnergyCounter, EnergyDomain, EnergyMeter, EnergyMethod};
+pub use idle::{IdlePower, joules_of, least_time};
 pub use others::OthersUse;
 pub use reading::{
     ClockLimit, CoreReading, CpuReading, GpuProcess, GpuReading, GpuState, Reading, Source,

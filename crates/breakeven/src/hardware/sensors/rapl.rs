@@ -57,6 +57,8 @@ fn round_time(range_uj: u64) -> Duration {
 #[derive(Debug)]
 pub(super) struct Rapl {
     counters: Vec<Counter>,
+    /// One of them is the memory's.
+    has_memory: bool,
     /// Why there is none.
     missing: Option<EnergyUnknown>,
 }
@@ -64,16 +66,17 @@ pub(super) struct Rapl {
 impl Rapl {
     pub(super) fn open(root: &Path) -> Self {
         let zones = entries(root.join("sys/class/powercap"));
+        let kind = |zone: &PathBuf| text(zone.join("name")).unwrap_or_default();
         // Packages, and memory, which is not a part of its package. `core` and `uncore`
         // are parts; `psys` is the whole machine. The same counters are shown by the
         // register (intel-rapl) and by memory (intel-rapl-mmio).
-        let mut files: Vec<(PathBuf, PathBuf)> = zones
+        let zones: Vec<PathBuf> = zones
             .into_iter()
             .filter(|zone| name(zone).starts_with("intel-rapl:"))
-            .filter(|zone| {
-                let kind = text(zone.join("name")).unwrap_or_default();
-                kind.starts_with("package") || kind == "dram"
-            })
+            .filter(|zone| kind(zone).starts_with("package") || kind(zone) == "dram")
+            .collect();
+        let has_memory = zones.iter().any(|zone| kind(zone) == "dram");
+        let mut files: Vec<(PathBuf, PathBuf)> = (zones.into_iter())
             .map(|zone| (zone.join("energy_uj"), zone.join("max_energy_range_uj")))
             .collect();
         let is_counted_up = files.is_empty();
@@ -113,7 +116,16 @@ impl Rapl {
                 None => files.into_iter().map(counter).collect(),
                 Some(_) => Vec::new(),
             },
+            has_memory,
             missing,
+        }
+    }
+
+    /// What is counted, in words.
+    pub(super) fn covers(&self) -> &'static str {
+        match self.has_memory {
+            true => "packages and memory",
+            false => "packages",
         }
     }
 

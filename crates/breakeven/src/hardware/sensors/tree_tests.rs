@@ -169,6 +169,38 @@ fn a_meter_counts_both_packages_and_says_what_it_may_not_read() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_counter_that_only_the_administrator_may_read_says_how_to_allow_it() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let root = tree(&rapl(1_000_000, 0));
+    let path = root.path().join(RAPL).join("energy_uj");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).expect("a file of ours");
+    if fs::read(&path).is_ok() {
+        return; // The administrator may.
+    }
+    let error = EnergyMeter::of_files(root.path()).read()[0].joules.clone();
+    assert_eq!(error, Err(EnergyUnknown::Permission { path }));
+}
+
+#[test]
+fn what_a_meter_covers_and_how_idle_power_is_measured() {
+    let root = tree(&rapl(1_000_000, 0));
+    let meter = EnergyMeter::of_files(root.path());
+    assert_eq!(meter.read()[0].covers, "packages and memory");
+    assert_eq!(least_time(&meter.read()), Some(Duration::from_millis(10)));
+    let idle = meter.measure_idle();
+    assert_eq!(idle.of(&EnergyDomain::Cpu), Some(&Ok(0.0)));
+    assert!(idle.over >= Duration::from_millis(200), "{idle:?}");
+    let root = tree("proc/loadavg = 0.5 0.5 0.5 4/80 1");
+    let nothing = EnergyMeter::of_files(root.path());
+    let idle = nothing.measure_idle();
+    assert_eq!(idle.over, Duration::ZERO, "nobody waits for nothing");
+    let unknown = Some(&Err(EnergyUnknown::NoCounter));
+    assert_eq!(idle.of(&EnergyDomain::Cpu), unknown);
+    assert_eq!(least_time(&nothing.read()), None);
+}
+
 #[test]
 fn amd_energy_counts_sockets() {
     let chip = "sys/class/hwmon/hwmon2";

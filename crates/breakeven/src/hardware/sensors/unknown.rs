@@ -11,8 +11,7 @@ pub enum EnergyUnknown {
     /// The machine has no counter that the system shows.
     #[error(
         "no energy counter of the processor: neither /sys/class/powercap/intel-rapl:* nor amd_energy \
-         is there (load the module intel_rapl_msr; virtual machines have none); \
-         or state the watts of the devices"
+         is there (load the module intel_rapl_msr; virtual machines have none)"
     )]
     NoCounter,
     /// Only the administrator may read it.
@@ -38,6 +37,9 @@ pub enum EnergyUnknown {
         /// The file.
         path: PathBuf,
     },
+    /// No driver here tells of the GPU.
+    #[error("nothing counts it here (NVML does for NVIDIA's GPUs, sysfs for AMD's and Intel's)")]
+    NoDriver,
     /// The GPU's driver tells neither energy nor power.
     #[error("the driver of the GPU at {pci} tells neither its energy nor its power")]
     Untold {

@@ -1,0 +1,149 @@
+//! ROUTING: an operation that takes less energy on another device, which is not the faster
+//! one, or as fast.
+//!
+//! The energy of calls decides that was measured on both, with four runs a device or more:
+//! less by 5 % and more, by a t-test on the logarithms of a call's joules in each run. It is
+//! all that the devices draw over the call, idle power included. Where one device's calls
+//! counted a device that the other's did not, such as the GPU for calls on the CPU, that one
+//! waits meanwhile: its idle power for the time of the call is added. What the CPU draws while
+//! it feeds a GPU is not known where its counters are not; then nothing is said.
+//!
+//! Silent where the other device is clearly faster by 5 % and more: the rules for time say so.
+//!
+//! Estimate: none, for it costs time or saves hardly any.
+
+use breakeven_profile::profile::{Device, Energy, Operation};
+use breakeven_stats::{LogRatio, log_ratio_test, typical};
+
+use super::super::calls::CallsOf;
+use super::super::case::{Case, Subject};
+use super::super::elsewhere::{moved, other_device};
+use super::super::evidence::{Evidence, LessEnergy};
+use super::super::pair::LEVEL;
+use super::super::proposal::{Gain, Verdict};
+use super::definition::{Changes, Definition, Saves, SuggestionType};
+use crate::compare::FEWEST_RUNS;
+
+const HINT: &str = "where energy counts more than time, run it there; with the objective `energy` \
+                    Auto weighs the energy of the whole machine";
+
+pub(super) const RULE: Definition = Definition {
+    kind: SuggestionType::Routing,
+    saves: Saves::OtherDevice,
+    changes: Changes::OneSize,
+    applies: |case, subject| {
+        // A program may have chosen the device by a size that is not told.
+        let is_sized = subject.operation.size.is_some() || case.calls_of != CallsOf::Program;
+        is_sized && subject.operation.energy().is_some()
+    },
+    ask,
+    followed: moved,
+};
+
+fn ask(case: &Case<'_>, subject: &Subject<'_>) -> Verdict {
+    let here = subject.operation;
+    let threshold = case.thresholds.least_difference;
+    let others = case.same_work(subject).into_iter();
+    let least = others
+        .map(|other| other.operation)
+        .filter(|there| there.device != here.device)
+        .filter(|there| there.device == Device::CPU || case.is_real_gpu(&there.device))
+        .filter_map(|there| Some((less(here, there, threshold)?, there)))
+        .min_by(|(a, _), (b, _)| a.test.ratio.total_cmp(&b.test.ratio));
+    let Some((less, there)) = least else {
+        return Verdict::Silent;
+    };
+    let Some((time, faster)) = other_device(here, there) else {
+        return Verdict::Silent;
+    };
+    let times_as_fast = match faster.device == there.device {
+        true => faster.ratio,
+        false => 1.0 / faster.ratio,
+    };
+    if faster.clear && times_as_fast >= 1.0 + threshold {
+        return Verdict::Silent;
+    }
+    let device = case.profile.device_label(&there.device);
+    let time_text = match times_as_fast.ln().abs() < threshold.ln_1p() {
+        true => "takes about as long",
+        false => "takes longer",
+    };
+    let LogRatio {
+        ratio,
+        lower,
+        upper,
+        standard_error,
+        ..
+    } = less.test;
+    let energy = Evidence::LessEnergy(LessEnergy {
+        device: device.clone(),
+        joules: less.joules[1],
+        joules_here: less.joules[0],
+        less: 1.0 - ratio,
+        interval: (standard_error > 0.0).then_some([1.0 - upper, 1.0 - lower]),
+        waiting: less.waiting,
+    });
+    let description = format!("{device} needs less energy for this and {time_text}: {energy}");
+    let gain = Gain::unknown("it saves energy, not time", None);
+    Verdict::suggest(description, HINT, vec![energy, time], gain).to(&there.device)
+}
+
+/// How much less energy an operation takes on another device.
+struct Less {
+    /// There over here.
+    test: LogRatio,
+    /// A call's, here and there, J.
+    joules: [f64; 2],
+    /// Devices whose idle power was added on one of the two.
+    waiting: Vec<String>,
+}
+
+/// `None` unless that is significant, and as much as the threshold says.
+fn less(here: &Operation, there: &Operation, threshold: f64) -> Option<Less> {
+    let [all_here, all_there] = [here.energy()?, there.energy()?];
+    let (waits_here, waits_there) = (
+        waiting(&all_here, &all_there)?,
+        waiting(&all_there, &all_here)?,
+    );
+    let was = per_run(here, &waits_here);
+    let is = per_run(there, &waits_there);
+    if was.len().min(is.len()) < FEWEST_RUNS {
+        return None;
+    }
+    let test = log_ratio_test(&was, &is, LEVEL).ok()?;
+    let is_less = test.p_value < 1.0 - LEVEL && -test.ratio.ln() >= threshold.ln_1p();
+    let names = waits_here.into_iter().chain(waits_there);
+    is_less.then(|| Less {
+        joules: [typical(&was, is.len()), typical(&is, was.len())],
+        waiting: names.map(|(device, _)| device).collect(),
+        test,
+    })
+}
+
+/// The devices that only the other one's calls counted, with their idle power, W. `None`
+/// where the two cannot be compared: the CPU is counted on one of them only, a device by other
+/// counters, or an idle power is not known.
+fn waiting(energy: &Energy, other: &Energy) -> Option<Vec<(String, f64)>> {
+    let mut waiting = Vec::new();
+    for theirs in &other.counters {
+        let ours = energy.counters.iter().find(|ours| ours.of == theirs.of);
+        match ours {
+            Some(ours) => {
+                let is_same = ours.how == theirs.how && ours.covers == theirs.covers;
+                is_same.then_some(())?;
+            }
+            None if theirs.of == Device::CPU => return None,
+            None => waiting.push((theirs.of.clone(), theirs.idle_watts?)),
+        }
+    }
+    Some(waiting)
+}
+
+/// A call's joules in each run, with what these devices draw while they wait.
+fn per_run(operation: &Operation, waiting: &[(String, f64)]) -> Vec<f64> {
+    let watts: f64 = waiting.iter().map(|(_, watts)| watts).sum();
+    let energies = operation.runs.iter().filter_map(|run| run.energy.as_ref());
+    energies
+        .filter_map(|energy| Some(energy.joules_per_call()? + watts * energy.call_seconds()))
+        .collect()
+}

@@ -1,0 +1,224 @@
+//! What counters of energy told over the calls of a run.
+
+use serde::de::{Deserializer, Error};
+use serde::{Deserialize, Serialize};
+
+use super::Operation;
+
+/// The energy that was drawn over calls of an operation, by every counter that tells of
+/// its device. A counter is of a device, not of a process: what else ran there is in it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Energy {
+    /// Calls that were made meanwhile, one after the other; apart from the samples.
+    #[serde(deserialize_with = "some_calls")]
+    pub calls: u64,
+    /// The time that they took together, ns.
+    #[serde(with = "crate::file::time")]
+    pub over_ns: f64,
+    /// Over how long idle power was measured beforehand, ns.
+    #[serde(
+        default,
+        with = "crate::file::optional_time",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub idle_over_ns: Option<f64>,
+    /// What the counters told, the CPU's first.
+    pub counters: Vec<CountedEnergy>,
+}
+
+/// What one counter told.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CountedEnergy {
+    /// The id of the device whose energy it counts.
+    #[serde(deserialize_with = "crate::file::name")]
+    pub of: String,
+    /// How, in a word: `rapl`, `driver` (the GPU driver's counter), `power` (power that was
+    /// read again and again, summed up).
+    #[serde(deserialize_with = "crate::file::name")]
+    pub how: String,
+    /// What of the device is in it, in words: `packages and memory`, `card`.
+    #[serde(
+        default,
+        deserialize_with = "crate::file::optional_name",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub covers: Option<String>,
+    /// What was drawn over the calls, idle power included, J.
+    #[serde(deserialize_with = "amount")]
+    pub joules: f64,
+    /// What the device drew before, while the process waited, W.
+    #[serde(
+        default,
+        deserialize_with = "optional_amount",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub idle_watts: Option<f64>,
+}
+
+impl Energy {
+    /// All that was drawn, per call, J; `None` where the counters did not move.
+    pub fn joules_per_call(&self) -> Option<f64> {
+        let joules: f64 = self.counters.iter().map(|counter| counter.joules).sum();
+        let is_told = joules > 0.0 && joules.is_finite() && self.calls > 0;
+        is_told.then(|| joules / self.calls as f64)
+    }
+
+    /// The part of [`Energy::joules_per_call`] that would have been drawn in that time
+    /// without the calls, J; `None` where a counter's idle power is not known.
+    pub fn idle_joules_per_call(&self) -> Option<f64> {
+        let watts: Option<f64> = self.counters.iter().map(|each| each.idle_watts).sum();
+        (self.calls > 0).then_some(watts? * self.call_seconds())
+    }
+
+    /// The time of a call, s.
+    pub fn call_seconds(&self) -> f64 {
+        self.over_ns / 1e9 / self.calls as f64
+    }
+
+    /// True where both are of the same counters: their joules mean the same.
+    pub fn is_counted_like(&self, other: &Self) -> bool {
+        let kinds = |energy: &Self| {
+            let kind = |counter: &CountedEnergy| {
+                [
+                    Some(counter.of.clone()),
+                    Some(counter.how.clone()),
+                    counter.covers.clone(),
+                ]
+            };
+            let mut kinds: Vec<_> = energy.counters.iter().map(kind).collect();
+            kinds.sort_unstable();
+            kinds
+        };
+        kinds(self) == kinds(other)
+    }
+}
+
+impl Operation {
+    /// The energy of all runs that tell it, added up; `None` where none does, and where other
+    /// counters counted some of them.
+    pub fn energy(&self) -> Option<Energy> {
+        let mut all = self.runs.iter().filter_map(|run| run.energy.as_ref());
+        let mut sum = all.next()?.clone();
+        for energy in all {
+            if !sum.is_counted_like(energy) {
+                return None;
+            }
+            let parts = [sum.over_ns, energy.over_ns].map(|ns| ns / (sum.over_ns + energy.over_ns));
+            for counter in &mut sum.counters {
+                let mut others = energy.counters.iter();
+                let other = others.find(|other| other.of == counter.of)?;
+                counter.joules += other.joules;
+                let idle = counter.idle_watts.zip(other.idle_watts);
+                counter.idle_watts = idle.map(|(one, more)| one * parts[0] + more * parts[1]);
+            }
+            sum.calls = sum.calls.saturating_add(energy.calls);
+            sum.over_ns += energy.over_ns;
+            let idle_over = sum.idle_over_ns.zip(energy.idle_over_ns);
+            sum.idle_over_ns = idle_over.map(|(one, more)| one + more);
+        }
+        Some(sum)
+    }
+}
+
+/// True for an amount of energy or power.
+pub(crate) fn is_amount(value: f64) -> bool {
+    value.is_finite() && value >= 0.0
+}
+
+fn some_calls<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    match u64::deserialize(deserializer)? {
+        0 => Err(D::Error::custom(
+            "it is the energy of no calls; give 1 or more, or leave the energy out",
+        )),
+        calls => Ok(calls),
+    }
+}
+
+fn amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let value = f64::deserialize(deserializer)?;
+    match is_amount(value) {
+        true => Ok(value),
+        false => Err(D::Error::custom(format_args!(
+            "{value} is no amount of energy or power; give 0 or more"
+        ))),
+    }
+}
+
+fn optional_amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    struct Amount(f64);
+    impl<'de> Deserialize<'de> for Amount {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            amount(deserializer).map(Self)
+        }
+    }
+    Ok(Option::deserialize(deserializer)?.map(|Amount(value)| value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Run;
+    use super::*;
+
+    fn counter(of: &str, joules: f64, idle_watts: Option<f64>) -> CountedEnergy {
+        CountedEnergy {
+            of: of.to_owned(),
+            how: "rapl".to_owned(),
+            joules,
+            idle_watts,
+            ..CountedEnergy::default()
+        }
+    }
+
+    #[test]
+    fn all_counters_add_up_and_idle_is_for_the_time_of_a_call() {
+        let mut energy = Energy {
+            calls: 4,
+            over_ns: 2e9,
+            idle_over_ns: None,
+            counters: vec![
+                counter("cpu", 20.0, Some(3.0)),
+                counter("cuda:0", 60.0, Some(5.0)),
+            ],
+        };
+        assert_eq!(energy.joules_per_call(), Some(20.0));
+        assert_eq!(energy.idle_joules_per_call(), Some(4.0));
+        let mut turned = energy.clone();
+        turned.counters.reverse();
+        assert!(energy.is_counted_like(&turned));
+        turned.counters.pop();
+        assert!(!energy.is_counted_like(&turned));
+        energy.counters[0].idle_watts = None;
+        assert_eq!(energy.idle_joules_per_call(), None);
+        for counter in &mut energy.counters {
+            counter.joules = 0.0;
+        }
+        assert_eq!(energy.joules_per_call(), None, "they did not move");
+    }
+
+    #[test]
+    fn runs_of_the_same_counters_add_up() {
+        let run = |calls, over_ns, counters| Run {
+            energy: Some(Energy {
+                calls,
+                over_ns,
+                idle_over_ns: Some(1e8),
+                counters,
+            }),
+            ..Run::default()
+        };
+        let mut operation = Operation::new("f", "cpu");
+        operation.runs.push(Run::default());
+        assert_eq!(operation.energy(), None);
+        let counters = vec![counter("cpu", 20.0, Some(3.0))];
+        operation.runs.push(run(4, 3e9, counters));
+        let counters = vec![counter("cpu", 10.0, Some(7.0))];
+        operation.runs.push(run(1, 1e9, counters));
+        let sum = operation.energy().expect("two runs tell it");
+        assert_eq!(sum.joules_per_call(), Some(6.0));
+        assert_eq!((sum.over_ns, sum.idle_over_ns), (4e9, Some(2e8)));
+        assert_eq!(sum.counters[0].idle_watts, Some(4.0));
+        let counters = vec![counter("cuda:0", 10.0, None)];
+        operation.runs.push(run(1, 1e9, counters));
+        assert_eq!(operation.energy(), None);
+    }
+}
