@@ -89,7 +89,7 @@ impl Program {
 
     pub(super) fn started(way: &str, folder: &Path, monitor: &str) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["monitor::program::child", "--exact", "--nocapture"])
+            .args(["engine::monitor::program::child", "--exact", "--nocapture"])
             .env(CHILD, way)
             .env("BREAKEVEN_MONITOR", monitor)
             .env("XDG_RUNTIME_DIR", folder)
