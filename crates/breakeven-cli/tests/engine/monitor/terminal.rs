@@ -168,7 +168,7 @@ impl Drop for Terminal {
 
 /// Puts a made-up driver into the folder; none without a C compiler.
 fn with_card(folder: &Path) -> Option<()> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/monitor/nvml.c");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/engine/monitor/nvml.c");
     let library: PathBuf = folder.join("libnvidia-ml.so.1");
     let mut compiler = Command::new("cc");
     compiler.args(["-shared", "-fPIC", "-w", "-o"]);
