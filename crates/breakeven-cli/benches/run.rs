@@ -2,8 +2,8 @@
 //! against the best split, and the memory that many inputs take.
 //!
 //! ```sh
-//! cargo bench -p breakeven-cli --no-default-features --bench run             # minutes
-//! cargo bench -p breakeven-cli --no-default-features --bench run -- --quick  # less than one
+//! cargo bench -p breakeven-cli --no-default-features --features engine --bench run             # minutes
+//! cargo bench -p breakeven-cli --no-default-features --features engine --bench run -- --quick  # less than one
 //! ```
 #![allow(clippy::print_stdout, reason = "a bench prints its figures")]
 

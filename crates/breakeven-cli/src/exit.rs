@@ -39,6 +39,10 @@ pub fn code(exit: Exit) -> ExitCode {
 pub(crate) enum Ending {
     /// It did what was asked.
     Done,
+    #[cfg_attr(
+        not(feature = "engine"),
+        expect(dead_code, reason = "it measures nothing")
+    )]
     /// It measured; a part of the work may have failed.
     Measured { failed: bool, budgets: Outcome },
     /// It judged what had been measured.

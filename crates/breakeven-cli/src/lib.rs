@@ -4,19 +4,12 @@
 
 mod args;
 mod commands;
-mod devices;
-mod diagnosis;
+#[cfg(feature = "engine")]
+mod engine;
 pub mod exit;
-mod image;
-mod load;
+#[cfg(any(test, not(feature = "engine")))]
+mod left_out;
 mod output;
-mod periodic;
-mod protocol;
-mod series;
-mod session;
-mod suite;
-mod supervisor;
-mod worker;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -34,27 +27,31 @@ pub fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Exit {
-    let happened = Cli::try_parse_from(args)
-        .map_err(Error::from)
-        .and_then(|cli| command(&cli.command, out, err));
+    let happened = parse(args).and_then(|cli| command(&cli.command, out, err));
     if let Err(error) = &happened {
         tell(error, out, err);
     }
     Exit::of(&happened)
 }
 
+#[cfg(feature = "engine")]
+fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli> {
+    Ok(Cli::try_parse_from(args)?)
+}
+
+#[cfg(not(feature = "engine"))]
+fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli> {
+    let args: Vec<OsString> = args.into_iter().collect();
+    left_out::check(&args)?;
+    Ok(Cli::try_parse_from(args)?)
+}
+
 fn command(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
     match command {
-        Command::Profile(args) => commands::profile::run(args, out, err),
-        Command::Sweep(args) => commands::sweep::run(args, out, err),
-        Command::Plan(args) => commands::plan::run(args, out, err),
-        Command::Tune(args) => commands::tune::run(args, out, err),
-        Command::Devices(args) => commands::devices::run(args, out, err),
-        Command::Monitor(args) => commands::monitor::run(args, out, err),
-        Command::Doctor(args) => commands::doctor::run(args, out, err),
+        #[cfg(feature = "engine")]
+        Command::Engine(command) => engine::run(command, out, err),
         Command::Show(args) => commands::show::run(args, out, err),
         Command::Compare(args) => commands::compare::run(args, out, err),
-        Command::Ab(args) => commands::ab::run(args, out, err),
         Command::Baseline(BaselineCommand::Accept(args)) => commands::accept::run(args, out, err),
         Command::Export(args) => commands::export::run(args, out, err),
         Command::History(args) => commands::history::run(args, out, err),
@@ -63,15 +60,6 @@ fn command(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         Command::Advise(args) => commands::advise::run(args, out, err),
         Command::Completions(args) => commands::describe::completions(args, out),
         Command::Man(args) => commands::describe::man(args, err),
-        #[cfg(unix)]
-        Command::Run(args) => commands::run::run(args, err),
-        #[cfg(target_os = "linux")]
-        Command::RunGuard { run } => {
-            commands::run::guard::run(run)?;
-            Ok(Ending::Done)
-        }
-        Command::Worker => worker::own_channel(out)
-            .and_then(|mut channel| worker::run(std::io::stdin().lock(), &mut *channel)),
     }
 }
 

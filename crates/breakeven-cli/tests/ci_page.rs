@@ -39,6 +39,9 @@ fn every_command_line_is_understood() {
         let args = command.strip_prefix("breakeven ").unwrap();
         // Measuring takes minutes, and what is wrong with arguments is told first.
         let is_profile = args.starts_with("profile ");
+        if is_profile && cfg!(not(feature = "engine")) {
+            continue;
+        }
         let args = match is_profile {
             true => format!("{args} --budget missing.toml"),
             false => args.to_owned(),

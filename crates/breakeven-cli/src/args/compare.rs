@@ -173,13 +173,13 @@ fn named<T: Copy + Send + Sync + 'static>(
     })
 }
 
-pub(super) fn threshold(text: &str) -> Result<Threshold, String> {
+pub(crate) fn threshold(text: &str) -> Result<Threshold, String> {
     let fraction = part(text)?;
     Threshold::percent(fraction * 100.0).map_err(|error| error.to_string())
 }
 
 /// A fraction: `5%` or `0.05`.
-pub(super) fn part(text: &str) -> Result<f64, String> {
+pub(crate) fn part(text: &str) -> Result<f64, String> {
     let (number, scale) = match text.strip_suffix('%') {
         Some(number) => (number, 0.01),
         None => (text, 1.0),

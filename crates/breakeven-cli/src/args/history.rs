@@ -202,7 +202,7 @@ pub(crate) enum SeriesFormat {
 }
 
 /// A factor above 1.
-pub(super) fn factor(text: &str) -> Result<f64, String> {
+pub(crate) fn factor(text: &str) -> Result<f64, String> {
     let factor = text.trim().parse::<f64>().ok();
     let factor = factor.filter(|factor| factor.is_finite() && *factor > 1.0);
     factor.ok_or_else(|| "give a factor above 1, as in 1.5".to_owned())

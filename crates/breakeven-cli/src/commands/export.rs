@@ -93,7 +93,7 @@ fn write(
 
 /// What `breakeven show` prints.
 fn show(profile: Profile, format: Format, out: &mut dyn Write) -> Result<()> {
-    let report = Report::new(profile, None, Vec::new(), Vec::new());
+    let report = Report::new(profile, None);
     // Without budgets and notes nothing is said beside the tables.
     output::write(&report, format, out, &mut io::sink())
 }

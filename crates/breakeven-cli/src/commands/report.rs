@@ -60,7 +60,7 @@ pub(crate) fn run(args: &ReportArgs, err: &mut dyn Write) -> Result<Ending> {
         }
     };
     let profile = Profile::join(current)?;
-    let report = Report::new(profile, limits, Vec::new(), Vec::new());
+    let report = Report::new(profile, limits);
     let optimizer = ProfilerOptimizer::new(&report.profile);
     let history = match &args.history {
         Some(path) => history::series(path, &report.profile)?,

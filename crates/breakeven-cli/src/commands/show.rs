@@ -12,7 +12,7 @@ use crate::output::{self, Report};
 pub(crate) fn run(args: &ShowArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
     let limits = super::limits(args.budget.as_deref())?;
     let profile = Input::new(&args.input, err).read(&args.file)?;
-    let report = Report::new(profile, limits, Vec::new(), Vec::new());
+    let report = Report::new(profile, limits);
     output::write(&report, args.format, out, err)?;
     // Showing a failure is no failure.
     Ok(Ending::Judged(report.budgets))

@@ -35,10 +35,7 @@ pub(super) fn add(report: &Report, page: &mut Page) {
     }));
     for absent in &report.absent {
         // The reason alone; `breakeven devices` has the remedy.
-        let backend = absent
-            .backend
-            .map_or_else(|| "gpu".to_owned(), |b| b.to_string());
-        let text = format!("{backend}: {}", absent.reason);
+        let text = format!("{}: {}", absent.backend.unwrap_or("gpu"), absent.reason);
         facts.push(("none", Text::new(text, Tone::Faint)));
     }
     if let Some(clock) = &environment.clock {
@@ -118,7 +115,7 @@ fn gpu_text(gpu: &Gpu) -> String {
 }
 
 /// What the table of peaks says of one device.
-pub(super) fn peak_cells(peak: &Peak) -> [String; 6] {
+pub(crate) fn peak_cells(peak: &Peak) -> [String; 6] {
     let rate = |rate: Option<f64>| rate.map_or_else(String::new, unit::bytes_per_s);
     let cached = peak
         .memory
@@ -135,7 +132,7 @@ pub(super) fn peak_cells(peak: &Peak) -> [String; 6] {
     ]
 }
 
-pub(super) const PEAK_HEADS: [&str; 6] = [
+pub(crate) const PEAK_HEADS: [&str; 6] = [
     "memory",
     "best cache",
     "arithmetic",

@@ -3,17 +3,16 @@
 use std::io::Write;
 
 use anyhow::Result;
-use breakeven::hardware::AbsentBackend;
 use breakeven_judge::{Finding, Winner};
 use breakeven_profile::file;
 use serde::Serialize;
 
-use super::Report;
+use super::{Absent, Report};
 
 /// What is computed over all operations, and what is known beside the profile.
 #[derive(Serialize)]
 struct Further<'r> {
-    absent: &'r [AbsentBackend],
+    absent: &'r [Absent],
     winners: &'r [Winner],
     findings: &'r [Finding],
     notes: &'r [String],

@@ -3,37 +3,26 @@
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
 
-use crate::suite::{Workload, default_budgets_us};
 use anyhow::Result;
-use breakeven::hardware::AbsentBackend;
-use breakeven_judge::page::{Page, clean, figures as text, is_obeyed};
-use breakeven_judge::{
-    Budget, Limited, Limits, Outcome, Overview, Scope, Standing, Thresholds, overview,
-};
+pub(crate) use breakeven_judge::page::figures as text;
+use breakeven_judge::page::{Page, clean, is_obeyed};
+use breakeven_judge::{Limits, Outcome, Overview, Scope, Standing, Thresholds, overview};
 use breakeven_profile::profile::Profile;
 use breakeven_report::Words;
 use serde::Serialize;
 
 use crate::args::Format;
 
-pub(crate) mod ab;
 mod activity;
 pub(crate) mod advice;
+pub(crate) mod budgets;
 pub(crate) mod compare;
 mod csv;
-pub(crate) mod devices;
-pub(crate) mod doctor;
-mod environment;
-pub(crate) mod every;
+pub(crate) mod environment;
 mod executions;
 pub(crate) mod history;
 mod json;
 mod load;
-pub(crate) mod metrics;
-pub(crate) mod monitor;
-pub(crate) mod plan;
-pub(crate) mod sweep;
-pub(crate) mod tune;
 mod verdicts;
 
 /// Everything that is printed about a profile.
@@ -42,7 +31,7 @@ pub(crate) struct Report {
     pub(crate) overview: Overview,
     pub(crate) thresholds: Thresholds,
     /// Backends without a device here; empty for a profile from elsewhere.
-    pub(crate) absent: Vec<AbsentBackend>,
+    pub(crate) absent: Vec<Absent>,
     /// What went wrong beside the operations.
     pub(crate) notes: Vec<String>,
     /// What is worth knowing beside it.
@@ -61,14 +50,9 @@ pub(crate) struct Report {
 
 impl Report {
     /// Judges a profile by the limits given, else by the suite's own.
-    pub(crate) fn new(
-        profile: Profile,
-        limits: Option<Limits>,
-        absent: Vec<AbsentBackend>,
-        notes: Vec<String>,
-    ) -> Self {
+    pub(crate) fn new(profile: Profile, limits: Option<Limits>) -> Self {
         let budgets_given = limits.is_some();
-        let limits = limits.unwrap_or_else(|| default_limits(&profile));
+        let limits = limits.unwrap_or_else(|| budgets::of_the_suite(&profile));
         let mut unmatched = limits.unmatched(&profile);
         if !budgets_given {
             // The suite's own are for whatever of it was measured.
@@ -94,8 +78,8 @@ impl Report {
             overview,
             profile,
             thresholds: limits.thresholds,
-            absent,
-            notes,
+            absent: Vec::new(),
+            notes: Vec::new(),
             remarks: Vec::new(),
             forecast: None,
         }
@@ -128,12 +112,6 @@ impl Report {
         words
     }
 
-    /// True where an operation or something beside the operations failed.
-    pub(crate) fn has_failures(&self) -> bool {
-        let mut rows = self.overview.rows.iter();
-        !self.notes.is_empty() || rows.any(|row| row.failure.is_some())
-    }
-
     /// An operation's name, with its size where the profile has several.
     fn operation(&self, name: &str, size: Option<u64>) -> String {
         match size.filter(|_| self.sized.contains(name)) {
@@ -151,6 +129,16 @@ impl Report {
     fn label(&self, device: &str) -> String {
         self.profile.device_label(device)
     }
+}
+
+/// A backend that has no device here.
+#[derive(Debug, Serialize)]
+pub(crate) struct Absent {
+    /// Which one; none for all of them.
+    pub(crate) backend: Option<&'static str>,
+    pub(crate) reason: String,
+    /// What would make it present.
+    pub(crate) remedy: String,
 }
 
 /// What comes after a series, and what it was taken for.
@@ -184,34 +172,6 @@ fn sized(profile: &Profile) -> HashSet<String> {
         *size != operation.size
     });
     several.map(|operation| operation.name.clone()).collect()
-}
-
-/// The suite's budgets: for discrete GPUs, and for the default sizes.
-fn default_limits(profile: &Profile) -> Limits {
-    let discrete = profile
-        .environment
-        .gpus
-        .iter()
-        .filter(|gpu| gpu.kind.as_deref() == Some("discrete"));
-    let budgets = discrete
-        .flat_map(|gpu| {
-            default_budgets_us().map(|(operation, us)| Budget {
-                scope: Scope {
-                    operation: operation.to_owned(),
-                    device: Some(gpu.id.clone()),
-                    size: Workload::new(operation, 1)
-                        .ok()
-                        .map(|workload| workload.size()),
-                },
-                limited: Limited::Mean,
-                max: us as f64 * 1e3,
-            })
-        })
-        .collect();
-    Limits {
-        budgets,
-        ..Limits::default()
-    }
 }
 
 /// A report in a format; what a format has no room for goes to `err`. A reader that
@@ -254,7 +214,7 @@ pub(crate) fn print(page: &Page, out: &mut dyn Write) -> Result<()> {
 }
 
 /// Columns of the terminal; where there is none those of `COLUMNS`, else 80.
-fn width() -> usize {
+pub(crate) fn width() -> usize {
     if let Some((terminal_size::Width(columns), _)) = terminal_size::terminal_size() {
         return columns.into();
     }

@@ -181,6 +181,7 @@ impl Findings<'_> {
         match why {
             Stop::Deadline => self.case.deadline.is_some(),
             Stop::Cancelled => self.case.cancel.is_some(),
+            _ => false,
         }
     }
 

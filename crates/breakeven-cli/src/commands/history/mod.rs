@@ -20,7 +20,7 @@ use crate::exit::Ending;
 use crate::output::history::{self as print, Between, Found};
 use crate::output::unless_closed;
 
-pub(super) mod git;
+pub(crate) mod git;
 
 pub(crate) fn run(args: &HistoryArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
     let path = &args.database;

@@ -1,0 +1,129 @@
+//! `breakeven doctor`: is this machine fit to measure on?
+
+use std::io::Write;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use breakeven::hardware::SystemLoad;
+use breakeven::hardware::doctor::{Observer, findings};
+use breakeven_judge::Outcome;
+use breakeven_profile::profile::{Failure, Profile};
+use breakeven_profile::recorder::Clock;
+
+use crate::engine::args::DoctorArgs;
+use crate::engine::diagnosis::{Diagnosis, Limit, Measured};
+use crate::engine::output;
+use crate::engine::protocol::{Cell, Request};
+use crate::engine::session::Session;
+use crate::engine::suite::{NoiseWork, WORKING_SET_BYTES};
+use crate::engine::supervisor::{self, Ended};
+use crate::exit::{Ending, Interrupted};
+
+/// How long the machine is left alone to see what else runs: CPU time is counted in
+/// hundredths of a second.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// How long a run measures a piece of work: with all three, and with the start of its
+/// process, a run takes less than a second.
+const PIECE: Duration = Duration::from_millis(200);
+
+/// Fewest runs that say anything of how runs differ.
+const FEWEST_RUNS: usize = 5;
+
+/// Fraction of the free memory that is read at most.
+const PART_OF_MEMORY: u64 = 8;
+
+const STOPPED: Interrupted = Interrupted("interrupted before anything was known");
+
+pub(crate) fn run(args: &DoctorArgs, out: &mut dyn Write, _: &mut dyn Write) -> Result<Ending> {
+    let interrupted = supervisor::interruption()?;
+    let progress = super::profile::progress(args.duration.as_millis() as u64);
+    progress.set_message("leaving the machine alone");
+    let mut observer = Observer::start();
+    thread::sleep(QUIET);
+    observer.quiet_has_ended();
+    if interrupted.load(std::sync::atomic::Ordering::SeqCst) {
+        return Err(STOPPED.into());
+    }
+    let clock = Clock::new().measure();
+    let free = SystemLoad::sample_without_gpu()
+        .available_memory_bytes
+        .get();
+    let working_set_bytes = free.map_or(WORKING_SET_BYTES, |free| {
+        WORKING_SET_BYTES.min(free / PART_OF_MEMORY)
+    });
+    let request = Request {
+        cells: NoiseWork::ALL
+            .map(|work| Cell::Noise {
+                work,
+                for_ms: PIECE.as_millis() as u64,
+                working_set_bytes,
+            })
+            .to_vec(),
+        ..Request::default()
+    };
+    let mut session = Session::default();
+    let (start, mut runs) = (Instant::now(), 0);
+    while runs < FEWEST_RUNS || start.elapsed() < args.duration {
+        runs += 1;
+        progress.set_message(format!("noise, run {runs}"));
+        let ended = supervisor::run(&request, &mut |index, message| {
+            session.take(&request.cells[index], message);
+        })?;
+        if ended == Ended::Interrupted {
+            progress.finish_and_clear();
+            return Err(STOPPED.into());
+        }
+        progress.set_position(start.elapsed().as_millis() as u64);
+        if session
+            .profile
+            .operations
+            .iter()
+            .any(|each| each.failure.is_some())
+        {
+            // It would fail again.
+            break;
+        }
+    }
+    progress.finish_and_clear();
+    let facts = observer.end(Some(clock));
+    let limit = Limit {
+        threshold: args.threshold,
+        runs: args.runs.get(),
+    };
+    let diagnosis = Diagnosis {
+        findings: findings(&facts),
+        noise: noise(&request.cells, &session.profile, limit),
+        working_set_bytes,
+        limit,
+    };
+    output::doctor::write(&diagnosis, &facts, args.format, out)?;
+    Ok(Ending::Judged(match diagnosis.is_fit() {
+        true => Outcome::Passed,
+        false => Outcome::Inconclusive,
+    }))
+}
+
+/// The noise of every piece of work, or why it is not known.
+fn noise(cells: &[Cell], profile: &Profile, limit: Limit) -> Vec<Measured> {
+    let measured = |cell: &Cell| {
+        let Cell::Noise { work, .. } = cell else {
+            return None;
+        };
+        let name = cell.operation()?.name;
+        let operation = profile.operations.iter().find(|it| it.name == name);
+        let failure = operation.and_then(|operation| operation.failure.clone());
+        let noise = operation.and_then(breakeven_judge::Noise::of);
+        let noise = match (noise, failure) {
+            (_, Some(failure)) => Err(failure),
+            (Some(noise), None) => Ok(noise),
+            (None, None) => Err(Failure {
+                kind: "no samples".to_owned(),
+                message: "there are too few runs".to_owned(),
+            }),
+        };
+        Some(Measured::new(*work, noise, limit))
+    };
+    cells.iter().filter_map(measured).collect()
+}

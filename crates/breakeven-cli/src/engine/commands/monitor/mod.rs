@@ -1,0 +1,49 @@
+//! `breakeven monitor`: what the machine does now, and the programs that publish.
+
+mod child;
+mod every;
+mod record;
+mod serve;
+mod sources;
+mod view;
+#[cfg(test)]
+mod view_tests;
+
+use std::io::Write;
+use std::thread;
+
+use anyhow::Result;
+
+use crate::engine::args::{MonitorArgs, MonitorFormat};
+use crate::engine::output::monitor::{self as print, Load};
+use crate::exit::Ending;
+use crate::output::document;
+use sources::Sources;
+
+pub(crate) fn run(args: &MonitorArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
+    if let Some(period) = args.every.every {
+        return every::run(args, period, out, err);
+    }
+    if let Some(path) = &args.record.record {
+        return record::run(args, path, err);
+    }
+    let machine = Load::machine_here();
+    if let Some(address) = args.serve {
+        return serve::run(address, args.interval, machine, out, err);
+    }
+    let mut load = Load::new(machine, args.interval, args.attach);
+    let mut sources = Sources::open(args.attach)?;
+    if !args.once {
+        return view::run(&mut sources, load);
+    }
+    let _ = sources.read();
+    thread::sleep(args.interval);
+    let (reading, programs) = sources.read();
+    load.take(reading, programs);
+    match args.format {
+        MonitorFormat::Table => print::print(&load, out)?,
+        MonitorFormat::Json => document(&load.document(), out)?,
+    }
+    out.flush()?;
+    Ok(Ending::Done)
+}

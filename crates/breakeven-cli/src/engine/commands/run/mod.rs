@@ -1,0 +1,246 @@
+//! `breakeven run`: commands as the tasks of the engine, on the CPU and on GPUs.
+//!
+//! Inputs are read in a thread of their own and run in windows, each a batch of the engine:
+//! what one taught decides the next, and inputs without end need no memory without end.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use breakeven::WorkloadProfile;
+use breakeven::execute::{GpuExecutor, RayonCpu, StrategyManager};
+use breakeven::plan::ExecutionStrategy;
+use breakeven_judge::Outcome;
+use breakeven_profile::file;
+use breakeven_profile::recorder::{ExportError, get_profiler};
+
+mod gpu;
+#[cfg(target_os = "linux")]
+pub(crate) mod guard;
+mod inputs;
+mod joblog;
+mod jobs;
+mod part;
+mod prepare;
+mod printer;
+mod process;
+mod running;
+mod scan;
+mod spool;
+mod supervised;
+mod tally;
+mod template;
+mod visible;
+mod window;
+
+use crate::engine::args::RunArgs;
+use crate::exit::{Ending, Interrupted};
+use inputs::{Input, InputError};
+use joblog::Numbers;
+use jobs::{Jobs, Stop, lock};
+use prepare::{manager, prepare, workers};
+use supervised::supervised;
+use template::{Filling, Template};
+use window::{Ticket, Window};
+
+/// Inputs of a window for each job that runs at once, and at the most. A window's last jobs
+/// leave slots idle: half a job's time for each, of so many.
+const PER_SLOT: usize = 256;
+const MOST_INPUTS: usize = 4096;
+
+/// A window begins with what is there when nothing has come for that long.
+const QUIET: Duration = Duration::from_millis(5);
+
+/// How often it is looked whether to stop, while inputs are waited for.
+const LOOK: Duration = Duration::from_millis(50);
+
+type Inputs = Receiver<Result<Input, InputError>>;
+
+pub(crate) fn run(args: &RunArgs, err: &mut dyn Write) -> Result<Ending> {
+    let template = |option: &str, text: &OsString| {
+        let read = Template::new(text);
+        read.with_context(|| format!("--{option} {:?}", text.display()))
+    };
+    let cpu = template("cpu", &args.cpu)?;
+    let gpu = args
+        .gpu
+        .as_ref()
+        .map(|text| template("gpu", text))
+        .transpose()?;
+    let asks = !matches!(
+        args.strategy,
+        ExecutionStrategy::Auto | ExecutionStrategy::CpuOnly
+    );
+    if gpu.is_none() && asks {
+        bail!(
+            "--strategy {}: give the GPU's command with --gpu",
+            args.strategy
+        );
+    }
+    if args.dry_run {
+        return dry_run(args, &cpu, gpu.as_ref());
+    }
+    if let Some(path) = &args.profile {
+        file::check_writable(path)?;
+    }
+    let begun = Instant::now();
+    let inputs = inputs::read(args)?;
+    let (jobs, looks, before) = prepare(args, cpu, gpu)?;
+    let recorder = get_profiler(args.profile.is_some());
+    let happened = supervised(&jobs, looks, || {
+        let cpu = Arc::new(workers(jobs.workers)?);
+        match jobs.gpu {
+            None => windows(
+                args,
+                &jobs,
+                &StrategyManager::cpu_only(cpu),
+                &inputs,
+                &before,
+                err,
+            ),
+            Some(_) => windows(
+                args,
+                &jobs,
+                &manager(args, &jobs, cpu),
+                &inputs,
+                &before,
+                err,
+            ),
+        }
+    });
+    jobs.bar.finish_and_clear();
+    let held = lock(&jobs.printer).end();
+    let mut tally = lock(&jobs.tally);
+    tally.held = held.unwrap_or_default();
+    for line in tally.lines(begun.elapsed()) {
+        let _ = writeln!(err, "{}", breakeven_judge::page::clean(&line));
+    }
+    if let Some(path) = &args.profile {
+        match recorder.export_json(path) {
+            Err(ExportError::Empty) => {
+                let _ = writeln!(err, "no job was done: no profile is written");
+            }
+            exported => exported?,
+        }
+    }
+    happened?;
+    let failed = tally.has_failed();
+    match jobs.stop.get() {
+        Some(Stop::Interrupted) if args.joblog.is_some() => {
+            Err(Interrupted("interrupted: --resume goes on from here").into())
+        }
+        Some(Stop::Interrupted) => Err(Interrupted("interrupted").into()),
+        Some(Stop::Output(error)) => {
+            let what = format!("cannot write what jobs print, or the joblog: {error}");
+            Err(anyhow::Error::new(io::Error::from(error.kind())).context(what))
+        }
+        Some(Stop::Halted) | None => Ok(Ending::Measured {
+            failed,
+            budgets: Outcome::Passed,
+        }),
+    }
+}
+
+/// Prints the commands, those of a GPU where all jobs would be its.
+fn dry_run(args: &RunArgs, cpu: &Template, gpu: Option<&Template>) -> Result<Ending> {
+    let gpu = gpu.filter(|_| args.strategy == ExecutionStrategy::GpuOnly);
+    let most = if gpu.is_some() {
+        args.gpu_batch.get()
+    } else {
+        1
+    };
+    let inputs = inputs::read(args)?;
+    let mut inputs = inputs.into_iter().peekable();
+    // As they are, whatever bytes they are of.
+    let mut out = io::stdout().lock();
+    while inputs.peek().is_some() {
+        let several: Vec<Input> = inputs.by_ref().take(most).collect::<Result<_, _>>()?;
+        let filled: Vec<&[u8]> = several.iter().map(Input::bytes).collect();
+        let mut line = gpu.unwrap_or(cpu).shown(Filling {
+            inputs: &filled,
+            number: several.first().map_or(0, |input| input.number),
+            slot: 1,
+        });
+        line.push(b'\n');
+        out.write_all(&line)?;
+    }
+    Ok(Ending::Done)
+}
+
+/// Runs the inputs, window by window.
+fn windows<G: GpuExecutor<Ticket, ()>>(
+    args: &RunArgs,
+    jobs: &Jobs,
+    manager: &StrategyManager<RayonCpu, G>,
+    inputs: &Inputs,
+    before: &Numbers,
+    err: &mut dyn Write,
+) -> Result<()> {
+    let at_once = jobs.workers + jobs.visible.len() * args.gpu_batch.get();
+    let most = at_once.saturating_mul(PER_SLOT).min(MOST_INPUTS);
+    let mut explanation = None;
+    while jobs.stop.get().is_none() {
+        let (window, ended) = fill(jobs, inputs, before, most);
+        if !window.is_empty() {
+            jobs.bar.inc_length(window.len() as u64);
+            let window = Window::new(window);
+            let tickets = window.tickets();
+            let batch = manager.operation(&jobs.operation).cancel(&jobs.cancel);
+            let workload = WorkloadProfile::from_task_count(tickets.len());
+            let batch = batch.workload(workload);
+            let result = batch.execute_each(&tickets, |ticket| jobs.on_cpu(ticket))?;
+            lock(&jobs.tally).recalled += result.recalled as u64;
+            explanation = args.explain.then(|| result.explain().to_string());
+        }
+        match ended {
+            Some(Ok(())) => break,
+            Some(Err(error)) => return Err(error.into()),
+            None => {}
+        }
+    }
+    lock(&jobs.tally).quarantines = manager.stats().quarantines;
+    if let Some(explanation) = explanation {
+        let _ = writeln!(err, "{}", explanation.trim_end());
+    }
+    Ok(())
+}
+
+/// The inputs of a window, without those that have ended before, and whether there are no
+/// more, or why.
+fn fill(
+    jobs: &Jobs,
+    inputs: &Inputs,
+    before: &Numbers,
+    most: usize,
+) -> (Vec<Input>, Option<Result<(), InputError>>) {
+    let mut window = Vec::new();
+    for _ in 0..most {
+        let input = loop {
+            let pause = if window.is_empty() { LOOK } else { QUIET };
+            match inputs.recv_timeout(pause) {
+                Err(RecvTimeoutError::Timeout) if window.is_empty() => {
+                    if jobs.stop.get().is_some() {
+                        return (window, None);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => return (window, None),
+                Err(RecvTimeoutError::Disconnected) => return (window, Some(Ok(()))),
+                Ok(Err(error)) => return (window, Some(Err(error))),
+                Ok(Ok(input)) => break input,
+            }
+        };
+        if !before.contains(input.number) {
+            window.push(input);
+            continue;
+        }
+        lock(&jobs.tally).left_out += 1;
+        if let Err(error) = lock(&jobs.printer).ended_before(input.number) {
+            jobs.stop(Stop::Output(error));
+            return (window, None);
+        }
+    }
+    (window, None)
+}

@@ -1,0 +1,62 @@
+//! What watches over a run: the thread that ends processes, Ctrl-C, and the guard.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::Result;
+
+#[cfg(target_os = "linux")]
+use super::guard::Guard;
+use super::jobs::{Jobs, Stop};
+use super::running::Looks;
+use crate::engine::supervisor::on_interrupt;
+
+/// For how long an interrupted run prints what has ended, into a pipe that nobody reads, say.
+const LAST_WORDS: Duration = Duration::from_secs(3);
+
+/// Runs `body`, while a thread ends the processes that are to end. Ctrl-C stops the jobs, and
+/// if this process is killed, its guard ends them.
+pub(super) fn supervised(
+    jobs: &Arc<Jobs>,
+    looks: Looks,
+    body: impl FnOnce() -> Result<()>,
+) -> Result<()> {
+    let interrupted = Arc::downgrade(jobs);
+    on_interrupt(move || {
+        if let Some(jobs) = interrupted.upgrade() {
+            jobs.stop(Stop::Interrupted);
+            drop(jobs);
+            std::thread::spawn(|| {
+                std::thread::sleep(LAST_WORDS);
+                // All that has ended is in the joblog, or runs again.
+                std::process::exit(130);
+            });
+        }
+    })?;
+    #[cfg(target_os = "linux")]
+    let guard = guard(jobs)?;
+    let is_over = AtomicBool::new(false);
+    let over = || is_over.load(Ordering::SeqCst);
+    let running = &jobs.running;
+    let happened = std::thread::scope(|scope| {
+        scope.spawn(move || running.watch(&looks, over));
+        let happened = body();
+        is_over.store(true, Ordering::SeqCst);
+        running.stop_watch();
+        happened
+    });
+    // All have ended.
+    #[cfg(target_os = "linux")]
+    guard.dismiss();
+    happened
+}
+
+/// Elsewhere nothing tells the processes of a run.
+#[cfg(target_os = "linux")]
+fn guard(jobs: &Jobs) -> Result<Guard> {
+    use anyhow::Context as _;
+    let printer = super::jobs::lock(&jobs.printer);
+    let guard = Guard::start(&jobs.run, printer.joblog());
+    guard.context("cannot start the process that ends jobs if this one is killed")
+}

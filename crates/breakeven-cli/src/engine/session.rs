@@ -1,0 +1,272 @@
+//! From the messages of worker processes to a profile.
+
+use std::path::Path;
+
+use anyhow::Result;
+use breakeven::hardware::{AbsentBackend, HardwareCapabilities, SystemLoad};
+use breakeven_profile::file::{self, FileError};
+use breakeven_profile::profile::{Environment, Failure, Operation, Profile, Run};
+
+use crate::engine::protocol::{Cell, Message, Request};
+use crate::engine::suite::Event;
+use crate::engine::supervisor::{self, Ended};
+use crate::exit::Interrupted;
+
+mod batches;
+
+use batches::Batches;
+
+/// Collects what is measured. Operations are in the order of the cells; a run
+/// is added to an operation when one of its cells begins to be measured.
+#[derive(Default)]
+pub(crate) struct Session {
+    pub(crate) profile: Profile,
+    /// What went wrong beside the operations.
+    pub(crate) notes: Vec<String>,
+    /// What makes nothing fail and is to be said.
+    pub(crate) warnings: Vec<String>,
+    /// Whether what was learned is kept, where something was.
+    pub(crate) learned: Option<bool>,
+    operations: Vec<(Cell, usize)>,
+    batches: Batches,
+}
+
+/// This moment, RFC 3339 in UTC.
+pub(crate) fn now() -> String {
+    let now = jiff::Timestamp::now();
+    now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// This program and its version, as the writer of a profile.
+pub(crate) fn generator() -> String {
+    format!("breakeven {}", env!("CARGO_PKG_VERSION"))
+}
+
+/// What is said where measuring was stopped.
+const INTERRUPTED: Interrupted = Interrupted("interrupted: what was measured until then is above");
+
+impl Session {
+    pub(crate) fn new(hardware: &HardwareCapabilities) -> Self {
+        let profile = Profile {
+            created: Some(now()),
+            generator: Some(generator()),
+            environment: environment(hardware),
+            ..Profile::default()
+        };
+        Self {
+            profile,
+            ..Self::default()
+        }
+    }
+
+    /// From now on the process of that number measures, counted from 0.
+    pub(crate) fn begin_run(&mut self, run: u32) {
+        self.batches.run = run;
+    }
+
+    /// Writes what was measured. Where it was stopped before anything was, an earlier file
+    /// stays as it is, and there is something to be said of that.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`file::write()`].
+    pub(crate) fn keep(&self, output: Option<&Path>) -> Result<Interrupted, FileError> {
+        let profile = &self.profile;
+        let mut operations = profile.operations.iter();
+        let is_empty = profile.evidence.peaks.is_empty()
+            && operations.all(|operation| operation.samples_ns().next().is_none());
+        match output {
+            Some(_) if profile.interrupted && is_empty => {
+                let said = "interrupted before anything was measured: no file is written";
+                Ok(Interrupted(said))
+            }
+            Some(path) => file::write(profile, path).map(|()| INTERRUPTED),
+            None => Ok(INTERRUPTED),
+        }
+    }
+
+    pub(crate) fn take(&mut self, cell: &Cell, message: Message) {
+        match message {
+            Message::Clock(clock) => self.profile.environment.clock = Some(clock),
+            Message::Peak(peak) => self.profile.evidence.peaks.push(*peak),
+            Message::Operation(operation) => {
+                let operation = self.operation(cell, *operation);
+                operation.runs.push(Run::default());
+            }
+            Message::KernelClock(clock) => {
+                let gpus = &mut self.profile.environment.gpus;
+                if let Some(gpu) = gpus.iter_mut().find(|gpu| Some(&*gpu.id) == cell.gpu()) {
+                    gpu.kernel_clock = Some(clock);
+                }
+            }
+            Message::Event(Event::EnergyUnknown(why)) => {
+                if let Some(index) = self.index(cell) {
+                    let key = self.profile.operations[index].key();
+                    let who = key.label(self.profile.is_software_gpu(&key.device));
+                    self.warn(format!("the energy of {who} is not known: {why}"));
+                }
+            }
+            Message::Event(event) => {
+                if let Some(index) = self.index(cell) {
+                    event.record(&mut self.profile.operations[index]);
+                }
+            }
+            Message::Execution(execution) => {
+                if let Cell::Batch(cell) = cell {
+                    self.batches.executed(&mut self.profile, cell, &execution);
+                }
+            }
+            Message::Recorded(recorded) => {
+                if let Cell::Batch(cell) = cell {
+                    self.batches.recorded(&mut self.profile, cell, *recorded);
+                }
+            }
+            Message::Warning(warning) => self.warn(warning),
+            Message::Learned { kept } => self.learned = Some(kept),
+            Message::Failed(failure) => self.failed(cell, failure),
+            Message::Begin(_) | Message::Hardware(_) | Message::Load(_) | Message::End => {}
+        }
+    }
+
+    /// Once, however often it is told.
+    fn warn(&mut self, warning: String) {
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
+    }
+
+    fn failed(&mut self, cell: &Cell, failure: Failure) {
+        match (cell, cell.operation()) {
+            (Cell::Batch(cell), _) => batches::failed(&mut self.profile, cell, failure),
+            (Cell::Lesson(cell), _) => {
+                let (kernel, on) = (&cell.kernel, &cell.strategy);
+                self.warnings.push(format!(
+                    "the cost model learned nothing of {kernel} by {on}: {failure}"
+                ));
+            }
+            // A cell can fail before its operation was announced.
+            (_, Some(announced)) => {
+                let operation = self.operation(cell, announced);
+                operation.failure = Some(failure);
+                operation.runs.retain(|run| *run != Run::default());
+            }
+            (Cell::Peak { device }, None) => {
+                let label = self.profile.device_label(device);
+                let note = format!("{label}: its peaks could not be measured: {failure}");
+                self.notes.push(note);
+            }
+            (_, None) => self.notes.push(failure.to_string()),
+        }
+    }
+
+    /// Where the cell's operation stands in the profile.
+    fn index(&self, cell: &Cell) -> Option<usize> {
+        let known = self.operations.iter().find(|(known, _)| known == cell);
+        known.map(|(_, index)| *index)
+    }
+
+    /// The cell's operation, which is added where there is none.
+    fn operation(&mut self, cell: &Cell, operation: Operation) -> &mut Operation {
+        let index = self.index(cell).unwrap_or_else(|| {
+            let index = self.profile.operations.len();
+            self.operations.push((cell.clone(), index));
+            self.profile.operations.push(operation);
+            index
+        });
+        &mut self.profile.operations[index]
+    }
+
+    pub(crate) fn failed_at(&self, cell: &Cell) -> bool {
+        if let Cell::Batch(cell) = cell {
+            return batches::has_failed(&self.profile, cell);
+        }
+        self.index(cell)
+            .is_some_and(|index| self.profile.operations[index].failure.is_some())
+    }
+}
+
+pub(crate) struct Machine {
+    pub(crate) hardware: HardwareCapabilities,
+    pub(crate) load: SystemLoad,
+    /// Asking for it ended the process that asked: a driver's library broke.
+    pub(crate) load_broke: bool,
+}
+
+/// Looks at the machine in a process of its own: a GPU driver that crashes
+/// costs the GPUs, not the program. An interruption is an [`Interrupted`] with `said`.
+pub(crate) fn detect(device_timeout_s: u32, said: &'static str) -> Result<Machine> {
+    let request = Request {
+        cells: vec![Cell::Detect, Cell::Load],
+        device_timeout_s,
+        ..Request::default()
+    };
+    let (mut hardware, mut load, mut broke, mut load_broke) = (None, None, None, false);
+    let ended = supervisor::run(&request, &mut |cell, message| match message {
+        Message::Hardware(found) => hardware = Some(*found),
+        Message::Load(found) => load = Some(*found),
+        Message::Failed(failure) if request.cells[cell] == Cell::Detect => broke = Some(failure),
+        Message::Failed(_) => load_broke = true,
+        _ => {}
+    })?;
+    if ended == Ended::Interrupted {
+        return Err(Interrupted(said).into());
+    }
+    let hardware = hardware.unwrap_or_else(|| {
+        let mut hardware = HardwareCapabilities::detect_without_gpu();
+        if let Some(Failure { message, .. }) = broke {
+            hardware.absent = vec![AbsentBackend {
+                backend: None,
+                reason: format!("a GPU driver failed while the GPUs were listed: {message}"),
+                remedy: "reinstall or remove the driver; the CPU is used meanwhile".to_owned(),
+            }];
+        }
+        hardware
+    });
+    Ok(Machine {
+        hardware,
+        load: load.unwrap_or_else(SystemLoad::sample_without_gpu),
+        load_broke,
+    })
+}
+
+fn environment(hardware: &HardwareCapabilities) -> Environment {
+    let build = match cfg!(debug_assertions) {
+        true => "debug",
+        false => "release",
+    };
+    let mut environment = Environment {
+        revision: option_env!("BREAKEVEN_REVISION").map(str::to_owned),
+        build_profile: Some(build.to_owned()),
+        ..Environment::default()
+    };
+    hardware.describe(&mut environment);
+    environment
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_good_file_is_not_replaced_by_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("good.json");
+        let kept = |session: &Session| {
+            std::fs::write(&path, "good").unwrap();
+            session.keep(Some(&path)).unwrap();
+            std::fs::read_to_string(&path).unwrap() == "good"
+        };
+        let mut session = Session::default();
+        assert!(!kept(&session));
+        session.profile.interrupted = true;
+        assert!(kept(&session));
+        session.profile.operations.push(Operation::new("f", "cpu"));
+        assert!(kept(&session));
+        let samples_ns = vec![1.0];
+        session.profile.operations[0].runs.push(Run {
+            samples_ns,
+            ..Run::default()
+        });
+        assert!(!kept(&session));
+    }
+}

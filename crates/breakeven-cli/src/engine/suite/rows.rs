@@ -1,0 +1,282 @@
+//! The suite as a table: a row per kernel.
+
+use breakeven::kernels::{
+    ArForecast, Connectivity, Conv2d, DendriticIntegration, DotProduct, ImageSegmentation,
+    LstmCell, MatrixMultiply, Nonlinearity, PixelEntropy, SOBEL_X, VectorAdd,
+};
+use breakeven::{Error, ErrorKind, Operator, Tensor};
+
+use super::inputs::{images, series, uniform};
+use super::sweep::Over;
+use super::table::{Made, Row, Scales, Shape, Takes};
+
+/// Tasks of a default batch whose default workload is a single task, and of one whose
+/// tasks take some microseconds each.
+const TASKS: usize = 64;
+const SMALL_TASKS: usize = 1024;
+
+const VECTOR: usize = 100_000;
+
+const ONE_VECTOR: Shape = Shape::new([1, 1, VECTOR]);
+
+/// Of `pixel_entropy`.
+const WINDOWS: Shape = Shape {
+    window: 16,
+    ..Shape::new([1, 512, 512])
+};
+
+/// Of `ar_forecast`.
+const LAGS: usize = 5;
+const STEPS: usize = 10;
+
+/// Of `lstm_cell_forward`.
+const INPUTS: usize = 64;
+const HIDDEN: usize = 128;
+
+/// Of `dendritic_integration`: neurons, dendrites of each, inputs of each dendrite.
+const NEURONS: [usize; 3] = [10, 8, 16];
+const SYNAPSES: usize = NEURONS[0] * NEURONS[1] * NEURONS[2];
+const DENDRITES: usize = NEURONS[0] * NEURONS[1];
+
+/// What most rows have: images.
+const IMAGES: Row = Row {
+    name: "",
+    workload: Shape::new([1, 256, 256]),
+    scales: Scales::Batch,
+    tasks: Shape::new([TASKS, 256, 256]),
+    sizes: [16, 2_048],
+    sweeps: &[Over::Size, Over::Batch],
+    takes: Takes::Image,
+    names_one: false,
+    item: |shape| format!("{}×{}", shape.rows, shape.columns),
+    // An image in and a value a pixel out.
+    values: |shape| shape.item().saturating_mul(2),
+    shared_values: |_| 0,
+    scratch_bytes: |_| 0,
+    operator: |_| Ok(Made::numbers(VectorAdd)),
+    inputs: |shape| tensors([images(shape)], &shape.dims()),
+};
+
+/// One long sum, or many short ones.
+const VECTORS: Row = Row {
+    workload: ONE_VECTOR,
+    scales: Scales::Length,
+    // The same in a hundred pieces.
+    tasks: Shape::new([100, 1, VECTOR / 100]),
+    sizes: [1_024, 1 << 22],
+    takes: Takes::Nothing,
+    names_one: true,
+    item: |shape| format!("{} elements", shape.columns),
+    values: |shape| shape.item().saturating_mul(3),
+    inputs: |shape| pair(shape, [1, 2]),
+    ..IMAGES
+};
+
+/// In the order in which kernels are measured and printed.
+pub(super) static ROWS: [Row; 10] = [
+    Row {
+        name: "vector_add",
+        ..VECTORS
+    },
+    Row {
+        name: "vector_add_batch",
+        workload: ONE_VECTOR.with_batch(32),
+        scales: Scales::Batch,
+        tasks: ONE_VECTOR.with_batch(32),
+        ..VECTORS
+    },
+    Row {
+        name: "dot_product",
+        values: |shape| shape.item().saturating_mul(2).saturating_add(1),
+        operator: |_| Ok(Made::numbers(DotProduct)),
+        inputs: |shape| pair(shape, [5, 6]),
+        ..VECTORS
+    },
+    Row {
+        name: "matrix_multiply",
+        sizes: [16, 1_024],
+        takes: Takes::Nothing,
+        item: |Shape { columns: n, .. }| format!("({n}×{n} · {n}×{n})"),
+        values: |shape| shape.item().saturating_mul(3),
+        operator: |_| Ok(Made::numbers(MatrixMultiply::default())),
+        inputs: |shape| pair(shape, [3, 4]),
+        ..IMAGES
+    },
+    Row {
+        name: "conv2d",
+        item: |Shape { rows, columns, .. }| {
+            format!("{rows}×{columns}, 3×3 Sobel, stride 1, padding 1")
+        },
+        shared_values: |_| SOBEL_X.len() as u64,
+        operator: |_| {
+            let filter = Tensor::new(&SOBEL_X, &[3, 3])?;
+            Ok(Made::numbers(Conv2d::new(filter, 1, 1)?))
+        },
+        ..IMAGES
+    },
+    Row {
+        name: "pixel_entropy",
+        workload: WINDOWS,
+        tasks: WINDOWS.with_batch(TASKS),
+        sweeps: &[Over::Size, Over::Batch, Over::Window],
+        item: |shape| format!("{}×{}, window {}", shape.rows, shape.columns, shape.window),
+        // Bins of a byte, and the table of counts.
+        scratch_bytes: |shape| {
+            let table = 8 * (shape.window * shape.window + 1) as u64;
+            shape.elements().saturating_add(table)
+        },
+        operator: |shape| Ok(Made::numbers(PixelEntropy::new(shape.window)?)),
+        ..IMAGES
+    },
+    Row {
+        name: "image_segmentation",
+        item: |Shape { rows, columns, .. }| {
+            format!("{rows}×{columns}, threshold 100/256, 4 neighbours")
+        },
+        scratch_bytes: |shape| shape.elements().saturating_mul(10),
+        operator: |_| {
+            let segments = ImageSegmentation::new(100.0 / 256.0, Connectivity::Four)?;
+            Ok(Made::Labels(std::sync::Arc::new(segments)))
+        },
+        ..IMAGES
+    },
+    Row {
+        name: "ar_forecast",
+        workload: Shape::new([1, 1, 1_000]),
+        tasks: Shape::new([SMALL_TASKS, 1, 1_000]),
+        sizes: [64, 1 << 16],
+        takes: Takes::Series,
+        item: |shape| format!("{} points, AR({LAGS}), {STEPS} steps", shape.columns),
+        values: |shape| shape.item().saturating_add(STEPS as u64),
+        // Each thread has a series and its forecast in float64.
+        scratch_bytes: |shape| {
+            let threads = rayon::current_num_threads().min(shape.batch) as u64;
+            let each = shape.item().saturating_add(STEPS as u64);
+            each.saturating_mul(8 * threads)
+        },
+        operator: |_| Ok(Made::numbers(ArForecast::new(LAGS, STEPS)?)),
+        inputs: |shape| tensors([series(shape)], &[shape.batch, shape.columns]),
+        ..IMAGES
+    },
+    Row {
+        name: "lstm_cell_forward",
+        // h' and c' are the output's rows.
+        workload: Shape::new([32, 2, HIDDEN]),
+        tasks: Shape::new([SMALL_TASKS, 2, HIDDEN]),
+        sweeps: &[Over::Batch, Over::Hidden],
+        takes: Takes::Nothing,
+        item: |shape| format!("{INPUTS} inputs, {} hidden units", shape.columns),
+        values: |shape| (INPUTS as u64).saturating_add((shape.columns as u64).saturating_mul(4)),
+        shared_values: |shape| {
+            let (inputs, hidden) = (INPUTS as u64, shape.columns as u64);
+            (4 * hidden).saturating_mul(inputs + hidden + 1)
+        },
+        operator: |shape| Ok(Made::numbers(cell(shape.columns)?)),
+        inputs: |shape| {
+            let (batch, hidden) = (shape.batch, shape.columns);
+            let inputs = [(INPUTS, 11), (hidden, 12), (hidden, 13)].into_iter();
+            let tensor = |(len, stream)| Tensor::new(uniform(batch * len, stream), &[batch, len]);
+            inputs.map(tensor).collect()
+        },
+        ..IMAGES
+    },
+    Row {
+        name: "dendritic_integration",
+        workload: Shape::new([1, 1, NEURONS[0]]),
+        tasks: Shape::new([SMALL_TASKS, 1, NEURONS[0]]),
+        sweeps: &[Over::Batch],
+        takes: Takes::Nothing,
+        item: |_| {
+            let [neurons, dendrites, inputs] = NEURONS;
+            format!("{neurons} neurons, {dendrites} dendrites, {inputs} inputs, sigmoid")
+        },
+        values: |_| (SYNAPSES + NEURONS[0]) as u64,
+        shared_values: |_| (SYNAPSES + DENDRITES) as u64,
+        operator: |_| {
+            let weights = Tensor::new(uniform(SYNAPSES, 14), &NEURONS)?;
+            let conductances = Tensor::new(uniform(DENDRITES, 15), &NEURONS[..2])?;
+            // The threshold is well inside of what a dendrite's inputs come to.
+            let rule = Nonlinearity::Sigmoid { k: 2.0, theta: 0.5 };
+            let neurons = DendriticIntegration::new(weights, conductances, rule)?;
+            Ok(Made::numbers(neurons))
+        },
+        inputs: |shape| {
+            let [neurons, dendrites, inputs] = NEURONS;
+            let values = uniform(shape.batch * SYNAPSES, 16);
+            tensors([values], &[shape.batch, neurons, dendrites, inputs])
+        },
+        ..IMAGES
+    },
+];
+
+/// A kernel's row, for a scale that leaves something to do.
+pub(super) fn row(kernel: &str, scale: usize) -> Result<&'static Row, Error> {
+    if scale == 0 {
+        let message = "a scale of zero leaves nothing to measure; give 1 or more";
+        return Err(Error::shape(message));
+    }
+    let row = ROWS.iter().find(|row| row.name == kernel);
+    let message = || format!("there is no kernel {kernel:?}");
+    row.ok_or_else(|| Error::new(ErrorKind::UnknownName, message()))
+}
+
+/// Inputs of one shape each.
+fn tensors<const N: usize>(
+    values: [Vec<f32>; N],
+    shape: &[usize],
+) -> Result<Vec<Tensor<'static>>, Error> {
+    let tensors = values.into_iter().map(|values| Tensor::new(values, shape));
+    tensors.collect()
+}
+
+/// Two inputs of uniform values, from two streams; vectors where items have one row.
+fn pair(shape: Shape, streams: [u64; 2]) -> Result<Vec<Tensor<'static>>, Error> {
+    let [batch, rows, columns] = shape.dims();
+    let values = streams.map(|stream| uniform(batch * rows * columns, stream));
+    match rows {
+        1 => tensors(values, &[batch, columns]),
+        _ => tensors(values, &[batch, rows, columns]),
+    }
+}
+
+/// A cell with so many hidden units.
+fn cell(hidden: usize) -> Result<LstmCell, Error> {
+    // PyTorch's own beginning: uniform within 1 / √hidden.
+    let bound = (hidden as f32).sqrt().recip();
+    let values = |rows: usize, stream: u64| -> Vec<f32> {
+        let values = uniform(4 * hidden * rows, stream);
+        values.iter().map(|value| value * bound).collect()
+    };
+    let [of_input, of_hidden] = [values(INPUTS, 7), values(hidden, 8)];
+    let [bias, other] = [values(1, 9), values(1, 10)];
+    LstmCell::new(&of_input, &of_hidden, &bias, &other, [INPUTS, hidden])
+}
+
+/// What the suite's model (AR(5), 10 steps) expects after a series. Fails where that is
+/// too short or has no unique fit.
+pub(crate) fn forecast(series: &[f32]) -> Result<Vec<f32>, Error> {
+    let operator = ArForecast::new(LAGS, STEPS)?;
+    let output = operator.on_cpu(&Tensor::new(series, &[1, series.len()])?)?;
+    operator.checked(&output)?;
+    Ok(output.into_vec()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use breakeven::kernels::NAMES;
+
+    #[test]
+    fn the_suite_has_every_kernel_once_and_in_order() {
+        let names: Vec<&str> = ROWS.iter().map(|row| row.name).collect();
+        assert_eq!(names, NAMES);
+    }
+
+    #[test]
+    fn the_budgets_are_for_the_default_workloads() {
+        for (name, size, _) in crate::output::budgets::SUITE {
+            let row = row(name, 1).expect("a kernel of the suite");
+            assert_eq!(size, row.workload.elements(), "{name}");
+        }
+    }
+}

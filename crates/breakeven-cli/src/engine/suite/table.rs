@@ -1,0 +1,205 @@
+//! What the suite knows of a kernel.
+
+use std::sync::Arc;
+
+use breakeven::{Error, Operator, Tensor, WorkloadProfile};
+
+use super::sweep::{Over, Points};
+
+/// Of a sweep over hidden units.
+const HIDDEN_PER_ITEM: usize = 4;
+
+/// Elements that the default range of a batch ends at.
+const BATCH_ELEMENTS: u64 = 1 << 22;
+
+/// Most items of that range.
+const MOST_ITEMS: u64 = 1 << 14;
+
+/// The dimensions of a workload; the batch is first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shape {
+    pub(super) batch: usize,
+    /// Of one item, as the columns are: 1 of a vector.
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+    /// Of a kernel that looks at a window around each pixel, else 0.
+    pub(super) window: usize,
+}
+
+impl Shape {
+    pub(super) const fn new([batch, rows, columns]: [usize; 3]) -> Self {
+        Self {
+            batch,
+            rows,
+            columns,
+            window: 0,
+        }
+    }
+
+    pub(super) const fn with_batch(self, batch: usize) -> Self {
+        Self { batch, ..self }
+    }
+
+    /// Elements of one item; saturates.
+    pub(super) fn item(self) -> u64 {
+        (self.rows as u64).saturating_mul(self.columns as u64)
+    }
+
+    /// Elements of the whole batch; saturates.
+    pub(super) fn elements(self) -> u64 {
+        self.item().saturating_mul(self.batch as u64)
+    }
+
+    pub(super) fn dims(self) -> [usize; 3] {
+        [self.batch, self.rows, self.columns]
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scales {
+    Batch,
+    /// The columns: one vector that is longer.
+    Length,
+}
+
+/// What a kernel can be given by the user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Takes {
+    Nothing,
+    Image,
+    Series,
+}
+
+/// A kernel's operator, whatever its output is made of.
+#[derive(Clone)]
+pub(crate) enum Made {
+    Numbers(Arc<dyn Operator<In = f32, Out = f32>>),
+    Labels(Arc<dyn Operator<In = f32, Out = u32>>),
+}
+
+/// Runs an expression with `$operator: &Arc<dyn Operator<…>>`.
+macro_rules! with_operator {
+    ($made:expr, $operator:ident => $body:expr) => {
+        match $made {
+            $crate::engine::suite::Made::Numbers($operator) => $body,
+            $crate::engine::suite::Made::Labels($operator) => $body,
+        }
+    };
+}
+pub(crate) use with_operator;
+
+impl Made {
+    pub(super) fn numbers(operator: impl Operator<In = f32, Out = f32> + 'static) -> Self {
+        Self::Numbers(Arc::new(operator))
+    }
+}
+
+/// A kernel of the suite: its default workload, as one problem and as tasks.
+pub(super) struct Row {
+    /// As in [`NAMES`](breakeven::kernels::NAMES).
+    pub(super) name: &'static str,
+    /// The workload at scale 1.
+    pub(super) workload: Shape,
+    pub(super) scales: Scales,
+    /// The batch of tasks at scale 1, a task being an item.
+    pub(super) tasks: Shape,
+    /// Sizes of an item that a sweep goes over unless others are asked for.
+    pub(super) sizes: [u64; 2],
+    /// What a sweep can change, the default first.
+    pub(super) sweeps: &'static [Over],
+    pub(super) takes: Takes,
+    /// Whether a batch of one is named by its item alone.
+    pub(super) names_one: bool,
+    /// One item in words.
+    pub(super) item: fn(Shape) -> String,
+    /// Inputs and output of one item, in values of 32 bits.
+    pub(super) values: fn(Shape) -> u64,
+    /// What all items share, in values of 32 bits: weights.
+    pub(super) shared_values: fn(Shape) -> u64,
+    /// What the CPU form takes beside them, bytes.
+    pub(super) scratch_bytes: fn(Shape) -> u64,
+    /// Fails where the kernel does not take the shape.
+    pub(super) operator: fn(Shape) -> Result<Made, Error>,
+    /// Makes the inputs; they are the same on every machine.
+    pub(super) inputs: fn(Shape) -> Result<Vec<Tensor<'static>>, Error>,
+}
+
+impl std::fmt::Debug for Row {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl Row {
+    pub(super) fn text(&self, shape: Shape) -> String {
+        let item = (self.item)(shape);
+        match shape.batch {
+            1 if self.names_one => item,
+            batch => format!("{batch} × {item}"),
+        }
+    }
+
+    /// Memory of one item, bytes: its own inputs and its output.
+    pub(super) fn item_bytes(&self, shape: Shape) -> u64 {
+        (self.values)(shape).saturating_mul(4)
+    }
+
+    /// Memory of inputs, output and what all items share, bytes.
+    pub(super) fn memory_bytes(&self, shape: Shape) -> u64 {
+        let items = self.item_bytes(shape).saturating_mul(shape.batch as u64);
+        items.saturating_add((self.shared_values)(shape).saturating_mul(4))
+    }
+
+    /// What an executor and the cost model are told of a batch whose tasks are items.
+    pub(super) fn profile(&self, shape: Shape) -> WorkloadProfile {
+        let bytes = usize::try_from(self.item_bytes(shape)).unwrap_or(usize::MAX);
+        WorkloadProfile::from_task_count(shape.batch).with_memory_per_task(bytes)
+    }
+
+    /// The values of a sweep.
+    pub(super) fn points(&self, over: Over) -> Result<Points, Error> {
+        self.at(over, 1)?;
+        Ok(match over {
+            Over::Size => Points::Range(self.sizes),
+            Over::Batch => {
+                let item = self.workload.item().max(1);
+                Points::Range([1, (BATCH_ELEMENTS / item).clamp(2, MOST_ITEMS)])
+            }
+            Over::Window => Points::Fixed(vec![8, 16, 32]),
+            Over::Hidden => Points::Fixed(vec![64, 128, 256]),
+        })
+    }
+
+    /// The workload at a value of a sweep.
+    pub(super) fn at(&self, over: Over, value: usize) -> Result<Shape, Error> {
+        if value == 0 {
+            let message = format!("a {over} of zero leaves nothing to measure; give 1 or more");
+            return Err(Error::shape(message));
+        }
+        if !self.sweeps.contains(&over) {
+            let known: Vec<&str> = self.sweeps.iter().map(|over| over.name()).collect();
+            let (name, known) = (self.name, known.join(" or "));
+            let message = format!("a sweep of {name} is over {known}, not over {over}");
+            return Err(Error::invalid(message));
+        }
+        let shape = self.workload;
+        Ok(match over {
+            // Of vectors the length, of squares the side.
+            Over::Size => Shape {
+                rows: if shape.rows == 1 { 1 } else { value },
+                columns: value,
+                ..shape
+            },
+            Over::Batch => shape.with_batch(value),
+            Over::Window => Shape {
+                window: value,
+                ..shape
+            },
+            Over::Hidden => Shape {
+                batch: value.div_ceil(HIDDEN_PER_ITEM),
+                columns: value,
+                ..shape
+            },
+        })
+    }
+}

@@ -1,0 +1,333 @@
+//! Runs worker processes and keeps what they tell: a worker that crashes, hangs
+//! or fails costs the cell that it was at; the rest goes on in a fresh process.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use breakeven::DeviceErrorKind;
+
+use crate::engine::protocol::{Cell, Message, Request};
+
+/// Beyond the library's own time limit, for drivers in which no call returns.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// How the work ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// Every cell was done or failed.
+    Complete,
+    /// Ctrl-C, or the system asked to stop.
+    Interrupted,
+}
+
+/// Peaks are told when all are measured, and an execution when all its launches
+/// are: many waits, each with its own limit.
+const WAITS_OF_MANY: u32 = 8;
+
+enum Signal {
+    Message(Message),
+    /// The worker's stdout has ended.
+    End,
+    Interrupt,
+}
+
+/// Does all cells of a request, handing over each message with its cell's index. A
+/// GPU that hung at a point of a sweep would hang at the others for as long: they
+/// count as failed.
+pub(crate) fn run(request: &Request, on: &mut dyn FnMut(usize, Message)) -> Result<Ended> {
+    // Indices of the cells that are left.
+    let mut left: Vec<usize> = (0..request.cells.len()).collect();
+    while !left.is_empty() {
+        let cells = left.iter().map(|index| request.cells[*index].clone());
+        let part = Request {
+            cells: cells.collect(),
+            ..request.clone()
+        };
+        let mut worker = match Worker::start(&part) {
+            Ok(worker) => worker,
+            Err(error) => {
+                // What is left cannot be had; what was measured stays.
+                for cell in left {
+                    on(cell, Message::failed("no worker", format!("{error:#}")));
+                }
+                return Ok(Ended::Complete);
+            }
+        };
+        if INTERRUPTED.load(Ordering::SeqCst) {
+            return Ok(Ended::Interrupted);
+        }
+        let mut hung = None;
+        let ended = worker.follow(&part, &mut |cell, message| {
+            if let (Cell::Point(point), Message::Failed(failure)) = (&part.cells[cell], &message)
+                && failure.kind == DeviceErrorKind::Timeout.to_string()
+            {
+                hung = Some(point.device.clone());
+            }
+            on(left[cell], message);
+        });
+        match ended? {
+            Followed::Interrupted => return Ok(Ended::Interrupted),
+            Followed::All => return Ok(Ended::Complete),
+            Followed::FailedAt(cell) => drop(left.drain(..=cell)),
+        }
+        let Some(hung) = hung else { continue };
+        left.retain(|index| {
+            let is_of_it =
+                matches!(&request.cells[*index], Cell::Point(point) if point.device == hung);
+            if is_of_it {
+                on(
+                    *index,
+                    Message::failed("not tried", "the device hung before"),
+                );
+            }
+            !is_of_it
+        });
+    }
+    Ok(Ended::Complete)
+}
+
+enum Followed {
+    All,
+    FailedAt(usize),
+    Interrupted,
+}
+
+struct Worker {
+    child: Child,
+    signals: Receiver<Signal>,
+    stderr: Option<JoinHandle<()>>,
+    /// What the worker's drivers have written, within bounds.
+    noise: Arc<Mutex<Vec<u8>>>,
+    /// How much of it was there when the current cell began.
+    noise_before: usize,
+}
+
+impl Worker {
+    fn start(request: &Request) -> Result<Self> {
+        // Linux starts the very program that runs, though its file was replaced.
+        let program = match cfg!(target_os = "linux") {
+            true => PathBuf::from("/proc/self/exe"),
+            false => std::env::current_exe().context("cannot find this program's own file")?,
+        };
+        let mut command = Command::new(program);
+        command
+            .arg("worker")
+            // It records what it was asked to measure, whatever programs may.
+            .env_remove("BREAKEVEN_RECORD")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        // A group of its own: the terminal's Ctrl-C is for the parent, which
+        // keeps what was measured and then ends the worker.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut child = command.spawn().context("cannot start a worker process")?;
+        let (sender, signals) = channel();
+        let interrupts = sender.clone();
+        on_interrupt(move || {
+            // Nobody may listen any more.
+            let _ = interrupts.send(Signal::Interrupt);
+        })?;
+        let stdout = child.stdout.take().context("the worker has no stdout")?;
+        std::thread::spawn(move || read_messages(stdout, &sender));
+        let noise = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&noise);
+        let stderr = child.stderr.take();
+        let stderr = stderr.map(|stderr| std::thread::spawn(move || listen(stderr, &heard)));
+        let mut stdin = child.stdin.take().context("the worker has no stdin")?;
+        // A worker that is gone already is found out by its silence.
+        let _ = writeln!(stdin, "{}", serde_json::to_string(request)?);
+        Ok(Self {
+            child,
+            signals,
+            stderr,
+            noise,
+            noise_before: 0,
+        })
+    }
+
+    fn follow(
+        &mut self,
+        request: &Request,
+        on: &mut dyn FnMut(usize, Message),
+    ) -> Result<Followed> {
+        let mut current: Option<usize> = None;
+        let mut done = 0;
+        loop {
+            let cell = current.and_then(|index| request.cells.get(index));
+            match self.next(cell, request.device_timeout_s) {
+                Ok(Signal::Message(Message::Begin(index))) => {
+                    current = Some(index);
+                    self.noise_before = lock(&self.noise).len();
+                }
+                Ok(Signal::Message(Message::Failed(failure))) => {
+                    let failed = current.context("the worker failed at its start")?;
+                    on(failed, Message::Failed(failure));
+                    self.stop();
+                    return Ok(Followed::FailedAt(failed));
+                }
+                Ok(Signal::Message(message)) => {
+                    let index = current.context("the worker answered before it was ready")?;
+                    if matches!(message, Message::End) {
+                        done += 1;
+                        current = None;
+                    }
+                    on(index, message);
+                }
+                Ok(Signal::Interrupt) => {
+                    self.stop();
+                    return Ok(Followed::Interrupted);
+                }
+                Ok(Signal::End) if done == request.cells.len() => {
+                    self.stop();
+                    return Ok(Followed::All);
+                }
+                silence => {
+                    let failure = match silence {
+                        Ok(_) => self.crash(),
+                        Err(limit) => {
+                            self.stop();
+                            let message = format!("there was no answer for {} s", limit.as_secs());
+                            Message::failed(DeviceErrorKind::Timeout, message)
+                        }
+                    };
+                    // Between two cells it is the next one that is missing.
+                    let failed = current.unwrap_or(done);
+                    on(failed, failure);
+                    return Ok(Followed::FailedAt(failed));
+                }
+            }
+        }
+    }
+
+    /// The next signal, or the time limit that passed. The CPU has none: it
+    /// does not hang, it is only slow.
+    fn next(&self, cell: Option<&Cell>, device_timeout_s: u32) -> Result<Signal, Duration> {
+        if !cell.is_some_and(Cell::touches_a_driver) {
+            return Ok(self.signals.recv().unwrap_or(Signal::End));
+        }
+        let waits = match cell {
+            Some(Cell::Peak { .. } | Cell::Batch(_) | Cell::Lesson(_)) => WAITS_OF_MANY,
+            _ => 1,
+        };
+        let limit = Duration::from_secs(device_timeout_s.into()) * waits + GRACE;
+        match self.signals.recv_timeout(limit) {
+            Err(RecvTimeoutError::Timeout) => Err(limit),
+            signal => Ok(signal.unwrap_or(Signal::End)),
+        }
+    }
+
+    fn stop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// How a worker died that did not say so itself.
+    fn crash(&mut self) -> Message {
+        let how = match self.child.wait() {
+            Ok(status) => died_of(status),
+            Err(error) => error.to_string(),
+        };
+        if let Some(reader) = self.stderr.take() {
+            // Its words count only if they all are here.
+            let _ = reader.join();
+        }
+        let noise = lock(&self.noise);
+        let since = String::from_utf8_lossy(noise.get(self.noise_before..).unwrap_or_default());
+        let mut words = since.lines().rev().map(str::trim);
+        let last = words.find(|line| !line.is_empty());
+        let last = last.map_or_else(String::new, |line| format!(": {line}"));
+        Message::failed("crash", format!("the process {how}{last}"))
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn died_of(status: std::process::ExitStatus) -> String {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        let name = match signal {
+            4 => " (illegal instruction)",
+            6 => " (abort)",
+            7 => " (bus error)",
+            8 => " (arithmetic error)",
+            9 => " (killed, perhaps for memory)",
+            11 => " (segmentation fault)",
+            _ => "",
+        };
+        return format!("died of signal {signal}{name}");
+    }
+    match status.code() {
+        Some(code) => format!("ended with code {code}"),
+        None => "ended".to_owned(),
+    }
+}
+
+/// Keeps the first mebibyte of what is written and drains the rest.
+fn listen(mut stderr: impl Read, noise: &Mutex<Vec<u8>>) {
+    let mut piece = [0; 4096];
+    while let Ok(length @ 1..) = stderr.read(&mut piece) {
+        let mut noise = lock(noise);
+        if noise.len() < 1 << 20 {
+            noise.extend_from_slice(&piece[..length]);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn read_messages(stdout: impl Read, signals: &Sender<Signal>) {
+    for line in BufReader::new(stdout).split(b'\n').map_while(Result::ok) {
+        // A driver's own output is no message.
+        if let Ok(message) = serde_json::from_slice(&line)
+            && signals.send(Signal::Message(message)).is_err()
+        {
+            return;
+        }
+    }
+    let _ = signals.send(Signal::End);
+}
+
+/// Set for good by the first Ctrl-C: one that comes while no worker is followed counts too.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether Ctrl-C (or SIGTERM, SIGHUP) has arrived, from now on.
+pub(crate) fn interruption() -> Result<&'static AtomicBool> {
+    on_interrupt(|| ())?;
+    Ok(&INTERRUPTED)
+}
+
+/// Has Ctrl-C (and SIGTERM, SIGHUP) do this from now on, on a thread of its own.
+pub(crate) fn on_interrupt(action: impl Fn() + Send + 'static) -> Result<()> {
+    type Listener = Box<dyn Fn() + Send>;
+    static LISTENER: Mutex<Option<Listener>> = Mutex::new(None);
+    static INSTALLED: OnceLock<Result<(), String>> = OnceLock::new();
+    *lock(&LISTENER) = Some(Box::new(action));
+    INSTALLED
+        .get_or_init(|| {
+            ctrlc::set_handler(|| {
+                INTERRUPTED.store(true, Ordering::SeqCst);
+                let listener = lock(&LISTENER);
+                if let Some(listener) = &*listener {
+                    listener();
+                }
+            })
+            .map_err(|error| error.to_string())
+        })
+        .clone()
+        .map_err(|error| anyhow::anyhow!("cannot listen for Ctrl-C: {error}"))
+}

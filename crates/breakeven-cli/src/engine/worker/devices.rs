@@ -1,0 +1,135 @@
+//! The GPUs that a worker has opened.
+
+use std::collections::HashMap;
+#[cfg(feature = "gpu")]
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+use std::time::Duration;
+
+#[cfg(feature = "gpu")]
+use breakeven::gpu::{Gpu, OperatorExecutor};
+use breakeven::{DeviceError, Operator};
+use breakeven_profile::profile::Peak;
+use breakeven_profile::recorder::Clock;
+
+use crate::engine::suite::{CallMeter, Iterations, Problem, Report};
+
+/// Open GPUs by id; without the GPU path there is none to open.
+pub(super) struct Devices {
+    timeout: Duration,
+    open: HashMap<String, Gpu>,
+}
+
+#[cfg(not(feature = "gpu"))]
+enum Gpu {}
+
+impl Devices {
+    pub(super) fn new(timeout_s: u32) -> Self {
+        Self {
+            timeout: Duration::from_secs(timeout_s.into()),
+            open: HashMap::new(),
+        }
+    }
+
+    /// Lets go of a device: the next use opens it anew.
+    pub(super) fn close(&mut self, device: &str) {
+        self.open.remove(device);
+    }
+
+    /// How long a launch may take.
+    pub(super) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+}
+
+#[cfg(feature = "gpu")]
+impl Devices {
+    fn open(&mut self, device: &str) -> Result<&Gpu, DeviceError> {
+        match self.open.entry(device.to_owned()) {
+            Entry::Occupied(open) => Ok(open.into_mut()),
+            Entry::Vacant(room) => {
+                let id = device.parse().map_err(unavailable)?;
+                let mut gpu = Gpu::open(&id)?;
+                gpu.set_timeout(self.timeout);
+                Ok(room.insert(gpu))
+            }
+        }
+    }
+
+    /// Where this device's kernel times come from: `device` or `host`.
+    pub(super) fn kernel_clock(&mut self, device: &str) -> Result<String, DeviceError> {
+        Ok(self.open(device)?.kernel_clock().to_string())
+    }
+
+    pub(super) fn peak(&mut self, device: &str) -> Result<Peak, DeviceError> {
+        breakeven::peak::measure_gpu(self.open(device)?)
+    }
+
+    pub(super) fn measure(
+        &mut self,
+        device: &str,
+        problem: &Problem,
+        (iterations, energy): (Iterations, Option<&CallMeter>),
+        clock: &Clock,
+        report: &mut Report<'_>,
+    ) -> Result<(), DeviceError> {
+        let gpu = self.open(device)?;
+        problem.measure_gpu(gpu, iterations, energy, clock, report)?;
+        gpu.memory().trim();
+        Ok(())
+    }
+
+    /// What executes that operator's tasks on this device.
+    pub(super) fn executor<O: Operator + ?Sized>(
+        &mut self,
+        device: &str,
+        operator: &Arc<O>,
+    ) -> Result<OperatorExecutor<O>, DeviceError> {
+        let gpu = self.open(device)?;
+        Ok(OperatorExecutor::new(gpu, Arc::clone(operator)))
+    }
+}
+
+#[cfg(not(feature = "gpu"))]
+impl Devices {
+    pub(super) fn kernel_clock(&mut self, device: &str) -> Result<String, DeviceError> {
+        Err(no_gpu_path(device))
+    }
+
+    pub(super) fn peak(&mut self, device: &str) -> Result<Peak, DeviceError> {
+        Err(no_gpu_path(device))
+    }
+
+    pub(super) fn measure(
+        &mut self,
+        device: &str,
+        _: &Problem,
+        _: (Iterations, Option<&CallMeter>),
+        _: &Clock,
+        _: &mut Report<'_>,
+    ) -> Result<(), DeviceError> {
+        Err(no_gpu_path(device))
+    }
+
+    pub(super) fn executor<O: Operator + ?Sized>(
+        &mut self,
+        device: &str,
+        _: &Arc<O>,
+    ) -> Result<breakeven::execute::NoGpu, DeviceError> {
+        Err(no_gpu_path(device))
+    }
+}
+
+#[cfg(not(feature = "gpu"))]
+fn no_gpu_path(device: &str) -> DeviceError {
+    unavailable(format!(
+        "{device}: this build has no GPU path (feature `gpu`)"
+    ))
+}
+
+fn unavailable(reason: impl std::fmt::Display) -> DeviceError {
+    DeviceError::new(
+        breakeven::DeviceErrorKind::Unavailable { until: None },
+        reason.to_string(),
+    )
+}

@@ -1,0 +1,29 @@
+//! The commands that measure and run.
+
+#[cfg(unix)]
+mod ab;
+mod bad_use;
+mod detection;
+mod doctor;
+mod energy;
+#[cfg(unix)]
+mod every;
+mod faults;
+#[cfg(unix)]
+mod interrupt;
+#[cfg(unix)]
+mod monitor;
+mod no_gpu;
+mod plan;
+mod profile;
+mod profile_strategy;
+#[cfg(unix)]
+mod record;
+#[cfg(unix)]
+mod run;
+mod series;
+#[cfg(unix)]
+mod serve;
+mod sweep;
+mod tune;
+mod vulkan;
