@@ -16,6 +16,7 @@ pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
+    #[cfg_attr(not(feature = "engine"), expect(dead_code, reason = "it is short"))]
     pub(crate) took: Duration,
 }
 
@@ -171,6 +172,7 @@ pub(crate) fn directory() -> tempfile::TempDir {
     tempfile::tempdir().expect("a temporary directory")
 }
 
+#[cfg(feature = "engine")]
 /// Says that a test did not test. Straight to stderr: the harness keeps back
 /// what the print macros write.
 pub(crate) fn skipped(why: &str) {
