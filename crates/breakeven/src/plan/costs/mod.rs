@@ -22,6 +22,7 @@ mod line;
 #[cfg(test)]
 mod line_tests;
 mod model;
+mod notes;
 mod overlap;
 mod record;
 mod shape;

@@ -5,8 +5,7 @@ use std::time::SystemTime;
 
 use super::group::Group;
 use super::record::{Forgotten, ObservationRecord, OperationRecord};
-use super::shape::{PLACES, PlaceWork};
-use super::{GpuCosts, Observation, OperationCosts, RanOn, Snapshot, Took, Way, micros};
+use super::{GpuCosts, Observation, OperationCosts, RanOn, Snapshot, micros};
 
 /// Doublings of its memory within which a task is like another.
 const LIKE: u8 = 4;
@@ -43,7 +42,7 @@ pub(crate) struct Model {
 }
 
 /// Bits of the memory per task.
-fn size_class(memory_per_task: usize) -> u8 {
+pub(super) fn size_class(memory_per_task: usize) -> u8 {
     (usize::BITS - memory_per_task.leading_zeros()) as u8
 }
 
@@ -56,7 +55,7 @@ fn least_of_class(size_class: u8) -> usize {
 }
 
 /// The part of a name that counts.
-fn clipped(name: &str) -> &str {
+pub(super) fn clipped(name: &str) -> &str {
     &name[..name.floor_char_boundary(MOST_NAME)]
 }
 
@@ -152,86 +151,6 @@ impl Model {
         });
     }
 
-    pub(crate) fn note_run(
-        &mut self,
-        operation: &str,
-        memory_per_task: usize,
-        ns: u64,
-        cpu: bool,
-        gpus: &[&str],
-    ) {
-        let size_class = size_class(memory_per_task);
-        self.unsaved += 1;
-        self.with_group(operation, size_class, |group, drivers| {
-            let gpus = gpus.iter();
-            let gpus = gpus.map(|name| (clipped(name), driver_of(drivers, name)));
-            group.spend(ns, cpu, gpus);
-        });
-    }
-
-    pub(crate) fn note_shape(
-        &mut self,
-        operation: &str,
-        memory_per_task: usize,
-        seen: &[Option<PlaceWork>; PLACES],
-        excess: Option<f64>,
-    ) {
-        let size_class = size_class(memory_per_task);
-        self.with_group(operation, size_class, |group, _| {
-            group.shape.note(seen);
-            group.note_excess(excess);
-        });
-    }
-
-    /// What a batch of so many tasks took on these GPUs in the way that an objective chose.
-    pub(crate) fn note_way(
-        &mut self,
-        operation: &str,
-        memory_per_task: usize,
-        way: Way,
-        tasks: usize,
-        (took, gpus): (Took, &[String]),
-    ) {
-        let size_class = size_class(memory_per_task);
-        self.with_group(operation, size_class, |group, _| {
-            group.ways.note(way, tasks, took, gpus);
-        });
-    }
-
-    /// A GPU had a part of a batch: how far its pieces overlapped, none where it was not cut.
-    pub(crate) fn note_overlap(
-        &mut self,
-        operation: &str,
-        memory_per_task: usize,
-        gpu: &str,
-        bottleneck: Option<f64>,
-    ) {
-        let size_class = size_class(memory_per_task);
-        self.with_group(operation, size_class, |group, drivers| {
-            let gpu = group.gpu(clipped(gpu), driver_of(drivers, gpu));
-            gpu.overlap.note(bottleneck);
-        });
-    }
-
-    /// What an operation made a device draw above idle, W.
-    pub(crate) fn note_watts(
-        &mut self,
-        operation: &str,
-        memory_per_task: usize,
-        on: RanOn<'_>,
-        watts: f64,
-    ) {
-        let size_class = size_class(memory_per_task);
-        self.unsaved += 1;
-        self.with_group(operation, size_class, |group, drivers| match on {
-            RanOn::Cpu => group.cpu_watts.note(watts),
-            RanOn::Gpu(gpu) => {
-                let gpu = group.gpu(clipped(gpu), driver_of(drivers, gpu));
-                gpu.watts.note(watts);
-            }
-        });
-    }
-
     pub(crate) fn remember_fit(
         &mut self,
         operation: &str,
@@ -290,7 +209,7 @@ impl Model {
     }
 
     /// Calls `change` with the group, made where there is none.
-    fn with_group(
+    pub(super) fn with_group(
         &mut self,
         operation: &str,
         size_class: u8,
@@ -407,6 +326,9 @@ impl Model {
     }
 }
 
-fn driver_of<'a>(drivers: &'a HashMap<Box<str>, Box<str>>, gpu: &str) -> Option<&'a str> {
+pub(super) fn driver_of<'a>(
+    drivers: &'a HashMap<Box<str>, Box<str>>,
+    gpu: &str,
+) -> Option<&'a str> {
     drivers.get(clipped(gpu)).map(|driver| &**driver)
 }

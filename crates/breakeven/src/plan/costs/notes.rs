@@ -1,0 +1,87 @@
+//! What the model notes of a batch beside the costs of its devices.
+
+use super::model::{Model, clipped, driver_of, size_class};
+use super::shape::{PLACES, PlaceWork};
+use super::{RanOn, Took, Way};
+
+impl Model {
+    pub(crate) fn note_run(
+        &mut self,
+        operation: &str,
+        memory_per_task: usize,
+        ns: u64,
+        cpu: bool,
+        gpus: &[&str],
+    ) {
+        let size_class = size_class(memory_per_task);
+        self.unsaved += 1;
+        self.with_group(operation, size_class, |group, drivers| {
+            let gpus = gpus.iter();
+            let gpus = gpus.map(|name| (clipped(name), driver_of(drivers, name)));
+            group.spend(ns, cpu, gpus);
+        });
+    }
+
+    pub(crate) fn note_shape(
+        &mut self,
+        operation: &str,
+        memory_per_task: usize,
+        seen: &[Option<PlaceWork>; PLACES],
+        excess: Option<f64>,
+    ) {
+        let size_class = size_class(memory_per_task);
+        self.with_group(operation, size_class, |group, _| {
+            group.shape.note(seen);
+            group.note_excess(excess);
+        });
+    }
+
+    /// What a batch of so many tasks took on these GPUs in the way that an objective chose.
+    pub(crate) fn note_way(
+        &mut self,
+        operation: &str,
+        memory_per_task: usize,
+        way: Way,
+        tasks: usize,
+        (took, gpus): (Took, &[String]),
+    ) {
+        let size_class = size_class(memory_per_task);
+        self.with_group(operation, size_class, |group, _| {
+            group.ways.note(way, tasks, took, gpus);
+        });
+    }
+
+    /// A GPU had a part of a batch: how far its pieces overlapped, none where it was not cut.
+    pub(crate) fn note_overlap(
+        &mut self,
+        operation: &str,
+        memory_per_task: usize,
+        gpu: &str,
+        bottleneck: Option<f64>,
+    ) {
+        let size_class = size_class(memory_per_task);
+        self.with_group(operation, size_class, |group, drivers| {
+            let gpu = group.gpu(clipped(gpu), driver_of(drivers, gpu));
+            gpu.overlap.note(bottleneck);
+        });
+    }
+
+    /// What an operation made a device draw above idle, W.
+    pub(crate) fn note_watts(
+        &mut self,
+        operation: &str,
+        memory_per_task: usize,
+        on: RanOn<'_>,
+        watts: f64,
+    ) {
+        let size_class = size_class(memory_per_task);
+        self.unsaved += 1;
+        self.with_group(operation, size_class, |group, drivers| match on {
+            RanOn::Cpu => group.cpu_watts.note(watts),
+            RanOn::Gpu(gpu) => {
+                let gpu = group.gpu(clipped(gpu), driver_of(drivers, gpu));
+                gpu.watts.note(watts);
+            }
+        });
+    }
+}
