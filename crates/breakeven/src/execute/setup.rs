@@ -55,6 +55,7 @@ impl Decided<'_> {
             is_stated: self.costs.gpu(index).cost.is_some_and(is_stated),
             probes: decision.probe == Probe::Gpu(index),
             probe_tasks: decision.probe_tasks,
+            insists: decision.aim.is_some() && decision.probe == Probe::Gpu(index),
             on_probation: gpu.on_probation,
             fits: gpu.fits.max(1),
             depth: gpu.depth.max(1),

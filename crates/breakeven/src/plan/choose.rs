@@ -240,6 +240,8 @@ fn explore(
     let Some(run_ns) = chosen.predicted_ns else {
         return;
     };
+    // Where the deadline is lost anyway, time is all that a try costs.
+    let weighing = weighing.filter(|weighing| !weighing.is_late(run_ns));
     // Devices overlap in time; what one draws is spent.
     let first_run_excess = match weighing {
         None => tuning.first_run_excess,
@@ -270,8 +272,6 @@ fn explore(
     // counts; none for one that may be late.
     let counted = |chosen: &Candidate, gpu, tasks, by_time: (f64, f64)| match weighing {
         None => Some(by_time),
-        // The deadline is lost anyway.
-        Some(weighing) if weighing.is_late(run_ns) => Some(by_time),
         Some(weighing) => {
             let excess = run_ns * weighing.excess(chosen, gpu, tasks)?;
             Some((excess, run_ns + excess))

@@ -35,6 +35,7 @@ fn any_gpu(random: &mut Random, tasks: usize) -> GpuSetup {
         is_stated: random.random(),
         probes: random.random_bool(0.3),
         probe_tasks: random.random_range(1..=40),
+        insists: random.random_bool(0.2),
         on_probation: random.random_bool(0.1),
         fits: if random.random_bool(0.3) {
             random.random_range(1..=tasks)

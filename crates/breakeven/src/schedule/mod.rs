@@ -98,6 +98,8 @@ pub(crate) struct GpuSetup {
     pub(crate) probes: bool,
     /// Tasks of such a span.
     pub(crate) probe_tasks: usize,
+    /// It is tried with no fewer tasks, whatever its share.
+    pub(crate) insists: bool,
     /// Its first span is one task, and nothing follows until that is done.
     pub(crate) on_probation: bool,
     /// Most tasks in a launch.

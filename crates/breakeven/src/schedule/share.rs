@@ -133,13 +133,20 @@ impl Schedule {
         let share = ((end - ready) / per_work).min(left);
         if share >= 0.5 * task.min(left) {
             let part = self.part_of(index, share, left);
+            // What is tried for an objective tells nothing new with fewer tasks.
+            let tried = if gpu.setup.insists && gpu.is_new() {
+                probe.min(left)
+            } else {
+                0.0
+            };
             if gpu.rate.tells_fixed() {
                 let rest = per_work * share * (1.0 - part);
                 let worth = self.setup.tuning.worth_launches * gpu.rate.fixed.unwrap_or(0.0);
-                return if rest <= worth { share } else { share * part };
+                let share = if rest <= worth { share } else { share * part };
+                return share.max(tried);
             }
             let least = (share * part).max(task).max(self.growth(index, without));
-            return least.min(share.max(task));
+            return least.min(share.max(task)).max(tried);
         }
         if !gpu.rate.tells_fixed() && is_idle {
             return self.growth(index, without).min(left);
