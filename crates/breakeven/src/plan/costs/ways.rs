@@ -4,6 +4,8 @@
 //! What a device costs is a mean over tasks. When a batch of few tasks ends, one expensive
 //! task decides, which no mean tells; the batches themselves do.
 
+use std::sync::Arc;
+
 use crate::plan::Tuning;
 
 /// How far apart batches may be for one to tell of the other, as a multiple of tasks.
@@ -49,7 +51,8 @@ impl Ran {
 #[derive(Debug, Clone, PartialEq)]
 struct Last {
     way: Way,
-    ran: Vec<Ran>,
+    /// Shared with the decisions that look at them.
+    ran: Vec<Arc<Ran>>,
     /// Batches that ran in other ways since.
     others: u32,
 }
@@ -92,7 +95,7 @@ impl Ways {
             took,
             gpus: gpus.iter().map(|gpu| gpu.as_str().into()).collect(),
         };
-        last.ran.insert(0, ran);
+        last.ran.insert(0, Arc::new(ran));
     }
 
     /// The percents of the splits that kept their parts.
@@ -113,7 +116,7 @@ impl Ways {
 
     /// Those of batches on these GPUs.
     pub(super) fn on<'g>(&self, gpus: impl Iterator<Item = &'g str> + Clone) -> Self {
-        let is_on = |ran: &&Ran| ran.gpus.iter().map(|gpu| &**gpu).eq(gpus.clone());
+        let is_on = |ran: &&Arc<Ran>| ran.gpus.iter().map(|gpu| &**gpu).eq(gpus.clone());
         let of_way = |last: &Last| Last {
             way: last.way,
             ran: last.ran.iter().filter(is_on).cloned().collect(),
