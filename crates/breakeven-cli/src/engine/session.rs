@@ -159,8 +159,14 @@ impl Session {
         }
     }
 
-    /// Where the cell's operation stands in the profile.
+    /// Where the cell's operation stands in the profile; a batch's is that of its last
+    /// execution.
     fn index(&self, cell: &Cell) -> Option<usize> {
+        if let Cell::Batch(_) = cell {
+            let last = self.batches.last.as_ref()?;
+            let mut operations = self.profile.operations.iter();
+            return operations.position(|operation| operation.key() == *last);
+        }
         let known = self.operations.iter().find(|(known, _)| known == cell);
         known.map(|(_, index)| *index)
     }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use breakeven_profile::profile::Operation;
 use insta::assert_snapshot;
 use tempfile::TempDir;
 
@@ -147,7 +148,11 @@ fn suite(tree: &Path, args: &str) -> Option<crate::command::Ended> {
         crate::command::skipped("a process may not have a view of the file system of its own here");
         return None;
     }
-    let breakeven = line("profile --device cpu --kernel vector_add --iterations 3").args(args);
+    let usual = match args.contains("--device") {
+        true => "profile --kernel vector_add --iterations 3",
+        false => "profile --device cpu --kernel vector_add --iterations 3",
+    };
+    let breakeven = line(usual).args(args);
     own.arg(breakeven.command.get_program());
     own.args(breakeven.command.get_args());
     for (name, value) in breakeven.command.get_envs() {
@@ -254,8 +259,37 @@ fn energy_that_was_asked_for_and_cannot_be_told() {
     assert_snapshot!(ended.refusal(), @"error: --energy: the energy of calls on cpu cannot be measured: /sys/class/powercap/intel-rapl:0/energy_uj: Is a directory (os error 21)");
 }
 
+#[cfg(target_os = "linux")]
 #[test]
-fn an_objective_of_batches_is_another_option() {
-    let refused = line("profile --strategy auto --energy").run().refusal();
-    assert_snapshot!(refused.lines().next().unwrap(), @"error: the argument '--strategy <STRATEGY>' cannot be used with '--energy[=<WHEN>]'");
+fn batches_have_joules_of_all_devices_that_they_ran_on() {
+    let (tree, out) = (directory(), directory());
+    let file = out.path().join("p.json");
+    let batches = |args: &str| {
+        let args = format!("--tasks 20 --energy -o {} {args}", file.display());
+        let ended = counting(&tree, 20.0, || suite(tree.path(), &args))?;
+        assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{ended:#?}");
+        let operations = breakeven_profile::file::read(&file).unwrap().operations;
+        let is_batch = |operation: &Operation| operation.name == "vector_add";
+        Some((ended, operations.into_iter().find(is_batch)?))
+    };
+    let Some((ended, on_cpu)) = batches("--strategy cpu-only --runs 2") else {
+        return;
+    };
+    assert!(ended.stdout.contains("J/call"), "{ended:#?}");
+    for run in &on_cpu.runs {
+        let energy = run.energy.as_ref().expect("it was measured");
+        let watts = energy.counters[0].joules / (energy.over_ns / 1e9);
+        assert!((10.0..30.0).contains(&watts), "{energy:?}");
+        assert_eq!(run.samples_ns.len(), 3, "what was counted is no sample");
+    }
+    if !cfg!(feature = "gpu") {
+        return;
+    }
+    let Some((_, split)) = batches("--device gpu --strategy hybrid:50/50") else {
+        return;
+    };
+    assert_eq!(split.device, "cpu+vulkan:llvmpipe");
+    let counters = split.energy().expect("it was measured").counters;
+    // A software GPU draws what the processor draws, and that counts once.
+    assert_eq!(counters.len(), 1, "{counters:?}");
 }

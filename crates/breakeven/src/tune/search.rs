@@ -22,7 +22,8 @@ const FIRST_SAMPLES: usize = 3;
 /// Most samples of each in a round.
 const MOST_SAMPLES: usize = 24;
 
-/// A first sample that is so many times as long as the fastest median is the last one.
+/// A candidate whose first two times are each so many times as long as the fastest median
+/// gets no third.
 const HOPELESS: f64 = 3.0;
 
 /// Part of the budget that the rounds may take; the rest is for the last comparison.
@@ -56,7 +57,8 @@ pub struct Search {
 /// A candidate that was tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// Median of its samples, ns; none where it has none.
+    /// Median of its samples, ns; none where it has none. Of default and winner those of the
+    /// last comparison.
     pub median_ns: Option<f64>,
     /// How many there are.
     pub samples: usize,
@@ -232,6 +234,7 @@ impl Search {
         sample: &mut impl FnMut(usize) -> Result<f64, E>,
     ) -> Result<Option<Gain>, E> {
         let mut change = SequentialMean::default();
+        let mut is_first = true;
         for _ in 0..MOST_BLOCKS {
             let mut ratios = Vec::with_capacity(BLOCK);
             for _ in 0..BLOCK {
@@ -249,6 +252,11 @@ impl Search {
                             return sample(0).map(|_| None);
                         }
                     }
+                }
+                if std::mem::take(&mut is_first) {
+                    // What is told of the two is what decides between them.
+                    all[0].samples.clear();
+                    all[champion].samples.clear();
                 }
                 let [default, tried] = times;
                 all[0].samples.push(default);
@@ -294,7 +302,19 @@ fn take<E: std::fmt::Display>(
         true => sample(number).map(drop),
         false => Ok(()),
     };
-    match warm.and_then(|()| sample(number)) {
+    let mut taken = warm.and_then(|()| sample(number));
+    if let (true, Ok(ns)) = (is_new && number != 0, &taken)
+        && is_hopeless(all, *ns)
+    {
+        // One long time may be a stray.
+        taken = sample(number);
+        if let Ok(again) = &taken
+            && is_hopeless(all, *again)
+        {
+            all[number].fate = Some(Fate::Dropped(round));
+        }
+    }
+    match taken {
         Ok(ns) => all[number].samples.push(ns),
         Err(error) if number == 0 => return Err(error),
         Err(error) => {
@@ -303,18 +323,11 @@ fn take<E: std::fmt::Display>(
             all[0].samples.push(sample(0)?);
         }
     }
-    if is_new && is_hopeless(all, number) {
-        all[number].fate = Some(Fate::Dropped(round));
-    }
     Ok(())
 }
 
-/// True for a candidate whose first sample is far from the fastest.
-fn is_hopeless(all: &[Candidate], number: usize) -> bool {
+/// True for a first time that is far from the fastest.
+fn is_hopeless(all: &[Candidate], ns: f64) -> bool {
     let fastest = all.iter().filter_map(Candidate::median).reduce(f64::min);
-    let last = all[number].samples.last().copied();
-    let (Some(fastest), Some(last)) = (fastest, last) else {
-        return false;
-    };
-    number != 0 && last > HOPELESS * fastest
+    fastest.is_some_and(|fastest| ns > HOPELESS * fastest)
 }

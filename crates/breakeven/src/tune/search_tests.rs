@@ -40,6 +40,11 @@ fn the_fastest_is_found_and_a_tie_keeps_the_default() {
         );
         assert_eq!(found.trials[17].fate, Fate::Won);
         assert_eq!(found.trials[0].fate, Fate::Beaten);
+        // What is told of the two agrees with what was decided.
+        let [default, won] = [0, 17].map(|number: usize| found.trials[number].median_ns);
+        let speed = default.zip(won).map(|(default, won)| default / won);
+        assert!(speed.is_some_and(|speed| (speed / gain.ratio - 1.0).abs() < 0.03));
+        assert_eq!(found.trials[0].samples, found.trials[17].samples);
         times[17] = 100.0;
         let Ok(found) = search.run(24, noisy(&times, seed)) else {
             unreachable!()
@@ -49,7 +54,7 @@ fn the_fastest_is_found_and_a_tie_keeps_the_default() {
 }
 
 #[test]
-fn what_is_hopeless_is_tried_once() {
+fn what_is_hopeless_is_soon_dropped() {
     let found = Search::new(LONG).run(3, noisy(&[1.0, 50.0, 0.7], 1));
     let Ok(found) = found else { unreachable!() };
     assert_eq!(found.winner, 2);
@@ -57,6 +62,23 @@ fn what_is_hopeless_is_tried_once() {
         (found.trials[1].samples, &found.trials[1].fate),
         (1, &Fate::Dropped(1))
     );
+}
+
+#[test]
+fn one_stray_does_not_end_a_candidate() {
+    let (mut times, mut calls) = (noisy(&[1.0, 0.9, 0.7], 1), 0);
+    let found = Search::new(LONG).run(3, |number| {
+        let ns = times(number)?;
+        calls += usize::from(number == 2);
+        // The one after the warm-up.
+        Ok::<_, String>(if number == 2 && calls == 2 {
+            10.0 * ns
+        } else {
+            ns
+        })
+    });
+    let Ok(found) = found else { unreachable!() };
+    assert_eq!((found.winner, &found.trials[2].fate), (2, &Fate::Won));
 }
 
 #[test]

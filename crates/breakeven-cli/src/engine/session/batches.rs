@@ -75,6 +75,8 @@ impl Executions {
 #[derive(Default)]
 pub(super) struct Batches {
     known: HashMap<OperationKey, Executions>,
+    /// The operation that the last execution is of.
+    pub(super) last: Option<OperationKey>,
     /// The process that measures, counted from 0.
     pub(super) run: u32,
 }
@@ -96,6 +98,7 @@ impl Batches {
             size: Some(cell.size()),
         };
         let operation = operation(profile, cell, &key);
+        self.last = Some(key.clone());
         let known = self.known.entry(key).or_default();
         known.note(cell.tasks, execution);
         known.record.write(&mut operation.attributes);

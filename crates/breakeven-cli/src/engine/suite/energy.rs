@@ -82,22 +82,34 @@ impl CallMeter {
             })
     }
 
-    /// The energy of an operation on that device, whose calls `call` makes, so many at a
-    /// time; why it is not known, where a counter has stopped to tell; none where the device's
-    /// own counter told nothing from the start.
+    /// The energy of an operation on these devices, whose calls `call` makes, so many at a
+    /// time; why it is not known, where a counter has stopped to tell; none where the own
+    /// counter of one of the devices told nothing from the start.
     pub(crate) fn of<E>(
         &self,
-        device: &str,
+        devices: &[&str],
         lot: u32,
         call: &mut dyn FnMut(u32) -> Result<f64, E>,
     ) -> Result<Option<Result<Energy, String>>, E> {
         let told = |domain: &&EnergyDomain| matches!(self.idle.of(domain), Some(Ok(_)));
-        let domains = self.counted.get(device).map_or(&[][..], Vec::as_slice);
-        if !domains.last().is_some_and(|own| told(&own)) {
-            return Ok(None);
+        let mut domains: Vec<(&EnergyDomain, &str)> = Vec::new();
+        for device in devices {
+            let counted = self.counted.get(*device).map_or(&[][..], Vec::as_slice);
+            if !counted.last().is_some_and(|own| told(&own)) {
+                return Ok(None);
+            }
+            for domain in counted.iter().filter(told) {
+                let of = match domain {
+                    EnergyDomain::Cpu => Device::CPU,
+                    EnergyDomain::Gpu { .. } => device,
+                };
+                if !domains.contains(&(domain, of)) {
+                    domains.push((domain, of));
+                }
+            }
         }
         let mut before = self.meter.read();
-        before.retain(|counter| domains.contains(&counter.domain));
+        before.retain(|counter| domains.iter().any(|(domain, _)| **domain == counter.domain));
         let least = least_time(&before).unwrap_or(LEAST).max(LEAST);
         let (began, mut calls) = (Instant::now(), 0);
         while began.elapsed() < least {
@@ -106,7 +118,7 @@ impl CallMeter {
         }
         let (over, after) = (began.elapsed(), self.meter.read());
         let mut counters = Vec::new();
-        for domain in domains.iter().filter(told) {
+        for (domain, of) in domains {
             let now = after.iter().find(|now| now.domain == *domain);
             let (was, now) = match (joules_of(&before, domain), now) {
                 (Some(was), Some(now)) => (was, now),
@@ -114,10 +126,6 @@ impl CallMeter {
             };
             let Ok(is) = now.joules else {
                 return Ok(Some(Err(gone(Some(now)))));
-            };
-            let of = match domain {
-                EnergyDomain::Cpu => Device::CPU,
-                EnergyDomain::Gpu { .. } => device,
             };
             let idle = self.idle.of(domain).and_then(|idle| idle.as_ref().ok());
             counters.push(CountedEnergy {
@@ -182,12 +190,12 @@ mod tests {
             each();
             Ok::<_, Infallible>(0.0)
         };
-        let Ok(told) = meter.of(Device::CPU, 3, &mut call);
+        let Ok(told) = meter.of(&[Device::CPU], 3, &mut call);
         if let Some(Err(why)) = &told
             && why.contains(ZONE)
         {
             // What told once is missed by the operations that follow, too.
-            let Ok(next) = meter.of(Device::CPU, 3, &mut call);
+            let Ok(next) = meter.of(&[Device::CPU], 3, &mut call);
             assert_eq!(next, told);
         }
         told

@@ -240,7 +240,7 @@ fn measured<E>(
         }
     }
     if let Some((meter, device)) = energy
-        && let Some(told) = meter.of(device, calls, call)?
+        && let Some(told) = meter.of(&[device], calls, call)?
     {
         let _ = report(told.map_or_else(Event::EnergyUnknown, Event::Energy));
     }

@@ -17,7 +17,7 @@ use breakeven_profile::profile::{Device, Failure};
 
 use super::{Stopped, Worker};
 use crate::engine::protocol::{BatchCell, BatchGpus, Execution, GpuFailure, Message};
-use crate::engine::suite::{BatchWorkload, Task, with_operator};
+use crate::engine::suite::{BatchWorkload, CallMeter, Event, Task, with_operator};
 
 /// A GPU of a batch.
 enum Gpu<G> {
@@ -188,7 +188,8 @@ impl<E: Element> Executing<'_, '_, '_, E> {
         &mut self,
         manager: StrategyManager<RayonCpu, G>,
     ) -> Result<(), Stopped> {
-        let on_cpu = |task: &Task| self.operator.on_cpu(task);
+        let (workload, operator, tasks) = (self.workload, self.operator, self.tasks);
+        let on_cpu = |task: &Task| operator.on_cpu(task);
         let strategy = self.cell.strategy.parse()?;
         let manager = manager.with_objective(self.cell.objective.parse()?);
         let manager = match &self.cell.prices {
@@ -206,21 +207,24 @@ impl<E: Element> Executing<'_, '_, '_, E> {
         profiler.reset();
         let mut failed = BTreeSet::new();
         let begun = Instant::now();
+        let execute = || {
+            let batch = manager.operation(workload.name());
+            batch.workload(workload.profile()).execute(tasks, on_cpu)
+        };
+        let mut ran_on = Vec::new();
         for call in 0..iterations.warmup.saturating_add(iterations.measured) {
             let warm_up = call < iterations.warmup;
             if call == iterations.warmup {
                 profiler.reset();
             }
-            let batch = manager
-                .operation(self.workload.name())
-                .workload(self.workload.profile());
-            let result = match batch.execute(self.tasks, on_cpu) {
+            let result = match execute() {
                 Ok(result) => result,
                 Err(error) => {
                     self.recorded()?;
                     return Err(Stopped::failed(&error));
                 }
             };
+            ran_on = devices(&result);
             let execution = told(&result, self.cell, warm_up);
             let failures = execution.failures.iter();
             failed.extend(failures.filter_map(|failure| failure.device.clone()));
@@ -241,6 +245,12 @@ impl<E: Element> Executing<'_, '_, '_, E> {
             }
         }
         self.recorded()?;
+        if let Some(meter) = &self.worker.energy {
+            let energy = energy_of(meter, &ran_on, || execute().map(|result| devices(&result)));
+            if let Some(event) = energy {
+                self.worker.outbox.send(&Message::Event(event))?;
+            }
+        }
         for id in &failed {
             // The next kernel gets a device that was opened anew.
             self.worker.devices.close(id);
@@ -256,6 +266,41 @@ impl<E: Element> Executing<'_, '_, '_, E> {
         let outbox = &mut self.worker.outbox;
         outbox.send(&Message::Recorded(Box::new(profile)))
     }
+}
+
+/// The devices that a batch ran on.
+fn devices<T>(result: &ExecutionResult<T>) -> Vec<String> {
+    let gpus = result.gpus.iter().filter(|gpu| gpu.share.tasks > 0);
+    let on_cpu = (result.cpu.tasks > 0).then(|| Device::CPU.to_owned());
+    on_cpu
+        .into_iter()
+        .chain(gpus.map(|gpu| gpu.device.clone()))
+        .collect()
+}
+
+/// What counters tell of further batches on the devices of the last one; none where they tell
+/// nothing, or where a batch fails.
+fn energy_of<E>(
+    meter: &CallMeter,
+    devices: &[String],
+    mut execute: impl FnMut() -> Result<Vec<String>, E>,
+) -> Option<Event> {
+    let mut elsewhere = false;
+    let names: Vec<&str> = devices.iter().map(String::as_str).collect();
+    let told = meter.of(&names, 1, &mut |_| {
+        execute().map(|ran_on| {
+            elsewhere |= ran_on != devices;
+            0.0
+        })
+    });
+    let told = told.ok()??;
+    Some(match (told, elsewhere) {
+        (Ok(energy), false) => Event::Energy(energy),
+        (Ok(_), true) => Event::EnergyUnknown(
+            "the batches that were counted did not all run on the same devices".to_owned(),
+        ),
+        (Err(why), _) => Event::EnergyUnknown(why),
+    })
 }
 
 /// An execution in short.

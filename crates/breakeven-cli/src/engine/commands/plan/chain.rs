@@ -82,13 +82,14 @@ fn is_faster(fused: &ChainCosts, separate: &ChainCosts) -> bool {
     is_measured && fused.predicted_ns < separate.predicted_ns
 }
 
+const NO_GPU: &str = "there is no GPU to use here; `breakeven devices` says why, and \
+                      `--device gpu` takes a software GPU too";
+
 fn notes(machine: &Machine) -> Vec<String> {
-    let hint = "there is no GPU to use here; `breakeven devices` says why, and `--device gpu` \
-                takes a software GPU too";
     machine
         .gpus
         .is_empty()
-        .then(|| hint.to_owned())
+        .then(|| NO_GPU.to_owned())
         .into_iter()
         .collect()
 }
@@ -131,7 +132,7 @@ fn measured(chained: &Chained, machine: &Machine, costs: Costs) -> Result<Costs>
         .collect::<Result<Vec<_>>>()?;
     let mut gpus = gpus.into_iter();
     let Some(first) = gpus.next() else {
-        bail!("there is no GPU here to measure the chain on; `breakeven devices` says why");
+        bail!("{NO_GPU}");
     };
     let manager = StrategyManager::new(cpu, Arc::new(first)).allow_software_gpu();
     let manager = gpus.fold(manager, |manager, gpu| manager.with_gpu(Arc::new(gpu)));
