@@ -69,6 +69,9 @@ impl Flight {
     }
 }
 
+/// Part of a launch's cost that its work must take for the launch's time to tell the work.
+const LEAST_TOLD: f64 = 0.1;
+
 impl Gpu {
     pub(super) fn new(setup: &GpuSetup, rate: Rate, mode: Mode) -> Self {
         Self {
@@ -311,10 +314,15 @@ impl Schedule {
             }
             gpu.set_busy(now);
             if let (Some(fixed), Some(per_work)) = (gpu.rate.fixed, gpu.rate.per_work) {
-                let found = ((ns - fixed) / per_work).max(0.0);
-                self.density.add_done(range.clone(), found);
-                if was_told {
-                    self.density.correct(range, found);
+                // Where the work is next to nothing beside the launch, the time does not tell it.
+                if per_work * work < LEAST_TOLD * fixed {
+                    self.density.add_done(range, work);
+                } else {
+                    let found = ((ns - fixed) / per_work).max(0.0);
+                    self.density.add_done(range.clone(), found);
+                    if was_told {
+                        self.density.correct(range, found);
+                    }
                 }
             }
         }

@@ -11,6 +11,8 @@ mod gpu;
 mod overlap_tests;
 mod scenario;
 mod simulate;
+#[cfg(test)]
+mod stall_tests;
 
 pub use gpu::{
     Fault, FaultKind, FaultScript, RandomFaults, SimulatedCounts, SimulatedGpu, SimulatedInFlight,

@@ -1,0 +1,68 @@
+//! GPUs that stall where Auto gives the batch to GPUs alone, in virtual time: the CPU ends
+//! the batch.
+
+use super::{Load, Scenario, ScenarioGpu};
+use crate::plan::ExecutionStrategy;
+use crate::store::Costs;
+
+/// 200 tasks, each of which takes a worker 50 µs, on a GPU that is fifty times as fast as the
+/// eight of them.
+fn scenario() -> Scenario {
+    let mut scenario = Scenario::new([1.0; 200], 8);
+    scenario.cpu_task_ns = 50_000.0;
+    scenario.gpus = vec![ScenarioGpu {
+        launch_ns: 250.0,
+        task_ns: 125.0,
+        ..ScenarioGpu::default()
+    }];
+    scenario
+}
+
+/// The batch's time over that of the CPU alone, and whether the GPUs were to have it all.
+fn took(scenario: &Scenario, costs: &Costs) -> (f64, bool) {
+    let alone = scenario.run_fixed(ExecutionStrategy::CpuOnly);
+    let run = scenario.run(ExecutionStrategy::Auto, costs);
+    let (alone, run) = (alone.expect("it runs"), run.expect("it runs"));
+    let on_gpus = run.decision.strategy == ExecutionStrategy::GpuOnly;
+    (run.makespan_ns / alone, on_gpus)
+}
+
+fn stalled(gpu: ScenarioGpu) -> ScenarioGpu {
+    let load = Load {
+        from_ns: 0.0,
+        times: f64::INFINITY,
+    };
+    ScenarioGpu {
+        load: Some(load),
+        ..gpu
+    }
+}
+
+#[test]
+fn a_gpu_of_which_nothing_is_known() {
+    let (mut scenario, costs) = (scenario(), Costs::new());
+    for _ in 0..5 {
+        let _ = took(&scenario, &costs);
+    }
+    scenario.gpus.push(stalled(scenario.gpus[0]));
+    let (took, on_gpus) = took(&scenario, &costs);
+    assert!(on_gpus && took <= 1.5, "{took}");
+}
+
+#[test]
+fn a_gpu_beside_one_whose_launches_tell_nothing_of_their_work() {
+    for launch_ns in [250.0, 2_500.0, 25_000.0] {
+        for known in 1..8 {
+            let (mut scenario, costs) = (scenario(), Costs::new());
+            scenario.gpus[0].launch_ns = launch_ns;
+            scenario.gpus[0].task_ns = 0.5;
+            scenario.gpus.push(scenario.gpus[0]);
+            for _ in 0..known {
+                let _ = took(&scenario, &costs);
+            }
+            scenario.gpus[0] = stalled(scenario.gpus[0]);
+            let (took, _) = took(&scenario, &costs);
+            assert!(took <= 1.5, "{launch_ns} ns, {known} batches: {took}");
+        }
+    }
+}
