@@ -8,9 +8,11 @@ use statrs::distribution::{Continuous as _, Normal};
 
 use crate::kinds::{FAR, Kind};
 
-/// Half the width of the grid, and how far its points are apart, in deviations.
+/// Half the width of the grid, how far its points are apart, in deviations, and how many
+/// they are.
 const REACH: f64 = 5.0;
 const APART: f64 = 0.2;
+const POINTS: u32 = 51;
 
 /// Probability below which nothing is followed on the grid.
 const NEVER: f64 = 1e-7;
@@ -46,8 +48,8 @@ impl Hidden {
     pub(crate) fn new(kind: &Kind) -> Self {
         let innovation = (1.0 - kind.alike * kind.alike).sqrt();
         let innovation = Normal::new(0.0, innovation).expect("a deviation");
-        let count = (2.0 * REACH / APART).round() as usize + 1;
-        let grid: Vec<f64> = (0..count).map(|at| APART * at as f64 - REACH).collect();
+        let point = |at: u32| APART * f64::from(at) - REACH;
+        let grid: Vec<f64> = (0..POINTS).map(point).collect();
         let before = |behind: &f64| {
             let density = |before: &f64| innovation.pdf(behind - kind.alike * before);
             grid.iter().map(density).collect()

@@ -10,9 +10,9 @@ use crate::kinds::Kind;
 /// Values on each side of a step, at least.
 const SHORTEST: usize = 3;
 
-/// Levels that are tried where none is known: from so far below the lowest value, so far
-/// apart.
-const BELOW: f64 = 1.0;
+/// Levels that are tried where none is known: to so far beyond the lowest and highest
+/// value, so far apart.
+const BEYOND: f64 = 1.0;
 const APART: f64 = 0.1;
 
 /// Places where a step can be.
@@ -94,9 +94,10 @@ fn by_all_levels(series: &[f64], kind: &Kind) -> Vec<f64> {
     let log_density = kind.log_density();
     let [lowest, highest] =
         [f64::min, f64::max].map(|far| series.iter().copied().reduce(far).expect("a series"));
-    let count = ((highest - lowest) / APART) as usize + 1;
-    let levels = (0..count).map(|at| lowest - BELOW + APART * at as f64);
-    // By level and value, from both ends.
+    let levels = (0..)
+        .map(|at| lowest - BEYOND + APART * f64::from(at))
+        .take_while(|level| *level <= highest + BEYOND);
+    // By value, then by level: of all values up to it, and of all from it on.
     let mut logs = [
         vec![Vec::new(); series.len()],
         vec![Vec::new(); series.len()],
