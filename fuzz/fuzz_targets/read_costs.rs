@@ -5,7 +5,8 @@
 use std::fs;
 use std::time::SystemTime;
 
-use breakeven::plan::{Costs, Observation, RanOn};
+use breakeven::Costs;
+use breakeven::plan::{Observation, RanOn};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -23,15 +24,19 @@ fuzz_target!(|bytes: &[u8]| {
         ns: 1000,
         transfer_ns: None,
         workers: 2,
+        shared: false,
     };
-    for on in [RanOn::Cpu, RanOn::Gpu("gpu"), RanOn::Both("gpu")] {
+    for on in [RanOn::Cpu, RanOn::Gpu("gpu")] {
         costs.observe("blur", 4096, on, &seen);
     }
-    let found = costs.lookup("blur", 4096, Some("gpu"), 2);
-    for cost in [found.cpu, found.gpu, found.both].into_iter().flatten() {
-        assert!(cost.predict_ns(100).is_finite(), "{cost:?}");
+    for operation in costs.operations() {
+        for size in costs.sizes(&operation) {
+            let found = costs.lookup(&operation, size, &["gpu"], 2);
+            for cost in [found.cpu, found.gpu(0).cost].into_iter().flatten() {
+                assert!(cost.predict_ns(100).is_finite(), "{cost:?}");
+            }
+        }
     }
-    costs.note_run("blur", 4096, 1000, true, Some("gpu"));
     let _ = costs.save();
     let _ = fs::remove_dir_all(&folder);
 });

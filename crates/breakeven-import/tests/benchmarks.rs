@@ -124,6 +124,69 @@ fn jmh_forks_are_runs_and_rates_become_times() {
     assert_eq!(both.runs[1].samples_ns, [40.0]);
 }
 
+/// What JMH printed beside `sorting.json` and `group.json`: benchmark, size, mode,
+/// measurements, score, unit.
+const JMH_REPORT: &str = "
+Sorting.quick         100  thrpt     9    0.250  ops/us
+Sorting.quick        1000  thrpt     9    0.017  ops/us
+Sorting.sum           100  thrpt     9   17.805  ops/us
+Sorting.sum          1000  thrpt     9    2.771  ops/us
+Sorting.quick         100   avgt     9    5.322   us/op
+Sorting.quick        1000   avgt     9   78.611   us/op
+Sorting.sum           100   avgt     9    0.067   us/op
+Sorting.sum          1000   avgt     9    0.472   us/op
+Sorting.quick         100 sample  1386   29.870   us/op
+Sorting.quick        1000 sample   390  267.628   us/op
+Sorting.sum           100 sample  1360    0.090   us/op
+Sorting.sum          1000 sample  1529    0.334   us/op
+Queue.both              -  thrpt     6   74.470  ops/us
+Queue.both:full         -  thrpt     6   22.299  ops/us
+Queue.both:get          -  thrpt     6   52.259  ops/us
+Queue.both:put          -  thrpt     6   22.211  ops/us
+Start.pattern           -     ss     6    0.064   ms/op
+";
+
+#[test]
+fn jmh_scores_are_those_of_its_report() {
+    let sorting = imported("jmh/sorting.json");
+    let group = imported("jmh/group.json");
+    assert_snapshot!(told(&sorting));
+    assert_snapshot!(told(&group));
+    let mut lines = 0;
+    for line in JMH_REPORT.trim().lines() {
+        let [name, size, mode, count, score, unit] =
+            line.split_whitespace().collect::<Vec<_>>()[..]
+        else {
+            panic!("{line}");
+        };
+        let (profile, name, forks) = match size {
+            "-" => (&group.profile, format!("made.{name}"), 2),
+            _ => {
+                let name = format!("made.{name}(size={size}) ({mode})");
+                (&sorting.profile, name, 3)
+            }
+        };
+        let runs = &operation(profile, &name).runs;
+        let samples: Vec<f64> = runs
+            .iter()
+            .flat_map(|run| run.samples_ns.iter().copied())
+            .collect();
+        let score_of = |ns: &f64| match unit {
+            "ops/us" => 1e3 / ns,
+            "us/op" => ns / 1e3,
+            "ms/op" => ns / 1e6,
+            other => panic!("{other}"),
+        };
+        let mean = samples.iter().map(score_of).sum::<f64>() / samples.len() as f64;
+        assert_eq!(format!("{mean:.3}"), score, "{line}");
+        assert_eq!(samples.len().to_string(), count, "{line}");
+        assert_eq!(runs.len(), forks, "{line}");
+        lines += 1;
+    }
+    let operations = [&sorting, &group].map(|each| each.profile.operations.len());
+    assert_eq!(lines, operations.iter().sum::<usize>());
+}
+
 #[test]
 fn benchmark_dotnet_launches_are_runs() {
     let imported = imported("benchmarkdotnet/full.json");

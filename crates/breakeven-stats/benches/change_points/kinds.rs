@@ -11,10 +11,13 @@ pub(crate) struct Kind {
     pub(crate) name: &'static str,
     /// Correlation of a value with the one before.
     pub(crate) alike: f64,
-    /// Probability that a run lies 4 to 14 deviations above.
-    outliers: f64,
+    /// Probability that a run lies [`FAR`] above.
+    pub(crate) outliers: f64,
     heavy: bool,
 }
+
+/// How far above the others an outlier lies: evenly between the two.
+pub(crate) const FAR: [f64; 2] = [4.0, 14.0];
 
 /// A kind of normal noise.
 const fn normal(name: &'static str, alike: f64, outliers: f64) -> Kind {
@@ -55,16 +58,16 @@ impl Kind {
                 };
                 last = self.alike * last + innovation * new;
                 match random.random::<f64>() < self.outliers {
-                    true => last + 4.0 + 10.0 * random.random::<f64>(),
+                    true => last + FAR[0] + (FAR[1] - FAR[0]) * random.random::<f64>(),
                     false => last,
                 }
             })
             .collect()
     }
 
-    /// The logarithm of the density of an innovation, but for a constant. None where what
-    /// lies far out hides what resembles its neighbours: then it takes more than a density.
-    pub(crate) fn log_density(&self) -> Option<impl Fn(f64) -> f64> {
+    /// The logarithm of the density of an innovation, but for a constant; of a value itself
+    /// where some lie far out and neighbours do not resemble each other.
+    pub(crate) fn log_density(&self) -> impl Fn(f64) -> f64 {
         let Self {
             alike,
             outliers,
@@ -72,16 +75,15 @@ impl Kind {
             ..
         } = *self;
         let normal = Normal::standard();
-        let is_simple = alike == 0.0 || outliers == 0.0;
-        is_simple.then_some(move |x: f64| {
+        move |x: f64| {
             if heavy {
                 return -2.5 * (x * x / 2.0).ln_1p();
             }
             if outliers == 0.0 {
                 return -x * x / (1.0 - alike * alike) / 2.0;
             }
-            let far = (normal.cdf(x - 4.0) - normal.cdf(x - 14.0)) / 10.0;
+            let far = (normal.cdf(x - FAR[0]) - normal.cdf(x - FAR[1])) / (FAR[1] - FAR[0]);
             ((1.0 - outliers) * normal.pdf(x) + outliers * far).ln()
-        })
+        }
     }
 }

@@ -18,19 +18,22 @@
 //!    "Narrowest-over-threshold detection of multiple change points"). That takes
 //!    n·log n steps; E-divisive means, which others use for this, takes n² and takes
 //!    neighbours that resemble each other for changes;
-//! 4. each step is placed where it is right, or else one off, with the highest probability
-//!    ([`scan::place_likeliest`]).
+//! 4. each step is placed where it is right, or else one off, with the highest probability:
+//!    by the values themselves, each of which may lie far out ([`outlying`]), since what was
+//!    drawn in beside a step may have moved it.
 //!
 //! `docs/judging.md` has the figures: what is found, what is found besides, what could be.
 
 mod clean;
 mod noise;
+mod outlying;
 mod scan;
 mod whitened;
 
 use breakeven_profile::stats::{StatsError, check_finite, check_fraction};
 
 use crate::distribution::normal_upper;
+use outlying::Outlying;
 use scan::Explaining;
 use whitened::Whitened;
 
@@ -92,7 +95,8 @@ pub fn change_points(values: &[f64], level: f64) -> Result<Segmented, StatsError
         return Ok(Segmented::default());
     }
     let clean: Vec<f64> = clean.iter().map(|value| (value - origin) / unit).collect();
-    let mut found = best(&clean).segmented(&clean, level);
+    let raw: Vec<f64> = values.iter().map(|value| (value - origin) / unit).collect();
+    let mut found = best(&clean).segmented(&raw, &clean, level);
     found.deviation *= unit;
     for change in &mut found.changes {
         change.before = change.before * unit + origin;
@@ -174,11 +178,39 @@ fn explain(values: &[f64], alike: f64) -> Explained {
 }
 
 impl Explained {
-    fn segmented(mut self, clean: &[f64], level: f64) -> Segmented {
+    /// Moves each change to where the values themselves say, those far out too.
+    fn place_likeliest(
+        &mut self,
+        raw: &[f64],
+        clean: &[f64],
+        series: &Whitened<'_>,
+        innovation: f64,
+    ) {
+        let values = raw.iter().zip(clean);
+        let replaced = values.filter(|(raw, clean)| raw != clean).count() as f64;
+        let outlying = Outlying {
+            values: raw,
+            alike: self.alike,
+            innovation: innovation * innovation,
+            often: (replaced + 0.5) / (raw.len() as f64 + 1.0),
+        };
+        if !outlying.innovation.is_normal() {
+            return;
+        }
+        let levels = series.levels(&self.changes).levels;
+        for number in 0..self.changes.len() {
+            let (from, to) = scan::around(series, &self.changes, number);
+            let levels = [levels[number], levels[number + 1]];
+            let change = &mut self.changes[number];
+            *change = outlying.likeliest(from, *change, to, levels);
+        }
+    }
+
+    fn segmented(mut self, raw: &[f64], clean: &[f64], level: f64) -> Segmented {
         let series = Whitened::new(clean, self.alike);
         let free = clean.len().saturating_sub(self.changes.len() + 1).max(1) as f64;
         let innovation = (series.levels(&self.changes).rest / free).sqrt();
-        scan::place_likeliest(&series, &mut self.changes, innovation);
+        self.place_likeliest(raw, clean, &series, innovation);
         let fit = series.levels(&self.changes);
         let innovation = (fit.rest / free).sqrt();
         let quantile = normal_upper((1.0 - level) / 2.0);
@@ -259,6 +291,18 @@ mod tests {
             series[at] = 200.0;
         }
         assert!(found(&series).is_empty());
+    }
+
+    #[test]
+    fn a_run_far_out_beside_a_step_does_not_move_it() {
+        for (at, step) in [(36, 39), (37, 40), (38, 41), (39, 42)] {
+            let mut series = noisy(60, |at| if at < step { 100.0 } else { 102.4 });
+            // Nearer to the level behind than to its own, then far from both.
+            for far in [3.8, 9.0, 1e100] {
+                series[at] = 100.0 + far;
+                assert_eq!(found(&series), [step], "{far} at {at}");
+            }
+        }
     }
 
     #[test]

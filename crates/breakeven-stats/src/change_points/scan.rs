@@ -57,17 +57,6 @@ pub(super) fn place(series: &Whitened<'_>, found: &mut [usize], index: usize) {
     }
 }
 
-/// Moves each change to the place that is right, or else one off, with the highest
-/// probability.
-pub(super) fn place_likeliest(series: &Whitened<'_>, found: &mut [usize], deviation: f64) {
-    for index in 0..found.len() {
-        let (from, to) = around(series, found, index);
-        if let Some(at) = series.likeliest(from, to, deviation) {
-            found[index] = at;
-        }
-    }
-}
-
 /// Changes, and what each explains.
 pub(super) struct Explaining {
     pub(super) changes: Vec<usize>,

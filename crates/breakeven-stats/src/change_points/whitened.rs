@@ -7,9 +7,6 @@ use super::noise::scale_of_differences;
 /// lie far out.
 pub const SHORTEST_SEGMENT: usize = 3;
 
-/// What a place that is exactly right counts, besides one that is at most one off.
-const EXACTLY: f64 = 0.25;
-
 /// A series and sums of `z_t = x_t − φ·x_{t−1}`, which are independent around constants
 /// if the noise is an autoregression with the coefficient φ.
 pub(super) struct Whitened<'v> {
@@ -75,29 +72,6 @@ impl<'v> Whitened<'v> {
             }
         }
         (best.1 >= 0.0).then_some(best)
-    }
-
-    /// The place of a step in the values `from..to` that is probably right, or else one off,
-    /// for innovations of the given deviation.
-    pub(super) fn likeliest(&self, from: usize, to: usize, deviation: f64) -> Option<usize> {
-        let (best, most) = self.best(from, to)?;
-        let first = from + SHORTEST_SEGMENT;
-        let without = Constant::of(self, from, to);
-        let weights: Vec<f64> = (first..=to - SHORTEST_SEGMENT)
-            .map(|at| {
-                let less = (most - without.gain(self, at)) / (deviation * deviation);
-                (-less / 2.0).exp() / without.free(at).sqrt()
-            })
-            .collect();
-        let worth = |at: usize| {
-            let near = &weights[at.saturating_sub(1)..(at + 2).min(weights.len())];
-            near.iter().sum::<f64>() + EXACTLY * weights[at]
-        };
-        let likeliest = |one: &usize, other: &usize| worth(*one).total_cmp(&worth(*other));
-        match deviation > 0.0 {
-            true => (0..weights.len()).max_by(likeliest).map(|at| first + at),
-            false => Some(best),
-        }
     }
 
     /// What a step at `at` takes off the sum of squares of the values `from..to`.
