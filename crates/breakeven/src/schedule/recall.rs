@@ -21,15 +21,17 @@ impl Schedule {
         let (oldest, newest) = (gpu.flights.front()?, gpu.flights.back()?);
         let predicted = gpu.rate.predict(oldest.work).or(gpu.rate.fixed);
         let predicted = predicted.unwrap_or(0.0);
-        let overdue = match predicted > 0.0 {
-            true => gpu.began(oldest) + tuning.failed_prediction * predicted,
-            // Nothing is known of it: it has as long as the CPU would take for all.
-            false => self.alone(self.density.mean() * self.setup.tasks as f64)?,
-        };
+        let began = gpu.began(oldest);
+        let overdue = began + tuning.failed_prediction * predicted;
         if !self.is_shared() {
             if self.setup.mode != Mode::Gpu {
                 return None;
             }
+            let overdue = match predicted > 0.0 {
+                true => overdue,
+                // Nothing is known of it: it has as long as the CPU would take for all.
+                false => began + self.alone(self.density.mean() * self.setup.tasks as f64)?,
+            };
             if now < overdue {
                 return Some(GpuTurn::Wait(overdue));
             }
