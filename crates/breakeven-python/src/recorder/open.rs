@@ -33,12 +33,19 @@ impl Drop for Open {
     }
 }
 
+/// What tells this thread from others that live.
+pub(super) fn thread() -> usize {
+    OPEN.with(|open| std::ptr::from_ref(open).addr())
+}
+
 /// Begins a call of `scope` on this thread, which `begin` makes.
 pub(super) fn push(scope: &Bound<'_, Scope>, begin: impl FnOnce() -> Guard) {
+    let thread = thread();
     OPEN.with_borrow_mut(|Open(open)| {
-        while let Some(ended) = open.pop_if(|entry| entry.scope.get().ended_elsewhere()) {
+        while let Some(ended) = open.pop_if(|entry| entry.scope.get().ended_elsewhere(thread)) {
             ended.guard.discard();
         }
+        scope.get().began_on.store(thread, Ordering::Relaxed);
         let scope = scope.clone().unbind();
         // The clock is read last.
         open.push(Entry {

@@ -1,6 +1,7 @@
 //! `be.profile(…)`: a block, or a function, that is recorded.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use breakeven_profile::recorder::{Guard, Site};
 use pyo3::exceptions::{PyRuntimeError, PyRuntimeWarning, PyTypeError};
@@ -12,6 +13,7 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 use super::coroutine::Coroutine;
 use super::fields::{Fields, kept, value_of};
 use super::open;
+use crate::locked;
 
 /// What `be.profile` returns: a context manager and a decorator.
 #[pyclass(frozen, module = "breakeven", freelist = 64)]
@@ -22,10 +24,16 @@ pub(crate) struct Scope {
     fields: Fields,
     /// What tells an operation from others of its name, where that is more.
     more: Option<Box<More>>,
-    entered: AtomicBool,
-    /// Calls of it that ended on another thread than they began on.
-    ended_elsewhere: AtomicU32,
+    /// The thread on which its latest call began ([`open::push`]); 0 where none did.
+    pub(super) began_on: AtomicUsize,
+    /// Threads on which calls of it began that ended on another, where there are any.
+    moved: Mutex<Vec<usize>>,
+    has_moved: AtomicBool,
 }
+
+/// Most calls of one scope that are known to have moved: what began on threads that are gone
+/// stays among them.
+const MAX_MOVED: usize = 256;
 
 #[derive(Debug)]
 struct More {
@@ -146,10 +154,14 @@ impl Scope {
         Ok(site)
     }
 
-    /// True, once for each of them, where a call ended on another thread.
-    pub(super) fn ended_elsewhere(&self) -> bool {
-        let ended = &self.ended_elsewhere;
-        ended.load(Ordering::Relaxed) > 0 && ended.fetch_sub(1, Ordering::Relaxed) > 0
+    /// True, once for each of them, where a call that began on that thread ended on another.
+    pub(super) fn ended_elsewhere(&self, thread: usize) -> bool {
+        if !self.has_moved.load(Ordering::Relaxed) {
+            return false;
+        }
+        let mut moved = locked(&self.moved);
+        let at = moved.iter().position(|began| *began == thread);
+        at.map(|at| moved.remove(at)).is_some()
     }
 
     fn site(&self) -> PyResult<&'static Site> {
@@ -161,13 +173,24 @@ impl Scope {
     /// Ends a call that did not begin on this thread.
     #[cold]
     fn exit_elsewhere(&self, py: Python<'_>) -> PyResult<()> {
-        if !self.entered.load(Ordering::Relaxed) {
+        let began_on = self.began_on.load(Ordering::Relaxed);
+        if began_on == 0 {
             return Err(PyRuntimeError::new_err(
                 "the block ends and has not begun: use it in a `with` statement",
             ));
         }
-        self.ended_elsewhere.fetch_add(1, Ordering::Relaxed);
         open::count_elsewhere();
+        if began_on == open::thread() {
+            // Another that moved was taken for this one, as may be where threads share a scope.
+            return Ok(());
+        }
+        let mut moved = locked(&self.moved);
+        if moved.len() == MAX_MOVED {
+            moved.remove(0);
+        }
+        moved.push(began_on);
+        self.has_moved.store(true, Ordering::Relaxed);
+        drop(moved);
         PyErr::warn(
             py,
             &py.get_type::<PyRuntimeWarning>(),
@@ -193,7 +216,6 @@ impl Scope {
     fn __enter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
         let scope = slf.get();
         let site = scope.site()?;
-        scope.entered.store(true, Ordering::Relaxed);
         open::push(slf, || scope.fields.enter(site));
         Ok(slf.clone())
     }
