@@ -1,6 +1,5 @@
 //! `be.profile(…)`: a block, or a function, that is recorded.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use breakeven_profile::recorder::{Guard, Site};
@@ -13,7 +12,6 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 use super::coroutine::Coroutine;
 use super::fields::{Fields, kept, value_of};
 use super::open;
-use crate::locked;
 
 /// What `be.profile` returns: a context manager and a decorator.
 #[pyclass(frozen, module = "breakeven", freelist = 64)]
@@ -26,14 +24,9 @@ pub(crate) struct Scope {
     more: Option<Box<More>>,
     /// The thread on which its latest call began ([`open::push`]); 0 where none did.
     pub(super) began_on: AtomicUsize,
-    /// Threads on which calls of it began that ended on another, where there are any.
-    moved: Mutex<Vec<usize>>,
-    has_moved: AtomicBool,
+    /// Some call of it ended on another thread than it began on.
+    pub(super) has_moved: AtomicBool,
 }
-
-/// Most calls of one scope that are known to have moved: what began on threads that are gone
-/// stays among them.
-const MAX_MOVED: usize = 256;
 
 #[derive(Debug)]
 struct More {
@@ -154,16 +147,6 @@ impl Scope {
         Ok(site)
     }
 
-    /// True, once for each of them, where a call that began on that thread ended on another.
-    pub(super) fn ended_elsewhere(&self, thread: usize) -> bool {
-        if !self.has_moved.load(Ordering::Relaxed) {
-            return false;
-        }
-        let mut moved = locked(&self.moved);
-        let at = moved.iter().position(|began| *began == thread);
-        at.map(|at| moved.remove(at)).is_some()
-    }
-
     fn site(&self) -> PyResult<&'static Site> {
         self.site.ok_or_else(|| {
             PyTypeError::new_err("the block has no name: breakeven.profile(\"name\", …)")
@@ -172,8 +155,9 @@ impl Scope {
 
     /// Ends a call that did not begin on this thread.
     #[cold]
-    fn exit_elsewhere(&self, py: Python<'_>) -> PyResult<()> {
-        let began_on = self.began_on.load(Ordering::Relaxed);
+    fn exit_elsewhere(slf: &Bound<'_, Self>) -> PyResult<()> {
+        let (py, scope) = (slf.py(), slf.get());
+        let began_on = scope.began_on.load(Ordering::Relaxed);
         if began_on == 0 {
             return Err(PyRuntimeError::new_err(
                 "the block ends and has not begun: use it in a `with` statement",
@@ -184,13 +168,8 @@ impl Scope {
             // Another that moved was taken for this one, as may be where threads share a scope.
             return Ok(());
         }
-        let mut moved = locked(&self.moved);
-        if moved.len() == MAX_MOVED {
-            moved.remove(0);
-        }
-        moved.push(began_on);
-        self.has_moved.store(true, Ordering::Relaxed);
-        drop(moved);
+        open::note_moved(slf, began_on);
+        scope.has_moved.store(true, Ordering::Relaxed);
         PyErr::warn(
             py,
             &py.get_type::<PyRuntimeWarning>(),
@@ -224,7 +203,7 @@ impl Scope {
     fn __exit__(slf: &Bound<'_, Self>, _raised: &Bound<'_, PyTuple>) -> PyResult<()> {
         match open::pop(slf) {
             true => Ok(()),
-            false => slf.get().exit_elsewhere(slf.py()),
+            false => Self::exit_elsewhere(slf),
         }
     }
 
