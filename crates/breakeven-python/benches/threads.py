@@ -43,9 +43,9 @@ def main():
     lock = getattr(sys, "_is_gil_enabled", lambda: True)()
     cores = len(os.sched_getaffinity(0))
     print(f"# Python {sys.version.split()[0]}, the lock {'on' if lock else 'off'}, {cores} cores")
-    inputs = {python: [range(10_000)] * TASKS, numpy: [np.random.default_rng(1).random(40_000)] * TASKS}
-    for function, tasks in inputs.items():
-        name = function.__name__
+    inputs = {python: range(10_000), numpy: np.random.default_rng(1).random(40_000)}
+    for function, task in inputs.items():
+        name, tasks = function.__name__, [task] * TASKS
         ratios, alone = [], []
         for turn in range(turns + 2):
             one, first = took(function, tasks, name, workers=1)
