@@ -65,6 +65,11 @@ fn there_is_one_version_and_one_oldest_rust() {
 }
 
 #[test]
+fn crates_have_the_texts_of_their_licences() {
+    none(versions::licences(&Tree::workspace()));
+}
+
+#[test]
 fn links_lead_somewhere() {
     none(documents::broken_links(&Tree::workspace()));
 }

@@ -1,4 +1,4 @@
-//! Versions that are named in several places: all must be the workspace's.
+//! What is in several places and must be the same: versions, and the licences of the crates.
 
 use super::tree::Tree;
 
@@ -42,6 +42,26 @@ pub(super) fn findings(tree: &Tree) -> Vec<String> {
     findings
 }
 
+/// A crate is published with its own folder alone, so the texts of its licences are in it.
+pub(super) fn licences(tree: &Tree) -> Vec<String> {
+    let mut findings = Vec::new();
+    for file in tree.texts.iter().filter(|file| is_crate(&file.path)) {
+        let folder = file.path.trim_end_matches("Cargo.toml");
+        for (name, required) in [
+            ("LICENSE-MIT", true),
+            ("LICENSE-APACHE", true),
+            ("NOTICE", false),
+        ] {
+            let path = format!("{folder}{name}");
+            let text = tree.text(&path);
+            if (required || text.is_some()) && text != tree.text(name) {
+                findings.push(format!("{path}: is not the text of {name}; copy it"));
+            }
+        }
+    }
+    findings
+}
+
 fn is_crate(path: &str) -> bool {
     path.strip_prefix("crates/")
         .and_then(|path| path.strip_suffix("/Cargo.toml"))
@@ -52,6 +72,27 @@ fn is_crate(path: &str) -> bool {
 fn quoted<'t>(text: &'t str, key: &str) -> Option<&'t str> {
     let rest = text.split_once(key)?.1.strip_prefix('"')?;
     rest.split_once('"').map(|(value, _)| value)
+}
+
+#[test]
+fn a_licence_that_differs_is_found() {
+    let tree = Tree::of(&[
+        ("LICENSE-APACHE", "Apache"),
+        ("LICENSE-MIT", "MIT"),
+        ("NOTICE", "notice"),
+        ("crates/a/Cargo.toml", ""),
+        ("crates/a/LICENSE-APACHE", "Apache"),
+        ("crates/a/LICENSE-MIT", "../../LICENSE-MIT"),
+        ("crates/b/Cargo.toml", ""),
+        ("crates/b/LICENSE-MIT", "MIT"),
+        ("crates/b/NOTICE", "another"),
+    ]);
+    let findings = licences(&tree);
+    let of = |path: &str| findings.iter().any(|finding| finding.starts_with(path));
+    assert!(of("crates/a/LICENSE-MIT:"), "{findings:?}");
+    assert!(of("crates/b/LICENSE-APACHE:"), "{findings:?}");
+    assert!(of("crates/b/NOTICE:"), "{findings:?}");
+    assert_eq!(findings.len(), 3, "{findings:?}");
 }
 
 #[test]

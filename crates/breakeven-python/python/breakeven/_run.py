@@ -65,7 +65,8 @@ def run(
         workers: Workers of the CPU: a number, ``"threads"`` (as many as there are cores) or
             ``"processes"`` (as many, each a Python of its own: ``cpu``, tasks and outputs are
             pickled). Unless given, threads, as many as the function keeps busy: one where it
-            holds the interpreter's lock most of the time, which is measured on the first tasks.
+            holds the interpreter's lock most of the time, which is measured on the first tasks;
+            all where the interpreter runs without its lock (free-threaded builds).
         device: The GPU's name in profiles and in the cost model; unless given, what PyTorch or
             CuPy say of it if one of them is loaded, else ``gpu:0``.
         complexity: How hard a task is, on a scale on which 100 is usual: for the rule that

@@ -60,9 +60,9 @@ pub(super) fn manager(
         ExecutionStrategy::CpuOnly => on_cpu(strategy),
         _ => with_gpus(py, strategy, device)?,
     };
-    let manager = Arc::new(manager);
-    locked(&MADE).insert(key, Arc::clone(&manager));
-    Ok(manager)
+    // Another thread may have made it meanwhile: all have the same one.
+    let mut made = locked(&MADE);
+    Ok(Arc::clone(made.entry(key).or_insert(Arc::new(manager))))
 }
 
 fn on_cpu(strategy: ExecutionStrategy) -> Manager {

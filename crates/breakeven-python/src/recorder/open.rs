@@ -1,13 +1,16 @@
 //! The calls that are open on a thread.
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::mem;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use breakeven_profile::recorder::Guard;
 use pyo3::prelude::*;
 
 use super::scope::Scope;
+use crate::locked;
 
 /// Blocks that ended on another thread than they began on.
 static ELSEWHERE: AtomicU64 = AtomicU64::new(0);
@@ -33,12 +36,51 @@ impl Drop for Open {
     }
 }
 
+/// Most calls that are known to have ended elsewhere while their threads still hold them: what
+/// began on threads that are gone stays among them.
+const MAX_MOVED: usize = 256;
+
+/// Calls that ended elsewhere, each with the thread that it began on.
+static MOVED: Mutex<VecDeque<(Py<Scope>, usize)>> = Mutex::new(VecDeque::new());
+
+/// A call of `scope` that began on that thread ended on this one.
+pub(super) fn note_moved(scope: &Bound<'_, Scope>, began_on: usize) {
+    let mut moved = locked(&MOVED);
+    moved.push_back((scope.clone().unbind(), began_on));
+    let oldest = (moved.len() > MAX_MOVED).then(|| moved.pop_front());
+    drop(moved);
+    drop(oldest);
+}
+
+impl Entry {
+    /// True, once for each of them, where a call of its scope that began on that thread ended
+    /// on another.
+    fn ended_elsewhere(&self, thread: usize) -> bool {
+        if !self.scope.get().has_moved.load(Ordering::Relaxed) {
+            return false;
+        }
+        let mut moved = locked(&MOVED);
+        let this = |(scope, began_on): &(Py<Scope>, usize)| {
+            scope.as_ptr() == self.scope.as_ptr() && *began_on == thread
+        };
+        let at = moved.iter().position(this);
+        at.and_then(|at| moved.remove(at)).is_some()
+    }
+}
+
+/// What tells this thread from others that live.
+pub(super) fn thread() -> usize {
+    OPEN.with(|open| std::ptr::from_ref(open).addr())
+}
+
 /// Begins a call of `scope` on this thread, which `begin` makes.
 pub(super) fn push(scope: &Bound<'_, Scope>, begin: impl FnOnce() -> Guard) {
+    let thread = thread();
     OPEN.with_borrow_mut(|Open(open)| {
-        while let Some(ended) = open.pop_if(|entry| entry.scope.get().ended_elsewhere()) {
+        while let Some(ended) = open.pop_if(|entry| entry.ended_elsewhere(thread)) {
             ended.guard.discard();
         }
+        scope.get().began_on.store(thread, Ordering::Relaxed);
         let scope = scope.clone().unbind();
         // The clock is read last.
         open.push(Entry {

@@ -1,6 +1,6 @@
 //! `be.profile(…)`: a block, or a function, that is recorded.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use breakeven_profile::recorder::{Guard, Site};
 use pyo3::exceptions::{PyRuntimeError, PyRuntimeWarning, PyTypeError};
@@ -22,9 +22,10 @@ pub(crate) struct Scope {
     fields: Fields,
     /// What tells an operation from others of its name, where that is more.
     more: Option<Box<More>>,
-    entered: AtomicBool,
-    /// Calls of it that ended on another thread than they began on.
-    ended_elsewhere: AtomicU32,
+    /// The thread on which its latest call began ([`open::push`]); 0 where none did.
+    pub(super) began_on: AtomicUsize,
+    /// Some call of it ended on another thread than it began on.
+    pub(super) has_moved: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -146,12 +147,6 @@ impl Scope {
         Ok(site)
     }
 
-    /// True, once for each of them, where a call ended on another thread.
-    pub(super) fn ended_elsewhere(&self) -> bool {
-        let ended = &self.ended_elsewhere;
-        ended.load(Ordering::Relaxed) > 0 && ended.fetch_sub(1, Ordering::Relaxed) > 0
-    }
-
     fn site(&self) -> PyResult<&'static Site> {
         self.site.ok_or_else(|| {
             PyTypeError::new_err("the block has no name: breakeven.profile(\"name\", …)")
@@ -160,14 +155,21 @@ impl Scope {
 
     /// Ends a call that did not begin on this thread.
     #[cold]
-    fn exit_elsewhere(&self, py: Python<'_>) -> PyResult<()> {
-        if !self.entered.load(Ordering::Relaxed) {
+    fn exit_elsewhere(slf: &Bound<'_, Self>) -> PyResult<()> {
+        let (py, scope) = (slf.py(), slf.get());
+        let began_on = scope.began_on.load(Ordering::Relaxed);
+        if began_on == 0 {
             return Err(PyRuntimeError::new_err(
                 "the block ends and has not begun: use it in a `with` statement",
             ));
         }
-        self.ended_elsewhere.fetch_add(1, Ordering::Relaxed);
         open::count_elsewhere();
+        if began_on == open::thread() {
+            // Another that moved was taken for this one, as may be where threads share a scope.
+            return Ok(());
+        }
+        open::note_moved(slf, began_on);
+        scope.has_moved.store(true, Ordering::Relaxed);
         PyErr::warn(
             py,
             &py.get_type::<PyRuntimeWarning>(),
@@ -193,7 +195,6 @@ impl Scope {
     fn __enter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
         let scope = slf.get();
         let site = scope.site()?;
-        scope.entered.store(true, Ordering::Relaxed);
         open::push(slf, || scope.fields.enter(site));
         Ok(slf.clone())
     }
@@ -202,7 +203,7 @@ impl Scope {
     fn __exit__(slf: &Bound<'_, Self>, _raised: &Bound<'_, PyTuple>) -> PyResult<()> {
         match open::pop(slf) {
             true => Ok(()),
-            false => slf.get().exit_elsewhere(slf.py()),
+            false => Self::exit_elsewhere(slf),
         }
     }
 

@@ -75,6 +75,8 @@ struct Run {
     workers: usize,
     gate: Arc<Gate>,
     known: Option<Held>,
+    /// The interpreter runs without its lock, and that is why all workers take part.
+    without_lock: bool,
     costs: Arc<Costs>,
     workload: WorkloadProfile,
     shared: Arc<Shared>,
@@ -97,7 +99,7 @@ pub(crate) fn start(
     let source = Arc::new(Source::new(tasks, asked.batched)?);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let has_lock = interpreter_has_lock(py);
-    let (known, watches) = match has_lock && !asked.free && asked.workers != 1 && cores > 1 {
+    let (known, watches) = match has_lock && !asked.free && cores > 1 {
         false => (None, false),
         true => {
             let known = gate::known(&asked.operation);
@@ -152,6 +154,7 @@ pub(crate) fn start(
         workers,
         gate,
         known,
+        without_lock: !has_lock && !asked.free,
         workload,
         shared,
         asked,
@@ -183,6 +186,7 @@ impl Run {
             raised: raised.unwrap_or_default(),
             join: self.asked.join,
             held,
+            without_lock: self.without_lock,
             workers: if is_one { 1 } else { self.workers },
             block: self.source.block,
         };

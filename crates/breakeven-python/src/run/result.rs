@@ -29,6 +29,8 @@ pub(super) struct Ended {
     pub(super) join: Py<PyAny>,
     /// What is known of the CPU's function, where it was asked.
     pub(super) held: Option<Held>,
+    /// All workers took part because the interpreter has no lock, or has it off.
+    pub(super) without_lock: bool,
     /// Workers of the CPU.
     pub(super) workers: usize,
     /// Items of a task.
@@ -41,6 +43,7 @@ pub(crate) struct PyExecutionResult {
     outputs: Py<PyAny>,
     errors: Py<PyList>,
     held: Option<Held>,
+    without_lock: bool,
     workers: usize,
     result: ExecutionResult<()>,
 }
@@ -70,6 +73,7 @@ impl Ended {
             outputs: outputs.unbind(),
             errors: PyList::new(py, self.raised.iter().map(|error| error.value(py)))?.unbind(),
             held: self.held,
+            without_lock: self.without_lock,
             workers: self.workers,
             result,
         };
@@ -88,6 +92,7 @@ impl PyExecutionResult {
             outputs: output.unbind(),
             errors: PyList::empty(py).unbind(),
             held: None,
+            without_lock: false,
             workers: rayon::current_num_threads(),
             result,
         }
@@ -194,24 +199,31 @@ impl PyExecutionResult {
     /// What ran where, why, predicted and actual, as text.
     fn explain(&self) -> String {
         let mut text = self.result.explain().to_string();
-        if let Some(Held { part, watched }) = self.held {
-            let (percent, ms) = (part * 100.0, watched.as_millis());
-            let workers = match self.workers {
-                1 => "1 thread".to_owned(),
-                more => format!("{more} threads"),
-            };
-            if !text.ends_with('\n') {
-                text.push('\n');
+        let workers = match self.workers {
+            1 => "1 thread".to_owned(),
+            more => format!("{more} threads"),
+        };
+        let python = match self.held {
+            None if self.without_lock => {
+                format!("the interpreter's lock was off when the batch began: {workers}")
             }
-            text += &format!(
-                "python: the CPU's function held the interpreter's lock {percent:.0} % of the \
-                 {ms} ms that it was watched: {workers}"
-            );
-            if self.workers == 1 {
-                text += "; with workers=\"processes\" it would run on all cores";
+            None => return text,
+            Some(Held { part, watched }) => {
+                let (percent, ms) = (part * 100.0, watched.as_millis());
+                let all = match self.workers {
+                    1 => "; with workers=\"processes\" it would run on all cores",
+                    _ => "",
+                };
+                format!(
+                    "the CPU's function held the interpreter's lock {percent:.0} % of the {ms} ms \
+                     that it was watched: {workers}{all}"
+                )
             }
+        };
+        if !text.ends_with('\n') {
             text.push('\n');
         }
+        text += &format!("python: {python}\n");
         text
     }
 }
