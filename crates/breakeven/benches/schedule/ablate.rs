@@ -42,6 +42,7 @@ const OFF: &[Off] = &[
     ("mean_counts", |tuning| tuning.mean_counts = 0.0),
     ("most_counts", |tuning| tuning.most_counts = 1e9),
     ("even", |tuning| tuning.even = 1e9),
+    ("least_told", |tuning| tuning.least_told = 0.0),
     ("rate_step", |tuning| tuning.rate_step = 0.0),
     ("failed_prediction", |tuning| tuning.failed_prediction = 1e9),
     ("most_delay", |tuning| tuning.most_delay = 1e9),

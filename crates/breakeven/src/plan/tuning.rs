@@ -128,6 +128,8 @@ pub struct Tuning {
     pub most_counts: f64,
     /// How much denser one place may be than another that is like it, as a multiple.
     pub even: f64,
+    /// Part of a launch's cost that its work must take for the launch's time to tell the work.
+    pub least_told: f64,
     /// How far a GPU's rate moves towards what was seen.
     pub rate_step: f64,
     /// Time of all work on the CPU, as a multiple, that a batch may take before the CPU
@@ -190,6 +192,7 @@ impl Tuning {
         mean_counts: 0.3,
         most_counts: 4.0,
         even: 1.5,
+        least_told: 0.1,
         rate_step: 0.8,
         most_delay: 1.25,
         tried_from: 3.0,

@@ -69,9 +69,6 @@ impl Flight {
     }
 }
 
-/// Part of a launch's cost that its work must take for the launch's time to tell the work.
-const LEAST_TOLD: f64 = 0.1;
-
 impl Gpu {
     pub(super) fn new(setup: &GpuSetup, rate: Rate, mode: Mode) -> Self {
         Self {
@@ -315,7 +312,7 @@ impl Schedule {
             gpu.set_busy(now);
             if let (Some(fixed), Some(per_work)) = (gpu.rate.fixed, gpu.rate.per_work) {
                 // Where the work is next to nothing beside the launch, the time does not tell it.
-                if per_work * work < LEAST_TOLD * fixed {
+                if per_work * work < self.setup.tuning.least_told * fixed {
                     self.density.add_done(range, work);
                 } else {
                     let found = ((ns - fixed) / per_work).max(0.0);

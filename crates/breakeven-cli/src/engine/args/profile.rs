@@ -95,8 +95,8 @@ pub(crate) struct ProfileArgs {
     #[arg(long)]
     pub(crate) record_load: bool,
 
-    /// Measure the energy of calls and batches too: where counters tell it (auto), in any case, with an
-    /// error where they do not (always, or without a value), or never
+    /// Measure the energy of calls and batches too: where counters tell it (auto), in any
+    /// case, with an error where they do not (always, or without a value), or never
     #[arg(long, value_enum, value_name = "WHEN", num_args = 0..=1, require_equals = true)]
     #[arg(default_value_t, default_missing_value = "always")]
     pub(crate) energy: EnergyWhen,
