@@ -52,14 +52,14 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
         check_budgets(limits, &kernels)?;
     }
 
-    let energy = match kernels.first() {
+    let counted_on = match kernels.first() {
         Some(Cell::Batch(batch)) => {
             let cpu = std::iter::once(Device::CPU.to_owned());
-            let all: Vec<String> = cpu.chain(batch.gpus().iter().cloned()).collect();
-            energy(args, &all, &machine)?
+            &cpu.chain(batch.gpus().iter().cloned()).collect::<Vec<_>>()
         }
-        _ => energy(args, &devices, &machine)?,
+        _ => &devices,
     };
+    let energy = energy(args, counted_on, &machine)?;
 
     let mut session = Session::new(hardware);
     if args.with_host {

@@ -211,7 +211,7 @@ impl<E: Element> Executing<'_, '_, '_, E> {
             let batch = manager.operation(workload.name());
             batch.workload(workload.profile()).execute(tasks, on_cpu)
         };
-        let mut ran_on = Vec::new();
+        let mut ran_on = String::new();
         for call in 0..iterations.warmup.saturating_add(iterations.measured) {
             let warm_up = call < iterations.warmup;
             if call == iterations.warmup {
@@ -224,8 +224,8 @@ impl<E: Element> Executing<'_, '_, '_, E> {
                     return Err(Stopped::failed(&error));
                 }
             };
-            ran_on = devices(&result);
             let execution = told(&result, self.cell, warm_up);
+            ran_on.clone_from(&execution.device);
             let failures = execution.failures.iter();
             failed.extend(failures.filter_map(|failure| failure.device.clone()));
             let message = Message::Execution(Box::new(execution));
@@ -246,7 +246,7 @@ impl<E: Element> Executing<'_, '_, '_, E> {
         }
         self.recorded()?;
         if let Some(meter) = &self.worker.energy {
-            let energy = energy_of(meter, &ran_on, || execute().map(|result| devices(&result)));
+            let energy = energy_of(meter, &ran_on, || execute().map(|result| result.ran_on()));
             if let Some(event) = energy {
                 self.worker.outbox.send(&Message::Event(event))?;
             }
@@ -268,26 +268,16 @@ impl<E: Element> Executing<'_, '_, '_, E> {
     }
 }
 
-/// The devices that a batch ran on.
-fn devices<T>(result: &ExecutionResult<T>) -> Vec<String> {
-    let gpus = result.gpus.iter().filter(|gpu| gpu.share.tasks > 0);
-    let on_cpu = (result.cpu.tasks > 0).then(|| Device::CPU.to_owned());
-    on_cpu
-        .into_iter()
-        .chain(gpus.map(|gpu| gpu.device.clone()))
-        .collect()
-}
-
 /// What counters tell of further batches on the devices of the last one; none where they tell
 /// nothing, or where a batch fails.
 fn energy_of<E>(
     meter: &CallMeter,
-    devices: &[String],
-    mut execute: impl FnMut() -> Result<Vec<String>, E>,
+    devices: &str,
+    mut execute: impl FnMut() -> Result<String, E>,
 ) -> Option<Event> {
     let mut elsewhere = false;
-    let names: Vec<&str> = devices.iter().map(String::as_str).collect();
-    let told = meter.of(&names, 1, &mut |_| {
+    let ids: Vec<&str> = devices.split('+').collect();
+    let told = meter.of(&ids, 1, &mut |_| {
         execute().map(|ran_on| {
             elsewhere |= ran_on != devices;
             0.0
