@@ -1,25 +1,26 @@
 //! The GPU form. Images are cut up into tiles of 32×64 pixels, whose components are
-//! found in shared memory; what crosses the tiles is joined in a graph that has a node
-//! for each component of a tile. A tile's row of pixels is a word of 32 bits.
+//! found in shared memory. Those that come to a tile's rim are joined across the tiles in
+//! a graph that has a node for each; the others are whole. A tile's row of pixels is a
+//! word of 32 bits.
 //!
 //! Seven launches, each of which needs the one before it done, and the bytes that each
-//! moves: of every pixel, and of every component of a tile.
+//! moves: of every pixel, and of every component of a tile that comes to its rim.
 //!
 //! | launch | does | a pixel | a component |
 //! |---|---|---|---|
 //! | `mask` | makes bits of pixels | 4 + 1/8 | |
-//! | `label` | finds the components of tiles, and which is at which place of their rims | 1/8 + 3/16 + 1/8 | 8 |
+//! | `label` | finds the components of tiles, sets a bit at the first pixels of the whole ones, and tells which of the others is at which place of the rim | 1/8 + 3/16 + 1/8 | 8 |
 //! | `join` | unites components of tiles that touch | 3/8 | 8 to 24 |
 //! | `settle` | finds each one's root, and sets a bit at the root's first pixel | | 12 to 16 |
 //! | `count` | counts those bits, in raster order | 1/8 + 1/8 | |
 //! | `offsets` | sums the counts up | | |
-//! | `spread` | finds the components of tiles anew, and writes their labels | 1/8 + 4 | 20 |
+//! | `spread` | finds the components of tiles anew, and writes their labels | 3/8 + 4 | 20 |
 //!
-//! That is 9.3 bytes a pixel, where 8 are compulsory, and up to 68 a component of a tile.
-//! Smooth images have few of them. Noise at the percolation threshold has 0.036 a pixel,
-//! which makes 11.8 bytes, and noise with a quarter of foreground 0.13; the most are in a
-//! checkerboard of pixels that touch at corners alone, one for two pixels. A component's
-//! bytes are counted as if no cache held any.
+//! That is 9.6 bytes a pixel, where 8 are compulsory, and up to 68 a component at a rim,
+//! counted as if no cache held any. Smooth images have next to none of them, 1.2 times
+//! what is compulsory; noise makes 1.37 times at the most, with 40 % of foreground, and a
+//! checkerboard of pixels that touch at corners alone 1.45. A tile has 94 at the most:
+//! were each to touch another one's, as in an image made for it, that were 1.58.
 //!
 //! The root of a component is that of its tiles' components whose first pixel comes
 //! first in raster order, whatever the order of the atomics was. So labels are those
@@ -76,9 +77,9 @@ pub(in crate::kernels) struct Passes<'s> {
     /// The components at a tile's rim, plus 1: at the left (in the lower half) and the
     /// right end of each row, then at the upper and the lower end of each column.
     rims: &'s Buffer,
-    /// How many components each tile has.
+    /// How many components each tile has at its rim.
     sizes: &'s Buffer,
-    /// The graph: what each component of a tile points to.
+    /// The graph: what each component at the rim of a tile points to.
     parents: &'s Buffer,
     /// The first pixel of each.
     pixels: &'s Buffer,
@@ -99,13 +100,12 @@ impl<'s> Passes<'s> {
         let words = height.saturating_mul(across);
         let bytes =
             |of: [usize; 3], each: usize| crate::tensor::shape::bytes(&[&of[..], &[each]].concat());
-        let components = rows * columns.div_ceil(2);
         vec![
             bytes(tiles, rows),
             bytes(tiles, rows + columns),
             bytes(tiles, 1),
-            bytes(tiles, components),
-            bytes(tiles, components),
+            bytes(tiles, rows + columns),
+            bytes(tiles, rows + columns),
             bytes([batch, 1, 1], words),
             bytes([batch, 1, 1], words),
             bytes([batch, 1, 1], words.div_ceil(UNITS as usize)),

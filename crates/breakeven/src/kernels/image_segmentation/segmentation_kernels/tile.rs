@@ -4,12 +4,15 @@
 //! Runs of a row are two columns apart, so that half a row's columns are nodes enough.
 //! Nodes grow in raster order of the runs' first pixels, and a component's root is its
 //! least: its first pixel.
+//!
+//! Components that come to a tile's rim may go on in other tiles: they are numbered, for
+//! the graph. The others are whole.
 
 use cubecl::prelude::*;
 
 use super::graph::root;
 use super::sums::prefix_sums;
-use super::tiles::{BLOCK, COLUMNS, ROWS, Tiles, capacity, place};
+use super::tiles::{BLOCK, COLUMNS, Place, ROWS, Tiles, capacity, place};
 
 /// Runs of a row.
 const RUNS: u32 = COLUMNS / 2;
@@ -24,9 +27,10 @@ struct Components {
     nodes: SharedMemory<Atomic<u32>>,
     /// The foreground of each row.
     words: SharedMemory<u32>,
-    /// A bit wherever a component begins.
-    firsts: SharedMemory<u32>,
-    /// Components that begin up to the end of each row.
+    /// A bit for each component that comes to the rim, in its first row: that of the even
+    /// column at or before its first one.
+    open: SharedMemory<Atomic<u32>>,
+    /// Bits of `open` up to the end of each row.
     sums: SharedMemory<u32>,
 }
 
@@ -76,17 +80,28 @@ fn unite_rows(components: &Components, y: u32, pixels: u32, #[comptime] step: u3
     }
 }
 
+/// Marks the component at a pixel of the rim, if there is one.
+#[cube]
+fn mark(components: &Components, y: u32, x: u32) {
+    let word = components.words[y as usize];
+    if (word >> x) & 1u32 == 1u32 {
+        let root = components.nodes[node(word, y, x) as usize].load();
+        components.open[(root / RUNS) as usize].fetch_or(1u32 << (root % RUNS * 2u32));
+    }
+}
+
 /// Finds the components of the tile whose rows are the units' words.
 #[cube]
-fn find(word: u32, #[comptime] corners: bool) -> Components {
+fn find(word: u32, tiles: &Tiles, #[comptime] corners: bool) -> Components {
     let y = UNIT_POS_X;
     let mut components = Components {
         nodes: SharedMemory::new(comptime!((RUNS * ROWS) as usize)),
         words: SharedMemory::new(comptime!(ROWS as usize)),
-        firsts: SharedMemory::new(comptime!(ROWS as usize)),
+        open: SharedMemory::new(comptime!(ROWS as usize)),
         sums: SharedMemory::new(comptime!(ROWS as usize)),
     };
     components.words[y as usize] = word;
+    components.open[y as usize].store(0u32);
     let mut left = starts(word);
     while left != 0u32 {
         let own = node(word, y, left.trailing_zeros());
@@ -115,30 +130,59 @@ fn find(word: u32, #[comptime] corners: bool) -> Components {
         }
     }
     sync_cube();
-    let mut firsts = 0u32;
     left = starts(word);
+    while left != 0u32 {
+        let own = node(word, y, left.trailing_zeros());
+        components.nodes[own as usize].store(root(&components.nodes.to_slice(), own, false));
+        left &= left - 1u32;
+    }
+    sync_cube();
+    if y < tiles.rows {
+        mark(&components, y, 0u32);
+        mark(&components, y, tiles.columns - 1u32);
+    }
+    if y < tiles.columns {
+        mark(&components, 0u32, y);
+        mark(&components, tiles.rows - 1u32, y);
+    }
+    sync_cube();
+    let open = components.open[y as usize].load().count_ones();
+    prefix_sums(&mut components.sums, open, ROWS);
+    components
+}
+
+/// The first pixels of the components that begin in the unit's row.
+#[cube]
+fn firsts(components: &Components) -> u32 {
+    let y = UNIT_POS_X;
+    let word = components.words[y as usize];
+    let mut firsts = 0u32;
+    let mut left = starts(word);
     while left != 0u32 {
         let x = left.trailing_zeros();
         let own = node(word, y, x);
-        let root = root(&components.nodes.to_slice(), own, false);
-        components.nodes[own as usize].store(root);
-        if root == own {
+        if components.nodes[own as usize].load() == own {
             firsts |= 1u32 << x;
         }
         left &= left - 1u32;
     }
-    components.firsts[y as usize] = firsts;
-    prefix_sums(&mut components.sums, firsts.count_ones(), ROWS);
-    components
+    firsts
 }
 
-/// The components that begin before that row.
+/// Those of them whose components come to the rim.
+#[cube]
+fn open_of(components: &Components, firsts: u32) -> u32 {
+    let open = components.open[UNIT_POS_X as usize].load();
+    firsts & (open | (open << 1u32))
+}
+
+/// The components at the rim that begin before that row.
 #[cube]
 fn before(components: &Components, y: u32) -> u32 {
-    components.sums[y as usize] - components.firsts[y as usize].count_ones()
+    components.sums[y as usize] - components.open[y as usize].load().count_ones()
 }
 
-/// One more than the number of the component at a pixel; 0 for background.
+/// One more than the number of the component at a pixel of the rim; 0 for background.
 #[cube]
 fn component_at(components: &Components, y: u32, x: u32) -> u32 {
     let word = components.words[y as usize];
@@ -147,10 +191,18 @@ fn component_at(components: &Components, y: u32, x: u32) -> u32 {
         let root = components.nodes[node(word, y, x) as usize].load();
         let row = root / RUNS;
         let left_of_it = (1u32 << (root % RUNS * 2u32)) - 1u32;
-        let in_row = components.firsts[row as usize] & left_of_it;
+        let in_row = components.open[row as usize].load() & left_of_it;
         component = before(components, row) + in_row.count_ones() + 1u32;
     }
     component
+}
+
+/// The number of the first pixel of the unit's row: they are numbered by their words, in
+/// raster order.
+#[cube]
+fn first_pixel(tiles: &Tiles, place: &Place) -> u32 {
+    let line = (place.image * tiles.height + place.top + UNIT_POS_X) * tiles.across;
+    (line + place.left / COLUMNS) * tiles.columns
 }
 
 #[cube(launch_unchecked)]
@@ -167,25 +219,23 @@ pub(super) fn label(
     let tile = CUBE_POS as u32;
     if tile < tiles.count {
         let y = UNIT_POS_X;
-        let row = (tile * tiles.rows + y) as usize;
         let mut word = 0u32;
         if y < tiles.rows {
-            word = masks[row];
-            // As many words as images have rows, which tiles have no fewer of.
-            if row < firsts.len() {
-                firsts[row] = 0u32;
-            }
+            word = masks[(tile * tiles.rows + y) as usize];
         }
-        let components = find(word, corners);
+        let components = find(word, &tiles, corners);
         if y == 0 {
             sizes[tile as usize] = components.sums[comptime!(ROWS as usize - 1)];
         }
-        // Pixels are numbered by their words in raster order.
         let place = place(&tiles, tile);
-        let line = (place.image * tiles.height + place.top + y) * tiles.across;
-        let first = (line + place.left / COLUMNS) * tiles.columns;
+        let first = first_pixel(&tiles, &place);
+        let all = self::firsts(&components);
+        let open = open_of(&components, all);
+        if y < tiles.rows && place.top + y < tiles.height {
+            firsts[(first / tiles.columns) as usize] = all & !open;
+        }
         let mut own = tile * capacity(&tiles) + before(&components, y);
-        let mut left = components.firsts[y as usize];
+        let mut left = open;
         while left != 0u32 {
             parents[own as usize] = own;
             pixels[own as usize] = first + left.trailing_zeros();
@@ -203,6 +253,24 @@ pub(super) fn label(
                 component_at(&components, 0u32, y) | (bottom << 16u32);
         }
     }
+}
+
+/// The label of the component that has that first pixel.
+#[cube]
+fn label_of(
+    firsts: &Array<u32>,
+    ranks: &Array<u32>,
+    counts: &Array<u32>,
+    tiles: &Tiles,
+    image: u32,
+    first: u32,
+) -> u32 {
+    let word = first / tiles.columns;
+    let in_image = word - image * tiles.height * tiles.across;
+    let left_of_it = (1u32 << (first % tiles.columns)) - 1u32;
+    let in_word = firsts[word as usize] & left_of_it;
+    let block = image * tiles.blocks + in_image / BLOCK;
+    counts[block as usize] + ranks[word as usize] + in_word.count_ones() + 1u32
 }
 
 #[cube(launch_unchecked)]
@@ -224,25 +292,27 @@ pub(super) fn spread(
         if y < tiles.rows {
             word = masks[(tile * tiles.rows + y) as usize];
         }
-        let components = find(word, corners);
+        let components = find(word, &tiles, corners);
         let place = place(&tiles, tile);
         // Roots get their labels; then the other runs take them from these.
-        let image = place.image * tiles.height * tiles.across;
+        let roots = self::firsts(&components);
+        let open = open_of(&components, roots);
+        let row = first_pixel(&tiles, &place);
         let mut own = tile * capacity(&tiles) + before(&components, y);
-        let mut left = components.firsts[y as usize];
+        let mut left = roots;
         while left != 0u32 {
-            let first = pixels[parents[own as usize] as usize];
-            let at = first / tiles.columns;
-            let left_of_it = (1u32 << (first % tiles.columns)) - 1u32;
-            let in_word = firsts[at as usize] & left_of_it;
-            let block = place.image * tiles.blocks + (at - image) / BLOCK;
-            let label = counts[block as usize] + ranks[at as usize] + in_word.count_ones() + 1u32;
-            components.nodes[node(word, y, left.trailing_zeros()) as usize].store(label);
-            own += 1u32;
+            let x = left.trailing_zeros();
+            let mut first = row + x;
+            if (open >> x) & 1u32 == 1u32 {
+                first = pixels[parents[own as usize] as usize];
+                own += 1u32;
+            }
+            let label = label_of(firsts, ranks, counts, &tiles, place.image, first);
+            components.nodes[node(word, y, x) as usize].store(label);
             left &= left - 1u32;
         }
         sync_cube();
-        left = starts(word) & !components.firsts[y as usize];
+        left = starts(word) & !roots;
         while left != 0u32 {
             let run = node(word, y, left.trailing_zeros()) as usize;
             let root = components.nodes[run].load() as usize;

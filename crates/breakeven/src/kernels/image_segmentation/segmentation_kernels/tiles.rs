@@ -47,10 +47,10 @@ pub(super) fn place(tiles: &Tiles, tile: u32) -> Place {
     }
 }
 
-/// Components that a tile may have: every second pixel of a row at the most.
+/// Components that a tile may have at its rim: fewer than half its pixels and one.
 #[cube]
 pub(super) fn capacity(tiles: &Tiles) -> u32 {
-    tiles.rows * tiles.columns.div_ceil(2u32)
+    tiles.rows + tiles.columns
 }
 
 /// The place of a row's word in the masks: that of the tile that begins at `left`.
