@@ -16,7 +16,7 @@ mod spans;
 mod work;
 
 pub(crate) use launches::Correlation;
-pub(crate) use operations::Told;
+pub(crate) use operations::LaunchFacts;
 pub(crate) use work::{FILL, Work};
 
 use launches::Related;

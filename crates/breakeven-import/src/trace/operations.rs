@@ -25,7 +25,7 @@ const OTHERS: &str = "(other operations)";
 
 /// What a trace tells of an operation beside its times.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct LaunchFacts {
     /// Bytes that a call moved.
     pub(crate) bytes: Option<u64>,
     /// Blocks or work items of a launch, in three dimensions.
@@ -205,16 +205,16 @@ impl Operations {
     }
 
     /// What is told of one of its calls.
-    pub(crate) fn tell(&mut self, operation: u32, told: &Told) {
+    pub(crate) fn add_facts(&mut self, operation: u32, facts: &LaunchFacts) {
         let Some(each) = self.get_mut(operation) else {
             return;
         };
-        if let Some(bytes) = told.bytes {
+        if let Some(bytes) = facts.bytes {
             each.told += 1;
             each.bytes = Some(each.bytes.unwrap_or(0).saturating_add(bytes));
         }
-        each.grid.see(told.grid);
-        each.block.see(told.block);
+        each.grid.see(facts.grid);
+        each.block.see(facts.block);
     }
 
     pub(super) fn device_of(&self, operation: u32) -> u32 {

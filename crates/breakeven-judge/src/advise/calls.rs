@@ -71,9 +71,9 @@ impl CallsOf {
 /// What the timeline and the call paths show of each operation's calls.
 pub(super) struct Sequences<'p> {
     /// By name and device; `None` where there is no timeline.
-    timeline: Option<BTreeMap<Who<'p>, Seen>>,
+    timeline: Option<BTreeMap<Who<'p>, CallCounts>>,
     /// By name, along the call paths.
-    stacks: BTreeMap<&'p str, Seen>,
+    stacks: BTreeMap<&'p str, CallCounts>,
     least: f64,
 }
 
@@ -81,7 +81,7 @@ type Who<'p> = (&'p str, &'p str);
 
 /// What one source shows of an operation's calls.
 #[derive(Default)]
-struct Seen {
+struct CallCounts {
     calls: u64,
     /// Calls in sequences that are long enough, and those sequences.
     in_sequences: u64,
@@ -90,7 +90,7 @@ struct Seen {
     repeated: u64,
 }
 
-impl Seen {
+impl CallCounts {
     /// Adds calls in so many sequences, which count where each has `least` calls.
     fn add(&mut self, calls: u64, sequences: u64, least: f64) {
         self.calls += calls;
@@ -158,12 +158,12 @@ fn runs(profile: &Profile) -> u64 {
 /// Calls per call of the operation around them. A path without one is called
 /// once per run by the program itself, as far as anyone recorded; paths count the
 /// calls of all runs.
-fn in_stacks(stacks: &[Stack], runs: u64, least: f64) -> BTreeMap<&str, Seen> {
+fn in_stacks(stacks: &[Stack], runs: u64, least: f64) -> BTreeMap<&str, CallCounts> {
     let calls: BTreeMap<&[String], u64> = stacks
         .iter()
         .map(|stack| (stack.frames.as_slice(), stack.calls))
         .collect();
-    let mut all: BTreeMap<&str, Seen> = BTreeMap::new();
+    let mut all: BTreeMap<&str, CallCounts> = BTreeMap::new();
     for stack in stacks {
         let Some((name, around)) = stack.frames.split_last() else {
             continue;
@@ -176,7 +176,7 @@ fn in_stacks(stacks: &[Stack], runs: u64, least: f64) -> BTreeMap<&str, Seen> {
     all
 }
 
-fn on_timeline(timeline: &Timeline, least: f64) -> BTreeMap<Who<'_>, Seen> {
+fn on_timeline(timeline: &Timeline, least: f64) -> BTreeMap<Who<'_>, CallCounts> {
     let mut threads: BTreeMap<u64, Vec<&TimelineEvent>> = BTreeMap::new();
     for event in &timeline.events {
         threads.entry(event.thread).or_default().push(event);
@@ -193,7 +193,7 @@ fn on_timeline(timeline: &Timeline, least: f64) -> BTreeMap<Who<'_>, Seen> {
         }
     }
     for ((who, _), count) in fields {
-        let seen: &mut Seen = all.entry(who).or_default();
+        let seen: &mut CallCounts = all.entry(who).or_default();
         seen.with_fields += count;
         seen.repeated += count - 1;
     }
@@ -212,7 +212,11 @@ struct Open<'e> {
 
 /// Counts the calls and the sequences of one thread, from its events in order:
 /// calls of one operation, directly inside the same call, with no other between.
-fn one_thread<'e>(events: &[&'e TimelineEvent], least: f64, all: &mut BTreeMap<Who<'e>, Seen>) {
+fn one_thread<'e>(
+    events: &[&'e TimelineEvent],
+    least: f64,
+    all: &mut BTreeMap<Who<'e>, CallCounts>,
+) {
     let mut close = |last: Option<(Who<'e>, u64)>| {
         if let Some((who, length)) = last {
             all.entry(who).or_default().add(length, 1, least);

@@ -37,7 +37,7 @@ use source::Source;
 /// What is asked for of a batch; `breakeven/_run.py` says what each means.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct Asked {
+pub(crate) struct Options {
     operation: String,
     strategy: String,
     batched: bool,
@@ -69,7 +69,7 @@ struct Run {
     source: Arc<Source>,
     cpu: Py<PyAny>,
     gpu: Option<Arc<PyGpu>>,
-    asked: Asked,
+    options: Options,
     strategy: ExecutionStrategy,
     pool: RayonCpu,
     workers: usize,
@@ -89,54 +89,54 @@ pub(crate) fn start(
     tasks: &Bound<'_, PyAny>,
     cpu: Py<PyAny>,
     gpu: Option<Py<PyAny>>,
-    asked: Asked,
+    options: Options,
 ) -> PyResult<Job> {
     let invalid = |error: Error| errors::invalid(py, &error.to_string());
-    let strategy: ExecutionStrategy = match asked.strategy.parse() {
+    let strategy: ExecutionStrategy = match options.strategy.parse() {
         Ok(strategy) => strategy,
         Err(error) => return Err(invalid(error)?),
     };
-    let source = Arc::new(Source::new(tasks, asked.batched)?);
+    let source = Arc::new(Source::new(tasks, options.batched)?);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let has_lock = interpreter_has_lock(py);
-    let (known, watches) = match has_lock && !asked.free && cores > 1 {
+    let (known, watches) = match has_lock && !options.free && cores > 1 {
         false => (None, false),
         true => {
-            let known = gate::known(&asked.operation);
+            let known = gate::known(&options.operation);
             (known, known.is_none())
         }
     };
     let workers = match known {
         Some(held) if held.takes_one_worker() => 1,
-        _ if asked.workers == 0 => cores,
-        _ => asked.workers,
+        _ if options.workers == 0 => cores,
+        _ => options.workers,
     };
     let mut workload = WorkloadProfile::from_task_count(source.tasks());
-    let bytes = asked.memory_per_task.or_else(|| source.item_bytes(py));
+    let bytes = options.memory_per_task.or_else(|| source.item_bytes(py));
     workload = workload.with_memory_per_task(bytes.unwrap_or(size_of::<usize>()));
-    workload = workload.with_complexity(asked.complexity.unwrap_or(100.0));
-    if let Some(part) = asked.parallelization {
+    workload = workload.with_complexity(options.complexity.unwrap_or(100.0));
+    if let Some(part) = options.parallelization {
         workload = workload.with_parallelization(part);
     }
     if let Err(error) = workload.check() {
         return Err(invalid(error)?);
     }
     let gpu = gpu.map(|function| {
-        let mut spec = GpuSpec::named(&asked.device);
-        if let Some(bytes) = asked.device_bytes {
+        let mut spec = GpuSpec::named(&options.device);
+        if let Some(bytes) = options.device_bytes {
             spec.memory_bytes = Fact::Known(bytes);
         }
         Arc::new(PyGpu {
             function: Arc::new(function),
             source: Arc::clone(&source),
             spec,
-            on_thread: asked.timeout.is_some(),
-            is_list: !asked.batched,
+            on_thread: options.timeout.is_some(),
+            is_list: !options.batched,
             raised: Arc::default(),
         })
     });
     let gate = match watches && source.tasks() > 1 {
-        true => Gate::watching(&asked.operation),
+        true => Gate::watching(&options.operation),
         false => Gate::open(),
     };
     let shared = Shared::new();
@@ -145,7 +145,7 @@ pub(crate) fn start(
         tasks: source.len,
     };
     let run = Run {
-        costs: costs(asked.costs.as_deref(), asked.keeps_costs),
+        costs: costs(options.costs.as_deref(), options.keeps_costs),
         pool: workers::pool(workers)?,
         source,
         cpu,
@@ -154,10 +154,10 @@ pub(crate) fn start(
         workers,
         gate,
         known,
-        without_lock: !has_lock && !asked.free,
+        without_lock: !has_lock && !options.free,
         workload,
         shared,
-        asked,
+        options,
     };
     if workers::is_worker() {
         // Waiting for another thread to use this one's pool would be waiting for itself.
@@ -184,7 +184,7 @@ impl Run {
         let ended = Ended {
             outcome,
             raised: raised.unwrap_or_default(),
-            join: self.asked.join,
+            join: self.options.join,
             held,
             without_lock: self.without_lock,
             workers: if is_one { 1 } else { self.workers },
@@ -198,20 +198,20 @@ impl Run {
         G: breakeven::execute::GpuExecutor<usize, Output>,
     {
         let manager = manager.clone().with_costs(Arc::clone(&self.costs));
-        if self.asked.check <= 0.0 {
+        if self.options.check <= 0.0 {
             return self.execute(&manager, Unchecked);
         }
-        let (relative, absolute) = self.asked.tolerance;
+        let (relative, absolute) = self.options.tolerance;
         let tolerance = Tolerance {
-            rule: Python::attach(|py| self.asked.agree.clone_ref(py)),
+            rule: Python::attach(|py| self.options.agree.clone_ref(py)),
             relative,
             absolute,
             block: self.source.block,
         };
         let agree = |gpu: &Output, cpu: &Output| gpu.agrees(cpu, &tolerance);
-        match self.asked.check >= 1.0 {
+        match self.options.check >= 1.0 {
             true => self.execute(&manager, CrossCheck::all(agree)),
-            false => self.execute(&manager, CrossCheck::sample(self.asked.check, agree)),
+            false => self.execute(&manager, CrossCheck::sample(self.options.check, agree)),
         }
     }
 
@@ -220,8 +220,8 @@ impl Run {
         G: breakeven::execute::GpuExecutor<usize, Output>,
         V: Verify<Output>,
     {
-        let (asked, source, gate) = (&self.asked, &*self.source, &*self.gate);
-        let policy = match asked.fallback {
+        let (options, source, gate) = (&self.options, &*self.source, &*self.gate);
+        let policy = match options.fallback {
             part if part >= 1.0 => FallbackPolicy::Allow,
             part if part <= 0.0 => FallbackPolicy::Deny,
             part => FallbackPolicy::Budget(part),
@@ -231,19 +231,19 @@ impl Run {
             self.shared.done.fetch_max(done * block, Ordering::Relaxed);
         };
         let mut batch = manager
-            .operation(&asked.operation)
+            .operation(&options.operation)
             .strategy(self.strategy)
             .fallback(policy)
-            .timeout(asked.timeout.map(seconds))
+            .timeout(options.timeout.map(seconds))
             .workload(self.workload)
             .cancel(&self.shared.cancel)
             .progress(&progress)
             .verify(verify);
-        if let Some(deadline) = asked.deadline {
+        if let Some(deadline) = options.deadline {
             batch = batch.deadline(seconds(deadline));
         }
         let tasks: Vec<usize> = (0..source.tasks()).collect();
-        let outcome = match (asked.batched, asked.each) {
+        let outcome = match (options.batched, options.each) {
             (true, _) => batch.execute_batched(&tasks, |tasks: &[usize]| {
                 gate.pass(|| self.call_batched(tasks))
             }),

@@ -156,21 +156,33 @@ pub(crate) fn print(tuning: &'static Tuning) {
             all[best_on_average(&draws)],
             oracle,
         );
-        let costs = Costs::new();
-        for _ in 0..20 {
-            let _ = auto(quiet, &costs);
-        }
-        if !point.is_loaded {
-            let other = another_size(point);
+        let learned = || {
+            let costs = Costs::new();
+            for _ in 0..20 {
+                let _ = auto(quiet, &costs);
+            }
+            costs
+        };
+        let costs = learned();
+        let others = match point.is_loaded {
+            true => Vec::new(),
+            false => vec![
+                (
+                    another_size(point),
+                    ["second_size", "without_foresight/second_size"],
+                ),
+                (
+                    another_number(point),
+                    ["another_number", "without_foresight/another_number"],
+                ),
+            ],
+        };
+        for (other, [name, without_foresight]) in others {
             let all = times(&other);
             let oracle = least(&all);
-            add("second_size", auto(&other, &costs), oracle);
+            add(name, auto(&other, &learned()), oracle);
             let draws = self::draws(&other, point.shape, point.number.into());
-            add(
-                "without_foresight/second_size",
-                all[best_on_average(&draws)],
-                oracle,
-            );
+            add(without_foresight, all[best_on_average(&draws)], oracle);
         }
         // Not one run, which may be one that tries another device.
         for _ in 0..WARM_RUNS {
@@ -274,19 +286,23 @@ fn stated_draws(point: &Point, stated: [f64; 3]) -> Vec<foresight::Times> {
     (1..=STATED_DRAWS).map(other).collect()
 }
 
-/// Batches of another size: of eight times as many tasks, or an eighth, or of tasks of
-/// eight times the memory and time.
+/// Batches of tasks of eight times the memory and time.
 fn another_size(point: &Point) -> Scenario {
+    let mut larger = another_draw(point, point.quiet.tasks());
+    larger.memory_per_task *= 8;
+    larger.cpu_task_ns *= 8.0;
+    larger.gpus[0].task_ns *= 8.0;
+    larger
+}
+
+/// Batches of eight times as many tasks, or an eighth.
+fn another_number(point: &Point) -> Scenario {
     let tasks = point.quiet.tasks();
+    another_draw(point, if tasks < 1_000 { 8 * tasks } else { tasks / 8 })
+}
+
+fn another_draw(point: &Point, tasks: usize) -> Scenario {
     let seed = u64::from(point.number) + 3_000_000;
-    if (point.number / 2).is_multiple_of(2) {
-        let mut larger = point.quiet.with_task_costs(point.shape.costs(tasks, seed));
-        larger.memory_per_task *= 8;
-        larger.cpu_task_ns *= 8.0;
-        larger.gpus[0].task_ns *= 8.0;
-        return larger;
-    }
-    let tasks = if tasks < 1_000 { 8 * tasks } else { tasks / 8 };
     point.quiet.with_task_costs(point.shape.costs(tasks, seed))
 }
 

@@ -14,7 +14,7 @@ use super::work::{Lane, caught};
 use crate::error::{DeviceError, DeviceErrorKind, Error};
 use crate::hardware::{Fact, GpuKind};
 use crate::plan::{
-    Asked, Basis, Decision, ExecutionStrategy, Goal, GpuSpec, Machine, OperationCosts, Resource,
+    Basis, Decision, ExecutionStrategy, Goal, GpuSpec, Machine, OperationCosts, Query, Resource,
     StatedWork, Tuning, decide_tuned,
 };
 use crate::schedule::Mode;
@@ -115,7 +115,7 @@ impl Question<'_> {
             ExecutionStrategy::Auto => self.measure_power(&mut machine, &costs)?,
             _ => Vec::new(),
         };
-        let asked = Asked {
+        let query = Query {
             strategy,
             basis,
             goal: match measuring.is_empty() {
@@ -124,7 +124,7 @@ impl Question<'_> {
             },
             tuning: Tuning::USUAL,
         };
-        let mut decision = decide_tuned(asked, workload, &machine, heuristics, &costs)?;
+        let mut decision = decide_tuned(query, workload, &machine, heuristics, &costs)?;
         if !measuring.is_empty() {
             decision.measure(self.goal.objective, measuring);
         }

@@ -35,7 +35,7 @@ const KEPT_EVERY: Duration = Duration::from_secs(5);
 pub struct Programs {
     folders: Vec<PathBuf>,
     #[cfg(unix)]
-    seen: BTreeMap<Id, Seen>,
+    seen: BTreeMap<Id, Tracked>,
 }
 
 /// One reading of all programs.
@@ -177,13 +177,13 @@ impl Programs {
 
 /// What a program said before.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct Tracked {
     last: Option<Figures>,
     /// States of the counts, the oldest first.
     kept: VecDeque<(Instant, BTreeMap<String, Latency>)>,
 }
 
-impl Seen {
+impl Tracked {
     pub(super) fn take(&mut self, now: Instant, figures: Figures) -> ProgramReading {
         // It began to publish anew.
         let is_new = |last: &Figures| figures.since_s < last.since_s;

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::place::{Id, make};
-use super::programs::Seen;
+use super::programs::Tracked;
 use super::*;
 use crate::execute::ManagerStats;
 
@@ -269,7 +269,7 @@ fn rates_and_latencies_are_those_of_the_time_between_readings() {
     };
     let start = Instant::now();
     let after = |seconds| start + Duration::from_secs(seconds);
-    let mut seen = Seen::default();
+    let mut seen = Tracked::default();
     let first = seen.take(start, at(10.0, 2, &[800, 800]));
     assert_eq!(
         (first.batches_per_s, first.operations[0].batches_per_s),

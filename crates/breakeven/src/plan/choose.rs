@@ -17,7 +17,7 @@ use crate::workload::WorkloadProfile;
 
 /// Who asks for a decision, and for which.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct Query<'a> {
     /// Auto where it is left to the decision.
     pub(crate) strategy: ExecutionStrategy,
     /// Who asked for another one.
@@ -145,29 +145,29 @@ pub fn decide_for(
     heuristics: &ProfilingHeuristics,
     costs: &OperationCosts,
 ) -> Result<Box<Decision>, Error> {
-    let asked = Asked {
+    let query = Query {
         strategy,
         basis,
         goal: Goal::default(),
         tuning: Tuning::USUAL,
     };
-    decide_tuned(asked, workload, machine, heuristics, costs)
+    decide_tuned(query, workload, machine, heuristics, costs)
 }
 
 /// The same for a goal, and with other constants.
 pub(crate) fn decide_tuned(
-    asked: Asked<'_>,
+    query: Query<'_>,
     workload: &WorkloadProfile,
     machine: &Machine,
     heuristics: &ProfilingHeuristics,
     costs: &OperationCosts,
 ) -> Result<Box<Decision>, Error> {
-    let Asked {
+    let Query {
         strategy,
         basis,
         tuning,
         goal,
-    } = asked;
+    } = query;
     strategy.check()?;
     // Where nothing is left to be decided, nothing is weighed.
     let goal = match strategy {

@@ -6,8 +6,8 @@ use crate::error::Error;
 use crate::execute::setup::{Decided, GpuLimits};
 use crate::hardware::Fact;
 use crate::plan::{
-    Asked, Basis, Decision, ExecutionStrategy, Goal, GpuSpec, Machine, OperationCosts,
-    ProfilingHeuristics, Resource, decide_tuned, spent,
+    Basis, Decision, ExecutionStrategy, Goal, GpuSpec, Machine, OperationCosts,
+    ProfilingHeuristics, Query, Resource, decide_tuned, spent,
 };
 use crate::schedule::Schedule;
 use crate::store::Costs;
@@ -83,7 +83,7 @@ impl Scenario {
             .with_parallelization(self.parallelization);
         let heuristics = &ProfilingHeuristics::default();
         let tuning = self.tuning;
-        let asked = Asked {
+        let query = Query {
             strategy,
             basis: Basis::Program,
             goal: Goal {
@@ -92,7 +92,7 @@ impl Scenario {
             },
             tuning,
         };
-        let decision = decide_tuned(asked, workload, &self.machine(), heuristics, known)?;
+        let decision = decide_tuned(query, workload, &self.machine(), heuristics, known)?;
         let limits = Decided {
             tasks: self.tasks(),
             workers: self.workers,

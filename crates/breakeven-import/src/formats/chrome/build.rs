@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::event::Event;
 use crate::note::Notes;
-use crate::trace::{FILL, Told, Trace, When, Work};
+use crate::trace::{FILL, LaunchFacts, Trace, When, Work};
 
 /// Kinds of events by what a tracer calls them (`cat`), in small letters: those of Kineto,
 /// the profiler of PyTorch, of its newer and its older releases.
@@ -166,7 +166,7 @@ impl Builder {
             let digits = event.thread.trim_start_matches("stream ");
             digits.parse().ok()
         });
-        let told = Told {
+        let facts = LaunchFacts {
             bytes: event.args.bytes,
             grid: event.args.grid,
             block: event.args.block,
@@ -178,7 +178,7 @@ impl Builder {
         let operation = trace.operations.number(name, device, &event.category);
         match work {
             Some(work) => {
-                trace.operations.tell(operation, &told);
+                trace.operations.add_facts(operation, &facts);
                 trace.work(operation, track, when, work, stream, id);
             }
             None => trace.range(operation, track, when),

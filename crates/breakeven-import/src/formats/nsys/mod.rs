@@ -15,7 +15,7 @@ use crate::format::Importer;
 use crate::note::Notes;
 use crate::read::Options;
 use crate::source::Source;
-use crate::trace::{FILL, Told, Trace, When, Work};
+use crate::trace::{FILL, LaunchFacts, Trace, When, Work};
 
 use database::{Database, Row, Texts};
 
@@ -237,12 +237,12 @@ impl Reading<'_> {
         let stream = count(7);
         let (device, track) = self.trace.stream("cuda", count(6).unwrap_or(0), stream);
         let operation = self.trace.operations.number(name, device, category);
-        let told = Told {
+        let facts = LaunchFacts {
             bytes,
             grid: three(10),
             block: three(13),
         };
-        self.trace.operations.tell(operation, &told);
+        self.trace.operations.add_facts(operation, &facts);
         let id = row.number(5);
         let id = id.map(|id| correlation(row.number(2).unwrap_or(0), id));
         self.trace.work(operation, track, when, work, stream, id);

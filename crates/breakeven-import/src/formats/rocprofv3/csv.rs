@@ -16,7 +16,7 @@ use crate::format::Importer;
 use crate::note::{Note, Notes};
 use crate::read::Options;
 use crate::source::Source;
-use crate::trace::{Told, Trace, When, Work};
+use crate::trace::{LaunchFacts, Trace, When, Work};
 
 pub(crate) static IMPORTER: Importer = Importer {
     name: "rocprofv3-csv",
@@ -232,7 +232,7 @@ impl Table {
             when,
             work,
             correlation: id,
-            told: Told {
+            facts: LaunchFacts {
                 bytes: None,
                 grid: self.three("Grid_Size"),
                 block: self.three("Workgroup_Size"),

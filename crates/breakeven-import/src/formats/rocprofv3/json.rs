@@ -17,7 +17,7 @@ use crate::json;
 use crate::note::Notes;
 use crate::read::Options;
 use crate::source::Source;
-use crate::trace::{Told, Trace, When, Work};
+use crate::trace::{LaunchFacts, Trace, When, Work};
 
 pub(crate) static IMPORTER: Importer = Importer {
     name: "rocprofv3",
@@ -132,7 +132,7 @@ impl Tool {
                     when,
                     work: Work::kernel(name),
                     correlation: id,
-                    told: Told {
+                    facts: LaunchFacts {
                         bytes: None,
                         grid: dispatch.grid_size,
                         block: dispatch.workgroup_size,
@@ -157,9 +157,9 @@ impl Tool {
                     when,
                     work: Work::copy(name, record.bytes),
                     correlation: id,
-                    told: Told {
+                    facts: LaunchFacts {
                         bytes: record.bytes,
-                        ..Told::default()
+                        ..LaunchFacts::default()
                     },
                 };
                 activity.add(&mut self.trace);

@@ -6,7 +6,7 @@ mod csv;
 mod json;
 mod records;
 
-use crate::trace::{Correlation, Told, Trace, When, Work};
+use crate::trace::{Correlation, LaunchFacts, Trace, When, Work};
 
 pub(crate) use self::csv::IMPORTER as CSV;
 pub(crate) use self::json::IMPORTER as JSON;
@@ -42,14 +42,14 @@ struct Activity<'a> {
     when: When,
     work: Work,
     correlation: Option<Correlation>,
-    told: Told,
+    facts: LaunchFacts,
 }
 
 impl Activity<'_> {
     fn add(&self, trace: &mut Trace) {
         let (device, track) = trace.stream("rocm", self.agent, self.stream);
         let operation = trace.operations.number(self.name, device, self.category);
-        trace.operations.tell(operation, &self.told);
+        trace.operations.add_facts(operation, &self.facts);
         trace.work(
             operation,
             track,

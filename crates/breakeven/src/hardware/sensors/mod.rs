@@ -57,7 +57,7 @@ pub struct Sensors {
     cpu: CpuSensors,
     rapl: Rapl,
     cards: Vec<Card>,
-    nvidia: Option<Watched<nvidia::Told>>,
+    nvidia: Option<Watched<nvidia::Answer>>,
     patience: Duration,
     last: Option<Instant>,
 }
@@ -74,7 +74,7 @@ impl Sensors {
         Self::at(root, None, DRIVER_PATIENCE)
     }
 
-    fn at(root: &Path, nvidia: Option<Watched<nvidia::Told>>, patience: Duration) -> Self {
+    fn at(root: &Path, nvidia: Option<Watched<nvidia::Answer>>, patience: Duration) -> Self {
         Self {
             root: root.to_owned(),
             cpu: CpuSensors::default(),

@@ -17,10 +17,10 @@ use crate::hardware::{Fact, GpuLoad, nvml};
 const MOST_WATTS: f64 = 10_000.0;
 
 /// Readings of all of them; none where there is no NVML.
-pub(super) type Told = Option<Vec<GpuReading>>;
+pub(super) type Answer = Option<Vec<GpuReading>>;
 
 /// Starts the thread that asks NVML, which loads its library at the first question.
-pub(super) fn watch() -> Option<Watched<Told>> {
+pub(super) fn watch() -> Option<Watched<Answer>> {
     let mut known = BTreeSet::new();
     Watched::start("breakeven-nvml", move || {
         let mut gpus = readings(nvml::nvml()?);

@@ -121,7 +121,7 @@ fn failed(jobs: &Jobs, slots: &[Arc<Slot>], ended: &Ended) -> DeviceError {
     let how = &ended.how;
     let said = ended.stderr.last_line();
     if *how != How::Unwanted {
-        lock(&jobs.tally).fell(how, said.as_deref(), slots.len() as u64);
+        lock(&jobs.summary).fell(how, said.as_deref(), slots.len() as u64);
     }
     let kind = match how {
         How::TooLong => DeviceErrorKind::Refused,

@@ -11,7 +11,7 @@ use indicatif::ProgressBar;
 use super::printer::Printer;
 use super::process::{Ended, How, Process};
 use super::running::Running;
-use super::tally::Tally;
+use super::summary::Summary;
 use super::template::{Filling, Template};
 use super::visible::Visible;
 use super::window::{Slot, Ticket};
@@ -64,7 +64,7 @@ pub(super) struct Jobs {
     pub(super) halt: HaltArg,
     pub(super) running: Running,
     pub(super) printer: Mutex<Printer>,
-    pub(super) tally: Mutex<Tally>,
+    pub(super) summary: Mutex<Summary>,
     pub(super) bar: ProgressBar,
     /// Stops the engine.
     pub(super) cancel: CancelToken,
@@ -105,7 +105,7 @@ impl Jobs {
             let is_over = ended.how.is_good() || self.stop.get().is_some();
             if !is_over && left > 0 {
                 left -= 1;
-                lock(&self.tally).retried += 1;
+                lock(&self.summary).retried += 1;
                 continue;
             }
             let how = ended.how.clone();
@@ -163,12 +163,12 @@ impl Jobs {
             return;
         }
         let device = device.to_string();
-        let mut tally = lock(&self.tally);
+        let mut summary = lock(&self.summary);
         for slot in slots {
             let input = &slot.input;
-            tally.ended(&device, input.number, input.bytes(), &ended.how);
+            summary.ended(&device, input.number, input.bytes(), &ended.how);
         }
-        drop(tally);
+        drop(summary);
         self.bar.inc(slots.len() as u64);
         if ended.how.is_good() {
             let name = [&*self.operation, ":job"].concat();

@@ -30,8 +30,8 @@ mod process;
 mod running;
 mod scan;
 mod spool;
+mod summary;
 mod supervised;
-mod tally;
 mod template;
 mod visible;
 mod window;
@@ -113,9 +113,9 @@ pub(crate) fn run(args: &RunArgs, err: &mut dyn Write) -> Result<Ending> {
     });
     jobs.bar.finish_and_clear();
     let held = lock(&jobs.printer).end();
-    let mut tally = lock(&jobs.tally);
-    tally.held = held.unwrap_or_default();
-    for line in tally.lines(begun.elapsed()) {
+    let mut summary = lock(&jobs.summary);
+    summary.held = held.unwrap_or_default();
+    for line in summary.lines(begun.elapsed()) {
         let _ = writeln!(err, "{}", breakeven_judge::page::clean(&line));
     }
     if let Some(path) = &args.profile {
@@ -127,7 +127,7 @@ pub(crate) fn run(args: &RunArgs, err: &mut dyn Write) -> Result<Ending> {
         }
     }
     happened?;
-    let failed = tally.has_failed();
+    let failed = summary.has_failed();
     match jobs.stop.get() {
         Some(Stop::Interrupted) if args.joblog.is_some() => {
             Err(Interrupted("interrupted: --resume goes on from here").into())
@@ -192,7 +192,7 @@ fn windows<G: GpuExecutor<Ticket, ()>>(
             let workload = WorkloadProfile::from_task_count(tickets.len());
             let batch = batch.workload(workload);
             let result = batch.execute_each(&tickets, |ticket| jobs.on_cpu(ticket))?;
-            lock(&jobs.tally).recalled += result.recalled as u64;
+            lock(&jobs.summary).recalled += result.recalled as u64;
             explanation = args.explain.then(|| result.explain().to_string());
         }
         match ended {
@@ -201,7 +201,7 @@ fn windows<G: GpuExecutor<Ticket, ()>>(
             None => {}
         }
     }
-    lock(&jobs.tally).quarantines = manager.stats().quarantines;
+    lock(&jobs.summary).quarantines = manager.stats().quarantines;
     if let Some(explanation) = explanation {
         let _ = writeln!(err, "{}", explanation.trim_end());
     }
@@ -236,7 +236,7 @@ fn fill(
             window.push(input);
             continue;
         }
-        lock(&jobs.tally).left_out += 1;
+        lock(&jobs.summary).left_out += 1;
         if let Err(error) = lock(&jobs.printer).ended_before(input.number) {
             jobs.stop(Stop::Output(error));
             return (window, None);

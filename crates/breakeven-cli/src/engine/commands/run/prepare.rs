@@ -70,7 +70,7 @@ pub(super) fn prepare(
         halt: args.halt,
         running,
         printer: Mutex::new(printer),
-        tally: Mutex::default(),
+        summary: Mutex::default(),
         bar: match args.progress {
             true => progress(0),
             false => ProgressBar::hidden(),

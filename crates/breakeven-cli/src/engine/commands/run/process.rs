@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
-use super::running::{Asked, Running};
+use super::running::{EndReason, Running};
 
 /// Of what a process wrote on stderr, what is looked at for its last line, bytes.
 const TAIL: u64 = 4096;
@@ -153,8 +153,8 @@ impl Process {
         let asked = running.ended(self.group);
         let how = match (self.child.wait(), asked) {
             (Ok(status), _) if status.success() => How::Exit(0),
-            (_, Some(Asked::Timeout)) => How::TimedOut,
-            (_, Some(Asked::Unwanted)) => How::Unwanted,
+            (_, Some(EndReason::Timeout)) => How::TimedOut,
+            (_, Some(EndReason::Unwanted)) => How::Unwanted,
             (Ok(status), None) => how(status),
             (Err(error), None) => How::NotStarted(error.to_string()),
         };

@@ -13,7 +13,7 @@ const GRACE: Duration = Duration::from_millis(500);
 
 /// Why a process was asked to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum EndReason {
     /// It took longer than it may.
     Timeout,
     /// Its job is not wanted any more.
@@ -23,7 +23,7 @@ pub(super) enum Asked {
 #[derive(Debug)]
 struct Group {
     began: Instant,
-    asked: Option<(Asked, Instant)>,
+    asked: Option<(EndReason, Instant)>,
 }
 
 #[derive(Debug, Default)]
@@ -68,7 +68,7 @@ impl Running {
         let began = Instant::now();
         let mut entry = Group { began, asked: None };
         if table.ends_all {
-            ask(group, &mut entry, Asked::Unwanted, began);
+            ask(group, &mut entry, EndReason::Unwanted, began);
         }
         table.groups.insert(group, entry);
         let is_watched = self.timeout.is_some() || table.ends_all;
@@ -81,7 +81,7 @@ impl Running {
 
     /// The first process of a group has ended and still has its id; whether it was asked to.
     /// What is left of a group that was asked to end goes too.
-    pub(super) fn ended(&self, group: Pid) -> Option<Asked> {
+    pub(super) fn ended(&self, group: Pid) -> Option<EndReason> {
         let (why, _) = self.table().groups.remove(&group)?.asked?;
         let _ = kill_process_group(group, Signal::KILL);
         Some(why)
@@ -90,7 +90,7 @@ impl Running {
     /// Asks one group to end.
     pub(super) fn end(&self, group: Pid) {
         if let Some(entry) = self.table().groups.get_mut(&group) {
-            ask(group, entry, Asked::Unwanted, Instant::now());
+            ask(group, entry, EndReason::Unwanted, Instant::now());
         }
         let _ = self.look.send(());
     }
@@ -101,7 +101,7 @@ impl Running {
         let mut table = self.table();
         table.ends_all = true;
         for (group, entry) in &mut table.groups {
-            ask(*group, entry, Asked::Unwanted, now);
+            ask(*group, entry, EndReason::Unwanted, now);
         }
         drop(table);
         let _ = self.look.send(());
@@ -138,7 +138,7 @@ impl Running {
                 .timeout
                 .and_then(|timeout| entry.began.checked_add(timeout));
             if entry.asked.is_none() && late.is_some_and(|late| late <= now) {
-                ask(*group, entry, Asked::Timeout, now);
+                ask(*group, entry, EndReason::Timeout, now);
             }
             let at = match entry.asked {
                 Some((_, since)) if now >= since + GRACE => {
@@ -154,7 +154,7 @@ impl Running {
     }
 }
 
-fn ask(group: Pid, entry: &mut Group, why: Asked, now: Instant) {
+fn ask(group: Pid, entry: &mut Group, why: EndReason, now: Instant) {
     if entry.asked.is_none() {
         entry.asked = Some((why, now));
         // It may have ended by itself.

@@ -47,8 +47,8 @@ pub(super) fn of_both(comparison: &Comparison) -> Page {
 }
 
 /// What is told of each machine, beside what it is.
-type Told = (&'static str, fn(&Plan) -> String);
-const ROWS: [Told; 6] = [
+type Fact = (&'static str, fn(&Plan) -> String);
+const FACTS: [Fact; 6] = [
     ("strategy", |plan| plan.decision.strategy.to_string()),
     ("decided by", Plan::decided_by),
     ("GPU tasks", |plan| unit::count(plan.tasks().0 as f64)),

@@ -15,7 +15,7 @@ const LONGEST: usize = 60;
 
 /// What came of the jobs so far.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct Summary {
     /// Jobs that have ended, by their device.
     by_device: BTreeMap<String, u64>,
     failed: u64,
@@ -35,7 +35,7 @@ pub(super) struct Tally {
     pub(super) quarantines: u64,
 }
 
-impl Tally {
+impl Summary {
     /// A job has ended on a device.
     pub(super) fn ended(&mut self, device: &str, number: u64, input: &[u8], how: &How) {
         match self.by_device.get_mut(device) {
