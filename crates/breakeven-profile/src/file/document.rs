@@ -8,6 +8,7 @@ use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
 
+use super::check;
 use super::error::{FileError, FileErrorKind, clipped};
 use super::header::Header;
 use super::operation::Object;
@@ -186,7 +187,12 @@ impl<'de> Visitor<'de> for Next<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Operation, A::Error> {
         let operation = Operation::deserialize(MapAccessDeserializer::new(map))?;
-        match self.keys.note(&operation) {
+        let index = self.keys.0.len();
+        let mut runs = operation.runs.iter().enumerate();
+        let sound = runs.try_for_each(|(number, run)| {
+            check::moments(run, &format!("operations[{index}].runs[{number}]"))
+        });
+        match sound.and_then(|()| self.keys.note(&operation)) {
             Ok(()) => Ok(operation),
             Err(error) => Err(self.findings.raise(error)),
         }
