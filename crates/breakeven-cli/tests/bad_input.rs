@@ -347,9 +347,6 @@ fn the_greatest_counts() {
         "show FILE --format csv",
         "compare FILE FILE --metric calls",
         "compare FILE FILE --metric throughput",
-        "export FILE --to speedscope -o -",
-        "export FILE --to flamegraph -o -",
-        "export FILE --to collapsed -o -",
     ];
     for command in COMMANDS.into_iter().chain(further) {
         let (exit, _, err, _) = run(command, &file);

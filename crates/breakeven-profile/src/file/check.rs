@@ -174,29 +174,10 @@ fn run(run: &Run, place: &str) -> Result<(), FileError> {
         .chain(&run.self_ns)
         .chain(run.phases_ns.values().flatten());
     times(all.copied(), place)?;
-    moments(run, place)?;
     match &run.energy {
         Some(each) => energy(each, &format!("{place}.energy")),
         None => Ok(()),
     }
-}
-
-/// Finds figures over all calls of a run that no calls can have.
-pub(super) fn moments(run: &Run, place: &str) -> Result<(), FileError> {
-    let Some(moments) = &run.moments else {
-        return Ok(());
-    };
-    let (calls, kept) = (moments.count(), run.samples_ns.len() as u64);
-    let message = if calls < kept {
-        Some(format!(
-            "they count {calls} of the calls, and samples_ns has {kept}; count all calls of the run"
-        ))
-    } else if moments.total() < 0.0 || moments.min().is_some_and(|least| least < 0.0) {
-        Some("a time in them is less than 0; times are from 0 to 2^63 ns".to_owned())
-    } else {
-        None
-    };
-    wrong(message, &format!("{place}.moments"))
 }
 
 fn energy(energy: &Energy, place: &str) -> Result<(), FileError> {

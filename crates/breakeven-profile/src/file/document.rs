@@ -8,11 +8,12 @@ use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
 
-use super::check;
 use super::error::{FileError, FileErrorKind, clipped};
 use super::header::Header;
 use super::operation::Object;
-use crate::profile::{Activity, LoadRecord, Operation, OperationKey, Profile, Stack, Timeline};
+use crate::profile::{
+    Activity, LoadRecord, Operation, OperationKey, Profile, Run, Stack, Timeline,
+};
 
 /// What the reader learns beside the profile itself.
 #[derive(Default)]
@@ -187,12 +188,7 @@ impl<'de> Visitor<'de> for Next<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Operation, A::Error> {
         let operation = Operation::deserialize(MapAccessDeserializer::new(map))?;
-        let index = self.keys.0.len();
-        let mut runs = operation.runs.iter().enumerate();
-        let sound = runs.try_for_each(|(number, run)| {
-            check::moments(run, &format!("operations[{index}].runs[{number}]"))
-        });
-        match sound.and_then(|()| self.keys.note(&operation)) {
+        match self.keys.note(&operation) {
             Ok(()) => Ok(operation),
             Err(error) => Err(self.findings.raise(error)),
         }
@@ -207,6 +203,9 @@ impl Keys {
     /// Takes the next operation of the list.
     pub(super) fn note(&mut self, operation: &Operation) -> Result<(), FileError> {
         let index = self.0.len();
+        for (number, run) in operation.runs.iter().enumerate() {
+            moments(run, &format!("operations[{index}].runs[{number}].moments"))?;
+        }
         match self.0.insert(operation.key(), index) {
             None => Ok(()),
             Some(first) => Err(FileError::new(
@@ -220,4 +219,24 @@ impl Keys {
             .at_place(format!("operations[{index}]"))),
         }
     }
+}
+
+/// Finds figures over all calls of a run that no calls can have.
+fn moments(run: &Run, place: &str) -> Result<(), FileError> {
+    let Some(moments) = &run.moments else {
+        return Ok(());
+    };
+    let (calls, kept) = (moments.count(), run.samples_ns.len() as u64);
+    let message = if calls < kept {
+        Some(format!(
+            "they count {calls} of the calls, and samples_ns has {kept}; count all calls of the run"
+        ))
+    } else if moments.total() < 0.0 || moments.min().is_some_and(|least| least < 0.0) {
+        Some("a time in them is less than 0; times are from 0 to 2^63 ns".to_owned())
+    } else {
+        None
+    };
+    message.map_or(Ok(()), |message| {
+        Err(FileError::new(FileErrorKind::Value, message).at_place(place))
+    })
 }
