@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -25,18 +26,23 @@ const COMMANDS: [&str; 7] = [
 /// Reading the largest of these takes a tenth of it.
 const AT_ONCE: Duration = Duration::from_secs(5);
 
-/// How a command ends, what it prints, and how long it takes, in this process:
-/// a panic fails the test.
-fn run(command: &str, file: &Path) -> (Exit, Vec<u8>, String, Duration) {
-    let words = command.split_whitespace().map(|word| match word {
+/// The words of a command, FILE and PAGE replaced.
+fn words(command: &str, file: &Path) -> Vec<OsString> {
+    let word = |word: &str| match word {
         "FILE" => file.as_os_str().to_owned(),
         "PAGE" => file.with_extension("html").into_os_string(),
         word => OsString::from(word),
-    });
-    let args = std::iter::once("breakeven".into()).chain(words);
+    };
+    let words = command.split_whitespace().map(word);
+    std::iter::once("breakeven".into()).chain(words).collect()
+}
+
+/// How a command ends, what it prints, and how long it takes, in this process:
+/// a panic fails the test.
+fn run(command: &str, file: &Path) -> (Exit, Vec<u8>, String, Duration) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let start = Instant::now();
-    let exit = breakeven_cli::run(args, &mut out, &mut err);
+    let exit = breakeven_cli::run(words(command, file), &mut out, &mut err);
     let took = start.elapsed();
     (exit, out, String::from_utf8(err).unwrap(), took)
 }
@@ -205,6 +211,30 @@ fn many_operations_take_little_time() {
     }
 }
 
+/// A page as wide as the name would take minutes.
+#[test]
+fn a_long_name_on_a_wide_page_takes_little_time() {
+    let directory = directory();
+    let file = directory.path().join("p.json");
+    let operation = |c: &str| {
+        format!(
+            "{{\"name\": \"{}\", \"samples_ns\": [9]}}",
+            c.repeat(65_536)
+        )
+    };
+    let all = ["a", "b", "c"].map(operation).join(",");
+    fs::write(&file, operations(&all) + "]}").unwrap();
+    let start = Instant::now();
+    let shown = std::process::Command::new(env!("CARGO_BIN_EXE_breakeven"))
+        .env("COLUMNS", "70000")
+        .arg("show")
+        .arg(&file)
+        .output()
+        .unwrap();
+    assert!(shown.status.success(), "{shown:?}");
+    assert!(start.elapsed() < AT_ONCE, "{:?}", start.elapsed());
+}
+
 /// 512 MiB of address space: the program itself takes most of it.
 #[test]
 #[cfg(target_os = "linux")]
@@ -236,5 +266,90 @@ fn the_largest_of_these_take_little_memory() {
             assert_eq!(limited.status.code(), Some(2), "{command}: {said}");
             assert!(said.starts_with("error: /"), "{command}: {said}");
         }
+    }
+}
+
+/// A pipe whose reader has gone, as of `breakeven … | head`.
+struct Closed;
+
+impl Write for Closed {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::BrokenPipe.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_reader_that_has_gone_is_no_error() {
+    let directory = directory();
+    let file = directory.path().join("p.json");
+    fs::write(
+        &file,
+        operations("{\"name\": \"f\", \"samples_ns\": [1, 2]}]}"),
+    )
+    .unwrap();
+    let formats = ["table", "json", "markdown", "github", "junit"];
+    let mut commands: Vec<String> = COMMANDS.map(str::to_owned).into();
+    commands.extend(formats.map(|format| format!("compare FILE FILE --format {format}")));
+    commands
+        .extend(["json", "markdown", "csv"].map(|format| format!("show FILE --format {format}")));
+    for command in commands {
+        let mut said = Vec::new();
+        let exit = breakeven_cli::run(words(&command, &file), &mut Closed, &mut said);
+        let said = String::from_utf8_lossy(&said);
+        assert_eq!(exit, Exit::Done, "{command}: {said}");
+    }
+}
+
+/// Every count is the greatest that a file can hold, and there are two of each.
+#[test]
+fn the_greatest_counts() {
+    const MOST: u64 = u64::MAX;
+    const LONGEST: u64 = 1 << 63;
+    let moments =
+        format!(r#"{{"count": {MOST}, "total": 1.8e19, "mean": 1, "m2": 0, "min": 1, "max": 1}}"#);
+    let one_run = format!(
+        r#"{{"samples_ns": [1], "moments": {moments}, "nested_calls": {MOST}, "memory_bytes": {MOST}}}"#
+    );
+    let operation = format!(
+        r#"{{"name": "f", "items": {MOST}, "bytes": {MOST}, "flops": {MOST}, "runs": [{one_run}, {one_run}],
+        "attributes": {{"device_memory": {{"calls": {MOST}, "hits": {MOST}, "reserved_bytes": {MOST}}}}}}}"#
+    );
+    let other = operation.replace("\"f\"", "\"g\"");
+    let stack = |frames: &str| {
+        format!(
+            r#"{{"frames": [{frames}], "calls": {MOST}, "total_ns": {LONGEST}, "self_ns": {LONGEST}}}"#
+        )
+    };
+    let event = format!(r#"{{"name": "f", "start_ns": {LONGEST}, "duration_ns": {LONGEST}}}"#);
+    let stream =
+        format!(r#"{{"stream": "1", "busy_ns": {LONGEST}, "kernels": {MOST}, "copies": {MOST}}}"#);
+    let activity = format!(
+        r#"{{"device": "cpu", "span_ns": {LONGEST}, "busy_ns": {LONGEST}, "kernels": {MOST},
+        "streams": [{stream}, {stream}]}}"#
+    );
+    let profile = operations(&format!("{operation}, {other}], "))
+        + &format!(
+            r#""stacks": [{}, {}, {}], "timeline": {{"dropped": {MOST}, "events": [{event}, {event}]}},
+            "activity": [{activity}, {activity}],
+            "environment": {{"recorder": {{"guard_ns": 1, "inside_ns": 1}}}}}}"#,
+            stack(r#""f""#),
+            stack(r#""g""#),
+            stack(r#""g", "f""#),
+        );
+    let directory = directory();
+    let file = directory.path().join("p.json");
+    fs::write(&file, profile).unwrap();
+    let further = [
+        "show FILE --format csv",
+        "compare FILE FILE --metric calls",
+        "compare FILE FILE --metric throughput",
+    ];
+    for command in COMMANDS.into_iter().chain(further) {
+        let (exit, _, err, _) = run(command, &file);
+        assert_ne!(exit, Exit::WrongUse, "{command}: {err}");
     }
 }

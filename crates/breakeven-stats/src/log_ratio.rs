@@ -171,11 +171,15 @@ pub fn log_ratio_with_noise(
 }
 
 /// The typical value of a side's runs: the geometric mean, or the trimmed one where
-/// `other_runs`, those of the other side, are enough for it too. 0 where a value is 0.
+/// `other_runs`, those of the other side, are enough for it too. 0 where a value is 0 or
+/// no number above it.
 pub fn typical(runs: &[f64], other_runs: usize) -> f64 {
     if runs.windows(2).all(|pair| pair[0] == pair[1]) {
         // Without what rounding would add.
         return runs.first().copied().unwrap_or(0.0);
+    }
+    if !runs.iter().all(|run| *run > 0.0) {
+        return 0.0;
     }
     let logs: Vec<f64> = runs.iter().map(|run| run.ln()).collect();
     LogMean::of(logs, runs.len().min(other_runs) >= TRIMMED_FROM)
@@ -282,6 +286,14 @@ mod tests {
     use std::f64::consts::E;
 
     use super::*;
+
+    #[test]
+    fn what_has_no_logarithm_is_no_typical_value() {
+        for runs in [[0.0, 5.0, 6.0], [f64::NAN, 5.0, 6.0], [-1.0, 5.0, 6.0]] {
+            assert_eq!(typical(&runs, 3), 0.0, "{runs:?}");
+        }
+        assert_eq!(typical(&[5.0, f64::INFINITY], 2), f64::INFINITY);
+    }
 
     #[test]
     fn welch_by_hand() {

@@ -110,14 +110,14 @@ fn longest(report: &Report, activity: &Activity) -> Table {
         ..Row::new(cells)
     };
     let cells = |name: String, rows: &[&Judged]| {
-        let calls: u64 = rows.iter().map(|row| row.calls).sum();
+        let calls = rows.iter().map(|row| row.calls as f64).sum::<f64>();
         let total: f64 = rows.iter().map(|row| row.total_ns).sum();
         let part = if all > 0.0 {
             share(total / all)
         } else {
             String::new()
         };
-        line([name, unit::count(calls as f64), time(total), part])
+        line([name, unit::count(calls), time(total), part])
     };
     let mut rows: Vec<Row> = (ran.iter().take(LISTED))
         .map(|row| cells(row.operation.clone(), &[row]))
@@ -262,7 +262,10 @@ pub(super) fn lines(report: &Report) -> Vec<Vec<(&'static str, String)>> {
             line(
                 format!("stream {} busy", stream.stream),
                 &[
-                    ("calls", (stream.kernels + stream.copies).to_string()),
+                    (
+                        "calls",
+                        stream.kernels.saturating_add(stream.copies).to_string(),
+                    ),
                     ("total_ns", stream.busy_ns.to_string()),
                 ],
             );

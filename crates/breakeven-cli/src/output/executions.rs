@@ -155,7 +155,8 @@ impl<'r> Executions<'r> {
 
     /// How many there were, what decided them, and why the last one.
     fn how(&self) -> String {
-        let all = self.decided_by.iter().map(|(_, count)| count).sum();
+        let counts = self.decided_by.iter().map(|(_, count)| *count);
+        let all = counts.fold(0, u64::saturating_add);
         let decided = match &self.decided_by[..] {
             [] => return "as asked".to_owned(),
             [(by, _)] if self.record.decided_by.is_empty() => {

@@ -213,15 +213,17 @@ pub(crate) fn print(page: &Page, out: &mut dyn Write) -> Result<()> {
     Ok(page.text(width(), true, out)?)
 }
 
+/// The widest page, columns: breaking a long name into lines costs its length times this.
+const WIDEST: usize = 1_000;
+
 /// Columns of the terminal; where there is none those of `COLUMNS`, else 80.
 pub(crate) fn width() -> usize {
     if let Some((terminal_size::Width(columns), _)) = terminal_size::terminal_size() {
-        return columns.into();
+        return WIDEST.min(columns.into());
     }
     let columns = std::env::var("COLUMNS").ok();
-    columns
-        .and_then(|columns| columns.parse().ok())
-        .unwrap_or(80)
+    let columns = columns.and_then(|columns| columns.parse().ok());
+    columns.unwrap_or(80).min(WIDEST)
 }
 
 /// Prints a document for programs.

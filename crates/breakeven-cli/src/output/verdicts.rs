@@ -75,8 +75,8 @@ fn add_reuse(report: &Report, page: &mut Page) {
     for operation in &report.profile.operations {
         if let Some(memory) = DeviceMemory::of(&operation.attributes) {
             let sum = devices.entry(&operation.device).or_default();
-            sum.calls += memory.calls;
-            sum.hits += memory.hits;
+            sum.calls = sum.calls.saturating_add(memory.calls);
+            sum.hits = sum.hits.saturating_add(memory.hits);
             sum.reserved_bytes = sum.reserved_bytes.max(memory.reserved_bytes);
         }
     }

@@ -93,10 +93,10 @@ struct CallCounts {
 impl CallCounts {
     /// Adds calls in so many sequences, which count where each has `least` calls.
     fn add(&mut self, calls: u64, sequences: u64, least: f64) {
-        self.calls += calls;
+        self.calls = self.calls.saturating_add(calls);
         if calls as f64 >= least * sequences as f64 {
-            self.in_sequences += calls;
-            self.sequences += sequences;
+            self.in_sequences = self.in_sequences.saturating_add(calls);
+            self.sequences = self.sequences.saturating_add(sequences);
         }
     }
 

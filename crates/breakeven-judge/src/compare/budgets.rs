@@ -99,10 +99,10 @@ fn memory_bytes(measured: &Measured<'_>) -> Option<f64> {
 
 /// The mean of all calls of all runs, ns.
 fn mean_ns(measured: &Measured<'_>) -> Option<f64> {
-    let (mut total_ns, mut calls) = (0.0, 0);
+    let (mut total_ns, mut calls) = (0.0, 0_u64);
     for (_, operation) in measured.parts() {
         total_ns += operation.total_ns();
-        calls += operation.calls();
+        calls = calls.saturating_add(operation.calls());
     }
     (calls > 0).then(|| total_ns / calls as f64)
 }

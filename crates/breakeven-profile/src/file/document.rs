@@ -11,7 +11,9 @@ use serde::de::{
 use super::error::{FileError, FileErrorKind, clipped};
 use super::header::Header;
 use super::operation::Object;
-use crate::profile::{Activity, LoadRecord, Operation, OperationKey, Profile, Stack, Timeline};
+use crate::profile::{
+    Activity, LoadRecord, Operation, OperationKey, Profile, Run, Stack, Timeline,
+};
 
 /// What the reader learns beside the profile itself.
 #[derive(Default)]
@@ -201,6 +203,9 @@ impl Keys {
     /// Takes the next operation of the list.
     pub(super) fn note(&mut self, operation: &Operation) -> Result<(), FileError> {
         let index = self.0.len();
+        for (number, run) in operation.runs.iter().enumerate() {
+            moments(run, &format!("operations[{index}].runs[{number}].moments"))?;
+        }
         match self.0.insert(operation.key(), index) {
             None => Ok(()),
             Some(first) => Err(FileError::new(
@@ -214,4 +219,24 @@ impl Keys {
             .at_place(format!("operations[{index}]"))),
         }
     }
+}
+
+/// Finds figures over all calls of a run that no calls can have.
+fn moments(run: &Run, place: &str) -> Result<(), FileError> {
+    let Some(moments) = &run.moments else {
+        return Ok(());
+    };
+    let (calls, kept) = (moments.count(), run.samples_ns.len() as u64);
+    let message = if calls < kept {
+        Some(format!(
+            "they count {calls} of the calls, and samples_ns has {kept}; count all calls of the run"
+        ))
+    } else if moments.total() < 0.0 || moments.min().is_some_and(|least| least < 0.0) {
+        Some("a time in them is less than 0; times are from 0 to 2^63 ns".to_owned())
+    } else {
+        None
+    };
+    message.map_or(Ok(()), |message| {
+        Err(FileError::new(FileErrorKind::Value, message).at_place(place))
+    })
 }

@@ -36,7 +36,7 @@ impl Operation {
 
     /// Measured calls of all runs: exact where runs kept only some of their samples.
     pub fn calls(&self) -> u64 {
-        self.runs.iter().map(Run::calls).sum()
+        sum(self.runs.iter().map(Run::calls))
     }
 
     /// The most memory that a call held, bytes: in any run, else as told of the operation.
@@ -69,11 +69,16 @@ impl Operation {
         if calls == 0 {
             return None;
         }
-        let nested: u64 = self.runs.iter().filter_map(|run| run.nested_calls).sum();
+        let nested = sum(self.runs.iter().filter_map(|run| run.nested_calls));
         let recording = cost.inside_ns * calls as f64 + cost.guard_ns * nested as f64;
         // Samples of no length at all are nothing but recording.
         Some(if total > 0.0 { recording / total } else { 1.0 }.clamp(0.0, 1.0))
     }
+}
+
+/// The sum of counts; saturates, as a file may hold any.
+fn sum(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
 }
 
 #[cfg(test)]
@@ -117,6 +122,21 @@ mod tests {
         });
         // Two of its own, six inside: 20 + 180 of 400.
         assert_eq!(operation.recording_share(&cost), Some(0.5));
+    }
+
+    #[test]
+    fn more_calls_than_can_be_counted_are_as_many_as_can() {
+        let mut operation = Operation::new("f", "cpu");
+        for _ in 0..2 {
+            operation.runs.push(Run {
+                moments: Moments::of_parts(u64::MAX, 1.0, 0.0, 1.0, 1.0).ok(),
+                nested_calls: Some(u64::MAX),
+                ..Run::default()
+            });
+        }
+        assert_eq!(operation.calls(), u64::MAX);
+        let cost = RecorderCost::default();
+        assert_eq!(operation.recording_share(&cost), Some(0.0));
     }
 
     #[test]

@@ -65,7 +65,10 @@ impl Moments {
         max: f64,
     ) -> Result<Self, StatsError> {
         // The mean of rounded values may be off by the last digit.
-        let mean = mean.clamp(min.min(max), max.max(min));
+        let mean = match min <= max {
+            true => mean.clamp(min, max),
+            false => mean,
+        };
         Self::try_from(Fields {
             count,
             total: mean * count as f64,
@@ -245,6 +248,20 @@ mod tests {
     fn a_large_offset_does_not_eat_the_variance() {
         let moments = Moments::of(&[1e9 + 4.0, 1e9 + 7.0, 1e9 + 13.0, 1e9 + 16.0]).unwrap();
         assert!((moments.variance().unwrap() - 30.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn parts_that_no_values_have_are_refused() {
+        for [mean, min, max] in [
+            [1.0, f64::NAN, f64::NAN],
+            [f64::NAN, 1.0, 2.0],
+            [1.0, 2.0, 1.0],
+        ] {
+            assert!(
+                Moments::of_parts(2, mean, 0.0, min, max).is_err(),
+                "{mean} {min} {max}"
+            );
+        }
     }
 
     #[test]

@@ -102,16 +102,18 @@ fn value() -> impl Strategy<Value = Value> {
 }
 
 fn run() -> impl Strategy<Value = Run> {
-    let moments = vec(-1e9..1e15_f64, 0..6).prop_map(|values| Moments::of(&values).unwrap());
+    // Of the samples and of calls that were not kept.
+    let dropped = vec(0.0..1e15_f64, 0..6);
     let phases = btree_map(text(), times(), 0..3);
     let counts = (of(any::<u64>()), of(any::<u64>()));
     let single = (of(time()), of(time()), counts, of(energy()));
-    (times(), of(moments), single, times(), phases).prop_map(
-        |(samples_ns, moments, (first_call_ns, self_ns, counts, energy), warmup_ns, phases_ns)| {
+    (times(), of(dropped), single, times(), phases).prop_map(
+        |(samples_ns, dropped, (first_call_ns, self_ns, counts, energy), warmup_ns, phases_ns)| {
+            let all = dropped.map(|dropped| [&samples_ns[..], &dropped].concat());
             Run {
                 energy,
                 samples_ns,
-                moments,
+                moments: all.map(|all| Moments::of(&all).unwrap()),
                 first_call_ns,
                 warmup_ns,
                 phases_ns,

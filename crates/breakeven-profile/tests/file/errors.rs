@@ -103,6 +103,16 @@ fn wrong_operations() {
     assert_snapshot!(refused_operations(r#"{"name": "a", "size": 1, "size": 2}"#), @"profile.json:2:47: operations[0]: duplicate field `size`");
     assert_snapshot!(refused_operations(r#"{"name": "a", "runs": [{}]}"#), @"profile.json:2:40: operations[0].runs[0]: missing field `samples_ns`");
     assert_snapshot!(refused_operations(r#"{"name": "a", "runs": [[[1, 2]]]}"#), @"profile.json:2:39: operations[0].runs[0]: invalid type: list, expected an object");
+    let moments = |count, min, total| {
+        refused_operations(&format!(
+            r#"{{"name": "a", "runs": [{{"samples_ns": [1, 2], "moments":
+            {{"count": {count}, "total": {total}, "mean": 1, "m2": 0, "min": {min}, "max": 2}}}}]}}"#
+        ))
+    };
+    assert_snapshot!(moments(0, 1, 2), @"profile.json:3:79: operations[0].runs[0].moments: they count 0 of the calls, and samples_ns has 2; count all calls of the run");
+    assert_snapshot!(moments(1, 1, 2), @"profile.json:3:79: operations[0].runs[0].moments: they count 1 of the calls, and samples_ns has 2; count all calls of the run");
+    assert_snapshot!(moments(2, -1, 2), @"profile.json:3:80: operations[0].runs[0].moments: a time in them is less than 0; times are from 0 to 2^63 ns");
+    assert_snapshot!(moments(2, 1, -2), @"profile.json:3:80: operations[0].runs[0].moments: a time in them is less than 0; times are from 0 to 2^63 ns");
     assert_snapshot!(refused_operations(r#"["a", "cpu"]"#), @"profile.json:2:16: operations[0]: invalid type: list, expected an operation, an object with a name");
     assert_snapshot!(refused(r#"{"operations": [], "operations": []}"#), @"profile.json:1:32: operations: the key occurs twice; keep one of them");
     assert_snapshot!(refused(r#"{"format": "breakeven-profile", "version": 1, "environment": {"gpus": [{"name": "x"}]}}"#), @"profile.json:1:84: environment.gpus[0]: missing field `id`");

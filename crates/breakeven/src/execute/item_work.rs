@@ -37,7 +37,8 @@ impl<'b, O: Operator + ?Sized> Items<'b, O> {
         inputs: &[&'b Tensor<'b, O::In>],
         shape: Vec<usize>,
     ) -> Result<Self, Error> {
-        let width = shape[1..].iter().product();
+        let width = shape[1..].iter();
+        let width = width.fold(1, |all: usize, dim| all.saturating_mul(*dim));
         let rows = Slots::rows(shape[0], width).ok_or_else(|| {
             Error::too_large(format!(
                 "the output of {}, {}, does not fit memory",

@@ -206,11 +206,11 @@ impl<In: Element, Out: Element> DeviceForm for WgslOperator<In, Out> {
             );
             return Err(DeviceError::new(DeviceErrorKind::Unsupported, message));
         };
-        let units = self.shader.workgroup.iter().product::<u32>();
+        let units: u64 = self.shader.workgroup.map(u64::from).iter().product();
         let count = match &self.grid {
             Some(grid) => grid(launch.output_shape).into(),
             None => {
-                let groups = shape::elements(launch.output_shape).div_ceil(units.into());
+                let groups = shape::elements(launch.output_shape).div_ceil(units);
                 (u32::try_from(groups).unwrap_or(u32::MAX), 1, 1)
             }
         };

@@ -139,9 +139,9 @@ impl Operator for ArForecast {
     fn flops(&self, shapes: &[&[usize]]) -> u64 {
         let [batch, points] = self.dims(shapes).unwrap_or_default().map(|dim| dim as u64);
         let (lags, steps) = (self.lags as u64, self.steps as u64);
-        let each = (2 * points.saturating_mul(lags + 1))
+        let each = (points.saturating_mul(2 * (lags + 1)))
             .saturating_add(lags.saturating_pow(3) / 3 + 2 * lags * lags)
-            .saturating_add(2 * lags.saturating_mul(steps));
+            .saturating_add((2 * lags).saturating_mul(steps));
         each.saturating_mul(batch)
     }
 

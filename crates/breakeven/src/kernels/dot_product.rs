@@ -92,7 +92,7 @@ impl Operator for DotProduct {
     fn output_shape(&self, shapes: &[&[usize]]) -> Result<Vec<usize>, Error> {
         let [a, b] = inputs(self.name(), shapes)?;
         same_shape(self.name(), a, b)?;
-        Ok(vec![a[0]])
+        Ok(a.iter().take(1).copied().collect())
     }
 
     fn flops(&self, shapes: &[&[usize]]) -> u64 {

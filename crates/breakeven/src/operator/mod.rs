@@ -23,7 +23,7 @@ pub(crate) use stages::Step;
 pub use stages::{Stage, Stages};
 
 /// The work of one call: what a roofline is drawn from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Work {
     /// Independent items in the batch.
     pub items: u64,
@@ -166,9 +166,12 @@ pub trait Operator: Send + Sync {
         Chain::one(Arc::new(self)).then(next)
     }
 
-    /// What one call does.
+    /// What one call does: nothing, on inputs that [`output_shape`](Operator::output_shape)
+    /// refuses.
     fn work(&self, inputs: &[&[usize]]) -> Work {
-        let output = self.output_shape(inputs).unwrap_or_default();
+        let Ok(output) = self.output_shape(inputs) else {
+            return Work::default();
+        };
         let parameters = self.parameters().into_iter().map(Parameter::bytes);
         let tensors = inputs.iter().copied().chain([&output[..]]);
         Work {
@@ -213,6 +216,11 @@ pub(crate) fn checked_shape<O: Operator + ?Sized>(
     inputs: &[&[usize]],
 ) -> Result<Vec<usize>, Error> {
     let name = operator.name();
+    if inputs.iter().any(|shape| shape.is_empty()) {
+        return Err(Error::shape(format!(
+            "{name}: an input of no dimension; give the batch first, [1] for a single item"
+        )));
+    }
     let batches = || inputs.iter().map(|shape| shape[0]);
     if let Some(first) = batches().next()
         && let Some(other) = batches().find(|batch| *batch != first)

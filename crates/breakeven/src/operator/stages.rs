@@ -273,17 +273,14 @@ impl Operator for Stages {
     /// The stages' work; what they hand on is written and read.
     fn work(&self, inputs: &[&[usize]]) -> Work {
         let steps = self.steps(inputs);
-        let none = Work {
-            items: 0,
-            elements: 0,
-            flops: 0,
-            bytes: 0,
-        };
-        steps.iter().map(Step::work).fold(none, |sum, work| Work {
-            flops: sum.flops.saturating_add(work.flops),
-            bytes: sum.bytes.saturating_add(work.bytes),
-            ..work
-        })
+        steps
+            .iter()
+            .map(Step::work)
+            .fold(Work::default(), |sum, work| Work {
+                flops: sum.flops.saturating_add(work.flops),
+                bytes: sum.bytes.saturating_add(work.bytes),
+                ..work
+            })
     }
 }
 

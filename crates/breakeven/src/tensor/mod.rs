@@ -133,9 +133,9 @@ impl<'a, E: Element> Tensor<'a, E> {
         &self.shape[1..]
     }
 
-    /// Elements of one item.
+    /// Elements of one item. Saturates: in a batch of none an item may have any shape.
     pub fn item_len(&self) -> usize {
-        self.item_shape().iter().product()
+        (self.item_shape().iter()).fold(1, |all, dim| all.saturating_mul(*dim))
     }
 
     /// Elements of the whole batch.
@@ -294,6 +294,8 @@ mod tests {
         assert_eq!(new(4, &[2, 3]), (ErrorKind::Shape, wrong.to_owned()));
         assert_eq!(new(1, &[]).0, ErrorKind::Shape);
         assert_eq!(new(0, &[usize::MAX, 2]).0, ErrorKind::TooLarge);
+        let none = Tensor::<f32>::new(Vec::new(), &[0, usize::MAX, 2]).expect("a batch of none");
+        assert_eq!((none.len(), none.item_len()), (0, usize::MAX));
         let tensor = Tensor::new(vec![0.0; 4], &[2, 2]).expect("four values");
         let error = tensor.items(1..3).expect_err("two items");
         let said = "items 1..3 of a batch of 2; give a range inside it";

@@ -1,7 +1,10 @@
 //! Wrong shapes are typed errors that say what and where, never a panic.
 
-use breakeven::kernels::{Connectivity, ImageSegmentation, MatrixMultiply, SOBEL_X, VectorAdd};
-use breakeven::{Error, ErrorKind, Operator, Tensor};
+use breakeven::kernels::{
+    ArForecast, Connectivity, DotProduct, ImageSegmentation, MatrixMultiply, PixelEntropy, SOBEL_X,
+    VectorAdd,
+};
+use breakeven::{Error, ErrorKind, Operator, Tensor, Work};
 
 use super::problem::{
     conv2d, dot_product, image_segmentation, matrix_multiply, pixel_entropy, vector_add,
@@ -167,4 +170,37 @@ fn wrong_inputs_are_typed_errors() {
     let wide = Tensor::new(Vec::new(), &[0, 1, usize::MAX / 8]).unwrap();
     let none = MatrixMultiply::default().on_cpu(&[&tall, &wide]).unwrap();
     assert_eq!((none.batch(), none.is_empty()), (0, true));
+}
+
+#[test]
+fn shapes_that_are_refused_are_no_work() {
+    let entropy = || PixelEntropy::new(3).unwrap();
+    let segments = || ImageSegmentation::new(0.5, Connectivity::Four).unwrap();
+    let forecast = ArForecast::new(20, 5).unwrap();
+    let none = Work::default();
+    for shapes in [&[][..], &[&[2][..]], &[&[][..]], &[&[2][..], &[][..]]] {
+        assert_eq!(VectorAdd.work(shapes), none, "{shapes:?}");
+        assert_eq!(DotProduct.work(shapes), none, "{shapes:?}");
+        assert_eq!(entropy().work(shapes), none, "{shapes:?}");
+        assert_eq!(segments().work(shapes), none, "{shapes:?}");
+        assert_eq!(forecast.work(shapes), none, "{shapes:?}");
+        assert_eq!(entropy().then(segments()).work(shapes), none, "{shapes:?}");
+    }
+    assert_eq!(DotProduct.output_shape(&[&[], &[]]).unwrap(), [0; 0]);
+    // More operations than can be counted.
+    let most = forecast.work(&[&[1 << 58, 1 << 58]]);
+    assert_eq!(most.flops, u64::MAX);
+}
+
+#[test]
+fn a_chain_refuses_an_input_without_a_batch() {
+    let chain = PixelEntropy::new(3)
+        .unwrap()
+        .then(ImageSegmentation::new(0.5, Connectivity::Four).unwrap());
+    let stages = chain.stages().unwrap();
+    refused(
+        stages.output_shapes(&[&[]]),
+        ErrorKind::Shape,
+        "pixel_entropy: an input of no dimension; give the batch first, [1] for a single item",
+    );
 }

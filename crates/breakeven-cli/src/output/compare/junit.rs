@@ -33,7 +33,8 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     }
     let mut document = Document::new("breakeven compare");
     document.add_test_suite(suite);
-    document.serialize(out)?;
+    // Its own writer would hide that a pipe is closed.
+    out.write_all(document.to_string()?.as_bytes())?;
     Ok(())
 }
 

@@ -119,7 +119,7 @@ impl Activity {
         Self {
             busy_cores: times
                 .zip(per_core)
-                .map(|((_, busy, stolen), core)| (busy - stolen) as f64 / core)
+                .map(|((_, busy, stolen), core)| busy.saturating_sub(stolen) as f64 / core)
                 .into(),
             stolen: times
                 .map(|(_, busy, stolen)| stolen as f64 / busy.max(1) as f64)
