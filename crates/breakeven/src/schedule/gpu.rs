@@ -297,7 +297,8 @@ impl Schedule {
                 // What differs is the rate's where it is known how much work there was.
                 let sure = match knows_shape {
                     true => 1.0,
-                    false => self.density.seen_part(range.clone()),
+                    // Of little that was seen the rest may differ: rather that than the rate.
+                    false => self.density.seen_part(range.clone()).powi(2),
                 };
                 let step = sure * self.setup.tuning.rate_step;
                 gpu.rate.observe(work, ns, step);
