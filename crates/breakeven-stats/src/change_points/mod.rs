@@ -42,6 +42,10 @@ pub use whitened::SHORTEST_SEGMENT;
 /// Resemblances of neighbours that are tried.
 const ALIKE: [f64; 10] = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
 
+/// What a resemblance of one must take off `n·ln(σ²)`, a smaller one in proportion: steps
+/// that are taken for resemblance are missed.
+const RARELY_ALIKE: f64 = 8.0;
+
 /// Values from which on a series is long.
 const LONG: usize = 400;
 
@@ -149,7 +153,7 @@ struct Explained {
 fn explain(values: &[f64], alike: f64) -> Explained {
     let series = Whitened::new(values, alike);
     let n = values.len() as f64;
-    let penalty = penalty(values.len());
+    let penalty = penalty(values.len(), alike);
     let mut rest = Explaining::new(&series, scan::candidates(&series));
     // Taking out a change that explains less than the penalty lowers the criterion: at most
     // n/rest times what it explains is lost. Half of it leaves room for its neighbours.
@@ -160,7 +164,9 @@ fn explain(values: &[f64], alike: f64) -> Explained {
         if weakest.is_none_or(|(_, gain)| gain >= hopeless) {
             let count = rest.changes.len() as f64;
             let left = series.levels(&rest.changes).rest.max(f64::MIN_POSITIVE);
-            let criterion = n * (left / n).ln() - (1.0 - alike * alike).ln() + penalty * count;
+            let criterion = n * (left / n).ln() - (1.0 - alike * alike).ln()
+                + RARELY_ALIKE * alike
+                + penalty * count;
             if best.as_ref().is_none_or(|best| criterion < best.criterion) {
                 best = Some(Explained {
                     alike,
@@ -234,9 +240,10 @@ impl Explained {
 }
 
 /// What a change must take off `n·ln(σ²)` to count: the less is known of the noise, the
-/// more. The bench `change_points` shows what is found then, and what besides.
-fn penalty(length: usize) -> f64 {
-    11.5 + 75.0 / length as f64
+/// more. In noise that resembles itself a step shows less. The bench `change_points` shows
+/// what is found then, and what besides.
+fn penalty(length: usize, alike: f64) -> f64 {
+    14.75 - 5.0 * alike + 100.0 / length as f64
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ const BESIDE: usize = 50;
 const SPREAD: f64 = 20.0;
 
 /// What a place that is exactly right counts, besides one that is at most one off.
-const EXACTLY: f64 = 0.25;
+const EXACTLY: f64 = 0.1;
 
 /// A series of levels in noise that resembles its predecessor, some of whose values lie far
 /// out and hide it.
