@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use breakeven_profile::profile::{Energy, Failure, Operation, Profile, Run};
+use breakeven_profile::profile::{Energy, Failure, Operation, Profile};
 use breakeven_profile::stats::Summary;
 use serde::Serialize;
 use serde_json::Value;

@@ -33,7 +33,7 @@ pub(super) fn of_both(comparison: &Comparison) -> Page {
             Column::words(&sides[0].name, Column::KEPT),
             Column::words(&sides[1].name, Column::KEPT),
         ],
-        rows: ROWS
+        rows: FACTS
             .map(|(name, text)| Row::new([name.to_owned(), text(sides[0]), text(sides[1])]))
             .into(),
         ..Table::default()

@@ -72,6 +72,6 @@ fn at_most_one_and_a_half_times_the_compulsory_bytes_are_moved() {
     }
     // As many components as there can be, of which none touches another.
     let columns = COLUMNS as usize;
-    let checkerboard = moved(four, false, |at| (at / columns + at) % 2 == 0);
+    let checkerboard = moved(four, false, |at| (at / columns + at).is_multiple_of(2));
     assert!(checkerboard <= 1.5, "{checkerboard}");
 }
