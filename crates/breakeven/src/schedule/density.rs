@@ -1,7 +1,7 @@
 //! Where in a batch its work lies.
 //!
 //! The unit of work is a nanosecond of one CPU worker; until a worker has done a task,
-//! and nothing is known from before, it is a task. The batch is cut into 128 *places*. What
+//! and nothing is known from before, it is a task. The batch is cut into 32 *places*. What
 //! workers took there says how dense the work is, relative to the shape that earlier
 //! batches had; between places that were seen it is interpolated. A GPU's launch says how
 //! much work its tasks had where no worker has done any of them.
@@ -11,10 +11,6 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use crate::plan::{PLACES, PlaceWork, Shape, Tuning};
-
-/// Stretches of a batch for which it is enough that something was seen somewhere in them:
-/// samples are too few for every place to have one.
-pub(super) const STRETCHES: usize = 32;
 
 /// The least work of a task: a picosecond.
 const LEAST: f64 = 1e-3;
@@ -110,14 +106,6 @@ impl Density {
         self.place(range.start)..self.place(range.end.max(1) - 1) + 1
     }
 
-    /// The places of each stretch in which some of these tasks are.
-    fn stretches(&self, range: &Range<usize>) -> impl Iterator<Item = &[Place]> {
-        let each = self.places.len().div_ceil(STRETCHES);
-        let Range { start, end } = self.places(range);
-        let end = end.next_multiple_of(each).min(self.places.len());
-        self.places[start / each * each..end].chunks(each)
-    }
-
     /// Work of these tasks.
     pub(super) fn work(&self, range: Range<usize>) -> f64 {
         let each = |(place, tasks): (usize, usize)| self.places[place].per_task * tasks as f64;
@@ -211,11 +199,10 @@ impl Density {
         })
     }
 
-    /// True where workers did tasks in all stretches of these.
+    /// True where workers did tasks at all places of these.
     pub(super) fn is_sampled(&self, range: Range<usize>) -> bool {
-        let is_sampled = |place: &Place| place.is_sampled;
-        self.stretches(&range)
-            .all(|places| places.iter().any(is_sampled))
+        let mut places = self.places[self.places(&range)].iter();
+        places.all(|place| place.is_sampled)
     }
 
     /// True where earlier batches had no place around these much denser than another.
@@ -226,12 +213,10 @@ impl Density {
         shapes().fold(0.0, f64::max) < self.tuning.even * shapes().fold(f64::INFINITY, f64::min)
     }
 
-    /// Part of these tasks' stretches of which something was seen.
+    /// Part of these tasks' places of which something was seen.
     pub(super) fn seen_part(&self, range: Range<usize>) -> f64 {
-        let is_seen = |place: &Place| place.seen.0 > 0.0;
-        let seen = self.stretches(&range);
-        let seen = seen.filter(|places| places.iter().any(is_seen));
-        seen.count() as f64 / self.stretches(&range).count() as f64
+        let places = &self.places[self.places(&range)];
+        places.iter().filter(|place| place.seen.0 > 0.0).count() as f64 / places.len() as f64
     }
 
     /// A worker took so many ns for these tasks. Returns the work of a task in the new

@@ -297,8 +297,7 @@ impl Schedule {
                 // What differs is the rate's where it is known how much work there was.
                 let sure = match knows_shape {
                     true => 1.0,
-                    // Of little that was seen the rest may differ: rather that than the rate.
-                    false => self.density.seen_part(range.clone()).powi(2),
+                    false => self.density.seen_part(range.clone()),
                 };
                 let step = sure * self.setup.tuning.rate_step;
                 gpu.rate.observe(work, ns, step);

@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
-use super::density::STRETCHES;
 use super::gpu::Gpu;
-use super::{Ns, Schedule};
+use super::{Ns, PLACES, Schedule};
 use crate::plan::{Learned, RanOn, Tuning};
 use crate::whole;
 
@@ -90,14 +89,14 @@ impl Schedule {
         let shared = cpu_tasks > 0 || tried.len() > 1;
         let most_alone = 1.0 - self.setup.tuning.least_overlap;
         // Of few tasks a dear one decides, wherever it runs.
-        let tells = cpu_tasks > 0 && !tried.is_empty() && self.setup.tasks >= STRETCHES;
+        let tells = cpu_tasks > 0 && !tried.is_empty() && self.setup.tasks >= PLACES;
         let excess = predicted.filter(|_| tells);
         let excess = excess.map(|predicted| took / predicted.max(1.0));
         for (gpu, name) in gpus() {
             // Beside others a piece took less than alone.
             let overlapped = gpu.bottleneck().is_some_and(|part| part <= most_alone);
             // Launches that are all too small to tell the work in them tell it together.
-            let are_small = gpu.setup.fits.saturating_mul(STRETCHES) < self.setup.tasks;
+            let are_small = gpu.setup.fits.saturating_mul(PLACES) < self.setup.tasks;
             if let Some((tasks, ns)) = gpu.told.mean().filter(|_| are_small && !overlapped) {
                 tell(RanOn::Gpu(name), tasks, ns, shared);
             }
@@ -142,7 +141,7 @@ impl Schedule {
     /// How many tasks of the batch's mean have the work of these, as far as was seen: what
     /// a launch of them counts as. None where nobody can say.
     pub(super) fn weigh(&self, range: Range<usize>) -> Option<usize> {
-        let is_wide = range.len() * STRETCHES >= self.setup.tasks;
+        let is_wide = range.len() * PLACES >= self.setup.tasks;
         let tasks = match self.knows_shape() {
             true if is_wide || self.density.is_even(&range) => self.density.expected(range),
             false if is_wide || self.density.is_sampled(range.clone()) => {

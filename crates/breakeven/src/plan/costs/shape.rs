@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::plan::Tuning;
 
 /// Places of a batch.
-pub(crate) const PLACES: usize = 128;
+pub(crate) const PLACES: usize = 32;
 
 /// Part that the newest batch has in what is remembered.
 const NEWEST: f32 = 0.5;
