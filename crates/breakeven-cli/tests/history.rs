@@ -163,7 +163,7 @@ fn a_report_draws_the_history_of_its_operations() {
     let line = "report one.json --history breakeven-history.db -o report.html";
     within(&directory, line).quietly(0);
     let page = fs::read_to_string(directory.path().join("report.html")).unwrap();
-    assert!(page.contains("at c025 from 8.03 ms to 9.04 ms"));
+    assert!(page.contains("at c025 from 8.04 ms to 9.04 ms"));
     assert!(page.contains("still there"));
     assert!(!page.contains("encode"), "it is not in the profile");
     assert!(!page.contains(hostile) && page.contains("alert(1)"));
