@@ -13,6 +13,9 @@ use crate::keys::keys;
 /// Bytes by which a format is recognised.
 const HEAD: u64 = 64 * 1024;
 
+/// The most of a text that is read as a whole, bytes: a compressed file may hold any.
+const MOST_TEXT: u64 = 256 << 20;
+
 /// A file or folder that is open, with what its format can be recognised by. A file is
 /// read once from its beginning, so a pipe will do; what gzip compressed is decompressed.
 pub(crate) struct Source {
@@ -137,14 +140,16 @@ impl Source {
     /// All of it as a text, for formats whose files are small.
     pub(crate) fn into_text(self) -> Result<String, FileError> {
         let path = self.path.clone();
-        let mut text = String::new();
-        match self.into_reader()?.read_to_string(&mut text) {
-            Ok(_) => Ok(text),
-            Err(reason) if reason.kind() == io::ErrorKind::InvalidData => {
-                let told = "a text is not UTF-8; save the file as UTF-8";
-                Err(FileError::new(FileErrorKind::Syntax, told).at_path(&path))
-            }
-            Err(reason) => Err(FileError::io("cannot be read", &reason).at_path(&path)),
+        let mut bytes = Vec::new();
+        let read = (self.into_reader()?.take(MOST_TEXT + 1)).read_to_end(&mut bytes);
+        read.map_err(|reason| FileError::io("cannot be read", &reason).at_path(&path))?;
+        if bytes.len() as u64 > MOST_TEXT {
+            let told = "a text of more than 256 MiB; cut it into several files";
+            return Err(FileError::new(FileErrorKind::Value, told).at_path(&path));
         }
+        String::from_utf8(bytes).map_err(|_| {
+            let told = "a text is not UTF-8; save the file as UTF-8";
+            FileError::new(FileErrorKind::Syntax, told).at_path(&path)
+        })
     }
 }

@@ -1,11 +1,12 @@
 //! Texts that no tool writes: they end in an error of one line or in a profile that can be
 //! written, in little time.
 
-use std::io::Cursor;
+use std::io::{Cursor, Write};
 use std::time::{Duration, Instant};
 
 use breakeven_import::{Format, Imported, Note, Options, read_from};
 use breakeven_profile::file;
+use flate2::{Compression, write::GzEncoder};
 
 /// Reads a text; the profile can be written and read.
 #[track_caller]
@@ -140,4 +141,19 @@ fn a_folder_of_links_that_lead_back() {
     let read = breakeven_import::read(directory.path(), &Options::default());
     let said = read.unwrap_err().to_string();
     assert!(said.contains("holds no results of a tool"), "{said}");
+}
+
+/// 300 MB in 300 KB: what is not bounded otherwise is not read as a whole.
+#[test]
+fn a_compressed_text_that_is_too_long_is_refused() {
+    let lines = "BenchmarkX-2 1 5 ns/op\n".repeat(50_000);
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    for _ in 0..263 {
+        packed.write_all(lines.as_bytes()).unwrap();
+    }
+    let packed = packed.finish().unwrap();
+    for format in ["go", "divan", "catch2"] {
+        let error = read(format, packed.clone()).unwrap_err();
+        assert!(error.contains("more than 256 MiB"), "{error}");
+    }
 }
