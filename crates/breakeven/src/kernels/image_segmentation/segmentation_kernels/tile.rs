@@ -32,6 +32,8 @@ struct Components {
     open: SharedMemory<Atomic<u32>>,
     /// Bits of `open` up to the end of each row.
     sums: SharedMemory<u32>,
+    /// The first pixels of the components that begin in the unit's row.
+    firsts: u32,
 }
 
 /// The runs' first pixels.
@@ -99,6 +101,7 @@ fn find(word: u32, tiles: &Tiles, #[comptime] corners: bool) -> Components {
         words: SharedMemory::new(comptime!(ROWS as usize)),
         open: SharedMemory::new(comptime!(ROWS as usize)),
         sums: SharedMemory::new(comptime!(ROWS as usize)),
+        firsts: 0u32,
     };
     components.words[y as usize] = word;
     components.open[y as usize].store(0u32);
@@ -132,8 +135,13 @@ fn find(word: u32, tiles: &Tiles, #[comptime] corners: bool) -> Components {
     sync_cube();
     left = starts(word);
     while left != 0u32 {
-        let own = node(word, y, left.trailing_zeros());
-        components.nodes[own as usize].store(root(&components.nodes.to_slice(), own, false));
+        let x = left.trailing_zeros();
+        let own = node(word, y, x);
+        let root = root(&components.nodes.to_slice(), own, false);
+        components.nodes[own as usize].store(root);
+        if root == own {
+            components.firsts |= 1u32 << x;
+        }
         left &= left - 1u32;
     }
     sync_cube();
@@ -151,29 +159,11 @@ fn find(word: u32, tiles: &Tiles, #[comptime] corners: bool) -> Components {
     components
 }
 
-/// The first pixels of the components that begin in the unit's row.
+/// Those of `firsts` whose components come to the rim.
 #[cube]
-fn firsts(components: &Components) -> u32 {
-    let y = UNIT_POS_X;
-    let word = components.words[y as usize];
-    let mut firsts = 0u32;
-    let mut left = starts(word);
-    while left != 0u32 {
-        let x = left.trailing_zeros();
-        let own = node(word, y, x);
-        if components.nodes[own as usize].load() == own {
-            firsts |= 1u32 << x;
-        }
-        left &= left - 1u32;
-    }
-    firsts
-}
-
-/// Those of them whose components come to the rim.
-#[cube]
-fn open_of(components: &Components, firsts: u32) -> u32 {
+fn open_firsts(components: &Components) -> u32 {
     let open = components.open[UNIT_POS_X as usize].load();
-    firsts & (open | (open << 1u32))
+    components.firsts & (open | (open << 1u32))
 }
 
 /// The components at the rim that begin before that row.
@@ -229,10 +219,9 @@ pub(super) fn label(
         }
         let place = place(&tiles, tile);
         let first = first_pixel(&tiles, &place);
-        let all = self::firsts(&components);
-        let open = open_of(&components, all);
+        let open = open_firsts(&components);
         if y < tiles.rows && place.top + y < tiles.height {
-            firsts[(first / tiles.columns) as usize] = all & !open;
+            firsts[(first / tiles.columns) as usize] = components.firsts & !open;
         }
         let mut own = tile * capacity(&tiles) + before(&components, y);
         let mut left = open;
@@ -295,11 +284,10 @@ pub(super) fn spread(
         let components = find(word, &tiles, corners);
         let place = place(&tiles, tile);
         // Roots get their labels; then the other runs take them from these.
-        let roots = self::firsts(&components);
-        let open = open_of(&components, roots);
+        let open = open_firsts(&components);
         let row = first_pixel(&tiles, &place);
         let mut own = tile * capacity(&tiles) + before(&components, y);
-        let mut left = roots;
+        let mut left = components.firsts;
         while left != 0u32 {
             let x = left.trailing_zeros();
             let mut first = row + x;
@@ -312,7 +300,7 @@ pub(super) fn spread(
             left &= left - 1u32;
         }
         sync_cube();
-        left = starts(word) & !roots;
+        left = starts(word) & !components.firsts;
         while left != 0u32 {
             let run = node(word, y, left.trailing_zeros()) as usize;
             let root = components.nodes[run].load() as usize;
