@@ -37,8 +37,7 @@ impl<'b, O: Operator + ?Sized> Items<'b, O> {
         inputs: &[&'b Tensor<'b, O::In>],
         shape: Vec<usize>,
     ) -> Result<Self, Error> {
-        let width = shape[1..].iter();
-        let width = width.fold(1, |all: usize, dim| all.saturating_mul(*dim));
+        let width = usize::try_from(shape::elements(&shape[1..])).unwrap_or(usize::MAX);
         let rows = Slots::rows(shape[0], width).ok_or_else(|| {
             Error::too_large(format!(
                 "the output of {}, {}, does not fit memory",

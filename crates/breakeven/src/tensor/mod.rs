@@ -135,7 +135,7 @@ impl<'a, E: Element> Tensor<'a, E> {
 
     /// Elements of one item. Saturates: in a batch of none an item may have any shape.
     pub fn item_len(&self) -> usize {
-        (self.item_shape().iter()).fold(1, |all, dim| all.saturating_mul(*dim))
+        usize::try_from(shape::elements(self.item_shape())).unwrap_or(usize::MAX)
     }
 
     /// Elements of the whole batch.
