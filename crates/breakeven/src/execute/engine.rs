@@ -149,12 +149,14 @@ impl<'b> Engine<'b> {
             return Leaf::Idle;
         };
         shared.counts.cpu_begins();
+        let patience = shared.schedule.cpu_patience(span.range().start);
         drop(shared);
-        self.work_off(span)
+        self.work_off(span, patience)
     }
 
-    /// Does a span, chunk by chunk, with a look between them.
-    fn work_off(&self, span: Span) -> Leaf {
+    /// Does a span, chunk by chunk, with a look between them; what has not begun after
+    /// `patience` is given back.
+    fn work_off(&self, span: Span, patience: Ns) -> Leaf {
         let start = span.range().start;
         let recording = self.record.as_ref().map(SpanRecord::cpu);
         let began = Instant::now();
@@ -181,7 +183,8 @@ impl<'b> Engine<'b> {
                 return Leaf::Busy;
             }
             self.count(ran);
-            gives = self.should_stop() || self.gives_tail(&left);
+            let is_overdue = took.as_nanos() as f64 > patience;
+            gives = self.should_stop() || is_overdue || self.gives_tail(&left);
         }
         if let Some(call) = &recording {
             call.items(done);

@@ -89,7 +89,7 @@ impl Request<'_> {
             false => None,
         };
         let (took, done) = (started.elapsed(), engine.done());
-        let (ending, schedule, mut counts) = engine.into_outcome();
+        let (ending, mut schedule, mut counts) = engine.into_outcome();
         counts.fallback.tasks = schedule.fallback;
         counts.fallback.fits = schedule.fits();
         counts.fell = schedule.fallback_of_gpus();

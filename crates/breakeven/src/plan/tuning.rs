@@ -186,7 +186,7 @@ impl Tuning {
         patience: 0.1,
         failed_prediction: 2.0,
         marks: 12,
-        blind_marks: 4,
+        blind_marks: 3,
         marks_cost: 0.03,
         most_spread: 0.3,
         mean_counts: 0.3,

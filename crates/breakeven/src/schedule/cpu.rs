@@ -191,7 +191,7 @@ impl Schedule {
 
     /// For how long the workers have work, on average over them, ns.
     pub(super) fn cpu_busy(&self, now: Ns) -> Ns {
-        let left = |held: &Held| (held.work - (now - held.began)).max(0.0);
+        let left = |held: &Held| (held.work - (now - held.began)).abs();
         self.cpu.held.iter().map(left).sum::<f64>() / self.setup.workers.max(1) as f64
     }
 
@@ -231,6 +231,19 @@ impl Schedule {
         }
         let hungry = std::mem::take(&mut self.cpu.hungry);
         (left * hungry).div_ceil(hungry + 1)
+    }
+
+    /// After how long a worker is to give back what it has not begun of the span that begins
+    /// there, ns: its tasks are far dearer than was thought, and all sizes with them.
+    pub(crate) fn cpu_patience(&self, start: usize) -> Ns {
+        let held = self.cpu.held.iter().find(|held| held.start == start);
+        let tuning = self.setup.tuning;
+        match held {
+            Some(held) if self.is_shared() && self.has_gpus() && self.density.is_known() => {
+                tuning.failed_prediction * held.work.max(tuning.least_span_ns)
+            }
+            _ => Ns::INFINITY,
+        }
     }
 
     /// Somebody has nothing to do and others may have a tail to give.

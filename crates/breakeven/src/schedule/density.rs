@@ -205,18 +205,24 @@ impl Density {
         places.all(|place| place.is_sampled)
     }
 
-    /// True where earlier batches had no place around these much denser than another.
+    /// True where no place around these is much denser than another.
     pub(super) fn is_even(&self, range: &Range<usize>) -> bool {
         let Range { start, end } = self.places(range);
         let around = &self.places[start.saturating_sub(1)..(end + 1).min(self.places.len())];
-        let shapes = || around.iter().map(|place| place.shape);
-        shapes().fold(0.0, f64::max) < self.tuning.even * shapes().fold(f64::INFINITY, f64::min)
+        let each = || around.iter().map(|place| place.per_task);
+        each().fold(0.0, f64::max) < self.tuning.even * each().fold(f64::INFINITY, f64::min)
     }
 
     /// Part of these tasks' places of which something was seen.
     pub(super) fn seen_part(&self, range: Range<usize>) -> f64 {
         let places = &self.places[self.places(&range)];
         places.iter().filter(|place| place.seen.0 > 0.0).count() as f64 / places.len() as f64
+    }
+
+    /// Part of these tasks' places where workers did tasks.
+    pub(super) fn sampled_part(&self, range: &Range<usize>) -> f64 {
+        let places = &self.places[self.places(range)];
+        places.iter().filter(|place| place.is_sampled).count() as f64 / places.len() as f64
     }
 
     /// A worker took so many ns for these tasks. Returns the work of a task in the new

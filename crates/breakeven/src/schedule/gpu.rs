@@ -312,14 +312,12 @@ impl Schedule {
             gpu.set_busy(now);
             if let (Some(fixed), Some(per_work)) = (gpu.rate.fixed, gpu.rate.per_work) {
                 // Where the work is next to nothing beside the launch, the time does not tell it.
-                if per_work * work < self.setup.tuning.least_told * fixed {
-                    self.density.add_done(range, work);
-                } else {
+                if was_told
+                    && self.density.is_known()
+                    && per_work * work >= self.setup.tuning.least_told * fixed
+                {
                     let found = ((ns - fixed) / per_work).max(0.0);
-                    self.density.add_done(range.clone(), found);
-                    if was_told {
-                        self.density.correct(range, found);
-                    }
+                    self.density.correct(range, found);
                 }
             }
         }

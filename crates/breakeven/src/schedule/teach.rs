@@ -7,14 +7,19 @@ use super::{Ns, PLACES, Schedule};
 use crate::plan::{Learned, RanOn, Tuning};
 use crate::whole;
 
-/// Launches of each device whose times are learned.
+/// Launches of each device whose times are kept …
+const MOST_KEPT: usize = 64;
+
+/// … and are learned.
 const MOST_LAUNCHES: usize = 8;
 
 /// What became of launches on a GPU.
 #[derive(Debug, Default)]
 pub(super) struct LaunchTimes {
-    /// Those that were done, and their times.
+    /// The first that were done, and their times.
     done: Vec<(Range<usize>, Ns)>,
+    /// The work that each had, as far as its time tells.
+    found: Vec<f64>,
     /// All that were done: their number, their tasks, their time.
     all: (usize, usize, Ns),
     /// Tasks that were taken back, and what they would have taken.
@@ -26,16 +31,21 @@ impl LaunchTimes {
     pub(super) fn done(&mut self, range: Range<usize>, ns: Ns) {
         let (launches, tasks, took) = self.all;
         self.all = (launches + 1, tasks + range.len(), took + ns);
-        // The first, and the largest of the others: they tell the most.
-        if self.done.len() == MOST_LAUNCHES {
-            let others = self.done.iter().enumerate().skip(1);
-            let least = others.min_by_key(|(_, (range, _))| range.len());
-            match least.map(|(index, (least, _))| (index, least.len())) {
-                Some((index, least)) if least < range.len() => _ = self.done.remove(index),
-                _ => return,
-            }
+        if self.done.len() < MOST_KEPT {
+            self.done.push((range, ns));
         }
-        self.done.push((range, ns));
+    }
+
+    /// The first, and the largest of the others: they tell the most. Their tasks, their times
+    /// and the work that was found.
+    fn telling(&self) -> impl Iterator<Item = (&Range<usize>, Ns, Option<f64>)> {
+        let done = self.done.iter().enumerate();
+        let done = done.map(|(index, (range, ns))| (range, *ns, self.found.get(index).copied()));
+        let mut telling: Vec<_> = done.collect();
+        if let Some(others) = telling.get_mut(1..) {
+            others.sort_by_key(|(range, ..)| std::cmp::Reverse(range.len()));
+        }
+        telling.into_iter().take(MOST_LAUNCHES)
     }
 
     /// The mean of all that were done: its tasks, its time.
@@ -60,12 +70,13 @@ impl Schedule {
     /// Tells the cost model what the batch took: `took` ns, where a split was `predicted` to
     /// take so many, with `cpu_tasks` on the CPU and others on GPUs of these names.
     pub(crate) fn teach(
-        &self,
+        &mut self,
         batch: &mut Learned<'_>,
         names: &[String],
         cpu_tasks: usize,
         (took, predicted): (Ns, Option<Ns>),
     ) {
+        self.find_work();
         let (operation, memory_per_task, workers) =
             (batch.operation, batch.memory_per_task, batch.workers);
         let gpus = || self.gpus.iter().zip(names);
@@ -100,10 +111,11 @@ impl Schedule {
             if let Some((tasks, ns)) = gpu.told.mean().filter(|_| are_small && !overlapped) {
                 tell(RanOn::Gpu(name), tasks, ns, shared);
             }
-            let done = gpu.told.done.iter();
-            for (range, ns) in done.filter(|_| !are_small && !overlapped) {
-                if let Some(tasks) = self.weigh(range.clone()) {
-                    tell(RanOn::Gpu(name), tasks, *ns, shared);
+            if !are_small && !overlapped {
+                for (range, ns, found) in gpu.told.telling() {
+                    if let Some(tasks) = self.weigh(range.clone(), found) {
+                        tell(RanOn::Gpu(name), tasks, ns, shared);
+                    }
                 }
             }
             for (tasks, ns) in &gpu.told.recalled {
@@ -129,6 +141,42 @@ impl Schedule {
         model.note_run(operation, memory_per_task, took, cpu_tasks > 0, &tried);
     }
 
+    /// Finds how much work launches had, by their times and the rate that each GPU had on
+    /// average: a rate that followed every launch would take dear tasks for a slow device.
+    /// Where it is not known where the work lies, a launch tells the rate as far as workers
+    /// did tasks at its places.
+    fn find_work(&mut self) {
+        let least_told = self.setup.tuning.least_told;
+        let knows_shape = self.knows_shape();
+        for gpu in self.gpus.iter_mut().filter(|gpu| gpu.row.is_none()) {
+            let (Some(fixed), Some(per_work)) = (gpu.rate.fixed, gpu.rate.per_work) else {
+                continue;
+            };
+            let beyond = |ns: Ns| (ns - fixed).max(0.0);
+            let (mut sum, mut weights) = (0.0, 0.0);
+            for (range, ns) in &gpu.told.done {
+                let work = self.density.work(range.clone());
+                let weight = match knows_shape {
+                    true => range.len() as f64,
+                    false => self.density.sampled_part(range) * range.len() as f64,
+                };
+                sum += weight * beyond(*ns) / work;
+                weights += weight;
+            }
+            let is_told = weights > 0.0 && sum > 0.0;
+            let per_work = if is_told { sum / weights } else { per_work };
+            for (range, ns) in &gpu.told.done {
+                // Where the work is next to nothing beside the launch, the time does not tell it.
+                let found = match beyond(*ns) >= least_told * fixed {
+                    true => beyond(*ns) / per_work,
+                    false => self.density.work(range.clone()),
+                };
+                self.density.add_done(range.clone(), found);
+                gpu.told.found.push(found);
+            }
+        }
+    }
+
     /// What a task of the batch took, or would have taken, one worker on average, ns.
     fn cpu_task_ns(&self) -> Ns {
         match self.knows_shape() && self.cpu.weight > 0.0 {
@@ -139,15 +187,18 @@ impl Schedule {
     }
 
     /// How many tasks of the batch's mean have the work of these, as far as was seen: what
-    /// a launch of them counts as. None where nobody can say.
-    pub(super) fn weigh(&self, range: Range<usize>) -> Option<usize> {
+    /// a launch of them counts as. Of few tasks among unlike ones it is what their own time
+    /// tells, if anything does.
+    pub(super) fn weigh(&self, range: Range<usize>, found: Option<f64>) -> Option<usize> {
         let is_wide = range.len() * PLACES >= self.setup.tasks;
+        let mean = self.density.mean_done();
         let tasks = match self.knows_shape() {
             true if is_wide || self.density.is_even(&range) => self.density.expected(range),
-            false if is_wide || self.density.is_sampled(range.clone()) => {
-                self.density.work(range) / self.density.mean_done()
+            false if is_wide => self.density.work(range) / mean,
+            false if self.density.is_sampled(range.clone()) && self.density.is_even(&range) => {
+                self.density.work(range) / mean
             }
-            _ => return None,
+            _ => found? / mean,
         };
         Some(whole(tasks.round()).max(1))
     }

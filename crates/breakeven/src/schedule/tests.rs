@@ -324,6 +324,6 @@ fn launches_count_by_their_work() {
         ..any_setup(&mut random)
     };
     let schedule = Schedule::new(setup);
-    assert_eq!(schedule.weigh(0..320), Some(160));
-    assert_eq!(schedule.weigh(320..640), Some(480));
+    assert_eq!(schedule.weigh(0..320, None), Some(160));
+    assert_eq!(schedule.weigh(320..640, None), Some(480));
 }

@@ -19,6 +19,8 @@ const STEPS: usize = 100;
 enum Event {
     /// A worker ends its span, or looks up from it.
     Worker { index: usize, turn: u64 },
+    /// A worker's span lasts far longer than was thought.
+    Overdue { index: usize, turn: u64 },
     /// The oldest launch of a GPU ended.
     Launch { gpu: usize, turn: u64 },
     /// A driver looks again.
@@ -105,6 +107,12 @@ impl<'s> Run<'s> {
             };
             match event {
                 Event::Worker { index, turn } => self.worker(index, turn, now),
+                Event::Overdue { index, turn } => {
+                    let is_one = |busy: &Busy| busy.turn == turn;
+                    if self.workers[index].as_ref().is_some_and(is_one) {
+                        self.give_tail(index, now, |_, left| left);
+                    }
+                }
                 Event::Launch { gpu, turn } => self.launch_ended(gpu, turn, now),
                 Event::Look { gpu } => {
                     if std::mem::take(&mut self.devices[gpu].waits) {
@@ -167,6 +175,10 @@ impl<'s> Run<'s> {
         let cost = self.scenario.cost(&span) * unit;
         let end = ends(now, cost, self.scenario.cpu_load);
         self.events.push((end, Event::Worker { index, turn }));
+        let overdue = now + self.schedule.cpu_patience(span.range().start);
+        if overdue < end {
+            self.events.push((overdue, Event::Overdue { index, turn }));
+        }
         self.workers[index] = Some(Busy {
             span,
             began: now,
@@ -177,45 +189,56 @@ impl<'s> Run<'s> {
 
     /// Workers with long spans look up from them, and give tails back.
     fn look_up(&mut self, now: Ns) {
-        let load = self.scenario.cpu_load;
         for index in 0..self.workers.len() {
-            let Some(busy) = &self.workers[index] else {
+            let began = self.workers[index].as_ref().map(|busy| busy.began);
+            let Some(looks) = began.map(|began| now.max(began + LOOK_NS)) else {
                 continue;
             };
-            // The next end of a task after a look.
-            let looks = now.max(busy.began + LOOK_NS);
-            let range = busy.span.range();
-            let before = &self.scenario.costs_before;
-            let first = range.start + 1;
-            let is_before = |sum: &f64| {
-                let cost = sum - before[range.start];
-                ends(busy.began, cost * busy.unit, load) < looks
-            };
-            let begun = first + before[first..range.end].partition_point(is_before);
-            let gives = self.schedule.cpu_look(range.end - begun);
-            if gives == 0 {
-                continue;
-            }
-            let Some(busy) = self.workers[index].take() else {
-                continue;
-            };
-            let keeps = range.len() - gives;
-            let (span, tail) = busy.span.split(keeps);
-            let end = ends(busy.began, self.scenario.cost(&span) * busy.unit, load);
-            let turn = self.turn();
-            self.events.push((end, Event::Worker { index, turn }));
-            self.workers[index] = Some(Busy { span, turn, ..busy });
-            if let Some(tail) = tail {
-                self.schedule.give_back(tail);
-            }
-            for index in 0..self.workers.len() {
-                if self.workers[index].is_none() && !self.work(index, looks) {
-                    break;
+            if self.give_tail(index, looks, Schedule::cpu_look) {
+                for index in 0..self.workers.len() {
+                    if self.workers[index].is_none() && !self.work(index, looks) {
+                        break;
+                    }
                 }
+                self.drive_all(looks);
+                return;
             }
-            self.drive_all(looks);
-            return;
         }
+    }
+
+    /// A worker gives back so many tasks of those that it has not begun at that time.
+    fn give_tail(
+        &mut self,
+        index: usize,
+        at: Ns,
+        gives: impl FnOnce(&mut Schedule, usize) -> usize,
+    ) -> bool {
+        let load = self.scenario.cpu_load;
+        let Some(busy) = &self.workers[index] else {
+            return false;
+        };
+        let range = busy.span.range();
+        let before = &self.scenario.costs_before;
+        // The next end of a task after that.
+        let first = range.start + 1;
+        let is_before = |sum: &f64| {
+            let cost = sum - before[range.start];
+            ends(busy.began, cost * busy.unit, load) < at
+        };
+        let begun = first + before[first..range.end].partition_point(is_before);
+        let gives = gives(&mut self.schedule, range.end - begun);
+        let Some(busy) = self.workers[index].take_if(|_| gives > 0) else {
+            return false;
+        };
+        let (span, tail) = busy.span.split(range.len() - gives);
+        let end = ends(busy.began, self.scenario.cost(&span) * busy.unit, load);
+        let turn = self.turn();
+        self.events.push((end, Event::Worker { index, turn }));
+        self.workers[index] = Some(Busy { span, turn, ..busy });
+        if let Some(tail) = tail {
+            self.schedule.give_back(tail);
+        }
+        true
     }
 
     fn worker(&mut self, index: usize, turn: u64, now: Ns) {
@@ -305,7 +328,7 @@ impl<'s> Run<'s> {
         }
     }
 
-    pub(super) fn teach(&self, costs: &Costs, decision: &Decision, known: &OperationCosts) {
+    pub(super) fn teach(&mut self, costs: &Costs, decision: &Decision, known: &OperationCosts) {
         let took = (self.makespan, decision.predicted_split(known));
         costs.change(|model| {
             let mut batch = Learned {

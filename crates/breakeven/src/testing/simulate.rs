@@ -27,7 +27,7 @@ impl Scenario {
             &self.names(),
             self.workers,
         );
-        let (run, decision) = self.run_by(strategy, &known)?;
+        let (mut run, decision) = self.run_by(strategy, &known)?;
         run.teach(costs, &decision, &known);
         Ok(run.result(decision))
     }

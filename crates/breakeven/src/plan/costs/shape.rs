@@ -8,7 +8,7 @@ use crate::plan::Tuning;
 pub(crate) const PLACES: usize = 32;
 
 /// Part that the newest batch has in what is remembered.
-const NEWEST: f32 = 0.5;
+const NEWEST: f32 = 0.7;
 
 /// Where in a batch the work is to be expected.
 #[derive(Debug, Clone, Copy, PartialEq)]
