@@ -95,13 +95,13 @@ impl Decided<'_> {
         let Some(cost) = known.cost else {
             return Rate::unknown(launch_ns);
         };
-        let tasks = self.tasks as u64;
+        let (tasks, seen) = (self.tasks as u64, cost.most_alike());
         let alone_ns = self.costs.cpu.map_or(0.0, |cpu| cpu.predict_ns(tasks));
-        let seen_ns = cost.predict_ns(cost.most);
+        let seen_ns = cost.fixed_ns + seen * cost.per_task_ns;
         // A launch of twice the tasks would tell, and is worth it at the worst.
-        let could_tell = cost.most.saturating_mul(2) <= tasks && 2.0 * seen_ns <= alone_ns;
+        let could_tell = 2.0 * seen <= tasks as f64 && 2.0 * seen_ns <= alone_ns;
         if cost.observations > 0 && !cost.tells_fixed() && could_tell {
-            return Rate::of_one_size(cost.most, seen_ns, launch_ns);
+            return Rate::of_one_size(seen, seen_ns, launch_ns);
         }
         Rate::known(cost.fixed_ns, cost.per_task_ns * beside(&cost))
     }

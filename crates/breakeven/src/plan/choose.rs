@@ -13,6 +13,7 @@ use super::{
     Candidate, Cost, Evidence, ExecutionStrategy, GpuCosts, Machine, OperationCosts, Tuning,
 };
 use crate::error::Error;
+use crate::whole;
 use crate::workload::WorkloadProfile;
 
 /// Who asks for a decision, and for which.
@@ -196,8 +197,8 @@ pub(crate) fn decide_tuned(
 fn probe_tasks(tasks: usize, gpu: Option<&Cost>, tuning: &Tuning) -> usize {
     match gpu {
         Some(gpu) if gpu.fewest == gpu.most => {
-            let most = usize::try_from(gpu.most).unwrap_or(usize::MAX);
-            most.saturating_mul(2).min(tasks.div_ceil(2)).max(1)
+            let twice = whole((2.0 * gpu.most_alike()).ceil());
+            twice.min(tasks.div_ceil(2)).max(1)
         }
         _ => (tasks / 64).clamp(1, tuning.most_probe_tasks),
     }
@@ -206,7 +207,7 @@ fn probe_tasks(tasks: usize, gpu: Option<&Cost>, tuning: &Tuning) -> usize {
 /// True where launches of two sizes were seen, or a larger one than was seen
 /// cannot be.
 fn tells_sizes(cost: &Cost, tasks: u64) -> bool {
-    cost.tells_fixed() || cost.most.saturating_mul(2) > tasks
+    cost.tells_fixed() || 2.0 * cost.most_alike() > tasks as f64
 }
 
 /// What a decision says of its goal before anything was weighed; none for time alone.

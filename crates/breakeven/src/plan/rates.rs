@@ -88,6 +88,7 @@ pub(crate) fn estimate(fixed_ns: f64, per_task_ns: f64, transfer_ns: f64, at_onc
         transfer_ns,
         fewest: 0,
         most: 0,
+        scale: 1.0,
         observations: 0,
     }
 }

@@ -43,9 +43,9 @@ impl Rate {
 
     /// A rate that is known of launches of about one size, which took `ns`: what
     /// is fixed of it is not told.
-    pub(crate) fn of_one_size(tasks: u64, ns: f64, launch_ns: Option<f64>) -> Self {
+    pub(crate) fn of_one_size(tasks: f64, ns: f64, launch_ns: Option<f64>) -> Self {
         let mut rate = Self::unknown(launch_ns);
-        rate.learn(tasks as f64, ns);
+        rate.learn(tasks, ns);
         rate
     }
 

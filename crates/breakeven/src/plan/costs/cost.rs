@@ -43,6 +43,8 @@ pub struct Cost {
     pub fewest: u64,
     /// Most tasks in an observation that is remembered.
     pub most: u64,
+    /// Tasks that have the memory of one that was observed: 1 where those were of this size.
+    pub scale: f64,
     /// Observations that were ever made.
     pub observations: u64,
 }
@@ -66,6 +68,11 @@ impl Cost {
         }
     }
 
+    /// Tasks with the memory of the most in an observation.
+    pub(crate) fn most_alike(&self) -> f64 {
+        self.most as f64 * self.scale
+    }
+
     /// True where observations of two sizes, one twice the other, tell the fixed
     /// time from the tasks'.
     pub(crate) fn tells_fixed(&self) -> bool {
@@ -83,8 +90,11 @@ impl Cost {
 
     /// How good that prediction is: measured where batches of about that size
     /// are remembered (from half the fewest tasks to twice the most), fitted
-    /// elsewhere.
+    /// elsewhere, and for tasks of another size.
     pub fn evidence(&self, tasks: u64) -> Evidence {
+        if self.scale != 1.0 {
+            return Evidence::Fitted;
+        }
         let least = self.fewest.div_ceil(MEASURED_WITHIN);
         let most = self.most.saturating_mul(MEASURED_WITHIN);
         match (least..=most).contains(&tasks) {
@@ -146,9 +156,7 @@ impl OperationCosts {
         let scaled = |cost: Cost| Cost {
             per_task_ns: cost.per_task_ns * times,
             transfer_ns: cost.transfer_ns * times,
-            // Nothing was measured at this size.
-            fewest: 0,
-            most: 0,
+            scale: cost.scale / times,
             observations: 1,
             ..cost
         };

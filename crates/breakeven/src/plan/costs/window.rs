@@ -157,6 +157,7 @@ impl Window {
             transfer_ns: self.transfer().min(line.slope),
             fewest,
             most,
+            scale: 1.0,
             observations: self.observed.value(),
         });
     }
