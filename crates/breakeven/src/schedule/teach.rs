@@ -8,7 +8,7 @@ use crate::plan::{Learned, RanOn, Tuning};
 use crate::whole;
 
 /// Launches of each device whose times are kept …
-const MOST_KEPT: usize = 64;
+const MOST_KEPT: usize = 1024;
 
 /// … and are learned.
 const MOST_LAUNCHES: usize = 8;

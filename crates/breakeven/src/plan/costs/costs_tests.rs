@@ -332,6 +332,23 @@ fn what_devices_cost_each_other_is_a_factor() {
 }
 
 #[test]
+fn what_one_size_does_not_tell_another_size_does_not_know() {
+    let mut costs = Model::default();
+    for second in 1..5 {
+        on_gpu(&mut costs, seen(second, 80, 1_000_000));
+    }
+    let larger = costs.lookup("blur", 8 * 4096, &[GPU], 4).gpu(0).cost;
+    let larger = larger.expect("a size like it was seen");
+    assert!(!larger.tells_fixed() && larger.evidence(80) == Evidence::Fitted);
+    // 80 tasks have the memory of 10 that are eight times as large.
+    assert!((larger.most_alike() - 10.0).abs() < 1e-9, "{larger:?}");
+    assert!((larger.predict_ns(10) / 1e6 - 1.0).abs() < 0.01);
+    on_gpu(&mut costs, seen(5, 320, 3_000_000));
+    let larger = costs.lookup("blur", 8 * 4096, &[GPU], 4).gpu(0).cost;
+    assert!(larger.is_some_and(|cost| cost.tells_fixed()));
+}
+
+#[test]
 fn what_a_launch_costs_is_known_from_other_operations() {
     let mut costs = Model::default();
     let launch = |costs: &Model, gpu: &str| costs.lookup("sharpen", 64, &[gpu], 4).gpu(0).launch_ns;

@@ -1,0 +1,88 @@
+//! What is learned of batches whose tasks differ, in virtual time.
+
+use super::{Scenario, ScenarioGpu, Simulated};
+use crate::plan::{ExecutionStrategy, OperationCosts};
+use crate::store::Costs;
+
+const TASK_NS: f64 = 50_000.0;
+const WORKERS: usize = 8;
+
+/// A GPU that is so many times as fast as the workers together.
+fn scenario(costs: Vec<f64>, ratio: f64, launch_ns: f64) -> Scenario {
+    let mut scenario = Scenario::new(costs, WORKERS);
+    scenario.cpu_task_ns = TASK_NS;
+    scenario.gpus = vec![ScenarioGpu {
+        launch_ns,
+        task_ns: TASK_NS / WORKERS as f64 / ratio,
+        ..ScenarioGpu::default()
+    }];
+    scenario
+}
+
+fn run(scenario: &Scenario, costs: &Costs) -> Simulated {
+    let run = scenario.run(ExecutionStrategy::Auto, costs);
+    run.expect("Auto needs nothing")
+}
+
+fn known(scenario: &Scenario, costs: &Costs) -> OperationCosts {
+    costs.lookup(
+        "simulated",
+        scenario.memory_per_task,
+        &scenario.names(),
+        WORKERS,
+    )
+}
+
+/// Most of the batch ends before a worker has done its first task.
+#[test]
+fn what_launches_told_before_any_task_was_timed_is_no_time() {
+    let (scenario, costs) = (scenario(vec![1.0; 200], 50.0, 250.0), Costs::new());
+    let first = run(&scenario, &costs);
+    assert!(first.gpu_tasks > 180, "{first:?}");
+    let known = known(&scenario, &costs);
+    let cpu = known.cpu.expect("workers did some").per_task_ns;
+    let gpu = known.gpu(0).cost.expect("a GPU did most");
+    let off = [
+        cpu * WORKERS as f64 / TASK_NS,
+        gpu.per_task_ns / scenario.gpus[0].task_ns,
+        gpu.fixed_ns / scenario.gpus[0].launch_ns,
+    ];
+    assert!(off.iter().all(|off| (off - 1.0).abs() < 0.01), "{off:?}");
+}
+
+/// 5 % of the tasks near the end have half of the work; only a GPU ever meets them.
+#[test]
+fn dear_tasks_that_only_a_gpu_meets_are_no_slow_gpu() {
+    let tasks = 20_000;
+    let is_dear = |task| (18_000..19_000).contains(&task);
+    let each = |task| if is_dear(task) { 19.0 } else { 1.0 };
+    let (scenario, costs) = (
+        scenario((0..tasks).map(each).collect(), 20.0, 50_000.0),
+        Costs::new(),
+    );
+    for _ in 0..8 {
+        let _ = run(&scenario, &costs);
+    }
+    let shape = known(&scenario, &costs).shape.expect("batches told it");
+    let at = |task: usize| shape.places[task * shape.places.len() / tasks];
+    // 19 times, but for what its place has of others.
+    assert!(at(18_500) > 15.0 * at(5_000), "{shape:?}");
+    let runs = (0..4).map(|_| scenario.ideal_ns() / run(&scenario, &costs).makespan_ns);
+    let worst = runs.fold(1.0, f64::min);
+    assert!(worst > 0.9, "{worst}");
+}
+
+/// Tasks that were cheap in every batch are dear at the end of this one, where workers take
+/// long spans of them.
+#[test]
+fn a_worker_gives_back_a_span_that_lasts_far_longer_than_was_thought() {
+    let tasks = 20_000;
+    let (even, costs) = (scenario(vec![1.0; tasks], 5.0, 50_000.0), Costs::new());
+    for _ in 0..6 {
+        let _ = run(&even, &costs);
+    }
+    let each = |task| if task < tasks - 400 { 1.0 } else { 100.0 };
+    let other = even.with_task_costs((0..tasks).map(each));
+    let efficiency = other.ideal_ns() / run(&other, &costs).makespan_ns;
+    assert!(efficiency > 0.8, "{efficiency}");
+}
