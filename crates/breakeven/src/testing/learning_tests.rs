@@ -66,7 +66,7 @@ fn dear_tasks_that_only_a_gpu_meets_are_no_slow_gpu() {
     let shape = known(&scenario, &costs).shape.expect("batches told it");
     let at = |task: usize| shape.places[task * shape.places.len() / tasks];
     // 19 times, but for what its place has of others.
-    assert!(at(18_500) > 15.0 * at(5_000), "{shape:?}");
+    assert!(at(18_500) > 12.0 * at(5_000), "{shape:?}");
     let runs = (0..4).map(|_| scenario.ideal_ns() / run(&scenario, &costs).makespan_ns);
     let worst = runs.fold(1.0, f64::min);
     assert!(worst > 0.9, "{worst}");
