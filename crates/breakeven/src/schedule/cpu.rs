@@ -189,7 +189,8 @@ impl Schedule {
         }
     }
 
-    /// For how long the workers have work, on average over them, ns.
+    /// For how long the workers have work, on average over them, ns. A span that should have
+    /// ended lasts as long again as it is late, as a GPU's launch does.
     pub(super) fn cpu_busy(&self, now: Ns) -> Ns {
         let left = |held: &Held| (held.work - (now - held.began)).abs();
         self.cpu.held.iter().map(left).sum::<f64>() / self.setup.workers.max(1) as f64

@@ -215,14 +215,17 @@ impl Density {
 
     /// Part of these tasks' places of which something was seen.
     pub(super) fn seen_part(&self, range: Range<usize>) -> f64 {
-        let places = &self.places[self.places(&range)];
-        places.iter().filter(|place| place.seen.0 > 0.0).count() as f64 / places.len() as f64
+        self.part(&range, |place| place.seen.0 > 0.0)
     }
 
     /// Part of these tasks' places where workers did tasks.
-    pub(super) fn sampled_part(&self, range: &Range<usize>) -> f64 {
+    pub(super) fn sampled_part(&self, range: Range<usize>) -> f64 {
+        self.part(&range, |place| place.is_sampled)
+    }
+
+    fn part(&self, range: &Range<usize>, counts: impl Fn(&Place) -> bool) -> f64 {
         let places = &self.places[self.places(range)];
-        places.iter().filter(|place| place.is_sampled).count() as f64 / places.len() as f64
+        places.iter().filter(|place| counts(place)).count() as f64 / places.len() as f64
     }
 
     /// A worker took so many ns for these tasks. Returns the work of a task in the new

@@ -311,7 +311,8 @@ impl Schedule {
             }
             gpu.set_busy(now);
             if let (Some(fixed), Some(per_work)) = (gpu.rate.fixed, gpu.rate.per_work) {
-                // Where the work is next to nothing beside the launch, the time does not tell it.
+                // Where the work is next to nothing beside the launch, the time does not tell it,
+                // and before a worker has done a task it is in no worker's time.
                 if was_told
                     && self.density.is_known()
                     && per_work * work >= self.setup.tuning.least_told * fixed

@@ -13,13 +13,20 @@ const MOST_KEPT: usize = 1024;
 /// … and are learned.
 const MOST_LAUNCHES: usize = 8;
 
+/// A launch that was done.
+#[derive(Debug)]
+struct Launch {
+    range: Range<usize>,
+    ns: Ns,
+    /// The work that it had, as far as its time tells.
+    found: Option<f64>,
+}
+
 /// What became of launches on a GPU.
 #[derive(Debug, Default)]
 pub(super) struct LaunchTimes {
-    /// The first that were done, and their times.
-    done: Vec<(Range<usize>, Ns)>,
-    /// The work that each had, as far as its time tells.
-    found: Vec<f64>,
+    /// The first that were done.
+    done: Vec<Launch>,
     /// All that were done: their number, their tasks, their time.
     all: (usize, usize, Ns),
     /// Tasks that were taken back, and what they would have taken.
@@ -32,18 +39,16 @@ impl LaunchTimes {
         let (launches, tasks, took) = self.all;
         self.all = (launches + 1, tasks + range.len(), took + ns);
         if self.done.len() < MOST_KEPT {
-            self.done.push((range, ns));
+            let found = None;
+            self.done.push(Launch { range, ns, found });
         }
     }
 
-    /// The first, and the largest of the others: they tell the most. Their tasks, their times
-    /// and the work that was found.
-    fn telling(&self) -> impl Iterator<Item = (&Range<usize>, Ns, Option<f64>)> {
-        let done = self.done.iter().enumerate();
-        let done = done.map(|(index, (range, ns))| (range, *ns, self.found.get(index).copied()));
-        let mut telling: Vec<_> = done.collect();
+    /// The first, and the largest of the others: they tell the most.
+    fn telling(&self) -> impl Iterator<Item = &Launch> {
+        let mut telling: Vec<&Launch> = self.done.iter().collect();
         if let Some(others) = telling.get_mut(1..) {
-            others.sort_by_key(|(range, ..)| std::cmp::Reverse(range.len()));
+            others.sort_by_key(|launch| std::cmp::Reverse(launch.range.len()));
         }
         telling.into_iter().take(MOST_LAUNCHES)
     }
@@ -112,9 +117,9 @@ impl Schedule {
                 tell(RanOn::Gpu(name), tasks, ns, shared);
             }
             if !are_small && !overlapped {
-                for (range, ns, found) in gpu.told.telling() {
-                    if let Some(tasks) = self.weigh(range.clone(), found) {
-                        tell(RanOn::Gpu(name), tasks, ns, shared);
+                for launch in gpu.told.telling() {
+                    if let Some(tasks) = self.weigh(launch.range.clone(), launch.found) {
+                        tell(RanOn::Gpu(name), tasks, launch.ns, shared);
                     }
                 }
             }
@@ -154,25 +159,25 @@ impl Schedule {
             };
             let beyond = |ns: Ns| (ns - fixed).max(0.0);
             let (mut sum, mut weights) = (0.0, 0.0);
-            for (range, ns) in &gpu.told.done {
-                let work = self.density.work(range.clone());
-                let weight = match knows_shape {
-                    true => range.len() as f64,
-                    false => self.density.sampled_part(range) * range.len() as f64,
+            for Launch { range, ns, .. } in &gpu.told.done {
+                let sure = match knows_shape {
+                    true => 1.0,
+                    false => self.density.sampled_part(range.clone()),
                 };
-                sum += weight * beyond(*ns) / work;
+                let weight = sure * range.len() as f64;
+                sum += weight * beyond(*ns) / self.density.work(range.clone());
                 weights += weight;
             }
             let is_told = weights > 0.0 && sum > 0.0;
             let per_work = if is_told { sum / weights } else { per_work };
-            for (range, ns) in &gpu.told.done {
+            for Launch { range, ns, found } in &mut gpu.told.done {
                 // Where the work is next to nothing beside the launch, the time does not tell it.
-                let found = match beyond(*ns) >= least_told * fixed {
+                let work = match beyond(*ns) >= least_told * fixed {
                     true => beyond(*ns) / per_work,
                     false => self.density.work(range.clone()),
                 };
-                self.density.add_done(range.clone(), found);
-                gpu.told.found.push(found);
+                self.density.add_done(range.clone(), work);
+                *found = Some(work);
             }
         }
     }
@@ -194,8 +199,10 @@ impl Schedule {
         let mean = self.density.mean_done();
         let tasks = match self.knows_shape() {
             true if is_wide || self.density.is_even(&range) => self.density.expected(range),
-            false if is_wide => self.density.work(range) / mean,
-            false if self.density.is_sampled(range.clone()) && self.density.is_even(&range) => {
+            false
+                if is_wide
+                    || self.density.is_sampled(range.clone()) && self.density.is_even(&range) =>
+            {
                 self.density.work(range) / mean
             }
             _ => found? / mean,
