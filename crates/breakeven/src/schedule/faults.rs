@@ -191,7 +191,7 @@ impl Schedule {
     fn fall_back(&mut self, index: usize, span: Span) {
         self.fallback += span.len();
         self.gpus[index].fallback += span.len();
-        self.fell.push((span.range(), index));
+        self.fell.push((span.range(), Some(index)));
         self.fallen.push(span);
     }
 

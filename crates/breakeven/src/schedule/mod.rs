@@ -118,10 +118,11 @@ pub(crate) struct GpuSetup {
 pub(crate) struct Schedule {
     setup: Setup,
     free: Free,
-    /// Spans that GPUs failed at, for the CPU.
+    /// Spans that GPUs failed at or that were taken back from them, for the CPU.
     fallen: Vec<Span>,
-    /// All tasks that ever fell back, with the GPU that failed at them.
-    fell: Vec<(Range<usize>, usize)>,
+    /// All tasks that ever fell back, with the GPU that failed at them; none where nothing
+    /// failed and they were taken back.
+    fell: Vec<(Range<usize>, Option<usize>)>,
     /// The GPU that was the last to leave: what was promised to GPUs fell back from it.
     left_last: Option<usize>,
     density: Density,
@@ -178,18 +179,17 @@ impl Schedule {
     /// somebody else's lost it.
     pub(crate) fn give_back(&mut self, span: Span) {
         let range = span.range();
-        // What fell back stays the CPU's, and is counted once.
-        match self.fell_from(&range) {
+        // What fell back or was taken back stays the CPU's, and is counted once.
+        match self.fell(&range) {
             Some(_) => self.fallen.push(span),
             None => self.free.give_back(span),
         }
     }
 
-    /// The GPU from which these tasks fell back.
-    fn fell_from(&self, range: &Range<usize>) -> Option<usize> {
+    /// What these tasks fell back or were taken back with.
+    fn fell(&self, range: &Range<usize>) -> Option<&(Range<usize>, Option<usize>)> {
         let is_in = |fell: &Range<usize>| fell.start <= range.start && range.end <= fell.end;
-        let mut fell = self.fell.iter();
-        fell.find(|(fell, _)| is_in(fell)).map(|(_, gpu)| *gpu)
+        self.fell.iter().find(|(fell, _)| is_in(fell))
     }
 
     /// Any span that is left, after the batch was stopped.
@@ -210,8 +210,8 @@ impl Schedule {
             true => self.free_of_promised(),
             false => 0,
         };
-        let fell = |span: &Span| Some((Some(self.fell_from(&span.range())?), span.len()));
-        let fallen = self.fallen.iter().filter_map(fell);
+        let failed = |span: &Span| Some((Some(self.fell(&span.range())?.1?), span.len()));
+        let fallen = self.fallen.iter().filter_map(failed);
         let unrun: Vec<_> = fallen.chain([(self.left_last, promised)]).collect();
         for (gpu, tasks) in unrun {
             self.fallback = self.fallback.saturating_sub(tasks);

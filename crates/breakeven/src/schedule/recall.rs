@@ -78,6 +78,7 @@ impl Schedule {
         let gpu = &mut self.gpus[index];
         gpu.is_gone = true;
         self.fallen.append(&mut gpu.retry);
+        self.fell.push((span.range(), None));
         self.fallen.push(span);
     }
 }

@@ -72,6 +72,8 @@ struct Walk {
     busy: Vec<Held>,
     devices: Vec<Device>,
     done: Vec<bool>,
+    /// Tasks that were taken back from a GPU.
+    recalled: Vec<bool>,
 }
 
 impl Walk {
@@ -95,6 +97,7 @@ impl Walk {
             busy: Vec::new(),
             devices,
             done: vec![false; setup.tasks],
+            recalled: vec![false; setup.tasks],
             schedule: Schedule::new(setup),
             random,
         }
@@ -152,7 +155,11 @@ impl Walk {
         let index = self.random.random_range(0..self.busy.len());
         let Range { start, end } = self.busy[index].span.range();
         let left = self.random.random_range(0..end - start);
-        let gives = self.schedule.cpu_look(left);
+        let patience = self.schedule.cpu_patience(start);
+        let gives = match self.now - self.busy[index].since > patience {
+            true => left,
+            false => self.schedule.cpu_look(left),
+        };
         assert!(gives <= left, "{gives} of {left} tasks");
         if gives == 0 {
             return;
@@ -175,6 +182,8 @@ impl Walk {
         }
         match turn {
             GpuTurn::Run(span) => {
+                let is_taken_back = self.recalled[span.range()].contains(&true);
+                assert!(!is_taken_back, "a GPU gets what is the CPU's");
                 let [launch, each] = self.devices[gpu].times;
                 let until = match self.devices[gpu].stalls && self.random.random_bool(0.3) {
                     true => Ns::INFINITY,
@@ -190,6 +199,7 @@ impl Walk {
             }
             GpuTurn::Recall => {
                 let recalled = self.devices[gpu].flights.pop_back().expect("it flies");
+                self.recalled[recalled.span.range()].fill(true);
                 self.schedule.gpu_recalled(gpu, recalled.span, self.now);
                 self.wake_workers();
             }
@@ -246,7 +256,8 @@ impl Walk {
             return self.waits();
         }
         self.now += 100.0;
-        if self.schedule.is_hungry() && !self.busy.is_empty() && self.random.random_bool(0.3) {
+        let looks_up = if self.schedule.is_hungry() { 0.3 } else { 0.1 };
+        if !self.busy.is_empty() && self.random.random_bool(looks_up) {
             self.worker_looks_up();
             return true;
         }

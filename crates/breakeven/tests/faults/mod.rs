@@ -172,8 +172,9 @@ fn replay() {
         // what a device owed was counted twice; workers slept beside tasks that
         // had been reserved for a launch that was never made; halves of a span
         // were lost where the deadline passed before they were tried; a worker took
-        // what fell back before the policy denied it.
-        Err(_) => vec![98_104, 4_674, 178, 19_916, 14_185],
+        // what fell back before the policy denied it; a GPU got what had been taken back
+        // from another.
+        Err(_) => vec![98_104, 4_674, 178, 19_916, 14_185, 4_482],
     };
     run_watched(seeds.repeat(REPLAYS), pools());
 }
