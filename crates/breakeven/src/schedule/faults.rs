@@ -207,10 +207,12 @@ impl Schedule {
         }
         if !self.has_gpus() {
             // What was promised to GPUs and is free is the CPU's now.
-            let promised = self.free_of_promised();
-            self.fallback += promised;
-            self.gpus[index].fallback += promised;
-            self.left_last = Some(index);
+            let promised: Vec<_> = self.free_of_promised().collect();
+            for range in promised {
+                self.fallback += range.len();
+                self.gpus[index].fallback += range.len();
+                self.fell.push((range, Some(index)));
+            }
         }
     }
 

@@ -123,8 +123,6 @@ pub(crate) struct Schedule {
     /// All tasks that ever fell back, with the GPU that failed at them; none where nothing
     /// failed and they were taken back.
     fell: Vec<(Range<usize>, Option<usize>)>,
-    /// The GPU that was the last to leave: what was promised to GPUs fell back from it.
-    left_last: Option<usize>,
     density: Density,
     cpu: cpu::Workers,
     gpus: Vec<gpu::Gpu>,
@@ -154,7 +152,6 @@ impl Schedule {
             free: Free::all(setup.tasks),
             fallen: Vec::new(),
             fell: Vec::new(),
-            left_last: None,
             density: Density::new(setup.tasks, prior, shape, places, setup.tuning),
             cpu: cpu::Workers::new(&setup),
             gpus: gpus.collect(),
@@ -204,21 +201,19 @@ impl Schedule {
 
     /// The batch was stopped: what fell back and nobody did, did not fall back.
     pub(crate) fn forget_unrun(&mut self) {
-        // Where GPUs were only told to stop, what was promised to them did not fall back, nor
-        // did what they were to try again.
-        let promised = match self.left_last.is_some() || self.gpus.is_empty() {
-            true => self.free_of_promised(),
-            false => 0,
-        };
-        let failed = |span: &Span| Some((Some(self.fell(&span.range())?.1?), span.len()));
-        let fallen = self.fallen.iter().filter_map(failed);
-        let unrun: Vec<_> = fallen.chain([(self.left_last, promised)]).collect();
-        for (gpu, tasks) in unrun {
-            self.fallback = self.fallback.saturating_sub(tasks);
-            if let Some(gpu) = gpu {
-                let fallback = &mut self.gpus[gpu].fallback;
-                *fallback = fallback.saturating_sub(tasks);
-            }
+        if self.gpus.is_empty() {
+            let promised: usize = self.free_of_promised().map(|range| range.len()).sum();
+            self.fallback = self.fallback.saturating_sub(promised);
+        }
+        let fallen = self.fallen.iter().map(Span::range);
+        let unrun: Vec<_> = fallen.chain(self.free.ranges()).collect();
+        for (fell, gpu) in &self.fell {
+            let Some(gpu) = gpu else {
+                continue;
+            };
+            let tasks: usize = unrun.iter().map(|range| common(range, fell).len()).sum();
+            self.fallback -= tasks;
+            self.gpus[*gpu].fallback -= tasks;
         }
     }
 
@@ -228,14 +223,15 @@ impl Schedule {
     }
 
     /// Free tasks that were promised to GPUs.
-    fn free_of_promised(&self) -> usize {
+    fn free_of_promised(&self) -> impl Iterator<Item = Range<usize>> {
         let promised = match self.setup.mode {
             Mode::Gpu => self.setup.tasks,
             Mode::Split { gpu } => gpu,
             Mode::Cpu | Mode::Both => 0,
         };
-        let part = |range: Range<usize>| range.end.min(promised).saturating_sub(range.start);
-        self.free.ranges().map(part).sum()
+        self.free
+            .ranges()
+            .map(move |range| common(&range, &(0..promised)))
     }
 
     /// The GPUs take nothing any more: the CPU has the rest.
@@ -287,7 +283,7 @@ impl Schedule {
     /// Work that nobody holds, of the tasks in a range.
     fn free_work(&self, within: Range<usize>) -> f64 {
         let parts = self.free.ranges().map(|range| {
-            let part = range.start.max(within.start)..range.end.min(within.end);
+            let part = common(&range, &within);
             match part.is_empty() {
                 true => 0.0,
                 false => self.density.work(part),
@@ -295,4 +291,10 @@ impl Schedule {
         });
         parts.sum()
     }
+}
+
+/// The tasks that two ranges have in common.
+fn common(a: &Range<usize>, b: &Range<usize>) -> Range<usize> {
+    let start = a.start.max(b.start);
+    start..a.end.min(b.end).max(start)
 }

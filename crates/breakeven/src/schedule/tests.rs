@@ -294,6 +294,26 @@ impl Walk {
         next.is_some()
     }
 
+    /// The batch is stopped: what fell back and was not done counts no more.
+    fn stop(mut self) {
+        let flights = self
+            .devices
+            .iter_mut()
+            .flat_map(|gpu| gpu.flights.drain(..));
+        for held in self.busy.drain(..).chain(flights) {
+            self.schedule.give_back(held.span);
+        }
+        self.schedule.forget_unrun();
+        let (all, of_gpus) = (self.schedule.fallback, self.schedule.fallback_of_gpus());
+        assert_eq!(all, of_gpus.iter().sum::<usize>(), "{of_gpus:?}");
+        let done = self.done.iter().filter(|done| **done).count();
+        assert!(all <= done, "{all} of {done} tasks fell back");
+        while let Some(span) = self.schedule.take_any() {
+            self.is_done(span.range());
+        }
+        assert!(self.done.iter().all(|done| *done), "a task is lost");
+    }
+
     /// Walks to the end: how many tasks were not done.
     fn run(&mut self) -> usize {
         let left = |walk: &Self| walk.done.iter().filter(|done| !**done).count();
@@ -317,6 +337,18 @@ fn somebody_always_goes_on_and_every_task_is_done_once() {
             "walk {seed}: nobody goes on at {}: {:?}\n{:?}\n{:?}",
             walk.now, walk.schedule, walk.devices, walk.busy
         );
+    }
+}
+
+#[test]
+fn what_is_stopped_counts_what_was_done_in_a_gpus_place() {
+    for seed in 0..WALKS {
+        let mut walk = Walk::new(seed);
+        walk.devices.iter_mut().for_each(|gpu| gpu.fails = true);
+        for _ in 0..walk.random.random_range(1..200) {
+            let _ = walk.step();
+        }
+        walk.stop();
     }
 }
 
