@@ -57,7 +57,7 @@ fn main() {
         overlap::print(tuning);
     }
     if wanted("objectives") {
-        objectives::print();
+        objectives::print(tuning);
     }
     if wanted("chains") {
         chains::print();

@@ -1,10 +1,11 @@
 //! What each constant of the choice and of the schedule is worth: it is set to a value that switches its
-//! mechanism off, and regret and the least efficiency are compared with the usual ones.
+//! mechanism off, and regrets, the least efficiencies and what trouble costs are compared with
+//! the usual ones.
 
 use breakeven::plan::Tuning;
 
 use crate::metric::metric;
-use crate::{efficiency, overlap, regret};
+use crate::{efficiency, objectives, overlap, regret, trouble};
 
 /// A constant's name, and how its mechanism is switched off.
 type Off = (&'static str, fn(&mut Tuning));
@@ -14,26 +15,39 @@ const OFF: &[Off] = &[
     ("exploration_budget", |tuning| {
         tuning.exploration_budget = 0.0
     }),
+    ("runs_between_tries", |tuning| {
+        tuning.runs_between_tries = 0.0
+    }),
+    ("most_doublings", |tuning| tuning.most_doublings = 0),
+    ("free_part", |tuning| tuning.free_part = 0.0),
+    ("runs_before_a_try", |tuning| {
+        tuning.runs_before_a_try = 1e18
+    }),
     ("early_tries", |tuning| tuning.early_tries = 0),
     ("most_probe_tasks", |tuning| tuning.most_probe_tasks = 1),
     ("few_observations", |tuning| tuning.few_observations = 1),
     ("first_run_excess", |tuning| tuning.first_run_excess = 1.0),
+    ("first_draw_excess", |tuning| tuning.first_draw_excess = 1.0),
+    ("deadline_margin", |tuning| tuning.deadline_margin = 0.0),
     ("most_off", |tuning| tuning.most_off = 1.0),
     ("worth_correcting_ns", |tuning| {
         tuning.worth_correcting_ns = 1e18
     }),
     ("worker_part", |tuning| tuning.worker_part = 0.25),
+    ("least_span_ns", |tuning| tuning.least_span_ns = 1.0),
     ("caution", |tuning| tuning.caution = 0.0),
     ("sure_part", |tuning| tuning.sure_part = 1.0),
     ("guessed_part", |tuning| tuning.guessed_part = 1.0),
     ("stated_part", |tuning| tuning.stated_part = 1.0),
     ("worth_launches", |tuning| tuning.worth_launches = 0.0),
     ("rest", |tuning| tuning.rest = 1.0),
-    ("growth", |tuning| tuning.growth = 2.0),
+    ("growth", |tuning| tuning.growth = 1e9),
     ("least_overlap", |tuning| tuning.least_overlap = 0.0),
     ("most_pieces", |tuning| tuning.most_pieces = 1),
     ("try_pieces", |tuning| tuning.try_pieces = 1),
     ("try_cost", |tuning| tuning.try_cost = 1.0),
+    ("least_launch_ns", |tuning| tuning.least_launch_ns = 0.0),
+    ("assumed_launch_ns", |tuning| tuning.assumed_launch_ns = 0.0),
     ("patience", |tuning| tuning.patience = 0.0),
     ("marks", |tuning| tuning.marks = 0),
     ("blind_marks", |tuning| tuning.blind_marks = 0),
@@ -52,6 +66,9 @@ const OFF: &[Off] = &[
 /// Tasks of the batches whose regrets are compared.
 const TASKS: [usize; 2] = [20, 1_000];
 
+/// The same with an objective, which take longer.
+const OBJECTIVES_TASKS: [usize; 1] = [100];
+
 pub(crate) fn print() {
     let usual = figures(Tuning::USUAL);
     for (name, value) in &usual {
@@ -63,10 +80,9 @@ pub(crate) fn print() {
         let tuning = Box::leak(Box::new(tuning));
         for ((name, value), (_, usual)) in figures(tuning).iter().zip(&usual) {
             // What is lost: a higher regret, a lower efficiency.
-            let lost = if name.contains("regret") {
-                value - usual
-            } else {
-                usual - value
+            let lost = match is_loss(name) {
+                true => value - usual,
+                false => usual - value,
             };
             if lost.abs() >= 0.1 {
                 metric(&format!("ablate/{constant}/{name}"), lost, "points_lost");
@@ -84,5 +100,20 @@ fn figures(tuning: &'static Tuning) -> Vec<(String, f64)> {
     let regrets = regrets.map(|(name, regret)| (format!("regret/{name}"), 100.0 * regret));
     let gain = 100.0 * overlap::least_gain(tuning);
     let gain = std::iter::once(("overlap_gain".to_owned(), gain));
-    efficiencies.chain(regrets).chain(gain).collect()
+    let trouble = trouble::figures(tuning).into_iter();
+    let trouble = trouble.map(|(name, value, _)| match name.contains("batches") {
+        true => (name, value),
+        false => (name, 100.0 * value),
+    });
+    let objectives = objectives::means(tuning, &OBJECTIVES_TASKS).into_iter();
+    let objectives = objectives.map(|(name, value)| (name.to_owned(), 100.0 * value));
+    let all = efficiencies.chain(regrets).chain(gain).chain(trouble);
+    all.chain(objectives).collect()
+}
+
+/// True where more of it is worse.
+fn is_loss(name: &str) -> bool {
+    ["regret", "trouble", "after_"]
+        .iter()
+        .any(|part| name.contains(part))
 }

@@ -83,11 +83,7 @@ struct Point {
 }
 
 /// Batches of the grid.
-fn grid() -> Vec<Point> {
-    let tasks: &[usize] = match is_quick() {
-        true => &[20, 1_000],
-        false => &[20, 100, 1_000, 10_000],
-    };
+fn grid(tuning: &'static Tuning, tasks: &[usize]) -> Vec<Point> {
     let mut points = Vec::new();
     for &tasks in tasks {
         for ratio in [0.1, 0.5, 1.0, 2.0, 10.0] {
@@ -97,6 +93,7 @@ fn grid() -> Vec<Point> {
                         let costs = shape.costs(tasks, points.len() as u64);
                         let mut scenario = Scenario::new(costs, WORKERS);
                         scenario.cpu_task_ns = TASK_NS;
+                        scenario.tuning = tuning;
                         scenario.parallelization = parallel;
                         scenario.gpus = vec![ScenarioGpu {
                             task_ns: TASK_NS / WORKERS as f64 / ratio,
@@ -163,69 +160,16 @@ fn count(counts: &mut BTreeMap<String, (usize, usize)>, name: &str, is_kept: boo
 }
 
 /// Prints the regrets of warm batches, and the fraction of deadlines that were kept.
-pub(crate) fn print() {
+pub(crate) fn print(tuning: &'static Tuning) {
+    let tasks: &[usize] = match is_quick() {
+        true => &[20, 1_000],
+        false => &[20, 100, 1_000, 10_000],
+    };
     let mut judged = Judged::default();
-    for point in grid() {
-        let Point {
-            mut scenario,
-            shape,
-            slices,
-        } = point;
-        let oracle = all(&scenario);
-        let least_ns = oracle.iter().map(|run| run.makespan_ns);
-        let least_ns = least_ns.fold(f64::INFINITY, f64::min);
-        let tasks = scenario.tasks();
-        let draws: Vec<_> = (0..DRAWS)
-            .map(|seed| {
-                let costs = shape.costs(tasks, u64::MAX - seed);
-                let mut other = Scenario::new(costs, WORKERS);
-                other.cpu_task_ns = TASK_NS;
-                other.parallelization = scenario.parallelization;
-                other.gpus.clone_from(&scenario.gpus);
-                all(&other)
-            })
-            .collect();
-        for times in DEADLINES {
-            let within_ns = times * least_ns;
-            let is_kept = oracle[most_often(&draws, within_ns)].makespan_ns <= within_ns;
-            let names = [
-                format!("/deadline_{times}"),
-                format!("/{}", slices[0]),
-                String::new(),
-            ];
-            for name in names {
-                count(&mut judged.foreseen, &name, is_kept);
-            }
-        }
-        for machine in &MACHINES {
-            scenario.cpu_power = power(machine.cpu);
-            scenario.gpus[0].power = power(machine.gpu);
-            scenario.prices = Some(Prices::from_toml(machine.prices).expect("prices"));
-            for then in [Resource::Energy, Resource::Cost] {
-                scenario.objective = match then {
-                    Resource::Energy => Objective::Energy,
-                    Resource::Cost => Objective::Cost,
-                };
-                let names = [then.to_string(), machine.name.to_owned()];
-                let names = [&names[..], &slices[..]].concat();
-                judge(
-                    &scenario,
-                    &oracle,
-                    (then, f64::INFINITY),
-                    &names,
-                    &mut judged,
-                );
-                for times in DEADLINES {
-                    let within_ns = times * least_ns;
-                    #[expect(clippy::cast_sign_loss, reason = "a time")]
-                    let within = Duration::from_nanos(within_ns as u64);
-                    scenario.objective = Objective::Deadline { within, then };
-                    let names = [format!("deadline_{times}"), machine.name.to_owned()];
-                    let names = [&names[..], &slices[..]].concat();
-                    judge(&scenario, &oracle, (then, within_ns), &names, &mut judged);
-                }
-            }
-        }
+    for point in grid(tuning, tasks) {
+        let oracle = all(&point.scenario);
+        foresee(&point, &oracle, &mut judged);
+        judge_point(point, &oracle, &mut judged);
     }
     for (name, mut regrets) in judged.regrets {
         regrets.sort_by(f64::total_cmp);
@@ -244,6 +188,87 @@ pub(crate) fn print() {
                 100.0 * kept as f64 / all as f64,
                 "%",
             );
+        }
+    }
+}
+
+/// Mean regret of all objectives of batches of so many tasks, and the part of deadlines that
+/// were kept.
+pub(crate) fn means(tuning: &'static Tuning, tasks: &[usize]) -> [(&'static str, f64); 2] {
+    let mut judged = Judged::default();
+    for point in grid(tuning, tasks) {
+        let oracle = all(&point.scenario);
+        judge_point(point, &oracle, &mut judged);
+    }
+    let regrets = &judged.regrets[""];
+    let (kept, all) = judged.kept[""];
+    let regret = regrets.iter().sum::<f64>() / regrets.len() as f64;
+    [
+        ("objective_regret", regret),
+        ("deadline_kept", kept as f64 / all as f64),
+    ]
+}
+
+fn least_ns(oracle: &[Simulated]) -> f64 {
+    let times = oracle.iter().map(|run| run.makespan_ns);
+    times.fold(f64::INFINITY, f64::min)
+}
+
+/// How many deadlines one choice for all batches of a kind keeps.
+fn foresee(point: &Point, oracle: &[Simulated], judged: &mut Judged) {
+    let scenario = &point.scenario;
+    let draws: Vec<_> = (0..DRAWS)
+        .map(|seed| {
+            let costs = point.shape.costs(scenario.tasks(), u64::MAX - seed);
+            let mut other = Scenario::new(costs, WORKERS);
+            other.cpu_task_ns = TASK_NS;
+            other.parallelization = scenario.parallelization;
+            other.gpus.clone_from(&scenario.gpus);
+            all(&other)
+        })
+        .collect();
+    for times in DEADLINES {
+        let within_ns = times * least_ns(oracle);
+        let is_kept = oracle[most_often(&draws, within_ns)].makespan_ns <= within_ns;
+        let names = [
+            format!("/deadline_{times}"),
+            format!("/{}", point.slices[0]),
+            String::new(),
+        ];
+        for name in names {
+            count(&mut judged.foreseen, &name, is_kept);
+        }
+    }
+}
+
+/// Judges a point with every machine and objective.
+fn judge_point(point: Point, oracle: &[Simulated], judged: &mut Judged) {
+    let Point {
+        mut scenario,
+        slices,
+        ..
+    } = point;
+    for machine in &MACHINES {
+        scenario.cpu_power = power(machine.cpu);
+        scenario.gpus[0].power = power(machine.gpu);
+        scenario.prices = Some(Prices::from_toml(machine.prices).expect("prices"));
+        for then in [Resource::Energy, Resource::Cost] {
+            scenario.objective = match then {
+                Resource::Energy => Objective::Energy,
+                Resource::Cost => Objective::Cost,
+            };
+            let names = [then.to_string(), machine.name.to_owned()];
+            let names = [&names[..], &slices[..]].concat();
+            judge(&scenario, oracle, (then, f64::INFINITY), &names, judged);
+            for times in DEADLINES {
+                let within_ns = times * least_ns(oracle);
+                #[expect(clippy::cast_sign_loss, reason = "a time")]
+                let within = Duration::from_nanos(within_ns as u64);
+                scenario.objective = Objective::Deadline { within, then };
+                let names = [format!("deadline_{times}"), machine.name.to_owned()];
+                let names = [&names[..], &slices[..]].concat();
+                judge(&scenario, oracle, (then, within_ns), &names, judged);
+            }
         }
     }
 }

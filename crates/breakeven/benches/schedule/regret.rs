@@ -206,16 +206,17 @@ pub(crate) fn print(tuning: &'static Tuning) {
     }
 }
 
-/// Mean regrets of warm batches, of first ones, and of first ones whose rates were stated or
-/// whose launch's cost is known.
-pub(crate) fn means(tuning: &'static Tuning, tasks: &[usize]) -> [(&'static str, f64); 4] {
-    let mut sums = [
-        ("warm", 0.0),
-        ("cold", 0.0),
-        ("cold_operators", 0.0),
-        ("cold_launch_told", 0.0),
-    ];
+/// Batches after a first one whose launch compiles.
+const AFTER_COMPILING: usize = 10;
+
+/// What a launch that compiles takes longer, ns.
+const COMPILES_NS: f64 = 200e6;
+
+/// Mean regrets of each kind of batch, of those of a kernel's first batches among them: the
+/// very first launch compiles.
+pub(crate) fn means(tuning: &'static Tuning, tasks: &[usize]) -> Vec<(&'static str, f64)> {
     let points = grid(tuning, tasks);
+    let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for point in &points {
         let mut scenario = point.quiet.clone();
         if point.is_loaded {
@@ -226,21 +227,41 @@ pub(crate) fn means(tuning: &'static Tuning, tasks: &[usize]) -> [(&'static str,
         told.gpus[0].tells_launch = true;
         let auto =
             |scenario: &Scenario, costs: &Costs| run(scenario, ExecutionStrategy::Auto, costs);
-        let costs = Costs::new();
-        for _ in 0..10 {
-            let _ = auto(&point.quiet, &costs);
+        let learned = || {
+            let costs = Costs::new();
+            for _ in 0..10 {
+                let _ = auto(&point.quiet, &costs);
+            }
+            costs
+        };
+        let mut add = |name, took: f64, oracle: f64| {
+            let (sum, count) = sums.entry(name).or_default();
+            *sum += (took / oracle - 1.0).max(0.0);
+            *count += 1.0;
+        };
+        add("warm", auto(&scenario, &learned()), oracle);
+        add("cold", auto(&scenario, &Costs::new()), oracle);
+        let stated = run_stated(&scenario, off(point.number, 0));
+        add("cold_operators", stated, oracle);
+        add("cold_launch_told", auto(&told, &Costs::new()), oracle);
+        if point.is_loaded {
+            continue;
         }
-        let took = [
-            auto(&scenario, &costs),
-            auto(&scenario, &Costs::new()),
-            run_stated(&scenario, off(point.number, 0)),
-            auto(&told, &Costs::new()),
-        ];
-        for ((_, sum), took) in sums.iter_mut().zip(took) {
-            *sum += (took / oracle - 1.0).max(0.0) / points.len() as f64;
+        for (name, other) in [
+            ("second_size", another_size(point)),
+            ("another_number", another_number(point)),
+        ] {
+            add(name, auto(&other, &learned()), least(&times(&other)));
+        }
+        let (costs, mut compiles) = (Costs::new(), scenario.clone());
+        compiles.gpus[0].launch_ns += COMPILES_NS;
+        let _ = auto(&compiles, &costs);
+        for _ in 0..AFTER_COMPILING {
+            add("after_compiling", auto(&scenario, &costs), oracle);
         }
     }
-    sums
+    let mean = |(name, (sum, count))| (name, sum / count);
+    sums.into_iter().map(mean).collect()
 }
 
 /// By what stated costs are wrong, even in its logarithm: of the CPU, of a launch, of a

@@ -22,15 +22,26 @@ const SOON: usize = 10;
 /// Time over the best choice's that is near it.
 const NEAR: f64 = 1.1;
 
+/// A figure's name, its value, and the point at which that was seen, or its unit.
+pub(crate) type Figure = (String, f64, String);
+
 pub(crate) fn print(tuning: &'static Tuning) {
-    slow_devices(tuning);
-    ended_load(tuning);
-    probes(tuning);
+    for (name, value, at) in figures(tuning) {
+        metric(&name, value, &at);
+    }
+}
+
+pub(crate) fn figures(tuning: &'static Tuning) -> Vec<Figure> {
+    let mut figures = slow_devices(tuning);
+    figures.extend(ended_load(tuning));
+    figures.push(probes(tuning));
+    figures
 }
 
 /// The GPUs or the first of them stall or turn slow in a batch: its time over that of the
 /// CPU alone.
-fn slow_devices(tuning: &'static Tuning) {
+fn slow_devices(tuning: &'static Tuning) -> Vec<Figure> {
+    let mut figures = Vec::new();
     for (how, times) in [
         ("stalls", f64::INFINITY),
         ("10_times", 10.0),
@@ -69,19 +80,18 @@ fn slow_devices(tuning: &'static Tuning) {
                 }
             }
             let name = format!("{how}/{}", if is_warm { "warm" } else { "cold" });
-            metric(
-                &format!("trouble_mean/{name}"),
-                sum / count,
-                "of_the_cpu_alone",
-            );
-            metric(&format!("trouble_most/{name}"), worst, &at);
+            let unit = "of_the_cpu_alone".to_owned();
+            figures.push((format!("trouble_mean/{name}"), sum / count, unit));
+            figures.push((format!("trouble_most/{name}"), worst, at));
         }
     }
+    figures
 }
 
 /// Batches until Auto is near the best choice again, and the worst batch from then on when
 /// it should be.
-fn ended_load(tuning: &'static Tuning) {
+fn ended_load(tuning: &'static Tuning) -> Vec<Figure> {
+    let mut figures = Vec::new();
     for (how, cpu, gpu) in [
         ("cpu", true, false),
         ("gpu", false, true),
@@ -119,9 +129,10 @@ fn ended_load(tuning: &'static Tuning) {
                 }
             }
         }
-        metric(&format!("after_load_batches/{how}"), needed as f64, &at);
-        metric(&format!("after_load_worst/{how}"), worst, &worst_at);
+        figures.push((format!("after_load_batches/{how}"), needed as f64, at));
+        figures.push((format!("after_load_worst/{how}"), worst, worst_at));
     }
+    figures
 }
 
 /// Times of the batches that follow, over the best choice's.
@@ -141,7 +152,7 @@ fn first_near(batches: &[f64]) -> usize {
 
 /// Batches until a device is used whose launch costs far more than a task, and which was
 /// first tried with a task or two.
-fn probes(tuning: &'static Tuning) {
+fn probes(tuning: &'static Tuning) -> Figure {
     let (mut needed, mut at) = (0, String::new());
     for tasks in [1_000, 10_000] {
         for launch_ns in [500e3, 2e6] {
@@ -162,5 +173,5 @@ fn probes(tuning: &'static Tuning) {
             }
         }
     }
-    metric("after_probes_batches", needed as f64, &at);
+    ("after_probes_batches".to_owned(), needed as f64, at)
 }
