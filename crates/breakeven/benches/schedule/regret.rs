@@ -209,6 +209,10 @@ pub(crate) fn print(tuning: &'static Tuning) {
 /// Batches after a first one whose launch compiles.
 const AFTER_COMPILING: usize = 10;
 
+/// Batches of tasks that the rule calls too small for a GPU by which it is learned that they
+/// are not, and those that are judged.
+const LEARNED_SMALL: usize = 20;
+
 /// What a launch that compiles takes longer, ns.
 const COMPILES_NS: f64 = 200e6;
 
@@ -252,6 +256,14 @@ pub(crate) fn means(tuning: &'static Tuning, tasks: &[usize]) -> Vec<(&'static s
             ("another_number", another_number(point)),
         ] {
             add(name, auto(&other, &learned()), least(&times(&other)));
+        }
+        let (costs, mut small) = (Costs::new(), scenario.clone());
+        small.memory_per_task = 1;
+        for number in 0..2 * LEARNED_SMALL {
+            let took = auto(&small, &costs);
+            if number >= LEARNED_SMALL {
+                add("too_small_by_the_rule", took, oracle);
+            }
         }
         let (costs, mut compiles) = (Costs::new(), scenario.clone());
         compiles.gpus[0].launch_ns += COMPILES_NS;

@@ -24,13 +24,19 @@ use crate::error::Error;
 use crate::operator::{Operator, Stages};
 use crate::plan::{
     ChainCosts, Cost, Evidence, ExecutionStrategy, GpuCosts, Objective, OperationCosts, Placement,
-    StageTime, Tuning, estimate, profile_of,
+    StageTime, estimate, profile_of,
 };
 use crate::tensor::{Element, Tensor};
 
 /// A device on which the chain was not measured is tried if it should take at most so many
 /// times as long as the best placement.
 const WORTH_A_TRY: f64 = 4.0;
+
+/// Times of a stage below which its first one counts, with compilation and cold caches in it …
+const FEW_TIMES: u64 = 3;
+
+/// … and how many times too long that is supposed to be.
+const FIRST_EXCESS: f64 = 16.0;
 
 /// After so many runs of chains one is measured stage by stage again, on a device in turn
 /// that takes at most [`WORTH_REMEASURING`] times as long as the best placement.
@@ -199,9 +205,7 @@ fn choose(costs: &ChainCosts, count: u64) -> Option<Choice> {
     let placement = costs.placed(&best)?;
     let predicted = placement.predicted_ns;
     let is_measured = |time: StageTime| time.evidence == Evidence::Measured;
-    let tuning = Tuning::USUAL;
-    let is_known =
-        |time: StageTime| time.observations >= tuning.few_observations && is_measured(time);
+    let is_known = |time: StageTime| time.observations >= FEW_TIMES && is_measured(time);
     let of_best = best.iter().zip(&costs.stages);
     let mut of_best = of_best.filter_map(|(device, stage)| stage.times[*device]);
     if !of_best.all(is_known) {
@@ -217,11 +221,7 @@ fn choose(costs: &ChainCosts, count: u64) -> Option<Choice> {
         let of_device = costs.stages.iter().filter_map(|stage| stage.times[device]);
         let (known, some): (Vec<_>, Vec<_>) = of_device.partition(|time| is_known(*time));
         let is_first = some.iter().any(|time| time.observations > 0);
-        let excess = if is_first {
-            tuning.first_run_excess
-        } else {
-            1.0
-        };
+        let excess = if is_first { FIRST_EXCESS } else { 1.0 };
         let ns = costs.placed(&all_on(device))?.predicted_ns / excess;
         let is_used = !(known.is_empty() && some.is_empty());
         is_used.then_some((some.is_empty(), ns))

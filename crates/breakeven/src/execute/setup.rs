@@ -59,7 +59,7 @@ impl Decided<'_> {
             on_probation: gpu.on_probation,
             fits: gpu.fits.max(1),
             depth: gpu.depth.max(1),
-            launch: self.measured(index).map(|cost| cost.launch()),
+            launch: self.costs.gpu(index).cost.map(|cost| cost.launch()),
             bottleneck: self.costs.gpu(index).bottleneck,
         });
         Setup {
@@ -72,20 +72,13 @@ impl Decided<'_> {
             cpu: self.costs.cpu.map(|cost| {
                 let each = cost.predict_ns(self.tasks as u64) / self.tasks.max(1) as f64;
                 let per_task = cost.per_task_ns.max(LEAST_TASK_PART * each) * beside(&cost);
-                let task_ns = per_task * cost.at_once.max(1) as f64;
-                (task_ns, cost.observations >= self.tuning.few_observations)
+                per_task * cost.at_once.max(1) as f64
             }),
             gpus: gpus.collect(),
             shape: self.costs.shape.clone(),
             may_fall_back: self.may_fall_back,
             tuning: self.tuning,
         }
-    }
-
-    /// What a GPU costs, where more than a first launch, which may compile, told it.
-    fn measured(&self, index: usize) -> Option<Cost> {
-        let cost = self.costs.gpu(index).cost;
-        cost.filter(|cost| cost.observations >= self.tuning.few_observations)
     }
 
     /// What is known of a GPU's rate.

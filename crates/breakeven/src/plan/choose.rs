@@ -243,40 +243,27 @@ fn explore(
     };
     // Where the deadline is lost anyway, time is all that a try costs.
     let weighing = weighing.filter(|weighing| !weighing.is_late(run_ns));
-    // Devices overlap in time; what one draws is spent.
-    let first_run_excess = match weighing {
-        None => tuning.first_run_excess,
-        Some(_) => tuning.first_draw_excess,
-    };
-    let is_due = |excess: f64, try_ns: f64, is_known: bool, since_ns: f64, tries: u32| {
-        // The first launches have compilation and cold caches in them.
-        let doubted = match is_known {
-            true => excess,
-            false => excess.min(try_ns / first_run_excess),
-        };
+    let is_due = |excess: f64, is_known: bool, since_ns: f64, tries: u32| {
         // Each try that cost something and changed nothing makes the next one wait longer.
-        let doublings = match doubted <= tuning.free_part * run_ns {
+        let doublings = match excess <= tuning.free_part * run_ns {
             true => 0,
             false => tries.min(tuning.most_doublings),
         };
         let longer = f64::from(1_u32 << doublings);
         let runs = tuning.runs_between_tries * longer;
-        let doubted = match weighing {
-            None => doubted,
-            Some(_) => longer * doubted,
+        let counted = match weighing {
+            None => excess,
+            Some(_) => longer * excess,
         };
-        let is_cheap = since_ns >= runs * run_ns && doubted <= tuning.exploration_budget * since_ns;
+        let is_cheap = since_ns >= runs * run_ns && counted <= tuning.exploration_budget * since_ns;
         let is_new = !is_known && tries < tuning.early_tries;
         is_cheap || (is_new && since_ns > 0.0 && excess <= 0.5 * run_ns)
     };
     // What a try of so many tasks costs: time, or as much time as costs what the objective
     // counts; none for one that may be late.
-    let counted = |chosen: &Candidate, gpu, tasks, by_time: (f64, f64)| match weighing {
+    let counted = |chosen: &Candidate, gpu, tasks, by_time: f64| match weighing {
         None => Some(by_time),
-        Some(weighing) => {
-            let excess = run_ns * weighing.excess(chosen, gpu, tasks)?;
-            Some((excess, run_ns + excess))
-        }
+        Some(weighing) => Some(run_ns * weighing.excess(chosen, gpu, tasks)?),
     };
     // A device that has a part of the choice was not left out, unless that part came to
     // nothing in the end.
@@ -292,17 +279,16 @@ fn explore(
         }) else {
             continue;
         };
-        let tells = tells_sizes(&cost, tasks as u64);
         let probe = probe_tasks(tasks, Some(&cost), tuning);
         let try_ns = cost.predict_ns(probe as u64);
         // Workers take back in time what lasts too long there.
         let most = (tuning.most_delay - 1.0) * cpu.predict_ns(tasks as u64);
         let excess = (try_ns - run_ns).clamp(0.0, most);
-        let Some((excess, try_ns)) = counted(chosen, Some(index), probe, (excess, try_ns)) else {
+        let Some(excess) = counted(chosen, Some(index), probe, excess) else {
             continue;
         };
-        let is_known = cost.observations >= tuning.few_observations && tells;
-        if is_due(excess, try_ns, is_known, gpu.since_ns, gpu.tries) {
+        let is_known = tells_sizes(&cost, tasks as u64);
+        if is_due(excess, is_known, gpu.since_ns, gpu.tries) {
             decision.probe = Probe::Gpu(index);
             decision.probe_tasks = probe;
             decision.basis = Basis::Exploration;
@@ -312,12 +298,10 @@ fn explore(
     // One task is one worker's alone.
     let try_ns = cpu.predict_ns(1);
     let excess = (try_ns - run_ns).max(0.0);
-    let Some((excess, try_ns)) = counted(chosen, None, 1, (excess, try_ns)) else {
+    let Some(excess) = counted(chosen, None, 1, excess) else {
         return;
     };
-    let is_known = cpu.observations >= tuning.few_observations;
-    let (since_ns, tries) = (costs.since_cpu_ns, costs.cpu_tries);
-    if !uses_cpu && is_due(excess, try_ns, is_known, since_ns, tries) {
+    if !uses_cpu && is_due(excess, true, costs.since_cpu_ns, costs.cpu_tries) {
         decision.probe = Probe::Cpu;
         decision.basis = Basis::Exploration;
     }

@@ -17,19 +17,13 @@ pub struct Tuning {
     pub most_doublings: u32,
     /// … and cost more than this part of a run.
     pub free_part: f64,
-    /// Tries of a device of which little is known that need not wait so long.
+    /// Tries of a GPU that was seen in launches of one size, which need not wait so long: that
+    /// may have been the first, with compilation in it.
     pub early_tries: u32,
     /// Runs' time after which a GPU is tried with what the rule calls too small for it.
     pub runs_before_a_try: f64,
     /// Most tasks of a first launch on a GPU of which nothing is known.
     pub most_probe_tasks: usize,
-    /// Observations below which a device's cost is a guess: it may be its first run's, with
-    /// compilation and cold caches in it …
-    pub few_observations: u64,
-    /// … and how many times too high it is then supposed to be, to its advantage.
-    pub first_run_excess: f64,
-    /// The same where an objective counts what the first run draws.
-    pub first_draw_excess: f64,
     /// How far a time may be off that nobody measured, as a multiple.
     pub most_off: f64,
     /// Batches shorter than this are not worth watching for a rate that changes, ns.
@@ -126,8 +120,6 @@ pub struct Tuning {
     /// Most tasks that a place counts as in that mean: where much was done says no more of the
     /// other places.
     pub most_counts: f64,
-    /// How much denser one place may be than another that is like it, as a multiple.
-    pub even: f64,
     /// Part of a launch's cost that its work must take for the launch's time to tell the work.
     pub least_told: f64,
     /// How far a GPU's rate moves towards what was seen.
@@ -151,9 +143,6 @@ impl Tuning {
         early_tries: 2,
         runs_before_a_try: 8.0,
         most_probe_tasks: 32,
-        few_observations: 3,
-        first_run_excess: 16.0,
-        first_draw_excess: 4.0,
         most_off: 3.0,
         worth_correcting_ns: 2e6,
         deadline_margin: 0.02,
@@ -191,7 +180,6 @@ impl Tuning {
         most_spread: 0.3,
         mean_counts: 0.3,
         most_counts: 4.0,
-        even: 1.5,
         least_told: 0.1,
         rate_step: 0.8,
         most_delay: 1.25,

@@ -11,8 +11,7 @@ pub(super) struct Workers {
     held: Vec<Held>,
     /// What the last spans took over what was expected of them.
     recent: f64,
-    /// What spans took where the work is even, ns, and how many tasks of the mean they
-    /// were taken for.
+    /// What spans took, ns, and how many tasks of the mean they were taken for.
     pub(super) took: f64,
     pub(super) weight: f64,
     /// Tasks in the middle of the batch that are looked at first, the next one last.
@@ -210,8 +209,8 @@ impl Schedule {
             return 1;
         };
         let seen = match self.setup.cpu {
-            Some((_, true)) => f64::INFINITY,
-            _ => self.density.count.max(1.0),
+            Some(_) => f64::INFINITY,
+            None => self.density.count.max(1.0),
         };
         let target = (horizon * tuning.worker_part).max(tuning.least_span_ns);
         let work = target / (1.0 + tuning.caution / seen.sqrt());
@@ -261,10 +260,8 @@ impl Schedule {
         if done.is_empty() {
             return;
         }
-        if self.density.is_even(&done) {
-            self.cpu.took += ns;
-            self.cpu.weight += self.density.expected(done.clone());
-        }
+        self.cpu.took += ns;
+        self.cpu.weight += self.density.expected(done.clone());
         if self.density.is_known() {
             let ratio = ns / self.density.work(done.clone()).max(f64::MIN_POSITIVE);
             self.cpu.recent = (self.cpu.recent * ratio.clamp(0.1, 10.0)).sqrt();

@@ -205,14 +205,6 @@ impl Density {
         places.all(|place| place.is_sampled)
     }
 
-    /// True where earlier batches had no place around these much denser than another.
-    pub(super) fn is_even(&self, range: &Range<usize>) -> bool {
-        let Range { start, end } = self.places(range);
-        let around = &self.places[start.saturating_sub(1)..(end + 1).min(self.places.len())];
-        let shapes = || around.iter().map(|place| place.shape);
-        shapes().fold(0.0, f64::max) < self.tuning.even * shapes().fold(f64::INFINITY, f64::min)
-    }
-
     /// Part of these tasks' places of which something was seen.
     pub(super) fn seen_part(&self, range: Range<usize>) -> f64 {
         self.part(&range, |place| place.seen.0 > 0.0)

@@ -70,9 +70,7 @@ pub(super) fn any_setup(random: &mut Random) -> Setup {
         corrects: random.random(),
         probes_cpu: random.random_bool(0.3),
         is_watched: random.random_bool(0.2),
-        cpu: random
-            .random_bool(0.5)
-            .then(|| (any_time(random), random.random())),
+        cpu: random.random_bool(0.5).then(|| any_time(random)),
         gpus,
         shape: any_shape(random),
         may_fall_back: usize::MAX,

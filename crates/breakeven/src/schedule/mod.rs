@@ -77,9 +77,8 @@ pub(crate) struct Setup {
     pub(crate) probes_cpu: bool,
     /// Launches end often, so that a deadline or a progress bar is looked at.
     pub(crate) is_watched: bool,
-    /// Time of a task on one worker, ns, where it is known before, and whether it was
-    /// measured at about this size.
-    pub(crate) cpu: Option<(f64, bool)>,
+    /// Time of a task on one worker, ns, where it is known before.
+    pub(crate) cpu: Option<Ns>,
     pub(crate) gpus: Vec<GpuSetup>,
     /// Where in the batch the work is to be expected, where that is known.
     pub(crate) shape: Option<Arc<Shape>>,
@@ -139,7 +138,7 @@ pub(crate) struct Schedule {
 impl Schedule {
     pub(crate) fn new(setup: Setup) -> Box<Self> {
         let mut rates: Vec<Rate> = setup.gpus.iter().map(|gpu| gpu.rate).collect();
-        let prior = setup.cpu.map(|(task_ns, _)| task_ns);
+        let prior = setup.cpu;
         let places = if setup.gpus.is_empty() { 1 } else { PLACES };
         if let Some(task_ns) = prior {
             // Known rates are per task, and the unit of work is known as well.

@@ -192,20 +192,17 @@ impl Schedule {
     }
 
     /// How many tasks of the batch's mean have the work of these, as far as was seen: what
-    /// a launch of them counts as. Of few tasks among unlike ones it is what their own time
+    /// a launch of them counts as. Of few tasks where nobody did any it is what their own time
     /// tells, if anything does.
     pub(super) fn weigh(&self, range: Range<usize>, found: Option<f64>) -> Option<usize> {
         let is_wide = range.len() * PLACES >= self.setup.tasks;
         let mean = self.density.mean_done();
         let tasks = match self.knows_shape() {
-            true if is_wide || self.density.is_even(&range) => self.density.expected(range),
-            false
-                if is_wide
-                    || self.density.is_sampled(range.clone()) && self.density.is_even(&range) =>
-            {
+            true => self.density.expected(range),
+            false if is_wide || self.density.is_sampled(range.clone()) => {
                 self.density.work(range) / mean
             }
-            _ => found? / mean,
+            false => found? / mean,
         };
         Some(whole(tasks.round()).max(1))
     }

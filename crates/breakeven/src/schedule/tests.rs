@@ -362,7 +362,7 @@ fn launches_count_by_their_work() {
     let setup = Setup {
         tasks: 640,
         mode: Mode::Both,
-        cpu: Some((1_000.0, true)),
+        cpu: Some(1_000.0),
         shape: Some(Arc::new(shape)),
         ..any_setup(&mut random)
     };

@@ -114,8 +114,7 @@ impl Group {
     pub(super) fn launch_ns(&self, gpu: &str) -> Option<f64> {
         let gpu = self.gpus.iter().find(|found| *found.name == *gpu)?;
         let cost = gpu.launches.cost(1)?;
-        let is_told = cost.observations >= Tuning::USUAL.few_observations && cost.tells_fixed();
-        (is_told && cost.fixed_ns > 0.0).then_some(cost.fixed_ns)
+        (cost.tells_fixed() && cost.fixed_ns > 0.0).then_some(cost.fixed_ns)
     }
 
     /// The GPU of that name, made where there is none; of too many, the one that
