@@ -1,7 +1,7 @@
 //! From a decision to the setup of a schedule.
 
 use crate::plan::{
-    Basis, Cost, Decision, Evidence, ExecutionStrategy, OperationCosts, Probe, Tuning,
+    Basis, Cost, Decision, Evidence, ExecutionStrategy, OperationCosts, Probe, Tuning, tells_sizes,
 };
 use crate::schedule::{GpuSetup, Mode, Rate, Setup};
 
@@ -127,7 +127,9 @@ pub(crate) fn mode_of(
             _ => Mode::Both,
         },
         _ if decision.probe != Probe::None => Mode::Both,
-        ExecutionStrategy::CpuOnly if by_model && could_be_wrong(decision, costs, tuning) => {
+        ExecutionStrategy::CpuOnly
+            if by_model && could_be_wrong(decision, costs, tasks as u64, tuning) =>
+        {
             Mode::Both
         }
         ExecutionStrategy::GpuOnly if by_model && cpu_could_help(decision, tuning) => Mode::Both,
@@ -150,13 +152,23 @@ fn cpu_could_help(decision: &Decision, tuning: &Tuning) -> bool {
     is_stated && times.is_some_and(|(cpu, gpu)| cpu <= most_off * gpu)
 }
 
-/// True where the GPU could help if the CPU were slower than predicted.
-fn could_be_wrong(decision: &Decision, costs: &OperationCosts, tuning: &Tuning) -> bool {
+/// True where the GPU could help if the CPU were slower than predicted. One that was seen in
+/// launches of one size would grow them at the batch's cost; of tasks of another size no more
+/// is known of the CPU.
+fn could_be_wrong(
+    decision: &Decision,
+    costs: &OperationCosts,
+    tasks: u64,
+    tuning: &Tuning,
+) -> bool {
     let [cpu, ..] = &decision.candidates;
     let is_long = |ns: &f64| *ns >= tuning.worth_correcting_ns;
     let Some(cpu_ns) = cpu.predicted_ns.filter(is_long) else {
         return false;
     };
-    let mut known = costs.gpus.iter().filter_map(|gpu| gpu.cost);
-    known.any(|gpu| gpu.predict_ns(1) <= 2.0 * cpu_ns)
+    let is_told = |gpu: &Cost| gpu.scale != 1.0 || tells_sizes(gpu, tasks);
+    let known = costs.gpus.iter().filter_map(|gpu| gpu.cost);
+    known
+        .filter(is_told)
+        .any(|gpu| gpu.predict_ns(1) <= 2.0 * cpu_ns)
 }

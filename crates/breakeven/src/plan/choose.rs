@@ -206,7 +206,7 @@ fn probe_tasks(tasks: usize, gpu: Option<&Cost>, tuning: &Tuning) -> usize {
 
 /// True where launches of two sizes were seen, or a larger one than was seen
 /// cannot be.
-fn tells_sizes(cost: &Cost, tasks: u64) -> bool {
+pub(crate) fn tells_sizes(cost: &Cost, tasks: u64) -> bool {
     cost.tells_fixed() || 2.0 * cost.most_alike() > tasks as f64
 }
 

@@ -29,7 +29,7 @@ mod weigh;
 #[cfg(test)]
 mod weigh_tests;
 
-pub(crate) use choose::{Query, decide_tuned};
+pub(crate) use choose::{Query, decide_tuned, tells_sizes};
 pub use choose::{decide, decide_by, decide_for};
 pub use costs::{Cost, Evidence, GpuCosts, Observation, OperationCosts, RanOn, Shape, Ways};
 pub(crate) use costs::{Learned, PLACES, PlaceWork, Took, Way};
