@@ -41,7 +41,6 @@ const OFF: &[Off] = &[
     ("growth", |tuning| tuning.growth = 1e9),
     ("least_overlap", |tuning| tuning.least_overlap = 0.0),
     ("most_pieces", |tuning| tuning.most_pieces = 1),
-    ("try_pieces", |tuning| tuning.try_pieces = 1),
     ("try_cost", |tuning| tuning.try_cost = 1.0),
     ("patience", |tuning| tuning.patience = 0.0),
     ("marks", |tuning| tuning.marks = 0),

@@ -11,6 +11,9 @@ use breakeven::testing::{Load, Scenario};
 use crate::batches::{Shape, learned, run, split};
 use crate::metric::metric;
 
+/// Warm batches with tasks in any order are to be no less efficient.
+const LOW: f64 = 0.92;
+
 /// Efficiencies by what the points have in common.
 #[derive(Default)]
 pub(crate) struct Points(BTreeMap<String, Vec<(f64, String)>>);
@@ -37,6 +40,9 @@ impl Points {
                 points.iter().map(|(efficiency, _)| efficiency).sum::<f64>() / points.len() as f64;
             let least = points.iter().min_by(|(a, _), (b, _)| a.total_cmp(b));
             metric(&format!("hybrid_efficiency_mean/{group}"), mean, "");
+            let low = points.iter().filter(|(efficiency, _)| *efficiency < LOW);
+            let low = low.count() as f64 / points.len() as f64;
+            metric(&format!("hybrid_efficiency_low/{group}"), low, "of_points");
             if let Some((efficiency, what)) = least {
                 metric(
                     &format!("hybrid_efficiency_least/{group}"),

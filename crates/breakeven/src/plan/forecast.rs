@@ -67,7 +67,7 @@ fn in_pieces(ns: f64, costs: &OperationCosts) -> f64 {
     let launch = cost.launch();
     match pieces(ns, launch, Some(bottleneck), Tuning::USUAL) {
         1 => ns,
-        pieces => row_ns(pieces, ns, launch.0, bottleneck),
+        pieces => row_ns(pieces, ns, launch, bottleneck),
     }
 }
 

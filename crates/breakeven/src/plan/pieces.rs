@@ -16,21 +16,19 @@ pub(crate) fn row_ns(pieces: usize, alone_ns: f64, launch_ns: f64, bottleneck: f
     pieces * launch_ns + work / pieces + (1.0 - pieces.recip()) * bottleneck * work
 }
 
-/// Pieces for a batch that takes `alone_ns` in one launch: 1 where cutting does not pay, a few
-/// where it is not known whether it does and finding out costs little. What a launch costs may
-/// be [told](super::Cost::launch) or not.
+/// Pieces for a batch that takes `alone_ns` in one launch: 1 where cutting does not pay, 2 where
+/// it is not known whether it does and finding out costs little.
 pub(crate) fn pieces(
     alone_ns: f64,
-    (launch_ns, is_told): (f64, bool),
+    launch_ns: f64,
     bottleneck: Option<f64>,
     tuning: &Tuning,
 ) -> usize {
     let launch = launch_ns.max(1.0);
     let most = tuning.most_pieces.max(1);
     let Some(bottleneck) = bottleneck else {
-        let further = whole(tuning.try_cost * alone_ns / launch);
-        let few = if is_told { tuning.try_pieces } else { 2 };
-        return (1 + further).min(few).min(most);
+        let is_cheap = launch <= tuning.try_cost * alone_ns;
+        return if is_cheap { most.min(2) } else { 1 };
     };
     let work = (alone_ns - launch).max(0.0);
     let best = ((1.0 - bottleneck).max(0.0) * work / launch).sqrt();
@@ -53,10 +51,7 @@ mod tests {
     #[test]
     fn three_equal_phases_overlap_in_eight_pieces_of_a_hundred_launches() {
         // √(2/3 · 99 / 1) = 8.1; 8 + 99/8 + 7/8 · 33 = 49.25.
-        assert_eq!(
-            pieces(100.0, (1.0, true), Some(1.0 / 3.0), Tuning::USUAL),
-            8
-        );
+        assert_eq!(pieces(100.0, 1.0, Some(1.0 / 3.0), Tuning::USUAL), 8);
         assert!(near(row_ns(8, 100.0, 1.0, 1.0 / 3.0), 49.25));
         assert!(near(row_ns(1, 100.0, 1.0, 1.0 / 3.0), 100.0));
     }
@@ -69,20 +64,16 @@ mod tests {
             (2.0, 1.0, 0.3),    // a further launch costs what it saves
             (0.0, 0.0, 0.3),    // there is nothing to cut
         ] {
-            let found = pieces(alone, (launch, true), Some(bottleneck), Tuning::USUAL);
+            let found = pieces(alone, launch, Some(bottleneck), Tuning::USUAL);
             assert_eq!(found, 1, "{alone} {launch} {bottleneck}");
         }
     }
 
     #[test]
     fn a_try_costs_no_more_than_it_may() {
-        for (alone, expected) in [(10.0, 1), (67.0, 2), (150.0, 3), (1e9, 4)] {
-            let found = pieces(alone, (1.0, true), None, Tuning::USUAL);
+        for (alone, expected) in [(10.0, 1), (66.0, 1), (67.0, 2), (1e9, 2)] {
+            let found = pieces(alone, 1.0, None, Tuning::USUAL);
             assert_eq!(found, expected, "{alone}");
-            assert_eq!(
-                pieces(alone, (1.0, false), None, Tuning::USUAL),
-                expected.min(2)
-            );
         }
     }
 }

@@ -93,9 +93,8 @@ pub struct Tuning {
     pub least_overlap: f64,
     /// … the most pieces …
     pub most_pieces: usize,
-    /// … and those of a GPU of which it is not known whether they overlap …
-    pub try_pieces: usize,
-    /// … whose launches may cost this part of the batch's time.
+    /// … and part of that time that a further launch may cost where it is not known whether
+    /// pieces overlap there.
     pub try_cost: f64,
     /// What a further piece costs at the least, ns: a driver's turn …
     pub least_launch_ns: f64,
@@ -168,7 +167,6 @@ impl Tuning {
         growth: 4.0,
         least_overlap: 0.1,
         most_pieces: 64,
-        try_pieces: 4,
         try_cost: 0.015,
         least_launch_ns: 20_000.0,
         assumed_launch_ns: 100_000.0,

@@ -43,9 +43,7 @@ fn any_gpu(random: &mut Random, tasks: usize) -> GpuSetup {
             usize::MAX
         },
         depth: random.random_range(1..=3),
-        launch: random
-            .random_bool(0.5)
-            .then(|| (any_time(random), random.random())),
+        launch: random.random_bool(0.5).then(|| any_time(random)),
         bottleneck: random.random_bool(0.5).then(|| random.random()),
     }
 }

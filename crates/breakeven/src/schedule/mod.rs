@@ -105,9 +105,8 @@ pub(crate) struct GpuSetup {
     pub(crate) fits: usize,
     /// Launches that may be in flight at once.
     pub(crate) depth: usize,
-    /// What a further launch costs, ns, and whether that was told; none where too little was
-    /// measured to cut a batch.
-    pub(crate) launch: Option<(f64, bool)>,
+    /// What a further launch costs, ns; none where nothing was measured.
+    pub(crate) launch: Option<Ns>,
     /// Part of a piece's work that each further piece adds, where that is known.
     pub(crate) bottleneck: Option<f64>,
 }

@@ -84,8 +84,8 @@ impl Schedule {
             pieces,
             left: pieces,
             began: now,
-            launch: launch.0,
-            predicted: (alone - launch.0).max(0.0) / pieces as f64,
+            launch,
+            predicted: (alone - launch).max(0.0) / pieces as f64,
             first: None,
         });
     }

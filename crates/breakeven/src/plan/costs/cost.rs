@@ -79,12 +79,12 @@ impl Cost {
         self.most >= self.fewest.saturating_mul(2)
     }
 
-    /// What a further launch costs, ns, and whether launches of two sizes told that.
-    pub(crate) fn launch(&self) -> (f64, bool) {
+    /// What a further launch costs, ns, as far as launches of two sizes tell.
+    pub(crate) fn launch(&self) -> f64 {
         let tuning = Tuning::USUAL;
         match self.tells_fixed() {
-            true => (self.fixed_ns.max(tuning.least_launch_ns), true),
-            false => (tuning.assumed_launch_ns, false),
+            true => self.fixed_ns.max(tuning.least_launch_ns),
+            false => tuning.assumed_launch_ns,
         }
     }
 
