@@ -152,9 +152,9 @@ fn cpu_could_help(decision: &Decision, tuning: &Tuning) -> bool {
     is_stated && times.is_some_and(|(cpu, gpu)| cpu <= most_off * gpu)
 }
 
-/// True where the GPU could help if the CPU were slower than predicted. One that was seen in
-/// launches of one size would grow them at the batch's cost; of tasks of another size no more
-/// is known of the CPU.
+/// True where a GPU could help if the CPU were slower than predicted. One that was seen in
+/// launches of one size would grow them at the batch's cost; it joins only where of the CPU, too,
+/// no more is known than what tasks of another size took.
 fn could_be_wrong(
     decision: &Decision,
     costs: &OperationCosts,

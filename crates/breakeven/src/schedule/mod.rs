@@ -174,17 +174,12 @@ impl Schedule {
     /// somebody else's lost it.
     pub(crate) fn give_back(&mut self, span: Span) {
         let range = span.range();
-        // What fell back or was taken back stays the CPU's, and is counted once.
-        match self.fell(&range) {
-            Some(_) => self.fallen.push(span),
-            None => self.free.give_back(span),
-        }
-    }
-
-    /// What these tasks fell back or were taken back with.
-    fn fell(&self, range: &Range<usize>) -> Option<&(Range<usize>, Option<usize>)> {
         let is_in = |fell: &Range<usize>| fell.start <= range.start && range.end <= fell.end;
-        self.fell.iter().find(|(fell, _)| is_in(fell))
+        // What fell back or was taken back stays the CPU's, and is counted once.
+        match self.fell.iter().any(|(fell, _)| is_in(fell)) {
+            true => self.fallen.push(span),
+            false => self.free.give_back(span),
+        }
     }
 
     /// Any span that is left, after the batch was stopped.
