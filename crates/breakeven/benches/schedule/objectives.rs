@@ -227,8 +227,9 @@ fn foresee(point: &Point, oracle: &[Simulated], judged: &mut Judged) {
             all(&other)
         })
         .collect();
+    let least_ns = least_ns(oracle);
     for times in DEADLINES {
-        let within_ns = times * least_ns(oracle);
+        let within_ns = times * least_ns;
         let is_kept = oracle[most_often(&draws, within_ns)].makespan_ns <= within_ns;
         let names = [
             format!("/deadline_{times}"),
@@ -248,6 +249,7 @@ fn judge_point(point: Point, oracle: &[Simulated], judged: &mut Judged) {
         slices,
         ..
     } = point;
+    let least_ns = least_ns(oracle);
     for machine in &MACHINES {
         scenario.cpu_power = power(machine.cpu);
         scenario.gpus[0].power = power(machine.gpu);
@@ -261,7 +263,7 @@ fn judge_point(point: Point, oracle: &[Simulated], judged: &mut Judged) {
             let names = [&names[..], &slices[..]].concat();
             judge(&scenario, oracle, (then, f64::INFINITY), &names, judged);
             for times in DEADLINES {
-                let within_ns = times * least_ns(oracle);
+                let within_ns = times * least_ns;
                 #[expect(clippy::cast_sign_loss, reason = "a time")]
                 let within = Duration::from_nanos(within_ns as u64);
                 scenario.objective = Objective::Deadline { within, then };

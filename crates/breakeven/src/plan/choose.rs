@@ -251,11 +251,11 @@ fn explore(
         };
         let longer = f64::from(1_u32 << doublings);
         let runs = tuning.runs_between_tries * longer;
-        let counted = match weighing {
+        let charged = match weighing {
             None => excess,
             Some(_) => longer * excess,
         };
-        let is_cheap = since_ns >= runs * run_ns && counted <= tuning.exploration_budget * since_ns;
+        let is_cheap = since_ns >= runs * run_ns && charged <= tuning.exploration_budget * since_ns;
         let is_new = !is_known && tries < tuning.early_tries;
         is_cheap || (is_new && since_ns > 0.0 && excess <= 0.5 * run_ns)
     };

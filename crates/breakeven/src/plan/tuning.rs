@@ -63,6 +63,10 @@ pub struct Tuning {
     /// How many times as long as it was waited for a launch would have taken that was taken
     /// back, as far as anybody knows.
     pub recalled_times: f64,
+    /// What a further piece costs at the least, ns: a driver's turn …
+    pub least_launch_ns: f64,
+    /// … and where launches of one size do not tell it.
+    pub assumed_launch_ns: f64,
 
     // The schedule.
     /// Part of the time left that a worker takes at once (guided self-scheduling,
@@ -96,10 +100,6 @@ pub struct Tuning {
     /// … and part of that time that a further launch may cost where it is not known whether
     /// pieces overlap there.
     pub try_cost: f64,
-    /// What a further piece costs at the least, ns: a driver's turn …
-    pub least_launch_ns: f64,
-    /// … and where launches of one size do not tell it.
-    pub assumed_launch_ns: f64,
     /// Part of a launch's cost that a GPU waits for the first times of the CPU, where that
     /// cost is known and nothing else.
     pub patience: f64,
@@ -156,6 +156,8 @@ impl Tuning {
         overlaps: 3,
         uncut_before_a_try: 32,
         recalled_times: 3.0,
+        least_launch_ns: 20_000.0,
+        assumed_launch_ns: 100_000.0,
         worker_part: 0.06,
         least_span_ns: 20_000.0,
         caution: 2.0,
@@ -168,8 +170,6 @@ impl Tuning {
         least_overlap: 0.1,
         most_pieces: 64,
         try_cost: 0.015,
-        least_launch_ns: 20_000.0,
-        assumed_launch_ns: 100_000.0,
         patience: 0.1,
         failed_prediction: 2.0,
         marks: 12,

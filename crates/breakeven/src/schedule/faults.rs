@@ -10,6 +10,8 @@
 //!
 //! Where there are other GPUs, what a device has not begun is theirs too.
 
+use std::ops::Range;
+
 use super::{Ns, Schedule, Span};
 use crate::error::DeviceErrorKind;
 
@@ -189,10 +191,14 @@ impl Schedule {
 
     /// The CPU does this span in that GPU's place.
     fn fall_back(&mut self, index: usize, span: Span) {
-        self.fallback += span.len();
-        self.gpus[index].fallback += span.len();
-        self.fell.push((span.range(), Some(index)));
+        self.count_fallback(index, span.range());
         self.fallen.push(span);
+    }
+
+    fn count_fallback(&mut self, index: usize, tasks: Range<usize>) {
+        self.fallback += tasks.len();
+        self.gpus[index].fallback += tasks.len();
+        self.fell.push((tasks, Some(index)));
     }
 
     /// The CPU does a span. A device that is left gets nothing more: others have what it has
@@ -209,9 +215,7 @@ impl Schedule {
             // What was promised to GPUs and is free is the CPU's now.
             let promised: Vec<_> = self.free_of_promised().collect();
             for range in promised {
-                self.fallback += range.len();
-                self.gpus[index].fallback += range.len();
-                self.fell.push((range, Some(index)));
+                self.count_fallback(index, range);
             }
         }
     }
