@@ -145,9 +145,11 @@ pub(crate) fn print(tuning: &'static Tuning) {
         let auto =
             |scenario: &Scenario, costs: &Costs| run(scenario, ExecutionStrategy::Auto, costs);
         add("cold", auto(&scenario, &Costs::new()), oracle);
-        let mut told = scenario.clone();
-        told.gpus[0].tells_launch = true;
-        add("cold_launch_told", auto(&told, &Costs::new()), oracle);
+        add(
+            "cold_launch_told",
+            auto(&telling(&scenario), &Costs::new()),
+            oracle,
+        );
         let off = off(point.number, 0);
         add("cold_operators", run_stated(&scenario, off), oracle);
         let draws = stated_draws(point, off);
@@ -156,31 +158,41 @@ pub(crate) fn print(tuning: &'static Tuning) {
             all[best_on_average(&draws)],
             oracle,
         );
-        let learned = || {
+        let learned = |quiet: &Scenario| {
             let costs = Costs::new();
             for _ in 0..20 {
                 let _ = auto(quiet, &costs);
             }
             costs
         };
-        let costs = learned();
+        let costs = learned(quiet);
         let others = match point.is_loaded {
             true => Vec::new(),
             false => vec![
                 (
                     another_size(point),
-                    ["second_size", "without_foresight/second_size"],
+                    [
+                        "second_size",
+                        "second_size_launch_told",
+                        "without_foresight/second_size",
+                    ],
                 ),
                 (
                     another_number(point),
-                    ["another_number", "without_foresight/another_number"],
+                    [
+                        "another_number",
+                        "another_number_launch_told",
+                        "without_foresight/another_number",
+                    ],
                 ),
             ],
         };
-        for (other, [name, without_foresight]) in others {
+        for (other, [name, launch_told, without_foresight]) in others {
             let all = times(&other);
             let oracle = least(&all);
-            add(name, auto(&other, &learned()), oracle);
+            add(name, auto(&other, &learned(quiet)), oracle);
+            let costs = learned(&telling(quiet));
+            add(launch_told, auto(&telling(&other), &costs), oracle);
             let draws = self::draws(&other, point.shape, point.number.into());
             add(without_foresight, all[best_on_average(&draws)], oracle);
         }
@@ -227,8 +239,7 @@ pub(crate) fn means(tuning: &'static Tuning, tasks: &[usize]) -> Vec<(&'static s
             scenario.cpu_load = half_way(&scenario);
         }
         let oracle = least(&times(&scenario));
-        let mut told = scenario.clone();
-        told.gpus[0].tells_launch = true;
+        let told = telling(&scenario);
         let auto =
             |scenario: &Scenario, costs: &Costs| run(scenario, ExecutionStrategy::Auto, costs);
         let learned = || {
@@ -274,6 +285,13 @@ pub(crate) fn means(tuning: &'static Tuning, tasks: &[usize]) -> Vec<(&'static s
     }
     let mean = |(name, (sum, count))| (name, sum / count);
     sums.into_iter().map(mean).collect()
+}
+
+/// The same batch on a GPU that tells what a launch costs.
+fn telling(scenario: &Scenario) -> Scenario {
+    let mut told = scenario.clone();
+    told.gpus[0].tells_launch = true;
+    told
 }
 
 /// By what stated costs are wrong, even in its logarithm: of the CPU, of a launch, of a

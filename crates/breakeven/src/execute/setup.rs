@@ -11,8 +11,6 @@ const LEAST_TASK_PART: f64 = 0.01;
 /// What a device says of itself for one batch.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct GpuLimits {
-    /// What a launch costs, where the device says so.
-    pub(crate) launch_ns: Option<f64>,
     /// Most tasks of a launch: whose memory fits the device, and that it takes.
     pub(crate) fits: usize,
     /// Launches that may be in flight at once.
@@ -24,7 +22,6 @@ pub(crate) struct GpuLimits {
 impl GpuLimits {
     /// Those of a device that nothing was asked of.
     pub(crate) const UNKNOWN: Self = Self {
-        launch_ns: None,
         fits: usize::MAX,
         depth: 1,
         on_probation: false,
@@ -51,7 +48,7 @@ impl Decided<'_> {
         let beside = |cost: &Cost| if mode == Mode::Both { cost.beside } else { 1.0 };
         let is_stated = |cost: Cost| cost.observations == 0;
         let gpus = gpus.iter().enumerate().map(|(index, gpu)| GpuSetup {
-            rate: self.rate(index, gpu.launch_ns, beside),
+            rate: self.rate(index, beside),
             is_stated: self.costs.gpu(index).cost.is_some_and(is_stated),
             probes: decision.probe == Probe::Gpu(index),
             probe_tasks: decision.probe_tasks,
@@ -82,11 +79,10 @@ impl Decided<'_> {
     }
 
     /// What is known of a GPU's rate.
-    fn rate(&self, index: usize, launch_ns: Option<f64>, beside: impl Fn(&Cost) -> f64) -> Rate {
+    fn rate(&self, index: usize, beside: impl Fn(&Cost) -> f64) -> Rate {
         let known = self.costs.gpu(index);
-        let launch_ns = launch_ns.or(known.launch_ns);
         let Some(cost) = known.cost else {
-            return Rate::unknown(launch_ns);
+            return Rate::unknown(known.launch_ns);
         };
         let (tasks, seen) = (self.tasks as u64, cost.most_alike());
         let alone_ns = self.costs.cpu.map_or(0.0, |cpu| cpu.predict_ns(tasks));
@@ -94,7 +90,7 @@ impl Decided<'_> {
         // A launch of twice the tasks would tell, and is worth it at the worst.
         let could_tell = 2.0 * seen <= tasks as f64 && 2.0 * seen_ns <= alone_ns;
         if cost.observations > 0 && !cost.tells_fixed() && could_tell {
-            return Rate::of_one_size(seen, seen_ns, launch_ns);
+            return Rate::of_one_size(seen, seen_ns);
         }
         Rate::known(cost.fixed_ns, cost.per_task_ns * beside(&cost))
     }

@@ -92,7 +92,8 @@ impl Question<'_> {
             }
             _ => costs,
         };
-        let mut costs = costs;
+        let told = |gpu: &GpuSpec| Some(gpu.launch.get()?.as_nanos() as f64);
+        let mut costs = costs.told(gpus.iter().map(told));
         for ((_, limits), gpu) in candidates.iter().zip(&mut costs.gpus) {
             if limits.fits < self.workload.task_count {
                 gpu.cost = gpu.cost.map(|cost| cost.in_launches_of(limits.fits));
@@ -135,7 +136,6 @@ impl Question<'_> {
                 Mode::Cpu => 0,
                 _ => self.task_bytes(usable[place]),
             };
-            limits.launch_ns = spec.launch.get().map(|time| time.as_nanos() as f64);
             let known = costs.gpu(place).fits;
             limits.fits = fits(spec, limits.depth, task_bytes, known).min(limits.fits);
         }
@@ -228,7 +228,6 @@ impl Question<'_> {
             depth: caught(|| Ok(lane.depth()))?.clamp(1, MOST_DEPTH),
             fits: caught(|| Ok(lane.most_tasks()))?.unwrap_or(usize::MAX),
             on_probation: !own.is_empty(),
-            ..GpuLimits::UNKNOWN
         };
         trials.append(&mut own);
         Ok((limits, spec))

@@ -89,6 +89,7 @@ pub(crate) fn estimate(fixed_ns: f64, per_task_ns: f64, transfer_ns: f64, at_onc
         fewest: 0,
         most: 0,
         scale: 1.0,
+        is_launch_told: false,
         observations: 0,
     }
 }

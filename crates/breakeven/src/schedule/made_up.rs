@@ -27,7 +27,7 @@ fn any_gpu(random: &mut Random, tasks: usize) -> GpuSetup {
         0 => Rate::known(any_time(random), any_time(random)),
         1 => Rate::unknown(Some(any_time(random))),
         2 => Rate::unknown(Some(0.0)),
-        3 => Rate::of_one_size(random.random_range(0.1..40.0), any_time(random), None),
+        3 => Rate::of_one_size(random.random_range(0.1..40.0), any_time(random)),
         _ => Rate::unknown(None),
     };
     GpuSetup {

@@ -43,8 +43,8 @@ impl Rate {
 
     /// A rate that is known of launches of about one size, which took `ns`: what
     /// is fixed of it is not told.
-    pub(crate) fn of_one_size(tasks: f64, ns: f64, launch_ns: Option<f64>) -> Self {
-        let mut rate = Self::unknown(launch_ns);
+    pub(crate) fn of_one_size(tasks: f64, ns: f64) -> Self {
+        let mut rate = Self::unknown(None);
         rate.learn(tasks, ns);
         rate
     }

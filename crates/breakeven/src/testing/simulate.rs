@@ -1,7 +1,7 @@
 //! Runs a scenario: what is decided for it, and how it goes.
 
 use super::events::Run;
-use super::scenario::{Scenario, Simulated};
+use super::scenario::{Scenario, ScenarioGpu, Simulated};
 use crate::error::Error;
 use crate::execute::setup::{Decided, GpuLimits};
 use crate::hardware::Fact;
@@ -92,6 +92,8 @@ impl Scenario {
             },
             tuning,
         };
+        let told = |gpu: &ScenarioGpu| gpu.tells_launch.then_some(gpu.launch_ns);
+        let known = &known.clone().told(self.gpus.iter().map(told));
         let decision = decide_tuned(query, workload, &self.machine(), heuristics, known)?;
         let limits = Decided {
             tasks: self.tasks(),
@@ -102,8 +104,7 @@ impl Scenario {
             may_fall_back: usize::MAX,
             tuning,
         };
-        let gpus = self.gpus.iter().map(|gpu| GpuLimits {
-            launch_ns: gpu.tells_launch.then_some(gpu.launch_ns),
+        let gpus = self.gpus.iter().map(|_| GpuLimits {
             depth: 3,
             ..GpuLimits::UNKNOWN
         });

@@ -20,6 +20,9 @@ pub enum Evidence {
     Measured,
 }
 
+/// Part of a launch's time that is at least its tasks'.
+const LEAST_TASK_PART: f64 = 0.02;
+
 /// How far beside the remembered sizes a prediction still counts as measured.
 const MEASURED_WITHIN: u64 = 2;
 
@@ -45,6 +48,8 @@ pub struct Cost {
     pub most: u64,
     /// Tasks that have the memory of one that was observed: 1 where those were of this size.
     pub scale: f64,
+    /// What is fixed was told, and is no observation.
+    pub is_launch_told: bool,
     /// Observations that were ever made.
     pub observations: u64,
 }
@@ -73,10 +78,27 @@ impl Cost {
         self.most as f64 * self.scale
     }
 
-    /// True where observations of two sizes, one twice the other, tell the fixed
-    /// time from the tasks'.
+    /// True where the fixed time is told from the tasks': by somebody, or by observations of
+    /// two sizes, one twice the other.
     pub(crate) fn tells_fixed(&self) -> bool {
-        self.most >= self.fewest.saturating_mul(2)
+        self.is_launch_told || self.most >= self.fewest.saturating_mul(2)
+    }
+
+    /// The same where a launch is told to cost so much: what launches of one size took beyond
+    /// that was their tasks'.
+    fn told(self, launch_ns: f64) -> Self {
+        let tasks = self.most_alike();
+        if self.tells_fixed() || tasks == 0.0 {
+            return self;
+        }
+        let took = self.fixed_ns + tasks * self.per_task_ns;
+        let fixed_ns = launch_ns.min((1.0 - LEAST_TASK_PART) * took);
+        Self {
+            fixed_ns,
+            per_task_ns: (took - fixed_ns) / tasks,
+            is_launch_told: true,
+            ..self
+        }
     }
 
     /// What a further launch costs, ns, as far as launches of two sizes tell.
@@ -133,8 +155,8 @@ pub struct GpuCosts {
     pub cost: Option<Cost>,
     /// Most tasks in one launch that the device's memory took, after it refused more.
     pub fits: Option<u64>,
-    /// What a launch costs at the least, ns, as other operations showed; none where this
-    /// one was measured itself.
+    /// What a launch costs at the least, ns: as was told, or, where this one was not measured
+    /// itself, as other operations showed.
     pub launch_ns: Option<f64>,
     /// Part of a piece's work that each further piece adds where the device does several in a
     /// row: 1/3 where upload, compute and download take equally long and overlap, 1 where
@@ -176,10 +198,23 @@ impl OperationCosts {
     }
 
     /// The same, with what is stated where nothing was measured.
-    pub(crate) fn or(mut self, stated: &Self) -> Self {
-        self.cpu = self.cpu.or(stated.cpu);
-        for (gpu, stated) in self.gpus.iter_mut().zip(&stated.gpus) {
+    pub(crate) fn or(self, stated: &Self) -> Self {
+        let launches = stated.gpus.iter().map(|gpu| Some(gpu.cost?.fixed_ns));
+        let mut costs = self.told(launches.map(|ns| ns.filter(|ns| *ns > 0.0)));
+        costs.cpu = costs.cpu.or(stated.cpu);
+        for (gpu, stated) in costs.gpus.iter_mut().zip(&stated.gpus) {
             gpu.cost = gpu.cost.or(stated.cost);
+        }
+        costs
+    }
+
+    /// The same with what a launch costs on each GPU, ns, where somebody tells.
+    pub(crate) fn told(mut self, launches: impl IntoIterator<Item = Option<f64>>) -> Self {
+        for (gpu, launch_ns) in self.gpus.iter_mut().zip(launches) {
+            if let Some(launch_ns) = launch_ns {
+                gpu.launch_ns = Some(launch_ns);
+                gpu.cost = gpu.cost.map(|cost| cost.told(launch_ns));
+            }
         }
         self
     }

@@ -158,6 +158,7 @@ impl Window {
             fewest,
             most,
             scale: 1.0,
+            is_launch_told: false,
             observations: self.observed.value(),
         });
     }
