@@ -84,7 +84,9 @@ impl Question<'_> {
             Some(costs) => costs.lookup(&self.known_as, memory, &names, self.workers),
             None => OperationCosts::default(),
         };
-        let costs = match &self.stated {
+        let told = |gpu: &GpuSpec| Some(gpu.launch.get()?.as_nanos() as f64);
+        let costs = costs.told(gpus.iter().map(told));
+        let mut costs = match &self.stated {
             Some(Stated::Costs(stated)) => costs.or(stated),
             Some(Stated::Work(work)) if !self.slots.is_empty() => {
                 let known = self.shared.costs(false).map(|costs| costs.peaks());
@@ -92,8 +94,6 @@ impl Question<'_> {
             }
             _ => costs,
         };
-        let told = |gpu: &GpuSpec| Some(gpu.launch.get()?.as_nanos() as f64);
-        let mut costs = costs.told(gpus.iter().map(told));
         for ((_, limits), gpu) in candidates.iter().zip(&mut costs.gpus) {
             if limits.fits < self.workload.task_count {
                 gpu.cost = gpu.cost.map(|cost| cost.in_launches_of(limits.fits));

@@ -27,6 +27,9 @@ pub(crate) fn f32_lanes() -> usize {
     Arch::new().dispatch(Lanes)
 }
 
+/// Bytes of a line of the caches.
+pub(super) const LINE: usize = 64;
+
 /// Calls `work(start, chunk)` for pieces of `out` of at most `chunk` elements, on the
 /// pool where that was seen to be faster. Each call is compiled for the widest SIMD that
 /// this CPU has.

@@ -2,8 +2,9 @@
 //!
 //! One rounding per element, so every device gives the exact same result.
 
+use super::parallel::{self, LINE};
 use super::sharing::Sharing;
-use super::{KI, inputs, parallel};
+use super::{KI, inputs};
 use crate::error::Error;
 use crate::operator::{Operator, View};
 use crate::tensor::shape;
@@ -16,9 +17,6 @@ static CHUNK: HostTunable = HostTunable::new(
     32 * KI,
     &[4 * KI, 8 * KI, 16 * KI, 64 * KI, 128 * KI, 256 * KI],
 );
-
-/// Bytes of a cache line: a store that lies across two takes as long as two.
-const LINE: usize = 64;
 
 static SHARING: Sharing = Sharing::new();
 
@@ -50,6 +48,7 @@ impl Operator for VectorAdd {
         parallel::for_chunks(&SHARING, out, chunk, |start, out| {
             let a = &a[start..start + out.len()];
             let b = &b[start..start + out.len()];
+            // A store that lies across two lines takes as long as two.
             let head = out.as_ptr().align_offset(LINE).min(out.len());
             for range in [0..head, head..out.len()] {
                 let inputs = a[range.clone()].iter().zip(&b[range.clone()]);

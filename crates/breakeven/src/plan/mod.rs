@@ -32,7 +32,7 @@ mod weigh_tests;
 pub(crate) use choose::{Query, decide_tuned, tells_sizes};
 pub use choose::{decide, decide_by, decide_for};
 pub use costs::{Cost, Evidence, GpuCosts, Observation, OperationCosts, RanOn, Shape, Ways};
-pub(crate) use costs::{Learned, PLACES, PlaceWork, Took, Way};
+pub(crate) use costs::{LEAST_TASK_PART, Learned, PLACES, PlaceWork, Took, Way};
 pub use decision::{Aim, Basis, Candidate, Decision, Declined, Outcome, Probe};
 pub(crate) use draws::spent;
 pub(crate) use forecast::level;

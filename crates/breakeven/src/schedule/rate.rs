@@ -1,8 +1,7 @@
 //! What is known of a GPU's launches: from the cost model at first, then from those
 //! that ended.
 
-/// Part of a first launch's time that is at least its tasks'.
-const LEAST_TASK_PART: f64 = 0.02;
+use crate::plan::LEAST_TASK_PART;
 
 /// How far the times of two launches may differ by chance.
 const UNSURE: f64 = 0.1;

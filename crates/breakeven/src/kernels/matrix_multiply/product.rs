@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 
+use crate::kernels::parallel;
+
 /// Rows of B that are packed at once, at most: with vectors of eight, a panel of
 /// them has 24 KiB and stays in the first cache.
 pub(super) const MOST_DEPTH: usize = 384;
@@ -10,7 +12,7 @@ pub(super) const MOST_DEPTH: usize = 384;
 pub(super) const MOST_COLUMNS: usize = 1024;
 
 /// Elements in a line of the caches.
-const LINE: usize = 16;
+const LINE: usize = parallel::LINE / size_of::<f32>();
 
 /// One row-major product: A is m × k, B is k × n.
 #[derive(Clone, Copy)]
@@ -36,10 +38,7 @@ pub(super) fn with_room(len: usize, work: impl FnOnce(&mut [f32])) {
     if room.len() < len + LINE {
         room.resize(len + LINE, 0.0);
     }
-    let skip = room
-        .as_ptr()
-        .align_offset(LINE * size_of::<f32>())
-        .min(LINE);
+    let skip = room.as_ptr().align_offset(parallel::LINE).min(LINE);
     work(&mut room[skip..][..len]);
     if room.len() <= KEPT {
         ROOM.set(room);

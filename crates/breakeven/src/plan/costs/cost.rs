@@ -21,7 +21,7 @@ pub enum Evidence {
 }
 
 /// Part of a launch's time that is at least its tasks'.
-const LEAST_TASK_PART: f64 = 0.02;
+pub(crate) const LEAST_TASK_PART: f64 = 0.02;
 
 /// How far beside the remembered sizes a prediction still counts as measured.
 const MEASURED_WITHIN: u64 = 2;
@@ -198,14 +198,17 @@ impl OperationCosts {
     }
 
     /// The same, with what is stated where nothing was measured.
-    pub(crate) fn or(self, stated: &Self) -> Self {
-        let launches = stated.gpus.iter().map(|gpu| Some(gpu.cost?.fixed_ns));
-        let mut costs = self.told(launches.map(|ns| ns.filter(|ns| *ns > 0.0)));
-        costs.cpu = costs.cpu.or(stated.cpu);
-        for (gpu, stated) in costs.gpus.iter_mut().zip(&stated.gpus) {
-            gpu.cost = gpu.cost.or(stated.cost);
+    pub(crate) fn or(mut self, stated: &Self) -> Self {
+        self.cpu = self.cpu.or(stated.cpu);
+        for (gpu, stated) in self.gpus.iter_mut().zip(&stated.gpus) {
+            gpu.cost = match (gpu.cost, stated.cost) {
+                (Some(seen), Some(stated)) if stated.fixed_ns > 0.0 => {
+                    Some(seen.told(stated.fixed_ns))
+                }
+                (seen, stated) => seen.or(stated),
+            };
         }
-        costs
+        self
     }
 
     /// The same with what a launch costs on each GPU, ns, where somebody tells.

@@ -32,6 +32,7 @@ mod window;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+pub(crate) use cost::LEAST_TASK_PART;
 pub use cost::{Cost, Evidence, GpuCosts, OperationCosts};
 pub(crate) use model::Model;
 pub(crate) use record::{Forgotten, OperationRecord};
