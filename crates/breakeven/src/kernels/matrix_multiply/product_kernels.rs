@@ -2,34 +2,17 @@
 
 use cubecl::prelude::CubePrimitive;
 use cubek::matmul::definition::MatmulElems;
-use cubek::matmul::launch::{Strategy, launch_ref};
+use cubek::matmul::launch::launch_tiling::launch_ref;
 use cubek::matmul::routines::BlueprintStrategy::Inferred;
 use cubek::matmul::routines::TileSizeSelection::{MaxTileSize, MinTileSize};
-use cubek::matmul::routines::double_unit::DoubleUnitSelectionArgs;
-use cubek::matmul::routines::simple_unit::SimpleUnitSelectionArgs;
+use cubek::matmul::routines::double_unit::{DoubleUnitAlgorithm, DoubleUnitSelectionArgs};
+use cubek::matmul::routines::simple_unit::{SimpleUnitAlgorithm, SimpleUnitSelectionArgs};
 use cubek::std::InputBinding;
 
 use super::{MatrixMultiply, Tiling, sizes, variant};
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::gpu::{DeviceForm, Gpu, Launch, with_client};
 use crate::tune::{Space, Tunable, source_number};
-
-impl Tiling {
-    fn strategy(self) -> Strategy {
-        let tile_size = match self {
-            Self::Single | Self::Double => MaxTileSize,
-            Self::SingleNarrow | Self::DoubleNarrow => MinTileSize,
-        };
-        match self {
-            Self::Single | Self::SingleNarrow => {
-                Strategy::SimpleUnit(Inferred(SimpleUnitSelectionArgs { tile_size }))
-            }
-            Self::Double | Self::DoubleNarrow => {
-                Strategy::DoubleUnit(Inferred(DoubleUnitSelectionArgs { tile_size }))
-            }
-        }
-    }
-}
 
 impl DeviceForm for MatrixMultiply {
     /// The number of the tiling in [`Tiling::ALL`], unless the user said which.
@@ -53,15 +36,25 @@ impl DeviceForm for MatrixMultiply {
             Some(tiling) => tiling,
             None => Tiling::ALL[launch.tuned("tiling")? as usize],
         };
+        let tile_size = match tiling {
+            Tiling::Single | Tiling::Double => MaxTileSize,
+            Tiling::SingleNarrow | Tiling::DoubleNarrow => MinTileSize,
+        };
         with_client!(launch.gpu, client => {
-            launch_ref(
-                &tiling.strategy(),
-                client,
-                InputBinding::new(a.tensor([batch, m, k]), f32_type.storage_type()),
-                InputBinding::new(b.tensor([batch, k, n]), f32_type.storage_type()),
-                launch.output.tensor([batch, m, n]),
-                &mut elems,
-            )
+            let a = InputBinding::new(a.tensor([batch, m, k]), f32_type.storage_type());
+            let b = InputBinding::new(b.tensor([batch, k, n]), f32_type.storage_type());
+            let out = launch.output.tensor([batch, m, n]);
+            // By the algorithm, not by `Strategy`, which has each of its thirty compiled.
+            match tiling {
+                Tiling::Single | Tiling::SingleNarrow => {
+                    let args = Inferred(SimpleUnitSelectionArgs { tile_size });
+                    launch_ref::<_, SimpleUnitAlgorithm>(client, a, b, out, &args, &mut elems)
+                }
+                Tiling::Double | Tiling::DoubleNarrow => {
+                    let args = Inferred(DoubleUnitSelectionArgs { tile_size });
+                    launch_ref::<_, DoubleUnitAlgorithm>(client, a, b, out, &args, &mut elems)
+                }
+            }
         })
         .map_err(|error| DeviceError::new(DeviceErrorKind::Launch, format!("{error:?}")))
     }

@@ -74,7 +74,10 @@ impl Operator for TensorCoreMatmul {
 mod device {
     use cubecl::prelude::*;
     use cubek::matmul::definition::{MatmulElems, MatmulGlobalElems};
-    use cubek::matmul::launch::{Strategy, launch_ref};
+    use cubek::matmul::launch::launch_tiling::launch_ref;
+    use cubek::matmul::routines::BlueprintStrategy::Inferred;
+    use cubek::matmul::routines::double_buffering::CyclicDoubleBufferingAlgorithm;
+    use cubek::matmul::routines::simple::SimpleAlgorithm;
     use cubek::std::InputBinding;
     use half::f16;
 
@@ -129,10 +132,7 @@ mod device {
                 rhs: half,
                 out: single,
             });
-            let strategy = match launch.tuned("buffers")? {
-                1 => Strategy::SimpleCyclicCmma(Default::default()),
-                _ => Strategy::DoubleCyclicCmma(Default::default()),
-            };
+            let buffers = launch.tuned("buffers")?;
             let [a, b] = [&launch.scratch[0], &launch.scratch[1]];
             with_client!(launch.gpu, client => {
                 for (from, to) in launch.inputs.iter().zip([a, b]) {
@@ -145,14 +145,19 @@ mod device {
                         );
                     }
                 }
-                launch_ref(
-                    &strategy,
-                    client,
-                    InputBinding::new(a.tensor([batch, m, k]), half),
-                    InputBinding::new(b.tensor([batch, k, n]), half),
-                    launch.output.tensor([batch, m, n]),
-                    &mut elems,
-                )
+                let a = InputBinding::new(a.tensor([batch, m, k]), half);
+                let b = InputBinding::new(b.tensor([batch, k, n]), half);
+                let out = launch.output.tensor([batch, m, n]);
+                // The arguments that are inferred ask for tensor cores.
+                if buffers == 1 {
+                    let args = Inferred(Default::default());
+                    launch_ref::<_, SimpleAlgorithm>(client, a, b, out, &args, &mut elems)
+                } else {
+                    let args = Inferred(Default::default());
+                    launch_ref::<_, CyclicDoubleBufferingAlgorithm>(
+                        client, a, b, out, &args, &mut elems,
+                    )
+                }
             })
             .map_err(|error| DeviceError::new(DeviceErrorKind::Launch, format!("{error:?}")))
         }
