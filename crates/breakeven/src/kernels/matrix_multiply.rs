@@ -84,8 +84,8 @@ fn variant([_, m, k, n]: [usize; 4]) -> String {
 /// batch, m, k and n of a product by an operator of that name.
 fn sizes_of(name: &str, shapes: &[&[usize]]) -> Result<[usize; 4], Error> {
     let [a, b] = inputs(name, shapes)?;
-    let [batch, m, k] = dims(&format!("{name}: a"), a, "batch × m × k")?;
-    let [_, rows, n] = dims(&format!("{name}: b"), b, "batch × k × n")?;
+    let [batch, m, k] = dims(format_args!("{name}: a"), a, "batch × m × k")?;
+    let [_, rows, n] = dims(format_args!("{name}: b"), b, "batch × k × n")?;
     if rows != k {
         return Err(Error::shape(format!(
             "{name}: a has {k} columns and b {rows} rows; they must be as many"

@@ -76,7 +76,11 @@ fn inputs<T: Copy, const N: usize>(kernel: &str, inputs: &[T]) -> Result<[T; N],
 }
 
 /// The dimensions of a shape that should read as `names` says.
-fn dims<const N: usize>(what: &str, found: &[usize], names: &str) -> Result<[usize; N], Error> {
+fn dims<const N: usize>(
+    what: impl std::fmt::Display,
+    found: &[usize],
+    names: &str,
+) -> Result<[usize; N], Error> {
     found.try_into().map_err(|_| {
         let found = shape::text(found);
         Error::shape(format!("{what}: a shape of {found}; give {names}"))

@@ -73,6 +73,10 @@ fn products_over_the_ends_of_blocks() {
         [1, 2, 1030, 700],
         [1, 1030, 600, 3],
         [1, 1030, 3, 16],
+        // B is read where it is, up to 6 144 values.
+        [1, 50, 96, 64],
+        [1, 50, 97, 64],
+        [3, 20, 64, 96],
     ] {
         check_product(dims);
     }

@@ -2,7 +2,8 @@
 //! High-Performance Matrix Multiplication" (2008). A block of B is packed into
 //! panels as wide as two vectors; six rows of A at a time are multiplied with a
 //! panel into sums that stay in registers. The rows of A are read where they are:
-//! a value is fetched into all lanes at once, which needs no order of its own.
+//! a value is fetched into all lanes at once, which needs no order of its own. So are
+//! those of a B that is small enough to stay in the first cache.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -20,6 +21,10 @@ const VECTORS: usize = 2;
 
 /// Steps in depth that are one in the machine's code.
 const UNROLLED: usize = 4;
+
+/// Values of a B that stays in the first cache, beside a few rows of A and of the output:
+/// 24 KiB. Packing it would take a tenth of the time of a product of order 64.
+const SMALL: usize = 6 * 1024;
 
 /// Rows of the output per piece of CPU work, which share each panel while it is in
 /// the first cache. One thread alone takes more at once: nobody waits for it.
@@ -90,6 +95,29 @@ pub(super) fn multiply(product: Product<'_>, blocking: Blocking, out: &mut [f32]
         return thin::few_rows(product, out, on_pool);
     }
     let arch = Arch::new();
+    let strip = if on_pool { 1 } else { 2 } * blocking.strip;
+    let strips = |panels: Panels<'_>, row: usize, column: usize, out: &mut [f32]| {
+        pieces_on(on_pool, out, strip * n, |start, out| {
+            arch.dispatch(Strip {
+                a: &a[start / n * k + row..],
+                k,
+                panels,
+                out: &mut out[column..],
+                n,
+                is_first: row == 0,
+            });
+        });
+    };
+    if b.len() <= SMALL && n.is_multiple_of(panel_width) {
+        let panels = Panels {
+            values: b,
+            to_next: panel_width,
+            to_next_row: n,
+            depth: k,
+            columns: n,
+        };
+        return strips(panels, 0, 0, out);
+    }
     let depth = k.div_ceil(k.div_ceil(blocking.depth));
     let columns = n.min(blocking.columns);
     let most = depth * columns.next_multiple_of(panel_width);
@@ -112,22 +140,30 @@ pub(super) fn multiply(product: Product<'_>, blocking: Blocking, out: &mut [f32]
                         panels,
                     });
                 });
-                let strip = if on_pool { 1 } else { 2 } * blocking.strip;
-                pieces_on(on_pool, out, strip * n, |start, out| {
-                    arch.dispatch(Strip {
-                        a: &a[start / n * k + row..],
-                        k,
-                        panels,
-                        depth,
-                        columns,
-                        out: &mut out[column..],
-                        n,
-                        is_first: row == 0,
-                    });
-                });
+                let panels = Panels {
+                    values: panels,
+                    to_next: panel,
+                    to_next_row: panel_width,
+                    depth,
+                    columns,
+                };
+                strips(panels, row, column, out);
             }
         }
     });
+}
+
+/// Columns of B, as many in each panel as in [`VECTORS`] vectors.
+#[derive(Clone, Copy)]
+struct Panels<'p> {
+    values: &'p [f32],
+    /// Values from the beginning of a panel to that of the next one, and from that of a row
+    /// to that of the next: multiples of a panel's columns.
+    to_next: usize,
+    to_next_row: usize,
+    /// Rows.
+    depth: usize,
+    columns: usize,
 }
 
 /// Panels of B, packed: `depth` rows of each panel's columns, with zeros past the last.
@@ -170,9 +206,7 @@ struct Strip<'p, 'o> {
     /// From the first row's first value for these panels on.
     a: &'p [f32],
     k: usize,
-    panels: &'p [f32],
-    depth: usize,
-    columns: usize,
+    panels: Panels<'p>,
     /// From the first row's first column for these panels on.
     out: &'o mut [f32],
     n: usize,
@@ -186,12 +220,12 @@ impl WithSimd for Strip<'_, '_> {
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
         let width = VECTORS * S::F32_LANES;
-        let rows = (self.out.len() - self.columns) / self.n + 1;
-        let panels = self.panels;
-        for (index, panel) in panels.chunks_exact(self.depth * width).enumerate() {
-            let (panel, _) = S::as_simd_f32s(panel);
-            let (panel, _) = panel.as_chunks();
-            let column = index * width;
+        let columns = self.panels.columns;
+        let rows = (self.out.len() - columns) / self.n + 1;
+        let (values, _) = S::as_simd_f32s(self.panels.values);
+        let (values, _) = values.as_chunks();
+        for column in (0..columns).step_by(width) {
+            let panel = &values[column / width * (self.panels.to_next / width)..];
             let mut row = 0;
             while row + ROWS <= rows {
                 self.tile::<S, ROWS>(simd, row, column, panel);
@@ -218,32 +252,36 @@ impl Strip<'_, '_> {
         column: usize,
         panel: &[[S::f32s; VECTORS]],
     ) {
+        let Panels { depth, columns, .. } = self.panels;
         let mut blocks: [&[[f32; UNROLLED]]; ROWS] = [&[]; ROWS];
         let mut rests: [&[f32]; ROWS] = [&[]; ROWS];
-        let (b_blocks, b_rest) = panel.as_chunks::<UNROLLED>();
         for index in 0..ROWS {
-            let a = &self.a[(row + index) * self.k..][..panel.len()];
+            let a = &self.a[(row + index) * self.k..][..depth];
             let (a_blocks, a_rest) = a.as_chunks();
-            blocks[index] = &a_blocks[..b_blocks.len()];
-            rests[index] = &a_rest[..b_rest.len()];
+            blocks[index] = &a_blocks[..depth / UNROLLED];
+            rests[index] = &a_rest[..depth % UNROLLED];
         }
         let width = VECTORS * S::F32_LANES;
-        let columns = width.min(self.columns - column);
+        let columns = width.min(columns - column);
         for index in 0..ROWS {
             fetch_ahead(&self.out[(row + index) * self.n + column..][..columns]);
         }
         let mut sums = [[simd.splat_f32s(0.0); VECTORS]; ROWS];
+        let to_next_row = self.panels.to_next_row / width;
+        assert!((depth - 1) * to_next_row < panel.len());
+        // SAFETY: it is called for rows below `depth`, and the last of them is there.
+        let b = |row: usize| unsafe { panel.get_unchecked(row * to_next_row) };
         // By index, which the lengths above let go unchecked: a check in this loop
         // would have the sums in memory.
-        for block in 0..b_blocks.len() {
-            for (depth, b) in b_blocks[block].iter().enumerate() {
-                let a = blocks.map(|a| a[block][depth]);
-                add(simd, &mut sums, a, b);
+        for block in 0..depth / UNROLLED {
+            for step in 0..UNROLLED {
+                let a = blocks.map(|a| a[block][step]);
+                add(simd, &mut sums, a, b(block * UNROLLED + step));
             }
         }
-        for depth in 0..b_rest.len() {
-            let a = rests.map(|a| a[depth]);
-            add(simd, &mut sums, a, &b_rest[depth]);
+        for step in 0..depth % UNROLLED {
+            let a = rests.map(|a| a[step]);
+            add(simd, &mut sums, a, b(depth - depth % UNROLLED + step));
         }
         for (index, sums) in sums.iter().enumerate() {
             let out = &mut self.out[(row + index) * self.n + column..][..columns];
