@@ -382,3 +382,44 @@ fn no_launch_has_more_tasks_than_its_device_takes() {
         }
     }
 }
+
+#[test]
+fn what_moving_the_data_takes_is_learned_apart_and_told() {
+    let name = "edges: moving";
+    // 20 us a task for 4 KiB up and 4 KiB down, 10 us for its work.
+    let spec = SimulatedSpec::new(Duration::from_micros(100), Duration::from_micros(10));
+    let spec = SimulatedSpec {
+        name: name.to_owned(),
+        overlaps: false,
+        ..spec.with_transfer(4.096e8, 4096, 4096)
+    };
+    let gpu = Arc::new(SimulatedGpu::new(spec, |task: &u64| task * 2));
+    let costs = costs();
+    let manager = |text: &str| {
+        StrategyManager::new(cpu(), Arc::clone(&gpu))
+            .with_costs(Arc::clone(&costs))
+            .with_strategy(strategy(text))
+    };
+    let run = |text: &str, count: u64| {
+        let tasks: Vec<u64> = (0..count).collect();
+        let result = manager(text).operation("moving").execute(&tasks, double);
+        assert!(!result.expect("nothing fails").fallback_occurred);
+    };
+    run("cpu-only", 2_000);
+    for count in [500, 2_000, 500, 2_000] {
+        run("gpu-only", count);
+    }
+    let memory = WorkloadProfile::from_task_size(500, size_of::<u64>(), 100.0).memory_per_task;
+    let known = costs.lookup("moving", memory, &[name], cpu_workers());
+    let seen = known.gpu(0).cost.expect("it was measured");
+    let (moving, all) = (seen.transfer_ns, seen.per_task_ns);
+    assert!((19_900.0..20_100.0).contains(&moving), "{seen:?}");
+    assert!(all > 1.2 * moving, "{seen:?}");
+    let tasks: Vec<u64> = (0..1_000).collect();
+    let decision = manager("auto").operation("moving").decide(&tasks);
+    let decision = decision.expect("a decision");
+    assert_eq!(decision.transfer_ns, Some(1_000.0 * moving));
+    let reasons = decision.reasons().join("\n");
+    assert!(reasons.contains("of gpu-only, 20.0 ms ("), "{reasons}");
+    assert!(reasons.contains(" %) are transfers"), "{reasons}");
+}

@@ -334,3 +334,24 @@ fn looking_does_not_wait_and_two_batches_do_not_mix() {
     assert!(longest < all / 3, "a look took {longest:?} of {all:?}");
     assert!(submitted < all, "submitting took {submitted:?} of {all:?}");
 }
+
+#[test]
+fn some_launches_tell_what_moving_their_data_took() {
+    let Some(gpu) = first_gpu() else {
+        return;
+    };
+    let executor = OperatorExecutor::new(&gpu, Arc::new(VectorAdd));
+    let task = |len: usize| vec![values(&[1, len], 1), values(&[1, len], 2)];
+    let run = |task: Task| {
+        let start = Instant::now();
+        let mut flight = executor.start(&[task]).unwrap();
+        let outputs = block_on(&mut flight, Duration::from_secs(60)).expect("it ends");
+        assert_eq!(outputs.unwrap().len(), 1);
+        let took = flight.transfer_time();
+        assert!(took.is_none_or(|took| took > Duration::ZERO && took < start.elapsed()));
+        took
+    };
+    // A MiB in all is worth a wait of its own, one time in eight: of 400 none once in 10^23.
+    assert!((0..400).any(|_| run(task(200_000)).is_some()));
+    assert!((0..50).all(|_| run(task(1_000)).is_none()));
+}

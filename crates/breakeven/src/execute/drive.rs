@@ -199,6 +199,7 @@ impl Drive<'_, '_, '_> {
     fn succeeded(&mut self, launch: Launch<'_>, took: Duration, is_known: bool) {
         let engine = self.engine;
         let (start, tasks) = (launch.span.range().start, launch.span.len());
+        let moved = caught(|| Ok(launch.flight.transfer_time())).ok().flatten();
         launch.flight.keep(launch.span);
         if let Some(record) = engine.record.as_ref().filter(|_| is_known) {
             let lane = engine.lanes[self.index];
@@ -209,6 +210,9 @@ impl Drive<'_, '_, '_> {
         let mut shared = engine.shared();
         shared.counts.gpus[self.index].add(tasks, took);
         let (schedule, now) = (&mut shared.schedule, engine.now());
+        if let Some(moved) = moved {
+            schedule.gpu_moved(self.index, tasks, moved.as_nanos() as f64);
+        }
         let after = schedule.gpu_succeeded(self.index, start, tasks, ns, now);
         drop(shared);
         self.follow(after, launch.submitted, None);

@@ -2,6 +2,7 @@
 
 use std::future::{Future, Ready, ready};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::engine::Leaf;
 use super::portion::Portion;
@@ -104,6 +105,13 @@ pub trait GpuExecutor<I, T>: Send + Sync {
     fn depth(&self) -> usize {
         3
     }
+
+    /// Of the time of a batch that is done, what went into moving data to the device and
+    /// back; none where the device does not tell. Asked once, when its outputs are there.
+    fn transfer_time(&self, flight: &Self::Flight) -> Option<Duration> {
+        let _ = flight;
+        None
+    }
 }
 
 impl<I, T, F> GpuExecutor<I, T> for F
@@ -166,6 +174,10 @@ impl<I, T, G: GpuExecutor<I, T>> GpuExecutor<I, T> for OnDevice<G> {
 
     fn depth(&self) -> usize {
         self.executor.depth()
+    }
+
+    fn transfer_time(&self, flight: &Self::Flight) -> Option<Duration> {
+        self.executor.transfer_time(flight)
     }
 }
 

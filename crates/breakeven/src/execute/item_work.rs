@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use super::control::Verify;
 use super::result::{Stop, TaskError};
@@ -171,6 +172,7 @@ where
             lane: self,
             is_whole,
             future: Some(self.gpu.start_call(items.operator, &parts, stays)?),
+            transfer_time: None,
             output: None,
         }))
     }
@@ -181,6 +183,7 @@ struct ItemsFlight<'l, 'b, O: Operator + ?Sized, G, V> {
     is_whole: bool,
     /// None once the output is there.
     future: Option<TensorFlight<O::Out>>,
+    transfer_time: Option<Duration>,
     output: Option<Tensor<'static, O::Out>>,
 }
 
@@ -193,10 +196,15 @@ where
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<(), DeviceError>> {
         if let Some(future) = &mut self.future {
             let outcome = std::task::ready!(future.as_mut().poll(context));
+            self.transfer_time = future.transfer_time();
             self.future = None;
             self.output = Some(outcome?);
         }
         Poll::Ready(Ok(()))
+    }
+
+    fn transfer_time(&self) -> Option<Duration> {
+        self.transfer_time
     }
 
     fn check(&self, first: usize, task: usize) -> Result<(), DeviceError> {

@@ -63,4 +63,4 @@ pub use result::{
     DeviceShare, ExecuteError, ExecutionResult, Fallback, LeftOut, Share, Stop, TaskError,
 };
 pub use shared::ManagerStats;
-pub use tensor_device::{TensorDevice, TensorFlight};
+pub use tensor_device::{TensorDevice, TensorFlight, TensorFuture};

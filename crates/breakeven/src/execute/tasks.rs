@@ -276,6 +276,7 @@ where
             lane: self,
             tasks: tasks.len(),
             future: Some(Box::pin(future)),
+            transfer_time: None,
             outputs: Vec::new(),
         }))
     }
@@ -286,6 +287,7 @@ struct TypedFlight<'l, 'b, I, T, E, F, K: Keep<T, E>, G: GpuExecutor<I, T>, V> {
     tasks: usize,
     /// None once the outputs are there.
     future: Option<Pin<Box<G::Flight>>>,
+    transfer_time: Option<Duration>,
     outputs: Vec<T>,
 }
 
@@ -303,6 +305,7 @@ where
             return Poll::Ready(Ok(()));
         };
         let outcome = std::task::ready!(future.as_mut().poll(context));
+        self.transfer_time = self.lane.gpu.transfer_time(future);
         self.future = None;
         self.outputs = outcome?;
         let (found, tasks) = (self.outputs.len(), self.tasks);
@@ -310,6 +313,10 @@ where
             true => Ok(()),
             false => Err(wrong(format!("{found} outputs of {tasks} tasks"))),
         })
+    }
+
+    fn transfer_time(&self) -> Option<Duration> {
+        self.transfer_time
     }
 
     fn check(&self, first: usize, task: usize) -> Result<(), DeviceError> {

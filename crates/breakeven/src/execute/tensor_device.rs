@@ -1,6 +1,7 @@
 //! What operators run on beside the CPU.
 
 use std::pin::Pin;
+use std::time::Duration;
 
 use breakeven_profile::profile::Peak;
 
@@ -12,8 +13,18 @@ use crate::plan::GpuSpec;
 use crate::tensor::{Element, Tensor};
 
 /// A tensor on its way through a device.
-pub type TensorFlight<E> =
-    Pin<Box<dyn Future<Output = Result<Tensor<'static, E>, DeviceError>> + Send>>;
+pub type TensorFlight<E> = Pin<Box<dyn TensorFuture<E>>>;
+
+/// A future of a tensor that is on its way through a device.
+pub trait TensorFuture<E: Element>:
+    Future<Output = Result<Tensor<'static, E>, DeviceError>> + Send
+{
+    /// Of the time of a call that is done, what went into moving data to the device and
+    /// back; none where the device does not tell.
+    fn transfer_time(&self) -> Option<Duration> {
+        None
+    }
+}
 
 /// A device that operators run on: a `Gpu`, or none.
 pub trait TensorDevice: Send + Sync {

@@ -67,6 +67,9 @@ pub(super) trait Flight {
     /// Looks whether the outputs are there.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<(), DeviceError>>;
 
+    /// Of a launch that is done, the time that went into moving data, where the device tells.
+    fn transfer_time(&self) -> Option<Duration>;
+
     /// Holds the output of a task of the batch against the CPU's function.
     fn check(&self, first: usize, task: usize) -> Result<(), DeviceError>;
 

@@ -1,6 +1,7 @@
 //! An operator as an executor: batches of tasks, each task's output apart.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use breakeven_profile::profile::Peak;
 
@@ -161,11 +162,15 @@ where
         self.gpu.used_memory()
     }
 
-    /// Inputs, outputs, scratch and parameters. None where the operator refuses a task.
     fn gpu_use(&self) -> Fact<f64> {
         TensorDevice::gpu_use(&self.gpu)
     }
 
+    fn transfer_time(&self, flight: &Self::Flight) -> Option<Duration> {
+        flight.transfer_time()
+    }
+
+    /// Inputs, outputs, scratch and parameters. None where the operator refuses a task.
     fn batch_bytes(&self, tasks: &[I]) -> Option<u64> {
         let parameters = parameter_bytes(&*self.operator);
         groups(tasks).try_fold(parameters, |sum, group| {

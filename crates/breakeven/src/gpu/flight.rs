@@ -22,6 +22,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use cubecl::stream_id::StreamId;
+use rand::RngExt;
 
 use super::faults::Mark;
 use super::form::Output;
@@ -29,6 +30,7 @@ use super::run::{Plan, parameter_bytes};
 use super::wait::until_ready;
 use super::{Buffer, Gpu, caught, with_client};
 use crate::error::{DeviceError, DeviceErrorKind};
+use crate::execute::TensorFuture;
 use crate::operator::Operator;
 use crate::tensor::{Element, Inputs, Tensor};
 
@@ -50,6 +52,12 @@ pub struct Flight<T> {
     started: Instant,
 }
 
+/// Transfers of less than this are not timed, since that takes a wait of its own …
+const TIMED_FROM: u64 = 1 << 20;
+
+/// … and of the larger ones one in so many is.
+const TIMED_ONE_IN: u32 = 8;
+
 /// Where a lane's thread leaves what came of a flight.
 struct Reply<T> {
     state: Mutex<State<T>>,
@@ -58,6 +66,8 @@ struct Reply<T> {
 
 struct State<T> {
     outcome: Option<Result<T, DeviceError>>,
+    /// What sending the inputs took, and then bringing the outputs to the host as well.
+    transfer_time: Option<Duration>,
     waker: Option<Waker>,
 }
 
@@ -167,6 +177,7 @@ pub(super) fn start<O: Operator + ?Sized, T: Send + 'static>(
         reply: Arc::new(Reply {
             state: Mutex::new(State {
                 outcome: None,
+                transfer_time: None,
                 waker: None,
             }),
             arrived: Condvar::new(),
@@ -186,15 +197,22 @@ pub(super) fn start<O: Operator + ?Sized, T: Send + 'static>(
     sizes.push(parameter_bytes(operator));
     gpu.check_fits(&sizes)?;
     let new_bytes = plans.iter().map(|plan| plan.new_bytes(gpu));
-    gpu.check_limit(new_bytes.fold(0, u64::saturating_add))?;
+    let new_bytes = new_bytes.fold(0, u64::saturating_add);
+    gpu.check_limit(new_bytes)?;
+    let is_timed = output == Output::OnHost
+        && new_bytes >= TIMED_FROM
+        && rand::rng().random_ratio(1, TIMED_ONE_IN);
     let parameters = gpu.parameters(operator)?;
     let idle = shared.lanes.idle().pop();
     let lane = idle.map_or_else(|| Lane::open(gpu), Ok)?;
     let mut has_returned = false;
+    let mut sending = Duration::ZERO;
     let started = caught(|| {
         let started = lane.stream.executes(|| {
             let start = |plan: Plan<'_, '_, O>| {
+                let begun = Instant::now();
                 let call = plan.send(gpu, parameters.clone())?;
+                sending += begun.elapsed();
                 call.start()?;
                 Ok(call.output())
             };
@@ -213,6 +231,7 @@ pub(super) fn start<O: Operator + ?Sized, T: Send + 'static>(
     };
     let (reply, gpu) = (Arc::clone(&flight.reply), gpu.clone());
     let started = flight.started;
+    flight.reply.state().transfer_time = is_timed.then_some(sending);
     let job = Box::new(move || {
         let outcome = caught(|| land(&gpu, outputs, output, started, &reply));
         let has_ended = outcome.is_ok();
@@ -255,16 +274,23 @@ fn land<E: Element, T>(
     }
     let outputs: Vec<_> = outputs.collect();
     let handles = outputs.iter().map(|(buffer, _)| buffer.handle()).collect();
-    let bytes = with_client!(gpu, client => {
+    let sending = reply.state().transfer_time;
+    let (bytes, computed) = with_client!(gpu, client => {
         client.flush()?;
-        until_ready(client.read_async(handles), patience)?
+        if sending.is_some() {
+            until_ready(client.sync(), patience)?;
+        }
+        let computed = Instant::now();
+        (until_ready(client.read_async(handles), patience)?, computed)
     });
     let bytes = bytes.iter().map(|bytes| &bytes[..]);
-    outputs
+    let tensors = outputs
         .iter()
         .zip(bytes.chain(std::iter::repeat(&[][..])))
         .map(|((buffer, shape), bytes)| Ok(Tensor::new(gpu.received(bytes, buffer)?, shape)?))
-        .collect()
+        .collect();
+    reply.state().transfer_time = sending.map(|sending| sending + computed.elapsed());
+    tensors
 }
 
 impl<T> Flight<T> {
@@ -280,6 +306,14 @@ impl<T> Flight<T> {
             }
             self.sleep(Duration::MAX);
         }
+    }
+
+    /// Once the output is there: what sending the inputs and bringing it to the host took, by
+    /// the host's clock. What a device copies on its own after the host's part is not in it.
+    /// None where that was not timed: of less than a MiB, and of most larger ones, since it
+    /// takes a wait of its own.
+    pub fn transfer_time(&self) -> Option<Duration> {
+        self.reply.state().transfer_time
     }
 
     /// The output, if it is there; never blocks. Not to be called again after it was.
@@ -320,6 +354,12 @@ impl<T> Future for Flight<T> {
         // Before looking: what arrives in between wakes.
         self.reply.state().waker = Some(context.waker().clone());
         self.look()
+    }
+}
+
+impl<E: Element> TensorFuture<E> for Flight<Tensor<'static, E>> {
+    fn transfer_time(&self) -> Option<Duration> {
+        Flight::transfer_time(self)
     }
 }
 

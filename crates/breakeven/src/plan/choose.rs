@@ -4,7 +4,7 @@
 //! `forecast` has the times, `weigh` what an objective makes of them, `tuning` the constants.
 
 use super::decision::{Aim, Basis, Decision, Outcome, Probe};
-use super::forecast::{asked_split, forecast};
+use super::forecast::{asked_split, forecast, transfer_ns};
 use super::heuristics::ProfilingHeuristics;
 use super::objective::{Goal, Objective};
 use super::rule::{Stage, rule};
@@ -94,6 +94,7 @@ fn freely(
         candidates,
         margin: None,
         ceiling: None,
+        transfer_ns: None,
         declined: None,
         probe: Probe::None,
         probe_tasks: probe_tasks(workload.task_count, costs.gpu(0).cost.as_ref(), tuning),
@@ -107,6 +108,7 @@ fn freely(
         _ if is_final || workload.task_count == 0 => {}
         Some(cpu) if known => {
             decision.ceiling = ceiling;
+            decision.transfer_ns = transfer_ns(workload.task_count, costs);
             match &weighing {
                 None => fastest(&mut decision, tuning.least_gain),
                 Some(weighing) => weighing.choose(&mut decision, tuning),

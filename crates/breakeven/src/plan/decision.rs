@@ -143,6 +143,10 @@ pub struct Decision {
     /// How many times as fast as the better side alone a perfect split would
     /// be: the sum of the rates of the CPU and of all GPUs over the greater of the two.
     pub ceiling: Option<f64>,
+    /// Of the time that the batch would take on the GPU alone, what moving its data takes, ns;
+    /// none where that is not known apart, and of several GPUs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transfer_ns: Option<f64>,
     /// A split that was declined because it would gain too little.
     pub declined: Option<Declined>,
     /// Who is tried first.
@@ -221,6 +225,7 @@ impl Decision {
     pub(crate) fn place(&mut self, placement: Option<Placement>) {
         (self.basis, self.probe) = (Basis::Placed, Probe::None);
         (self.margin, self.ceiling, self.declined) = (None, None, None);
+        self.transfer_ns = None;
         let Some(placement) = placement else {
             return;
         };

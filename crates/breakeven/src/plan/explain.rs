@@ -9,6 +9,9 @@ use super::costs::Evidence;
 use super::decision::{Basis, Candidate, Decision, Probe};
 use super::placement::Placement;
 
+/// The part of a batch's time from which on its transfers are told.
+const MUCH: f64 = 0.1;
+
 impl Decision {
     /// Why, in sentences with their numbers. By the rule: what each stage found.
     /// By the model: what the choice should take and by how much it is ahead, what
@@ -61,6 +64,7 @@ impl Decision {
                 "a perfect split could be {ceiling:.2} times as fast as the better device alone"
             )
         }));
+        reasons.extend(self.transfers());
         reasons.extend(self.declined.map(|declined| {
             let (gain, least) = (
                 unit::percent(declined.gain),
@@ -79,6 +83,15 @@ impl Decision {
             None => format!("without costs the last answer would be {strategy}"),
         });
         reasons
+    }
+
+    /// What moving the data takes of the GPU's time, where that is much.
+    fn transfers(&self) -> Option<String> {
+        let [_, gpu, _] = &self.candidates;
+        let moving = self.transfer_ns?;
+        let part = (moving / gpu.predicted_ns?).min(1.0);
+        let (moving, percent, strategy) = (unit::time(moving), unit::percent(part), gpu.strategy);
+        (part >= MUCH).then(|| format!("of {strategy}, {moving} ({percent}) are transfers"))
     }
 
     /// What the choice should take, and by how much it is ahead of the next one.

@@ -57,6 +57,14 @@ pub(super) fn forecast(
     ([cpu, gpu, both], ceiling(costs.cpu, gpus.flatten()))
 }
 
+/// What moving the data of a batch to the one GPU takes, and back, ns, where it is known apart.
+pub(super) fn transfer_ns(tasks: usize, costs: &OperationCosts) -> Option<f64> {
+    let [gpu] = costs.gpus[..] else { return None };
+    let each = gpu.cost.map(|cost| cost.transfer_ns);
+    let all = each.map(|each| each * tasks as f64);
+    all.filter(|all| *all > 0.0)
+}
+
 /// Time of a batch that takes `ns` in one launch: less where one GPU is known to overlap the
 /// pieces of it.
 fn in_pieces(ns: f64, costs: &OperationCosts) -> f64 {

@@ -29,6 +29,8 @@ pub(super) struct LaunchTimes {
     done: Vec<Launch>,
     /// All that were done: their number, their tasks, their time.
     all: (usize, usize, Ns),
+    /// Tasks of launches whose transfers are known apart, and what those took.
+    moved: (usize, Ns),
     /// Tasks that were taken back, and what they would have taken.
     recalled: Vec<(usize, Ns)>,
     was_recalled: bool,
@@ -42,6 +44,12 @@ impl LaunchTimes {
             let found = None;
             self.done.push(Launch { range, ns, found });
         }
+    }
+
+    /// What moving the data of so many tasks takes, as far as launches told.
+    fn transfer_ns(&self, tasks: usize) -> Option<Ns> {
+        let (told, ns) = self.moved;
+        (told > 0).then(|| ns / told as f64 * tasks as f64)
     }
 
     /// The first, and the largest of the others: they tell the most.
@@ -72,6 +80,13 @@ impl LaunchTimes {
 }
 
 impl Schedule {
+    /// Moving the data of a launch of so many tasks took that long.
+    pub(crate) fn gpu_moved(&mut self, index: usize, tasks: usize, ns: Ns) {
+        let (told, took) = &mut self.gpus[index].told.moved;
+        *told += tasks;
+        *took += ns;
+    }
+
     /// Tells the cost model what the batch took: `took` ns, where a split was `predicted` to
     /// take so many, with `cpu_tasks` on the CPU and others on GPUs of these names.
     pub(crate) fn teach(
@@ -88,9 +103,12 @@ impl Schedule {
         let was_tried = |gpu: &Gpu| gpu.successes > 0 || gpu.told.was_recalled;
         let tried = gpus().filter(|(gpu, _)| was_tried(gpu));
         let tried: Vec<&str> = tried.map(|(_, name)| name.as_str()).collect();
-        let mut tell = |on: RanOn<'_>, tasks: usize, ns: Ns, shared: bool| {
-            batch.observe(on, tasks as u64, whole(ns.round()) as u64, shared);
-        };
+        let whole_ns = |ns: Ns| whole(ns.round()) as u64;
+        let mut tell =
+            |on: RanOn<'_>, tasks: usize, (ns, moved): (Ns, Option<Ns>), shared: bool| {
+                let (ns, moved) = (whole_ns(ns), moved.map(whole_ns));
+                batch.observe(on, tasks as u64, ns, moved, shared);
+            };
         // Of fewer tasks than workers, some say nothing of the others.
         let are_few = self.setup.tasks < workers && 2 * cpu_tasks < self.setup.tasks;
         if cpu_tasks > 0 && (tried.is_empty() || !are_few) {
@@ -100,7 +118,7 @@ impl Schedule {
                 true => (cpu_tasks, took),
                 false => (self.setup.tasks, self.cpu_task_ns() * waves),
             };
-            tell(RanOn::Cpu, tasks, ns, !tried.is_empty());
+            tell(RanOn::Cpu, tasks, (ns, None), !tried.is_empty());
         }
         let shared = cpu_tasks > 0 || tried.len() > 1;
         let most_alone = 1.0 - self.setup.tuning.least_overlap;
@@ -114,17 +132,23 @@ impl Schedule {
             // Launches that are all too small to tell the work in them tell it together.
             let are_small = gpu.setup.fits.saturating_mul(PLACES) < self.setup.tasks;
             if let Some((tasks, ns)) = gpu.told.mean().filter(|_| are_small && !overlapped) {
-                tell(RanOn::Gpu(name), tasks, ns, shared);
+                tell(
+                    RanOn::Gpu(name),
+                    tasks,
+                    (ns, gpu.told.transfer_ns(tasks)),
+                    shared,
+                );
             }
             if !are_small && !overlapped {
                 for launch in gpu.told.telling() {
+                    let moved = gpu.told.transfer_ns(launch.range.len());
                     if let Some(tasks) = self.weigh(launch.range.clone(), launch.found) {
-                        tell(RanOn::Gpu(name), tasks, launch.ns, shared);
+                        tell(RanOn::Gpu(name), tasks, (launch.ns, moved), shared);
                     }
                 }
             }
             for (tasks, ns) in &gpu.told.recalled {
-                tell(RanOn::Gpu(name), *tasks, *ns, shared);
+                tell(RanOn::Gpu(name), *tasks, (*ns, None), shared);
             }
         }
         let Learned { model, at, way, .. } = batch;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::execute::GpuExecutor;
@@ -25,7 +25,7 @@ pub use faults::{Fault, FaultKind, FaultScript, RandomFaults};
 pub use spec::SimulatedSpec;
 
 use state::{Outcome, State};
-use timeline::{ns, stages_ns};
+use timeline::{ns, stages_ns, transfers_ns};
 
 type Change<T> = Box<dyn Fn(&mut T) + Send + Sync>;
 
@@ -188,6 +188,7 @@ impl<I, T: Unpin> GpuExecutor<I, T> for SimulatedGpu<I, T> {
             launch: batch.launch,
             life: batch.life,
             outputs: Vec::new(),
+            transfer: Duration::from_nanos(transfers_ns(&self.spec, tasks.len()).iter().sum()),
             bytes,
         };
         flight.outputs = self.outputs(tasks, &batch.faults);
@@ -221,6 +222,10 @@ impl<I, T: Unpin> GpuExecutor<I, T> for SimulatedGpu<I, T> {
 
     fn depth(&self) -> usize {
         self.spec.depth
+    }
+
+    fn transfer_time(&self, flight: &Self::Flight) -> Option<Duration> {
+        Some(flight.transfer)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use breakeven::Costs;
@@ -66,6 +66,10 @@ impl<I, T, G: GpuExecutor<I, T>> GpuExecutor<I, T> for Gpu<G> {
 
     fn depth(&self) -> usize {
         self.open().map_or(1, GpuExecutor::<I, T>::depth)
+    }
+
+    fn transfer_time(&self, flight: &Self::Flight) -> Option<Duration> {
+        self.open()?.transfer_time(flight)
     }
 }
 

@@ -72,13 +72,20 @@ pub(crate) struct Learned<'l> {
 }
 
 impl Learned<'_> {
-    /// What so many tasks took there.
-    pub(crate) fn observe(&mut self, on: RanOn<'_>, tasks: u64, ns: u64, shared: bool) {
+    /// What so many tasks took there, and of it what moving their data took.
+    pub(crate) fn observe(
+        &mut self,
+        on: RanOn<'_>,
+        tasks: u64,
+        ns: u64,
+        transfer_ns: Option<u64>,
+        shared: bool,
+    ) {
         let seen = Observation {
             at: self.at,
             tasks,
             ns,
-            transfer_ns: None,
+            transfer_ns,
             workers: self.workers,
             shared,
         };

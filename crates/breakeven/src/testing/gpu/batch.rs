@@ -28,6 +28,8 @@ pub struct SimulatedInFlight<T> {
     /// The device's life that it belongs to.
     pub(super) life: u64,
     pub(super) outputs: Vec<T>,
+    /// What moving its data takes.
+    pub(super) transfer: Duration,
     /// Memory of the device that it has.
     pub(super) bytes: u64,
 }

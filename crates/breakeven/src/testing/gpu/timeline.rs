@@ -24,20 +24,22 @@ impl Timeline {
     }
 }
 
-/// What a batch of `tasks` tasks whose tasks take `work_ns` together asks of each engine, ns.
-pub(super) fn stages_ns(spec: &SimulatedSpec, tasks: usize, work_ns: f64) -> [u64; 3] {
-    let transfer = |bytes_per_task: u64| {
+/// What moving the data of so many tasks to the device takes, and back, ns.
+pub(super) fn transfers_ns(spec: &SimulatedSpec, tasks: usize) -> [u64; 2] {
+    [spec.upload_bytes_per_task, spec.download_bytes_per_task].map(|bytes_per_task| {
         let bytes = bytes_per_task as f64 * tasks as f64;
         match bytes > 0.0 {
             true => whole_ns(bytes / spec.transfer_bytes_per_s * 1e9),
             false => 0,
         }
-    };
-    let stages = [
-        transfer(spec.upload_bytes_per_task),
-        ns(spec.launch).saturating_add(whole_ns(work_ns)),
-        transfer(spec.download_bytes_per_task),
-    ];
+    })
+}
+
+/// What a batch of `tasks` tasks whose tasks take `work_ns` together asks of each engine, ns.
+pub(super) fn stages_ns(spec: &SimulatedSpec, tasks: usize, work_ns: f64) -> [u64; 3] {
+    let [up, down] = transfers_ns(spec, tasks);
+    let work = ns(spec.launch).saturating_add(whole_ns(work_ns));
+    let stages = [up, work, down];
     match spec.overlaps {
         true => stages,
         // The others' engines are never in use.

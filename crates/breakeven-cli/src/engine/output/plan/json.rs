@@ -33,6 +33,9 @@ struct Document<'p> {
     margin: Option<f64>,
     /// How many times as fast as the better device alone a perfect split could be.
     ceiling: Option<f64>,
+    /// Of the time on the GPU alone, what moving the data takes; left out where unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transfer_ns: Option<f64>,
     /// Time that a split that was declined would have saved, 0 to 1.
     declined_gain: Option<f64>,
     /// The strategy without the operator's.
@@ -155,6 +158,7 @@ fn document(plan: &Plan) -> Document<'_> {
             .collect(),
         margin: decision.margin,
         ceiling: decision.ceiling,
+        transfer_ns: decision.transfer_ns,
         declined_gain: decision.declined.map(|declined| declined.gain),
         otherwise: plan
             .otherwise
