@@ -199,7 +199,7 @@ impl Drive<'_, '_, '_> {
     fn succeeded(&mut self, launch: Launch<'_>, took: Duration, is_known: bool) {
         let engine = self.engine;
         let (start, tasks) = (launch.span.range().start, launch.span.len());
-        let moved = caught(|| Ok(launch.flight.transfer_time())).ok().flatten();
+        let moved = launch.flight.transfer_time();
         launch.flight.keep(launch.span);
         if let Some(record) = engine.record.as_ref().filter(|_| is_known) {
             let lane = engine.lanes[self.index];

@@ -12,7 +12,7 @@ use super::result::{Stop, TaskError};
 use super::slots::Slots;
 use super::tasks::{Parts, first_of};
 use super::tensor_device::{TensorDevice, TensorFlight};
-use super::work::{Flight, Lane, Ran, Work, agreed, message};
+use super::work::{Flight, Lane, Ran, Work, agreed, caught, message};
 use crate::error::{DeviceError, Error};
 use crate::hardware::Fact;
 use crate::locked;
@@ -196,7 +196,8 @@ where
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<(), DeviceError>> {
         if let Some(future) = &mut self.future {
             let outcome = std::task::ready!(future.as_mut().poll(context));
-            self.transfer_time = future.transfer_time();
+            let asked = || Ok(future.transfer_time());
+            self.transfer_time = outcome.as_ref().ok().and_then(|_| caught(asked).ok()?);
             self.future = None;
             self.output = Some(outcome?);
         }

@@ -13,7 +13,7 @@ use super::control::Verify;
 use super::executor::GpuExecutor;
 use super::result::{Stop, TaskError};
 use super::slots::Slots;
-use super::work::{Flight, LOOK, Lane, Ran, Work, agreed, message, quietly_dropped, wrong};
+use super::work::{Flight, LOOK, Lane, Ran, Work, agreed, caught, message, quietly_dropped, wrong};
 use crate::error::DeviceError;
 use crate::hardware::Fact;
 use crate::locked;
@@ -305,7 +305,8 @@ where
             return Poll::Ready(Ok(()));
         };
         let outcome = std::task::ready!(future.as_mut().poll(context));
-        self.transfer_time = self.lane.gpu.transfer_time(future);
+        let asked = || Ok(self.lane.gpu.transfer_time(future));
+        self.transfer_time = outcome.as_ref().ok().and_then(|_| caught(asked).ok()?);
         self.future = None;
         self.outputs = outcome?;
         let (found, tasks) = (self.outputs.len(), self.tasks);

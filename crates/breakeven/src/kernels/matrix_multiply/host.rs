@@ -269,7 +269,7 @@ impl Strip<'_, '_> {
         let mut sums = [[simd.splat_f32s(0.0); VECTORS]; ROWS];
         let to_next_row = self.panels.to_next_row / width;
         assert!((depth - 1) * to_next_row < panel.len());
-        // SAFETY: it is called for rows below `depth`, and the last of them is there.
+        // SAFETY: called for rows below `depth`, the last of which is within the panel.
         let b = |row: usize| unsafe { panel.get_unchecked(row * to_next_row) };
         // By index, which the lengths above let go unchecked: a check in this loop
         // would have the sums in memory.
