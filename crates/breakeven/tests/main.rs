@@ -17,6 +17,7 @@ mod execute_kernels;
 mod execute_metrics;
 mod execute_recall;
 mod execute_record;
+mod execute_transfers;
 mod faults;
 mod kernels;
 #[cfg(feature = "gpu")]
