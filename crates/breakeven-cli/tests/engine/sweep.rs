@@ -144,7 +144,10 @@ fn a_gpu_is_held_against_the_cpu() {
             gpu.predict_ns(cpu.most) > cpu.predict_ns(cpu.most),
             "{known:?}"
         );
-        assert!(cpu.fewest < cpu.most && gpu.fewest < gpu.most, "{known:?}");
+        assert!(cpu.fewest < cpu.most, "{known:?}");
+        // On a busy machine pieces of its batches may overlap; such a batch tells only how far.
+        let was_cut = known.gpu(0).bottleneck.is_some();
+        assert!(gpu.fewest < gpu.most || was_cut, "{known:?}");
     }
 }
 
