@@ -29,6 +29,8 @@ mod shape;
 mod watts;
 mod ways;
 mod window;
+#[cfg(test)]
+mod window_tests;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -103,10 +103,8 @@ impl Window {
         if let Some(last) = self.records.last() {
             record.at_us = record.at_us.max(last.at_us.saturating_add(1));
         }
-        if self.records.len() == WINDOW {
-            self.records.remove(0);
-        }
         self.records.push(record);
+        self.make_room();
         self.observed.add(1);
         self.fit();
     }
@@ -119,9 +117,33 @@ impl Window {
         self.records.retain(ObservationRecord::is_plausible);
         self.records.sort_unstable();
         self.records.dedup_by_key(|record| record.id());
-        let surplus = self.records.len().saturating_sub(WINDOW);
-        self.records.drain(..surplus);
+        self.make_room();
         self.fit();
+    }
+
+    /// Drops the oldest of what is too much, but for one that alone tells what a launch costs:
+    /// of launches of one size nobody would know.
+    fn make_room(&mut self) {
+        let surplus = self.records.len().saturating_sub(WINDOW);
+        let from = usize::from(surplus > 0 && self.first_alone_tells());
+        self.records.drain(from..from + surplus);
+    }
+
+    /// True where the oldest observation is the only one of another size, and took less for
+    /// fewer tasks or more for more: one that compiled a kernel tells nothing.
+    fn first_alone_tells(&self) -> bool {
+        let [first, others @ .., newest] = &self.records[..] else {
+            return false;
+        };
+        let (few, many) = match first.tasks < newest.tasks {
+            true => (first, newest),
+            false => (newest, first),
+        };
+        let tells = |a: u64, b: u64| a.max(b) >= a.min(b).saturating_mul(2);
+        self.kind.fixed_share > 0.0
+            && tells(few.tasks, many.tasks)
+            && few.ns < many.ns
+            && !others.iter().any(|other| tells(other.tasks, newest.tasks))
     }
 
     /// Drops what was observed until then.
