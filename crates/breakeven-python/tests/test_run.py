@@ -316,7 +316,7 @@ def spin(task):
     hasattr(sys, "_is_gil_enabled") and not sys._is_gil_enabled(), reason="there is no lock"
 )
 def test_a_function_that_holds_the_lock_has_one_worker_and_others_have_all():
-    # Long enough for a look or two on a busy machine.
+    # Long enough for three looks on a busy machine.
     held = be.run(range(400), spin)
     assert held.gil_held > 0.5 and held.workers == 1
     assert "held the interpreter's lock" in held.explain()
