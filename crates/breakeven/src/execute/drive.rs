@@ -179,7 +179,7 @@ impl Drive<'_, '_, '_> {
     }
 
     /// The oldest launch has ended.
-    fn ended(&mut self, outcome: Result<(), DeviceError>) {
+    fn ended(&mut self, outcome: Result<Option<Duration>, DeviceError>) {
         let took = self.waited();
         let Some(launch) = self.launches.pop_front() else {
             return;
@@ -187,8 +187,12 @@ impl Drive<'_, '_, '_> {
         self.last_end = Some(Instant::now());
         let looked_away = self.looked_away.take();
         let is_known = looked_away.is_none_or(|until| launch.submitted >= until);
-        match outcome.and_then(|()| self.check(&*launch.flight, &launch.span)) {
-            Ok(()) => self.succeeded(launch, took, is_known),
+        let checked = outcome.and_then(|moved| {
+            self.check(&*launch.flight, &launch.span)?;
+            Ok(moved)
+        });
+        match checked {
+            Ok(moved) => self.succeeded(launch, took, moved, is_known),
             Err(error) => {
                 quietly_dropped(launch.flight);
                 self.failed(launch.span, launch.submitted, &error);
@@ -196,10 +200,15 @@ impl Drive<'_, '_, '_> {
         }
     }
 
-    fn succeeded(&mut self, launch: Launch<'_>, took: Duration, is_known: bool) {
+    fn succeeded(
+        &mut self,
+        launch: Launch<'_>,
+        took: Duration,
+        moved: Option<Duration>,
+        is_known: bool,
+    ) {
         let engine = self.engine;
         let (start, tasks) = (launch.span.range().start, launch.span.len());
-        let moved = launch.flight.transfer_time();
         launch.flight.keep(launch.span);
         if let Some(record) = engine.record.as_ref().filter(|_| is_known) {
             let lane = engine.lanes[self.index];

@@ -12,7 +12,7 @@ use super::result::{Stop, TaskError};
 use super::slots::Slots;
 use super::tasks::{Parts, first_of};
 use super::tensor_device::{TensorDevice, TensorFlight};
-use super::work::{Flight, Lane, Ran, Work, agreed, caught, message};
+use super::work::{Flight, Lane, Ran, Work, agreed, message, moved};
 use crate::error::{DeviceError, Error};
 use crate::hardware::Fact;
 use crate::locked;
@@ -172,7 +172,6 @@ where
             lane: self,
             is_whole,
             future: Some(self.gpu.start_call(items.operator, &parts, stays)?),
-            transfer_time: None,
             output: None,
         }))
     }
@@ -183,7 +182,6 @@ struct ItemsFlight<'l, 'b, O: Operator + ?Sized, G, V> {
     is_whole: bool,
     /// None once the output is there.
     future: Option<TensorFlight<O::Out>>,
-    transfer_time: Option<Duration>,
     output: Option<Tensor<'static, O::Out>>,
 }
 
@@ -193,19 +191,15 @@ where
     G: TensorDevice,
     V: Verify<Tensor<'static, O::Out>>,
 {
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<(), DeviceError>> {
-        if let Some(future) = &mut self.future {
-            let outcome = std::task::ready!(future.as_mut().poll(context));
-            let asked = || Ok(future.transfer_time());
-            self.transfer_time = outcome.as_ref().ok().and_then(|_| caught(asked).ok()?);
-            self.future = None;
-            self.output = Some(outcome?);
-        }
-        Poll::Ready(Ok(()))
-    }
-
-    fn transfer_time(&self) -> Option<Duration> {
-        self.transfer_time
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Duration>, DeviceError>> {
+        let Some(future) = &mut self.future else {
+            return Poll::Ready(Ok(None));
+        };
+        let outcome = std::task::ready!(future.as_mut().poll(context));
+        let moved = moved(&outcome, || future.transfer_time());
+        self.future = None;
+        self.output = Some(outcome?);
+        Poll::Ready(Ok(moved))
     }
 
     fn check(&self, first: usize, task: usize) -> Result<(), DeviceError> {

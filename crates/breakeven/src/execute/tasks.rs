@@ -13,7 +13,7 @@ use super::control::Verify;
 use super::executor::GpuExecutor;
 use super::result::{Stop, TaskError};
 use super::slots::Slots;
-use super::work::{Flight, LOOK, Lane, Ran, Work, agreed, caught, message, quietly_dropped, wrong};
+use super::work::{Flight, LOOK, Lane, Ran, Work, agreed, message, moved, quietly_dropped, wrong};
 use crate::error::DeviceError;
 use crate::hardware::Fact;
 use crate::locked;
@@ -276,7 +276,6 @@ where
             lane: self,
             tasks: tasks.len(),
             future: Some(Box::pin(future)),
-            transfer_time: None,
             outputs: Vec::new(),
         }))
     }
@@ -287,7 +286,6 @@ struct TypedFlight<'l, 'b, I, T, E, F, K: Keep<T, E>, G: GpuExecutor<I, T>, V> {
     tasks: usize,
     /// None once the outputs are there.
     future: Option<Pin<Box<G::Flight>>>,
-    transfer_time: Option<Duration>,
     outputs: Vec<T>,
 }
 
@@ -300,24 +298,19 @@ where
     G: GpuExecutor<I, T>,
     V: Verify<T>,
 {
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<(), DeviceError>> {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Duration>, DeviceError>> {
         let Some(future) = &mut self.future else {
-            return Poll::Ready(Ok(()));
+            return Poll::Ready(Ok(None));
         };
         let outcome = std::task::ready!(future.as_mut().poll(context));
-        let asked = || Ok(self.lane.gpu.transfer_time(future));
-        self.transfer_time = outcome.as_ref().ok().and_then(|_| caught(asked).ok()?);
+        let moved = moved(&outcome, || self.lane.gpu.transfer_time(future));
         self.future = None;
         self.outputs = outcome?;
         let (found, tasks) = (self.outputs.len(), self.tasks);
         Poll::Ready(match found == tasks {
-            true => Ok(()),
+            true => Ok(moved),
             false => Err(wrong(format!("{found} outputs of {tasks} tasks"))),
         })
-    }
-
-    fn transfer_time(&self) -> Option<Duration> {
-        self.transfer_time
     }
 
     fn check(&self, first: usize, task: usize) -> Result<(), DeviceError> {

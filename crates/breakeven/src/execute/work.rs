@@ -64,11 +64,9 @@ pub(super) trait Lane: Sync {
 
 /// A launch under way. Dropping it gives it up.
 pub(super) trait Flight {
-    /// Looks whether the outputs are there.
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<(), DeviceError>>;
-
-    /// Of a launch that is done, the time that went into moving data, where the device tells.
-    fn transfer_time(&self) -> Option<Duration>;
+    /// Looks whether the outputs are there; then the time that went into moving data, where
+    /// the device tells. Not to be called again after that.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Duration>, DeviceError>>;
 
     /// Holds the output of a task of the batch against the CPU's function.
     fn check(&self, first: usize, task: usize) -> Result<(), DeviceError>;
@@ -100,6 +98,15 @@ pub(super) fn agreed<E>(
 pub(super) fn caught<R>(call: impl FnOnce() -> Result<R, DeviceError>) -> Result<R, DeviceError> {
     catch_unwind(AssertUnwindSafe(call))
         .unwrap_or_else(|panic| Err(DeviceError::new(DeviceErrorKind::Panic, message(panic))))
+}
+
+/// What moving the data of a launch that ended well took; a panic in asking costs nothing.
+pub(super) fn moved<T>(
+    outcome: &Result<T, DeviceError>,
+    transfer_time: impl FnOnce() -> Option<Duration>,
+) -> Option<Duration> {
+    outcome.as_ref().ok()?;
+    caught(|| Ok(transfer_time())).ok()?
 }
 
 pub(super) fn wrong(message: String) -> DeviceError {

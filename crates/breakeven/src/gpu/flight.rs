@@ -66,7 +66,7 @@ struct Reply<T> {
 
 struct State<T> {
     outcome: Option<Result<T, DeviceError>>,
-    /// What sending the inputs took, and then bringing the outputs to the host as well.
+    /// What sending the inputs and bringing the outputs to the host took, once both are done.
     transfer_time: Option<Duration>,
     waker: Option<Waker>,
 }
@@ -231,9 +231,9 @@ pub(super) fn start<O: Operator + ?Sized, T: Send + 'static>(
     };
     let (reply, gpu) = (Arc::clone(&flight.reply), gpu.clone());
     let started = flight.started;
-    flight.reply.state().transfer_time = is_timed.then_some(sending);
+    let sending = is_timed.then_some(sending);
     let job = Box::new(move || {
-        let outcome = caught(|| land(&gpu, outputs, output, started, &reply));
+        let outcome = caught(|| land(&gpu, outputs, output, started, sending, &reply));
         let has_ended = outcome.is_ok();
         reply.set(outcome.map(finish));
         if has_ended {
@@ -248,12 +248,14 @@ pub(super) fn start<O: Operator + ?Sized, T: Send + 'static>(
     Ok(flight)
 }
 
-/// Waits for the outputs, unless nobody does any more.
+/// Waits for the outputs, unless nobody does any more. Where it is told what sending the inputs
+/// took, bringing the outputs is timed too.
 fn land<E: Element, T>(
     gpu: &Gpu,
     outputs: Vec<(Buffer, Vec<usize>)>,
     to: Output,
     started: Instant,
+    sending: Option<Duration>,
     reply: &Arc<Reply<T>>,
 ) -> Result<Vec<Tensor<'static, E>>, DeviceError> {
     let patience = || {
@@ -274,7 +276,6 @@ fn land<E: Element, T>(
     }
     let outputs: Vec<_> = outputs.collect();
     let handles = outputs.iter().map(|(buffer, _)| buffer.handle()).collect();
-    let sending = reply.state().transfer_time;
     let (bytes, computed) = with_client!(gpu, client => {
         client.flush()?;
         if sending.is_some() {

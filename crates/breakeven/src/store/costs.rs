@@ -12,9 +12,9 @@ use crate::plan::{Observation, OperationCosts, RanOn};
 /// The measured cost model, shared by threads.
 ///
 /// Tasks of like size are one: the key has the memory per task rounded down to
-/// a power of two. Of each operation, size and device the newest 16
-/// observations are kept and a line is drawn through them that strays do not
-/// move. The CPU's time per task is taken to be inversely proportional to the
+/// a power of two. Of each operation, size and device 16 observations are kept (the
+/// newest, and an older one where it alone tells what a launch costs), and a line is
+/// drawn through them that strays do not move. The CPU's time per task is taken to be inversely proportional to the
 /// workers: what a pool of 8 was observed at holds for one of 4, times two,
 /// until the window has been filled anew.
 ///

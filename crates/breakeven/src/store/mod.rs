@@ -90,8 +90,8 @@ impl Costs {
 
     /// Writes what was learned to the file, together with what other processes
     /// wrote since it was read, and learns that too. Of each operation, size and
-    /// device the newest 16 observations stay. Does nothing for a model in memory
-    /// only, or where nothing is new.
+    /// device 16 observations stay: the newest, and an older one where it alone tells what
+    /// a launch costs. Does nothing for a model in memory only, or where nothing is new.
     ///
     /// A file that is damaged is kept beside the new one, as
     /// `costs.json.damaged-1` and so on.

@@ -180,6 +180,7 @@ impl<I, T: Unpin> GpuExecutor<I, T> for SimulatedGpu<I, T> {
         let bytes = self.reserve(&mut state, tasks.len())?;
         state.start(called, tasks.len());
         drop(state);
+        let transfers = transfers_ns(&self.spec, tasks.len());
         // Gives the memory back, also where the function panics.
         let mut flight = SimulatedInFlight {
             device: Arc::clone(&self.state),
@@ -188,12 +189,12 @@ impl<I, T: Unpin> GpuExecutor<I, T> for SimulatedGpu<I, T> {
             launch: batch.launch,
             life: batch.life,
             outputs: Vec::new(),
-            transfer: Duration::from_nanos(transfers_ns(&self.spec, tasks.len()).iter().sum()),
+            transfer: Duration::from_nanos(transfers.iter().sum()),
             bytes,
         };
         flight.outputs = self.outputs(tasks, &batch.faults);
         let work_ns = tasks.len() as f64 * ns(self.spec.task_time) as f64 * batch.factor;
-        let stages = stages_ns(&self.spec, tasks.len(), work_ns);
+        let stages = stages_ns(&self.spec, transfers, work_ns);
         let ready = locked(&self.state).schedule(called, stages);
         flight.ready = ready.filter(|_| batch.outcome != Outcome::Hang);
         Ok(flight)

@@ -81,7 +81,7 @@ impl Cost {
     /// True where the fixed time is told from the tasks': by somebody, or by observations of
     /// two sizes, one twice the other.
     pub(crate) fn tells_fixed(&self) -> bool {
-        self.is_launch_told || self.most >= self.fewest.saturating_mul(2)
+        self.is_launch_told || tell_fixed(self.fewest, self.most)
     }
 
     /// The same where a launch is told to cost so much: what launches of one size took beyond
@@ -124,6 +124,11 @@ impl Cost {
             false => Evidence::Fitted,
         }
     }
+}
+
+/// True where launches of so many tasks tell what is fixed: one has twice the other's.
+pub(super) fn tell_fixed(fewest: u64, most: u64) -> bool {
+    most >= fewest.saturating_mul(2)
 }
 
 /// What is known of one operation at one size of task.

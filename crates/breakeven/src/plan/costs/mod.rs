@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `cost` | what a lookup gives: a fixed cost and one per task |
 //! | `line` | the robust line through a window of observations |
-//! | `window` | the newest 16 observations of an operation on a device |
+//! | `window` | 16 observations of an operation on a device: the newest, and an older one that alone tells a launch's cost |
 //! | `watts` | what an operation makes a device draw |
 //! | `overlap` | how far pieces of a batch overlapped on a GPU |
 //! | `group` | one operation at one size of task: its devices, what fits, how long each was left alone |

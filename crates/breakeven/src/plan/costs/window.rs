@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::Cost;
+use super::cost::tell_fixed;
 use super::counter::Counter;
 use super::line::{Point, WINDOW, robust_line};
 use super::record::{ObservationRecord, WindowRecord};
@@ -139,11 +140,11 @@ impl Window {
             true => (first, newest),
             false => (newest, first),
         };
-        let tells = |a: u64, b: u64| a.max(b) >= a.min(b).saturating_mul(2);
+        let tell = |a: u64, b: u64| tell_fixed(a.min(b), a.max(b));
         self.kind.fixed_share > 0.0
-            && tells(few.tasks, many.tasks)
+            && tell(few.tasks, many.tasks)
             && few.ns < many.ns
-            && !others.iter().any(|other| tells(other.tasks, newest.tasks))
+            && !others.iter().any(|other| tell(other.tasks, newest.tasks))
     }
 
     /// Drops what was observed until then.

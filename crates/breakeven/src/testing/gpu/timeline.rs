@@ -35,9 +35,8 @@ pub(super) fn transfers_ns(spec: &SimulatedSpec, tasks: usize) -> [u64; 2] {
     })
 }
 
-/// What a batch of `tasks` tasks whose tasks take `work_ns` together asks of each engine, ns.
-pub(super) fn stages_ns(spec: &SimulatedSpec, tasks: usize, work_ns: f64) -> [u64; 3] {
-    let [up, down] = transfers_ns(spec, tasks);
+/// What a batch with such transfers whose tasks take `work_ns` together asks of each engine, ns.
+pub(super) fn stages_ns(spec: &SimulatedSpec, [up, down]: [u64; 2], work_ns: f64) -> [u64; 3] {
     let work = ns(spec.launch).saturating_add(whole_ns(work_ns));
     let stages = [up, work, down];
     match spec.overlaps {
@@ -79,7 +78,7 @@ mod tests {
     fn no_rate_breaks_the_clock() {
         for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             let spec = SimulatedSpec::default().with_transfer(rate, u64::MAX, 1);
-            let ready = Timeline::default().admit(7, stages_ns(&spec, 3, 0.0));
+            let ready = Timeline::default().admit(7, stages_ns(&spec, transfers_ns(&spec, 3), 0.0));
             assert!(ready == 7 || ready == u64::MAX, "{rate}: {ready}");
         }
     }
