@@ -13,6 +13,7 @@ mod execute_energy;
 mod execute_items;
 #[cfg(feature = "gpu")]
 mod execute_kernels;
+mod execute_late;
 #[cfg(feature = "metrics")]
 mod execute_metrics;
 mod execute_recall;

@@ -14,7 +14,7 @@ use super::ended::Ending;
 use super::engine::Engine;
 use super::work::{Flight, caught, quietly_dropped};
 use crate::error::{DeviceError, DeviceErrorKind};
-use crate::schedule::{After, GpuTurn, Ns, Span, Standing};
+use crate::schedule::{After, GpuTurn, LaunchTime, Ns, Span, Standing};
 
 /// Shortest and longest time between two looks at a launch.
 const SHORTEST_WAIT: Duration = Duration::from_micros(20);
@@ -57,6 +57,8 @@ struct Drive<'d, 'e, 'b> {
     looked_away: Option<Instant>,
     /// When the last launch ended: the next one's time begins then at the earliest.
     last_end: Option<Instant>,
+    /// The oldest launch was seen under way since then.
+    was_seen: bool,
     checks: Checks,
     waker: Waker,
 }
@@ -82,6 +84,7 @@ impl Driver<'_> {
             launches: VecDeque::new(),
             looked_away: None,
             last_end: None,
+            was_seen: false,
             checks: Checks::default(),
             waker: Waker::from(Arc::new(Unpark(thread))),
         };
@@ -146,7 +149,7 @@ impl Drive<'_, '_, '_> {
             Ok(Poll::Ready(outcome)) => outcome,
             Err(error) => Err(error),
             Ok(Poll::Pending) => {
-                self.looked_away = None;
+                (self.looked_away, self.was_seen) = (None, true);
                 let waited = self.waited();
                 match self.driver.timeout {
                     Some(timeout) if waited >= timeout => Err(DeviceError::new(
@@ -180,19 +183,29 @@ impl Drive<'_, '_, '_> {
 
     /// The oldest launch has ended.
     fn ended(&mut self, outcome: Result<Option<Duration>, DeviceError>) {
-        let took = self.waited();
+        let time = self.waited();
         let Some(launch) = self.launches.pop_front() else {
             return;
         };
-        self.last_end = Some(Instant::now());
+        let last_end = self.last_end.replace(Instant::now());
         let looked_away = self.looked_away.take();
-        let is_known = looked_away.is_none_or(|until| launch.submitted >= until);
+        let is_from_before = |then: Option<Instant>| then.is_some_and(|t| launch.submitted < t);
+        let is_known = !is_from_before(looked_away);
+        let is_joint = !std::mem::take(&mut self.was_seen) && is_from_before(last_end);
+        let ns = |time: Duration| time.as_nanos() as f64;
         let checked = outcome.and_then(|moved| {
             self.check(&*launch.flight, &launch.span)?;
             Ok(moved)
         });
         match checked {
-            Ok(moved) => self.succeeded(launch, took, moved, is_known),
+            Ok(moved) => {
+                let took = LaunchTime {
+                    ns: is_known.then_some(ns(time)),
+                    is_joint,
+                    moved: moved.map(ns),
+                };
+                self.succeeded(launch, time, took);
+            }
             Err(error) => {
                 quietly_dropped(launch.flight);
                 self.failed(launch.span, launch.submitted, &error);
@@ -200,29 +213,19 @@ impl Drive<'_, '_, '_> {
         }
     }
 
-    fn succeeded(
-        &mut self,
-        launch: Launch<'_>,
-        took: Duration,
-        moved: Option<Duration>,
-        is_known: bool,
-    ) {
+    fn succeeded(&mut self, launch: Launch<'_>, time: Duration, took: LaunchTime) {
         let engine = self.engine;
         let (start, tasks) = (launch.span.range().start, launch.span.len());
         launch.flight.keep(launch.span);
-        if let Some(record) = engine.record.as_ref().filter(|_| is_known) {
+        if let Some(record) = engine.record.as_ref().filter(|_| took.ns.is_some()) {
             let lane = engine.lanes[self.index];
             let in_use = || caught(|| Ok(lane.gpu_use())).ok()?.get();
-            record.gpu(self.index, tasks, took, in_use);
+            record.gpu(self.index, tasks, time, in_use);
         }
-        let ns = is_known.then_some(took.as_nanos() as f64);
         let mut shared = engine.shared();
-        shared.counts.gpus[self.index].add(tasks, took);
+        shared.counts.gpus[self.index].add(tasks, time);
         let (schedule, now) = (&mut shared.schedule, engine.now());
-        if let Some(moved) = moved {
-            schedule.gpu_moved(self.index, tasks, moved.as_nanos() as f64);
-        }
-        let after = schedule.gpu_succeeded(self.index, start, tasks, ns, now);
+        let after = schedule.gpu_succeeded(self.index, start, tasks, took, now);
         drop(shared);
         self.follow(after, launch.submitted, None);
         engine.count(tasks);

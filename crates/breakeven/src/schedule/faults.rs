@@ -12,7 +12,7 @@
 
 use std::ops::Range;
 
-use super::{Ns, Schedule, Span};
+use super::{LaunchTime, Ns, Schedule, Span};
 use crate::error::DeviceErrorKind;
 
 /// Failures in a row after which a device gets nothing more.
@@ -71,17 +71,17 @@ impl Schedule {
         self.gpus.iter().filter_map(|gpu| gpu.faults.fits()).min()
     }
 
-    /// A launch ended well, in `ns` if that is known.
+    /// A launch ended well.
     pub(crate) fn gpu_succeeded(
         &mut self,
         index: usize,
         start: usize,
         tasks: usize,
-        ns: Option<Ns>,
+        took: LaunchTime,
         now: Ns,
     ) -> After {
         self.flight_ended(index, start, now);
-        let wakes = self.gpu_did(index, start..start + tasks, ns, now);
+        let wakes = self.gpu_did(index, start..start + tasks, took, now);
         let gpu = &mut self.gpus[index];
         let record = &mut gpu.faults;
         (record.in_a_row, record.misfits_in_a_row) = (0, 0);

@@ -24,6 +24,19 @@ pub(crate) enum GpuTurn {
     Done,
 }
 
+/// What is known of the time of a launch that ended well.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct LaunchTime {
+    /// From its beginning on the device to its end, ns; none where it may have been done long
+    /// before anybody looked.
+    pub(crate) ns: Option<Ns>,
+    /// It was done at the first look after the launch before it had ended: only what both
+    /// took together is known.
+    pub(crate) is_joint: bool,
+    /// Moving its data, ns, where the device tells.
+    pub(crate) moved: Option<Ns>,
+}
+
 /// What is known of a GPU during a batch.
 #[derive(Debug)]
 pub(super) struct Gpu {
@@ -263,13 +276,13 @@ impl Schedule {
         gpu.set_busy(now);
     }
 
-    /// Notes that a launch was done in `ns`, if that is known. True where the CPU should
-    /// look again whether there is work for it.
+    /// Notes that a launch was done, and when. True where the CPU should look again whether
+    /// there is work for it.
     pub(super) fn gpu_did(
         &mut self,
         index: usize,
         range: Range<usize>,
-        ns: Option<Ns>,
+        took: LaunchTime,
         now: Ns,
     ) -> bool {
         let knows_shape = self.knows_shape();
@@ -278,7 +291,7 @@ impl Schedule {
         gpu.successes += 1;
         let predicted = gpu.rate.predict(work);
         let most = self.setup.tuning.failed_prediction;
-        let mut times = ns.into_iter().zip(predicted);
+        let mut times = took.ns.into_iter().zip(predicted);
         let failed = times.any(|(ns, predicted)| ns > most * predicted);
         if failed && self.setup.corrects && self.setup.mode == Mode::Gpu {
             self.joined = true;
@@ -286,12 +299,10 @@ impl Schedule {
         }
         if let Some(row) = &mut gpu.row {
             // Beside others it took less than alone, and what it had of the work is not told.
-            row.ended(gpu.successes, ns);
+            row.ended(gpu.successes, took);
         }
-        if let Some(ns) = ns {
-            gpu.told.done(range.clone(), ns);
-        }
-        if let Some(ns) = ns.filter(|_| gpu.row.is_none()) {
+        gpu.told.done(range.clone(), took);
+        if let Some(ns) = took.ns.filter(|_| gpu.row.is_none() && !took.is_joint) {
             let was_told = gpu.rate.tells_fixed();
             if was_told {
                 // What differs is the rate's where it is known how much work there was.

@@ -35,7 +35,7 @@ mod teach;
 mod tests;
 
 pub(crate) use faults::{After, Standing};
-pub(crate) use gpu::GpuTurn;
+pub(crate) use gpu::{GpuTurn, LaunchTime};
 pub(crate) use rate::Rate;
 pub(crate) use span::{MOST_TASKS, Span};
 

@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use super::{Ns, Schedule};
+use super::{LaunchTime, Ns, Schedule};
 use crate::plan::{Tuning, pieces};
 
 /// The pieces of a GPU's batch.
@@ -28,9 +28,15 @@ pub(super) struct Row {
 
 impl Row {
     /// A launch of a batch in pieces ended well: the `successes`-th.
-    pub(super) fn ended(&mut self, successes: u64, ns: Option<Ns>) {
-        if successes == 1 {
-            self.first = ns;
+    pub(super) fn ended(&mut self, successes: u64, took: LaunchTime) {
+        match successes {
+            1 => self.first = took.ns,
+            // The first one was looked at late, and is not to pass for all the work of both.
+            2 if took.is_joint => {
+                let alone = self.launch + self.predicted;
+                self.first = self.first.map(|ns| ns.min(alone));
+            }
+            _ => {}
         }
     }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::gpu::Gpu;
-use super::{Ns, PLACES, Schedule};
+use super::{LaunchTime, Ns, PLACES, Schedule};
 use crate::plan::{Learned, RanOn, Tuning};
 use crate::whole;
 
@@ -18,6 +18,8 @@ const MOST_LAUNCHES: usize = 8;
 struct Launch {
     range: Range<usize>,
     ns: Ns,
+    /// Only with the one before it the time is known.
+    is_joint: bool,
     /// The work that it had, as far as its time tells.
     found: Option<f64>,
 }
@@ -37,12 +39,32 @@ pub(super) struct LaunchTimes {
 }
 
 impl LaunchTimes {
-    pub(super) fn done(&mut self, range: Range<usize>, ns: Ns) {
-        let (launches, tasks, took) = self.all;
-        self.all = (launches + 1, tasks + range.len(), took + ns);
+    pub(super) fn done(&mut self, range: Range<usize>, took: LaunchTime) {
+        if let Some(moved) = took.moved {
+            let (tasks, ns) = self.moved;
+            self.moved = (tasks + range.len(), ns + moved);
+        }
+        let Some(ns) = took.ns else { return };
+        let (launches, tasks, all) = self.all;
+        self.all = (launches + 1, tasks + range.len(), all + ns);
         if self.done.len() < MOST_KEPT {
-            let found = None;
-            self.done.push(Launch { range, ns, found });
+            self.done.push(Launch {
+                range,
+                ns,
+                is_joint: took.is_joint,
+                found: None,
+            });
+        }
+    }
+
+    /// Shares times that are only known together out among the tasks.
+    fn share_out(&mut self) {
+        for joint in self.done.chunk_by_mut(|_, next| next.is_joint) {
+            let tasks: usize = joint.iter().map(|launch| launch.range.len()).sum();
+            let ns: Ns = joint.iter().map(|launch| launch.ns).sum();
+            for launch in joint {
+                launch.ns = ns / tasks as f64 * launch.range.len() as f64;
+            }
         }
     }
 
@@ -80,13 +102,6 @@ impl LaunchTimes {
 }
 
 impl Schedule {
-    /// Moving the data of a launch of so many tasks took that long.
-    pub(crate) fn gpu_moved(&mut self, index: usize, tasks: usize, ns: Ns) {
-        let (told, took) = &mut self.gpus[index].told.moved;
-        *told += tasks;
-        *took += ns;
-    }
-
     /// Tells the cost model what the batch took: `took` ns, where a split was `predicted` to
     /// take so many, with `cpu_tasks` on the CPU and others on GPUs of these names.
     pub(crate) fn teach(
@@ -96,6 +111,9 @@ impl Schedule {
         cpu_tasks: usize,
         (took, predicted): (Ns, Option<Ns>),
     ) {
+        for gpu in &mut self.gpus {
+            gpu.told.share_out();
+        }
         self.find_work();
         let (operation, memory_per_task, workers) =
             (batch.operation, batch.memory_per_task, batch.workers);
@@ -194,7 +212,10 @@ impl Schedule {
             }
             let is_told = weights > 0.0 && sum > 0.0;
             let per_work = if is_told { sum / weights } else { per_work };
-            for Launch { range, ns, found } in &mut gpu.told.done {
+            for Launch {
+                range, ns, found, ..
+            } in &mut gpu.told.done
+            {
                 // Where the work is next to nothing beside the launch, the time does not tell it.
                 let work = match beyond(*ns) >= least_told * fixed {
                     true => beyond(*ns) / per_work,

@@ -11,7 +11,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus as Random;
 
 use super::made_up::{any_setup, any_time};
-use super::{GpuSetup, GpuTurn, Mode, Ns, Schedule, Setup, Span};
+use super::{GpuSetup, GpuTurn, LaunchTime, Mode, Ns, Schedule, Setup, Span};
 use crate::error::DeviceErrorKind;
 use crate::plan::{PLACES, Shape};
 
@@ -221,7 +221,13 @@ impl Walk {
                 self.is_done(span.range());
                 let ns = self.random.random_bool(0.9).then_some(self.now - since);
                 let (start, tasks) = (span.range().start, span.len());
-                self.schedule.gpu_succeeded(gpu, start, tasks, ns, self.now)
+                let took = LaunchTime {
+                    ns,
+                    is_joint: self.random.random_bool(0.1),
+                    moved: self.random.random_bool(0.1).then_some(1_000.0),
+                };
+                self.schedule
+                    .gpu_succeeded(gpu, start, tasks, took, self.now)
             }
         };
         self.devices[gpu].driver = Driver::Looks;

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use super::scenario::{Scenario, Simulated, ends};
 use crate::plan::{Decision, Learned, OperationCosts, Took};
-use crate::schedule::{GpuTurn, Ns, Schedule, Span};
+use crate::schedule::{GpuTurn, LaunchTime, Ns, Schedule, Span};
 use crate::store::Costs;
 
 /// How often a worker looks up from its span, ns: the executor's own.
@@ -267,7 +267,10 @@ impl<'s> Run<'s> {
         self.launches += 1;
         self.gpu_tasks += tasks;
         self.gpu_busy[gpu] += now - began;
-        let took = Some(now - began);
+        let took = LaunchTime {
+            ns: Some(now - began),
+            ..LaunchTime::default()
+        };
         let after = self.schedule.gpu_succeeded(gpu, start, tasks, took, now);
         self.drive(gpu, now);
         if after.wakes {
