@@ -14,6 +14,11 @@ use crate::metric::metric;
 /// Warm batches with tasks in any order are to be no less efficient.
 const LOW: f64 = 0.92;
 
+/// Where a block of dear tasks begins.
+const BLOCKS: [f64; 13] = [
+    0.03, 0.1, 0.2, 0.33, 0.5, 0.61, 0.7, 0.77, 0.83, 0.88, 0.9, 0.92, 0.94,
+];
+
 /// Efficiencies by what the points have in common.
 #[derive(Default)]
 pub(crate) struct Points(BTreeMap<String, Vec<(f64, String)>>);
@@ -103,6 +108,17 @@ pub(crate) fn points(tuning: &'static Tuning) -> Points {
                     &what,
                     efficiency(&scenario, &Costs::new()),
                 );
+            }
+            // Wherever the block lies, and in further batches: the devices may meet in it.
+            for from in BLOCKS {
+                let tasks = tasks.max(2_000);
+                let scenario = split(Shape::Block(from).costs(tasks, 1), ratio, tuning);
+                let costs = learned(&scenario);
+                for batch in 6..=12 {
+                    let what = format!("{tasks}/{ratio}:1/at_{from}/batch_{batch}");
+                    let efficiency = efficiency(&scenario, &costs);
+                    points.add("block_anywhere/warm".into(), &what, efficiency);
+                }
             }
             for gpus in 2..=4 {
                 let scenario = several(&steady, gpus);

@@ -172,7 +172,7 @@ impl Schedule {
         let Some(last) = self.free.ranges().next_back() else {
             return false;
         };
-        let task = self.density.work(last.end - 1..last.end) * self.cpu.recent;
+        let task = self.density.dearest_at(last.end - 1) * self.cpu.recent;
         let end = self.gpus_alone(self.free_work(0..self.gpu_end()), now);
         end.is_some_and(|end| end < task)
     }

@@ -10,7 +10,15 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use super::edge::Edge;
 use crate::plan::{PLACES, PlaceWork, Shape, Tuning};
+
+/// How many times as dear as the place before it (or the other way round) a place is where the
+/// one between them is taken to have an edge.
+const EDGE: f64 = 3.0;
+
+/// Tasks of a place below which it is as dear as a single one of them makes it.
+const MOST_ALIKE: usize = 8;
 
 /// The least work of a task: a picosecond.
 const LEAST: f64 = 1e-3;
@@ -34,6 +42,7 @@ struct Place {
     shape: f64,
     /// Work of a task.
     per_task: f64,
+    edge: Option<Edge>,
     /// What was seen: tasks and their work.
     seen: (f64, f64),
     /// Workers did tasks here.
@@ -42,6 +51,14 @@ struct Place {
     done: (f64, f64),
     /// Tasks of these that workers did.
     by_workers: f64,
+}
+
+/// Tasks of one place, on one side of its edge.
+struct Part {
+    place: usize,
+    tasks: usize,
+    /// Work of a task over the place's.
+    factor: f64,
 }
 
 impl Density {
@@ -72,6 +89,27 @@ impl Density {
         }
     }
 
+    /// A place whose work lies between those of its neighbours has tasks like theirs where
+    /// these are far apart: so many of each as make up its own.
+    pub(super) fn find_edges(&mut self) {
+        if self.tasks < MOST_ALIKE * PLACES {
+            return;
+        }
+        for place in 1..self.places.len().saturating_sub(1) {
+            let [before, own, behind] = [place - 1, place, place + 1].map(|p| self.places[p].shape);
+            let (low, high) = (before.min(behind), before.max(behind));
+            if high < EDGE * low || own <= low || own >= high {
+                continue;
+            }
+            let (first, end) = (self.first(place), self.first(place + 1));
+            let part = (own - behind) / (before - behind);
+            self.places[place].edge = Some(Edge {
+                task: first + crate::whole((part * (end - first) as f64).round()),
+                factors: [before / own, behind / own],
+            });
+        }
+    }
+
     /// True where the unit is a worker's nanosecond.
     pub(super) fn is_known(&self) -> bool {
         self.prior.is_some() || self.count > 0.0
@@ -87,18 +125,39 @@ impl Density {
         (place * self.tasks).div_ceil(self.places.len())
     }
 
-    /// The parts of a range, each of one place: the place and how many tasks.
-    fn parts(&self, mut range: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
+    /// The parts of a range.
+    fn parts(&self, mut range: Range<usize>) -> impl Iterator<Item = Part> {
         std::iter::from_fn(move || self.next_part(&mut range))
     }
 
     /// Cuts off the first of those parts.
-    fn next_part(&self, range: &mut Range<usize>) -> Option<(usize, usize)> {
-        let place = (range.start < range.end).then(|| self.place(range.start))?;
-        let end = self.first(place + 1).clamp(range.start + 1, range.end);
+    fn next_part(&self, range: &mut Range<usize>) -> Option<Part> {
+        let (part, around) = (range.start < range.end).then(|| self.around(range.start))?;
+        let end = around.end.clamp(range.start + 1, range.end);
         let tasks = end - range.start;
         range.start = end;
-        Some((place, tasks))
+        Some(Part { tasks, ..part })
+    }
+
+    /// The whole part that a task is in, and its tasks.
+    fn around(&self, task: usize) -> (Part, Range<usize>) {
+        let place = self.place(task);
+        let all = self.first(place)..self.first(place + 1);
+        let edge = self.places[place].edge;
+        let (factor, range) = match edge.map(|edge| (edge.task, edge.factors)) {
+            Some((edge, [before, _])) if task < edge => (before, all.start..edge.min(all.end)),
+            Some((edge, [_, behind])) => (behind, edge.max(all.start)..all.end),
+            None => (1.0, all),
+        };
+        let tasks = range.len();
+        #[rustfmt::skip]
+        let part = Part { place, tasks, factor };
+        (part, range)
+    }
+
+    /// Work of a task of a part.
+    fn per_task(&self, part: &Part) -> f64 {
+        self.places[part.place].per_task * part.factor
     }
 
     /// The places of these tasks.
@@ -108,15 +167,38 @@ impl Density {
 
     /// Work of these tasks.
     pub(super) fn work(&self, range: Range<usize>) -> f64 {
-        let each = |(place, tasks): (usize, usize)| self.places[place].per_task * tasks as f64;
+        let each = |part: Part| self.per_task(&part) * part.tasks as f64;
         self.parts(range).map(each).sum()
+    }
+
+    /// Work of the dearest task at the place of this one: just where the edge is nobody knows.
+    pub(super) fn dearest_at(&self, task: usize) -> f64 {
+        let place = &self.places[self.place(task)];
+        let factors = place.edge.map_or([1.0, 1.0], |edge| edge.factors);
+        place.per_task * factors[0].max(factors[1])
+    }
+
+    /// True where one of these tasks' places is far dearer or cheaper than the one beside it.
+    pub(super) fn is_uneven(&self, range: Range<usize>) -> bool {
+        if self.tasks < MOST_ALIKE * PLACES {
+            return false;
+        }
+        let places = self.places(&range);
+        let beside = places.start.saturating_sub(1)..(places.end + 1).min(self.places.len());
+        let differ = |a: f64, b: f64| a.max(b) > EDGE * a.min(b);
+        let mut pairs = self.places[beside].windows(2);
+        pairs.any(|pair| differ(pair[0].per_task, pair[1].per_task))
+    }
+
+    fn mean_shape(&self) -> f64 {
+        self.places.iter().map(|place| place.shape).sum::<f64>() / self.places.len() as f64
     }
 
     /// How many tasks of the mean these were taken for before the batch.
     pub(super) fn expected(&self, range: Range<usize>) -> f64 {
-        let sum: f64 = self.places.iter().map(|place| place.shape).sum();
-        let mean = sum / self.places.len() as f64;
-        let each = |(place, tasks): (usize, usize)| self.places[place].shape / mean * tasks as f64;
+        let mean = self.mean_shape();
+        let shape = |part: &Part| self.places[part.place].shape * part.factor;
+        let each = |part: Part| shape(&part) / mean * part.tasks as f64;
         self.parts(range).map(each).sum()
     }
 
@@ -124,8 +206,8 @@ impl Density {
     /// one, at most all.
     pub(super) fn tasks_of(&self, range: Range<usize>, work: f64) -> usize {
         let (mut left, mut count) = (work, 0);
-        for (place, tasks) in self.parts(range) {
-            let per_task = self.places[place].per_task;
+        for part in self.parts(range) {
+            let (per_task, tasks) = (self.per_task(&part), part.tasks);
             let all = per_task * tasks as f64;
             if all > left {
                 // Rounding must not leave a task behind.
@@ -142,9 +224,9 @@ impl Density {
     pub(super) fn tasks_of_end(&self, range: Range<usize>, work: f64) -> usize {
         let (mut left, mut count, mut end) = (work, 0, range.end);
         while end > range.start {
-            let place = self.place(end - 1);
-            let begin = self.first(place).max(range.start);
-            let per_task = self.places[place].per_task;
+            let (part, around) = self.around(end - 1);
+            let begin = around.start.max(range.start);
+            let per_task = self.per_task(&part);
             let all = per_task * (end - begin) as f64;
             if all > left {
                 count += crate::whole(left / per_task);
@@ -227,11 +309,15 @@ impl Density {
         let tasks = range.len() as f64;
         let middle = self.place((range.start + range.end) / 2);
         self.add_done(range.clone(), ns);
-        while let Some((place, tasks)) = self.next_part(&mut range) {
-            self.places[place].by_workers += tasks as f64;
+        let done = range.clone();
+        while let Some(part) = self.next_part(&mut range) {
+            self.places[part.place].by_workers += part.tasks as f64;
         }
         let place = &mut self.places[middle];
-        place.seen = (place.seen.0 + tasks, place.seen.1 + ns);
+        match &mut place.edge {
+            Some(edge) => edge.move_by(&done, ns / tasks / place.per_task),
+            None => place.seen = (place.seen.0 + tasks, place.seen.1 + ns),
+        }
         place.is_sampled = true;
         self.count += tasks;
         self.refresh();
@@ -242,10 +328,10 @@ impl Density {
     /// which nothing was seen.
     pub(super) fn correct(&mut self, mut range: Range<usize>, work: f64) {
         let times = (work / self.work(range.clone()).max(f64::MIN_POSITIVE)).clamp(0.01, 100.0);
-        while let Some((place, tasks)) = self.next_part(&mut range) {
-            let place = &mut self.places[place];
+        while let Some(part) = self.next_part(&mut range) {
+            let place = &mut self.places[part.place];
             if place.seen.0 <= 0.0 {
-                let tasks = tasks as f64;
+                let tasks = part.tasks as f64;
                 place.seen = (tasks, tasks * (place.per_task * times).max(LEAST));
             }
         }
@@ -255,10 +341,10 @@ impl Density {
     /// These tasks are done, and had that much work.
     pub(super) fn add_done(&mut self, mut range: Range<usize>, work: f64) {
         let each = work / self.work(range.clone()).max(f64::MIN_POSITIVE);
-        while let Some((place, tasks)) = self.next_part(&mut range) {
-            let place = &mut self.places[place];
-            place.done.0 += tasks as f64;
-            place.done.1 += each * place.per_task * tasks as f64;
+        while let Some(part) = self.next_part(&mut range) {
+            let (work, tasks) = (each * self.per_task(&part), part.tasks as f64);
+            let done = &mut self.places[part.place].done;
+            *done = (done.0 + tasks, done.1 + work * tasks);
         }
     }
 
@@ -294,40 +380,5 @@ impl Density {
         for (place, times) in self.places.iter_mut().zip(times) {
             place.per_task = (times * place.shape).max(LEAST);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn places_that_were_not_seen_are_between_those_that_were() {
-        let mut density = Density::new(320, None, None, PLACES, Tuning::USUAL);
-        assert!(!density.is_known());
-        assert_eq!(density.work(0..320), 320.0);
-        let unit = density.observe(0..5, 50.0).expect("the unit changes once");
-        assert!((unit - 10.0).abs() < 1e-9);
-        assert_eq!(density.observe(310..320, 1e6), None);
-        let [first, middle, last] = [0..10, 150..160, 310..320].map(|range| density.work(range));
-        assert!(first < middle && middle < last, "{first} {middle} {last}");
-        assert_eq!(density.tasks_of(0..320, 0.0), 1);
-        let all = density.work(0..320);
-        assert_eq!(density.tasks_of(0..320, 2.0 * all), 320);
-        assert_eq!(density.tasks_of_end(0..320, 2.0 * all), 320);
-        let half = density.tasks_of(0..320, 0.5 * all);
-        assert!(half > 200, "the second half is dearer: {half}");
-    }
-
-    #[test]
-    fn a_launch_tells_of_places_where_no_worker_was() {
-        let mut density = Density::new(320, Some(10.0), None, PLACES, Tuning::USUAL);
-        let _ = density.observe(0..5, 50.0);
-        density.correct(0..160, 16_000.0);
-        assert!((density.work(0..5) - 50.0).abs() < 30.0);
-        let work = density.work(100..101);
-        assert!((work - 100.0).abs() < 20.0, "{work}");
-        let even = Density::new(2, None, None, PLACES, Tuning::USUAL);
-        assert_eq!((even.work(0..2), even.expected(0..1)), (2.0, 1.0));
     }
 }

@@ -21,6 +21,9 @@
 
 mod cpu;
 mod density;
+#[cfg(test)]
+mod density_tests;
+mod edge;
 mod faults;
 mod gpu;
 #[cfg(test)]
@@ -159,6 +162,9 @@ impl Schedule {
             recalled: 0,
             setup,
         });
+        if schedule.knows_shape() {
+            schedule.density.find_edges();
+        }
         schedule.mark();
         schedule
     }

@@ -216,10 +216,11 @@ impl Schedule {
                 range, ns, found, ..
             } in &mut gpu.told.done
             {
-                // Where the work is next to nothing beside the launch, the time does not tell it.
-                let work = match beyond(*ns) >= least_told * fixed {
+                // Where the work is next to nothing beside the launch, the time tells no more.
+                let least = least_told * fixed;
+                let work = match beyond(*ns) >= least {
                     true => beyond(*ns) / per_work,
-                    false => self.density.work(range.clone()),
+                    false => self.density.work(range.clone()).min(least / per_work),
                 };
                 self.density.add_done(range.clone(), work);
                 *found = Some(work);
@@ -243,6 +244,8 @@ impl Schedule {
         let is_wide = range.len() * PLACES >= self.setup.tasks;
         let mean = self.density.mean_done();
         let tasks = match self.knows_shape() {
+            // Which of the tasks of a place it had, nobody knows.
+            _ if !is_wide && self.density.is_uneven(range.clone()) => found? / mean,
             true => self.density.expected(range),
             false if is_wide || self.density.is_sampled(range.clone()) => {
                 self.density.work(range) / mean

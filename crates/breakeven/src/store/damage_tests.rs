@@ -20,8 +20,8 @@ fn is_sound(costs: &Costs) -> bool {
         let is_sound = |part: f64| part.is_finite() && part >= 0.0;
         parts.into_iter().chain([all]).all(is_sound)
             && cost.transfer_ns <= cost.per_task_ns
-            // At most three months on 65 536 workers.
-            && cost.predict_ns(cost.most) < 1e21
+            // At most three months on 65 536 workers, of tasks of the size that was seen.
+            && cost.predict_ns(cost.most) * cost.scale < 1e21
             // None where it follows from another size's.
             && ((1..=cost.most).contains(&cost.fewest) || cost.most == 0)
     };

@@ -86,3 +86,23 @@ fn a_worker_gives_back_a_span_that_lasts_far_longer_than_was_thought() {
     let efficiency = other.ideal_ns() / run(&other, &costs).makespan_ns;
     assert!(efficiency > 0.8, "{efficiency}");
 }
+
+/// A stretch of dear tasks that is narrower than the places that are remembered, where the
+/// devices meet: launches there tell little of what a task takes.
+#[test]
+fn launches_among_dear_and_cheap_tasks_do_not_spoil_what_is_known() {
+    for (tasks, ratio, dear) in [
+        (10_000, 5.0, 6_600..6_800),
+        (50_000, 2.0, 20_000..21_000),
+        (5_000, 2.0, 4_350..4_450),
+    ] {
+        let each = |task| if dear.contains(&task) { 30.0 } else { 1.0 };
+        let launch_ns = 0.01 * tasks as f64 * TASK_NS / WORKERS as f64 / (1.0 + ratio);
+        let costs = Costs::new();
+        let scenario = scenario((0..tasks).map(each).collect(), ratio, launch_ns);
+        let efficiencies =
+            (0..16).map(|_| scenario.ideal_ns() / run(&scenario, &costs).makespan_ns);
+        let least = efficiencies.fold(1.0, f64::min);
+        assert!(least > 0.6, "{tasks} at {ratio}:1: {least}");
+    }
+}
