@@ -17,8 +17,9 @@ use crate::plan::{PLACES, PlaceWork, Shape, Tuning};
 /// one between them is taken to have an edge.
 const EDGE: f64 = 3.0;
 
-/// Tasks of a place below which it is as dear as a single one of them makes it.
-const MOST_ALIKE: usize = 8;
+/// Tasks of a place from which on its mean tells of most of them: of fewer a single dear one
+/// decides it.
+const FEWEST_ALIKE: usize = 8;
 
 /// The least work of a task: a picosecond.
 const LEAST: f64 = 1e-3;
@@ -92,10 +93,12 @@ impl Density {
     /// A place whose work lies between those of its neighbours has tasks like theirs where
     /// these are far apart: so many of each as make up its own.
     pub(super) fn find_edges(&mut self) {
-        if self.tasks < MOST_ALIKE * PLACES {
-            return;
-        }
-        for place in 1..self.places.len().saturating_sub(1) {
+        let places = if self.has_large_places() {
+            self.places.len()
+        } else {
+            0
+        };
+        for place in 1..places.saturating_sub(1) {
             let [before, own, behind] = [place - 1, place, place + 1].map(|p| self.places[p].shape);
             let (low, high) = (before.min(behind), before.max(behind));
             if high < EDGE * low || own <= low || own >= high {
@@ -149,9 +152,11 @@ impl Density {
             Some((edge, [_, behind])) => (behind, edge.max(all.start)..all.end),
             None => (1.0, all),
         };
-        let tasks = range.len();
-        #[rustfmt::skip]
-        let part = Part { place, tasks, factor };
+        let part = Part {
+            place,
+            tasks: range.len(),
+            factor,
+        };
         (part, range)
     }
 
@@ -180,14 +185,15 @@ impl Density {
 
     /// True where one of these tasks' places is far dearer or cheaper than the one beside it.
     pub(super) fn is_uneven(&self, range: Range<usize>) -> bool {
-        if self.tasks < MOST_ALIKE * PLACES {
-            return false;
-        }
         let places = self.places(&range);
         let beside = places.start.saturating_sub(1)..(places.end + 1).min(self.places.len());
         let differ = |a: f64, b: f64| a.max(b) > EDGE * a.min(b);
         let mut pairs = self.places[beside].windows(2);
-        pairs.any(|pair| differ(pair[0].per_task, pair[1].per_task))
+        self.has_large_places() && pairs.any(|pair| differ(pair[0].per_task, pair[1].per_task))
+    }
+
+    fn has_large_places(&self) -> bool {
+        self.tasks >= FEWEST_ALIKE * self.places.len()
     }
 
     fn mean_shape(&self) -> f64 {
