@@ -4,7 +4,8 @@
 //! and nothing is known from before, it is a task. The batch is cut into 32 *places*. What
 //! workers took there says how dense the work is, relative to the shape that earlier
 //! batches had; between places that were seen it is interpolated. A GPU's launch says how
-//! much work its tasks had where no worker has done any of them.
+//! much work its tasks had where no worker has done any of them. Within a place the work
+//! is even, but for an edge (`edge`).
 
 use std::ops::Range;
 
@@ -57,7 +58,7 @@ struct Place {
 /// Tasks of one place, on one side of its edge.
 struct Part {
     place: usize,
-    tasks: usize,
+    tasks: Range<usize>,
     /// Work of a task over the place's.
     factor: f64,
 }
@@ -135,29 +136,28 @@ impl Density {
 
     /// Cuts off the first of those parts.
     fn next_part(&self, range: &mut Range<usize>) -> Option<Part> {
-        let (part, around) = (range.start < range.end).then(|| self.around(range.start))?;
-        let end = around.end.clamp(range.start + 1, range.end);
-        let tasks = end - range.start;
+        let mut part = (range.start < range.end).then(|| self.part_of(range.start))?;
+        let end = part.tasks.end.clamp(range.start + 1, range.end);
+        part.tasks = range.start..end;
         range.start = end;
-        Some(Part { tasks, ..part })
+        Some(part)
     }
 
-    /// The whole part that a task is in, and its tasks.
-    fn around(&self, task: usize) -> (Part, Range<usize>) {
+    /// The whole part that a task is in.
+    fn part_of(&self, task: usize) -> Part {
         let place = self.place(task);
         let all = self.first(place)..self.first(place + 1);
         let edge = self.places[place].edge;
-        let (factor, range) = match edge.map(|edge| (edge.task, edge.factors)) {
+        let (factor, tasks) = match edge.map(|edge| (edge.task, edge.factors)) {
             Some((edge, [before, _])) if task < edge => (before, all.start..edge.min(all.end)),
             Some((edge, [_, behind])) => (behind, edge.max(all.start)..all.end),
             None => (1.0, all),
         };
-        let part = Part {
+        Part {
             place,
-            tasks: range.len(),
+            tasks,
             factor,
-        };
-        (part, range)
+        }
     }
 
     /// Work of a task of a part.
@@ -172,7 +172,7 @@ impl Density {
 
     /// Work of these tasks.
     pub(super) fn work(&self, range: Range<usize>) -> f64 {
-        let each = |part: Part| self.per_task(&part) * part.tasks as f64;
+        let each = |part: Part| self.per_task(&part) * part.tasks.len() as f64;
         self.parts(range).map(each).sum()
     }
 
@@ -204,7 +204,7 @@ impl Density {
     pub(super) fn expected(&self, range: Range<usize>) -> f64 {
         let mean = self.mean_shape();
         let shape = |part: &Part| self.places[part.place].shape * part.factor;
-        let each = |part: Part| shape(&part) / mean * part.tasks as f64;
+        let each = |part: Part| shape(&part) / mean * part.tasks.len() as f64;
         self.parts(range).map(each).sum()
     }
 
@@ -213,7 +213,7 @@ impl Density {
     pub(super) fn tasks_of(&self, range: Range<usize>, work: f64) -> usize {
         let (mut left, mut count) = (work, 0);
         for part in self.parts(range) {
-            let (per_task, tasks) = (self.per_task(&part), part.tasks);
+            let (per_task, tasks) = (self.per_task(&part), part.tasks.len());
             let all = per_task * tasks as f64;
             if all > left {
                 // Rounding must not leave a task behind.
@@ -230,8 +230,8 @@ impl Density {
     pub(super) fn tasks_of_end(&self, range: Range<usize>, work: f64) -> usize {
         let (mut left, mut count, mut end) = (work, 0, range.end);
         while end > range.start {
-            let (part, around) = self.around(end - 1);
-            let begin = around.start.max(range.start);
+            let part = self.part_of(end - 1);
+            let begin = part.tasks.start.max(range.start);
             let per_task = self.per_task(&part);
             let all = per_task * (end - begin) as f64;
             if all > left {
@@ -317,7 +317,7 @@ impl Density {
         self.add_done(range.clone(), ns);
         let done = range.clone();
         while let Some(part) = self.next_part(&mut range) {
-            self.places[part.place].by_workers += part.tasks as f64;
+            self.places[part.place].by_workers += part.tasks.len() as f64;
         }
         let place = &mut self.places[middle];
         match &mut place.edge {
@@ -337,7 +337,7 @@ impl Density {
         while let Some(part) = self.next_part(&mut range) {
             let place = &mut self.places[part.place];
             if place.seen.0 <= 0.0 {
-                let tasks = part.tasks as f64;
+                let tasks = part.tasks.len() as f64;
                 place.seen = (tasks, tasks * (place.per_task * times).max(LEAST));
             }
         }
@@ -348,7 +348,7 @@ impl Density {
     pub(super) fn add_done(&mut self, mut range: Range<usize>, work: f64) {
         let each = work / self.work(range.clone()).max(f64::MIN_POSITIVE);
         while let Some(part) = self.next_part(&mut range) {
-            let (work, tasks) = (each * self.per_task(&part), part.tasks as f64);
+            let (work, tasks) = (each * self.per_task(&part), part.tasks.len() as f64);
             let done = &mut self.places[part.place].done;
             *done = (done.0 + tasks, done.1 + work * tasks);
         }
