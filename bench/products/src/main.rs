@@ -68,8 +68,8 @@ impl Packages {
         };
         let (a, b) = (numbers(1), numbers(2));
         let mut outs = NAMES.map(|_| vec![0.0; n * n]);
-        let calls = (20_000_000 / (n * n * n)).max(1);
-        let rounds = (4_000_000_000 / (calls * n * n * n)).clamp(7, 41);
+        let calls = (1_000_000_000 / (n * n * n)).max(1);
+        let rounds = (16_000_000_000 / (calls * n * n * n)).clamp(7, 15);
         let mut times = NAMES.map(|_| Vec::new());
         // The first round is to warm up.
         for round in 0..=rounds {
@@ -83,9 +83,12 @@ impl Packages {
                 if round > 0 {
                     times[which].push(start.elapsed().as_secs_f64() / calls as f64);
                 }
+                if self.threads > 1 {
+                    // OpenBLAS's threads wait busily for a tenth of a second, and would take
+                    // the next one's cores.
+                    std::thread::sleep(Duration::from_millis(250));
+                }
             }
-            // OpenBLAS's threads wait busily for a while.
-            std::thread::sleep(Duration::from_millis(2 * (self.threads as u64 - 1)));
         }
         let [ours, others @ ..] = &outs;
         for (name, theirs) in NAMES[1..].iter().zip(others) {

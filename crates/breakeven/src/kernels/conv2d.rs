@@ -170,6 +170,7 @@ impl Operator for Conv2d {
         let correlation = self.correlation(views)?;
         let width = correlation.geometry.out_width;
         let rows = (CHUNK.at(views[0].values.len()) / width).max(1);
+        let rows = parallel::even(out.len() / width, rows, 1);
         parallel::for_pieces(&SHARING, out, rows * width, |start, out| {
             correlation.rows(start / width, out);
         });

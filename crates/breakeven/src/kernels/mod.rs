@@ -27,6 +27,7 @@ mod matrix_multiply;
 mod parallel;
 mod pixel_entropy;
 mod sharing;
+mod team;
 mod vector_add;
 
 pub use adaptive::{Choice, Product};

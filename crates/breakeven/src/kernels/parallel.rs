@@ -1,16 +1,17 @@
 //! How the CPU forms are spread over the pool and over SIMD lanes.
 
-use std::hint;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, OnceLock};
 
 use pulp::{Arch, Simd, WithSimd};
 
 use super::sharing::Sharing;
+use super::team;
+use crate::locked;
 
-/// How long a thread from outside the pool stays awake for the others, at most.
-const LONGEST_WATCH: Duration = Duration::from_micros(100);
+/// How many times its part a thread may have to do, and how many times as many pieces there
+/// may be for that.
+const UNEVEN: f64 = 1.05;
+const MOST_CUT: usize = 3;
 
 /// The f32 lanes of this CPU's vectors.
 pub(crate) fn f32_lanes() -> usize {
@@ -29,6 +30,27 @@ pub(crate) fn f32_lanes() -> usize {
 
 /// Bytes of a line of the caches.
 pub(super) const LINE: usize = 64;
+
+/// How many of so many rows are in a piece: a multiple of `unit`, about `most` or fewer, by
+/// which no thread has more to do than [`UNEVEN`] times its part. What one thread waits for
+/// another is lost, and who waits too long has to be woken for the next call.
+pub(super) fn even(rows: usize, most: usize, unit: usize) -> usize {
+    let threads = rayon::current_num_threads();
+    let of_pieces = |pieces: usize| rows.div_ceil(pieces).next_multiple_of(unit);
+    let fewest = rows.div_ceil(most.max(1));
+    if fewest <= 1 || threads <= 1 {
+        return most;
+    }
+    let slowest = |piece: &usize| rows.div_ceil(*piece).div_ceil(threads) * piece;
+    let most_each = UNEVEN * of_pieces(threads) as f64;
+    let pieces = (fewest..=MOST_CUT * fewest).map(of_pieces);
+    let is_even = |piece: &usize| slowest(piece) as f64 <= most_each;
+    pieces
+        .clone()
+        .find(is_even)
+        .or(pieces.min_by_key(slowest))
+        .unwrap_or(most)
+}
 
 /// Calls `work(start, chunk)` for pieces of `out` of at most `chunk` elements, on the
 /// pool where that was seen to be faster. Each call is compiled for the widest SIMD that
@@ -64,37 +86,103 @@ where
     T: Send,
     F: Fn(usize, &mut [T]) + Sync,
 {
+    let work = |(): &(), start, piece: &mut [T]| work(start, piece);
+    pieces_after(on_pool, || (), out, chunk, work);
+}
+
+/// The same for pieces that need what the calling thread makes first, while the others wake
+/// up: that should take some tens of microseconds at most.
+pub(super) fn pieces_after<P, T, F>(
+    on_pool: bool,
+    make: impl FnOnce() -> P + Send,
+    out: &mut [T],
+    chunk: usize,
+    work: F,
+) where
+    P: Send + Sync,
+    T: Send,
+    F: Fn(&P, usize, &mut [T]) + Sync,
+{
     let pieces = out.len().div_ceil(chunk.max(1));
     let threads = rayon::current_num_threads().min(pieces);
     if !on_pool || threads <= 1 {
+        let made = make();
         let pieces = out.chunks_mut(chunk.max(1)).enumerate();
-        pieces.for_each(|(index, piece)| work(index * chunk, piece));
+        pieces.for_each(|(index, piece)| work(&made, index * chunk, piece));
         return;
     }
-    let left = Mutex::new(out.chunks_mut(chunk).enumerate());
-    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let take_all = || {
-        while let Some((index, piece)) = next() {
-            work(index * chunk, piece);
+    // Each thread has pieces that lie together, the same ones at every call: what it wrote is
+    // in its cache. Who is done takes the last ones of the others.
+    let part = pieces.div_ceil(threads) * chunk;
+    let parts = out.chunks_mut(part);
+    let parts = parts.map(|part| Mutex::new(part.chunks_mut(chunk).enumerate()));
+    let parts: Vec<_> = parts.collect();
+    let (make, made) = (Mutex::new(Some(make)), OnceLock::new());
+    team::together(threads, &|thread| {
+        let is_caller = thread == 0;
+        if let Some(make) = is_caller.then(|| locked(&make).take()).flatten() {
+            let _ = made.set(make());
         }
-    };
-    let others = AtomicUsize::new(threads - 1);
-    let is_outside = rayon::current_thread_index().is_none();
-    rayon::in_place_scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(|_| {
-                take_all();
-                others.fetch_sub(1, Ordering::Release);
-            });
-        }
-        let start = Instant::now();
-        take_all();
-        // To fall asleep and be woken would take longer than the others' last pieces do.
-        // A thread of the pool does the pool's work meanwhile.
-        let (limit, start) = (start.elapsed().min(LONGEST_WATCH), Instant::now());
-        let is_busy = || others.load(Ordering::Acquire) > 0 && start.elapsed() < limit;
-        while is_outside && is_busy() {
-            hint::spin_loop();
+        team::watch(|| made.get().is_none());
+        // Not yet: the caller was interrupted, and goes on alone.
+        let Some(made) = made.get() else { return };
+        for number in (0..parts.len()).map(|step| (thread + step) % parts.len()) {
+            let next = || {
+                let mut left = locked(&parts[number]);
+                if number == thread {
+                    left.next()
+                } else {
+                    left.next_back()
+                }
+            };
+            while let Some((index, piece)) = next() {
+                work(made, number * part + index * chunk, piece);
+            }
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pool(threads: usize) -> rayon::ThreadPool {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        pool.expect("some threads")
+    }
+
+    #[test]
+    fn every_piece_is_done_once_and_told_where_it_begins() {
+        for threads in 1..5 {
+            let pool = pool(threads);
+            for (elements, chunk) in [(0, 3), (1, 3), (7, 1), (100, 7), (64, 64), (65, 64)] {
+                let mut out = vec![0; elements];
+                pool.install(|| {
+                    let make = || 1;
+                    pieces_after(true, make, &mut out, chunk, |one, start, piece| {
+                        for (at, out) in (start..).zip(piece) {
+                            *out += at + one;
+                        }
+                    });
+                });
+                let expected: Vec<_> = (1..=elements).collect();
+                assert_eq!(out, expected, "{threads} threads, pieces of {chunk}");
+            }
+        }
+    }
+
+    #[test]
+    fn pieces_are_cut_so_that_nobody_has_much_more_than_a_part() {
+        let even = |threads, rows, most, unit| pool(threads).install(|| even(rows, most, unit));
+        // Six strips of 24 rows for one and five for the other would be 144 rows of 256.
+        assert_eq!(even(2, 256, 24, 6), 12);
+        assert_eq!(even(2, 512, 50, 5), 45);
+        // There are enough of them.
+        assert_eq!(even(2, 4096, 24, 6), 24);
+        assert_eq!(even(1, 256, 24, 6), 24);
+        assert_eq!(even(2, 20, 24, 6), 24);
+        // Three rows are one for each of two threads and one over.
+        assert_eq!(even(2, 3, 1, 1), 1);
+        assert_eq!(even(4, 0, 8, 4), 8);
+    }
 }

@@ -213,6 +213,7 @@ impl Operator for PixelEntropy {
             sort(&view.values[start..], bins);
         });
         let rows = (CHUNK.at(view.values.len()) / width).max(1);
+        let rows = parallel::even(out.len() / width, rows, 1);
         parallel::for_chunks(&SHARING, out, rows * width, |start, out| {
             for (index, out) in out.chunks_mut(width).enumerate() {
                 self.row(table, &bins, height, start / width + index, out);

@@ -4,8 +4,10 @@
 //! and by what else runs on it. So a call of a size is timed both ways, the faster way is
 //! taken, and the other is tried again ever more seldom.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Instant;
+
+use crate::locked;
 
 /// Pieces from which on work is shared out without a look.
 const SURELY: usize = 64;
@@ -16,23 +18,27 @@ const SIZES: usize = SURELY.ilog2() as usize;
 /// Calls in a row by which a way is judged, and for how long at least, ns: the first may
 /// find the pool asleep, and a system needs a while to put two threads on two cores.
 const LOOK: u32 = 4;
-const LOOK_NS: f64 = 3e6;
+const LOOK_NS: f64 = 4e6;
 
 /// Time of a shared call from which on waking threads costs nothing beside it, ns.
 const LONG_NS: f64 = 5e6;
 
-/// Part that a new time has in what is remembered.
-const NEWEST: f64 = 0.25;
+/// For how long times are remembered, ns, and for how many calls at least and at most: a pool
+/// that slept takes some calls to be awake, which say little of those after them.
+const REMEMBERED_NS: f64 = 30e6;
+const FEWEST_CALLS: f64 = 10.0;
+const MOST_CALLS: f64 = 100.0;
 
 /// How many times as long as remembered a call counts as at the most.
 const MOST: f64 = 2.0;
 
-/// Sharing has to take this part of the time at the most: it takes the other cores' too.
+/// Sharing begins where it takes this part of the time at the most, since it takes the other
+/// cores' too, and ends where it takes longer.
 const WORTH: f64 = 0.9;
 
 /// How many times what it costs is spent before the slower way is looked at again: at
 /// first, and at last where nothing changed.
-const SOONEST: f64 = 40.0;
+const SOONEST: f64 = 10.0;
 const LATEST: f64 = 400.0;
 
 /// The least that a call of the other way costs, as part of a call.
@@ -49,6 +55,8 @@ pub(super) struct Sharing {
 struct Times {
     threads: usize,
     ns: [Option<f64>; 2],
+    /// The way that is taken.
+    is_shared: bool,
     /// The way that is looked at, if one is.
     look: Option<Look>,
     /// Time until the next look, ns, and how many times its cost that is.
@@ -63,6 +71,8 @@ struct Look {
     calls: u32,
     ns: f64,
     least: f64,
+    /// Their time as it is remembered.
+    counted: f64,
 }
 
 impl Sharing {
@@ -83,11 +93,11 @@ impl Sharing {
         }
         let place = usize::from(rayon::current_thread_index().is_some());
         let times = &self.sizes[place][pieces.ilog2() as usize];
-        let locked = || times.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_shared = locked().next(threads);
+        let times = || locked(times);
+        let is_shared = times().next(threads);
         let start = Instant::now();
         let done = work(is_shared);
-        locked().note(is_shared, start.elapsed().as_nanos() as f64);
+        times().note(is_shared, start.elapsed().as_nanos() as f64);
         done
     }
 }
@@ -97,6 +107,7 @@ impl Times {
         Self {
             threads: 0,
             ns: [None; 2],
+            is_shared: false,
             look: None,
             wait: 0.0,
             patience: SOONEST,
@@ -118,21 +129,25 @@ impl Times {
             let is_shared = match self.ns {
                 [_, None] => true,
                 [None, _] => false,
-                _ => !self.shares(),
+                _ => !self.is_shared,
             };
             self.look = Some(Look {
                 is_shared,
                 calls: 0,
                 ns: 0.0,
                 least: f64::INFINITY,
+                counted: 0.0,
             });
         }
-        self.look.map_or(self.shares(), |look| look.is_shared)
+        self.look.map_or(self.is_shared, |look| look.is_shared)
     }
 
-    fn shares(&self) -> bool {
+    /// True where the way that is taken changes.
+    fn changes(&mut self) -> bool {
         let [alone, shared] = self.ns.map(|ns| ns.unwrap_or(0.0));
-        shared < WORTH * alone
+        let before = self.is_shared;
+        self.is_shared = shared < if before { alone } else { WORTH * alone };
+        self.is_shared != before
     }
 
     fn note(&mut self, is_shared: bool, ns: f64) {
@@ -143,25 +158,27 @@ impl Times {
             .filter(|look| look.is_shared == is_shared)
         else {
             // A call that was interrupted tells little.
-            *way = way.map(|before| before + NEWEST * (ns.min(MOST * before) - before));
+            let part = (ns / REMEMBERED_NS).clamp(1.0 / MOST_CALLS, 1.0 / FEWEST_CALLS);
+            *way = way.map(|before| before + part * (ns.min(MOST * before) - before));
             self.wait -= ns;
+            self.changes();
             return;
         };
         look.calls += 1;
         look.ns += ns;
         look.least = look.least.min(ns);
+        look.counted += ns.min(MOST * look.least);
         if look.calls < LOOK || look.ns < LOOK_NS {
             return;
         }
-        let Look { calls, least, .. } = *look;
+        let Look { calls, counted, .. } = *look;
         let known = self.ns.iter().all(Option::is_some);
-        let shared_before = self.shares();
-        self.ns[usize::from(is_shared)] = Some(least);
+        self.ns[usize::from(is_shared)] = Some(counted / f64::from(calls));
         self.look = None;
         let [Some(alone), Some(shared)] = self.ns else {
             return;
         };
-        self.patience = match known && self.shares() == shared_before {
+        self.patience = match !self.changes() && known {
             true => (2.0 * self.patience).min(LATEST),
             false => SOONEST,
         };

@@ -40,7 +40,8 @@ pub(super) fn run(step: &Step<'_>, out: &mut [f32]) {
         .div_ceil(rayon::current_num_threads())
         .min(MOST_ITEMS)
         .max(PIECE.div_ceil(products));
-    let items = items.next_multiple_of(arch.dispatch(Tile));
+    let tile = arch.dispatch(Tile);
+    let items = parallel::even(batch, items.next_multiple_of(tile), tile);
     parallel::for_pieces(&SHARING, out, items * row, |start, out| {
         let first = start / row;
         arch.dispatch(Items { step, first, out });

@@ -9,7 +9,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::product::{MOST_COLUMNS, MOST_DEPTH, Product, with_room};
 use super::thin;
-use crate::kernels::parallel::{f32_lanes, pieces_on};
+use crate::kernels::parallel::{even, f32_lanes, pieces_after, pieces_on};
 use crate::tune::HostTunable;
 
 /// Rows of A whose sums are in registers at once: with two vectors each, a value
@@ -49,6 +49,10 @@ pub(super) static COLUMNS: HostTunable = HostTunable::new(
 
 /// Panels per piece of CPU work.
 const PACKED: usize = 4;
+
+/// Values that one thread packs, in some tens of microseconds at most: to have others join in
+/// and to wait for them takes as long.
+const PACKED_ALONE: usize = 128 * 1024;
 
 /// Multiply-adds that are some tens of microseconds.
 const PIECE: usize = 512 * 1024;
@@ -95,17 +99,18 @@ pub(super) fn multiply(product: Product<'_>, blocking: Blocking, out: &mut [f32]
         return thin::few_rows(product, out, on_pool);
     }
     let arch = Arch::new();
-    let strip = if on_pool { 1 } else { 2 } * blocking.strip;
-    let strips = |panels: Panels<'_>, row: usize, column: usize, out: &mut [f32]| {
-        pieces_on(on_pool, out, strip * n, |start, out| {
-            arch.dispatch(Strip {
-                a: &a[start / n * k + row..],
-                k,
-                panels,
-                out: &mut out[column..],
-                n,
-                is_first: row == 0,
-            });
+    let strip = match on_pool {
+        true => even(out.len() / n, blocking.strip, ROWS),
+        false => 2 * blocking.strip,
+    };
+    let strips = |panels: &Panels<'_>, row: usize, column: usize, start: usize, out: &mut [f32]| {
+        arch.dispatch(Strip {
+            a: &a[start / n * k + row..],
+            k,
+            panels: *panels,
+            out: &mut out[column..],
+            n,
+            is_first: row == 0,
         });
     };
     if b.len() <= SMALL && n.is_multiple_of(panel_width) {
@@ -116,7 +121,9 @@ pub(super) fn multiply(product: Product<'_>, blocking: Blocking, out: &mut [f32]
             depth: k,
             columns: n,
         };
-        return strips(panels, 0, 0, out);
+        return pieces_on(on_pool, out, strip * n, |start, out| {
+            strips(&panels, 0, 0, start, out);
+        });
     }
     let depth = k.div_ceil(k.div_ceil(blocking.depth));
     let columns = n.min(blocking.columns);
@@ -126,28 +133,40 @@ pub(super) fn multiply(product: Product<'_>, blocking: Blocking, out: &mut [f32]
             let columns = columns.min(n - column);
             for row in (0..k).step_by(depth) {
                 let depth = depth.min(k - row);
-                let panels = &mut room[..depth * columns.next_multiple_of(panel_width)];
+                let room = &mut room[..depth * columns.next_multiple_of(panel_width)];
                 let panel = depth * panel_width;
-                pieces_on(on_pool, panels, PACKED * panel, |start, panels| {
-                    let column = column + start / depth;
-                    let b = &b[row * n + column..];
-                    let columns = columns - start / depth;
-                    arch.dispatch(Pack {
-                        b,
-                        n,
-                        columns,
-                        depth,
-                        panels,
+                let is_soon_packed = room.len() <= PACKED_ALONE;
+                let pack = move |on_pool| {
+                    let values = room;
+                    pieces_on(on_pool, values, PACKED * panel, |start, panels| {
+                        let column = column + start / depth;
+                        let b = &b[row * n + column..];
+                        let columns = columns - start / depth;
+                        arch.dispatch(Pack {
+                            b,
+                            n,
+                            columns,
+                            depth,
+                            panels,
+                        });
                     });
-                });
-                let panels = Panels {
-                    values: panels,
-                    to_next: panel,
-                    to_next_row: panel_width,
-                    depth,
-                    columns,
+                    Panels {
+                        values,
+                        to_next: panel,
+                        to_next_row: panel_width,
+                        depth,
+                        columns,
+                    }
                 };
-                strips(panels, row, column, out);
+                let strips = |panels: &Panels<'_>, start: usize, out: &mut [f32]| {
+                    strips(panels, row, column, start, out);
+                };
+                if is_soon_packed {
+                    pieces_after(on_pool, || pack(false), out, strip * n, strips);
+                } else {
+                    let panels = pack(on_pool);
+                    pieces_after(on_pool, || panels, out, strip * n, strips);
+                }
             }
         }
     });
