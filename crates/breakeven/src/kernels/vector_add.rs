@@ -44,7 +44,11 @@ impl Operator for VectorAdd {
 
     fn cpu(&self, views: &[View<'_, f32>], out: &mut [f32]) -> Result<(), Error> {
         let [a, b] = inputs(self.name(), views)?.map(|view| view.values);
-        let chunk = parallel::even(out.len(), CHUNK.at(a.len() + b.len()), LINE);
+        let chunk = parallel::even(
+            out.len(),
+            CHUNK.at(a.len() + b.len()),
+            LINE / size_of::<f32>(),
+        );
         parallel::for_chunks(&SHARING, out, chunk, |start, out| {
             let a = &a[start..start + out.len()];
             let b = &b[start..start + out.len()];
