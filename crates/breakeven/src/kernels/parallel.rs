@@ -119,8 +119,9 @@ pub(super) fn pieces_after<P, T, F>(
     let parts: Vec<_> = parts.collect();
     let (make, made) = (Mutex::new(Some(make)), OnceLock::new());
     team::together(threads, &|thread| {
-        let is_caller = thread == 0;
-        if let Some(make) = is_caller.then(|| locked(&make).take()).flatten() {
+        if thread == 0
+            && let Some(make) = locked(&make).take()
+        {
             let _ = made.set(make());
         }
         team::watch(|| made.get().is_none());
