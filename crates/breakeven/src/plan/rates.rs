@@ -90,6 +90,7 @@ pub(crate) fn estimate(fixed_ns: f64, per_task_ns: f64, transfer_ns: f64, at_onc
         most: 0,
         scale: 1.0,
         is_launch_told: false,
+        is_bound: false,
         observations: 0,
     }
 }

@@ -63,6 +63,9 @@ pub struct Tuning {
     /// How many times as long as it was waited for a launch would have taken that was taken
     /// back, as far as anybody knows.
     pub recalled_times: f64,
+    /// How many times as long as on one of the CPU's workers a task lasts on a GPU at the most,
+    /// where launches of one size do not tell it.
+    pub slowest_task: f64,
     /// What a further piece costs at the least, ns: a driver's turn …
     pub least_launch_ns: f64,
     /// … and where launches of one size do not tell it.
@@ -156,6 +159,7 @@ impl Tuning {
         overlaps: 3,
         uncut_before_a_try: 32,
         recalled_times: 3.0,
+        slowest_task: 3.0,
         least_launch_ns: 20_000.0,
         assumed_launch_ns: 100_000.0,
         worker_part: 0.06,

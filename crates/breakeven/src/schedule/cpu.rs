@@ -201,6 +201,13 @@ impl Schedule {
         is_known.then(|| work / self.setup.workers.max(1) as f64)
     }
 
+    /// Time of so many tasks of that much work each on the workers alone: the last wave of
+    /// them takes as long as any.
+    pub(super) fn waves(&self, tasks: usize, work: f64) -> Option<Ns> {
+        let waves = tasks.div_ceil(self.setup.workers.max(1));
+        self.density.is_known().then_some(waves as f64 * work)
+    }
+
     /// Tasks of a worker's span, the last ones of a range, where all is done in
     /// `horizon`.
     fn worker_size(&self, range: Range<usize>, horizon: Option<Ns>) -> usize {

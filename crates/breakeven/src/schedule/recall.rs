@@ -30,7 +30,7 @@ impl Schedule {
             let overdue = match predicted > 0.0 {
                 true => overdue,
                 // Nothing is known of it: it has as long as the CPU would take for all.
-                false => began + self.alone(self.density.mean() * self.setup.tasks as f64)?,
+                false => began + self.waves(self.setup.tasks, self.density.mean())?,
             };
             if now < overdue {
                 return Some(GpuTurn::Wait(overdue));
@@ -45,14 +45,14 @@ impl Schedule {
         // A time that nobody measured may be far too short.
         let is_stated = gpu.setup.is_stated && self.density.count <= 0.0;
         let times = if is_stated { tuning.most_off } else { 1.0 };
-        let at = match self.alone(times * mean * self.setup.tasks as f64) {
-            Some(all) => {
-                let waves = newest.tasks.div_ceil(self.setup.workers.max(1)) as f64;
-                let task = match self.knows_shape() {
-                    true => self.density.work(newest.range()) / newest.tasks as f64,
-                    false => 0.0,
-                };
-                let latest = tuning.most_delay * all - waves * task.max(mean);
+        let task = match self.knows_shape() {
+            true => self.density.work(newest.range()) / newest.tasks as f64,
+            false => 0.0,
+        };
+        let all = self.waves(self.setup.tasks, times * mean);
+        let at = match all.zip(self.waves(newest.tasks, task.max(mean))) {
+            Some((all, newest)) => {
+                let latest = tuning.most_delay * all - newest;
                 match predicted < tuning.tried_from * all {
                     true => latest.max(overdue),
                     false => latest,

@@ -165,8 +165,10 @@ impl Schedule {
                     }
                 }
             }
+        }
+        for (gpu, name) in gpus() {
             for (tasks, ns) in &gpu.told.recalled {
-                tell(RanOn::Gpu(name), *tasks, (*ns, None), shared);
+                batch.recalled(name, *tasks as u64, whole_ns(*ns), shared);
             }
         }
         let Learned { model, at, way, .. } = batch;

@@ -66,3 +66,25 @@ fn a_gpu_beside_one_whose_launches_tell_nothing_of_their_work() {
         }
     }
 }
+
+/// Five tasks are a whole wave of the eight workers: taken back, they would last longer than
+/// the launch, which is late.
+#[test]
+fn a_late_launch_of_few_tasks_is_waited_for_as_long_as_a_wave_leaves() {
+    let (mut scenario, costs) = (scenario(), Costs::new());
+    scenario.cpu_task_ns = 1e6;
+    scenario.gpus[0].launch_ns = 20_000.0;
+    for _ in 0..5 {
+        let _ = took(&scenario, &costs);
+    }
+    scenario = scenario.with_task_costs([1.0; 5]);
+    let (known, on_gpus) = took(&scenario, &costs);
+    let _ = took(&scenario, &costs);
+    assert!(on_gpus && known < 0.05, "{known}");
+    scenario.gpus[0].launch_ns = 150_000.0;
+    let (late, on_gpus) = took(&scenario, &costs);
+    assert!(on_gpus && late < 0.2, "{late}");
+    scenario.gpus[0] = stalled(scenario.gpus[0]);
+    let (never, on_gpus) = took(&scenario, &costs);
+    assert!(on_gpus && (1.2..1.3).contains(&never), "{never}");
+}

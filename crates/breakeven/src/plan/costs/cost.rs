@@ -50,6 +50,8 @@ pub struct Cost {
     pub scale: f64,
     /// What is fixed was told, and is no observation.
     pub is_launch_told: bool,
+    /// All launches that were observed were taken back: it takes that at the least.
+    pub is_bound: bool,
     /// Observations that were ever made.
     pub observations: u64,
 }
@@ -82,6 +84,39 @@ impl Cost {
     /// two sizes, one twice the other.
     pub(crate) fn tells_fixed(&self) -> bool {
         self.is_launch_told || tell_fixed(self.fewest, self.most)
+    }
+
+    /// What is to be expected of tasks of so many times the memory: what grows with the
+    /// tasks grows with it, and what is fixed does not, where it is known what that is. Of a
+    /// time that was never waited for all may grow.
+    fn of_another_size(mut self, times: f64) -> Self {
+        if self.is_bound {
+            self.per_task_ns = self.predict_ns(self.most) / self.most as f64;
+            self.fixed_ns = 0.0;
+        }
+        Self {
+            per_task_ns: self.per_task_ns * times,
+            transfer_ns: self.transfer_ns * times,
+            scale: self.scale / times,
+            observations: 1,
+            ..self
+        }
+    }
+
+    /// The same of a GPU beside that CPU. Launches of one size do not tell what is fixed: a task
+    /// is taken to last no more than [`Tuning::slowest_task`] times as long there as on one
+    /// worker, and what they took beyond is the launch's.
+    pub(super) fn beside(self, cpu: &Self) -> Self {
+        if self.tells_fixed() {
+            return self;
+        }
+        let worker_ns = cpu.per_task_ns * cpu.at_once as f64;
+        let per_task_ns = self.per_task_ns.min(Tuning::USUAL.slowest_task * worker_ns);
+        Self {
+            fixed_ns: self.fixed_ns + self.most as f64 * (self.per_task_ns - per_task_ns),
+            per_task_ns,
+            ..self
+        }
     }
 
     /// The same where a launch is told to cost so much: what launches of one size took beyond
@@ -177,16 +212,9 @@ pub struct GpuCosts {
 }
 
 impl OperationCosts {
-    /// What is to be expected of tasks of so many times the memory: what grows with the
-    /// tasks grows with it, and what a launch costs does not.
+    /// What is to be expected of tasks of so many times the memory.
     pub(super) fn of_another_size(self, times: f64) -> Self {
-        let scaled = |cost: Cost| Cost {
-            per_task_ns: cost.per_task_ns * times,
-            transfer_ns: cost.transfer_ns * times,
-            scale: cost.scale / times,
-            observations: 1,
-            ..cost
-        };
+        let scaled = |cost: Cost| cost.of_another_size(times);
         let fewer = |fits: u64| whole(fits as f64 / times).max(1) as u64;
         let gpus = self.gpus.iter().map(|gpu| GpuCosts {
             cost: gpu.cost.map(scaled),
@@ -200,6 +228,20 @@ impl OperationCosts {
             shape: None,
             ..self
         }
+    }
+
+    /// True where something is known of every device.
+    pub(super) fn knows_all(&self) -> bool {
+        self.cpu.is_some() && self.gpus.iter().all(|gpu| gpu.cost.is_some())
+    }
+
+    /// The same, with what others tell of devices of which nothing is known.
+    pub(super) fn filled(mut self, others: &Self) -> Self {
+        self.cpu = self.cpu.or(others.cpu);
+        for (gpu, other) in self.gpus.iter_mut().zip(&others.gpus) {
+            gpu.cost = gpu.cost.or(other.cost);
+        }
+        self
     }
 
     /// The same, with what is stated where nothing was measured.

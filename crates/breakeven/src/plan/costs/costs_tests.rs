@@ -10,14 +10,14 @@ use super::model::{MOST_GROUPS, MOST_NAME};
 use super::{Cost, GpuCosts, Model, Observation, OperationCosts, OperationRecord, RanOn};
 use crate::plan::Evidence;
 
-const GPU: &str = "cuda:h100";
+pub(super) const GPU: &str = "cuda:h100";
 const NO_GPU: &[&str] = &[];
 
 fn at(second: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(second)
 }
 
-fn seen(second: u64, tasks: u64, ns: u64) -> Observation {
+pub(super) fn seen(second: u64, tasks: u64, ns: u64) -> Observation {
     Observation {
         at: at(second),
         tasks,
@@ -28,11 +28,11 @@ fn seen(second: u64, tasks: u64, ns: u64) -> Observation {
     }
 }
 
-fn look(costs: &Model) -> OperationCosts {
+pub(super) fn look(costs: &Model) -> OperationCosts {
     costs.lookup("blur", 4096, &[GPU], 4)
 }
 
-fn gpu(costs: &Model) -> Cost {
+pub(super) fn gpu(costs: &Model) -> Cost {
     look(costs).gpu(0).cost.expect("it was observed")
 }
 
@@ -41,11 +41,11 @@ fn since(costs: &Model) -> (f64, f64) {
     (look(costs).since_cpu_ns, look(costs).gpu(0).since_ns)
 }
 
-fn on_cpu(costs: &mut Model, seen: Observation) {
+pub(super) fn on_cpu(costs: &mut Model, seen: Observation) {
     costs.observe("blur", 4096, RanOn::Cpu, &seen);
 }
 
-fn on_gpu(costs: &mut Model, seen: Observation) {
+pub(super) fn on_gpu(costs: &mut Model, seen: Observation) {
     costs.observe("blur", 4096, RanOn::Gpu(GPU), &seen);
 }
 

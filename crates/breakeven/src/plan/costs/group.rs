@@ -85,10 +85,12 @@ impl Group {
     ) -> OperationCosts {
         let spent = self.spent.value();
         let since = |part: u64| spent.saturating_sub(part) as f64;
+        let cpu = self.cpu.cost(workers);
         let known = |name: &str| {
             let gpu = self.gpus.iter().find(|gpu| *gpu.name == *name);
+            let cost = gpu.and_then(|gpu| gpu.launches.cost(workers));
             GpuCosts {
-                cost: gpu.and_then(|gpu| gpu.launches.cost(workers)),
+                cost: cost.map(|cost| cpu.map_or(cost, |cpu| cost.beside(&cpu))),
                 fits: gpu.and_then(Gpu::fits),
                 bottleneck: gpu.and_then(|gpu| gpu.overlap.bottleneck()),
                 launch_ns: None,
@@ -99,7 +101,7 @@ impl Group {
             }
         };
         OperationCosts {
-            cpu: self.cpu.cost(workers),
+            cpu,
             gpus: gpus.clone().map(known).collect(),
             since_cpu_ns: since(self.cpu_part),
             cpu_tries: self.cpu_tries,

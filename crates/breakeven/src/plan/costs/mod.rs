@@ -13,6 +13,8 @@
 //! | `model` | all of them, bounded; joining with what the file knows |
 //! | `record` | the same as plain data |
 
+#[cfg(test)]
+mod another_size_tests;
 mod cost;
 #[cfg(test)]
 mod costs_tests;
@@ -83,16 +85,28 @@ impl Learned<'_> {
         transfer_ns: Option<u64>,
         shared: bool,
     ) {
-        let seen = Observation {
+        let seen = self.seen(tasks, ns, transfer_ns, shared);
+        self.model
+            .observe(self.operation, self.memory_per_task, on, &seen);
+    }
+
+    /// A launch of so many tasks was taken back, and would have taken that at the least.
+    pub(crate) fn recalled(&mut self, gpu: &str, tasks: u64, ns: u64, shared: bool) {
+        let seen = self.seen(tasks, ns, None, shared);
+        let on = RanOn::Gpu(gpu);
+        self.model
+            .observe_recalled(self.operation, self.memory_per_task, on, &seen);
+    }
+
+    fn seen(&self, tasks: u64, ns: u64, transfer_ns: Option<u64>, shared: bool) -> Observation {
+        Observation {
             at: self.at,
             tasks,
             ns,
             transfer_ns,
             workers: self.workers,
             shared,
-        };
-        self.model
-            .observe(self.operation, self.memory_per_task, on, &seen);
+        }
     }
 }
 

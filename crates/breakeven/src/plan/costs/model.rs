@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::time::SystemTime;
 
+use smallvec::SmallVec;
+
 use super::group::Group;
 use super::record::{Forgotten, ObservationRecord, OperationRecord};
 use super::{GpuCosts, Observation, OperationCosts, RanOn, Snapshot, micros};
@@ -79,22 +81,32 @@ impl Model {
         let groups = self.operations.get(clipped(operation));
         let groups = groups.into_iter().flatten();
         let names = gpus.iter().map(|gpu| clipped(gpu.as_ref()));
-        // A size of which nothing is known is like the nearest one.
+        // A size of which nothing is known is like the nearest one, and so is a device there.
         let far = |group: &&Group| group.size_class.abs_diff(size_class);
-        let nearest = groups.min_by_key(far).filter(|group| far(group) <= LIKE);
-        let mut costs = match nearest {
-            Some(group) => {
-                let costs = group.costs(names, workers.max(1));
-                match i32::from(size_class) - i32::from(group.size_class) {
-                    0 => costs,
-                    doublings => costs.of_another_size(2_f64.powi(doublings)),
-                }
+        let like = groups.filter(|group| far(group) <= LIKE);
+        let mut like: SmallVec<[&Group; 4]> = like.collect();
+        like.sort_by_key(far);
+        let of = |group: &Group| {
+            let costs = group.costs(names.clone(), workers.max(1));
+            match i32::from(size_class) - i32::from(group.size_class) {
+                0 => costs,
+                doublings => costs.of_another_size(2_f64.powi(doublings)),
             }
-            None => OperationCosts {
+        };
+        let mut like = like.into_iter();
+        let mut costs = like.next().map_or_else(
+            || OperationCosts {
                 gpus: vec![GpuCosts::default(); gpus.len()],
                 ..OperationCosts::default()
             },
-        };
+            of,
+        );
+        for group in like {
+            if costs.knows_all() {
+                break;
+            }
+            costs = costs.filled(&of(group));
+        }
         for (known, gpu) in costs.gpus.iter_mut().zip(gpus) {
             if known.cost.is_none() {
                 known.launch_ns = self.launch_ns(clipped(gpu.as_ref()));
@@ -126,6 +138,28 @@ impl Model {
         on: RanOn<'_>,
         seen: &Observation,
     ) {
+        self.note(operation, memory_per_task, on, seen, false);
+    }
+
+    /// The same of a launch that was taken back: it would have taken that at the least.
+    pub(crate) fn observe_recalled(
+        &mut self,
+        operation: &str,
+        memory_per_task: usize,
+        on: RanOn<'_>,
+        seen: &Observation,
+    ) {
+        self.note(operation, memory_per_task, on, seen, true);
+    }
+
+    fn note(
+        &mut self,
+        operation: &str,
+        memory_per_task: usize,
+        on: RanOn<'_>,
+        seen: &Observation,
+        recalled: bool,
+    ) {
         let size_class = size_class(memory_per_task);
         // The clock may have been set back since the operation was forgotten.
         let forgotten = self.forgotten.get(clipped(operation));
@@ -139,6 +173,7 @@ impl Model {
             workers: u32::try_from(seen.workers).unwrap_or(u32::MAX).max(1),
             transfer_ns: seen.transfer_ns,
             shared: seen.shared,
+            recalled,
         };
         if !record.is_plausible() {
             return;

@@ -94,6 +94,9 @@ pub(crate) struct ObservationRecord {
     /// Other devices worked at the same batch at the same time.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(crate) shared: bool,
+    /// The launch was taken back: it would have taken that at the least.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(crate) recalled: bool,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]

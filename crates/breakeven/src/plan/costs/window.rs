@@ -171,6 +171,7 @@ impl Window {
         let points: SmallVec<[Point; WINDOW]> = points.collect();
         let tasks = || self.records.iter().map(|record| record.tasks);
         let (fewest, most) = (tasks().min().unwrap_or(0), tasks().max().unwrap_or(0));
+        let is_bound = self.records.iter().all(|record| record.recalled);
         let line = robust_line(&points, self.kind.fixed_share);
         self.cost = line.map(|line| Cost {
             fixed_ns: line.fixed,
@@ -182,6 +183,7 @@ impl Window {
             most,
             scale: 1.0,
             is_launch_told: false,
+            is_bound,
             observations: self.observed.value(),
         });
     }

@@ -8,6 +8,7 @@ fn launch(number: u32, tasks: u64, ns: u64) -> ObservationRecord {
         at_us: u64::from(number),
         writer: 0,
         number,
+        recalled: false,
         tasks,
         ns,
         workers: 1,
