@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo bench -p breakeven --no-default-features --bench execute -- [--quick] [--only PART]
-//! valgrind --tool=callgrind BINARY --count decide_model 10000
+//! valgrind --tool=callgrind BINARY --count execute 41000 500
 //! ```
 //!
 //! What is compared takes turns in one process, and ratios are made within a
