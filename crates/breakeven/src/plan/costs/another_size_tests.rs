@@ -29,7 +29,7 @@ fn a_launch_that_was_taken_back_is_no_launch_without_tasks() {
     for (second, tasks) in [(1, 1), (2, 5)] {
         // As long as it was waited for, whatever its tasks.
         let seen = seen(second, tasks, 500_000);
-        costs.observe_recalled("blur", 4096, RanOn::Gpu(GPU), &seen);
+        costs.observe_or_recall("blur", 4096, RanOn::Gpu(GPU), &seen, true);
     }
     assert!(gpu(&costs).is_bound);
     let larger = larger(&costs).gpu(0).cost.expect("a size like it was seen");

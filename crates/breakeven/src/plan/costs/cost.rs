@@ -246,16 +246,12 @@ impl OperationCosts {
 
     /// The same, with what is stated where nothing was measured.
     pub(crate) fn or(mut self, stated: &Self) -> Self {
-        self.cpu = self.cpu.or(stated.cpu);
         for (gpu, stated) in self.gpus.iter_mut().zip(&stated.gpus) {
-            gpu.cost = match (gpu.cost, stated.cost) {
-                (Some(seen), Some(stated)) if stated.fixed_ns > 0.0 => {
-                    Some(seen.told(stated.fixed_ns))
-                }
-                (seen, stated) => seen.or(stated),
-            };
+            if let Some(stated) = stated.cost.filter(|stated| stated.fixed_ns > 0.0) {
+                gpu.cost = gpu.cost.map(|seen| seen.told(stated.fixed_ns));
+            }
         }
-        self
+        self.filled(stated)
     }
 
     /// The same with what a launch costs on each GPU, ns, where somebody tells.

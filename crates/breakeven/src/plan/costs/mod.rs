@@ -93,9 +93,9 @@ impl Learned<'_> {
     /// A launch of so many tasks was taken back, and would have taken that at the least.
     pub(crate) fn recalled(&mut self, gpu: &str, tasks: u64, ns: u64, shared: bool) {
         let seen = self.seen(tasks, ns, None, shared);
-        let on = RanOn::Gpu(gpu);
+        let (operation, memory_per_task) = (self.operation, self.memory_per_task);
         self.model
-            .observe_recalled(self.operation, self.memory_per_task, on, &seen);
+            .observe_or_recall(operation, memory_per_task, RanOn::Gpu(gpu), &seen, true);
     }
 
     fn seen(&self, tasks: u64, ns: u64, transfer_ns: Option<u64>, shared: bool) -> Observation {

@@ -138,21 +138,11 @@ impl Model {
         on: RanOn<'_>,
         seen: &Observation,
     ) {
-        self.note(operation, memory_per_task, on, seen, false);
+        self.observe_or_recall(operation, memory_per_task, on, seen, false);
     }
 
-    /// The same of a launch that was taken back: it would have taken that at the least.
-    pub(crate) fn observe_recalled(
-        &mut self,
-        operation: &str,
-        memory_per_task: usize,
-        on: RanOn<'_>,
-        seen: &Observation,
-    ) {
-        self.note(operation, memory_per_task, on, seen, true);
-    }
-
-    fn note(
+    /// The same; what was recalled would have taken that at the least.
+    pub(crate) fn observe_or_recall(
         &mut self,
         operation: &str,
         memory_per_task: usize,
