@@ -66,6 +66,16 @@ where
     });
 }
 
+/// Calls `work`, compiled for vectors of 32 bytes where this CPU has 64 too: what loads and
+/// stores more than it computes is faster so out of an Intel Xeon's second cache.
+pub(super) fn in_narrow_vectors(work: impl FnOnce()) {
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    if let Some(simd) = pulp::x86::V3::try_new() {
+        return simd.vectorize(work);
+    }
+    Arch::new().dispatch(work);
+}
+
 /// [`for_chunks`] without its choice of SIMD, for work that makes it itself.
 pub(super) fn for_pieces<T, F>(sharing: &Sharing, out: &mut [T], chunk: usize, work: F)
 where

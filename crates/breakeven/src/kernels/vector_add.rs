@@ -49,17 +49,19 @@ impl Operator for VectorAdd {
             CHUNK.at(a.len() + b.len()),
             LINE / size_of::<f32>(),
         );
-        parallel::for_chunks(&SHARING, out, chunk, |start, out| {
+        parallel::for_pieces(&SHARING, out, chunk, |start, out| {
             let a = &a[start..start + out.len()];
             let b = &b[start..start + out.len()];
             // A store that lies across two lines takes as long as two.
             let head = out.as_ptr().align_offset(LINE).min(out.len());
-            for range in [0..head, head..out.len()] {
-                let inputs = a[range.clone()].iter().zip(&b[range.clone()]);
-                for (c, (a, b)) in out[range].iter_mut().zip(inputs) {
-                    *c = a + b;
+            parallel::in_narrow_vectors(|| {
+                for range in [0..head, head..out.len()] {
+                    let inputs = a[range.clone()].iter().zip(&b[range.clone()]);
+                    for (c, (a, b)) in out[range].iter_mut().zip(inputs) {
+                        *c = a + b;
+                    }
                 }
-            }
+            });
         });
         Ok(())
     }
