@@ -1,6 +1,6 @@
 //! `--count WHAT N [TASKS]`: does one thing N times and nothing else, for a tool
-//! that counts instructions. The difference of two N is what one takes, where they are tens
-//! of thousands apart: a process that records calibrates its clock first, which takes millions
+//! that counts instructions. The difference of two N is what one takes, where they are a
+//! hundred thousand apart: a process that records calibrates its clock first, which takes millions
 //! of instructions, never as many.
 
 use std::hint::black_box;

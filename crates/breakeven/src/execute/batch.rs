@@ -256,7 +256,7 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
     /// own.
     pub(super) fn request<'r>(
         &'r self,
-        question: Question<'r>,
+        question: &'r Question<'r>,
         work: &'r dyn Work,
         check: Check,
         each: bool,

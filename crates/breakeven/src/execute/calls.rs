@@ -137,7 +137,7 @@ impl<C: CpuExecutor, G, V> Batch<'_, C, G, V> {
         let usual = WorkloadProfile::from_task_size(tasks.len(), size_of::<I>(), 100.0);
         let question = self.question(operation, self.profile(usual), &lanes)?;
         let check = Check::of(&self.verify)?;
-        let ended = self.request(question, &work, check, each)?.run();
+        let ended = self.request(&question, &work, check, each)?.run();
         let (failed, outputs) = work.into_parts();
         ended?.result(operation, failed, outputs)
     }

@@ -78,12 +78,13 @@ impl Ended {
         let gpus = gpus.map(|(gpu, name)| (name.as_str(), gpu.tasks));
         let all = gpus.chain([("cpu", self.counts.cpu.tasks)]);
         for (name, tasks) in all.filter(|(_, tasks)| *tasks > 0) {
-            let is_counted = to.contains_key(name) || to.len() < most_devices;
-            let name = if is_counted { name } else { OTHER_DEVICES };
-            match to.get_mut(name) {
-                Some(count) => *count += tasks as u64,
-                None => _ = to.insert(name.to_owned(), tasks as u64),
+            if let Some(count) = to.get_mut(name) {
+                *count += tasks as u64;
+                continue;
             }
+            let is_counted = to.len() < most_devices;
+            let name = if is_counted { name } else { OTHER_DEVICES };
+            *to.entry(name.to_owned()).or_default() += tasks as u64;
         }
     }
 

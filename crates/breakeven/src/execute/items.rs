@@ -159,7 +159,7 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
             ..question
         };
         let ended = self
-            .request(question, &items, Check::of(&self.verify)?, false)?
+            .request(&question, &items, Check::of(&self.verify)?, false)?
             .run();
         let (failed, output) = items.into_parts();
         ended?.result(name, failed, output)

@@ -40,7 +40,7 @@ thread_local! {
 
 /// A batch to run, whatever its types are.
 pub(super) struct Request<'r> {
-    pub(super) question: Question<'r>,
+    pub(super) question: &'r Question<'r>,
     pub(super) cpu: &'r dyn CpuExecutor,
     pub(super) work: &'r dyn Work,
     pub(super) watch: Watch<'r>,
@@ -53,7 +53,7 @@ pub(super) struct Request<'r> {
 
 impl Request<'_> {
     pub(super) fn run(self) -> Result<Ended, Error> {
-        let question = &self.question;
+        let question = self.question;
         let (shared, operation) = (question.shared, question.operation);
         let tasks = question.workload.task_count;
         let started = Instant::now();
@@ -282,7 +282,7 @@ impl Request<'_> {
         began: Instant,
         error: Option<&DeviceError>,
     ) {
-        let question = &self.question;
+        let question = self.question;
         if standing == Standing::Works && quarantine::is_empty() {
             return;
         }

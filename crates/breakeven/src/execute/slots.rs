@@ -152,6 +152,34 @@ impl<T> Writer<'_, T> {
         self.span.as_ref().map_or(0, |span| span.range().start) + self.written
     }
 
+    /// Writes the outputs of the next tasks, until `make` fails or has none, which is false.
+    ///
+    /// # Panics
+    ///
+    /// Past the span's last task.
+    #[inline]
+    pub(super) fn fill<I, E>(
+        &mut self,
+        inputs: &[I],
+        mut make: impl FnMut(&I) -> Result<Option<T>, E>,
+    ) -> Result<bool, E> {
+        assert!(
+            inputs.len() <= self.room - self.written,
+            "more outputs than tasks"
+        );
+        let mut index = 0;
+        while index < inputs.len() {
+            let Some(output) = make(&inputs[index])? else {
+                return Ok(false);
+            };
+            // SAFETY: as in `push`, by the check above.
+            unsafe { self.first.add(self.written).write(MaybeUninit::new(output)) };
+            self.written += 1;
+            index += 1;
+        }
+        Ok(true)
+    }
+
     /// Writes the output of the next task.
     ///
     /// # Panics

@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::control::Verify;
 use super::executor::GpuExecutor;
 use super::result::{Stop, TaskError};
-use super::slots::Slots;
+use super::slots::{Slots, Writer};
 use super::work::{Flight, LOOK, Lane, Ran, Work, agreed, message, moved, quietly_dropped, wrong};
 use crate::error::DeviceError;
 use crate::hardware::Fact;
@@ -56,13 +56,13 @@ pub(super) trait Function<I, T, E>: Sync {
     /// For how long a worker runs tasks until its next look.
     const LOOK: Duration;
 
-    /// Does tasks and gives their results, in order, until `give` fails or the batch is
-    /// stopped, which is false.
-    fn run(
+    /// Does tasks and writes their results, in order, until one ends the batch or the batch
+    /// is stopped, which is false.
+    fn run<K: Keep<T, E>>(
         &self,
         tasks: &[I],
         stop: &AtomicBool,
-        give: &mut impl FnMut(Result<T, TaskError<E>>) -> Result<(), TaskError<E>>,
+        writer: &mut Writer<'_, K::Kept>,
     ) -> Result<bool, TaskError<E>>;
 
     /// Does one task.
@@ -73,19 +73,18 @@ pub(super) trait Function<I, T, E>: Sync {
 impl<I, T, E, F: Fn(&I) -> Result<T, E> + Sync> Function<I, T, E> for F {
     const LOOK: Duration = LOOK;
 
-    fn run(
+    fn run<K: Keep<T, E>>(
         &self,
         tasks: &[I],
         stop: &AtomicBool,
-        give: &mut impl FnMut(Result<T, TaskError<E>>) -> Result<(), TaskError<E>>,
+        writer: &mut Writer<'_, K::Kept>,
     ) -> Result<bool, TaskError<E>> {
-        for task in tasks {
+        writer.fill(tasks, |task| {
             if stop.load(Ordering::Relaxed) {
-                return Ok(false);
+                return Ok(None);
             }
-            give(self(task).map_err(TaskError::Failed))?;
-        }
-        Ok(true)
+            K::keep(self(task).map_err(TaskError::Failed)).map(Some)
+        })
     }
 
     fn one(&self, task: &I) -> Result<T, TaskError<E>> {
@@ -100,11 +99,11 @@ impl<I, T, E, F: Fn(&[I]) -> Result<Vec<T>, E> + Sync> Function<I, T, E> for Bat
     /// A call has a cost of its own, so it is to have some work.
     const LOOK: Duration = Duration::from_millis(1);
 
-    fn run(
+    fn run<K: Keep<T, E>>(
         &self,
         tasks: &[I],
         stop: &AtomicBool,
-        give: &mut impl FnMut(Result<T, TaskError<E>>) -> Result<(), TaskError<E>>,
+        writer: &mut Writer<'_, K::Kept>,
     ) -> Result<bool, TaskError<E>> {
         if stop.load(Ordering::Relaxed) {
             return Ok(false);
@@ -115,7 +114,7 @@ impl<I, T, E, F: Fn(&[I]) -> Result<Vec<T>, E> + Sync> Function<I, T, E> for Bat
             return Err(TaskError::WrongCount { found, tasks });
         }
         for output in outputs {
-            give(Ok(output))?;
+            writer.push(K::keep(Ok(output))?);
         }
         Ok(true)
     }
@@ -189,8 +188,8 @@ where
         loop {
             let from = writer.next();
             let outcome = catch_unwind(AssertUnwindSafe(|| {
-                let mut give = |result| K::keep(result).map(|kept| writer.push(kept));
-                self.function.run(&self.tasks[from..end], stop, &mut give)
+                let tasks = &self.tasks[from..end];
+                self.function.run::<K>(tasks, stop, &mut writer)
             }));
             let error = match outcome {
                 Ok(Ok(true)) => {
