@@ -37,6 +37,7 @@ const OFF: &[Off] = &[
     ("guessed_part", |tuning| tuning.guessed_part = 1.0),
     ("stated_part", |tuning| tuning.stated_part = 1.0),
     ("worth_launches", |tuning| tuning.worth_launches = 0.0),
+    ("part_of_wave", |tuning| tuning.part_of_wave = 0.0),
     ("rest", |tuning| tuning.rest = 1.0),
     ("growth", |tuning| tuning.growth = 1e9),
     ("least_overlap", |tuning| tuning.least_overlap = 0.0),

@@ -89,6 +89,9 @@ pub struct Tuning {
     /// Launches' cost that another launch is worth: where the rest of its share takes less,
     /// a GPU takes the whole.
     pub worth_launches: f64,
+    /// Part of a worker's task that the last tasks may take on a GPU for which the workers
+    /// would begin another wave.
+    pub part_of_wave: f64,
     /// How many times as long as a launch a range may be that is taken whole, so that
     /// nothing is left of it before a sample.
     pub rest: f64,
@@ -169,6 +172,7 @@ impl Tuning {
         guessed_part: 0.6,
         stated_part: 0.1,
         worth_launches: 5.0,
+        part_of_wave: 0.1,
         rest: 1.2,
         growth: 4.0,
         least_overlap: 0.1,

@@ -32,6 +32,8 @@ mod rate;
 mod recall;
 mod row;
 mod share;
+#[cfg(test)]
+mod share_tests;
 mod span;
 mod teach;
 #[cfg(test)]

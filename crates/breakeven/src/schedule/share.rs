@@ -142,7 +142,10 @@ impl Schedule {
             if gpu.rate.tells_fixed() {
                 let rest = per_work * share * (1.0 - part);
                 let worth = self.setup.tuning.worth_launches * gpu.rate.fixed.unwrap_or(0.0);
-                let share = if rest <= worth { share } else { share * part };
+                let share = match rest <= worth {
+                    true => self.beside_whole_waves(index, share),
+                    false => share * part,
+                };
                 return share.max(tried);
             }
             let least = (share * part).max(task).max(self.growth(index, without));
@@ -153,6 +156,25 @@ impl Schedule {
         }
         let probes = gpu.setup.probes && gpu.is_new();
         if probes { probe } else { 0.0 }
+    }
+
+    /// The work of a launch after which the workers have all that is left: so much, and the
+    /// tasks that make no whole wave of theirs where those are next to nothing for the GPU.
+    /// A single one would take the workers as long as a wave.
+    fn beside_whole_waves(&self, index: usize, work: f64) -> f64 {
+        let Some(range) = self.free.ranges().next().filter(|_| self.cpu.is_idle()) else {
+            return work;
+        };
+        let range = range.start..range.end.min(self.gpu_end());
+        let end = range.start + self.density.tasks_of(range.clone(), work);
+        let over = (range.end - end) % self.setup.workers.max(1);
+        let more = self.density.work(end..end + over);
+        let ns = self.gpus[index].rate.per_work.unwrap_or(0.0) * more;
+        let has_wave = range.end - end > over;
+        match has_wave && ns < self.setup.tuning.part_of_wave * self.density.mean() {
+            true => self.density.work(range.start..end + over),
+            false => work,
+        }
     }
 
     /// Part of its share that a GPU takes at once: where it is not known where the work lies,
