@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use breakeven::Costs;
 use breakeven::plan::ExecutionStrategy;
 use breakeven::testing::Scenario;
 
@@ -36,25 +37,44 @@ pub(crate) fn best_on_average(draws: &[Times]) -> usize {
     best.expect("a draw has its strategies")
 }
 
-/// Points that look the same before they have run, each with its slices.
+/// What batches of another size told of the GPU: nothing, or that launches of so many tasks
+/// were all taken back; none where they told more.
+pub(crate) fn little_seen(costs: &Costs, other: &Scenario) -> Option<String> {
+    let (memory, workers) = (other.memory_per_task, other.workers);
+    let known = costs.operations().pop();
+    let known = known.map(|known| costs.lookup(&known, memory, &["simulated0"], workers));
+    match known.and_then(|known| known.gpu(0).cost) {
+        None => Some("nothing".to_owned()),
+        Some(cost) => cost.is_bound.then(|| format!("{} tasks", cost.most)),
+    }
+}
+
+/// A point's times, those of what else could be there where it looks so, and its slices.
+type Look = (Times, Vec<Times>, Vec<String>);
+
+/// Points that look the same before they have run.
 #[derive(Default)]
-pub(crate) struct Alike(BTreeMap<String, Vec<(Times, Vec<String>)>>);
+pub(crate) struct Alike(BTreeMap<String, Vec<Look>>);
 
 impl Alike {
-    pub(crate) fn add(&mut self, looks: String, times: Times, slices: &[String]) {
-        self.0
-            .entry(looks)
-            .or_default()
-            .push((times, slices.to_vec()));
+    pub(crate) fn add(
+        &mut self,
+        looks: String,
+        times: Times,
+        draws: Vec<Times>,
+        slices: &[String],
+    ) {
+        let points = self.0.entry(looks).or_default();
+        points.push((times, draws, slices.to_vec()));
     }
 
     /// Calls `told(time, best time, slices)` for every point, the time being that
     /// of the strategy which is the best for all points that look like it.
     pub(crate) fn each(&self, mut told: impl FnMut(f64, f64, &[String])) {
         for points in self.0.values() {
-            let draws: Vec<Times> = points.iter().map(|(times, _)| times.clone()).collect();
-            let best = best_on_average(&draws);
-            for (times, slices) in points {
+            let draws = points.iter().flat_map(|(_, draws, _)| draws.clone());
+            let best = best_on_average(&draws.collect::<Vec<Times>>());
+            for (times, _, slices) in points {
                 told(times[best], least(times), slices);
             }
         }

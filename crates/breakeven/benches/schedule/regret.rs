@@ -122,7 +122,7 @@ pub(crate) fn print(tuning: &'static Tuning) {
     };
     let points = grid(tuning, tasks);
     let mut regrets: BTreeMap<&str, Regrets> = BTreeMap::new();
-    let mut alike = [(); 2].map(|()| Alike::default());
+    let mut alike: BTreeMap<String, Alike> = BTreeMap::new();
     for point in &points {
         let Point { quiet, slices, .. } = point;
         let mut scenario = quiet.clone();
@@ -131,8 +131,9 @@ pub(crate) fn print(tuning: &'static Tuning) {
         }
         let all = times(&scenario);
         let oracle = least(&all);
-        for (alike, looks) in alike.iter_mut().zip(&point.looks) {
-            alike.add(looks.clone(), all.clone(), slices);
+        for (name, looks) in ["cold", "cold_launch_told"].into_iter().zip(&point.looks) {
+            let alike = alike.entry(name.to_owned()).or_default();
+            alike.add(looks.clone(), all.clone(), vec![all.clone()], slices);
         }
         let mut add =
             |name, took, oracle| regrets.entry(name).or_default().add(took, oracle, slices);
@@ -190,11 +191,18 @@ pub(crate) fn print(tuning: &'static Tuning) {
         for (other, [name, launch_told, without_foresight]) in others {
             let all = times(&other);
             let oracle = least(&all);
-            add(name, auto(&other, &learned(quiet)), oracle);
+            let known = learned(quiet);
+            let looks = match foresight::little_seen(&known, &other) {
+                Some(seen) => format!("{} {seen} {}", point.looks[0], slices[1]),
+                None => point.number.to_string(),
+            };
+            add(name, auto(&other, &known), oracle);
             let costs = learned(&telling(quiet));
             add(launch_told, auto(&telling(&other), &costs), oracle);
             let draws = self::draws(&other, point.shape, point.number.into());
             add(without_foresight, all[best_on_average(&draws)], oracle);
+            let alike = alike.entry(format!("{name}_by_what_was_seen")).or_default();
+            alike.add(looks, all, draws, slices);
         }
         // Not one run, which may be one that tries another device.
         for _ in 0..WARM_RUNS {
@@ -211,7 +219,7 @@ pub(crate) fn print(tuning: &'static Tuning) {
     for (name, mut regrets) in regrets {
         regrets.print(name);
     }
-    for (alike, name) in alike.into_iter().zip(["cold", "cold_launch_told"]) {
+    for (name, alike) in alike {
         let mut best = Regrets::default();
         alike.each(|took, oracle, slices| best.add(took, oracle, slices));
         best.print(&format!("without_foresight/{name}"));
