@@ -167,6 +167,7 @@ impl<T> Writer<'_, T> {
             inputs.len() <= self.room - self.written,
             "more outputs than tasks"
         );
+        debug_assert_eq!(self.slots.width, 1, "rows are written as rows");
         let mut index = 0;
         while index < inputs.len() {
             let Some(output) = make(&inputs[index])? else {
