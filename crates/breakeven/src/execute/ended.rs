@@ -12,7 +12,23 @@ use crate::error::{DeviceError, Error};
 use crate::plan::{Decision, Took};
 
 /// What devices are counted as where there are too many.
-pub(super) const OTHER_DEVICES: &str = "other devices";
+const OTHER_DEVICES: &str = "other devices";
+
+/// Counts something of a device; from so many devices on, those that are new are one.
+pub(super) fn add_to(
+    counts: &mut BTreeMap<String, u64>,
+    device: &str,
+    more: u64,
+    most_devices: usize,
+) {
+    if let Some(count) = counts.get_mut(device) {
+        *count += more;
+        return;
+    }
+    let is_counted = counts.len() < most_devices;
+    let device = if is_counted { device } else { OTHER_DEVICES };
+    *counts.entry(device.to_owned()).or_default() += more;
+}
 
 /// Why a batch ended before it was done.
 #[derive(Debug)]
@@ -78,13 +94,7 @@ impl Ended {
         let gpus = gpus.map(|(gpu, name)| (name.as_str(), gpu.tasks));
         let all = gpus.chain([("cpu", self.counts.cpu.tasks)]);
         for (name, tasks) in all.filter(|(_, tasks)| *tasks > 0) {
-            if let Some(count) = to.get_mut(name) {
-                *count += tasks as u64;
-                continue;
-            }
-            let is_counted = to.len() < most_devices;
-            let name = if is_counted { name } else { OTHER_DEVICES };
-            *to.entry(name.to_owned()).or_default() += tasks as u64;
+            add_to(to, name, tasks as u64, most_devices);
         }
     }
 

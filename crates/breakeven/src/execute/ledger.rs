@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use breakeven_profile::unit;
 
-use super::ended::{Ended, OTHER_DEVICES};
+use super::ended::{Ended, add_to};
 use super::explain::{amounted_to, headline};
 use super::shared::ManagerStats;
 use crate::locked;
@@ -87,10 +87,7 @@ pub(super) fn quarantine(device: &str, operation: &str) {
     {
         ledger.stats.quarantines += 1;
         ledger.operation(shortened(operation)).quarantines += 1;
-        let devices = &mut ledger.quarantines;
-        let is_counted = devices.contains_key(device) || devices.len() < MOST_DEVICES;
-        let device = if is_counted { device } else { OTHER_DEVICES };
-        *devices.entry(device.to_owned()).or_default() += 1;
+        add_to(&mut ledger.quarantines, device, 1, MOST_DEVICES);
     }
 }
 

@@ -168,15 +168,13 @@ impl<T> Writer<'_, T> {
             "more outputs than tasks"
         );
         debug_assert_eq!(self.slots.width, 1, "rows are written as rows");
-        let mut index = 0;
-        while index < inputs.len() {
-            let Some(output) = make(&inputs[index])? else {
+        for input in inputs {
+            let Some(output) = make(input)? else {
                 return Ok(false);
             };
             // SAFETY: as in `push`, by the check above.
             unsafe { self.first.add(self.written).write(MaybeUninit::new(output)) };
             self.written += 1;
-            index += 1;
         }
         Ok(true)
     }

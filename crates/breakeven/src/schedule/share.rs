@@ -87,7 +87,7 @@ impl Schedule {
                 };
             }
         }
-        let work = self.gpu_work(index, now);
+        let work = self.gpu_work(index, &range, now);
         if work <= 0.0 {
             return 0;
         }
@@ -101,8 +101,8 @@ impl Schedule {
         }
     }
 
-    /// Work to launch now so that all devices end together.
-    fn gpu_work(&self, index: usize, now: Ns) -> f64 {
+    /// Work to launch now, of a range, so that all devices end together.
+    fn gpu_work(&self, index: usize, range: &Range<usize>, now: Ns) -> f64 {
         let gpu = &self.gpus[index];
         let is_idle = gpu.flights.is_empty();
         let task = self.density.mean();
@@ -143,7 +143,7 @@ impl Schedule {
                 let rest = per_work * share * (1.0 - part);
                 let worth = self.setup.tuning.worth_launches * gpu.rate.fixed.unwrap_or(0.0);
                 let share = match rest <= worth {
-                    true => self.beside_whole_waves(index, share),
+                    true => self.beside_whole_waves(per_work, range, share),
                     false => share * part,
                 };
                 return share.max(tried);
@@ -161,16 +161,11 @@ impl Schedule {
     /// The work of a launch after which the workers have all that is left: so much, and the
     /// tasks that make no whole wave of theirs where those are next to nothing for the GPU.
     /// A single one would take the workers as long as a wave.
-    fn beside_whole_waves(&self, index: usize, work: f64) -> f64 {
-        let Some(range) = self.free.ranges().next().filter(|_| self.cpu.is_idle()) else {
-            return work;
-        };
-        let range = range.start..range.end.min(self.gpu_end());
+    fn beside_whole_waves(&self, per_work: f64, range: &Range<usize>, work: f64) -> f64 {
         let end = range.start + self.density.tasks_of(range.clone(), work);
         let over = (range.end - end) % self.setup.workers.max(1);
-        let more = self.density.work(end..end + over);
-        let ns = self.gpus[index].rate.per_work.unwrap_or(0.0) * more;
-        let has_wave = range.end - end > over;
+        let ns = per_work * self.density.work(end..end + over);
+        let has_wave = self.cpu.is_idle() && range.end - end > over;
         match has_wave && ns < self.setup.tuning.part_of_wave * self.density.mean() {
             true => self.density.work(range.start..end + over),
             false => work,
