@@ -1,13 +1,6 @@
 //! The GPU form: `cubek`'s product on plain cores, in one of its ways to cut it up.
 
-use cubecl::prelude::CubePrimitive;
-use cubek::matmul::definition::MatmulElems;
-use cubek::matmul::launch::launch_tiling::launch_ref;
-use cubek::matmul::routines::BlueprintStrategy::Inferred;
-use cubek::matmul::routines::TileSizeSelection::{MaxTileSize, MinTileSize};
-use cubek::matmul::routines::double_unit::{DoubleUnitAlgorithm, DoubleUnitSelectionArgs};
-use cubek::matmul::routines::simple_unit::{SimpleUnitAlgorithm, SimpleUnitSelectionArgs};
-use cubek::std::InputBinding;
+use breakeven_products::{Buffers, Products, SOURCE, Tile};
 
 use super::{MatrixMultiply, Tiling, sizes, variant};
 use crate::error::{DeviceError, DeviceErrorKind};
@@ -21,7 +14,7 @@ impl DeviceForm for MatrixMultiply {
             return Space::default();
         }
         Space {
-            source: const { source_number(include_bytes!("product_kernels.rs")) },
+            source: const { source_number(SOURCE) },
             variant: variant(sizes(inputs).unwrap_or_default()),
             tunables: vec![Tunable::new("tiling", 0, 0..Tiling::ALL.len() as u32)],
         }
@@ -29,32 +22,21 @@ impl DeviceForm for MatrixMultiply {
 
     fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
         let [batch, m, k, n] = sizes(launch.shapes)?;
-        let f32_type = f32::as_type_native_unchecked();
-        let mut elems = MatmulElems::from_single_dtype(f32_type);
-        let [a, b] = [&launch.inputs[0], &launch.inputs[1]];
         let tiling = match self.tiling {
             Some(tiling) => tiling,
             None => Tiling::ALL[launch.tuned("tiling")? as usize],
         };
-        let tile_size = match tiling {
-            Tiling::Single | Tiling::Double => MaxTileSize,
-            Tiling::SingleNarrow | Tiling::DoubleNarrow => MinTileSize,
+        let (buffers, tile) = match tiling {
+            Tiling::Single => (Buffers::Single, Tile::Square),
+            Tiling::SingleNarrow => (Buffers::Single, Tile::Row),
+            Tiling::Double => (Buffers::Double, Tile::Square),
+            Tiling::DoubleNarrow => (Buffers::Double, Tile::Row),
         };
+        let [a, b] = [&launch.inputs[0], &launch.inputs[1]];
         with_client!(launch.gpu, client => {
-            let a = InputBinding::new(a.tensor([batch, m, k]), f32_type.storage_type());
-            let b = InputBinding::new(b.tensor([batch, k, n]), f32_type.storage_type());
+            let inputs = [a.tensor([batch, m, k]), b.tensor([batch, k, n])];
             let out = launch.output.tensor([batch, m, n]);
-            // By the algorithm, not by `Strategy`, which has each of its thirty compiled.
-            match tiling {
-                Tiling::Single | Tiling::SingleNarrow => {
-                    let args = Inferred(SimpleUnitSelectionArgs { tile_size });
-                    launch_ref::<_, SimpleUnitAlgorithm>(client, a, b, out, &args, &mut elems)
-                }
-                Tiling::Double | Tiling::DoubleNarrow => {
-                    let args = Inferred(DoubleUnitSelectionArgs { tile_size });
-                    launch_ref::<_, DoubleUnitAlgorithm>(client, a, b, out, &args, &mut elems)
-                }
-            }
+            Products::on_plain_cores(client, inputs, out, buffers, tile)
         })
         .map_err(|error| DeviceError::new(DeviceErrorKind::Launch, format!("{error:?}")))
     }

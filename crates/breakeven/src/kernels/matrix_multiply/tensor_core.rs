@@ -72,13 +72,8 @@ impl Operator for TensorCoreMatmul {
 
 #[cfg(feature = "gpu")]
 mod device {
+    use breakeven_products::{Buffers, Products};
     use cubecl::prelude::*;
-    use cubek::matmul::definition::{MatmulElems, MatmulGlobalElems};
-    use cubek::matmul::launch::launch_tiling::launch_ref;
-    use cubek::matmul::routines::BlueprintStrategy::Inferred;
-    use cubek::matmul::routines::double_buffering::CyclicDoubleBufferingAlgorithm;
-    use cubek::matmul::routines::simple::SimpleAlgorithm;
-    use cubek::std::InputBinding;
     use half::f16;
 
     use super::super::variant;
@@ -125,14 +120,10 @@ mod device {
                 ));
             }
             let [batch, m, k, n] = sizes_of(NAME, launch.shapes)?;
-            let half = f16::as_type_native_unchecked().storage_type();
-            let single = f32::as_type_native_unchecked().storage_type();
-            let mut elems = MatmulElems::from_globals(&MatmulGlobalElems {
-                lhs: half,
-                rhs: half,
-                out: single,
-            });
-            let buffers = launch.tuned("buffers")?;
+            let buffers = match launch.tuned("buffers")? {
+                1 => Buffers::Single,
+                _ => Buffers::Double,
+            };
             let [a, b] = [&launch.scratch[0], &launch.scratch[1]];
             with_client!(launch.gpu, client => {
                 for (from, to) in launch.inputs.iter().zip([a, b]) {
@@ -145,19 +136,9 @@ mod device {
                         );
                     }
                 }
-                let a = InputBinding::new(a.tensor([batch, m, k]), half);
-                let b = InputBinding::new(b.tensor([batch, k, n]), half);
+                let inputs = [a.tensor([batch, m, k]), b.tensor([batch, k, n])];
                 let out = launch.output.tensor([batch, m, n]);
-                // The arguments that are inferred ask for tensor cores.
-                if buffers == 1 {
-                    let args = Inferred(Default::default());
-                    launch_ref::<_, SimpleAlgorithm>(client, a, b, out, &args, &mut elems)
-                } else {
-                    let args = Inferred(Default::default());
-                    launch_ref::<_, CyclicDoubleBufferingAlgorithm>(
-                        client, a, b, out, &args, &mut elems,
-                    )
-                }
+                Products::on_tensor_cores(client, inputs, out, buffers)
             })
             .map_err(|error| DeviceError::new(DeviceErrorKind::Launch, format!("{error:?}")))
         }
