@@ -72,7 +72,7 @@ impl Operator for TensorCoreMatmul {
 
 #[cfg(feature = "gpu")]
 mod device {
-    use breakeven_products::{Buffers, Products};
+    use breakeven_products::{Buffers, Products, SOURCE};
     use cubecl::prelude::*;
     use half::f16;
 
@@ -101,7 +101,7 @@ mod device {
 
         fn space(&self, _: &Gpu, inputs: &[&[usize]]) -> Space {
             Space {
-                source: const { source_number(include_bytes!("tensor_core.rs")) },
+                source: const { source_number(SOURCE) },
                 variant: variant(sizes_of(NAME, inputs).unwrap_or_default()),
                 // Pieces of the inputs that are in shared memory at once.
                 tunables: vec![Tunable::new("buffers", 1, [2])],
