@@ -38,114 +38,98 @@ pub enum Tile {
     Row,
 }
 
-/// A runtime on which products can be launched.
+/// What multiplies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cores {
+    /// Plain cores, from f32 to f32.
+    Plain(Tile),
+    /// Tensor cores, from f16 to f32.
+    Tensor,
+}
+
+/// A product to be started: batch × m × k and batch × k × n to batch × m × n.
+#[derive(Debug)]
+pub struct Product<R: Runtime> {
+    /// Both matrices of each pair.
+    pub inputs: [TensorBinding<R>; 2],
+    /// Where their products go.
+    pub out: TensorBinding<R>,
+    /// What multiplies.
+    pub cores: Cores,
+    /// How the inputs come into shared memory.
+    pub buffers: Buffers,
+}
+
+/// A runtime on which products can be started.
 pub trait Products: Runtime {
-    /// Starts a·b on plain cores, in f32: batch × m × k and batch × k × n to batch × m × n.
+    /// Starts one.
     ///
     /// # Errors
     ///
     /// Why the device cannot be given such a product.
-    fn on_plain_cores(
-        client: &ComputeClient<Self>,
-        inputs: [TensorBinding<Self>; 2],
-        out: TensorBinding<Self>,
-        buffers: Buffers,
-        tile: Tile,
-    ) -> Result<(), MatmulSetupError>;
-
-    /// Starts a·b on tensor cores, from f16 to f32.
-    ///
-    /// # Errors
-    ///
-    /// Why the device cannot be given such a product.
-    fn on_tensor_cores(
-        client: &ComputeClient<Self>,
-        inputs: [TensorBinding<Self>; 2],
-        out: TensorBinding<Self>,
-        buffers: Buffers,
-    ) -> Result<(), MatmulSetupError>;
+    fn start(client: &ComputeClient<Self>, product: Product<Self>) -> Result<(), MatmulSetupError>;
 }
 
-/// Methods without generics of their own are compiled where they stand.
-macro_rules! products_on {
-    ($runtime:ty) => {
-        impl Products for $runtime {
-            fn on_plain_cores(
-                client: &ComputeClient<Self>,
-                inputs: [TensorBinding<Self>; 2],
-                out: TensorBinding<Self>,
-                buffers: Buffers,
-                tile: Tile,
-            ) -> Result<(), MatmulSetupError> {
-                plain(client, inputs, out, buffers, tile)
-            }
+// Methods without generics of their own are compiled where they stand.
 
-            fn on_tensor_cores(
-                client: &ComputeClient<Self>,
-                inputs: [TensorBinding<Self>; 2],
-                out: TensorBinding<Self>,
-                buffers: Buffers,
-            ) -> Result<(), MatmulSetupError> {
-                tensor(client, inputs, out, buffers)
-            }
-        }
-    };
+impl Products for WgpuRuntime {
+    fn start(client: &ComputeClient<Self>, product: Product<Self>) -> Result<(), MatmulSetupError> {
+        start(client, product)
+    }
 }
 
-products_on!(WgpuRuntime);
-products_on!(CudaRuntime);
+impl Products for CudaRuntime {
+    fn start(client: &ComputeClient<Self>, product: Product<Self>) -> Result<(), MatmulSetupError> {
+        start(client, product)
+    }
+}
 
-/// By the algorithm, here and below, not by `Strategy`, which has each of its thirty
-/// compiled.
-fn plain<R: Runtime>(
+fn start<R: Runtime>(
     client: &ComputeClient<R>,
-    inputs: [TensorBinding<R>; 2],
-    out: TensorBinding<R>,
-    buffers: Buffers,
-    tile: Tile,
+    product: Product<R>,
 ) -> Result<(), MatmulSetupError> {
-    let f32_type = f32::as_type_native_unchecked();
-    let mut elems = MatmulElems::from_single_dtype(f32_type);
-    let [a, b] = inputs.map(|input| InputBinding::new(input, f32_type.storage_type()));
-    let tile_size: TileSizeSelection = match tile {
-        Tile::Square => MaxTileSize,
-        Tile::Row => MinTileSize,
+    let single = f32::as_type_native_unchecked().storage_type();
+    let half = f16::as_type_native_unchecked().storage_type();
+    let from = match product.cores {
+        Cores::Plain(_) => single,
+        Cores::Tensor => half,
     };
-    match buffers {
-        Buffers::Single => {
+    let mut elems = MatmulElems::from_globals(&MatmulGlobalElems {
+        lhs: from,
+        rhs: from,
+        out: single,
+    });
+    let [a, b] = product.inputs.map(|input| InputBinding::new(input, from));
+    let (out, elems) = (product.out, &mut elems);
+    // By the algorithm, not by `Strategy`, which has each of its thirty compiled.
+    match (product.cores, product.buffers) {
+        (Cores::Plain(tile), Buffers::Single) => {
+            let tile_size = tile.into();
             let args = Inferred(SimpleUnitSelectionArgs { tile_size });
-            launch_ref::<_, SimpleUnitAlgorithm>(client, a, b, out, &args, &mut elems)
+            launch_ref::<_, SimpleUnitAlgorithm>(client, a, b, out, &args, elems)
         }
-        Buffers::Double => {
+        (Cores::Plain(tile), Buffers::Double) => {
+            let tile_size = tile.into();
             let args = Inferred(DoubleUnitSelectionArgs { tile_size });
-            launch_ref::<_, DoubleUnitAlgorithm>(client, a, b, out, &args, &mut elems)
+            launch_ref::<_, DoubleUnitAlgorithm>(client, a, b, out, &args, elems)
+        }
+        // The arguments that are inferred ask for tensor cores.
+        (Cores::Tensor, Buffers::Single) => {
+            let args = Inferred(Default::default());
+            launch_ref::<_, SimpleAlgorithm>(client, a, b, out, &args, elems)
+        }
+        (Cores::Tensor, Buffers::Double) => {
+            let args = Inferred(Default::default());
+            launch_ref::<_, CyclicDoubleBufferingAlgorithm>(client, a, b, out, &args, elems)
         }
     }
 }
 
-/// The arguments that are inferred ask for tensor cores.
-fn tensor<R: Runtime>(
-    client: &ComputeClient<R>,
-    inputs: [TensorBinding<R>; 2],
-    out: TensorBinding<R>,
-    buffers: Buffers,
-) -> Result<(), MatmulSetupError> {
-    let half = f16::as_type_native_unchecked().storage_type();
-    let single = f32::as_type_native_unchecked().storage_type();
-    let mut elems = MatmulElems::from_globals(&MatmulGlobalElems {
-        lhs: half,
-        rhs: half,
-        out: single,
-    });
-    let [a, b] = inputs.map(|input| InputBinding::new(input, half));
-    match buffers {
-        Buffers::Single => {
-            let args = Inferred(Default::default());
-            launch_ref::<_, SimpleAlgorithm>(client, a, b, out, &args, &mut elems)
-        }
-        Buffers::Double => {
-            let args = Inferred(Default::default());
-            launch_ref::<_, CyclicDoubleBufferingAlgorithm>(client, a, b, out, &args, &mut elems)
+impl From<Tile> for TileSizeSelection {
+    fn from(tile: Tile) -> Self {
+        match tile {
+            Tile::Square => MaxTileSize,
+            Tile::Row => MinTileSize,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The GPU form: `cubek`'s product on plain cores, in one of its ways to cut it up.
 
-use breakeven_products::{Buffers, Products, SOURCE, Tile};
+use breakeven_products::{Buffers, Cores, Product, Products, SOURCE, Tile};
 
 use super::{MatrixMultiply, Tiling, sizes, variant};
 use crate::error::{DeviceError, DeviceErrorKind};
@@ -34,9 +34,12 @@ impl DeviceForm for MatrixMultiply {
         };
         let [a, b] = [&launch.inputs[0], &launch.inputs[1]];
         with_client!(launch.gpu, client => {
-            let inputs = [a.tensor([batch, m, k]), b.tensor([batch, k, n])];
-            let out = launch.output.tensor([batch, m, n]);
-            Products::on_plain_cores(client, inputs, out, buffers, tile)
+            Products::start(client, Product {
+                inputs: [a.tensor([batch, m, k]), b.tensor([batch, k, n])],
+                out: launch.output.tensor([batch, m, n]),
+                cores: Cores::Plain(tile),
+                buffers,
+            })
         })
         .map_err(|error| DeviceError::new(DeviceErrorKind::Launch, format!("{error:?}")))
     }

@@ -72,7 +72,7 @@ impl Operator for TensorCoreMatmul {
 
 #[cfg(feature = "gpu")]
 mod device {
-    use breakeven_products::{Buffers, Products, SOURCE};
+    use breakeven_products::{Buffers, Cores, Product, Products, SOURCE};
     use cubecl::prelude::*;
     use half::f16;
 
@@ -136,9 +136,12 @@ mod device {
                         );
                     }
                 }
-                let inputs = [a.tensor([batch, m, k]), b.tensor([batch, k, n])];
-                let out = launch.output.tensor([batch, m, n]);
-                Products::on_tensor_cores(client, inputs, out, buffers)
+                Products::start(client, Product {
+                    inputs: [a.tensor([batch, m, k]), b.tensor([batch, k, n])],
+                    out: launch.output.tensor([batch, m, n]),
+                    cores: Cores::Tensor,
+                    buffers,
+                })
             })
             .map_err(|error| DeviceError::new(DeviceErrorKind::Launch, format!("{error:?}")))
         }
