@@ -30,6 +30,8 @@ mod overlap;
 mod regret;
 #[path = "schedule/trouble.rs"]
 mod trouble;
+#[path = "schedule/unlike.rs"]
+mod unlike;
 
 use breakeven::plan::Tuning;
 
@@ -52,6 +54,9 @@ fn main() {
     }
     if wanted("regret") {
         regret::print(tuning);
+    }
+    if wanted("unlike") {
+        unlike::print(tuning);
     }
     if wanted("overlap") {
         overlap::print(tuning);
