@@ -5,7 +5,7 @@
 use breakeven::plan::Tuning;
 
 use crate::metric::metric;
-use crate::{efficiency, objectives, overlap, regret, trouble};
+use crate::{efficiency, objectives, overlap, regret, trouble, unlike};
 
 /// A constant's name, and how its mechanism is switched off.
 type Off = (&'static str, fn(&mut Tuning));
@@ -50,6 +50,7 @@ const OFF: &[Off] = &[
     ("most_spread", |tuning| tuning.most_spread = -1.0),
     ("mean_counts", |tuning| tuning.mean_counts = 0.0),
     ("most_counts", |tuning| tuning.most_counts = 1e9),
+    ("known_counts", |tuning| tuning.known_counts = 0.0),
     ("least_told", |tuning| tuning.least_told = 0.0),
     ("rate_step", |tuning| tuning.rate_step = 0.0),
     ("failed_prediction", |tuning| tuning.failed_prediction = 1e9),
@@ -92,6 +93,8 @@ fn figures(tuning: &'static Tuning) -> Vec<(String, f64)> {
         least.map(|(group, efficiency)| (format!("least/{group}"), 100.0 * efficiency));
     let regrets = regret::means(tuning, &TASKS).into_iter();
     let regrets = regrets.map(|(name, regret)| (format!("regret/{name}"), 100.0 * regret));
+    let unlike = 100.0 * unlike::mean(tuning, TASKS[1]);
+    let unlike = std::iter::once(("regret/unlike".to_owned(), unlike));
     let gain = 100.0 * overlap::least_gain(tuning);
     let gain = std::iter::once(("overlap_gain".to_owned(), gain));
     let trouble = trouble::figures(tuning).into_iter();
@@ -101,7 +104,11 @@ fn figures(tuning: &'static Tuning) -> Vec<(String, f64)> {
     });
     let objectives = objectives::means(tuning, &OBJECTIVES_TASKS).into_iter();
     let objectives = objectives.map(|(name, value)| (name.to_owned(), 100.0 * value));
-    let all = efficiencies.chain(regrets).chain(gain).chain(trouble);
+    let all = efficiencies
+        .chain(regrets)
+        .chain(unlike)
+        .chain(gain)
+        .chain(trouble);
     all.chain(objectives).collect()
 }
 

@@ -41,42 +41,56 @@ pub(crate) fn print(tuning: &'static Tuning) {
     };
     for (kind, draw) in KINDS {
         for &tasks in tasks {
-            let (mut auto, mut one_choice) = (Vec::new(), Vec::new());
-            for ratio in [0.1, 1.0, 10.0, 50.0] {
-                for launch_ns in [5e3, 50e3, 500e3] {
-                    let mut random = Xoshiro256PlusPlus::seed_from_u64(tasks as u64);
-                    let costs = Costs::new();
-                    let mut batch = || {
-                        let work: Vec<f64> = (0..tasks).map(|_| draw(&mut random)).collect();
-                        let mut scenario = Scenario::new(work, WORKERS);
-                        scenario.cpu_task_ns = TASK_NS;
-                        scenario.tuning = tuning;
-                        scenario.gpus = vec![ScenarioGpu {
-                            task_ns: TASK_NS / WORKERS as f64 / ratio,
-                            launch_ns,
-                            ..ScenarioGpu::default()
-                        }];
-                        let took = run(&scenario, ExecutionStrategy::Auto, &costs);
-                        (scenario, took)
-                    };
-                    for _ in 0..LEARNED {
-                        let _ = batch();
-                    }
-                    let judged: Vec<(Times, f64)> = (0..JUDGED)
-                        .map(|_| batch())
-                        .map(|(scenario, took)| (times(&scenario), took))
-                        .collect();
-                    auto.extend(judged.iter().map(|(all, took)| regret(*took, all)));
-                    let (all, _): (Vec<Times>, Vec<f64>) = judged.into_iter().unzip();
-                    let best = best_on_average(&all);
-                    one_choice.extend(all.iter().map(|all| regret(all[best], all)));
-                }
-            }
+            let (mut auto, mut one_choice) = regrets(tuning, draw, tasks);
             let name = format!("{kind}/{tasks}_tasks");
             print_one(&name, &mut auto);
             print_one(&format!("without_foresight/{name}"), &mut one_choice);
         }
     }
+}
+
+/// The mean regret of Auto over all kinds.
+pub(crate) fn mean(tuning: &'static Tuning, tasks: usize) -> f64 {
+    let kinds = KINDS
+        .iter()
+        .flat_map(|(_, draw)| regrets(tuning, *draw, tasks).0);
+    mean_of(&kinds.collect::<Vec<f64>>())
+}
+
+/// Regrets of Auto, and of the best choice.
+fn regrets(tuning: &'static Tuning, draw: Draw, tasks: usize) -> (Vec<f64>, Vec<f64>) {
+    let (mut auto, mut one_choice) = (Vec::new(), Vec::new());
+    for ratio in [0.1, 1.0, 10.0, 50.0] {
+        for launch_ns in [5e3, 50e3, 500e3] {
+            let mut random = Xoshiro256PlusPlus::seed_from_u64(tasks as u64);
+            let costs = Costs::new();
+            let mut batch = || {
+                let work: Vec<f64> = (0..tasks).map(|_| draw(&mut random)).collect();
+                let mut scenario = Scenario::new(work, WORKERS);
+                scenario.cpu_task_ns = TASK_NS;
+                scenario.tuning = tuning;
+                scenario.gpus = vec![ScenarioGpu {
+                    task_ns: TASK_NS / WORKERS as f64 / ratio,
+                    launch_ns,
+                    ..ScenarioGpu::default()
+                }];
+                let took = run(&scenario, ExecutionStrategy::Auto, &costs);
+                (scenario, took)
+            };
+            for _ in 0..LEARNED {
+                let _ = batch();
+            }
+            let judged: Vec<(Times, f64)> = (0..JUDGED)
+                .map(|_| batch())
+                .map(|(scenario, took)| (times(&scenario), took))
+                .collect();
+            auto.extend(judged.iter().map(|(all, took)| regret(*took, all)));
+            let (all, _): (Vec<Times>, Vec<f64>) = judged.into_iter().unzip();
+            let best = best_on_average(&all);
+            one_choice.extend(all.iter().map(|all| regret(all[best], all)));
+        }
+    }
+    (auto, one_choice)
 }
 
 fn regret(took: f64, all: &Times) -> f64 {
@@ -85,8 +99,12 @@ fn regret(took: f64, all: &Times) -> f64 {
 
 fn print_one(name: &str, regrets: &mut [f64]) {
     regrets.sort_by(f64::total_cmp);
-    let mean = regrets.iter().sum::<f64>() / regrets.len() as f64;
+    let mean = mean_of(regrets);
     let p95 = regrets[(regrets.len() - 1) * 95 / 100];
     metric(&format!("unlike_mean/{name}"), 100.0 * mean, "%");
     metric(&format!("unlike_p95/{name}"), 100.0 * p95, "%");
+}
+
+fn mean_of(regrets: &[f64]) -> f64 {
+    regrets.iter().sum::<f64>() / regrets.len() as f64
 }

@@ -297,8 +297,8 @@ fn explore(
             return;
         }
     }
-    // One task is one worker's alone.
-    let try_ns = cpu.predict_ns(1);
+    // One task is one worker's alone; of tasks that differ it may be a dear one.
+    let try_ns = cpu.predict_ns(1) * (cpu.at_once as f64).powf(costs.tail());
     let excess = (try_ns - run_ns).max(0.0);
     let Some(excess) = counted(chosen, None, 1, excess) else {
         return;

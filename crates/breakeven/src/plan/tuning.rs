@@ -125,6 +125,9 @@ pub struct Tuning {
     /// Most tasks that a place counts as in that mean: where much was done says no more of the
     /// other places.
     pub most_counts: f64,
+    /// Tasks that what was known of a task before a batch counts as beside those that workers
+    /// did, where tasks differ as far as they can.
+    pub known_counts: f64,
     /// Part of a launch's cost that its work must take for the launch's time to tell the work.
     pub least_told: f64,
     /// How far a GPU's rate moves towards what was seen.
@@ -186,6 +189,7 @@ impl Tuning {
         most_spread: 0.3,
         mean_counts: 0.3,
         most_counts: 4.0,
+        known_counts: 16.0,
         least_told: 0.1,
         rate_step: 0.8,
         most_delay: 1.25,

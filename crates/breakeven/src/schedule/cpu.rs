@@ -5,6 +5,12 @@ use std::ops::Range;
 use super::{Mode, Ns, Schedule, Setup, Span};
 use crate::whole;
 
+/// Fewest tasks that tell how far tasks differ.
+const FEWEST_TELL: f64 = 8.0;
+
+/// Times the mean from which on a task is a dear one, and not noise.
+const ALIKE: f64 = 1.1;
+
 /// What is known of the workers.
 #[derive(Debug, Default)]
 pub(super) struct Workers {
@@ -14,6 +20,9 @@ pub(super) struct Workers {
     /// What spans took, ns, and how many tasks of the mean they were taken for.
     pub(super) took: f64,
     pub(super) weight: f64,
+    /// Tasks that they did, and what the dearest of them took, ns.
+    pub(super) done: f64,
+    dearest: f64,
     /// Tasks in the middle of the batch that are looked at first, the next one last.
     marks: Vec<usize>,
     /// How many looked for work in vain since somebody gave some.
@@ -37,6 +46,14 @@ impl Workers {
             probes: setup.probes_cpu,
             ..Self::default()
         }
+    }
+
+    /// How far the tasks differed ([`Shape::tail`](crate::plan::Shape)); none where there were
+    /// too few to tell.
+    pub(super) fn tail(&self) -> Option<f32> {
+        let times = self.dearest * self.done / self.took.max(f64::MIN_POSITIVE);
+        let times = if times < ALIKE { 1.0 } else { times };
+        (self.done >= FEWEST_TELL).then(|| (times.ln() / self.done.ln()) as f32)
     }
 
     /// True where no worker has a span.
@@ -163,7 +180,8 @@ impl Schedule {
     }
 
     /// True where one task of a worker would end well after the GPUs, at the rates
-    /// known, could have done all that is free: then they take it. Both sides ask
+    /// known, could have done all that is free: then they take it. Of tasks that differ
+    /// it is the dearest of those that the workers would do. Both sides ask
     /// this, so that neither leaves to the other what that one would not take.
     pub(super) fn gpus_end_before_a_task(&self, now: Ns) -> bool {
         if !self.density.is_known() {
@@ -173,8 +191,24 @@ impl Schedule {
             return false;
         };
         let task = self.density.dearest_at(last.end - 1) * self.cpu.recent;
-        let end = self.gpus_alone(self.free_work(0..self.gpu_end()), now);
-        end.is_some_and(|end| end < task)
+        let work = self.free_work(0..self.gpu_end());
+        let Some(end) = self.gpus_alone(work, now) else {
+            return false;
+        };
+        end < task || end < self.dearest_of_workers(work, now)
+    }
+
+    /// What the dearest of the workers' tasks takes where they share so much work with the
+    /// GPUs, ns; 0 where they are alike.
+    fn dearest_of_workers(&self, work: f64, now: Ns) -> Ns {
+        let tail = self.tail();
+        if tail <= 0.0 {
+            return 0.0;
+        }
+        let mean = self.density.mean();
+        let shared = self.end_of(work, now, None).unwrap_or(0.0);
+        let tasks = shared * self.setup.workers as f64 / mean;
+        mean * tasks.clamp(1.0, self.setup.tasks as f64).powf(tail)
     }
 
     /// Work that the workers do in a nanosecond; none where nothing says how fast they
@@ -267,8 +301,13 @@ impl Schedule {
         if done.is_empty() {
             return;
         }
+        let tasks = done.len() as f64;
         self.cpu.took += ns;
         self.cpu.weight += self.density.expected(done.clone());
+        self.cpu.done += tasks;
+        // If only one of the span differs from the mean.
+        let mean = self.cpu.took / self.cpu.done;
+        self.cpu.dearest = self.cpu.dearest.max(ns - (tasks - 1.0) * mean);
         if self.density.is_known() {
             let ratio = ns / self.density.work(done.clone()).max(f64::MIN_POSITIVE);
             self.cpu.recent = (self.cpu.recent * ratio.clamp(0.1, 10.0)).sqrt();

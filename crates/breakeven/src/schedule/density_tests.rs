@@ -42,6 +42,7 @@ fn a_place_between_cheap_and_dear_ones_has_an_edge_that_moves_to_where_it_is() {
     let shape = Shape {
         places,
         spread: 0.0,
+        tail: 0.0,
     };
     let mut density = Density::new(3_200, Some(10.0), Some(&shape), PLACES, Tuning::USUAL);
     let all = density.work(1_500..1_600);

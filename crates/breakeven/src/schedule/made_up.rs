@@ -18,6 +18,7 @@ fn any_shape(random: &mut Random) -> Option<Arc<Shape>> {
         Arc::new(Shape {
             places: std::array::from_fn::<f32, PLACES, _>(|_| random.random_range(0.0..3.0)),
             spread: random.random_range(0.0..1.0),
+            tail: random.random_range(0.0..1.0),
         })
     })
 }

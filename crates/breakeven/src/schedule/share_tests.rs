@@ -34,6 +34,7 @@ fn first_launch(tasks: usize, part: f64) -> usize {
         shape: Some(Arc::new(Shape {
             places,
             spread: 0.0,
+            tail: 0.0,
         })),
         may_fall_back: usize::MAX,
         tuning: Tuning::USUAL,

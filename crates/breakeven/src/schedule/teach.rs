@@ -181,7 +181,7 @@ impl Schedule {
             }
         }
         let seen = self.density.seen();
-        model.note_shape(operation, memory_per_task, &seen, excess);
+        model.note_shape(operation, memory_per_task, &seen, self.cpu.tail(), excess);
         if let Some((way, took)) = way.take() {
             let tasks = self.setup.tasks;
             model.note_way(operation, memory_per_task, way, tasks, (took, names));
@@ -230,13 +230,19 @@ impl Schedule {
         }
     }
 
-    /// What a task of the batch took, or would have taken, one worker on average, ns.
+    /// What a task of the batch took, or would have taken, one worker on average, ns. Of
+    /// tasks that differ a few say little: what was known before counts as some more.
     fn cpu_task_ns(&self) -> Ns {
-        match self.knows_shape() && self.cpu.weight > 0.0 {
+        let mean = match self.knows_shape() && self.cpu.weight > 0.0 {
             // Where the work lies is known: what differs is the workers' pace.
             true => self.cpu.took / self.cpu.weight,
             false => self.density.mean_done(),
-        }
+        };
+        let Some(known) = self.setup.cpu else {
+            return mean;
+        };
+        let (done, counts) = (self.cpu.done, self.setup.tuning.known_counts * self.tail());
+        (done * mean + counts * known) / (done + counts)
     }
 
     /// How many tasks of the batch's mean have the work of these, as far as was seen: what

@@ -363,8 +363,11 @@ fn launches_count_by_their_work() {
     let mut places = [0.5; PLACES];
     places[PLACES / 2..].fill(1.5);
     let mut random = Random::seed_from_u64(1);
-    let spread = 0.0;
-    let shape = Shape { places, spread };
+    let shape = Shape {
+        places,
+        spread: 0.0,
+        tail: 0.0,
+    };
     let setup = Setup {
         tasks: 640,
         mode: Mode::Both,

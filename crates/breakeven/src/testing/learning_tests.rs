@@ -3,6 +3,8 @@
 use super::{Scenario, ScenarioGpu, Simulated};
 use crate::plan::{ExecutionStrategy, OperationCosts};
 use crate::store::Costs;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 const TASK_NS: f64 = 50_000.0;
 const WORKERS: usize = 8;
@@ -105,4 +107,27 @@ fn launches_among_dear_and_cheap_tasks_do_not_spoil_what_is_known() {
         let least = efficiencies.fold(1.0, f64::min);
         assert!(least > 0.6, "{tasks} at {ratio}:1: {least}");
     }
+}
+
+/// One in ten is 81 times as dear as the others, and each batch has other tasks: a worker that
+/// tried a cheap one tells nothing of the rest, and one that began a dear one is waited for.
+#[test]
+fn tasks_that_differ_stay_on_a_gpu_that_does_all_of_them_sooner_than_a_worker_a_dear_one() {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+    let mut draw = || match random.random_bool(0.1) {
+        true => 9.0,
+        false => 1.0 / 9.0,
+    };
+    let costs = Costs::new();
+    let (mut auto, mut on_gpu) = (0.0, 0.0);
+    for batch in 0..60 {
+        let scenario = scenario((0..100).map(|_| draw()).collect(), 50.0, 5_000.0);
+        let took = run(&scenario, &costs).makespan_ns;
+        if batch >= 20 {
+            auto += took;
+            let gpu = scenario.run_fixed(ExecutionStrategy::GpuOnly);
+            on_gpu += gpu.expect("a strategy");
+        }
+    }
+    assert!(auto < 2.0 * on_gpu, "{auto} {on_gpu}");
 }

@@ -27,11 +27,12 @@ impl Model {
         operation: &str,
         memory_per_task: usize,
         seen: &[Option<PlaceWork>; PLACES],
+        tail: Option<f32>,
         excess: Option<f64>,
     ) {
         let size_class = size_class(memory_per_task);
         self.with_group(operation, size_class, |group, _| {
-            group.shape.note(seen);
+            group.shape.note(seen, tail);
             group.note_excess(excess);
         });
     }

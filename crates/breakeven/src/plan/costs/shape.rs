@@ -1,4 +1,5 @@
-//! Where in the batches of an operation the work lies, as far as that repeats.
+//! Where in the batches of an operation the work lies, as far as that repeats, and how far
+//! their tasks differ.
 
 use std::sync::Arc;
 
@@ -10,13 +11,19 @@ pub(crate) const PLACES: usize = 32;
 /// Part that the newest batch has in what is remembered.
 const NEWEST: f32 = 0.7;
 
-/// Where in a batch the work is to be expected.
+/// The same of how far tasks differ: one batch tells it badly.
+const NEWEST_TAIL: f32 = 0.3;
+
+/// Where in a batch the work is to be expected, and how far its tasks differ.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shape {
     /// The work of a task at each place, relative to the batch's mean.
     pub(crate) places: [f32; PLACES],
     /// How far a batch is off that at a place, on average.
     pub(crate) spread: f32,
+    /// The dearest of n tasks has n to the power of this times the work of the mean: 0 where
+    /// they are alike, 1/a where they have a Pareto tail of index a.
+    pub(crate) tail: f32,
 }
 
 /// What was seen of a batch at a place.
@@ -33,6 +40,7 @@ impl Default for Shape {
         Self {
             places: [1.0; PLACES],
             spread: f32::INFINITY,
+            tail: 0.0,
         }
     }
 }
@@ -56,8 +64,14 @@ impl Remembered {
         self.expected.clone()
     }
 
-    /// Takes in what was seen of a batch; places of which nothing was seen are none.
-    pub(super) fn note(&mut self, seen: &[Option<PlaceWork>; PLACES]) {
+    /// Takes in what was seen of a batch; places of which nothing was seen are none, and so
+    /// is the tail where workers did too few tasks to tell.
+    pub(super) fn note(&mut self, seen: &[Option<PlaceWork>; PLACES], tail: Option<f32>) {
+        if let Some(tail) = tail {
+            let is_first = self.shape.tail == 0.0;
+            let part = if is_first { 1.0 } else { NEWEST_TAIL };
+            self.shape.tail += part * (tail - self.shape.tail);
+        }
         if seen.iter().all(Option::is_none) {
             return;
         }
@@ -138,12 +152,28 @@ mod tests {
         let mut same = Remembered::default();
         let mut other = Remembered::default();
         for batch in 0..6 {
-            same.note(&half(0.2));
-            other.note(&half(if batch % 2 == 0 { 0.2 } else { 1.8 }));
+            same.note(&half(0.2), None);
+            other.note(&half(if batch % 2 == 0 { 0.2 } else { 1.8 }), None);
         }
         let front = |remembered: &Remembered| remembered.expected().map(|shape| shape.places[0]);
         assert!(front(&same).is_some_and(|work| (work - 0.2).abs() < 0.01));
         let is_level = front(&other).is_some_and(|work| (work - 1.0).abs() < 0.3);
         assert!(is_level, "{other:?}");
+    }
+
+    #[test]
+    fn the_tail_is_followed_and_what_tells_nothing_changes_nothing() {
+        let mut shape = Remembered::default();
+        let seen = [Some(PlaceWork {
+            work: 1.0,
+            is_gpus: false,
+        }); PLACES];
+        let mut tail = |tail| {
+            shape.note(&seen, tail);
+            shape.expected().expect("a batch told").tail
+        };
+        assert_eq!(tail(None), 0.0);
+        assert_eq!([tail(Some(0.5)), tail(None)], [0.5, 0.5]);
+        assert!((tail(Some(0.0)) - 0.35).abs() < 1e-6);
     }
 }
