@@ -238,7 +238,7 @@ impl Schedule {
             true => self.cpu.took / self.cpu.weight,
             false => self.density.mean_done(),
         };
-        let Some(known) = self.setup.cpu else {
+        let Some(known) = self.setup.cpu.filter(|_| self.cpu.done > 0.0) else {
             return mean;
         };
         let (done, counts) = (self.cpu.done, self.setup.tuning.known_counts * self.tail());
