@@ -10,7 +10,7 @@ use super::objective::{Goal, Objective};
 use super::rule::{Stage, rule};
 use super::weigh::{Weighing, fastest};
 use super::{
-    Candidate, Cost, Evidence, ExecutionStrategy, GpuCosts, Machine, OperationCosts, Tuning,
+    Candidate, Cost, Evidence, ExecutionStrategy, GpuCosts, Machine, OperationCosts, Shape, Tuning,
 };
 use crate::error::Error;
 use crate::whole;
@@ -298,7 +298,8 @@ fn explore(
         }
     }
     // One task is one worker's alone; of tasks that differ it may be a dear one.
-    let try_ns = cpu.predict_ns(1) * (cpu.at_once as f64).powf(costs.tail());
+    let try_ns =
+        cpu.predict_ns(1) * (cpu.at_once as f64).powf(Shape::tail_of(costs.shape.as_ref()));
     let excess = (try_ns - run_ns).max(0.0);
     let Some(excess) = counted(chosen, None, 1, excess) else {
         return;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{Mode, Ns, Schedule, Setup, Span};
+use crate::plan::Shape;
 use crate::whole;
 
 /// Fewest tasks that tell how far tasks differ.
@@ -48,7 +49,7 @@ impl Workers {
         }
     }
 
-    /// How far the tasks differed ([`Shape::tail`](crate::plan::Shape)); none where there were
+    /// How far the tasks differed ([`Shape::tail`]); none where there were
     /// too few to tell.
     pub(super) fn tail(&self) -> Option<f32> {
         let times = self.dearest * self.done / self.took.max(f64::MIN_POSITIVE);
@@ -201,7 +202,7 @@ impl Schedule {
     /// What the dearest of the workers' tasks takes where they share so much work with the
     /// GPUs, ns; 0 where they are alike.
     fn dearest_of_workers(&self, work: f64, now: Ns) -> Ns {
-        let tail = self.tail();
+        let tail = Shape::tail_of(self.setup.shape.as_ref());
         if tail <= 0.0 {
             return 0.0;
         }

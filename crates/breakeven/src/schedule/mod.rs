@@ -254,12 +254,6 @@ impl Schedule {
         shape.is_some_and(|shape| shape.spread <= most)
     }
 
-    /// How far tasks differ ([`Shape::tail`]).
-    fn tail(&self) -> f64 {
-        let shape = self.setup.shape.as_ref();
-        shape.map_or(0.0, |shape| shape.tail.into())
-    }
-
     /// Whether the CPU takes part in what the GPUs could do.
     fn is_shared(&self) -> bool {
         match self.setup.mode {

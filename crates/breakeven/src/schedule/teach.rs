@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::gpu::Gpu;
 use super::{LaunchTime, Ns, PLACES, Schedule};
-use crate::plan::{Learned, RanOn, Tuning};
+use crate::plan::{Learned, RanOn, Shape, Tuning};
 use crate::whole;
 
 /// Launches of each device whose times are kept …
@@ -241,7 +241,8 @@ impl Schedule {
         let Some(known) = self.setup.cpu.filter(|_| self.cpu.done > 0.0) else {
             return mean;
         };
-        let (done, counts) = (self.cpu.done, self.setup.tuning.known_counts * self.tail());
+        let tail = Shape::tail_of(self.setup.shape.as_ref());
+        let (done, counts) = (self.cpu.done, self.setup.tuning.known_counts * tail);
         (done * mean + counts * known) / (done + counts)
     }
 

@@ -230,11 +230,6 @@ impl OperationCosts {
         }
     }
 
-    /// How far tasks differ ([`Shape::tail`]).
-    pub(crate) fn tail(&self) -> f64 {
-        self.shape.as_ref().map_or(0.0, |shape| shape.tail.into())
-    }
-
     /// True where something is known of every device.
     pub(super) fn knows_all(&self) -> bool {
         self.cpu.is_some() && self.gpus.iter().all(|gpu| gpu.cost.is_some())

@@ -26,6 +26,13 @@ pub struct Shape {
     pub(crate) tail: f32,
 }
 
+impl Shape {
+    /// How far tasks differ ([`Shape::tail`]), as far as a batch has told.
+    pub(crate) fn tail_of(shape: Option<&Arc<Self>>) -> f64 {
+        shape.map_or(0.0, |shape| shape.tail.into())
+    }
+}
+
 /// What was seen of a batch at a place.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PlaceWork {
