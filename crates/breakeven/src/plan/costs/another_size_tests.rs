@@ -1,7 +1,7 @@
 //! What one size of task tells of another, and one device of another.
 
 use super::costs_tests::{GPU, gpu, look, on_cpu, on_gpu, seen};
-use super::{Cost, Model, OperationCosts, RanOn};
+use super::{Cost, Model, Observation, OperationCosts, RanOn};
 
 fn larger(costs: &Model) -> OperationCosts {
     costs.lookup("blur", 8 * 4096, &[GPU], 4)
@@ -65,4 +65,25 @@ fn what_a_launch_of_one_size_took_beyond_its_tasks_on_a_worker_is_mostly_the_lau
             .cost
             .is_some_and(|cost| cost.per_task_ns > 400_000.0)
     );
+}
+
+#[test]
+fn moving_the_data_of_the_tasks_is_not_the_launchs() {
+    let mut costs = Model::default();
+    // Of a millisecond for two tasks, 100 µs moved the data of each.
+    let moved = Observation {
+        transfer_ns: Some(200_000),
+        ..seen(1, 2, 1_000_000)
+    };
+    on_gpu(&mut costs, moved);
+    // A worker needs 10 µs for one.
+    on_cpu(&mut costs, seen(2, 400, 1_000_000));
+    let beside = gpu(&costs);
+    assert_eq!(
+        (beside.per_task_ns, beside.fixed_ns),
+        (100_000.0, 800_000.0)
+    );
+    let told = look(&costs).told([Some(1e9)]).gpu(0).cost;
+    let told = told.expect("it was observed");
+    assert_eq!((told.per_task_ns, told.fixed_ns), (100_000.0, 800_000.0));
 }

@@ -105,13 +105,14 @@ impl Cost {
 
     /// The same of a GPU beside that CPU. Launches of one size do not tell what is fixed: a task
     /// is taken to last no more than [`Tuning::slowest_task`] times as long there as on one
-    /// worker, and what they took beyond is the launch's.
+    /// worker, or than its data took to move, and what they took beyond is the launch's.
     pub(super) fn beside(self, cpu: &Self) -> Self {
         if self.tells_fixed() {
             return self;
         }
         let worker_ns = cpu.per_task_ns * cpu.at_once as f64;
-        let per_task_ns = self.per_task_ns.min(Tuning::USUAL.slowest_task * worker_ns);
+        let slowest_ns = (Tuning::USUAL.slowest_task * worker_ns).max(self.transfer_ns);
+        let per_task_ns = self.per_task_ns.min(slowest_ns);
         Self {
             fixed_ns: self.fixed_ns + self.most as f64 * (self.per_task_ns - per_task_ns),
             per_task_ns,
@@ -120,17 +121,18 @@ impl Cost {
     }
 
     /// The same where a launch is told to cost so much: what launches of one size took beyond
-    /// that was their tasks'.
+    /// that was their tasks', and so was moving their data.
     fn told(self, launch_ns: f64) -> Self {
         let tasks = self.most_alike();
         if self.tells_fixed() || tasks == 0.0 {
             return self;
         }
         let took = self.fixed_ns + tasks * self.per_task_ns;
-        let fixed_ns = launch_ns.min((1.0 - LEAST_TASK_PART) * took);
+        let tasks_ns = (LEAST_TASK_PART * took).max(tasks * self.transfer_ns);
+        let fixed_ns = launch_ns.min(took - tasks_ns);
         Self {
             fixed_ns,
-            per_task_ns: (took - fixed_ns) / tasks,
+            per_task_ns: ((took - fixed_ns) / tasks).max(self.transfer_ns),
             is_launch_told: true,
             ..self
         }
