@@ -76,6 +76,13 @@ impl fmt::Display for SimdSupport {
     }
 }
 
+/// Bytes of the first core's second cache, where Linux tells.
+pub(crate) fn second_cache() -> Option<u64> {
+    let size = std::fs::read_to_string("/sys/devices/system/cpu/cpu0/cache/index2/size");
+    let kilobytes: u64 = size.ok()?.trim().strip_suffix('K')?.parse().ok()?;
+    Some(kilobytes << 10)
+}
+
 /// Those of the named features that the processor has.
 #[cfg(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! present {

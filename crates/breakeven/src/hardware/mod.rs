@@ -45,6 +45,7 @@ mod made_up_drivers;
 mod made_up_library;
 
 pub use capabilities::HardwareCapabilities;
+pub(crate) use cpu::second_cache;
 pub use cpu::{CoreLimit, SimdSupport, UsableCores};
 pub use device_id::{Backend, DeviceId, ParseDeviceIdError};
 pub use fact::Fact;

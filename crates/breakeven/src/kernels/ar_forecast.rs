@@ -29,8 +29,9 @@
 //! on a GPU its forecasts are unspecified. A forecast that leaves the range of
 //! f32 is infinite from there on.
 
+use super::parallel::{self, Cut};
 use super::sharing::Sharing;
-use super::{dims, inputs, parallel};
+use super::{dims, inputs};
 use crate::error::{Error, ErrorKind};
 use crate::operator::{Operator, View};
 use crate::tensor::{Tensor, shape};
@@ -159,7 +160,7 @@ impl Operator for ArForecast {
         let products = points.saturating_mul(self.lags + 1);
         let together = (PRODUCTS / products.max(1)).max(1);
         let chunk = together.saturating_mul(self.steps);
-        parallel::for_chunks(&SHARING, out, chunk, |start, out| {
+        parallel::for_chunks(&SHARING, out, Cut::into(chunk), |start, out| {
             let mut fit = Fit::new(points, self.lags, self.steps);
             for (index, out) in out.chunks_mut(self.steps).enumerate() {
                 let first = (start / self.steps + index) * points;

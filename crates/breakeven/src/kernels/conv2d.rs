@@ -8,8 +8,9 @@
 
 use pulp::Arch;
 
+use super::parallel::{self, Cut};
 use super::sharing::Sharing;
-use super::{KI, dims, images, inputs, parallel};
+use super::{KI, dims, images, inputs};
 use crate::error::Error;
 use crate::operator::{Operator, Parameter, Stage, Stages, View};
 use crate::tensor::{Tensor, shape};
@@ -170,8 +171,11 @@ impl Operator for Conv2d {
         let correlation = self.correlation(views)?;
         let width = correlation.geometry.out_width;
         let rows = (CHUNK.at(views[0].values.len()) / width).max(1);
-        let rows = parallel::even(out.len() / width, rows, 1);
-        parallel::for_pieces(&SHARING, out, rows * width, |start, out| {
+        let cut = Cut {
+            most: rows * width,
+            unit: width,
+        };
+        parallel::for_pieces(&SHARING, out, cut, |start, out| {
             correlation.rows(start / width, out);
         });
         Ok(())

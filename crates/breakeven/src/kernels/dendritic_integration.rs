@@ -7,8 +7,9 @@
 //! repeat them. NaN and infinity spread to the soma of the neuron whose input
 //! or weight they are; which of the two arrives is not promised.
 
+use super::dims;
+use super::parallel::{self, Cut};
 use super::sharing::Sharing;
-use super::{dims, parallel};
 use crate::error::Error;
 use crate::operator::{Operator, Parameter, View};
 use crate::tensor::{Tensor, shape};
@@ -155,7 +156,7 @@ impl Operator for DendriticIntegration {
         };
         let [_, dendrites, synapses] = self.dims;
         let together = (SYNAPSES / (dendrites * synapses)).max(1);
-        parallel::for_chunks(&SHARING, out, together, |start, out| {
+        parallel::for_chunks(&SHARING, out, Cut::into(together), |start, out| {
             host::somas(&neurons, start, out)
         });
         Ok(())

@@ -9,9 +9,10 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
+use super::parallel::{self, Cut};
 use super::sharing::Sharing;
 use super::vector_add::same_shape;
-use super::{KI, inputs, parallel};
+use super::{KI, inputs};
 use crate::error::Error;
 use crate::operator::{Operator, View};
 use crate::tensor::shape;
@@ -108,17 +109,22 @@ impl Operator for DotProduct {
             (&a[at.clone()], &b[at])
         };
         if len <= chunk {
-            parallel::for_pieces(&SHARING, out, chunk / len.max(1), |first, out| {
-                for (item, out) in (first..).zip(out) {
-                    *out = sum(pair(item)) as f32;
-                }
-            });
+            parallel::for_pieces(
+                &SHARING,
+                out,
+                Cut::into(chunk / len.max(1)),
+                |first, out| {
+                    for (item, out) in (first..).zip(out) {
+                        *out = sum(pair(item)) as f32;
+                    }
+                },
+            );
             return Ok(());
         }
         let mut pieces = vec![0.0; len.div_ceil(chunk)];
         for (item, out) in out.iter_mut().enumerate() {
             let (a, b) = pair(item);
-            parallel::for_pieces(&LONG, &mut pieces, 1, |index, sums| {
+            parallel::for_pieces(&LONG, &mut pieces, Cut::into(1), |index, sums| {
                 let piece = index * chunk..len.min((index + 1) * chunk);
                 sums[0] = sum((&a[piece.clone()], &b[piece]));
             });

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use pulp::Arch;
 
 use super::image_segmentation::{Foreground, set_foreground, words};
+use super::parallel::{self, Cut};
 use super::sharing::Sharing;
-use super::{Conv2d, ImageSegmentation, PixelEntropy, dims, parallel, pixel_entropy};
+use super::{Conv2d, ImageSegmentation, PixelEntropy, dims, pixel_entropy};
 use crate::error::Error;
 use crate::operator::{Operator, Parameter, Stage, Stages, View};
 use crate::tensor::shape;
@@ -124,27 +125,37 @@ impl Operator for FusedConvEntropySegment {
 
         let mut bins = vec![0_u8; out.len()];
         let rows = |pixels: usize| (pixels / width).max(1);
-        parallel::for_pieces(&CONV, &mut bins, rows(CHUNK) * width, |start, bins| {
-            let kept = rows(KEPT) * width;
-            let mut values = vec![0.0; kept.min(bins.len())];
-            for (index, bins) in bins.chunks_mut(kept).enumerate() {
-                let values = &mut values[..bins.len()];
-                correlation.rows((start + index * kept) / width, values);
-                Arch::new().dispatch(|| pixel_entropy::sort(values, bins));
-            }
-        });
+        parallel::for_pieces(
+            &CONV,
+            &mut bins,
+            Cut::into(rows(CHUNK) * width),
+            |start, bins| {
+                let kept = rows(KEPT) * width;
+                let mut values = vec![0.0; kept.min(bins.len())];
+                for (index, bins) in bins.chunks_mut(kept).enumerate() {
+                    let values = &mut values[..bins.len()];
+                    correlation.rows((start + index * kept) / width, values);
+                    Arch::new().dispatch(|| pixel_entropy::sort(values, bins));
+                }
+            },
+        );
 
         let each = words(width);
         let mut foreground = vec![0_u64; batch * height * each];
         let chunk = rows(pixel_entropy::CHUNK.at(out.len())) * each;
-        parallel::for_chunks(&ENTROPY, &mut foreground, chunk, |start, foreground| {
-            let mut values = vec![0.0; width];
-            for (index, words) in foreground.chunks_mut(each).enumerate() {
-                let row = start / each + index;
-                self.entropy.row(table, &bins, height, row, &mut values);
-                set_foreground(&values, self.segment.threshold, words);
-            }
-        });
+        parallel::for_chunks(
+            &ENTROPY,
+            &mut foreground,
+            Cut::into(chunk),
+            |start, foreground| {
+                let mut values = vec![0.0; width];
+                for (index, words) in foreground.chunks_mut(each).enumerate() {
+                    let row = start / each + index;
+                    self.entropy.row(table, &bins, height, row, &mut values);
+                    set_foreground(&values, self.segment.threshold, words);
+                }
+            },
+        );
 
         let foreground = Foreground::Words(&foreground);
         self.segment.label_all(foreground, [height, width], out);

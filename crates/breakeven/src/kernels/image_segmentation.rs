@@ -16,8 +16,9 @@
 //! done side by side and joined at their seams. The GPU form does so with tiles, by
 //! atomic operations, and numbers the components by a prefix sum.
 
+use super::parallel::{self, Cut};
 use super::sharing::Sharing;
-use super::{images, inputs, parallel};
+use super::{images, inputs};
 use crate::error::Error;
 use crate::operator::{Operator, View};
 use crate::tensor::shape;
@@ -79,7 +80,7 @@ impl ImageSegmentation {
         let each = height * width;
         // Small images in lots, large ones alone; those in bands of their own.
         let lot = (CHUNK / each).max(1) * each;
-        parallel::for_pieces(&SHARING, out, lot, |start, out| {
+        parallel::for_pieces(&SHARING, out, Cut::into(lot), |start, out| {
             for (index, out) in out.chunks_mut(each).enumerate() {
                 let first = start / width + index * height;
                 let image = foreground.rows(first..first + height, width);
@@ -98,14 +99,14 @@ impl ImageSegmentation {
         }
         let mut bands: Vec<Option<Band>> = Vec::new();
         bands.resize_with(height.div_ceil(band), || None);
-        parallel::for_pieces(&BANDS, &mut bands, 1, |index, found| {
+        parallel::for_pieces(&BANDS, &mut bands, Cut::into(1), |index, found| {
             let rows = index * band..height.min((index + 1) * band);
             let part = image.rows(rows.clone(), width);
             found[0] = Some(Band::scan(part, rows.len(), width, reach));
         });
         let bands: Vec<Band> = bands.into_iter().flatten().collect();
         let (labels, firsts) = runs::join(&bands, reach);
-        parallel::for_pieces(&LABELS, out, band * width, |start, out| {
+        parallel::for_pieces(&LABELS, out, Cut::into(band * width), |start, out| {
             let index = start / (band * width);
             bands[index].write(&labels[firsts[index]..], width, out);
         });

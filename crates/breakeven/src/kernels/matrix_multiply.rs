@@ -3,8 +3,9 @@
 //! The CPU form is ours, the GPU form `cubek`'s product on plain (not tensor)
 //! cores, which keeps f32 accuracy.
 
+use super::parallel::{self, Cut};
 use super::sharing::Sharing;
-use super::{dims, inputs, parallel};
+use super::{dims, inputs};
 use crate::error::Error;
 use crate::operator::{Operator, View};
 use crate::tune::HostTunable;
@@ -120,7 +121,7 @@ fn multiply([batch, m, k, n]: [usize; 4], a: &[f32], b: &[f32], out: &mut [f32])
         }
     } else {
         let piece = each.saturating_mul(host::products_per_piece(multiply_adds));
-        parallel::for_pieces(&BATCHES, out, piece, |start, out| {
+        parallel::for_pieces(&BATCHES, out, Cut::into(piece), |start, out| {
             for (item, out) in (start / each..).zip(out.chunks_mut(each)) {
                 one(item, out, false);
             }

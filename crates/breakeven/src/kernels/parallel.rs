@@ -8,11 +8,6 @@ use super::sharing::Sharing;
 use super::team;
 use crate::locked;
 
-/// How many times its part a thread may have to do, and how many times as many pieces there
-/// may be for that.
-const UNEVEN: f64 = 1.05;
-const MOST_CUT: usize = 3;
-
 /// The f32 lanes of this CPU's vectors.
 pub(crate) fn f32_lanes() -> usize {
     struct Lanes;
@@ -31,37 +26,42 @@ pub(crate) fn f32_lanes() -> usize {
 /// Bytes of a line of the caches.
 pub(super) const LINE: usize = 64;
 
-/// How many of so many rows are in a piece: a multiple of `unit`, about `most` or fewer, by
-/// which no thread has more to do than [`UNEVEN`] times its part. What one thread waits for
-/// another is lost, and who waits too long has to be woken for the next call.
-pub(super) fn even(rows: usize, most: usize, unit: usize) -> usize {
-    let threads = rayon::current_num_threads();
-    let of_pieces = |pieces: usize| rows.div_ceil(pieces).next_multiple_of(unit);
-    let fewest = rows.div_ceil(most.max(1));
-    if fewest <= 1 || threads <= 1 {
-        return most;
-    }
-    let slowest = |piece: &usize| rows.div_ceil(*piece).div_ceil(threads) * piece;
-    let most_each = UNEVEN * of_pieces(threads) as f64;
-    let pieces = (fewest..=MOST_CUT * fewest).map(of_pieces);
-    let is_even = |piece: &usize| slowest(piece) as f64 <= most_each;
-    pieces
-        .clone()
-        .find(is_even)
-        .or(pieces.min_by_key(slowest))
-        .unwrap_or(most)
+/// How an output is cut up.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cut {
+    /// Elements of a piece, at most: whole units.
+    pub(super) most: usize,
+    /// Elements that stay together: each thread has its part of the units, whatever a piece is.
+    pub(super) unit: usize,
 }
 
-/// Calls `work(start, chunk)` for pieces of `out` of at most `chunk` elements, on the
-/// pool where that was seen to be faster. Each call is compiled for the widest SIMD that
-/// this CPU has.
-pub(super) fn for_chunks<T, F>(sharing: &Sharing, out: &mut [T], chunk: usize, work: F)
+impl Cut {
+    /// Into pieces of so many elements, none of which is cut.
+    pub(super) fn into(elements: usize) -> Self {
+        Self {
+            most: elements.max(1),
+            unit: elements.max(1),
+        }
+    }
+
+    /// Elements of a thread's part and of a piece of it. What one thread waits for another is
+    /// lost, and who waits too long has to be woken for the next call: parts differ by a unit.
+    fn of(self, elements: usize, threads: usize) -> [usize; 2] {
+        let part = elements.div_ceil(threads).next_multiple_of(self.unit);
+        let pieces = part.div_ceil(self.most);
+        [part, part.div_ceil(pieces).next_multiple_of(self.unit)]
+    }
+}
+
+/// Calls `work(start, piece)` for the pieces of `out`, on the pool where that was seen to be
+/// faster. Each call is compiled for the widest SIMD that this CPU has.
+pub(super) fn for_chunks<T, F>(sharing: &Sharing, out: &mut [T], cut: Cut, work: F)
 where
     T: Send,
     F: Fn(usize, &mut [T]) + Sync,
 {
     let arch = Arch::new();
-    for_pieces(sharing, out, chunk, |start, piece| {
+    for_pieces(sharing, out, cut, |start, piece| {
         arch.dispatch(|| work(start, piece));
     });
 }
@@ -77,13 +77,13 @@ pub(super) fn in_narrow_vectors(work: impl FnOnce()) {
 }
 
 /// [`for_chunks`] without its choice of SIMD, for work that makes it itself.
-pub(super) fn for_pieces<T, F>(sharing: &Sharing, out: &mut [T], chunk: usize, work: F)
+pub(super) fn for_pieces<T, F>(sharing: &Sharing, out: &mut [T], cut: Cut, work: F)
 where
     T: Send,
     F: Fn(usize, &mut [T]) + Sync,
 {
-    let pieces = out.len().div_ceil(chunk.max(1));
-    sharing.run(pieces, |on_pool| pieces_on(on_pool, out, chunk, work));
+    let pieces = out.len().div_ceil(cut.most);
+    sharing.run(pieces, |on_pool| pieces_on(on_pool, out, cut, work));
 }
 
 /// The same, on the pool if so asked.
@@ -91,13 +91,13 @@ where
 /// The calling thread begins at once and takes pieces as the pool's threads do:
 /// a batch of a few microseconds is often done before one of them is awake. As
 /// many threads work as the pool has at most, the caller among them.
-pub(super) fn pieces_on<T, F>(on_pool: bool, out: &mut [T], chunk: usize, work: F)
+pub(super) fn pieces_on<T, F>(on_pool: bool, out: &mut [T], cut: Cut, work: F)
 where
     T: Send,
     F: Fn(usize, &mut [T]) + Sync,
 {
     let work = |(): &(), start, piece: &mut [T]| work(start, piece);
-    pieces_after(on_pool, || (), out, chunk, work);
+    pieces_after(on_pool, || (), out, cut, work);
 }
 
 /// The same for pieces that need what the calling thread makes first, while the others wake
@@ -106,26 +106,26 @@ pub(super) fn pieces_after<P, T, F>(
     on_pool: bool,
     make: impl FnOnce() -> P + Send,
     out: &mut [T],
-    chunk: usize,
+    cut: Cut,
     work: F,
 ) where
     P: Send + Sync,
     T: Send,
     F: Fn(&P, usize, &mut [T]) + Sync,
 {
-    let pieces = out.len().div_ceil(chunk.max(1));
+    let pieces = out.len().div_ceil(cut.most);
     let threads = rayon::current_num_threads().min(pieces);
     if !on_pool || threads <= 1 {
         let made = make();
-        let pieces = out.chunks_mut(chunk.max(1)).enumerate();
-        pieces.for_each(|(index, piece)| work(&made, index * chunk, piece));
+        let pieces = out.chunks_mut(cut.most).enumerate();
+        pieces.for_each(|(index, piece)| work(&made, index * cut.most, piece));
         return;
     }
     // Each thread has pieces that lie together, the same ones at every call: what it wrote is
     // in its cache. Who is done takes the last ones of the others.
-    let part = pieces.div_ceil(threads) * chunk;
+    let [part, piece] = cut.of(out.len(), threads);
     let parts = out.chunks_mut(part);
-    let parts = parts.map(|part| Mutex::new(part.chunks_mut(chunk).enumerate()));
+    let parts = parts.map(|part| Mutex::new(part.chunks_mut(piece).enumerate()));
     let parts: Vec<_> = parts.collect();
     let (make, made) = (Mutex::new(Some(make)), OnceLock::new());
     team::together(threads, &|thread| {
@@ -146,8 +146,8 @@ pub(super) fn pieces_after<P, T, F>(
                     left.next_back()
                 }
             };
-            while let Some((index, piece)) = next() {
-                work(made, number * part + index * chunk, piece);
+            while let Some((index, out)) = next() {
+                work(made, number * part + index * piece, out);
             }
         }
     });
@@ -170,11 +170,17 @@ mod tests {
                 let mut out = vec![0; elements];
                 pool.install(|| {
                     let make = || 1;
-                    pieces_after(true, make, &mut out, chunk, |one, start, piece| {
-                        for (at, out) in (start..).zip(piece) {
-                            *out += at + one;
-                        }
-                    });
+                    pieces_after(
+                        true,
+                        make,
+                        &mut out,
+                        Cut::into(chunk),
+                        |one, start, piece| {
+                            for (at, out) in (start..).zip(piece) {
+                                *out += at + one;
+                            }
+                        },
+                    );
                 });
                 let expected: Vec<_> = (1..=elements).collect();
                 assert_eq!(out, expected, "{threads} threads, pieces of {chunk}");
@@ -183,17 +189,16 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_cut_so_that_nobody_has_much_more_than_a_part() {
-        let even = |threads, rows, most, unit| pool(threads).install(|| even(rows, most, unit));
-        // Six strips of 24 rows for one and five for the other would be 144 rows of 256.
-        assert_eq!(even(2, 256, 24, 6), 12);
-        assert_eq!(even(2, 512, 50, 5), 45);
-        // There are enough of them.
-        assert_eq!(even(2, 4096, 24, 6), 24);
-        assert_eq!(even(1, 256, 24, 6), 24);
-        assert_eq!(even(2, 20, 24, 6), 24);
-        // Three rows are one for each of two threads and one over.
-        assert_eq!(even(2, 3, 1, 1), 1);
-        assert_eq!(even(4, 0, 8, 4), 8);
+    fn no_thread_has_more_than_its_part() {
+        let of = |most, unit, elements, threads| Cut { most, unit }.of(elements, threads);
+        // Eleven pieces of 24 would be six for one of them and five for the other.
+        assert_eq!(of(24, 6, 256, 2), [132, 24]);
+        assert_eq!(of(24, 6, 1024, 2), [516, 24]);
+        assert_eq!(of(50, 5, 512, 2), [260, 45]);
+        // A thread's part is one piece.
+        assert_eq!(of(24, 6, 40, 2), [24, 24]);
+        // Three units are one for each of two threads and one over.
+        assert_eq!(of(1, 1, 3, 2), [2, 1]);
+        assert_eq!(Cut::into(7).of(100, 4), [28, 7]);
     }
 }

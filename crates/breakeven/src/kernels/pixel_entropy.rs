@@ -19,8 +19,9 @@
 //! histogram and one enters it, and the sum moves by whole differences of a
 //! fixed-point table of c·log2 c, so that it is exact however long it slides.
 
+use super::parallel::{self, Cut};
 use super::sharing::Sharing;
-use super::{KI, images, inputs, parallel};
+use super::{KI, images, inputs};
 use crate::error::Error;
 use crate::operator::{Operator, Parameter, View};
 use crate::tensor::{Tensor, shape};
@@ -209,12 +210,15 @@ impl Operator for PixelEntropy {
         let [_, height, width] = images(self.name(), &[view.shape])?;
         let table = self.table()?;
         let mut bins = vec![0_u8; out.len()];
-        parallel::for_chunks(&SORTING, &mut bins, SORTED, |start, bins| {
+        parallel::for_chunks(&SORTING, &mut bins, Cut::into(SORTED), |start, bins| {
             sort(&view.values[start..], bins);
         });
         let rows = (CHUNK.at(view.values.len()) / width).max(1);
-        let rows = parallel::even(out.len() / width, rows, 1);
-        parallel::for_chunks(&SHARING, out, rows * width, |start, out| {
+        let cut = Cut {
+            most: rows * width,
+            unit: width,
+        };
+        parallel::for_chunks(&SHARING, out, cut, |start, out| {
             for (index, out) in out.chunks_mut(width).enumerate() {
                 self.row(table, &bins, height, start / width + index, out);
             }

@@ -2,7 +2,7 @@
 //!
 //! One rounding per element, so every device gives the exact same result.
 
-use super::parallel::{self, LINE};
+use super::parallel::{self, Cut, LINE};
 use super::sharing::Sharing;
 use super::{KI, inputs};
 use crate::error::Error;
@@ -44,12 +44,11 @@ impl Operator for VectorAdd {
 
     fn cpu(&self, views: &[View<'_, f32>], out: &mut [f32]) -> Result<(), Error> {
         let [a, b] = inputs(self.name(), views)?.map(|view| view.values);
-        let chunk = parallel::even(
-            out.len(),
-            CHUNK.at(a.len() + b.len()),
-            LINE / size_of::<f32>(),
-        );
-        parallel::for_pieces(&SHARING, out, chunk, |start, out| {
+        let cut = Cut {
+            most: CHUNK.at(a.len() + b.len()),
+            unit: LINE / size_of::<f32>(),
+        };
+        parallel::for_pieces(&SHARING, out, cut, |start, out| {
             let a = &a[start..start + out.len()];
             let b = &b[start..start + out.len()];
             // A store that lies across two lines takes as long as two.

@@ -1,10 +1,12 @@
 //! Constants of CPU forms that are tunable: how much of a batch a thread takes at once.
 
 use std::fmt;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{LazyLock, OnceLock};
 
 use super::{Tunable, Tuned, TunedKernel, this_cpu};
+use crate::hardware::second_cache;
+
 /// A constant of a kernel's CPU form that changes how fast it is, not what it computes: a
 /// `static` of the kernel, which asks it for its value for the size of the call.
 ///
@@ -13,6 +15,7 @@ pub struct HostTunable {
     kernel: &'static str,
     pub(crate) name: &'static str,
     default: u32,
+    in_large_caches: Option<u32>,
     values: &'static [u32],
     /// By the binary logarithm of a call's elements; 0 for the default.
     tuned: OnceLock<[AtomicU32; 64]>,
@@ -36,9 +39,25 @@ impl HostTunable {
             kernel,
             name,
             default,
+            in_large_caches: None,
             values,
             tuned: OnceLock::new(),
         }
+    }
+
+    /// The same with another default for a CPU whose cores have a second cache of 2 MiB or more,
+    /// which Linux tells.
+    pub const fn in_large_caches(mut self, default: u32) -> Self {
+        self.in_large_caches = Some(default);
+        self
+    }
+
+    fn default(&self) -> u32 {
+        static IS_LARGE: LazyLock<bool> =
+            LazyLock::new(|| second_cache().is_some_and(|bytes| bytes >= 2 << 20));
+        self.in_large_caches
+            .filter(|_| *IS_LARGE)
+            .unwrap_or(self.default)
     }
 
     /// Its value for a call whose inputs have so many elements in all.
@@ -46,7 +65,7 @@ impl HostTunable {
     pub fn at(&self, elements: usize) -> usize {
         let tuned = self.tuned.get_or_init(|| self.kept());
         match tuned[class(elements)].load(Ordering::Relaxed) {
-            0 => self.default as usize,
+            0 => self.default() as usize,
             value => value as usize,
         }
     }
@@ -66,12 +85,13 @@ impl HostTunable {
             return values;
         }
         let (cpu, threads) = this_cpu();
+        let tunable = self.tunable();
         for TunedKernel {
             key, configuration, ..
         } in kernels
         {
             let value = configuration.get(self.name);
-            let value = value.filter(|value| self.values.contains(value));
+            let value = value.filter(|value| tunable.values.contains(value));
             let place = values.get(key.size.item_bytes as usize);
             if (&key.device, &key.driver) == (&cpu, &threads)
                 && let (Some(value), Some(place)) = (value, place)
@@ -83,7 +103,9 @@ impl HostTunable {
     }
 
     pub(crate) fn tunable(&self) -> Tunable {
-        Tunable::new(self.name, self.default, self.values.iter().copied())
+        let others = self.values.iter().copied().chain([self.default]);
+        let others = others.chain(self.in_large_caches);
+        Tunable::new(self.name, self.default(), others)
     }
 }
 
@@ -92,4 +114,21 @@ pub(crate) const SOURCE: u64 = super::source_number(env!("CARGO_PKG_VERSION").as
 
 fn class(elements: usize) -> usize {
     (elements.max(1).ilog2() as usize).min(63)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_cache_chooses_the_default_and_both_may_be_tuned() {
+        let rows = HostTunable::new("product", "rows", 384, &[192]).in_large_caches(1024);
+        let is_large = second_cache().is_some_and(|bytes| bytes >= 2 << 20);
+        let expected = if is_large { 1024 } else { 384 };
+        let tunable = rows.tunable();
+        assert_eq!((rows.at(7), tunable.default), (expected as usize, expected));
+        assert_eq!(tunable.values, [192, 384, 1024]);
+        let same = HostTunable::new("product", "rows", 384, &[192]);
+        assert_eq!(same.at(7), 384);
+    }
 }

@@ -4,7 +4,7 @@
 use pulp::{Arch, Simd, WithSimd};
 
 use super::super::activation::{logistic, tanh};
-use super::super::parallel;
+use super::super::parallel::{self, Cut};
 use super::super::sharing::Sharing;
 use super::GATES;
 
@@ -41,8 +41,11 @@ pub(super) fn run(step: &Step<'_>, out: &mut [f32]) {
         .min(MOST_ITEMS)
         .max(PIECE.div_ceil(products));
     let tile = arch.dispatch(Tile);
-    let items = parallel::even(batch, items.next_multiple_of(tile), tile);
-    parallel::for_pieces(&SHARING, out, items * row, |start, out| {
+    let cut = Cut {
+        most: items.next_multiple_of(tile) * row,
+        unit: tile * row,
+    };
+    parallel::for_pieces(&SHARING, out, cut, |start, out| {
         let first = start / row;
         arch.dispatch(Items { step, first, out });
     });

@@ -7,9 +7,9 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::product::{MOST_COLUMNS, MOST_DEPTH, Product, with_room};
+use super::product::{Product, with_room};
 use super::thin;
-use crate::kernels::parallel::{even, f32_lanes, pieces_after, pieces_on};
+use crate::kernels::parallel::{Cut, f32_lanes, pieces_after, pieces_on};
 use crate::tune::HostTunable;
 
 /// Rows of A whose sums are in registers at once: with two vectors each, a value
@@ -31,28 +31,22 @@ const SMALL: usize = 6 * 1024;
 pub(super) static STRIP: HostTunable =
     HostTunable::new("matrix_multiply", "strip", 4 * ROWS as u32, &[12, 48]);
 
-/// Rows of B in a panel.
-pub(super) static DEPTH: HostTunable = HostTunable::new(
-    "matrix_multiply",
-    "depth",
-    MOST_DEPTH as u32,
-    &[128, 192, 256],
-);
+/// Rows of B in a panel: with vectors of eight, 384 of them have 24 KiB and stay in the first
+/// cache. A large second cache is fast enough, and with more rows the output is fetched and
+/// stored less often.
+pub(super) static DEPTH: HostTunable =
+    HostTunable::new("matrix_multiply", "depth", 384, &[192, 256]).in_large_caches(1024);
 
-/// Columns of B that are packed at once.
-pub(super) static COLUMNS: HostTunable = HostTunable::new(
-    "matrix_multiply",
-    "columns",
-    MOST_COLUMNS as u32,
-    &[256, 512],
-);
+/// Columns of B that are packed at once: with as many rows, half of a large second cache.
+pub(super) static COLUMNS: HostTunable =
+    HostTunable::new("matrix_multiply", "columns", 1024, &[512]).in_large_caches(256);
 
 /// Panels per piece of CPU work.
 const PACKED: usize = 4;
 
 /// Values that one thread packs, in some tens of microseconds at most: to have others join in
 /// and to wait for them takes as long.
-const PACKED_ALONE: usize = 128 * 1024;
+const PACKED_ALONE: usize = 64 * 1024;
 
 /// Multiply-adds that are some tens of microseconds.
 const PIECE: usize = 512 * 1024;
@@ -99,9 +93,10 @@ pub(super) fn multiply(product: Product<'_>, blocking: Blocking, out: &mut [f32]
         return thin::few_rows(product, out, on_pool);
     }
     let arch = Arch::new();
-    let strip = match on_pool {
-        true => even(out.len() / n, blocking.strip, ROWS),
-        false => 2 * blocking.strip,
+    let strip = if on_pool { 1 } else { 2 } * blocking.strip;
+    let cut = Cut {
+        most: strip * n,
+        unit: ROWS * n,
     };
     let strips = |panels: &Panels<'_>, row: usize, column: usize, start: usize, out: &mut [f32]| {
         arch.dispatch(Strip {
@@ -121,7 +116,7 @@ pub(super) fn multiply(product: Product<'_>, blocking: Blocking, out: &mut [f32]
             depth: k,
             columns: n,
         };
-        return pieces_on(on_pool, out, strip * n, |start, out| {
+        return pieces_on(on_pool, out, cut, |start, out| {
             strips(&panels, 0, 0, start, out);
         });
     }
@@ -138,18 +133,23 @@ pub(super) fn multiply(product: Product<'_>, blocking: Blocking, out: &mut [f32]
                 let is_soon_packed = room.len() <= PACKED_ALONE;
                 let pack = move |on_pool| {
                     let values = room;
-                    pieces_on(on_pool, values, PACKED * panel, |start, panels| {
-                        let column = column + start / depth;
-                        let b = &b[row * n + column..];
-                        let columns = columns - start / depth;
-                        arch.dispatch(Pack {
-                            b,
-                            n,
-                            columns,
-                            depth,
-                            panels,
-                        });
-                    });
+                    pieces_on(
+                        on_pool,
+                        values,
+                        Cut::into(PACKED * panel),
+                        |start, panels| {
+                            let column = column + start / depth;
+                            let b = &b[row * n + column..];
+                            let columns = columns - start / depth;
+                            arch.dispatch(Pack {
+                                b,
+                                n,
+                                columns,
+                                depth,
+                                panels,
+                            });
+                        },
+                    );
                     Panels {
                         values,
                         to_next: panel,
@@ -162,10 +162,10 @@ pub(super) fn multiply(product: Product<'_>, blocking: Blocking, out: &mut [f32]
                     strips(panels, row, column, start, out);
                 };
                 if is_soon_packed {
-                    pieces_after(on_pool, || pack(false), out, strip * n, strips);
+                    pieces_after(on_pool, || pack(false), out, cut, strips);
                 } else {
                     let panels = pack(on_pool);
-                    pieces_after(on_pool, || panels, out, strip * n, strips);
+                    pieces_after(on_pool, || panels, out, cut, strips);
                 }
             }
         }

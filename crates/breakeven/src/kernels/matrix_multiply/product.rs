@@ -4,13 +4,6 @@ use std::cell::Cell;
 
 use crate::kernels::parallel;
 
-/// Rows of B that are packed at once, at most: with vectors of eight, a panel of
-/// them has 24 KiB and stays in the first cache.
-pub(super) const MOST_DEPTH: usize = 384;
-
-/// Columns of B that are packed at once, at most.
-pub(super) const MOST_COLUMNS: usize = 1024;
-
 /// Elements in a line of the caches.
 const LINE: usize = parallel::LINE / size_of::<f32>();
 
@@ -23,8 +16,9 @@ pub(super) struct Product<'p> {
     pub(super) n: usize,
 }
 
-/// Elements of [`ROOM`] that are kept, at most: 1.5 MiB.
-const KEPT: usize = MOST_DEPTH * MOST_COLUMNS + LINE;
+/// Elements of [`ROOM`] that are kept, at most: 1.5 MiB, the most that is packed at once where
+/// nothing was tuned.
+const KEPT: usize = 384 * 1024 + LINE;
 
 thread_local! {
     /// Where the last product packed: to clear as much again takes some percent of a

@@ -5,7 +5,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::product::{Product, with_room};
 use crate::kernels::dot_product;
-use crate::kernels::parallel::pieces_on;
+use crate::kernels::parallel::{Cut, pieces_on};
 
 /// Rows of A so few that packing B takes longer than using it.
 pub(super) const FEW_ROWS: usize = 2;
@@ -28,7 +28,7 @@ pub(super) fn few_rows(product: Product<'_>, out: &mut [f32], on_pool: bool) {
         false => n,
     };
     for (a, out) in a.chunks(k).zip(out.chunks_mut(n)) {
-        pieces_on(on_pool, out, columns, |column, out| {
+        pieces_on(on_pool, out, Cut::into(columns), |column, out| {
             Arch::new().dispatch(Sum {
                 a,
                 b: &b[column..],
@@ -49,7 +49,7 @@ pub(super) fn few_columns(product: Product<'_>, out: &mut [f32], on_pool: bool) 
         }
         let columns = &*columns;
         let rows = (PIECE / (k * n)).max(1);
-        pieces_on(on_pool, out, rows * n, |start, out| {
+        pieces_on(on_pool, out, Cut::into(rows * n), |start, out| {
             let rows = a[start / n * k..].chunks(k);
             for (row, out) in rows.zip(out.chunks_mut(n)) {
                 for (column, out) in columns.chunks(k).zip(out) {
