@@ -50,6 +50,6 @@ pub(crate) use rates::estimate;
 #[cfg(feature = "gpu")]
 pub(crate) use roofline::at_best_ns;
 pub(crate) use roofline::{StatedWork, profile_of};
-pub use rule::{MANY_TASKS, PARALLEL_FROM, RuleFacts, Ruling, Stage, rule};
+pub use rule::{MANY_TASKS, PARALLEL_FROM, RuleFacts, Ruling, SEQUENTIAL_BELOW, Stage, rule};
 pub use strategy::ExecutionStrategy;
 pub use tuning::Tuning;

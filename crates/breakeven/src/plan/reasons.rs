@@ -3,7 +3,7 @@
 use breakeven_profile::unit;
 
 use super::rule::Stage;
-use super::rule::{MANY_TASKS, PARALLEL_FROM, RuleFacts, Ruling};
+use super::rule::{MANY_TASKS, PARALLEL_FROM, RuleFacts, Ruling, SEQUENTIAL_BELOW};
 
 impl Ruling {
     /// A sentence for each stage that was looked at, with its numbers, the one
@@ -50,7 +50,13 @@ fn finding(facts: &RuleFacts, stage: Stage) -> String {
         Stage::NoGpu if facts.has_gpu => "there is a GPU".to_owned(),
         Stage::NoGpu => "there is no GPU".to_owned(),
         Stage::Small => small(facts),
-        Stage::Sequential if holds => "the tasks are sequential".to_owned(),
+        Stage::Sequential if workload.parallelization == 0.0 => {
+            "the tasks are sequential".to_owned()
+        }
+        Stage::Sequential if holds => format!(
+            "less than {} of the work is parallel",
+            part(SEQUENTIAL_BELOW)
+        ),
         Stage::Sequential => format!("{} of the work is parallel", part(workload.parallelization)),
         Stage::MemoryPressure => match facts.memory_use {
             None => "how much of the GPU's memory is in use is unknown and counts as no pressure"

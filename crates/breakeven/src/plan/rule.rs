@@ -59,6 +59,10 @@ impl fmt::Display for Stage {
     }
 }
 
+/// A batch is sequential where less than this part of the work can be done at once (stage 3):
+/// endless workers could not make it faster by more (Amdahl's law).
+pub const SEQUENTIAL_BELOW: f64 = 0.01;
+
 /// More tasks than this are many (stage 6).
 pub const MANY_TASKS: usize = 100;
 
@@ -170,7 +174,10 @@ impl RuleFacts {
         let (holds, strategy) = match stage {
             Stage::NoGpu => (!self.has_gpu, ExecutionStrategy::CpuOnly),
             Stage::Small => (self.is_few() || self.is_small(), ExecutionStrategy::CpuOnly),
-            Stage::Sequential => (workload.parallelization <= 0.0, ExecutionStrategy::CpuOnly),
+            Stage::Sequential => (
+                workload.parallelization < SEQUENTIAL_BELOW,
+                ExecutionStrategy::CpuOnly,
+            ),
             Stage::MemoryPressure => (
                 self.memory_use
                     .is_some_and(|part| part > self.heuristics.gpu_memory_pressure_threshold),

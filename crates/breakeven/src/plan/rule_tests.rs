@@ -139,7 +139,19 @@ fn what_fits_is_the_share() {
 }
 
 #[test]
-fn hardly_parallel_is_not_parallel() {
+fn hardly_parallel_is_sequential() {
+    let few = WorkloadProfile::from_task_count(40);
+    for (part, decision) in [
+        (0.0, (Stage::Sequential, "cpu-only")),
+        (0.000_001, (Stage::Sequential, "cpu-only")),
+        (SEQUENTIAL_BELOW, (Stage::Complex, "gpu-only")),
+    ] {
+        decides(&few.with_parallelization(part), &idle_card(), decision);
+    }
+}
+
+#[test]
+fn less_than_half_parallel_is_not_parallel() {
     let half = WorkloadProfile::from_task_count(1_000).with_complexity(1.0);
     let (less, half) = (
         half.with_parallelization(0.49),
