@@ -1,7 +1,7 @@
 //! How well batches are scheduled: efficiency of a split, what trouble costs, and
 //! regret of Auto and of objectives, in virtual time on the executor's own schedule.
 //!
-//!     cargo bench -p breakeven --no-default-features --bench schedule [-- --quick | --ablate]
+//!     cargo bench -p breakeven --no-default-features --bench schedule [-- --quick | --ablate [NAME…]]
 #![allow(
     clippy::print_stdout,
     missing_docs,
@@ -43,7 +43,7 @@ fn main() {
     let wanted = |name: &str| only.is_empty() || only.iter().any(|only| only == name);
     let tuning = Tuning::USUAL;
     if std::env::args().any(|argument| argument == "--ablate") {
-        ablate::print();
+        ablate::print(&only);
         return;
     }
     if wanted("efficiency") {

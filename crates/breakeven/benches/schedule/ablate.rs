@@ -1,6 +1,5 @@
-//! What each constant of the choice and of the schedule is worth: it is set to a value that switches its
-//! mechanism off, and regrets, the least efficiencies and what trouble costs are compared with
-//! the usual ones.
+//! What each constant is worth: it is set to a value that switches its mechanism off, and
+//! regrets, the least efficiencies and what trouble costs are compared with the usual ones.
 
 use breakeven::plan::Tuning;
 
@@ -30,6 +29,28 @@ const OFF: &[Off] = &[
     ("worth_correcting_ns", |tuning| {
         tuning.worth_correcting_ns = 1e18
     }),
+    ("promises", |tuning| tuning.promises = u32::MAX),
+    ("telling", |tuning| tuning.telling = usize::MAX),
+    ("most_beside", |tuning| tuning.most_beside = 1.0),
+    ("far_faster", |tuning| tuning.far_faster = 0.0),
+    ("faster_in_a_row", |tuning| {
+        tuning.faster_in_a_row = usize::MAX
+    }),
+    ("slow_splits", |tuning| tuning.slow_splits = usize::MAX),
+    ("forgotten_after", |tuning| {
+        tuning.forgotten_after = u32::MAX
+    }),
+    ("runs_before_larger", |tuning| {
+        tuning.runs_before_larger = u64::MAX
+    }),
+    ("overlaps", |tuning| tuning.overlaps = 1),
+    ("uncut_before_a_try", |tuning| {
+        tuning.uncut_before_a_try = u32::MAX
+    }),
+    ("recalled_times", |tuning| tuning.recalled_times = 1.0),
+    ("slowest_task", |tuning| tuning.slowest_task = 1e9),
+    ("least_launch_ns", |tuning| tuning.least_launch_ns = 0.0),
+    ("assumed_launch_ns", |tuning| tuning.assumed_launch_ns = 0.0),
     ("worker_part", |tuning| tuning.worker_part = 0.25),
     ("least_span_ns", |tuning| tuning.least_span_ns = 1.0),
     ("caution", |tuning| tuning.caution = 0.0),
@@ -47,6 +68,8 @@ const OFF: &[Off] = &[
     ("marks", |tuning| tuning.marks = 0),
     ("blind_marks", |tuning| tuning.blind_marks = 0),
     ("marks_cost", |tuning| tuning.marks_cost = 0.0),
+    ("shape_step", |tuning| tuning.shape_step = 1.0),
+    ("tail_step", |tuning| tuning.tail_step = 1.0),
     ("most_spread", |tuning| tuning.most_spread = -1.0),
     ("mean_counts", |tuning| tuning.mean_counts = 0.0),
     ("most_counts", |tuning| tuning.most_counts = 1e9),
@@ -64,12 +87,14 @@ const TASKS: [usize; 2] = [20, 1_000];
 /// The same with an objective, which take longer.
 const OBJECTIVES_TASKS: [usize; 1] = [100];
 
-pub(crate) fn print() {
+/// Of all constants, or of those that are named.
+pub(crate) fn print(named: &[String]) {
     let usual = figures(Tuning::USUAL);
     for (name, value) in &usual {
         metric(&format!("usual/{name}"), *value, "%");
     }
-    for (constant, off) in OFF {
+    let is_asked = |name: &str| named.is_empty() || named.iter().any(|asked| asked == name);
+    for (constant, off) in OFF.iter().filter(|(name, _)| is_asked(name)) {
         let mut tuning = *Tuning::USUAL;
         off(&mut tuning);
         let tuning = Box::leak(Box::new(tuning));

@@ -80,7 +80,7 @@ fn freely(
     workload.check()?;
     heuristics.check()?;
     let ruling = rule(workload, machine, heuristics);
-    let (mut candidates, ceiling) = forecast(workload, costs);
+    let (mut candidates, ceiling) = forecast(workload, costs, tuning);
     let weighing = Weighing::of(goal, machine, workload, costs, tuning)?;
     if let Some(weighing) = &weighing {
         candidates

@@ -20,6 +20,7 @@ const LEAST_TASK_NS: f64 = 1e-9;
 pub(super) fn forecast(
     workload: &WorkloadProfile,
     costs: &OperationCosts,
+    tuning: &Tuning,
 ) -> ([Candidate; 3], Option<f64>) {
     let tasks = workload.task_count;
     let gpus = costs.gpus.iter().map(|gpu| gpu.cost);
@@ -34,7 +35,7 @@ pub(super) fn forecast(
     let (predicted_ns, gpu_parts) = poured(tasks, None, gpus.clone()).unzip();
     let gpu = Candidate {
         strategy: ExecutionStrategy::GpuOnly,
-        predicted_ns: predicted_ns.map(|ns| in_pieces(ns, costs)),
+        predicted_ns: predicted_ns.map(|ns| in_pieces(ns, costs, tuning)),
         gpu_parts: gpu_parts.unwrap_or_default(),
         evidence: evidence(gpus.clone().flatten(), tasks),
         energy_j: None,
@@ -67,13 +68,13 @@ pub(super) fn transfer_ns(tasks: usize, costs: &OperationCosts) -> Option<f64> {
 
 /// Time of a batch that takes `ns` in one launch: less where one GPU is known to overlap the
 /// pieces of it.
-fn in_pieces(ns: f64, costs: &OperationCosts) -> f64 {
+fn in_pieces(ns: f64, costs: &OperationCosts, tuning: &Tuning) -> f64 {
     let [gpu] = costs.gpus[..] else { return ns };
     let (Some(cost), Some(bottleneck)) = (gpu.cost, gpu.bottleneck) else {
         return ns;
     };
-    let launch = cost.launch();
-    match pieces(ns, launch, Some(bottleneck), Tuning::USUAL) {
+    let launch = cost.launch(tuning);
+    match pieces(ns, launch, Some(bottleneck), tuning) {
         1 => ns,
         pieces => row_ns(pieces, ns, launch, bottleneck),
     }
@@ -292,7 +293,7 @@ mod tests {
         let machine = crate::plan::Machine::from_toml(machine).expect("a machine");
         let workload = WorkloadProfile::from_task_count(tasks).with_parallelization(parallel);
         let costs = crate::plan::costs_from_rates(1e9, &workload, &machine).expect("costs");
-        let (candidates, _) = forecast(&workload, &costs);
+        let (candidates, _) = forecast(&workload, &costs, Tuning::USUAL);
         candidates.map(|candidate| candidate.predicted_ns)
     }
 

@@ -1,8 +1,7 @@
 //! The constants that decisions stand on, in one place.
 
 /// What the choice of devices, the cost model and the schedule are tuned by. The bench
-/// `schedule --ablate` sets those of the choice and of the schedule in turn to a value that
-/// switches them off and prints what is lost; the cost model always has the usual ones.
+/// `schedule --ablate` sets each in turn to a value that switches it off and prints what is lost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tuning {
     // The choice.
@@ -117,6 +116,10 @@ pub struct Tuning {
     pub blind_marks: usize,
     /// Part of the batch's time that the launches which they cost may take.
     pub marks_cost: f64,
+    /// How far the shape that is remembered moves towards the last batch's …
+    pub shape_step: f32,
+    /// … and how far tasks differ, which one batch tells badly.
+    pub tail_step: f32,
     /// How far batches may be off their shape for it to be trusted, on average.
     pub most_spread: f32,
     /// Tasks that the mean of all counts as at each place: times of few tasks tell of those
@@ -138,6 +141,12 @@ pub struct Tuning {
     /// Times the CPU's own time from which a launch's prediction is that of a try, which is
     /// not waited for.
     pub tried_from: f64,
+}
+
+impl Default for &Tuning {
+    fn default() -> Self {
+        Tuning::USUAL
+    }
 }
 
 impl Tuning {
@@ -186,6 +195,8 @@ impl Tuning {
         marks: 12,
         blind_marks: 3,
         marks_cost: 0.03,
+        shape_step: 0.7,
+        tail_step: 0.3,
         most_spread: 0.3,
         mean_counts: 0.3,
         most_counts: 4.0,

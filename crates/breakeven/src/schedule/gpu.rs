@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::row::Row;
 use super::{GpuSetup, Mode, Ns, Rate, Schedule, Span};
+use crate::plan::Tuning;
 use crate::whole;
 
 /// Part of the CPU's time for what is left after which a GPU that got nothing asks again,
@@ -144,9 +145,9 @@ impl Gpu {
 
     /// How far the batch's pieces overlapped, as far as is known not at all where not all went
     /// as planned; none where it was not cut.
-    pub(super) fn bottleneck(&self) -> Option<f64> {
+    pub(super) fn bottleneck(&self, tuning: &Tuning) -> Option<f64> {
         let row = self.row?;
-        let seen = row.bottleneck(self.launches, self.last_end);
+        let seen = row.bottleneck(self.launches, self.last_end, tuning);
         let seen = seen.filter(|_| self.launches == self.successes);
         Some(seen.unwrap_or(1.0))
     }

@@ -73,7 +73,9 @@ impl Schedule {
         let gpu = &mut self.gpus[index];
         let began = gpu.flights.back().map_or(0.0, |flight| gpu.began(flight));
         let predicted = gpu.last_predicted();
-        gpu.told.recalled(span.len(), now - began, predicted);
+        let tuning = self.setup.tuning;
+        gpu.told
+            .recalled(span.len(), now - began, predicted, tuning);
         self.flight_ended(index, span.range().start, now);
         let gpu = &mut self.gpus[index];
         gpu.is_gone = true;

@@ -42,10 +42,10 @@ impl Row {
 
     /// Part of a piece's work that each further piece added, where the row ended at `end`,
     /// after so many launches that all went well.
-    pub(super) fn bottleneck(&self, launches: u64, end: Ns) -> Option<f64> {
+    pub(super) fn bottleneck(&self, launches: u64, end: Ns, tuning: &Tuning) -> Option<f64> {
         let first = self.first.filter(|_| launches == self.pieces as u64)?;
         let further = (end - self.began - first) / (self.pieces - 1) as f64;
-        if first < Tuning::USUAL.far_faster * (self.launch + self.predicted) {
+        if first < tuning.far_faster * (self.launch + self.predicted) {
             // What is known of launches is of another time, and is to be learned again.
             return Some(1.0);
         }

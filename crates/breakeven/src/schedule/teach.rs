@@ -92,9 +92,9 @@ impl LaunchTimes {
 
     /// A launch was taken back after so many ns. That tells something only where it should
     /// have ended by then.
-    pub(super) fn recalled(&mut self, tasks: usize, ns: Ns, predicted: Ns) {
+    pub(super) fn recalled(&mut self, tasks: usize, ns: Ns, predicted: Ns, tuning: &Tuning) {
         self.was_recalled = true;
-        let at_least = Tuning::USUAL.recalled_times * ns;
+        let at_least = tuning.recalled_times * ns;
         if predicted < at_least {
             self.recalled.push((tasks, at_least));
         }
@@ -146,7 +146,9 @@ impl Schedule {
         let excess = excess.map(|predicted| took / predicted.max(1.0));
         for (gpu, name) in gpus() {
             // Beside others a piece took less than alone.
-            let overlapped = gpu.bottleneck().is_some_and(|part| part <= most_alone);
+            let overlapped = gpu
+                .bottleneck(self.setup.tuning)
+                .is_some_and(|part| part <= most_alone);
             // Launches that are all too small to tell the work in them tell it together.
             let are_small = gpu.setup.fits.saturating_mul(PLACES) < self.setup.tasks;
             if let Some((tasks, ns)) = gpu.told.mean().filter(|_| are_small && !overlapped) {
@@ -174,7 +176,12 @@ impl Schedule {
         let Learned { model, at, way, .. } = batch;
         for (gpu, name) in gpus() {
             if gpu.successes > 0 {
-                model.note_overlap(operation, memory_per_task, name, gpu.bottleneck());
+                model.note_overlap(
+                    operation,
+                    memory_per_task,
+                    name,
+                    gpu.bottleneck(self.setup.tuning),
+                );
             }
             if let Some(fits) = gpu.faults.fits() {
                 model.remember_fit(operation, memory_per_task, name, fits as u64, *at);

@@ -21,6 +21,7 @@ impl Scenario {
     ///
     /// As [`decide`](crate::plan::decide).
     pub fn run(&self, strategy: ExecutionStrategy, costs: &Costs) -> Result<Simulated, Error> {
+        costs.change(|model| model.tuning = self.tuning);
         let known = costs.lookup(
             "simulated",
             self.memory_per_task,

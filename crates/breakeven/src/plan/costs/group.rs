@@ -82,6 +82,7 @@ impl Group {
         &self,
         gpus: impl Iterator<Item = &'g str> + Clone,
         workers: usize,
+        tuning: &Tuning,
     ) -> OperationCosts {
         let spent = self.spent.value();
         let since = |part: u64| spent.saturating_sub(part) as f64;
@@ -90,9 +91,9 @@ impl Group {
             let gpu = self.gpus.iter().find(|gpu| *gpu.name == *name);
             let cost = gpu.and_then(|gpu| gpu.launches.cost(workers));
             GpuCosts {
-                cost: cost.map(|cost| cpu.map_or(cost, |cpu| cost.beside(&cpu))),
-                fits: gpu.and_then(Gpu::fits),
-                bottleneck: gpu.and_then(|gpu| gpu.overlap.bottleneck()),
+                cost: cost.map(|cost| cpu.map_or(cost, |cpu| cost.beside(&cpu, tuning))),
+                fits: gpu.and_then(|gpu| gpu.fits(tuning)),
+                bottleneck: gpu.and_then(|gpu| gpu.overlap.bottleneck(tuning)),
                 launch_ns: None,
                 // One that never had a part: all that was ever spent.
                 since_ns: since(gpu.map_or(0, |gpu| gpu.part)),
@@ -106,7 +107,7 @@ impl Group {
             since_cpu_ns: since(self.cpu_part),
             cpu_tries: self.cpu_tries,
             shape: self.shape.expected(),
-            split_excess: self.split_excess(),
+            split_excess: self.split_excess(tuning),
             ways: self.ways.on(gpus),
             cpu_watts: self.cpu_watts.above_idle(),
         }
@@ -135,9 +136,9 @@ impl Group {
         &mut self.gpus[index]
     }
 
-    pub(super) fn observe_cpu(&mut self, record: ObservationRecord) {
+    pub(super) fn observe_cpu(&mut self, record: ObservationRecord, tuning: &Tuning) {
         let was_left_out = self.cpu_part < self.spent.value();
-        self.cpu.push(record, was_left_out);
+        self.cpu.push(record, was_left_out, tuning);
     }
 
     pub(super) fn observe_gpu(
@@ -145,10 +146,11 @@ impl Group {
         name: &str,
         driver: Option<&str>,
         record: ObservationRecord,
+        tuning: &Tuning,
     ) {
         let spent = self.spent.value();
         let gpu = self.gpu(name, driver);
-        gpu.launches.push(record, gpu.part < spent);
+        gpu.launches.push(record, gpu.part < spent, tuning);
     }
 
     /// Counts a run of so many ns, in which these had a part.
@@ -182,26 +184,23 @@ impl Group {
     }
 
     /// How many times as long as its devices' costs say a split lasts at the least.
-    fn split_excess(&self) -> f64 {
+    fn split_excess(&self, tuning: &Tuning) -> f64 {
         let least = self.excess.iter().copied().reduce(f64::min);
-        let least = least.filter(|_| self.excess.len() >= Tuning::USUAL.slow_splits);
+        let least = least.filter(|_| self.excess.len() >= tuning.slow_splits);
         least.map_or(1.0, |least| least.max(1.0))
     }
 
     /// A split took so many times what was predicted; none where the batch was no split.
-    pub(super) fn note_excess(&mut self, times: Option<f64>) {
+    pub(super) fn note_excess(&mut self, times: Option<f64>, tuning: &Tuning) {
         match times {
             Some(times) => {
                 self.since_split = 0;
-                self.excess.truncate(Tuning::USUAL.slow_splits - 1);
+                self.excess.truncate(tuning.slow_splits - 1);
                 self.excess.push_front(times);
             }
             None => {
                 self.since_split += 1;
-                if self
-                    .since_split
-                    .is_multiple_of(Tuning::USUAL.forgotten_after)
-                {
+                if self.since_split.is_multiple_of(tuning.forgotten_after) {
                     self.excess.pop_back();
                 }
             }
@@ -218,16 +217,16 @@ impl Group {
     }
 
     /// Drops what was observed until then.
-    pub(super) fn forget_until(&mut self, at_us: u64) {
-        self.cpu.forget_until(at_us);
+    pub(super) fn forget_until(&mut self, at_us: u64, tuning: &Tuning) {
+        self.cpu.forget_until(at_us, tuning);
         for gpu in &mut self.gpus {
-            gpu.launches.forget_until(at_us);
+            gpu.launches.forget_until(at_us, tuning);
             gpu.fit = gpu.fit.filter(|fit| fit.at_us > at_us);
         }
     }
 
     /// Takes in what the file knows.
-    pub(super) fn join(&mut self, record: OperationRecord) {
+    pub(super) fn join(&mut self, record: OperationRecord, tuning: &Tuning) {
         let old = self.spent;
         self.spent.join(record.spent_ns);
         let parts = Parts {
@@ -236,7 +235,7 @@ impl Group {
             filed: record.spent_ns,
         };
         self.cpu_part = parts.join(self.cpu_part, record.since_cpu_ns);
-        self.cpu.join(record.cpu);
+        self.cpu.join(record.cpu, tuning);
         self.cpu_watts.join(record.cpu_watts);
         // GPUs of which the file knows nothing keep how long ago their part was.
         for gpu in &mut self.gpus {
@@ -246,7 +245,7 @@ impl Group {
         }
         for record in record.gpus {
             let gpu = self.gpu(&record.device, record.driver.as_deref());
-            gpu.join(record, &parts);
+            gpu.join(record, &parts, tuning);
         }
     }
 
@@ -316,9 +315,9 @@ impl Gpu {
     }
 
     /// Most tasks in a launch.
-    fn fits(&self) -> Option<u64> {
+    fn fits(&self, tuning: &Tuning) -> Option<u64> {
         let fit = self.fit?;
-        let doublings = fit.runs / Tuning::USUAL.runs_before_larger;
+        let doublings = fit.runs / tuning.runs_before_larger;
         let doublings = u32::try_from(doublings).unwrap_or(u32::MAX);
         let larger = 1_u64.checked_shl(doublings).unwrap_or(u64::MAX);
         Some(fit.tasks.max(1).saturating_mul(larger))
@@ -333,7 +332,7 @@ impl Gpu {
         });
     }
 
-    fn join(&mut self, record: GpuRecord, parts: &Parts) {
+    fn join(&mut self, record: GpuRecord, parts: &Parts, tuning: &Tuning) {
         self.part = parts.join(self.part, record.since_ns);
         let driver = record.driver.as_deref();
         if driver.is_some_and(|driver| !self.is_of_driver(driver)) {
@@ -350,8 +349,8 @@ impl Gpu {
         }
         self.driver = self.driver.take().or(record.driver.map(Into::into));
         self.fit = self.fit.max(record.fits);
-        self.launches.join(record.launches);
-        self.overlap.join(record.bottlenecks);
+        self.launches.join(record.launches, tuning);
+        self.overlap.join(record.bottlenecks, tuning);
         self.watts.join(record.watts);
     }
 

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use super::group::Group;
 use super::record::{Forgotten, ObservationRecord, OperationRecord};
 use super::{GpuCosts, Observation, OperationCosts, RanOn, Snapshot, micros};
+use crate::plan::Tuning;
 
 /// Doublings of its memory within which a task is like another.
 const LIKE: u8 = 4;
@@ -41,6 +42,8 @@ pub(crate) struct Model {
     next_number: u32,
     /// Changes that the file has not seen.
     pub(crate) unsaved: u64,
+    /// The usual ones, but in a bench.
+    pub(crate) tuning: &'static Tuning,
 }
 
 /// Bits of the memory per task.
@@ -87,7 +90,7 @@ impl Model {
         let mut like: SmallVec<[&Group; 4]> = like.collect();
         like.sort_by_key(far);
         let of = |group: &Group| {
-            let costs = group.costs(names.clone(), workers.max(1));
+            let costs = group.costs(names.clone(), workers.max(1), self.tuning);
             match i32::from(size_class) - i32::from(group.size_class) {
                 0 => costs,
                 doublings => costs.of_another_size(2_f64.powi(doublings)),
@@ -170,9 +173,13 @@ impl Model {
         }
         self.next_number = self.next_number.wrapping_add(1);
         self.unsaved += 1;
+        let tuning = self.tuning;
         self.with_group(operation, size_class, |group, drivers| match on {
-            RanOn::Cpu => group.observe_cpu(record),
-            RanOn::Gpu(name) => group.observe_gpu(clipped(name), driver_of(drivers, name), record),
+            RanOn::Cpu => group.observe_cpu(record, tuning),
+            RanOn::Gpu(name) => {
+                let driver = driver_of(drivers, name);
+                group.observe_gpu(clipped(name), driver, record, tuning);
+            }
         });
     }
 
@@ -287,6 +294,7 @@ impl Model {
         records: Vec<OperationRecord>,
         forgotten: Vec<Forgotten>,
     ) -> Snapshot {
+        let tuning = self.tuning;
         for Forgotten { operation, at_us } in forgotten {
             self.note_forgotten(clipped(&operation), at_us);
         }
@@ -301,13 +309,15 @@ impl Model {
                 here.is_none() || there.is_none() || here == there
             });
             let operation = record.operation.clone();
-            self.with_group(&operation, record.size_class, |group, _| group.join(record));
+            self.with_group(&operation, record.size_class, |group, _| {
+                group.join(record, tuning);
+            });
         }
         let forgotten = &self.forgotten;
         self.operations.retain(|name, groups| {
             if let Some(&at_us) = forgotten.get(name) {
                 for group in groups.iter_mut() {
-                    group.forget_until(at_us);
+                    group.forget_until(at_us, tuning);
                 }
                 groups.retain(|group| !group.is_empty());
             }

@@ -30,10 +30,10 @@ impl Model {
         tail: Option<f32>,
         excess: Option<f64>,
     ) {
-        let size_class = size_class(memory_per_task);
+        let (size_class, tuning) = (size_class(memory_per_task), self.tuning);
         self.with_group(operation, size_class, |group, _| {
-            group.shape.note(seen, tail);
-            group.note_excess(excess);
+            group.shape.note(seen, tail, tuning);
+            group.note_excess(excess, tuning);
         });
     }
 
@@ -44,11 +44,11 @@ impl Model {
         memory_per_task: usize,
         way: Way,
         tasks: usize,
-        (took, gpus): (Took, &[String]),
+        ran: (Took, &[String]),
     ) {
-        let size_class = size_class(memory_per_task);
+        let (size_class, tuning) = (size_class(memory_per_task), self.tuning);
         self.with_group(operation, size_class, |group, _| {
-            group.ways.note(way, tasks, took, gpus);
+            group.ways.note(way, tasks, ran, tuning);
         });
     }
 
@@ -60,10 +60,10 @@ impl Model {
         gpu: &str,
         bottleneck: Option<f64>,
     ) {
-        let size_class = size_class(memory_per_task);
+        let (size_class, tuning) = (size_class(memory_per_task), self.tuning);
         self.with_group(operation, size_class, |group, drivers| {
             let gpu = group.gpu(clipped(gpu), driver_of(drivers, gpu));
-            gpu.overlap.note(bottleneck);
+            gpu.overlap.note(bottleneck, tuning);
         });
     }
 

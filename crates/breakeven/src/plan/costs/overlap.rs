@@ -14,8 +14,7 @@ pub(super) struct Overlap {
 impl Overlap {
     /// A batch in pieces told this; none for one that was not cut. A device that did not
     /// overlap is tried again, rarely.
-    pub(super) fn note(&mut self, bottleneck: Option<f64>) {
-        let tuning = Tuning::USUAL;
+    pub(super) fn note(&mut self, bottleneck: Option<f64>, tuning: &Tuning) {
         match bottleneck.filter(|part| (0.0..=1.0).contains(part)) {
             Some(part) => {
                 self.uncut = 0;
@@ -34,8 +33,7 @@ impl Overlap {
 
     /// The middle one of what was seen, the larger of two; none where that says too little:
     /// noise may have hidden that pieces overlap.
-    pub(super) fn bottleneck(&self) -> Option<f64> {
-        let tuning = Tuning::USUAL;
+    pub(super) fn bottleneck(&self, tuning: &Tuning) -> Option<f64> {
         let mut seen = self.seen.clone();
         seen.sort_by(f64::total_cmp);
         let middle = *seen.get(seen.len() / 2)?;
@@ -48,11 +46,11 @@ impl Overlap {
     }
 
     /// The file knows these: they count where this process saw nothing.
-    pub(super) fn join(&mut self, filed: Vec<f64>) {
+    pub(super) fn join(&mut self, filed: Vec<f64>, tuning: &Tuning) {
         if self.seen.is_empty() {
             self.seen = filed;
             self.seen.retain(|part| (0.0..=1.0).contains(part));
-            self.seen.truncate(Tuning::USUAL.overlaps);
+            self.seen.truncate(tuning.overlaps);
         }
     }
 }
@@ -64,28 +62,28 @@ mod tests {
     #[test]
     fn one_batch_says_that_pieces_overlap_and_three_that_they_do_not() {
         let mut overlap = Overlap::default();
-        assert_eq!(overlap.bottleneck(), None);
-        overlap.note(Some(0.4));
-        assert_eq!(overlap.bottleneck(), Some(0.4));
+        assert_eq!(overlap.bottleneck(Tuning::USUAL), None);
+        overlap.note(Some(0.4), Tuning::USUAL);
+        assert_eq!(overlap.bottleneck(Tuning::USUAL), Some(0.4));
         // Two that differ: the worse one, and that is not sure yet.
-        overlap.note(Some(1.0));
-        assert_eq!(overlap.bottleneck(), None);
-        overlap.note(Some(1.0));
-        assert_eq!(overlap.bottleneck(), Some(1.0));
-        overlap.note(Some(f64::NAN));
+        overlap.note(Some(1.0), Tuning::USUAL);
+        assert_eq!(overlap.bottleneck(Tuning::USUAL), None);
+        overlap.note(Some(1.0), Tuning::USUAL);
+        assert_eq!(overlap.bottleneck(Tuning::USUAL), Some(1.0));
+        overlap.note(Some(f64::NAN), Tuning::USUAL);
         assert_eq!(overlap.record(), [1.0, 1.0, 0.4]);
     }
 
     #[test]
     fn a_device_that_did_not_overlap_is_tried_again() {
         let mut overlap = Overlap::default();
-        overlap.join(vec![1.0, f64::NAN, -1.0, 1.0, 1.0, 0.5]);
+        overlap.join(vec![1.0, f64::NAN, -1.0, 1.0, 1.0, 0.5], Tuning::USUAL);
         assert_eq!(overlap.record(), [1.0; 3]);
         for _ in 1..Tuning::USUAL.uncut_before_a_try {
-            overlap.note(None);
+            overlap.note(None, Tuning::USUAL);
         }
-        assert_eq!(overlap.bottleneck(), Some(1.0));
-        overlap.note(None);
-        assert_eq!(overlap.bottleneck(), None);
+        assert_eq!(overlap.bottleneck(Tuning::USUAL), Some(1.0));
+        overlap.note(None, Tuning::USUAL);
+        assert_eq!(overlap.bottleneck(Tuning::USUAL), None);
     }
 }

@@ -8,12 +8,6 @@ use crate::plan::Tuning;
 /// Places of a batch.
 pub(crate) const PLACES: usize = 32;
 
-/// Part that the newest batch has in what is remembered.
-const NEWEST: f32 = 0.7;
-
-/// The same of how far tasks differ: one batch tells it badly.
-const NEWEST_TAIL: f32 = 0.3;
-
 /// Where in a batch the work is to be expected, and how far its tasks differ.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shape {
@@ -73,17 +67,28 @@ impl Remembered {
 
     /// Takes in what was seen of a batch; places of which nothing was seen are none, and so
     /// is the tail where workers did too few tasks to tell.
-    pub(super) fn note(&mut self, seen: &[Option<PlaceWork>; PLACES], tail: Option<f32>) {
+    pub(super) fn note(
+        &mut self,
+        seen: &[Option<PlaceWork>; PLACES],
+        tail: Option<f32>,
+        tuning: &Tuning,
+    ) {
         if let Some(tail) = tail {
             let is_first = self.shape.tail == 0.0;
-            let part = if is_first { 1.0 } else { NEWEST_TAIL };
+            let part = if is_first { 1.0 } else { tuning.tail_step };
             self.shape.tail += part * (tail - self.shape.tail);
         }
         if seen.iter().all(Option::is_none) {
             return;
         }
         let mut values = seen.map(|seen| seen.map(|seen| seen.work));
-        let part = |first: u32| if self.batches > first { NEWEST } else { 1.0 };
+        let part = |first: u32| {
+            if self.batches > first {
+                tuning.shape_step
+            } else {
+                1.0
+            }
+        };
         if let Some(expected) = &self.expected {
             let off = pairs(&values, expected).map(|(new, old)| (new - old).abs());
             let spread = off.sum::<f32>() / pairs(&values, expected).count() as f32;
@@ -91,7 +96,7 @@ impl Remembered {
                 true => self.shape.spread,
                 false => spread,
             };
-            self.shape.spread = old + NEWEST * (spread - old);
+            self.shape.spread = old + tuning.shape_step * (spread - old);
             let sums = pairs(&values, &self.shape).fold((0.0, 0.0), |(both, sum), (new, old)| {
                 let (new, old) = (new - 1.0, old - 1.0);
                 (both + new * old, sum + old * old)
@@ -101,7 +106,7 @@ impl Remembered {
                 false => 0.0,
             };
             self.agreement += part(1) * (slope - self.agreement);
-            if self.shape.spread <= Tuning::USUAL.most_spread {
+            if self.shape.spread <= tuning.most_spread {
                 self.keep_levels(seen, &mut values);
             }
         }
@@ -159,8 +164,12 @@ mod tests {
         let mut same = Remembered::default();
         let mut other = Remembered::default();
         for batch in 0..6 {
-            same.note(&half(0.2), None);
-            other.note(&half(if batch % 2 == 0 { 0.2 } else { 1.8 }), None);
+            same.note(&half(0.2), None, Tuning::USUAL);
+            other.note(
+                &half(if batch % 2 == 0 { 0.2 } else { 1.8 }),
+                None,
+                Tuning::USUAL,
+            );
         }
         let front = |remembered: &Remembered| remembered.expected().map(|shape| shape.places[0]);
         assert!(front(&same).is_some_and(|work| (work - 0.2).abs() < 0.01));
@@ -176,7 +185,7 @@ mod tests {
             is_gpus: false,
         }); PLACES];
         let mut tail = |tail| {
-            shape.note(&seen, tail);
+            shape.note(&seen, tail, Tuning::USUAL);
             shape.expected().expect("a batch told").tail
         };
         assert_eq!(tail(None), 0.0);

@@ -63,8 +63,13 @@ pub struct Ways(Vec<Last>);
 
 impl Ways {
     /// A batch ran on these GPUs in that way.
-    pub(super) fn note(&mut self, way: Way, tasks: usize, took: Took, gpus: &[String]) {
-        let tuning = Tuning::USUAL;
+    pub(super) fn note(
+        &mut self,
+        way: Way,
+        tasks: usize,
+        (took, gpus): (Took, &[String]),
+        tuning: &Tuning,
+    ) {
         for last in self.0.iter_mut().filter(|last| last.way != way) {
             // What was slow once is tried again some time.
             last.others += 1;
@@ -170,7 +175,7 @@ mod tests {
         let mut ways = Ways::default();
         let (way, gpus) = (Way::Candidate(2), ["a".to_owned()]);
         for ns in [100.0, 300.0, 110.0] {
-            ways.note(way, 100, took(ns), &gpus);
+            ways.note(way, 100, (took(ns), &gpus), Tuning::USUAL);
         }
         let (usual, longest) = ways.took(way, 110).expect("batches like it ran");
         assert!((usual.ns - 121.0).abs() < 1e-9 && (longest - 330.0).abs() < 1e-9);
@@ -187,16 +192,16 @@ mod tests {
         let mut ways = Ways::default();
         let gpus = ["a".to_owned()];
         for ns in [300.0, 100.0] {
-            ways.note(Way::Kept(20), 100, took(ns), &gpus);
+            ways.note(Way::Kept(20), 100, (took(ns), &gpus), Tuning::USUAL);
         }
         assert!((ways.overrun() - 3.0).abs() < 1e-9);
         for _ in 0..Tuning::USUAL.promises {
-            ways.note(Way::Candidate(0), 100, took(50.0), &gpus);
+            ways.note(Way::Candidate(0), 100, (took(50.0), &gpus), Tuning::USUAL);
         }
         let (_, longest) = ways.took(Way::Kept(20), 100).expect("one is left");
         assert!((longest - 100.0).abs() < 1e-9);
         for _ in 0..Tuning::USUAL.promises {
-            ways.note(Way::Candidate(0), 100, took(50.0), &gpus);
+            ways.note(Way::Candidate(0), 100, (took(50.0), &gpus), Tuning::USUAL);
         }
         assert_eq!(
             (ways.took(Way::Kept(20), 100), ways.kept().count()),

@@ -86,13 +86,17 @@ impl Window {
     ///
     /// Of a device that was left out since, and is far faster than it was, all but the
     /// newest are of another time, perhaps of a load that has ended.
-    pub(super) fn push(&mut self, mut record: ObservationRecord, was_left_out: bool) {
+    pub(super) fn push(
+        &mut self,
+        mut record: ObservationRecord,
+        was_left_out: bool,
+        tuning: &Tuning,
+    ) {
         let workers = record.workers.max(1) as usize;
         let known = self.cost(workers).map(|cost| cost.predict_ns(record.tasks));
-        let is_faster =
-            known.is_some_and(|known| (record.ns as f64) < Tuning::USUAL.far_faster * known);
+        let is_faster = known.is_some_and(|known| (record.ns as f64) < tuning.far_faster * known);
         self.faster = if is_faster { self.faster + 1 } else { 0 };
-        if is_faster && (was_left_out || self.faster >= Tuning::USUAL.faster_in_a_row) {
+        if is_faster && (was_left_out || self.faster >= tuning.faster_in_a_row) {
             let kept = match was_left_out {
                 true => 1,
                 false => self.faster - 1,
@@ -107,11 +111,11 @@ impl Window {
         self.records.push(record);
         self.make_room();
         self.observed.add(1);
-        self.fit();
+        self.fit(tuning);
     }
 
     /// Takes in what the file knows: of both the newest, each once.
-    pub(super) fn join(&mut self, record: WindowRecord) {
+    pub(super) fn join(&mut self, record: WindowRecord, tuning: &Tuning) {
         let filed = record.observed.max(record.observations.len() as u64);
         self.observed.join(filed);
         self.records.extend(record.observations);
@@ -119,7 +123,7 @@ impl Window {
         self.records.sort_unstable();
         self.records.dedup_by_key(|record| record.id());
         self.make_room();
-        self.fit();
+        self.fit(tuning);
     }
 
     /// Drops the oldest of what is too much, but for one that alone tells what a launch costs:
@@ -148,9 +152,9 @@ impl Window {
     }
 
     /// Drops what was observed until then.
-    pub(super) fn forget_until(&mut self, at_us: u64) {
+    pub(super) fn forget_until(&mut self, at_us: u64, tuning: &Tuning) {
         self.records.retain(|record| record.at_us > at_us);
-        self.fit();
+        self.fit(tuning);
     }
 
     pub(super) fn record(&self) -> WindowRecord {
@@ -165,8 +169,8 @@ impl Window {
         self.observed.written(record.observed);
     }
 
-    fn fit(&mut self) {
-        let beside = self.beside();
+    fn fit(&mut self, tuning: &Tuning) {
+        let beside = self.beside(tuning);
         let points = self.records.iter().map(|record| self.point(record, beside));
         let points: SmallVec<[Point; WINDOW]> = points.collect();
         let tasks = || self.records.iter().map(|record| record.tasks);
@@ -203,9 +207,9 @@ impl Window {
 
     /// How many times as long a task takes beside other devices: the median of what
     /// was observed there over what the line of the other observations says.
-    fn beside(&self) -> f64 {
+    fn beside(&self, tuning: &Tuning) -> f64 {
         let shared = self.records.iter().filter(|record| record.shared).count();
-        if shared.min(self.records.len() - shared) < Tuning::USUAL.telling {
+        if shared.min(self.records.len() - shared) < tuning.telling {
             return 1.0;
         }
         let of = |shared| {
@@ -221,7 +225,7 @@ impl Window {
         let ratios = of(true).map(|point| point.time / time(point.size));
         let mut ratios: SmallVec<[f64; WINDOW]> = ratios.collect();
         ratios.sort_unstable_by(f64::total_cmp);
-        ratios[shared / 2].clamp(1.0, Tuning::USUAL.most_beside)
+        ratios[shared / 2].clamp(1.0, tuning.most_beside)
     }
 
     /// Median transfer time per task, ns; 0 where no observation tells.

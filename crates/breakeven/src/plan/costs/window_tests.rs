@@ -2,6 +2,7 @@
 
 use super::record::ObservationRecord;
 use super::window::{Kind, Window};
+use crate::plan::Tuning;
 
 fn launch(number: u32, tasks: u64, ns: u64) -> ObservationRecord {
     ObservationRecord {
@@ -20,9 +21,9 @@ fn launch(number: u32, tasks: u64, ns: u64) -> ObservationRecord {
 /// A launch of ten tasks in so many ns, then many of a hundred in 2 ms.
 fn after_a_small_one(ns: u64) -> Window {
     let mut window = Window::new(Kind::GPU);
-    window.push(launch(0, 10, ns), false);
+    window.push(launch(0, 10, ns), false, Tuning::USUAL);
     for number in 1..60 {
-        window.push(launch(number, 100, 2_000_000), false);
+        window.push(launch(number, 100, 2_000_000), false, Tuning::USUAL);
     }
     window
 }
@@ -36,7 +37,7 @@ fn what_alone_tells_a_launchs_cost_stays_when_it_is_old() {
     assert!((cost.fixed_ns / 1e6 - 1.0).abs() < 0.01, "{cost:?}");
     // What two processes know, through the file.
     let mut joined = after_a_small_one(1_100_000);
-    joined.join(window.record());
+    joined.join(window.record(), Tuning::USUAL);
     assert_eq!(joined.cost(1).map(|cost| cost.fewest), Some(10));
     // Newer ones of other sizes take its place.
     let mut window = window;
@@ -44,6 +45,7 @@ fn what_alone_tells_a_launchs_cost_stays_when_it_is_old() {
         window.push(
             launch(number, 40 + 60 * u64::from(number % 2), 2_000_000),
             false,
+            Tuning::USUAL,
         );
     }
     assert!(window.cost(1).is_some_and(|cost| cost.fewest > 10));
