@@ -22,6 +22,8 @@ mod chains;
 mod efficiency;
 #[path = "schedule/foresight.rs"]
 mod foresight;
+#[path = "schedule/hindered.rs"]
+mod hindered;
 #[path = "schedule/objectives.rs"]
 mod objectives;
 #[path = "schedule/overlap.rs"]
@@ -57,6 +59,9 @@ fn main() {
     }
     if wanted("unlike") {
         unlike::print(tuning);
+    }
+    if wanted("hindered") {
+        hindered::print(tuning);
     }
     if wanted("overlap") {
         overlap::print(tuning);

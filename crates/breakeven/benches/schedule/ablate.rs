@@ -4,7 +4,7 @@
 use breakeven::plan::Tuning;
 
 use crate::metric::metric;
-use crate::{efficiency, objectives, overlap, regret, trouble, unlike};
+use crate::{efficiency, hindered, objectives, overlap, regret, trouble, unlike};
 
 /// A constant's name, and how its mechanism is switched off.
 type Off = (&'static str, fn(&mut Tuning));
@@ -119,7 +119,11 @@ fn figures(tuning: &'static Tuning) -> Vec<(String, f64)> {
     let regrets = regret::means(tuning, &TASKS).into_iter();
     let regrets = regrets.map(|(name, regret)| (format!("regret/{name}"), 100.0 * regret));
     let unlike = 100.0 * unlike::mean(tuning, TASKS[1]);
-    let unlike = std::iter::once(("regret/unlike".to_owned(), unlike));
+    let hindered = 100.0 * hindered::mean(tuning);
+    let unlike = [
+        ("regret/unlike".to_owned(), unlike),
+        ("regret/hindered".to_owned(), hindered),
+    ];
     let gain = 100.0 * overlap::least_gain(tuning);
     let gain = std::iter::once(("overlap_gain".to_owned(), gain));
     let trouble = trouble::figures(tuning).into_iter();

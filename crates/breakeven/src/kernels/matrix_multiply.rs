@@ -11,6 +11,7 @@ use crate::operator::{Operator, View};
 use crate::tune::HostTunable;
 
 mod host;
+mod page;
 mod product;
 mod tensor_core;
 mod thin;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::SystemTime;
 
 use super::scenario::{Scenario, Simulated, ends};
-use crate::plan::{Decision, Learned, OperationCosts, Took};
+use crate::plan::{Decision, ExecutionStrategy, Learned, OperationCosts, Took};
 use crate::schedule::{GpuTurn, LaunchTime, Ns, Schedule, Span};
 use crate::store::Costs;
 
@@ -57,6 +57,8 @@ struct Device {
 pub(super) struct Run<'s> {
     scenario: &'s Scenario,
     schedule: Box<Schedule>,
+    /// The CPU and GPUs have parts of the batch.
+    is_split: bool,
     events: Vec<(Ns, Event)>,
     workers: Vec<Option<Busy>>,
     devices: Vec<Device>,
@@ -71,10 +73,15 @@ pub(super) struct Run<'s> {
 }
 
 impl<'s> Run<'s> {
-    pub(super) fn new(scenario: &'s Scenario, schedule: Box<Schedule>) -> Self {
+    pub(super) fn new(
+        scenario: &'s Scenario,
+        strategy: ExecutionStrategy,
+        schedule: Box<Schedule>,
+    ) -> Self {
         Self {
             scenario,
             schedule,
+            is_split: matches!(strategy, ExecutionStrategy::Hybrid { .. }),
             events: Vec::new(),
             workers: (0..scenario.workers).map(|_| None).collect(),
             devices: scenario.gpus.iter().map(|_| Device::default()).collect(),
@@ -170,7 +177,8 @@ impl<'s> Run<'s> {
     }
 
     fn begin(&mut self, index: usize, span: Span, active: usize, now: Ns) {
-        let unit = self.scenario.shared_task_ns(active);
+        let is_beside = self.devices.iter().any(|gpu| !gpu.flights.is_empty());
+        let unit = self.scenario.shared_task_ns(active) * self.beside(is_beside);
         let turn = self.turn();
         let cost = self.scenario.cost(&span) * unit;
         let end = ends(now, cost, self.scenario.cpu_load);
@@ -185,6 +193,14 @@ impl<'s> Run<'s> {
             unit,
             turn,
         });
+    }
+
+    /// How many times as long what begins now takes.
+    fn beside(&self, is_beside: bool) -> f64 {
+        match is_beside {
+            true => self.scenario.hindrance,
+            false => 1.0,
+        }
     }
 
     /// Workers with long spans look up from them, and give tails back.
@@ -292,7 +308,11 @@ impl<'s> Run<'s> {
             match turn {
                 GpuTurn::Run(span) => {
                     let what = self.scenario.gpus[gpu];
-                    let cost = self.scenario.cost(&span) * self.scenario.lane_task_ns(&what);
+                    // At the beginning the workers have nothing yet.
+                    let is_beside =
+                        self.workers.iter().any(Option::is_some) || now == 0.0 && self.is_split;
+                    let unit = self.scenario.lane_task_ns(&what) * self.beside(is_beside);
+                    let cost = self.scenario.cost(&span) * unit;
                     let (turn, began) = (self.turn(), now);
                     let device = &mut self.devices[gpu];
                     let end = what.ends(now, cost, &mut device.free);

@@ -2,8 +2,7 @@
 //! drives the schedule of the real executor.
 //!
 //! It has a pool of workers, GPUs, and tasks of known cost. What it leaves out: the
-//! time that taking a span takes (well below a microsecond), noise, and that devices
-//! may hinder each other. The bench `execute` runs some of its points for real beside
+//! time that taking a span takes (well below a microsecond) and noise. The bench `execute` runs some of its points for real beside
 //! it.
 
 use crate::hardware::Fact;
@@ -27,6 +26,9 @@ pub struct Scenario {
     pub cpu_load: Option<Load>,
     /// The GPUs.
     pub gpus: Vec<ScenarioGpu>,
+    /// How many times as long a span or a launch takes that begins while the other kind of
+    /// device is at work: memory and power may be one.
+    pub hindrance: f64,
     /// Memory of a task, bytes: tasks of like memory are one size to the cost model.
     pub memory_per_task: usize,
     /// What the CPU draws; while some of the workers wait, their part of it less.
@@ -141,6 +143,7 @@ impl Scenario {
             parallelization: 1.0,
             cpu_load: None,
             gpus: vec![ScenarioGpu::default()],
+            hindrance: 1.0,
             memory_per_task: WorkloadProfile::from_task_count(1).memory_per_task,
             cpu_power: Fact::Unknown,
             objective: Objective::Time,

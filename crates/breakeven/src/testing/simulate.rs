@@ -110,7 +110,7 @@ impl Scenario {
             ..GpuLimits::UNKNOWN
         });
         let gpus: Vec<_> = gpus.collect();
-        let mut run = Run::new(self, Schedule::new(limits.setup(&gpus)));
+        let mut run = Run::new(self, decision.strategy, Schedule::new(limits.setup(&gpus)));
         run.run();
         Ok((run, decision))
     }

@@ -42,7 +42,7 @@ pub(super) static COLUMNS: HostTunable =
     HostTunable::new("matrix_multiply", "columns", 1024, &[512]).in_large_caches(256);
 
 /// Panels per piece of CPU work.
-const PACKED: usize = 4;
+const PACKED: usize = 1;
 
 /// Values that one thread packs, in some tens of microseconds at most: to have others join in
 /// and to wait for them takes as long.

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use super::page::{self, Page};
 use crate::kernels::parallel;
 
 /// Elements in a line of the caches.
@@ -24,10 +25,19 @@ thread_local! {
     /// Where the last product packed: to clear as much again takes some percent of a
     /// small product, and to allocate it most of a tiny one.
     static ROOM: Cell<Vec<f32>> = const { Cell::new(Vec::new()) };
+    /// The same for blocks of a large second cache.
+    static PAGE: Cell<Option<Page>> = const { Cell::new(None) };
 }
 
 /// Room for so many values, from a line of the caches on. What is in it is from before.
 pub(super) fn with_room(len: usize, work: impl FnOnce(&mut [f32])) {
+    // What is much smaller lies well in small pages, too.
+    if (page::VALUES / 4..=page::VALUES).contains(&len)
+        && let Some(mut page) = PAGE.take().or_else(Page::map)
+    {
+        work(&mut page.values()[..len]);
+        return PAGE.set(Some(page));
+    }
     let mut room = ROOM.take();
     if room.len() < len + LINE {
         room.resize(len + LINE, 0.0);
