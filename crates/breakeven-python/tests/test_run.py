@@ -252,6 +252,8 @@ def test_ctrl_c_ends_the_batch():
     program = """
         import os, signal, threading, time
         import breakeven as be
+        # A shell's background jobs begin with it ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         done = []
         def slow(task):
             time.sleep(0.02)

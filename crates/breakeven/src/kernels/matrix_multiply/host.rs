@@ -41,9 +41,6 @@ pub(super) static DEPTH: HostTunable =
 pub(super) static COLUMNS: HostTunable =
     HostTunable::new("matrix_multiply", "columns", 1024, &[512]).in_large_caches(256);
 
-/// Panels per piece of CPU work.
-const PACKED: usize = 1;
-
 /// Values that one thread packs, in some tens of microseconds at most: to have others join in
 /// and to wait for them takes as long.
 const PACKED_ALONE: usize = 64 * 1024;
@@ -133,23 +130,18 @@ pub(super) fn multiply(product: Product<'_>, blocking: Blocking, out: &mut [f32]
                 let is_soon_packed = room.len() <= PACKED_ALONE;
                 let pack = move |on_pool| {
                     let values = room;
-                    pieces_on(
-                        on_pool,
-                        values,
-                        Cut::into(PACKED * panel),
-                        |start, panels| {
-                            let column = column + start / depth;
-                            let b = &b[row * n + column..];
-                            let columns = columns - start / depth;
-                            arch.dispatch(Pack {
-                                b,
-                                n,
-                                columns,
-                                depth,
-                                panels,
-                            });
-                        },
-                    );
+                    pieces_on(on_pool, values, Cut::into(panel), |start, panels| {
+                        let column = column + start / depth;
+                        let b = &b[row * n + column..];
+                        let columns = columns - start / depth;
+                        arch.dispatch(Pack {
+                            b,
+                            n,
+                            columns,
+                            depth,
+                            panels,
+                        });
+                    });
                     Panels {
                         values,
                         to_next: panel,
