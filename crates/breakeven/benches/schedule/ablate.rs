@@ -120,7 +120,7 @@ fn figures(tuning: &'static Tuning) -> Vec<(String, f64)> {
     let regrets = regrets.map(|(name, regret)| (format!("regret/{name}"), 100.0 * regret));
     let unlike = 100.0 * unlike::mean(tuning, TASKS[1]);
     let hindered = 100.0 * hindered::mean(tuning);
-    let unlike = [
+    let others = [
         ("regret/unlike".to_owned(), unlike),
         ("regret/hindered".to_owned(), hindered),
     ];
@@ -135,7 +135,7 @@ fn figures(tuning: &'static Tuning) -> Vec<(String, f64)> {
     let objectives = objectives.map(|(name, value)| (name.to_owned(), 100.0 * value));
     let all = efficiencies
         .chain(regrets)
-        .chain(unlike)
+        .chain(others)
         .chain(gain)
         .chain(trouble);
     all.chain(objectives).collect()

@@ -97,21 +97,30 @@ impl Shape {
     }
 }
 
-/// A batch of 8 workers and a GPU that is `ratio` times as fast as all of them, whose
-/// launch costs 1 % of the whole.
-pub(crate) fn split(costs: Vec<f64>, ratio: f64, tuning: &'static Tuning) -> Scenario {
+/// A batch of 8 workers and a GPU that is `ratio` times as fast as all of them.
+pub(crate) fn batch(
+    costs: Vec<f64>,
+    ratio: f64,
+    launch_ns: f64,
+    tuning: &'static Tuning,
+) -> Scenario {
     let mut scenario = Scenario::new(costs, WORKERS);
     scenario.cpu_task_ns = TASK_NS;
     scenario.tuning = tuning;
-    let per_task = TASK_NS / WORKERS as f64;
-    let task_ns = per_task / ratio;
-    let total = scenario.tasks() as f64 / (1.0 / per_task + 1.0 / task_ns);
     scenario.gpus = vec![ScenarioGpu {
-        launch_ns: 0.01 * total,
-        task_ns,
+        task_ns: TASK_NS / WORKERS as f64 / ratio,
+        launch_ns,
         ..ScenarioGpu::default()
     }];
     scenario
+}
+
+/// The same where a launch costs 1 % of the whole.
+pub(crate) fn split(costs: Vec<f64>, ratio: f64, tuning: &'static Tuning) -> Scenario {
+    let per_task = TASK_NS / WORKERS as f64;
+    let task_ns = per_task / ratio;
+    let total = costs.len() as f64 / (1.0 / per_task + 1.0 / task_ns);
+    batch(costs, ratio, 0.01 * total, tuning)
 }
 
 /// What the cost model knows after five batches like this one.

@@ -3,9 +3,8 @@
 
 use breakeven::Costs;
 use breakeven::plan::{ExecutionStrategy, Tuning};
-use breakeven::testing::{Scenario, ScenarioGpu};
 
-use crate::batches::{TASK_NS, WORKERS, run};
+use crate::batches::{batch, run};
 use crate::foresight::{least, times};
 use crate::metric::metric;
 
@@ -34,19 +33,12 @@ fn regret(tuning: &'static Tuning, hindrance: f64) -> f64 {
     for tasks in [100, 1_000] {
         for ratio in [0.25, 0.5, 1.0, 2.0, 4.0] {
             for launch_ns in [20e3, 200e3] {
-                let mut scenario = Scenario::new(vec![1.0; tasks], WORKERS);
-                scenario.cpu_task_ns = TASK_NS;
+                let mut scenario = batch(vec![1.0; tasks], ratio, launch_ns, tuning);
                 scenario.hindrance = hindrance;
-                scenario.tuning = tuning;
-                scenario.gpus = vec![ScenarioGpu {
-                    task_ns: TASK_NS / WORKERS as f64 / ratio,
-                    launch_ns,
-                    ..ScenarioGpu::default()
-                }];
                 let (best, costs) = (least(&times(&scenario)), Costs::new());
-                for batch in 0..LEARNED + JUDGED {
+                for number in 0..LEARNED + JUDGED {
                     let took = run(&scenario, ExecutionStrategy::Auto, &costs);
-                    if batch >= LEARNED {
+                    if number >= LEARNED {
                         sum += (took / best - 1.0).max(0.0);
                         count += 1;
                     }

@@ -9,9 +9,9 @@ use std::time::Duration;
 use breakeven::Costs;
 use breakeven::hardware::Fact;
 use breakeven::plan::{ExecutionStrategy, Objective, Power, Prices, Resource, Tuning};
-use breakeven::testing::{Scenario, ScenarioGpu, Simulated};
+use breakeven::testing::{Scenario, Simulated};
 
-use crate::batches::{Shape, TASK_NS, WORKERS};
+use crate::batches::{Shape, TASK_NS, WORKERS, batch};
 use crate::metric::{is_quick, metric};
 
 /// Batches by which a point is learned, and those that are judged, exploring ones among
@@ -91,15 +91,8 @@ fn grid(tuning: &'static Tuning, tasks: &[usize]) -> Vec<Point> {
                 for shape in Shape::GRID {
                     for parallel in [0.95, 1.0] {
                         let costs = shape.costs(tasks, points.len() as u64);
-                        let mut scenario = Scenario::new(costs, WORKERS);
-                        scenario.cpu_task_ns = TASK_NS;
-                        scenario.tuning = tuning;
+                        let mut scenario = batch(costs, ratio, launch_ns, tuning);
                         scenario.parallelization = parallel;
-                        scenario.gpus = vec![ScenarioGpu {
-                            task_ns: TASK_NS / WORKERS as f64 / ratio,
-                            launch_ns,
-                            ..ScenarioGpu::default()
-                        }];
                         points.push(Point {
                             scenario,
                             shape,

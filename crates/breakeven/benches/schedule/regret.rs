@@ -6,11 +6,11 @@ use breakeven::Costs;
 
 use breakeven::plan::ExecutionStrategy;
 use breakeven::plan::Tuning;
-use breakeven::testing::{Load, Scenario, ScenarioGpu};
+use breakeven::testing::{Load, Scenario};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::batches::{Shape, TASK_NS, WORKERS, run};
+use crate::batches::{Shape, batch, run};
 use crate::foresight::{self, Alike, best_on_average, least, times};
 use crate::metric::{is_quick, metric};
 
@@ -83,15 +83,8 @@ fn grid(tuning: &'static Tuning, tasks: &[usize]) -> Vec<Point> {
                             let number = u32::try_from(points.len()).expect("some thousands");
                             // Each point has a huge task elsewhere.
                             let costs = shape.costs(tasks, number.into());
-                            let mut quiet = Scenario::new(costs, WORKERS);
-                            quiet.cpu_task_ns = TASK_NS;
-                            quiet.tuning = tuning;
+                            let mut quiet = batch(costs, ratio, launch_ns, tuning);
                             quiet.parallelization = parallel;
-                            quiet.gpus = vec![ScenarioGpu {
-                                task_ns: TASK_NS / WORKERS as f64 / ratio,
-                                launch_ns,
-                                ..ScenarioGpu::default()
-                            }];
                             let looks = format!("{tasks} {parallel}");
                             points.push(Point {
                                 number,

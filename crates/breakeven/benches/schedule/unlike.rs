@@ -3,12 +3,11 @@
 
 use breakeven::Costs;
 use breakeven::plan::{ExecutionStrategy, Tuning};
-use breakeven::testing::{Scenario, ScenarioGpu};
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1, LogNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::batches::{TASK_NS, WORKERS, run};
+use crate::batches::{batch, run};
 use crate::foresight::{Times, best_on_average, least, times};
 use crate::metric::{is_quick, metric};
 
@@ -64,24 +63,17 @@ fn regrets(tuning: &'static Tuning, draw: Draw, tasks: usize) -> (Vec<f64>, Vec<
         for launch_ns in [5e3, 50e3, 500e3] {
             let mut random = Xoshiro256PlusPlus::seed_from_u64(tasks as u64);
             let costs = Costs::new();
-            let mut batch = || {
+            let mut next = || {
                 let work: Vec<f64> = (0..tasks).map(|_| draw(&mut random)).collect();
-                let mut scenario = Scenario::new(work, WORKERS);
-                scenario.cpu_task_ns = TASK_NS;
-                scenario.tuning = tuning;
-                scenario.gpus = vec![ScenarioGpu {
-                    task_ns: TASK_NS / WORKERS as f64 / ratio,
-                    launch_ns,
-                    ..ScenarioGpu::default()
-                }];
+                let scenario = batch(work, ratio, launch_ns, tuning);
                 let took = run(&scenario, ExecutionStrategy::Auto, &costs);
                 (scenario, took)
             };
             for _ in 0..LEARNED {
-                let _ = batch();
+                let _ = next();
             }
             let judged: Vec<(Times, f64)> = (0..JUDGED)
-                .map(|_| batch())
+                .map(|_| next())
                 .map(|(scenario, took)| (times(&scenario), took))
                 .collect();
             auto.extend(judged.iter().map(|(all, took)| regret(*took, all)));

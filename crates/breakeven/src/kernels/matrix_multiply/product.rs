@@ -25,7 +25,7 @@ thread_local! {
     /// Where the last product packed: to clear as much again takes some percent of a
     /// small product, and to allocate it most of a tiny one.
     static ROOM: Cell<Vec<f32>> = const { Cell::new(Vec::new()) };
-    /// The same for blocks of a large second cache.
+    /// The same for blocks of half a mebibyte and more.
     static PAGE: Cell<Option<Page>> = const { Cell::new(None) };
 }
 
