@@ -30,8 +30,7 @@ const OFF: &[Off] = &[
         tuning.worth_correcting_ns = 1e18
     }),
     ("promises", |tuning| tuning.promises = u32::MAX),
-    ("telling", |tuning| tuning.telling = usize::MAX),
-    ("most_beside", |tuning| tuning.most_beside = 1.0),
+    ("alone_part", |tuning| tuning.alone_part = 0.0),
     ("far_faster", |tuning| tuning.far_faster = 0.0),
     ("faster_in_a_row", |tuning| {
         tuning.faster_in_a_row = usize::MAX
@@ -84,6 +83,9 @@ const OFF: &[Off] = &[
 /// Tasks of the batches whose regrets are compared.
 const TASKS: [usize; 2] = [20, 1_000];
 
+/// The same of tasks that are others in each batch, where the mean is best known.
+const MANY_UNLIKE: usize = 10_000;
+
 /// The same with an objective, which take longer.
 const OBJECTIVES_TASKS: [usize; 1] = [100];
 
@@ -119,9 +121,11 @@ fn figures(tuning: &'static Tuning) -> Vec<(String, f64)> {
     let regrets = regret::means(tuning, &TASKS).into_iter();
     let regrets = regrets.map(|(name, regret)| (format!("regret/{name}"), 100.0 * regret));
     let unlike = 100.0 * unlike::mean(tuning, TASKS[1]);
+    let many_unlike = 100.0 * unlike::mean(tuning, MANY_UNLIKE);
     let hindered = 100.0 * hindered::mean(tuning);
     let others = [
         ("regret/unlike".to_owned(), unlike),
+        (format!("regret/unlike/{MANY_UNLIKE}_tasks"), many_unlike),
         ("regret/hindered".to_owned(), hindered),
     ];
     let gain = 100.0 * overlap::least_gain(tuning);

@@ -1,7 +1,8 @@
 //! From a decision to the setup of a schedule.
 
 use crate::plan::{
-    Basis, Cost, Decision, Evidence, ExecutionStrategy, OperationCosts, Probe, Tuning, tells_sizes,
+    Basis, Cost, Decision, Evidence, ExecutionStrategy, OperationCosts, Probe, Tuning, alone_ns,
+    tells_sizes,
 };
 use crate::schedule::{GpuSetup, Mode, Rate, Setup};
 
@@ -51,6 +52,7 @@ impl Decided<'_> {
             rate: self.rate(index, beside),
             is_stated: self.costs.gpu(index).cost.is_some_and(is_stated),
             probes: decision.probe == Probe::Gpu(index),
+            only_probes: decision.probe == Probe::Gpu(index) && others_hinder(decision, self.costs),
             probe_tasks: decision.probe_tasks,
             insists: decision.aim.is_some() && decision.probe == Probe::Gpu(index),
             on_probation: gpu.on_probation,
@@ -69,6 +71,10 @@ impl Decided<'_> {
             mode,
             corrects,
             probes_cpu: decision.probe == Probe::Cpu,
+            gpus_begin: match (decision.probe, decision.predicted_ns(), &self.costs.cpu) {
+                (Probe::CpuFirst, Some(ns), Some(cpu)) => alone_ns(cpu, ns, self.tuning),
+                _ => 0.0,
+            },
             is_watched: self.is_watched,
             cpu: self.costs.cpu.map(|cost| {
                 let each = cost.predict_ns(self.tasks as u64) / self.tasks.max(1) as f64;
@@ -142,6 +148,14 @@ pub(crate) fn mode_of(
     (mode, by_rates)
 }
 
+/// True where devices hinder each other so much that others would make the choice slower.
+fn others_hinder(decision: &Decision, costs: &OperationCosts) -> bool {
+    let [_, _, split] = &decision.candidates;
+    let times = split.predicted_ns.zip(decision.predicted_ns());
+    costs.cpu.is_some_and(|cpu| cpu.beside > 1.0)
+        && times.is_some_and(|(split, chosen)| split > chosen)
+}
+
 /// True where the CPU could help if a prediction that nobody measured were off.
 fn cpu_could_help(decision: &Decision, tuning: &Tuning) -> bool {
     let [cpu, gpu, _] = &decision.candidates;
@@ -163,7 +177,8 @@ fn could_be_wrong(
 ) -> bool {
     let [cpu, ..] = &decision.candidates;
     let is_long = |ns: &f64| *ns >= tuning.worth_correcting_ns;
-    let Some(cpu_ns) = cpu.predicted_ns.filter(is_long) else {
+    let predicted_ns = cpu.predicted_ns.filter(is_long);
+    let Some(cpu_ns) = predicted_ns.filter(|_| !others_hinder(decision, costs)) else {
         return false;
     };
     let is_told = |gpu: &Cost| gpu.scale != 1.0 || tells_sizes(gpu, tasks);

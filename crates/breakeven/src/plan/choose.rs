@@ -10,7 +10,8 @@ use super::objective::{Goal, Objective};
 use super::rule::{Stage, rule};
 use super::weigh::{Weighing, fastest};
 use super::{
-    Candidate, Cost, Evidence, ExecutionStrategy, GpuCosts, Machine, OperationCosts, Shape, Tuning,
+    Candidate, Cost, Evidence, ExecutionStrategy, GpuCosts, LeftOut, Machine, OperationCosts,
+    Shape, Tuning,
 };
 use crate::error::Error;
 use crate::whole;
@@ -121,7 +122,7 @@ fn freely(
         // Too small to try a GPU at once, but not for ever.
         Some(cpu) if ruling.stage == Stage::Small => {
             let run_ns = cpu.predict_ns(workload.task_count as u64);
-            let due = |gpu: &GpuCosts| gpu.since_ns >= tuning.runs_before_a_try * run_ns;
+            let due = |gpu: &GpuCosts| gpu.left_out.since_ns >= tuning.runs_before_a_try * run_ns;
             if let Some(index) = costs.gpus.iter().position(due) {
                 decision.probe = Probe::Gpu(index);
                 decision.basis = Basis::Exploration;
@@ -245,7 +246,8 @@ fn explore(
     };
     // Where the deadline is lost anyway, time is all that a try costs.
     let weighing = weighing.filter(|weighing| !weighing.is_late(run_ns));
-    let is_due = |excess: f64, is_known: bool, since_ns: f64, tries: u32| {
+    let is_due = |excess: f64, is_known: bool, left_out: LeftOut| {
+        let LeftOut { since_ns, tries } = left_out;
         // Each try that cost something and changed nothing makes the next one wait longer.
         let doublings = match excess <= tuning.free_part * run_ns {
             true => 0,
@@ -272,25 +274,33 @@ fn explore(
     let (uses_cpu, uses_gpus) = match decision.strategy {
         ExecutionStrategy::CpuOnly => (true, false),
         ExecutionStrategy::GpuOnly => (false, true),
-        _ => (costs.since_cpu_ns <= 0.0, true),
+        _ => (costs.cpu_left_out.since_ns <= 0.0, true),
     };
     for (index, gpu) in costs.gpus.iter().enumerate() {
         let is_used = uses_gpus && chosen.gpu_parts.get(index).is_some_and(|part| *part > 0.0);
         let Some(cost) = gpu.cost.filter(|_| {
-            !is_used || gpu.since_ns > 0.0 && decision.strategy != ExecutionStrategy::GpuOnly
+            !is_used
+                || gpu.left_out.since_ns > 0.0 && decision.strategy != ExecutionStrategy::GpuOnly
         }) else {
             continue;
         };
+        let is_known = tells_sizes(&cost, tasks as u64);
         let probe = probe_tasks(tasks, Some(&cost), tuning);
+        // What ends with the others costs nothing, and half the tasks tell about as much.
+        let ends = whole((run_ns - cost.fixed_ns) / cost.per_task_ns.max(f64::MIN_POSITIVE));
+        let probe = match ends >= probe.div_ceil(2) {
+            true => probe.min(ends),
+            false => probe,
+        };
         let try_ns = cost.predict_ns(probe as u64);
         // Workers take back in time what lasts too long there.
         let most = (tuning.most_delay - 1.0) * cpu.predict_ns(tasks as u64);
-        let excess = (try_ns - run_ns).clamp(0.0, most);
+        let hinders_ns = try_ns * (1.0 - cpu.beside.recip());
+        let excess = (try_ns - run_ns).clamp(0.0, most) + hinders_ns;
         let Some(excess) = counted(chosen, Some(index), probe, excess) else {
             continue;
         };
-        let is_known = tells_sizes(&cost, tasks as u64);
-        if is_due(excess, is_known, gpu.since_ns, gpu.tries) {
+        if is_due(excess, is_known, gpu.left_out) {
             decision.probe = Probe::Gpu(index);
             decision.probe_tasks = probe;
             decision.basis = Basis::Exploration;
@@ -304,8 +314,68 @@ fn explore(
     let Some(excess) = counted(chosen, None, 1, excess) else {
         return;
     };
-    if !uses_cpu && is_due(excess, true, costs.since_cpu_ns, costs.cpu_tries) {
+    if !uses_cpu && is_due(excess, true, costs.cpu_left_out) {
         decision.probe = Probe::Cpu;
         decision.basis = Basis::Exploration;
+        return;
     }
+    if weighing.is_none() {
+        watch_hindrance(decision, cpu, costs, run_ns, tuning, is_due);
+    }
+}
+
+/// Has the GPUs of a split wait so that the CPU shows how far they hinder it, and where they
+/// are known to, splits a batch again some time.
+fn watch_hindrance(
+    decision: &mut Decision,
+    cpu: &Cost,
+    costs: &OperationCosts,
+    run_ns: f64,
+    tuning: &Tuning,
+    is_due: impl Fn(f64, bool, LeftOut) -> bool,
+) {
+    let [_, _, split] = &decision.candidates;
+    let is_even = costs
+        .shape
+        .as_ref()
+        .is_some_and(|shape| shape.is_even(tuning));
+    let is_split = matches!(decision.strategy, ExecutionStrategy::Hybrid { .. });
+    // Before the first split in a row less is known of what it takes.
+    let is_known = match is_split {
+        true => costs.cpu_left_out.since_ns <= 0.0,
+        false => cpu.beside > 1.0,
+    };
+    let Some(split_ns) = split.predicted_ns.filter(|_| is_even && is_known) else {
+        return;
+    };
+    let parts: f64 = split.gpu_parts.iter().sum();
+    // Waves of the workers' tasks may end half a task worse.
+    let waits_ns = parts * alone_ns(cpu, split_ns, tuning) + worker_ns(cpu) / 2.0;
+    let excess = (split_ns - run_ns).max(0.0) + waits_ns;
+    // Half as often as a device that was left out: what devices share hardly changes.
+    let left_out = costs.hindrance_left_out;
+    let since_ns = left_out.since_ns / 2.0;
+    let left_out = LeftOut {
+        since_ns,
+        ..left_out
+    };
+    if waits_ns <= tuning.look_cost * split_ns && is_due(excess, true, left_out) {
+        if !is_split {
+            (decision.margin, decision.declined) = (None, None);
+        }
+        decision.strategy = split.strategy;
+        decision.probe = Probe::CpuFirst;
+        decision.basis = Basis::Exploration;
+    }
+}
+
+/// For how long GPUs wait where the CPU is to show what it takes alone, ns: a task of its
+/// workers is to end meanwhile.
+pub(crate) fn alone_ns(cpu: &Cost, run_ns: f64, tuning: &Tuning) -> f64 {
+    (tuning.alone_part * run_ns).max(1.1 * worker_ns(cpu))
+}
+
+/// What a task takes one worker beside GPUs, ns.
+fn worker_ns(cpu: &Cost) -> f64 {
+    cpu.per_task_ns * cpu.beside * cpu.at_once as f64
 }

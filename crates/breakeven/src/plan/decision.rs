@@ -125,6 +125,8 @@ pub enum Probe {
     Gpu(usize),
     /// All: nothing was measured, and the rates seen decide the rest.
     All,
+    /// None: the CPU begins before the GPUs, to show how far they hinder it.
+    CpuFirst,
 }
 
 /// A decision, with all that went into it.

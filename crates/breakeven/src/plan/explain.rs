@@ -75,6 +75,9 @@ impl Decision {
         reasons.extend(match self.probe {
             Probe::Gpu(_) => Some("the GPU was left out for long and gets a small part".to_owned()),
             Probe::Cpu => Some("the CPU was left out for long and gets a small part".to_owned()),
+            Probe::CpuFirst => {
+                Some("the CPU begins before the GPUs, to show how far they hinder it".to_owned())
+            }
             Probe::None | Probe::All => None,
         });
         let (stage, strategy) = (self.ruling.stage, self.ruling.strategy);

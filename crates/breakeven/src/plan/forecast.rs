@@ -109,8 +109,7 @@ fn poured(
     cpu: Option<Cost>,
     gpus: impl Iterator<Item = Option<Cost>> + Clone,
 ) -> Option<Split> {
-    let several = usize::from(cpu.is_some()) + gpus.clone().flatten().count() > 1;
-    let slower = |cost: &Cost| if several { cost.beside } else { 1.0 };
+    let slower = |cost: &Cost| if cpu.is_some() { cost.beside } else { 1.0 };
     let vessel = |cost: &Cost| {
         let per_task = (cost.per_task_ns * slower(cost)).max(LEAST_TASK_NS);
         (cost.fixed_ns, per_task.recip())

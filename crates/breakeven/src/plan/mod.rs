@@ -29,9 +29,11 @@ mod weigh;
 #[cfg(test)]
 mod weigh_tests;
 
-pub(crate) use choose::{Query, decide_tuned, tells_sizes};
+pub(crate) use choose::{Query, alone_ns, decide_tuned, tells_sizes};
 pub use choose::{decide, decide_by, decide_for};
-pub use costs::{Cost, Evidence, GpuCosts, Observation, OperationCosts, RanOn, Shape, Ways};
+pub use costs::{
+    Cost, Evidence, GpuCosts, LeftOut, Observation, OperationCosts, RanOn, Shape, Ways,
+};
 pub(crate) use costs::{LEAST_TASK_PART, Learned, PLACES, PlaceWork, Took, Way};
 pub use decision::{Aim, Basis, Candidate, Decision, Declined, Outcome, Probe};
 pub(crate) use draws::spent;

@@ -36,11 +36,11 @@ pub struct Tuning {
     pub promises: u32,
 
     // The cost model.
-    /// Observations of either kind, alone and beside other devices, from which it is told
-    /// how devices hinder each other.
-    pub telling: usize,
-    /// How far devices are taken to hinder each other at the most, as a multiple.
-    pub most_beside: f64,
+    /// Part of a batch's time for which GPUs wait so that the CPU shows what it takes without
+    /// them …
+    pub alone_part: f64,
+    /// … and part of it that this may cost.
+    pub look_cost: f64,
     /// Part of the predicted time below which a device has become another: after it was left
     /// out …
     pub far_faster: f64,
@@ -164,8 +164,8 @@ impl Tuning {
         worth_correcting_ns: 2e6,
         deadline_margin: 0.02,
         promises: 32,
-        telling: 3,
-        most_beside: 4.0,
+        alone_part: 0.05,
+        look_cost: 0.08,
         far_faster: 0.5,
         faster_in_a_row: 3,
         slow_splits: 6,

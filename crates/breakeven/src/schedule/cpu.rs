@@ -9,6 +9,9 @@ use crate::whole;
 /// Fewest tasks that tell how far tasks differ.
 const FEWEST_TELL: f64 = 8.0;
 
+/// Fewest spans alone and beside GPUs that tell how these hinder the workers.
+const FEWEST_PACES: usize = 4;
+
 /// Times the mean from which on a task is a dear one, and not noise.
 const ALIKE: f64 = 1.1;
 
@@ -21,6 +24,9 @@ pub(super) struct Workers {
     /// What spans took, ns, and how many tasks of the mean they were taken for.
     pub(super) took: f64,
     pub(super) weight: f64,
+    /// What spans took per task of the mean, ns, before the GPUs began and then, where
+    /// these wait to see that.
+    paces: [Vec<Ns>; 2],
     /// Tasks that they did, and what the dearest of them took, ns.
     pub(super) done: f64,
     dearest: f64,
@@ -55,6 +61,24 @@ impl Workers {
         let times = self.dearest * self.done / self.took.max(f64::MIN_POSITIVE);
         let times = if times < ALIKE { 1.0 } else { times };
         (self.done >= FEWEST_TELL).then(|| (times.ln() / self.done.ln()) as f32)
+    }
+
+    /// How many times as long spans took beside the GPUs as before these began, where nearly
+    /// all took longer; none where the batch did not tell.
+    pub(super) fn hindrance(&self) -> Option<f64> {
+        let sorted = self.paces.each_ref().map(|paces| {
+            let mut paces = paces.clone();
+            paces.sort_unstable_by(f64::total_cmp);
+            paces
+        });
+        let [alone, beside] = sorted.each_ref().map(Vec::as_slice);
+        if alone.len().min(beside.len()) < FEWEST_PACES {
+            return None;
+        }
+        let (usual, fast) = (alone[alone.len() / 2], beside[beside.len() / 10]);
+        let times = beside[beside.len() / 2] / usual.max(f64::MIN_POSITIVE);
+        let is_sure = fast > usual && times >= ALIKE;
+        Some(if is_sure { times } else { 1.0 })
     }
 
     /// True where no worker has a span.
@@ -136,7 +160,7 @@ impl Schedule {
         }
         let range = range.start.max(start)..range.end;
         let work = self.free_work(start..self.setup.tasks);
-        let is_untold = |gpu: &super::gpu::Gpu| !gpu.is_gone && !gpu.rate.tells_fixed();
+        let is_untold = |gpu: &super::gpu::Gpu| gpu.takes() && !gpu.rate.tells_fixed();
         let horizon = match shares {
             // All may end soon: nobody takes what lasts long beside what has passed.
             true if self.gpus.iter().any(is_untold) => self.alone(work).map(|alone| alone.min(now)),
@@ -153,7 +177,7 @@ impl Schedule {
         if !self.samples() {
             return None;
         }
-        let gpus = self.gpus.iter().filter(|gpu| !gpu.is_gone);
+        let gpus = self.gpus.iter().filter(|gpu| gpu.takes());
         let mut ends = gpus.filter_map(|gpu| Some(gpu.flights.back()?.range().end));
         let behind = ends.find_map(|end| {
             self.free.ranges().find(|range| range.start == end)?;
@@ -255,6 +279,12 @@ impl Schedule {
             None => self.density.count.max(1.0),
         };
         let target = (horizon * tuning.worker_part).max(tuning.least_span_ns);
+        let begin = self.setup.gpus_begin;
+        let target = match begin > 0.0 && self.gpus.iter().all(super::gpu::Gpu::is_new) {
+            // What ends before they begin tells what it takes alone.
+            true => target.min(begin / 2.0),
+            false => target,
+        };
         let work = target / (1.0 + tuning.caution / seen.sqrt());
         let size = self.density.tasks_of_end(range.clone(), work);
         // Nobody takes what others could share.
@@ -296,13 +326,19 @@ impl Schedule {
     /// A worker did the tasks of a span, which began at `start`, in `ns`.
     pub(crate) fn cpu_did(&mut self, done: Range<usize>, ns: Ns) {
         let held = &mut self.cpu.held;
-        if let Some(index) = held.iter().position(|held| held.start == done.start) {
-            held.swap_remove(index);
-        }
+        let found = held.iter().position(|held| held.start == done.start);
+        let began = found.map_or(0.0, |index| held.swap_remove(index).began);
         if done.is_empty() {
             return;
         }
         let tasks = done.len() as f64;
+        if self.setup.gpus_begin > 0.0 {
+            let pace = ns / self.density.expected(done.clone()).max(f64::MIN_POSITIVE);
+            let is_beside = began >= self.setup.gpus_begin;
+            if is_beside || began + ns <= self.setup.gpus_begin {
+                self.cpu.paces[usize::from(is_beside)].push(pace);
+            }
+        }
         self.cpu.took += ns;
         self.cpu.weight += self.density.expected(done.clone());
         self.cpu.done += tasks;

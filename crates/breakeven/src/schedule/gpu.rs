@@ -134,6 +134,11 @@ impl Gpu {
         self.launches == 0
     }
 
+    /// False where it has no more of what is free.
+    pub(super) fn takes(&self) -> bool {
+        !self.is_gone && (self.is_new() || !self.setup.only_probes)
+    }
+
     fn on_trial(&self) -> bool {
         self.setup.on_probation && self.successes == 0
     }
@@ -174,6 +179,9 @@ impl Schedule {
         if gpu.is_gone {
             return GpuTurn::Done;
         }
+        if now < self.setup.gpus_begin {
+            return GpuTurn::Wait(self.setup.gpus_begin);
+        }
         // Of a batch that is shared the next launch's size follows from this one's time.
         let most = match is_shared || gpu.on_trial() {
             true => 1,
@@ -189,6 +197,9 @@ impl Schedule {
         if in_flight == 0 {
             // No half of a span that was too large is left.
             gpu.faults.fitted_before = None;
+        }
+        if !self.gpus[index].takes() {
+            return GpuTurn::Done;
         }
         let end = self.gpu_end();
         let range = self.free.ranges().next();
@@ -210,7 +221,7 @@ impl Schedule {
         let gpu = &self.gpus[index];
         let most = if gpu.on_trial() { 1 } else { gpu.fits };
         // A worker that is to be tried gets a task.
-        let for_worker = usize::from(self.cpu.probes && gpu.is_new() && range.len() > 1);
+        let for_worker = usize::from(self.cpu.probes && range.len() > 1);
         let tasks = tasks.min(most).min(range.len() - for_worker);
         match self.free.take(range.start..range.start + tasks) {
             Some(span) => {

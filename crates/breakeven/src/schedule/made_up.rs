@@ -35,6 +35,7 @@ fn any_gpu(random: &mut Random, tasks: usize) -> GpuSetup {
         rate,
         is_stated: random.random(),
         probes: random.random_bool(0.3),
+        only_probes: false,
         probe_tasks: random.random_range(1..=40),
         insists: random.random_bool(0.2),
         on_probation: random.random_bool(0.1),
@@ -59,15 +60,25 @@ pub(super) fn any_setup(random: &mut Random) -> Setup {
         },
         _ => Mode::Both,
     };
-    let gpus = (0..random.random_range(1..=4))
-        .map(|_| any_gpu(random, tasks))
-        .collect();
+    let gpus = (0..random.random_range(1..=4)).map(|_| {
+        let gpu = any_gpu(random, tasks);
+        GpuSetup {
+            // Elsewhere nobody has what it leaves.
+            only_probes: mode == Mode::Both && random.random_bool(0.1),
+            ..gpu
+        }
+    });
+    let gpus = gpus.collect();
     Setup {
         tasks,
         workers: random.random_range(1..=4),
         mode,
         corrects: random.random(),
         probes_cpu: random.random_bool(0.3),
+        gpus_begin: match random.random_bool(0.1) {
+            true => any_time(random),
+            false => 0.0,
+        },
         is_watched: random.random_bool(0.2),
         cpu: random.random_bool(0.5).then(|| any_time(random)),
         gpus,

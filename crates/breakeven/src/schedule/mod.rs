@@ -80,6 +80,8 @@ pub(crate) struct Setup {
     pub(crate) corrects: bool,
     /// A worker gets one task whatever the rates promise.
     pub(crate) probes_cpu: bool,
+    /// When the GPUs begin: later where the CPU is to show what it takes alone, ns.
+    pub(crate) gpus_begin: Ns,
     /// Launches end often, so that a deadline or a progress bar is looked at.
     pub(crate) is_watched: bool,
     /// Time of a task on one worker, ns, where it is known before.
@@ -100,6 +102,8 @@ pub(crate) struct GpuSetup {
     pub(crate) is_stated: bool,
     /// It gets a first small span whatever the rates promise.
     pub(crate) probes: bool,
+    /// It has no more than that: what else it did would hinder the CPU more than it helps.
+    pub(crate) only_probes: bool,
     /// Tasks of such a span.
     pub(crate) probe_tasks: usize,
     /// It is tried with no fewer tasks, whatever its share.
@@ -244,7 +248,7 @@ impl Schedule {
     }
 
     fn has_gpus(&self) -> bool {
-        self.gpus.iter().any(|gpu| !gpu.is_gone)
+        self.gpus.iter().any(gpu::Gpu::takes)
     }
 
     /// True where it is known from other batches where the work lies.

@@ -64,7 +64,7 @@ impl Schedule {
 
     /// Decides before a GPU's first launch whether its tasks, which are these, are cut.
     pub(super) fn plan_row(&mut self, index: usize, range: Range<usize>, now: Ns) {
-        let gpus = self.gpus.iter().filter(|gpu| !gpu.is_gone);
+        let gpus = self.gpus.iter().filter(|gpu| gpu.takes());
         if self.is_shared() || gpus.count() > 1 {
             return;
         }

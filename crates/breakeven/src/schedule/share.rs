@@ -55,7 +55,7 @@ impl Schedule {
         wanted: impl Fn(usize) -> bool + Clone,
     ) -> impl Iterator<Item = (Ns, f64)> + Clone {
         let gpus = self.gpus.iter().enumerate();
-        let gpus = gpus.filter(move |(index, gpu)| !gpu.is_gone && wanted(*index));
+        let gpus = gpus.filter(move |(index, gpu)| gpu.takes() && wanted(*index));
         let vessel = move |(_, gpu): (usize, &super::gpu::Gpu)| {
             let per_work = gpu.rate.per_work?;
             let ready = gpu.busy(now) + gpu.rate.fixed.unwrap_or(0.0);
@@ -67,7 +67,7 @@ impl Schedule {
     /// Tasks to launch now of a range, on a GPU.
     pub(super) fn gpu_size(&self, index: usize, range: Range<usize>, now: Ns) -> usize {
         let tuning = &self.setup.tuning;
-        let gpus = self.gpus.iter().filter(|gpu| !gpu.is_gone);
+        let gpus = self.gpus.iter().filter(|gpu| gpu.takes());
         if !self.is_shared() && gpus.count() == 1 {
             if let Some(row) = self.gpus[index].row {
                 let piece = self.density.work(range.clone()) / row.left.max(1) as f64;

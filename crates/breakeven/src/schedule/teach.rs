@@ -80,7 +80,7 @@ impl LaunchTimes {
         if let Some(others) = telling.get_mut(1..) {
             others.sort_by_key(|launch| std::cmp::Reverse(launch.range.len()));
         }
-        telling.into_iter().take(MOST_LAUNCHES)
+        telling.into_iter()
     }
 
     /// The mean of all that were done: its tasks, its time.
@@ -127,6 +127,10 @@ impl Schedule {
                 let (ns, moved) = (whole_ns(ns), moved.map(whole_ns));
                 batch.observe(on, tasks as u64, ns, moved, shared);
             };
+        // A few tasks that were tried there hinder nobody.
+        let is_much = |busy: Ns| busy >= took / 2.0;
+        let cpu_works = is_much(self.cpu.took / workers as f64);
+        let gpus_work = self.gpus.iter().any(|gpu| is_much(gpu.told.all.2));
         // Of fewer tasks than workers, some say nothing of the others.
         let are_few = self.setup.tasks < workers && 2 * cpu_tasks < self.setup.tasks;
         if cpu_tasks > 0 && (tried.is_empty() || !are_few) {
@@ -136,14 +140,16 @@ impl Schedule {
                 true => (cpu_tasks, took),
                 false => (self.setup.tasks, self.cpu_task_ns() * waves),
             };
-            tell(RanOn::Cpu, tasks, (ns, None), !tried.is_empty());
+            // Of a batch in which a GPU was tried a part was beside it, and a part was not.
+            if !self.gpus.iter().any(|gpu| gpu.setup.only_probes) {
+                tell(RanOn::Cpu, tasks, (ns, None), gpus_work);
+            }
         }
-        let shared = cpu_tasks > 0 || tried.len() > 1;
-        let most_alone = 1.0 - self.setup.tuning.least_overlap;
         // Of few tasks a dear one decides, wherever it runs.
         let tells = cpu_tasks > 0 && !tried.is_empty() && self.setup.tasks >= PLACES;
         let excess = predicted.filter(|_| tells);
         let excess = excess.map(|predicted| took / predicted.max(1.0));
+        let most_alone = 1.0 - self.setup.tuning.least_overlap;
         for (gpu, name) in gpus() {
             // Beside others a piece took less than alone.
             let overlapped = gpu
@@ -156,21 +162,23 @@ impl Schedule {
                     RanOn::Gpu(name),
                     tasks,
                     (ns, gpu.told.transfer_ns(tasks)),
-                    shared,
+                    cpu_works,
                 );
             }
-            if !are_small && !overlapped {
-                for launch in gpu.told.telling() {
+            if !are_small {
+                // The first piece of a row was beside none.
+                let most = if overlapped { 1 } else { MOST_LAUNCHES };
+                for launch in gpu.told.telling().take(most) {
                     let moved = gpu.told.transfer_ns(launch.range.len());
                     if let Some(tasks) = self.weigh(launch.range.clone(), launch.found) {
-                        tell(RanOn::Gpu(name), tasks, (launch.ns, moved), shared);
+                        tell(RanOn::Gpu(name), tasks, (launch.ns, moved), cpu_works);
                     }
                 }
             }
         }
         for (gpu, name) in gpus() {
             for (tasks, ns) in &gpu.told.recalled {
-                batch.recalled(name, *tasks as u64, whole_ns(*ns), shared);
+                batch.recalled(name, *tasks as u64, whole_ns(*ns), cpu_works);
             }
         }
         let Learned { model, at, way, .. } = batch;
@@ -187,14 +195,21 @@ impl Schedule {
                 model.remember_fit(operation, memory_per_task, name, fits as u64, *at);
             }
         }
-        let seen = self.density.seen();
-        model.note_shape(operation, memory_per_task, &seen, self.cpu.tail(), excess);
+        if self.setup.gpus_begin <= 0.0 {
+            // Where devices hinder each other, the places of first spans would look cheap.
+            let seen = self.density.seen();
+            model.note_shape(operation, memory_per_task, &seen, self.cpu.tail(), excess);
+        }
         if let Some((way, took)) = way.take() {
             let tasks = self.setup.tasks;
             model.note_way(operation, memory_per_task, way, tasks, (took, names));
         }
         let took = whole(took.round()) as u64;
         model.note_run(operation, memory_per_task, took, cpu_tasks > 0, &tried);
+        if self.setup.gpus_begin > 0.0 {
+            let times = self.cpu.hindrance().filter(|_| gpus_work);
+            model.note_hindrance(operation, memory_per_task, took, times);
+        }
     }
 
     /// Finds how much work launches had, by their times and the rate that each GPU had on

@@ -112,7 +112,7 @@ fn the_file_reads_like_this() {
     let own = &mut json["machines"][0];
     own["saved_at_us"] = 0.into();
     own["operations"][0]["gpus"][0]["alone"]["observations"][0]["writer"] = 7.into();
-    insta::assert_snapshot!(json, @r#"{"format":"breakeven-costs","machines":[{"cores":8,"cpu":"EPYC","forgotten":[],"operations":[{"cpu":{"observations":[],"observed":0},"gpus":[{"alone":{"observations":[{"at_us":1700000000500000,"ns":2500000,"number":0,"tasks":1000,"transfer_ns":500000,"workers":8,"writer":7}],"observed":1},"device":"cuda:h100","driver":"570.1","since_ns":0}],"operation":"blur","since_cpu_ns":2500000,"size_class":13,"spent_ns":2500000}],"saved_at_us":0}],"version":1}"#);
+    insta::assert_snapshot!(json, @r#"{"format":"breakeven-costs","machines":[{"cores":8,"cpu":"EPYC","forgotten":[],"operations":[{"cpu":{"observations":[],"observed":0},"gpus":[{"alone":{"observations":[{"at_us":1700000000500000,"ns":2500000,"number":0,"tasks":1000,"transfer_ns":500000,"workers":8,"writer":7}],"observed":1},"device":"cuda:h100","driver":"570.1","since_ns":0}],"operation":"blur","since_cpu_ns":2500000,"since_hindrance_ns":2500000,"size_class":13,"spent_ns":2500000}],"saved_at_us":0}],"version":1}"#);
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn saving_twice_counts_once() {
     }
     let known = load(&path).lookup("blur", 4096, &[GPU], 8);
     assert_eq!(known.cpu.expect("it was observed").observations, 5);
-    assert_eq!(known.gpu(0).since_ns, 5e6);
+    assert_eq!(known.gpu(0).left_out.since_ns, 5e6);
     let stamps = read(&path).matches("at_us").count();
     assert_eq!(stamps, 6, "5, and the file's own");
 }
@@ -169,7 +169,10 @@ fn a_chance_that_another_process_gave_counts() {
     mine.save().expect("a file");
     for costs in [&mine, &load(&path)] {
         let known = costs.lookup("blur", 4096, &[GPU], 8);
-        assert_eq!((known.since_cpu_ns, known.gpu(0).since_ns), (0.0, 37.0));
+        assert_eq!(
+            (known.cpu_left_out.since_ns, known.gpu(0).left_out.since_ns),
+            (0.0, 37.0)
+        );
     }
 }
 

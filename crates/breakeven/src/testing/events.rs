@@ -58,7 +58,7 @@ pub(super) struct Run<'s> {
     scenario: &'s Scenario,
     schedule: Box<Schedule>,
     /// The CPU and GPUs have parts of the batch.
-    is_split: bool,
+    cpu_works: bool,
     events: Vec<(Ns, Event)>,
     workers: Vec<Option<Busy>>,
     devices: Vec<Device>,
@@ -81,7 +81,7 @@ impl<'s> Run<'s> {
         Self {
             scenario,
             schedule,
-            is_split: matches!(strategy, ExecutionStrategy::Hybrid { .. }),
+            cpu_works: strategy != ExecutionStrategy::GpuOnly,
             events: Vec::new(),
             workers: (0..scenario.workers).map(|_| None).collect(),
             devices: scenario.gpus.iter().map(|_| Device::default()).collect(),
@@ -310,7 +310,7 @@ impl<'s> Run<'s> {
                     let what = self.scenario.gpus[gpu];
                     // At the beginning the workers have nothing yet.
                     let is_beside =
-                        self.workers.iter().any(Option::is_some) || now == 0.0 && self.is_split;
+                        self.workers.iter().any(Option::is_some) || now == 0.0 && self.cpu_works;
                     let unit = self.scenario.lane_task_ns(&what) * self.beside(is_beside);
                     let cost = self.scenario.cost(&span) * unit;
                     let (turn, began) = (self.turn(), now);

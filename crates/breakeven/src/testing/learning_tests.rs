@@ -1,7 +1,7 @@
 //! What is learned of batches whose tasks differ, in virtual time.
 
 use super::{Scenario, ScenarioGpu, Simulated};
-use crate::plan::{ExecutionStrategy, OperationCosts};
+use crate::plan::{ExecutionStrategy, OperationCosts, Probe};
 use crate::store::Costs;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -130,4 +130,31 @@ fn tasks_that_differ_stay_on_a_gpu_that_does_all_of_them_sooner_than_a_worker_a_
         }
     }
     assert!(auto < 2.0 * on_gpu, "{auto} {on_gpu}");
+}
+
+/// A launch of 0.1 ms; upload, compute and download overlap and take 33 ms each.
+#[test]
+fn the_first_piece_of_a_row_tells_what_a_launch_costs() {
+    let (tasks, work_ns) = (10_000, 1e8);
+    let mut scenario = scenario(vec![1.0; tasks], 50.0, work_ns / 1e3);
+    scenario.cpu_task_ns = 50.0 * WORKERS as f64 * work_ns / tasks as f64;
+    scenario.gpus[0].task_ns = work_ns / tasks as f64;
+    scenario.gpus[0].copies = [1.0 / 3.0; 2];
+    let costs = Costs::new();
+    for tasks in [tasks / 4, tasks] {
+        let batch = scenario.with_task_costs(vec![1.0; tasks]);
+        let run = batch.run(ExecutionStrategy::GpuOnly, &costs);
+        assert!(run.is_ok(), "{run:?}");
+    }
+    let runs: Vec<_> = (0..20).map(|_| run(&scenario, &costs)).collect();
+    let gpu = known(&scenario, &costs).gpu(0).cost.expect("it was seen");
+    let off = gpu.fixed_ns / scenario.gpus[0].launch_ns - 1.0;
+    assert!(off.abs() < 0.05, "{gpu:?}");
+    // A worker that is tried gets its task, though all pieces are launched at once.
+    let tries = runs.iter().filter(|run| run.decision.probe == Probe::Cpu);
+    let left: Vec<usize> = tries.map(|run| tasks - run.gpu_tasks).collect();
+    assert!(
+        left.len() >= 2 && left.iter().all(|left| *left == 1),
+        "{left:?}"
+    );
 }

@@ -8,6 +8,8 @@ mod events;
 mod fair_tests;
 mod gpu;
 #[cfg(test)]
+mod hindrance_tests;
+#[cfg(test)]
 mod learning_tests;
 #[cfg(test)]
 mod overlap_tests;

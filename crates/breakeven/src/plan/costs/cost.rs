@@ -167,6 +167,15 @@ pub(super) fn tell_fixed(fewest: u64, most: u64) -> bool {
     most >= fewest.saturating_mul(2)
 }
 
+/// How long something had no part of an operation's batches.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct LeftOut {
+    /// Time spent running the operation since it last had one, ns.
+    pub since_ns: f64,
+    /// How often in a row it was only tried.
+    pub tries: u32,
+}
+
 /// What is known of one operation at one size of task.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OperationCosts {
@@ -174,10 +183,10 @@ pub struct OperationCosts {
     pub cpu: Option<Cost>,
     /// On each GPU, in the order in which they were asked for.
     pub gpus: Vec<GpuCosts>,
-    /// Time spent running the operation since the CPU last had a part of it, ns.
-    pub since_cpu_ns: f64,
-    /// How often in a row the CPU was only tried.
-    pub cpu_tries: u32,
+    /// How long the CPU had no part of it.
+    pub cpu_left_out: LeftOut,
+    /// How long no batch showed how far the devices hinder each other.
+    pub hindrance_left_out: LeftOut,
     /// Where in a batch the work is to be expected, once a batch has told.
     pub shape: Option<Arc<Shape>>,
     /// How many times as long as its devices' costs say a split took.
@@ -203,10 +212,8 @@ pub struct GpuCosts {
     /// row: 1/3 where upload, compute and download take equally long and overlap, 1 where
     /// nothing does. None where that is not known.
     pub bottleneck: Option<f64>,
-    /// Time spent running the operation since the device last had a part of it, ns.
-    pub since_ns: f64,
-    /// How often in a row the device was only tried.
-    pub tries: u32,
+    /// How long the device had no part of it.
+    pub left_out: LeftOut,
     /// What it draws beyond its idle power while it is at it, with the CPU that feeds it, W;
     /// none where that was not measured.
     pub watts: Option<f64>,

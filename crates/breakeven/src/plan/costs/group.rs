@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::counter::Counter;
 use super::overlap::Overlap;
+use super::part::{Part, Parts};
 use super::record::{FitRecord, GpuRecord, ObservationRecord, OperationRecord};
 use super::shape::Remembered;
 use super::watts::Watts;
@@ -11,6 +12,9 @@ use super::ways::Ways;
 use super::window::{Kind, Window};
 use super::{GpuCosts, OperationCosts};
 use crate::plan::Tuning;
+
+/// How far devices can hinder each other, as a multiple.
+const MOST_HINDRANCE: f64 = 16.0;
 
 /// GPUs that are kept of an operation.
 const MOST_GPUS: usize = 16;
@@ -29,10 +33,10 @@ pub(super) struct Group {
     gpus: Vec<Gpu>,
     /// Time that was ever spent running it, ns.
     spent: Counter,
-    /// What was spent when the CPU last had a part.
-    cpu_part: u64,
-    /// Tries of the CPU in a row.
-    cpu_tries: u32,
+    cpu_part: Part,
+    /// How many times as long the CPU took beside GPUs when a batch showed it last.
+    hindrance: f64,
+    hindrance_part: Part,
 }
 
 /// Its part on one GPU.
@@ -44,10 +48,15 @@ pub(super) struct Gpu {
     pub(super) overlap: Overlap,
     pub(super) watts: Watts,
     fit: Option<FitRecord>,
-    /// What was spent when this GPU last had a part.
-    part: u64,
-    /// Tries of it in a row.
-    tries: u32,
+    part: Part,
+}
+
+/// As far as devices can hinder each other.
+fn plausible(hindrance: f64) -> f64 {
+    match hindrance.is_nan() {
+        true => 1.0,
+        false => hindrance.clamp(1.0, MOST_HINDRANCE),
+    }
 }
 
 impl Group {
@@ -62,8 +71,9 @@ impl Group {
             ways: Ways::default(),
             gpus: Vec::new(),
             spent: Counter::default(),
-            cpu_part: 0,
-            cpu_tries: 0,
+            cpu_part: Part::default(),
+            hindrance: 1.0,
+            hindrance_part: Part::default(),
         }
     }
 
@@ -85,7 +95,6 @@ impl Group {
         tuning: &Tuning,
     ) -> OperationCosts {
         let spent = self.spent.value();
-        let since = |part: u64| spent.saturating_sub(part) as f64;
         let cpu = self.cpu.cost(workers);
         let known = |name: &str| {
             let gpu = self.gpus.iter().find(|gpu| *gpu.name == *name);
@@ -96,16 +105,15 @@ impl Group {
                 bottleneck: gpu.and_then(|gpu| gpu.overlap.bottleneck(tuning)),
                 launch_ns: None,
                 // One that never had a part: all that was ever spent.
-                since_ns: since(gpu.map_or(0, |gpu| gpu.part)),
-                tries: gpu.map_or(0, |gpu| gpu.tries),
+                left_out: gpu.map_or(Part::default(), |gpu| gpu.part).left_out(spent),
                 watts: gpu.and_then(|gpu| gpu.watts.above_idle()),
             }
         };
         OperationCosts {
             cpu,
             gpus: gpus.clone().map(known).collect(),
-            since_cpu_ns: since(self.cpu_part),
-            cpu_tries: self.cpu_tries,
+            cpu_left_out: self.cpu_part.left_out(spent),
+            hindrance_left_out: self.hindrance_part.left_out(spent),
             shape: self.shape.expected(),
             split_excess: self.split_excess(tuning),
             ways: self.ways.on(gpus),
@@ -130,14 +138,16 @@ impl Group {
                 let oldest = (0..MOST_GPUS).min_by_key(newest);
                 self.gpus.remove(oldest.unwrap_or(0));
             }
-            self.gpus.push(Gpu::new(name, driver));
+            let mut gpu = Gpu::new(name, driver);
+            gpu.launches.set_hindrance(self.hindrance);
+            self.gpus.push(gpu);
             self.gpus.len() - 1
         });
         &mut self.gpus[index]
     }
 
     pub(super) fn observe_cpu(&mut self, record: ObservationRecord, tuning: &Tuning) {
-        let was_left_out = self.cpu_part < self.spent.value();
+        let was_left_out = self.cpu_part.at < self.spent.value();
         self.cpu.push(record, was_left_out, tuning);
     }
 
@@ -150,7 +160,7 @@ impl Group {
     ) {
         let spent = self.spent.value();
         let gpu = self.gpu(name, driver);
-        gpu.launches.push(record, gpu.part < spent, tuning);
+        gpu.launches.push(record, gpu.part.at < spent, tuning);
     }
 
     /// Counts a run of so many ns, in which these had a part.
@@ -163,19 +173,12 @@ impl Group {
         let before = self.spent.value();
         self.spent.add(ns);
         let spent = self.spent.value();
-        // Who was left out before was tried now.
-        let tries = |part: u64, tries: u32| match part < before {
-            true => tries.saturating_add(1),
-            false => 0,
-        };
         if cpu {
-            self.cpu_tries = tries(self.cpu_part, self.cpu_tries);
-            self.cpu_part = spent;
+            self.cpu_part.had(before, spent);
         }
         for (name, driver) in gpus {
             let gpu = self.gpu(name, driver);
-            gpu.tries = tries(gpu.part, gpu.tries);
-            gpu.part = spent;
+            gpu.part.had(before, spent);
             if let Some(fit) = &mut gpu.fit {
                 // A step towards larger launches.
                 fit.runs = fit.runs.saturating_add(1);
@@ -207,6 +210,23 @@ impl Group {
         }
     }
 
+    /// The last run, of so many ns, was to show how far the devices hinder each other.
+    pub(super) fn note_hindrance(&mut self, ns: u64, times: Option<f64>) {
+        let spent = self.spent.value();
+        self.hindrance_part.had(spent.saturating_sub(ns), spent);
+        if let Some(times) = times {
+            self.set_hindrance(plausible(times));
+        }
+    }
+
+    fn set_hindrance(&mut self, times: f64) {
+        self.hindrance = times;
+        self.cpu.set_hindrance(times);
+        for gpu in &mut self.gpus {
+            gpu.launches.set_hindrance(times);
+        }
+    }
+
     /// Drops what was observed with another driver of the GPU.
     pub(super) fn void_driver(&mut self, name: &str, driver: &str) {
         self.gpus
@@ -217,10 +237,10 @@ impl Group {
     }
 
     /// Drops what was observed until then.
-    pub(super) fn forget_until(&mut self, at_us: u64, tuning: &Tuning) {
-        self.cpu.forget_until(at_us, tuning);
+    pub(super) fn forget_until(&mut self, at_us: u64) {
+        self.cpu.forget_until(at_us);
         for gpu in &mut self.gpus {
-            gpu.launches.forget_until(at_us, tuning);
+            gpu.launches.forget_until(at_us);
             gpu.fit = gpu.fit.filter(|fit| fit.at_us > at_us);
         }
     }
@@ -234,19 +254,23 @@ impl Group {
             new: self.spent.value(),
             filed: record.spent_ns,
         };
-        self.cpu_part = parts.join(self.cpu_part, record.since_cpu_ns);
-        self.cpu.join(record.cpu, tuning);
+        parts.join(&mut self.cpu_part, record.since_cpu_ns);
+        if parts.join(&mut self.hindrance_part, record.since_hindrance_ns) {
+            self.hindrance = record.hindrance.map_or(1.0, plausible);
+        }
+        self.cpu.join(record.cpu);
         self.cpu_watts.join(record.cpu_watts);
         // GPUs of which the file knows nothing keep how long ago their part was.
         for gpu in &mut self.gpus {
             if !record.gpus.iter().any(|other| *other.device == *gpu.name) {
-                gpu.part = parts.join(gpu.part, record.spent_ns);
+                parts.join(&mut gpu.part, record.spent_ns);
             }
         }
         for record in record.gpus {
             let gpu = self.gpu(&record.device, record.driver.as_deref());
             gpu.join(record, &parts, tuning);
         }
+        self.set_hindrance(self.hindrance);
     }
 
     pub(super) fn record(&self, operation: &str) -> OperationRecord {
@@ -255,7 +279,9 @@ impl Group {
             operation: operation.to_owned(),
             size_class: self.size_class,
             spent_ns: spent,
-            since_cpu_ns: spent.saturating_sub(self.cpu_part),
+            since_cpu_ns: spent.saturating_sub(self.cpu_part.at),
+            since_hindrance_ns: spent.saturating_sub(self.hindrance_part.at),
+            hindrance: Some(self.hindrance).filter(|times| *times > 1.0),
             cpu: self.cpu.record(),
             cpu_watts: self.cpu_watts.record(),
             gpus: self.gpus.iter().map(|gpu| gpu.record(spent)).collect(),
@@ -275,26 +301,6 @@ impl Group {
     }
 }
 
-/// How counts of spent time move when those of the file come in.
-struct Parts {
-    old: Counter,
-    new: u64,
-    filed: u64,
-}
-
-impl Parts {
-    /// The later of two last parts: this process's, where it was after the file
-    /// was last read, and the file's.
-    fn join(&self, part: u64, filed_since: u64) -> u64 {
-        let filed = self.filed.saturating_sub(filed_since);
-        if !self.old.is_unfiled(part) {
-            return filed;
-        }
-        let since = self.old.value().saturating_sub(part);
-        filed.max(self.new.saturating_sub(since))
-    }
-}
-
 impl Gpu {
     fn new(name: &str, driver: Option<&str>) -> Self {
         Self {
@@ -304,8 +310,7 @@ impl Gpu {
             overlap: Overlap::default(),
             watts: Watts::default(),
             fit: None,
-            part: 0,
-            tries: 0,
+            part: Part::default(),
         }
     }
 
@@ -333,7 +338,7 @@ impl Gpu {
     }
 
     fn join(&mut self, record: GpuRecord, parts: &Parts, tuning: &Tuning) {
-        self.part = parts.join(self.part, record.since_ns);
+        parts.join(&mut self.part, record.since_ns);
         let driver = record.driver.as_deref();
         if driver.is_some_and(|driver| !self.is_of_driver(driver)) {
             // Both cannot be true of the machine; the newer one is.
@@ -349,7 +354,7 @@ impl Gpu {
         }
         self.driver = self.driver.take().or(record.driver.map(Into::into));
         self.fit = self.fit.max(record.fits);
-        self.launches.join(record.launches, tuning);
+        self.launches.join(record.launches);
         self.overlap.join(record.bottlenecks, tuning);
         self.watts.join(record.watts);
     }
@@ -358,7 +363,7 @@ impl Gpu {
         GpuRecord {
             device: self.name.to_string(),
             driver: self.driver.as_deref().map(Into::into),
-            since_ns: spent.saturating_sub(self.part),
+            since_ns: spent.saturating_sub(self.part.at),
             fits: self.fit,
             launches: self.launches.record(),
             bottlenecks: self.overlap.record(),

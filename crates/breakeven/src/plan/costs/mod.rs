@@ -9,7 +9,8 @@
 //! | `window` | 16 observations of an operation on a device: the newest, and an older one that alone tells a launch's cost |
 //! | `watts` | what an operation makes a device draw |
 //! | `overlap` | how far pieces of a batch overlapped on a GPU |
-//! | `group` | one operation at one size of task: its devices, what fits, how long each was left alone |
+//! | `group` | one operation at one size of task: its devices, what fits, how they hinder each other |
+//! | `part` | for how long a device was left out |
 //! | `model` | all of them, bounded; joining with what the file knows |
 //! | `record` | the same as plain data |
 
@@ -20,12 +21,15 @@ mod cost;
 mod costs_tests;
 mod counter;
 mod group;
+#[cfg(test)]
+mod hindrance_tests;
 mod line;
 #[cfg(test)]
 mod line_tests;
 mod model;
 mod notes;
 mod overlap;
+mod part;
 mod record;
 mod shape;
 mod watts;
@@ -37,7 +41,7 @@ mod window_tests;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(crate) use cost::LEAST_TASK_PART;
-pub use cost::{Cost, Evidence, GpuCosts, OperationCosts};
+pub use cost::{Cost, Evidence, GpuCosts, LeftOut, OperationCosts};
 pub(crate) use model::Model;
 pub(crate) use record::{Forgotten, OperationRecord};
 pub use shape::Shape;

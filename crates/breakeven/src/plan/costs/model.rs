@@ -317,7 +317,7 @@ impl Model {
         self.operations.retain(|name, groups| {
             if let Some(&at_us) = forgotten.get(name) {
                 for group in groups.iter_mut() {
-                    group.forget_until(at_us, tuning);
+                    group.forget_until(at_us);
                 }
                 groups.retain(|group| !group.is_empty());
             }

@@ -22,6 +22,21 @@ impl Model {
         });
     }
 
+    /// The run that was noted last, of so many ns, was to show how many times as long the CPU
+    /// takes beside GPUs.
+    pub(crate) fn note_hindrance(
+        &mut self,
+        operation: &str,
+        memory_per_task: usize,
+        ns: u64,
+        times: Option<f64>,
+    ) {
+        let size_class = size_class(memory_per_task);
+        self.with_group(operation, size_class, |group, _| {
+            group.note_hindrance(ns, times)
+        });
+    }
+
     pub(crate) fn note_shape(
         &mut self,
         operation: &str,

@@ -14,6 +14,12 @@ pub(crate) struct OperationRecord {
     /// Of it, since the CPU last had a part, ns.
     #[serde(default)]
     pub(crate) since_cpu_ns: u64,
+    /// The same since a batch last was to show how far the devices hinder each other, ns.
+    #[serde(default)]
+    pub(crate) since_hindrance_ns: u64,
+    /// How many times as long the CPU took beside GPUs then; none where it took no longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) hindrance: Option<f64>,
     #[serde(default)]
     pub(crate) cpu: WindowRecord,
     /// What the CPU drew above idle with all workers at it, W, newest first.

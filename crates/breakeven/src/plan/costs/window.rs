@@ -44,6 +44,8 @@ pub(super) struct Window {
     observed: Counter,
     /// Observations in a row that were far faster than those before.
     faster: usize,
+    /// How many times as long a task takes beside other devices, as far as another tells.
+    hindrance: f64,
     /// Their cost on one worker where the kind scales.
     cost: Option<Cost>,
 }
@@ -55,6 +57,7 @@ impl Window {
             records: Vec::new(),
             observed: Counter::default(),
             faster: 0,
+            hindrance: 1.0,
             cost: None,
         }
     }
@@ -66,6 +69,14 @@ impl Window {
     /// When the newest observation was made, µs since 1970.
     pub(super) fn newest(&self) -> u64 {
         self.records.last().map_or(0, |record| record.at_us)
+    }
+
+    /// Devices were seen to hinder each other so far.
+    pub(super) fn set_hindrance(&mut self, times: f64) {
+        if self.hindrance != times {
+            self.hindrance = times;
+            self.fit();
+        }
     }
 
     /// The cost with so many workers.
@@ -111,11 +122,11 @@ impl Window {
         self.records.push(record);
         self.make_room();
         self.observed.add(1);
-        self.fit(tuning);
+        self.fit();
     }
 
     /// Takes in what the file knows: of both the newest, each once.
-    pub(super) fn join(&mut self, record: WindowRecord, tuning: &Tuning) {
+    pub(super) fn join(&mut self, record: WindowRecord) {
         let filed = record.observed.max(record.observations.len() as u64);
         self.observed.join(filed);
         self.records.extend(record.observations);
@@ -123,7 +134,7 @@ impl Window {
         self.records.sort_unstable();
         self.records.dedup_by_key(|record| record.id());
         self.make_room();
-        self.fit(tuning);
+        self.fit();
     }
 
     /// Drops the oldest of what is too much, but for one that alone tells what a launch costs:
@@ -152,9 +163,9 @@ impl Window {
     }
 
     /// Drops what was observed until then.
-    pub(super) fn forget_until(&mut self, at_us: u64, tuning: &Tuning) {
+    pub(super) fn forget_until(&mut self, at_us: u64) {
         self.records.retain(|record| record.at_us > at_us);
-        self.fit(tuning);
+        self.fit();
     }
 
     pub(super) fn record(&self) -> WindowRecord {
@@ -169,10 +180,9 @@ impl Window {
         self.observed.written(record.observed);
     }
 
-    fn fit(&mut self, tuning: &Tuning) {
-        let beside = self.beside(tuning);
-        let points = self.records.iter().map(|record| self.point(record, beside));
-        let points: SmallVec<[Point; WINDOW]> = points.collect();
+    fn fit(&mut self) {
+        let beside = self.beside();
+        let points = self.points(beside);
         let tasks = || self.records.iter().map(|record| record.tasks);
         let (fewest, most) = (tasks().min().unwrap_or(0), tasks().max().unwrap_or(0));
         let is_bound = self.records.iter().all(|record| record.recalled);
@@ -205,27 +215,28 @@ impl Window {
         }
     }
 
-    /// How many times as long a task takes beside other devices: the median of what
-    /// was observed there over what the line of the other observations says.
-    fn beside(&self, tuning: &Tuning) -> f64 {
-        let shared = self.records.iter().filter(|record| record.shared).count();
-        if shared.min(self.records.len() - shared) < tuning.telling {
-            return 1.0;
+    /// How many times as long a task takes beside other devices: as the CPU was hindered, or
+    /// less where a GPU's times, alone and beside it, lie nearer to one line by that.
+    fn beside(&self) -> f64 {
+        if self.hindrance <= 1.0 || self.kind.scales {
+            return self.hindrance;
         }
-        let of = |shared| {
-            let records = self.records.iter();
-            let records = records.filter(move |record| record.shared == shared);
-            records.map(|record| self.point(record, 1.0))
+        let off = |beside: f64| {
+            let points = self.points(beside);
+            let line = robust_line(&points, self.kind.fixed_share);
+            let (fixed, slope) = line.map_or((0.0, 0.0), |line| (line.fixed, line.slope));
+            let off = |point: &Point| (1.0 - (fixed + slope * point.size) / point.time).abs();
+            points.iter().map(off).sum::<f64>()
         };
-        let alone: SmallVec<[Point; WINDOW]> = of(false).collect();
-        let Some(line) = robust_line(&alone, self.kind.fixed_share) else {
-            return 1.0;
-        };
-        let time = |size: f64| (line.fixed + line.slope * size).max(f64::MIN_POSITIVE);
-        let ratios = of(true).map(|point| point.time / time(point.size));
-        let mut ratios: SmallVec<[f64; WINDOW]> = ratios.collect();
-        ratios.sort_unstable_by(f64::total_cmp);
-        ratios[shared / 2].clamp(1.0, tuning.most_beside)
+        let times = [self.hindrance, self.hindrance.sqrt(), 1.0];
+        let nearest = times.into_iter().min_by(|a, b| off(*a).total_cmp(&off(*b)));
+        nearest.unwrap_or(self.hindrance)
+    }
+
+    /// The observations, as they would have been without other devices beside them.
+    fn points(&self, beside: f64) -> SmallVec<[Point; WINDOW]> {
+        let points = self.records.iter().map(|record| self.point(record, beside));
+        points.collect()
     }
 
     /// Median transfer time per task, ns; 0 where no observation tells.

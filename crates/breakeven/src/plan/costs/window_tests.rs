@@ -37,7 +37,7 @@ fn what_alone_tells_a_launchs_cost_stays_when_it_is_old() {
     assert!((cost.fixed_ns / 1e6 - 1.0).abs() < 0.01, "{cost:?}");
     // What two processes know, through the file.
     let mut joined = after_a_small_one(1_100_000);
-    joined.join(window.record(), Tuning::USUAL);
+    joined.join(window.record());
     assert_eq!(joined.cost(1).map(|cost| cost.fewest), Some(10));
     // Newer ones of other sizes take its place.
     let mut window = window;
