@@ -31,6 +31,7 @@ const OFF: &[Off] = &[
     }),
     ("promises", |tuning| tuning.promises = u32::MAX),
     ("alone_part", |tuning| tuning.alone_part = 0.0),
+    ("look_cost", |tuning| tuning.look_cost = 1.0),
     ("far_faster", |tuning| tuning.far_faster = 0.0),
     ("faster_in_a_row", |tuning| {
         tuning.faster_in_a_row = usize::MAX
