@@ -145,11 +145,11 @@ impl Schedule {
                 tell(RanOn::Cpu, tasks, (ns, None), gpus_work);
             }
         }
+        let most_alone = 1.0 - self.setup.tuning.least_overlap;
         // Of few tasks a dear one decides, wherever it runs.
         let tells = cpu_tasks > 0 && !tried.is_empty() && self.setup.tasks >= PLACES;
         let excess = predicted.filter(|_| tells);
         let excess = excess.map(|predicted| took / predicted.max(1.0));
-        let most_alone = 1.0 - self.setup.tuning.least_overlap;
         for (gpu, name) in gpus() {
             // Beside others a piece took less than alone.
             let overlapped = gpu

@@ -57,7 +57,7 @@ struct Device {
 pub(super) struct Run<'s> {
     scenario: &'s Scenario,
     schedule: Box<Schedule>,
-    /// The CPU and GPUs have parts of the batch.
+    /// The CPU has a part of the batch from its beginning.
     cpu_works: bool,
     events: Vec<(Ns, Event)>,
     workers: Vec<Option<Busy>>,

@@ -2,8 +2,8 @@
 //! drives the schedule of the real executor.
 //!
 //! It has a pool of workers, GPUs, and tasks of known cost. What it leaves out: the
-//! time that taking a span takes (well below a microsecond) and noise. The bench `execute` runs some of its points for
-//! real beside it.
+//! time that taking a span takes (well below a microsecond) and noise. The bench `execute`
+//! runs some of its points for real beside it.
 
 use crate::hardware::Fact;
 use crate::plan::{Decision, GpuCosts, Objective, OperationCosts, Power, Prices, Tuning, estimate};

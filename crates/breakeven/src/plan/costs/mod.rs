@@ -62,7 +62,7 @@ pub struct Observation {
     pub transfer_ns: Option<u64>,
     /// CPU workers at it; of no meaning on a GPU.
     pub workers: usize,
-    /// Other devices worked at the same batch at the same time.
+    /// The CPU worked for half of the batch or longer, or a GPU did where this is the CPU's.
     pub shared: bool,
 }
 
