@@ -24,6 +24,8 @@ mod efficiency;
 mod foresight;
 #[path = "schedule/hindered.rs"]
 mod hindered;
+#[path = "schedule/noisy.rs"]
+mod noisy;
 #[path = "schedule/objectives.rs"]
 mod objectives;
 #[path = "schedule/overlap.rs"]
@@ -62,6 +64,9 @@ fn main() {
     }
     if wanted("hindered") {
         hindered::print(tuning);
+    }
+    if wanted("noisy") {
+        noisy::print(tuning);
     }
     if wanted("overlap") {
         overlap::print(tuning);

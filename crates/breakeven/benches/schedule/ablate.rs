@@ -4,7 +4,7 @@
 use breakeven::plan::Tuning;
 
 use crate::metric::metric;
-use crate::{efficiency, hindered, objectives, overlap, regret, trouble, unlike};
+use crate::{efficiency, hindered, noisy, objectives, overlap, regret, trouble, unlike};
 
 /// A constant's name, and how its mechanism is switched off.
 type Off = (&'static str, fn(&mut Tuning));
@@ -24,12 +24,10 @@ const OFF: &[Off] = &[
     }),
     ("early_tries", |tuning| tuning.early_tries = 0),
     ("most_probe_tasks", |tuning| tuning.most_probe_tasks = 1),
-    ("deadline_margin", |tuning| tuning.deadline_margin = 0.0),
     ("most_off", |tuning| tuning.most_off = 1.0),
     ("worth_correcting_ns", |tuning| {
         tuning.worth_correcting_ns = 1e18
     }),
-    ("promises", |tuning| tuning.promises = u32::MAX),
     ("alone_part", |tuning| tuning.alone_part = 0.0),
     ("look_cost", |tuning| tuning.look_cost = 1.0),
     ("far_faster", |tuning| tuning.far_faster = 0.0),
@@ -43,7 +41,6 @@ const OFF: &[Off] = &[
     ("runs_before_larger", |tuning| {
         tuning.runs_before_larger = u64::MAX
     }),
-    ("overlaps", |tuning| tuning.overlaps = 1),
     ("uncut_before_a_try", |tuning| {
         tuning.uncut_before_a_try = u32::MAX
     }),
@@ -63,6 +60,7 @@ const OFF: &[Off] = &[
     ("growth", |tuning| tuning.growth = 1e9),
     ("least_overlap", |tuning| tuning.least_overlap = 0.0),
     ("most_pieces", |tuning| tuning.most_pieces = 1),
+    ("telling_pieces", |tuning| tuning.telling_pieces = 2),
     ("try_cost", |tuning| tuning.try_cost = 1.0),
     ("patience", |tuning| tuning.patience = 0.0),
     ("marks", |tuning| tuning.marks = 0),
@@ -128,9 +126,17 @@ fn figures(tuning: &'static Tuning) -> Vec<(String, f64)> {
         ("regret/unlike".to_owned(), unlike),
         (format!("regret/unlike/{MANY_UNLIKE}_tasks"), many_unlike),
         ("regret/hindered".to_owned(), hindered),
+        ("regret/noisy".to_owned(), 100.0 * noisy::mean(tuning)),
+        (
+            "least/short_tasks".to_owned(),
+            100.0 * noisy::short_tasks(tuning),
+        ),
     ];
-    let gain = 100.0 * overlap::least_gain(tuning);
-    let gain = std::iter::once(("overlap_gain".to_owned(), gain));
+    let overlaps = overlap::noisy(tuning).into_iter();
+    let overlaps = overlaps.map(|(name, time)| (format!("overlap_time/{name}"), time));
+    let gain = std::iter::once(("overlap_gain".to_owned(), overlap::least_gain(tuning)));
+    let overlaps = gain.chain(overlaps);
+    let overlaps = overlaps.map(|(name, value)| (name, 100.0 * value));
     let trouble = trouble::figures(tuning).into_iter();
     let trouble = trouble.map(|(name, value, _)| match name.contains("batches") {
         true => (name, value),
@@ -141,14 +147,14 @@ fn figures(tuning: &'static Tuning) -> Vec<(String, f64)> {
     let all = efficiencies
         .chain(regrets)
         .chain(others)
-        .chain(gain)
+        .chain(overlaps)
         .chain(trouble);
     all.chain(objectives).collect()
 }
 
 /// True where more of it is worse.
 fn is_loss(name: &str) -> bool {
-    ["regret", "trouble", "after_"]
+    ["regret", "trouble", "after_", "overlap_time"]
         .iter()
         .any(|part| name.contains(part))
 }

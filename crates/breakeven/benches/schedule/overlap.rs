@@ -28,6 +28,9 @@ const WARM: usize = 12;
 /// Batches on a device of which is to be seen that nothing overlaps.
 const MANY: usize = 100;
 
+/// How far times vary where they do.
+const NOISE: f64 = 0.1;
+
 /// The phases of a device with equal ones.
 const EQUAL: [f64; 2] = [1.0 / 3.0; 2];
 
@@ -85,17 +88,43 @@ pub(crate) fn least_gain(tuning: &'static Tuning) -> f64 {
     gains.into_iter().fold(f64::INFINITY, f64::min)
 }
 
-/// Times of batches over one launch's where nothing overlaps: the mean and the worst.
-fn serial(launch: f64, tuning: &'static Tuning) -> (f64, f64) {
-    let scenario = scenario(launch, [0.0; 2], tuning);
-    let costs = Costs::new();
-    let times = (0..MANY).map(|_| {
-        let run = scenario.run(ExecutionStrategy::GpuOnly, &costs);
-        run.expect("it runs").makespan_ns / (WORK_NS * (1.0 + launch))
+/// Times of batches over one launch's: the mean and the worst.
+fn over_one(
+    mut scenario: Scenario,
+    seeds: impl Iterator<Item = usize>,
+    costs: &Costs,
+) -> (f64, f64) {
+    let one = WORK_NS + scenario.gpus[0].launch_ns;
+    let times = seeds.map(|seed| {
+        scenario.noise.seed = seed as u64;
+        let run = scenario.run(ExecutionStrategy::GpuOnly, costs);
+        run.expect("it runs").makespan_ns / one
     });
     let times: Vec<f64> = times.collect();
-    let mean = times.iter().sum::<f64>() / MANY as f64;
+    let mean = times.iter().sum::<f64>() / times.len() as f64;
     (mean, times.into_iter().fold(0.0, f64::max))
+}
+
+/// Means with noise: where nothing overlaps, where pieces do, and where they come to overlap
+/// of which batches before said that they do not, as when another program used what copies.
+pub(crate) fn noisy(tuning: &'static Tuning) -> [(&'static str, f64); 3] {
+    let mean = |devices: &[[f64; 2]]| {
+        let means = LAUNCHES.map(|launch| {
+            let costs = Costs::new();
+            let means = devices.iter().map(|&copies| {
+                let mut scenario = scenario(launch, copies, tuning);
+                scenario.noise.deviation = NOISE;
+                over_one(scenario, 0..MANY, &costs).0
+            });
+            means.last().unwrap_or(f64::NAN)
+        });
+        means.iter().sum::<f64>() / means.len() as f64
+    };
+    [
+        ("serial", mean(&[[0.0; 2]])),
+        ("equal", mean(&[EQUAL])),
+        ("comes", mean(&[[0.0; 2], EQUAL])),
+    ]
 }
 
 pub(crate) fn print(tuning: &'static Tuning) {
@@ -117,7 +146,8 @@ pub(crate) fn print(tuning: &'static Tuning) {
                 least = least.min(of_ideal);
             }
         }
-        let (mean, most) = serial(launch, tuning);
+        let serial = scenario(launch, [0.0; 2], tuning);
+        let (mean, most) = over_one(serial, 0..MANY, &Costs::new());
         metric(
             &format!("overlap_serial_mean/launch_{percent:.1}%"),
             mean,
@@ -127,6 +157,13 @@ pub(crate) fn print(tuning: &'static Tuning) {
     }
     metric("overlap_of_ideal", least, "");
     metric("overlap_serial_worst", worst, "of_one_launch");
+    for (name, value) in noisy(tuning) {
+        metric(
+            &format!("overlap_noisy_mean/{name}"),
+            value,
+            "of_one_launch",
+        );
+    }
     for overlaps in [true, false] {
         real(overlaps);
     }

@@ -16,6 +16,9 @@ const LOADED: usize = 20;
 /// Batches after it that are looked at.
 const AFTER: usize = 40;
 
+/// The same after memory became free, which is found out by and by.
+const LONG_AFTER: usize = 400;
+
 /// From here on Auto is to be near the best choice again.
 const SOON: usize = 10;
 
@@ -35,6 +38,7 @@ pub(crate) fn figures(tuning: &'static Tuning) -> Vec<Figure> {
     let mut figures = slow_devices(tuning);
     figures.extend(ended_load(tuning));
     figures.push(probes(tuning));
+    figures.push(free_memory(tuning));
     figures
 }
 
@@ -174,4 +178,28 @@ fn probes(tuning: &'static Tuning) -> Figure {
         }
     }
     ("after_probes_batches".to_owned(), needed as f64, at)
+}
+
+/// Mean of the batches on a GPU after memory that another program held is free, over the best
+/// choice's.
+fn free_memory(tuning: &'static Tuning) -> Figure {
+    let mut all = Vec::new();
+    for tasks in [1_000, 10_000] {
+        for ratio in [1.0, 5.0, 20.0] {
+            let quiet = split(Shape::Uniform.costs(tasks, 1), ratio, tuning);
+            let mut held = quiet.clone();
+            held.gpus[0].most_tasks = tasks / 16;
+            let costs = Costs::new();
+            for _ in 0..LOADED {
+                let _ = run(&held, ExecutionStrategy::Auto, &costs);
+            }
+            let best = least(&times(&quiet));
+            let after =
+                (0..LONG_AFTER).map(|_| run(&quiet, ExecutionStrategy::Auto, &costs) / best);
+            all.push(after.sum::<f64>() / LONG_AFTER as f64);
+        }
+    }
+    let mean = all.iter().sum::<f64>() / all.len() as f64;
+    let unit = "of_the_best_choice".to_owned();
+    ("after_memory_mean".to_owned(), mean, unit)
 }

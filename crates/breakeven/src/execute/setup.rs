@@ -58,12 +58,7 @@ impl Decided<'_> {
             on_probation: gpu.on_probation,
             fits: gpu.fits.max(1),
             depth: gpu.depth.max(1),
-            launch: self
-                .costs
-                .gpu(index)
-                .cost
-                .map(|cost| cost.launch(self.tuning)),
-            bottleneck: self.costs.gpu(index).bottleneck,
+            further: self.costs.gpu(index).further(self.tuning),
         });
         Setup {
             tasks: self.tasks,

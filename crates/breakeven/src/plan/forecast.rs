@@ -70,13 +70,12 @@ pub(super) fn transfer_ns(tasks: usize, costs: &OperationCosts) -> Option<f64> {
 /// pieces of it.
 fn in_pieces(ns: f64, costs: &OperationCosts, tuning: &Tuning) -> f64 {
     let [gpu] = costs.gpus[..] else { return ns };
-    let (Some(cost), Some(bottleneck)) = (gpu.cost, gpu.bottleneck) else {
+    let (Some(further), Some(bottleneck)) = (gpu.further(tuning), gpu.bottleneck) else {
         return ns;
     };
-    let launch = cost.launch(tuning);
-    match pieces(ns, launch, Some(bottleneck), tuning) {
+    match pieces(ns, further, tuning) {
         1 => ns,
-        pieces => row_ns(pieces, ns, launch, bottleneck),
+        pieces => row_ns(pieces, ns, further.launch_ns, bottleneck),
     }
 }
 

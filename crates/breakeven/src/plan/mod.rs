@@ -31,17 +31,17 @@ mod weigh_tests;
 
 pub(crate) use choose::{Query, alone_ns, decide_tuned, tells_sizes};
 pub use choose::{decide, decide_by, decide_for};
+pub(crate) use costs::{Added, LEAST_TASK_PART, Learned, PLACES, PlaceWork, Took, Way};
 pub use costs::{
     Cost, Evidence, GpuCosts, LeftOut, Observation, OperationCosts, RanOn, Shape, Ways,
 };
-pub(crate) use costs::{LEAST_TASK_PART, Learned, PLACES, PlaceWork, Took, Way};
 pub use decision::{Aim, Basis, Candidate, Decision, Declined, Outcome, Probe};
 pub(crate) use draws::spent;
 pub(crate) use forecast::level;
 pub use heuristics::ProfilingHeuristics;
 pub use machine::{GpuSpec, Machine, Power};
 pub use objective::{Goal, Objective, Resource};
-pub(crate) use pieces::pieces;
+pub(crate) use pieces::{Further, pieces};
 pub use placement::{
     Alone, ChainCosts, DeviceLinks, Leg, Move, PlacedStage, Placement, StageCosts, StageTime,
     TransferTime,

@@ -16,20 +16,31 @@ pub(crate) fn row_ns(pieces: usize, alone_ns: f64, launch_ns: f64, bottleneck: f
     pieces * launch_ns + work / pieces + (1.0 - pieces.recip()) * bottleneck * work
 }
 
+/// What is known of what a further piece adds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Further {
+    /// What a launch costs, ns.
+    pub(crate) launch_ns: f64,
+    /// Pieces of two sizes told that, which do so far better than whole launches: their times
+    /// vary by more than it.
+    pub(crate) is_told: bool,
+    /// Part of a piece's work that each adds, where that is known.
+    pub(crate) bottleneck: Option<f64>,
+}
+
 /// Pieces for a batch that takes `alone_ns` in one launch: 1 where cutting does not pay, 2 where
-/// it is not known whether it does and finding out costs little.
-pub(crate) fn pieces(
-    alone_ns: f64,
-    launch_ns: f64,
-    bottleneck: Option<f64>,
-    tuning: &Tuning,
-) -> usize {
-    let launch = launch_ns.max(1.0);
+/// it is not known whether it does and finding out costs little; and where it does, some that
+/// tell what a launch costs.
+pub(crate) fn pieces(alone_ns: f64, further: Further, tuning: &Tuning) -> usize {
+    let launch = further.launch_ns.max(1.0);
     let most = tuning.most_pieces.max(1);
-    let Some(bottleneck) = bottleneck else {
+    let Some(bottleneck) = further.bottleneck else {
         let is_cheap = launch <= tuning.try_cost * alone_ns;
         return if is_cheap { most.min(2) } else { 1 };
     };
+    if !further.is_told && bottleneck <= 1.0 - tuning.least_overlap && alone_ns > 0.0 {
+        return most.min(tuning.telling_pieces);
+    }
     let work = (alone_ns - launch).max(0.0);
     let best = ((1.0 - bottleneck).max(0.0) * work / launch).sqrt();
     let pieces = whole(best.round()).clamp(1, most);
@@ -48,10 +59,18 @@ mod tests {
         (found / expected - 1.0).abs() < 1e-9
     }
 
+    fn told(launch_ns: f64, bottleneck: Option<f64>) -> Further {
+        Further {
+            launch_ns,
+            is_told: true,
+            bottleneck,
+        }
+    }
+
     #[test]
     fn three_equal_phases_overlap_in_eight_pieces_of_a_hundred_launches() {
         // √(2/3 · 99 / 1) = 8.1; 8 + 99/8 + 7/8 · 33 = 49.25.
-        assert_eq!(pieces(100.0, 1.0, Some(1.0 / 3.0), Tuning::USUAL), 8);
+        assert_eq!(pieces(100.0, told(1.0, Some(1.0 / 3.0)), Tuning::USUAL), 8);
         assert!(near(row_ns(8, 100.0, 1.0, 1.0 / 3.0), 49.25));
         assert!(near(row_ns(1, 100.0, 1.0, 1.0 / 3.0), 100.0));
     }
@@ -64,7 +83,7 @@ mod tests {
             (2.0, 1.0, 0.3),    // a further launch costs what it saves
             (0.0, 0.0, 0.3),    // there is nothing to cut
         ] {
-            let found = pieces(alone, launch, Some(bottleneck), Tuning::USUAL);
+            let found = pieces(alone, told(launch, Some(bottleneck)), Tuning::USUAL);
             assert_eq!(found, 1, "{alone} {launch} {bottleneck}");
         }
     }
@@ -72,8 +91,20 @@ mod tests {
     #[test]
     fn a_try_costs_no_more_than_it_may() {
         for (alone, expected) in [(10.0, 1), (66.0, 1), (67.0, 2), (1e9, 2)] {
-            let found = pieces(alone, 1.0, None, Tuning::USUAL);
+            let found = pieces(alone, told(1.0, None), Tuning::USUAL);
             assert_eq!(found, expected, "{alone}");
+        }
+    }
+
+    #[test]
+    fn what_overlaps_is_cut_until_it_tells_what_a_launch_costs() {
+        for (bottleneck, expected) in [(0.3, 8), (0.95, 1)] {
+            let further = Further {
+                is_told: false,
+                ..told(50.0, Some(bottleneck))
+            };
+            let found = pieces(100.0, further, Tuning::USUAL);
+            assert_eq!(found, expected, "{bottleneck}");
         }
     }
 }

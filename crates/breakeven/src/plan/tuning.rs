@@ -28,13 +28,6 @@ pub struct Tuning {
     /// Batches shorter than this are not worth watching for a rate that changes, ns.
     pub worth_correcting_ns: f64,
 
-    /// Part of a prediction that a deadline must leave beyond it at the least, where the
-    /// prediction is of measured times: these vary.
-    pub deadline_margin: f64,
-    /// Batches with an objective that are remembered of each way to run, and after so many
-    /// others the longest of them is forgotten.
-    pub promises: u32,
-
     // The cost model.
     /// Part of a batch's time for which GPUs wait so that the CPU shows what it takes without
     /// them …
@@ -53,11 +46,8 @@ pub struct Tuning {
     /// Runs on a GPU after which a launch may be twice as large again as what fitted once:
     /// memory that others held may be free. If it is not, that costs one refused launch.
     pub runs_before_larger: u64,
-    /// Batches in pieces whose overlap on a GPU is remembered; of fewer, none is believed that
-    /// says that nothing overlaps …
-    pub overlaps: usize,
-    /// … and batches in one launch after which one of them is forgotten, so that it is tried
-    /// again.
+    /// Batches in one launch after which it is forgotten how far pieces overlapped on a GPU, so
+    /// that it is tried again.
     pub uncut_before_a_try: u32,
     /// How many times as long as it was waited for a launch would have taken that was taken
     /// back, as far as anybody knows.
@@ -102,6 +92,8 @@ pub struct Tuning {
     pub least_overlap: f64,
     /// … the most pieces …
     pub most_pieces: usize,
+    /// … those in which a batch is cut that overlaps, to tell what a launch costs …
+    pub telling_pieces: usize,
     /// … and part of that time that a further launch may cost where it is not known whether
     /// pieces overlap there.
     pub try_cost: f64,
@@ -162,8 +154,6 @@ impl Tuning {
         most_probe_tasks: 32,
         most_off: 3.0,
         worth_correcting_ns: 2e6,
-        deadline_margin: 0.02,
-        promises: 32,
         alone_part: 0.05,
         look_cost: 0.08,
         far_faster: 0.5,
@@ -171,7 +161,6 @@ impl Tuning {
         slow_splits: 6,
         forgotten_after: 8,
         runs_before_larger: 32,
-        overlaps: 3,
         uncut_before_a_try: 32,
         recalled_times: 3.0,
         slowest_task: 3.0,
@@ -189,6 +178,7 @@ impl Tuning {
         growth: 4.0,
         least_overlap: 0.1,
         most_pieces: 64,
+        telling_pieces: 8,
         try_cost: 0.015,
         patience: 0.1,
         failed_prediction: 2.0,

@@ -22,8 +22,6 @@ pub(super) struct Weighing<'w> {
     cost: Option<Draws>,
     /// The deadline, ns.
     pub(super) within: Option<f64>,
-    /// Part of a measured time that a deadline must leave beyond it.
-    margin: f64,
     pub(super) workload: &'w WorkloadProfile,
     pub(super) costs: &'w OperationCosts,
 }
@@ -39,7 +37,6 @@ impl<'w> Weighing<'w> {
         machine: &Machine,
         workload: &'w WorkloadProfile,
         costs: &'w OperationCosts,
-        tuning: &Tuning,
     ) -> Result<Option<Self>, Error> {
         let Some(resource) = goal.objective.resource() else {
             return Ok(None);
@@ -58,7 +55,6 @@ impl<'w> Weighing<'w> {
             energy: draws(Resource::Energy)?,
             cost: draws(Resource::Cost)?,
             within,
-            margin: tuning.deadline_margin,
             workload,
             costs,
         }))
@@ -141,21 +137,12 @@ impl<'w> Weighing<'w> {
         self.costs.cpu.is_some_and(|cost| cost.observations == 0)
     }
 
-    /// As a multiple of what a candidate should take, when it is sure to be done.
-    pub(super) fn sure(&self) -> f64 {
-        match self.is_stated() {
-            true => 1.0,
-            false => 1.0 + self.margin,
-        }
-    }
-
     /// When a candidate is sure to be done, ns.
     fn sure_ns(&self, candidate: &Candidate) -> f64 {
-        let ns = match self.took(candidate) {
+        match self.took(candidate) {
             Some((_, longest)) => longest,
             None => candidate.predicted_ns.unwrap_or(f64::INFINITY),
-        };
-        ns * self.sure()
+        }
     }
 
     /// What batches took that ran as this candidate would.

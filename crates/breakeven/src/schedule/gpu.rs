@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::row::Row;
 use super::{GpuSetup, Mode, Ns, Rate, Schedule, Span};
-use crate::plan::Tuning;
+use crate::plan::{Added, Tuning};
 use crate::whole;
 
 /// Part of the CPU's time for what is left after which a GPU that got nothing asks again,
@@ -148,13 +148,20 @@ impl Gpu {
         flight.began.max(self.last_end)
     }
 
-    /// How far the batch's pieces overlapped, as far as is known not at all where not all went
-    /// as planned; none where it was not cut.
-    pub(super) fn bottleneck(&self, tuning: &Tuning) -> Option<f64> {
+    /// What the batch's further pieces added, as far as is known all that they take alone where
+    /// not all went as planned; none where it was not cut.
+    pub(super) fn added(&self, tuning: &Tuning) -> Option<Added> {
         let row = self.row?;
-        let seen = row.bottleneck(self.launches, self.last_end, tuning);
+        let seen = row.added(self.launches, self.last_end, tuning);
         let seen = seen.filter(|_| self.launches == self.successes);
-        Some(seen.unwrap_or(1.0))
+        Some(seen.unwrap_or(Added::ALL))
+    }
+
+    /// True where pieces of the batch overlapped.
+    pub(super) fn overlapped(&self, tuning: &Tuning) -> bool {
+        let added = self.row.zip(self.added(tuning));
+        let part = added.map(|(row, added)| added.bottleneck(Some(row.launch)));
+        part.is_some_and(|part| part <= 1.0 - tuning.least_overlap)
     }
 
     fn set_busy(&mut self, now: Ns) {

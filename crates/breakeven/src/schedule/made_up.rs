@@ -6,7 +6,7 @@ use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus as Random;
 
 use super::{GpuSetup, Mode, Ns, Rate, Setup, Tuning};
-use crate::plan::{PLACES, Shape};
+use crate::plan::{Further, PLACES, Shape};
 
 /// A time between 100 ns and 100 µs, any order of magnitude as likely.
 pub(super) fn any_time(random: &mut Random) -> Ns {
@@ -45,8 +45,11 @@ fn any_gpu(random: &mut Random, tasks: usize) -> GpuSetup {
             usize::MAX
         },
         depth: random.random_range(1..=3),
-        launch: random.random_bool(0.5).then(|| any_time(random)),
-        bottleneck: random.random_bool(0.5).then(|| random.random()),
+        further: random.random_bool(0.5).then(|| Further {
+            launch_ns: any_time(random),
+            is_told: random.random_bool(0.5),
+            bottleneck: random.random_bool(0.5).then(|| random.random()),
+        }),
     }
 }
 

@@ -47,7 +47,7 @@ pub(crate) use span::{MOST_TASKS, Span};
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::plan::{PLACES, Shape, Tuning, level};
+use crate::plan::{Further, PLACES, Shape, Tuning, level};
 use density::Density;
 use span::Free;
 
@@ -114,10 +114,8 @@ pub(crate) struct GpuSetup {
     pub(crate) fits: usize,
     /// Launches that may be in flight at once.
     pub(crate) depth: usize,
-    /// What a further launch costs, ns; none where nothing was measured.
-    pub(crate) launch: Option<Ns>,
-    /// Part of a piece's work that each further piece adds, where that is known.
-    pub(crate) bottleneck: Option<f64>,
+    /// What a further piece of a batch adds; none where nothing was measured.
+    pub(crate) further: Option<Further>,
 }
 
 /// The schedule of one batch.

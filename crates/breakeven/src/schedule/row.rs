@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use super::{LaunchTime, Ns, Schedule};
-use crate::plan::{Tuning, pieces};
+use crate::plan::{Added, Tuning, pieces};
 
 /// The pieces of a GPU's batch.
 #[derive(Debug, Clone, Copy)]
@@ -18,8 +18,8 @@ pub(super) struct Row {
     /// Those that were not launched yet.
     pub(super) left: usize,
     began: Ns,
-    /// What a launch costs, ns.
-    launch: Ns,
+    /// What a launch costs, ns, as pieces of two sizes told; 0 where none did.
+    pub(super) launch: Ns,
     /// What a piece's work was predicted to take alone, ns.
     predicted: Ns,
     /// What the first piece took, ns.
@@ -40,17 +40,20 @@ impl Row {
         }
     }
 
-    /// Part of a piece's work that each further piece added, where the row ended at `end`,
-    /// after so many launches that all went well.
-    pub(super) fn bottleneck(&self, launches: u64, end: Ns, tuning: &Tuning) -> Option<f64> {
+    /// What each further piece added, where the row ended at `end`, after so many launches that
+    /// all went well.
+    pub(super) fn added(&self, launches: u64, end: Ns, tuning: &Tuning) -> Option<Added> {
         let first = self.first.filter(|_| launches == self.pieces as u64)?;
         let further = (end - self.began - first) / (self.pieces - 1) as f64;
         if first < tuning.far_faster * (self.launch + self.predicted) {
             // What is known of launches is of another time, and is to be learned again.
-            return Some(1.0);
+            return Some(Added::ALL);
         }
-        let alone = (first - self.launch).min(self.predicted);
-        (alone > 0.0).then(|| ((further - self.launch) / alone).clamp(0.0, 1.0))
+        let alone = first.min(self.predicted);
+        (alone > 0.0).then(|| Added {
+            part: further / alone,
+            per_ns: alone.recip(),
+        })
     }
 }
 
@@ -74,18 +77,20 @@ impl Schedule {
         }
         let gpu = &self.gpus[index];
         let setup = &gpu.setup;
-        let Some(launch) = setup.launch.filter(|_| !setup.on_probation) else {
+        let Some(further) = setup.further.filter(|_| !setup.on_probation) else {
             return;
         };
         let alone = gpu.rate.predict(self.density.work(range.clone()));
         let Some(alone) = alone.filter(|_| gpu.rate.tells_fixed() && setup.depth > 1) else {
             return;
         };
-        let pieces = pieces(alone, launch, setup.bottleneck, self.setup.tuning);
+        let pieces = pieces(alone, further, self.setup.tuning);
         if pieces.min(range.len()) < 2 {
             return;
         }
         let pieces = pieces.max(range.len().div_ceil(gpu.fits)).min(range.len());
+        // Of one that only whole launches told nothing is known that is as small as a piece.
+        let launch = further.launch_ns * f64::from(further.is_told);
         self.gpus[index].row = Some(Row {
             pieces,
             left: pieces,

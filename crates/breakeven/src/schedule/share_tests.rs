@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{GpuSetup, GpuTurn, Mode, Rate, Schedule, Setup};
-use crate::plan::{PLACES, Shape, Tuning};
+use crate::plan::{Further, PLACES, Shape, Tuning};
 
 /// The first launch of so many tasks on a GPU of which a task takes so much of a worker's time.
 /// The last tasks are taken to be a little cheaper than the others.
@@ -18,8 +18,11 @@ fn first_launch(tasks: usize, part: f64) -> usize {
         on_probation: false,
         fits: usize::MAX,
         depth: 1,
-        launch: Some(50_000.0),
-        bottleneck: None,
+        further: Some(Further {
+            launch_ns: 50_000.0,
+            is_told: false,
+            bottleneck: None,
+        }),
     };
     let mut places = [1.0; PLACES];
     places[PLACES - 2..].fill(0.85);

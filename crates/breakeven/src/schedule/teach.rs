@@ -145,16 +145,13 @@ impl Schedule {
                 tell(RanOn::Cpu, tasks, (ns, None), gpus_work);
             }
         }
-        let most_alone = 1.0 - self.setup.tuning.least_overlap;
         // Of few tasks a dear one decides, wherever it runs.
         let tells = cpu_tasks > 0 && !tried.is_empty() && self.setup.tasks >= PLACES;
         let excess = predicted.filter(|_| tells);
         let excess = excess.map(|predicted| took / predicted.max(1.0));
         for (gpu, name) in gpus() {
             // Beside others a piece took less than alone.
-            let overlapped = gpu
-                .bottleneck(self.setup.tuning)
-                .is_some_and(|part| part <= most_alone);
+            let overlapped = gpu.overlapped(self.setup.tuning);
             // Launches that are all too small to tell the work in them tell it together.
             let are_small = gpu.setup.fits.saturating_mul(PLACES) < self.setup.tasks;
             if let Some((tasks, ns)) = gpu.told.mean().filter(|_| are_small && !overlapped) {
@@ -188,7 +185,7 @@ impl Schedule {
                     operation,
                     memory_per_task,
                     name,
-                    gpu.bottleneck(self.setup.tuning),
+                    gpu.added(self.setup.tuning),
                 );
             }
             if let Some(fits) = gpu.faults.fits() {

@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
+use super::noise::Factors;
 use super::scenario::{Scenario, Simulated, ends};
+use crate::error::DeviceErrorKind;
 use crate::plan::{Decision, ExecutionStrategy, Learned, OperationCosts, Took};
 use crate::schedule::{GpuTurn, LaunchTime, Ns, Schedule, Span};
 use crate::store::Costs;
@@ -62,6 +64,7 @@ pub(super) struct Run<'s> {
     events: Vec<(Ns, Event)>,
     workers: Vec<Option<Busy>>,
     devices: Vec<Device>,
+    noise: Factors,
     turns: u64,
     launches: usize,
     gpu_tasks: usize,
@@ -85,6 +88,7 @@ impl<'s> Run<'s> {
             events: Vec::new(),
             workers: (0..scenario.workers).map(|_| None).collect(),
             devices: scenario.gpus.iter().map(|_| Device::default()).collect(),
+            noise: Factors::new(scenario.noise),
             turns: 0,
             launches: 0,
             gpu_tasks: 0,
@@ -179,17 +183,19 @@ impl<'s> Run<'s> {
     fn begin(&mut self, index: usize, span: Span, active: usize, now: Ns) {
         let is_beside = self.devices.iter().any(|gpu| !gpu.flights.is_empty());
         let unit = self.scenario.shared_task_ns(active) * self.beside(is_beside);
+        let unit = unit * self.noise.next();
         let turn = self.turn();
         let cost = self.scenario.cost(&span) * unit;
-        let end = ends(now, cost, self.scenario.cpu_load);
+        let began = now + self.scenario.span_ns;
+        let end = ends(began, cost, self.scenario.cpu_load);
         self.events.push((end, Event::Worker { index, turn }));
-        let overdue = now + self.schedule.cpu_patience(span.range().start);
+        let overdue = began + self.schedule.cpu_patience(span.range().start);
         if overdue < end {
             self.events.push((overdue, Event::Overdue { index, turn }));
         }
         self.workers[index] = Some(Busy {
             span,
-            began: now,
+            began,
             unit,
             turn,
         });
@@ -307,12 +313,21 @@ impl<'s> Run<'s> {
             }
             match turn {
                 GpuTurn::Run(span) => {
-                    let what = self.scenario.gpus[gpu];
+                    let mut what = self.scenario.gpus[gpu];
+                    if span.len() > what.most_tasks {
+                        let kind = DeviceErrorKind::OutOfMemory;
+                        if self.schedule.gpu_failed(gpu, span, kind, now).wakes {
+                            self.wake_workers(now);
+                        }
+                        continue;
+                    }
                     // At the beginning the workers have nothing yet.
                     let is_beside =
                         self.workers.iter().any(Option::is_some) || now == 0.0 && self.cpu_works;
                     let unit = self.scenario.lane_task_ns(&what) * self.beside(is_beside);
-                    let cost = self.scenario.cost(&span) * unit;
+                    let noise = self.noise.next();
+                    what.launch_ns *= noise;
+                    let cost = self.scenario.cost(&span) * unit * noise;
                     let (turn, began) = (self.turn(), now);
                     let device = &mut self.devices[gpu];
                     let end = what.ends(now, cost, &mut device.free);

@@ -11,6 +11,7 @@ mod gpu;
 mod hindrance_tests;
 #[cfg(test)]
 mod learning_tests;
+mod noise;
 #[cfg(test)]
 mod overlap_tests;
 mod scenario;
@@ -22,4 +23,5 @@ pub use gpu::{
     Fault, FaultKind, FaultScript, RandomFaults, SimulatedCounts, SimulatedGpu, SimulatedInFlight,
     SimulatedSpec,
 };
+pub use noise::Noise;
 pub use scenario::{Load, Scenario, ScenarioGpu, Simulated};

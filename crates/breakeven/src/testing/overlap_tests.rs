@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use super::{Fault, FaultScript, Scenario, ScenarioGpu, SimulatedGpu, SimulatedSpec};
 use crate::error::DeviceErrorKind;
 use crate::execute::{FallbackPolicy, RayonCpu, StrategyManager};
-use crate::plan::{ExecutionStrategy, Observation, RanOn};
+use crate::plan::{Added, ExecutionStrategy, Observation, RanOn};
 use crate::store::Costs;
 use crate::workload::WorkloadProfile;
 
@@ -45,7 +45,13 @@ fn manager(device: &str, script: FaultScript) -> StrategyManager<RayonCpu, Gpu> 
         };
         costs.observe("triple", 8, RanOn::Gpu(&name), &seen);
     }
-    costs.change(|model| model.note_overlap("triple", 8, &name, Some(1.0 / 3.0)));
+    for pieces in [2.0, 8.0] {
+        let [launch, work] = [LAUNCH, 3 * PHASE * 240].map(|time| time.as_nanos() as f64);
+        let per_ns = pieces / work;
+        let part = 1.0 / 3.0 + launch * per_ns;
+        let added = Some(Added { part, per_ns });
+        costs.change(|model| model.note_overlap("triple", 8, &name, added));
+    }
     let spec = SimulatedSpec {
         name,
         ..SimulatedSpec::new(LAUNCH, PHASE).with_transfer(1e9, 20_000, 20_000)

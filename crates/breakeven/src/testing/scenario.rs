@@ -1,10 +1,11 @@
 //! How a batch would go, in virtual time: a discrete-event simulation that
 //! drives the schedule of the real executor.
 //!
-//! It has a pool of workers, GPUs, and tasks of known cost. What it leaves out: the
-//! time that taking a span takes (well below a microsecond) and noise. The bench `execute`
+//! It has a pool of workers, GPUs, and tasks of known cost. Unless asked for it leaves out
+//! noise and the time that taking a span takes (below a microsecond). The bench `execute`
 //! runs some of its points for real beside it.
 
+use super::noise::Noise;
 use crate::hardware::Fact;
 use crate::plan::{Decision, GpuCosts, Objective, OperationCosts, Power, Prices, Tuning, estimate};
 use crate::schedule::{Ns, Span};
@@ -29,6 +30,10 @@ pub struct Scenario {
     /// How many times as long a span or a launch takes that begins while the other kind of
     /// device is at work: memory and power may be one.
     pub hindrance: f64,
+    /// What taking a span takes a worker, ns.
+    pub span_ns: f64,
+    /// How far times vary.
+    pub noise: Noise,
     /// Memory of a task, bytes: tasks of like memory are one size to the cost model.
     pub memory_per_task: usize,
     /// What the CPU draws; while some of the workers wait, their part of it less.
@@ -53,6 +58,8 @@ pub struct ScenarioGpu {
     /// Parts of a task's time that its upload and its download take, each on an engine of its
     /// own; 0 where everything goes through one queue.
     pub copies: [f64; 2],
+    /// Most tasks of a launch that it has memory for: larger ones it refuses at once.
+    pub most_tasks: usize,
     /// Load on it.
     pub load: Option<Load>,
     /// What it draws.
@@ -97,6 +104,7 @@ impl Default for ScenarioGpu {
             tells_launch: false,
             task_ns: 10_000.0,
             copies: [0.0; 2],
+            most_tasks: usize::MAX,
             load: None,
             power: Fact::Unknown,
         }
@@ -144,6 +152,8 @@ impl Scenario {
             cpu_load: None,
             gpus: vec![ScenarioGpu::default()],
             hindrance: 1.0,
+            span_ns: 0.0,
+            noise: Noise::default(),
             memory_per_task: WorkloadProfile::from_task_count(1).memory_per_task,
             cpu_power: Fact::Unknown,
             objective: Objective::Time,

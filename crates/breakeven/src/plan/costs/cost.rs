@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::{Shape, Ways};
-use crate::plan::Tuning;
+use crate::plan::{Further, Tuning};
 use crate::whole;
 
 /// How good a prediction is.
@@ -208,6 +208,8 @@ pub struct GpuCosts {
     /// What a launch costs at the least, ns: as was told, or, where this one was not measured
     /// itself, as other operations showed.
     pub launch_ns: Option<f64>,
+    /// What a further piece of a batch costs, ns, where pieces of two sizes told.
+    pub piece_ns: Option<f64>,
     /// Part of a piece's work that each further piece adds where the device does several in a
     /// row: 1/3 where upload, compute and download take equally long and overlap, 1 where
     /// nothing does. None where that is not known.
@@ -217,6 +219,17 @@ pub struct GpuCosts {
     /// What it draws beyond its idle power while it is at it, with the CPU that feeds it, W;
     /// none where that was not measured.
     pub watts: Option<f64>,
+}
+
+impl GpuCosts {
+    /// What a further piece of a batch adds, where anything is known of the device.
+    pub(crate) fn further(&self, tuning: &Tuning) -> Option<Further> {
+        self.cost.map(|cost| Further {
+            launch_ns: self.piece_ns.unwrap_or_else(|| cost.launch(tuning)),
+            is_told: self.piece_ns.is_some(),
+            bottleneck: self.bottleneck,
+        })
+    }
 }
 
 impl OperationCosts {

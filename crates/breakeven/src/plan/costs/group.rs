@@ -102,7 +102,8 @@ impl Group {
             GpuCosts {
                 cost: cost.map(|cost| cpu.map_or(cost, |cpu| cost.beside(&cpu, tuning))),
                 fits: gpu.and_then(|gpu| gpu.fits(tuning)),
-                bottleneck: gpu.and_then(|gpu| gpu.overlap.bottleneck(tuning)),
+                piece_ns: gpu.and_then(|gpu| gpu.overlap.launch_ns()),
+                bottleneck: gpu.and_then(|gpu| gpu.overlap.bottleneck()),
                 launch_ns: None,
                 // One that never had a part: all that was ever spent.
                 left_out: gpu.map_or(Part::default(), |gpu| gpu.part).left_out(spent),
@@ -246,7 +247,7 @@ impl Group {
     }
 
     /// Takes in what the file knows.
-    pub(super) fn join(&mut self, record: OperationRecord, tuning: &Tuning) {
+    pub(super) fn join(&mut self, record: OperationRecord) {
         let old = self.spent;
         self.spent.join(record.spent_ns);
         let parts = Parts {
@@ -268,7 +269,7 @@ impl Group {
         }
         for record in record.gpus {
             let gpu = self.gpu(&record.device, record.driver.as_deref());
-            gpu.join(record, &parts, tuning);
+            gpu.join(record, &parts);
         }
         self.set_hindrance(self.hindrance);
     }
@@ -337,7 +338,7 @@ impl Gpu {
         });
     }
 
-    fn join(&mut self, record: GpuRecord, parts: &Parts, tuning: &Tuning) {
+    fn join(&mut self, record: GpuRecord, parts: &Parts) {
         parts.join(&mut self.part, record.since_ns);
         let driver = record.driver.as_deref();
         if driver.is_some_and(|driver| !self.is_of_driver(driver)) {
@@ -355,7 +356,7 @@ impl Gpu {
         self.driver = self.driver.take().or(record.driver.map(Into::into));
         self.fit = self.fit.max(record.fits);
         self.launches.join(record.launches);
-        self.overlap.join(record.bottlenecks, tuning);
+        self.overlap.join(record.bottlenecks, record.piece_ns);
         self.watts.join(record.watts);
     }
 
@@ -367,6 +368,7 @@ impl Gpu {
             fits: self.fit,
             launches: self.launches.record(),
             bottlenecks: self.overlap.record(),
+            piece_ns: self.overlap.launch_ns(),
             watts: self.watts.record(),
         }
     }

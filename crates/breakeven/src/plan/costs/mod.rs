@@ -43,6 +43,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub(crate) use cost::LEAST_TASK_PART;
 pub use cost::{Cost, Evidence, GpuCosts, LeftOut, OperationCosts};
 pub(crate) use model::Model;
+pub(crate) use overlap::Added;
 pub(crate) use record::{Forgotten, OperationRecord};
 pub use shape::Shape;
 pub(crate) use shape::{PLACES, PlaceWork};

@@ -294,7 +294,6 @@ impl Model {
         records: Vec<OperationRecord>,
         forgotten: Vec<Forgotten>,
     ) -> Snapshot {
-        let tuning = self.tuning;
         for Forgotten { operation, at_us } in forgotten {
             self.note_forgotten(clipped(&operation), at_us);
         }
@@ -310,7 +309,7 @@ impl Model {
             });
             let operation = record.operation.clone();
             self.with_group(&operation, record.size_class, |group, _| {
-                group.join(record, tuning);
+                group.join(record);
             });
         }
         let forgotten = &self.forgotten;

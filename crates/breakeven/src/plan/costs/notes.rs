@@ -1,6 +1,7 @@
 //! What the model notes of a batch beside the costs of its devices.
 
 use super::model::{Model, clipped, driver_of, size_class};
+use super::overlap::Added;
 use super::shape::{PLACES, PlaceWork};
 use super::{RanOn, Took, Way};
 
@@ -61,9 +62,8 @@ impl Model {
         tasks: usize,
         ran: (Took, &[String]),
     ) {
-        let (size_class, tuning) = (size_class(memory_per_task), self.tuning);
-        self.with_group(operation, size_class, |group, _| {
-            group.ways.note(way, tasks, ran, tuning);
+        self.with_group(operation, size_class(memory_per_task), |group, _| {
+            group.ways.note(way, tasks, ran);
         });
     }
 
@@ -73,12 +73,12 @@ impl Model {
         operation: &str,
         memory_per_task: usize,
         gpu: &str,
-        bottleneck: Option<f64>,
+        added: Option<Added>,
     ) {
         let (size_class, tuning) = (size_class(memory_per_task), self.tuning);
         self.with_group(operation, size_class, |group, drivers| {
             let gpu = group.gpu(clipped(gpu), driver_of(drivers, gpu));
-            gpu.overlap.note(bottleneck, tuning);
+            gpu.overlap.note(added, tuning.uncut_before_a_try);
         });
     }
 

@@ -55,6 +55,9 @@ pub(crate) struct GpuRecord {
     /// that were cut, newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) bottlenecks: Vec<f64>,
+    /// What a further piece costs, ns, where pieces of two sizes told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) piece_ns: Option<f64>,
     /// What it drew above idle while it was at it, W, newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) watts: Vec<f64>,

@@ -6,10 +6,12 @@
 
 use std::sync::Arc;
 
-use crate::plan::Tuning;
-
 /// How far apart batches may be for one to tell of the other, as a multiple of tasks.
 const ALIKE: f64 = 1.25;
+
+/// Batches that are remembered of each way, so that they do not become ever more; after so
+/// many others the longest of them is forgotten.
+const MOST: u32 = 32;
 
 /// In which way a batch ran that an objective chose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,17 +65,11 @@ pub struct Ways(Vec<Last>);
 
 impl Ways {
     /// A batch ran on these GPUs in that way.
-    pub(super) fn note(
-        &mut self,
-        way: Way,
-        tasks: usize,
-        (took, gpus): (Took, &[String]),
-        tuning: &Tuning,
-    ) {
+    pub(super) fn note(&mut self, way: Way, tasks: usize, (took, gpus): (Took, &[String])) {
         for last in self.0.iter_mut().filter(|last| last.way != way) {
             // What was slow once is tried again some time.
             last.others += 1;
-            if last.others.is_multiple_of(tuning.promises) {
+            if last.others.is_multiple_of(MOST) {
                 let times = last.ran.iter().enumerate();
                 let longest = times.max_by(|(_, a), (_, b)| a.per_task().total_cmp(&b.per_task()));
                 if let Some((index, _)) = longest {
@@ -94,7 +90,7 @@ impl Ways {
         });
         let last = &mut self.0[index];
         last.others = 0;
-        last.ran.truncate(tuning.promises as usize - 1);
+        last.ran.truncate(MOST as usize - 1);
         let ran = Ran {
             tasks: tasks.max(1) as u64,
             took,
@@ -175,7 +171,7 @@ mod tests {
         let mut ways = Ways::default();
         let (way, gpus) = (Way::Candidate(2), ["a".to_owned()]);
         for ns in [100.0, 300.0, 110.0] {
-            ways.note(way, 100, (took(ns), &gpus), Tuning::USUAL);
+            ways.note(way, 100, (took(ns), &gpus));
         }
         let (usual, longest) = ways.took(way, 110).expect("batches like it ran");
         assert!((usual.ns - 121.0).abs() < 1e-9 && (longest - 330.0).abs() < 1e-9);
@@ -192,21 +188,21 @@ mod tests {
         let mut ways = Ways::default();
         let gpus = ["a".to_owned()];
         for ns in [300.0, 100.0] {
-            ways.note(Way::Kept(20), 100, (took(ns), &gpus), Tuning::USUAL);
+            ways.note(Way::Kept(20), 100, (took(ns), &gpus));
         }
         assert!((ways.overrun() - 3.0).abs() < 1e-9);
-        for _ in 0..Tuning::USUAL.promises {
-            ways.note(Way::Candidate(0), 100, (took(50.0), &gpus), Tuning::USUAL);
+        for _ in 0..MOST {
+            ways.note(Way::Candidate(0), 100, (took(50.0), &gpus));
         }
         let (_, longest) = ways.took(Way::Kept(20), 100).expect("one is left");
         assert!((longest - 100.0).abs() < 1e-9);
-        for _ in 0..Tuning::USUAL.promises {
-            ways.note(Way::Candidate(0), 100, (took(50.0), &gpus), Tuning::USUAL);
+        for _ in 0..MOST {
+            ways.note(Way::Candidate(0), 100, (took(50.0), &gpus));
         }
         assert_eq!(
             (ways.took(Way::Kept(20), 100), ways.kept().count()),
             (None, 0)
         );
-        assert_eq!(ways.0[0].ran.len(), Tuning::USUAL.promises as usize);
+        assert_eq!(ways.0[0].ran.len(), MOST as usize);
     }
 }
