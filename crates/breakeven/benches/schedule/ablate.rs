@@ -1,4 +1,4 @@
-//! What each constant is worth: it is set to a value that switches its mechanism off, and
+//! What each constant of [`Tuning`] is worth: it is set to a value that switches its mechanism off, and
 //! regrets, the least efficiencies and what trouble costs are compared with the usual ones.
 
 use breakeven::plan::Tuning;
@@ -90,6 +90,10 @@ const OBJECTIVES_TASKS: [usize; 1] = [100];
 
 /// Of all constants, or of those that are named.
 pub(crate) fn print(named: &[String]) {
+    for name in named {
+        let is_one = OFF.iter().any(|(known, _)| known == name);
+        assert!(is_one, "{name} is none of the constants of `Tuning`");
+    }
     let usual = figures(Tuning::USUAL);
     for (name, value) in &usual {
         metric(&format!("usual/{name}"), *value, "%");

@@ -25,7 +25,7 @@ const LAUNCHES: [f64; 3] = [0.001, 0.003, 0.01];
 /// Batches until it is known what a launch costs and how far pieces overlap.
 const WARM: usize = 12;
 
-/// Batches on a device of which is to be seen that nothing overlaps.
+/// Batches of which the mean is told.
 const MANY: usize = 100;
 
 /// How far times vary where they do.
@@ -89,19 +89,15 @@ pub(crate) fn least_gain(tuning: &'static Tuning) -> f64 {
 }
 
 /// Times of batches over one launch's: the mean and the worst.
-fn over_one(
-    mut scenario: Scenario,
-    seeds: impl Iterator<Item = usize>,
-    costs: &Costs,
-) -> (f64, f64) {
+fn over_one(mut scenario: Scenario, costs: &Costs) -> (f64, f64) {
     let one = WORK_NS + scenario.gpus[0].launch_ns;
-    let times = seeds.map(|seed| {
+    let times = (0..MANY).map(|seed| {
         scenario.noise.seed = seed as u64;
         let run = scenario.run(ExecutionStrategy::GpuOnly, costs);
         run.expect("it runs").makespan_ns / one
     });
     let times: Vec<f64> = times.collect();
-    let mean = times.iter().sum::<f64>() / times.len() as f64;
+    let mean = times.iter().sum::<f64>() / MANY as f64;
     (mean, times.into_iter().fold(0.0, f64::max))
 }
 
@@ -114,7 +110,7 @@ pub(crate) fn noisy(tuning: &'static Tuning) -> [(&'static str, f64); 3] {
             let means = devices.iter().map(|&copies| {
                 let mut scenario = scenario(launch, copies, tuning);
                 scenario.noise.deviation = NOISE;
-                over_one(scenario, 0..MANY, &costs).0
+                over_one(scenario, &costs).0
             });
             means.last().unwrap_or(f64::NAN)
         });
@@ -147,7 +143,7 @@ pub(crate) fn print(tuning: &'static Tuning) {
             }
         }
         let serial = scenario(launch, [0.0; 2], tuning);
-        let (mean, most) = over_one(serial, 0..MANY, &Costs::new());
+        let (mean, most) = over_one(serial, &Costs::new());
         metric(
             &format!("overlap_serial_mean/launch_{percent:.1}%"),
             mean,

@@ -29,7 +29,7 @@ pub(crate) struct Further {
 }
 
 /// Pieces for a batch that takes `alone_ns` in one launch: 1 where cutting does not pay, 2 where
-/// it is not known whether it does and finding out costs little; and where it does, some that
+/// it is not known whether it does and finding out costs little; and where it should, some that
 /// tell what a launch costs.
 pub(crate) fn pieces(alone_ns: f64, further: Further, tuning: &Tuning) -> usize {
     let launch = further.launch_ns.max(1.0);
@@ -38,14 +38,15 @@ pub(crate) fn pieces(alone_ns: f64, further: Further, tuning: &Tuning) -> usize 
         let is_cheap = launch <= tuning.try_cost * alone_ns;
         return if is_cheap { most.min(2) } else { 1 };
     };
-    if !further.is_told && bottleneck <= 1.0 - tuning.least_overlap && alone_ns > 0.0 {
-        return most.min(tuning.telling_pieces);
+    let takes = |pieces| row_ns(pieces, alone_ns, launch, bottleneck);
+    let telling = most.min(tuning.telling_pieces);
+    if !further.is_told && bottleneck <= 1.0 - tuning.least_overlap && takes(telling) <= alone_ns {
+        return telling;
     }
     let work = (alone_ns - launch).max(0.0);
     let best = ((1.0 - bottleneck).max(0.0) * work / launch).sqrt();
     let pieces = whole(best.round()).clamp(1, most);
-    let saved = alone_ns - row_ns(pieces, alone_ns, launch, bottleneck);
-    match saved >= tuning.least_overlap * alone_ns {
+    match alone_ns - takes(pieces) >= tuning.least_overlap * alone_ns {
         true => pieces,
         false => 1,
     }
@@ -98,10 +99,11 @@ mod tests {
 
     #[test]
     fn what_overlaps_is_cut_until_it_tells_what_a_launch_costs() {
-        for (bottleneck, expected) in [(0.3, 8), (0.95, 1)] {
+        // Whole launches of 100 that vary may tell 6 or 50 for one.
+        for (launch, bottleneck, expected) in [(6.0, 0.3, 8), (1.0, 0.95, 1), (50.0, 0.3, 1)] {
             let further = Further {
                 is_told: false,
-                ..told(50.0, Some(bottleneck))
+                ..told(launch, Some(bottleneck))
             };
             let found = pieces(100.0, further, Tuning::USUAL);
             assert_eq!(found, expected, "{bottleneck}");

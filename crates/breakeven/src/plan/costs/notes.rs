@@ -78,7 +78,7 @@ impl Model {
         let (size_class, tuning) = (size_class(memory_per_task), self.tuning);
         self.with_group(operation, size_class, |group, drivers| {
             let gpu = group.gpu(clipped(gpu), driver_of(drivers, gpu));
-            gpu.overlap.note(added, tuning.uncut_before_a_try);
+            gpu.overlap.note(added, tuning);
         });
     }
 

@@ -4,6 +4,8 @@
 //! work is `launch/w + bottleneck`: of pieces of two sizes a line tells both, and what a launch
 //! costs far better than whole launches do, whose times vary by more than that.
 
+use crate::plan::Tuning;
+
 /// Batches in pieces that are remembered.
 const MOST: usize = 3;
 
@@ -47,7 +49,7 @@ pub(super) struct Overlap {
 impl Overlap {
     /// A batch in pieces told this; none for one that was not cut. A device that did not
     /// overlap is tried again, rarely.
-    pub(super) fn note(&mut self, added: Option<Added>, uncut_before_a_try: u32) {
+    pub(super) fn note(&mut self, added: Option<Added>, tuning: &Tuning) {
         match added.filter(|added| added.part.is_finite() && added.per_ns.is_finite()) {
             Some(added) => {
                 self.uncut = 0;
@@ -55,12 +57,14 @@ impl Overlap {
                 self.seen.truncate(MOST);
                 self.launch_ns = self.line().or(self.launch_ns);
             }
-            None => {
+            None if self.bottleneck() > Some(1.0 - tuning.least_overlap) => {
                 self.uncut += 1;
-                if self.uncut >= uncut_before_a_try {
+                if self.uncut >= tuning.uncut_before_a_try {
                     *self = Self::default();
                 }
             }
+            // It was too short to be cut.
+            None => {}
         }
     }
 
@@ -122,17 +126,17 @@ mod tests {
     fn pieces_of_two_sizes_tell_what_a_launch_costs() {
         let mut overlap = Overlap::default();
         assert_eq!((overlap.bottleneck(), overlap.launch_ns()), (None, None));
-        overlap.note(Some(pieces(2.0)), 32);
+        overlap.note(Some(pieces(2.0)), Tuning::USUAL);
         assert_eq!(overlap.launch_ns(), None);
         assert_eq!(overlap.record(), [0.353]);
-        overlap.note(Some(pieces(3.0)), 32);
+        overlap.note(Some(pieces(3.0)), Tuning::USUAL);
         assert_eq!(overlap.launch_ns(), None);
-        overlap.note(Some(pieces(50.0)), 32);
+        overlap.note(Some(pieces(50.0)), Tuning::USUAL);
         let launch = overlap.launch_ns().expect("two sizes told");
         assert!((launch - 1e4).abs() < 1.0, "{launch}");
         assert_eq!(overlap.record(), [0.333; 3]);
         // It is kept where further batches are in as many pieces.
-        (0..5).for_each(|_| overlap.note(Some(pieces(8.0)), 32));
+        (0..5).for_each(|_| overlap.note(Some(pieces(8.0)), Tuning::USUAL));
         assert!(
             overlap
                 .launch_ns()
@@ -143,7 +147,7 @@ mod tests {
                 part: f64::NAN,
                 ..pieces(8.0)
             }),
-            32,
+            Tuning::USUAL,
         );
         assert_eq!(overlap.record(), [0.333; 3]);
     }
@@ -156,9 +160,14 @@ mod tests {
             (overlap.record(), overlap.launch_ns()),
             (vec![1.0; 3], Some(1e4))
         );
-        (1..32).for_each(|_| overlap.note(None, 32));
+        let uncut = Tuning::USUAL.uncut_before_a_try;
+        (1..uncut).for_each(|_| overlap.note(None, Tuning::USUAL));
         assert_eq!(overlap.bottleneck(), Some(1.0));
-        overlap.note(None, 32);
+        overlap.note(None, Tuning::USUAL);
         assert_eq!(overlap.bottleneck(), None);
+        // Batches that are too short to be cut say nothing of one that overlaps.
+        overlap.note(Some(pieces(2.0)), Tuning::USUAL);
+        (0..=uncut).for_each(|_| overlap.note(None, Tuning::USUAL));
+        assert_eq!(overlap.record(), [0.353]);
     }
 }
