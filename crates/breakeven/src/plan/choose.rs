@@ -286,9 +286,9 @@ fn explore(
         };
         let is_known = tells_sizes(&cost, tasks as u64);
         let probe = probe_tasks(tasks, Some(&cost), tuning);
-        // What ends with the others costs nothing, and half the tasks tell about as much.
+        // What ends with the others costs no time, and half the tasks tell about as much.
         let ends = whole((run_ns - cost.fixed_ns) / cost.per_task_ns.max(f64::MIN_POSITIVE));
-        let probe = match ends >= probe.div_ceil(2) {
+        let probe = match weighing.is_none() && ends >= probe.div_ceil(2) {
             true => probe.min(ends),
             false => probe,
         };
