@@ -24,6 +24,7 @@ const OFF: &[Off] = &[
     }),
     ("early_tries", |tuning| tuning.early_tries = 0),
     ("most_probe_tasks", |tuning| tuning.most_probe_tasks = 1),
+    ("deadline_margin", |tuning| tuning.deadline_margin = 0.0),
     ("most_off", |tuning| tuning.most_off = 1.0),
     ("worth_correcting_ns", |tuning| {
         tuning.worth_correcting_ns = 1e18

@@ -25,10 +25,6 @@ const DRAWS: u64 = 16;
 /// How far times vary where they do.
 const NOISE: f64 = 0.1;
 
-/// As a multiple of what a strategy takes, the deadline for which the oracle takes it: one that
-/// is met to the digit is nobody's merit.
-const MARGIN: f64 = 1.02;
-
 /// Deadlines, as multiples of the least time that any strategy takes.
 const DEADLINES: [f64; 4] = [1.15, 1.5, 2.5, 6.0];
 
@@ -292,9 +288,11 @@ fn judge(
     judged: &mut Judged,
 ) {
     let spent = |run: &Simulated| scenario.spent(run, resource).expect("its draws are known");
+    // The oracle leaves as much time as Auto must.
+    let margin = 1.0 + Tuning::USUAL.deadline_margin;
     let in_time = oracle
         .iter()
-        .filter(|run| MARGIN * run.makespan_ns <= within_ns);
+        .filter(|run| margin * run.makespan_ns <= within_ns);
     let least = in_time.map(spent).fold(f64::INFINITY, f64::min);
     let (mut scenario, costs) = (scenario.clone(), Costs::new());
     for number in 0..LEARNED + JUDGED {

@@ -82,7 +82,7 @@ fn freely(
     heuristics.check()?;
     let ruling = rule(workload, machine, heuristics);
     let (mut candidates, ceiling) = forecast(workload, costs, tuning);
-    let weighing = Weighing::of(goal, machine, workload, costs)?;
+    let weighing = Weighing::of(goal, machine, workload, costs, tuning)?;
     if let Some(weighing) = &weighing {
         candidates
             .iter_mut()

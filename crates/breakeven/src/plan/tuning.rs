@@ -28,6 +28,10 @@ pub struct Tuning {
     /// Batches shorter than this are not worth watching for a rate that changes, ns.
     pub worth_correcting_ns: f64,
 
+    /// Part of a prediction that a deadline must leave beyond it at the least, where the
+    /// prediction is of measured times: these vary.
+    pub deadline_margin: f64,
+
     // The cost model.
     /// Part of a batch's time for which GPUs wait so that the CPU shows what it takes without
     /// them …
@@ -154,6 +158,7 @@ impl Tuning {
         most_probe_tasks: 32,
         most_off: 3.0,
         worth_correcting_ns: 2e6,
+        deadline_margin: 0.02,
         alone_part: 0.05,
         look_cost: 0.08,
         far_faster: 0.5,

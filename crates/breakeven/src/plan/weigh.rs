@@ -22,6 +22,8 @@ pub(super) struct Weighing<'w> {
     cost: Option<Draws>,
     /// The deadline, ns.
     pub(super) within: Option<f64>,
+    /// Part of a measured time that a deadline must leave beyond it.
+    margin: f64,
     pub(super) workload: &'w WorkloadProfile,
     pub(super) costs: &'w OperationCosts,
 }
@@ -37,6 +39,7 @@ impl<'w> Weighing<'w> {
         machine: &Machine,
         workload: &'w WorkloadProfile,
         costs: &'w OperationCosts,
+        tuning: &Tuning,
     ) -> Result<Option<Self>, Error> {
         let Some(resource) = goal.objective.resource() else {
             return Ok(None);
@@ -55,6 +58,7 @@ impl<'w> Weighing<'w> {
             energy: draws(Resource::Energy)?,
             cost: draws(Resource::Cost)?,
             within,
+            margin: tuning.deadline_margin,
             workload,
             costs,
         }))
@@ -137,12 +141,21 @@ impl<'w> Weighing<'w> {
         self.costs.cpu.is_some_and(|cost| cost.observations == 0)
     }
 
+    /// As a multiple of what a candidate should take, when it is sure to be done.
+    pub(super) fn sure(&self) -> f64 {
+        match self.is_stated() {
+            true => 1.0,
+            false => 1.0 + self.margin,
+        }
+    }
+
     /// When a candidate is sure to be done, ns.
     fn sure_ns(&self, candidate: &Candidate) -> f64 {
-        match self.took(candidate) {
+        let ns = match self.took(candidate) {
             Some((_, longest)) => longest,
             None => candidate.predicted_ns.unwrap_or(f64::INFINITY),
-        }
+        };
+        ns * self.sure()
     }
 
     /// What batches took that ran as this candidate would.
