@@ -102,8 +102,8 @@ impl Group {
             GpuCosts {
                 cost: cost.map(|cost| cpu.map_or(cost, |cpu| cost.beside(&cpu, tuning))),
                 fits: gpu.and_then(|gpu| gpu.fits(tuning)),
-                piece_ns: gpu.and_then(|gpu| gpu.overlap.launch_ns()),
-                bottleneck: gpu.and_then(|gpu| gpu.overlap.bottleneck()),
+                piece_ns: gpu.and_then(|gpu| gpu.overlap.launch_ns(tuning)),
+                bottleneck: gpu.and_then(|gpu| gpu.overlap.bottleneck(tuning)),
                 launch_ns: None,
                 // One that never had a part: all that was ever spent.
                 left_out: gpu.map_or(Part::default(), |gpu| gpu.part).left_out(spent),
@@ -361,14 +361,15 @@ impl Gpu {
     }
 
     fn record(&self, spent: u64) -> GpuRecord {
+        let (bottlenecks, piece_ns) = self.overlap.record();
         GpuRecord {
             device: self.name.to_string(),
             driver: self.driver.as_deref().map(Into::into),
             since_ns: spent.saturating_sub(self.part.at),
             fits: self.fit,
             launches: self.launches.record(),
-            bottlenecks: self.overlap.record(),
-            piece_ns: self.overlap.launch_ns(),
+            bottlenecks,
+            piece_ns,
             watts: self.watts.record(),
         }
     }

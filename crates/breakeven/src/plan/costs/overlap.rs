@@ -42,7 +42,7 @@ pub(super) struct Overlap {
     seen: Vec<Added>,
     /// What a further piece costs, ns, as far as pieces of two sizes told.
     launch_ns: Option<f64>,
-    /// Batches in one launch since the others were forgotten.
+    /// Batches in one launch since one in pieces showed that nothing overlaps.
     uncut: u32,
 }
 
@@ -52,20 +52,24 @@ impl Overlap {
     pub(super) fn note(&mut self, added: Option<Added>, tuning: &Tuning) {
         match added.filter(|added| added.part.is_finite() && added.per_ns.is_finite()) {
             Some(added) => {
+                if self.is_old(tuning) {
+                    *self = Self::default();
+                }
                 self.uncut = 0;
                 self.seen.insert(0, added);
                 self.seen.truncate(MOST);
                 self.launch_ns = self.line().or(self.launch_ns);
             }
-            None if self.bottleneck() > Some(1.0 - tuning.least_overlap) => {
-                self.uncut += 1;
-                if self.uncut >= tuning.uncut_before_a_try {
-                    *self = Self::default();
-                }
-            }
-            // It was too short to be cut.
+            None if self.bottleneck(tuning) > Some(1.0 - tuning.least_overlap) => self.uncut += 1,
+            // It was too short to be cut, or is to be.
             None => {}
         }
+    }
+
+    /// Nothing of this counts until the next batch in pieces. It is not forgotten before: the
+    /// file knows it, and would bring it back.
+    fn is_old(&self, tuning: &Tuning) -> bool {
+        self.uncut >= tuning.uncut_before_a_try
     }
 
     /// What a further piece costs by the longest and the shortest pieces, ns.
@@ -79,23 +83,26 @@ impl Overlap {
     }
 
     /// What a further piece costs, ns, where pieces of two sizes told.
-    pub(super) fn launch_ns(&self) -> Option<f64> {
-        self.launch_ns.map(f64::round)
+    pub(super) fn launch_ns(&self, tuning: &Tuning) -> Option<f64> {
+        self.launch_ns.filter(|_| !self.is_old(tuning))
     }
 
     /// The middle one of what was seen, the larger of two.
-    pub(super) fn bottleneck(&self) -> Option<f64> {
-        let mut seen = self.record();
+    pub(super) fn bottleneck(&self, tuning: &Tuning) -> Option<f64> {
+        let (mut seen, _) = self.record();
+        seen.retain(|_| !self.is_old(tuning));
         seen.sort_by(f64::total_cmp);
         seen.get(seen.len() / 2).copied()
     }
 
-    pub(super) fn record(&self) -> Vec<f64> {
+    /// The bottlenecks, and what a further piece costs, ns.
+    pub(super) fn record(&self) -> (Vec<f64>, Option<f64>) {
         let seen = self
             .seen
             .iter()
             .map(|added| added.bottleneck(self.launch_ns));
-        seen.map(|part| (part * 1e3).round() / 1e3).collect()
+        let seen = seen.map(|part| (part * 1e3).round() / 1e3).collect();
+        (seen, self.launch_ns.map(f64::round))
     }
 
     /// The file knows these: they count where this process saw nothing.
@@ -125,21 +132,27 @@ mod tests {
     #[test]
     fn pieces_of_two_sizes_tell_what_a_launch_costs() {
         let mut overlap = Overlap::default();
-        assert_eq!((overlap.bottleneck(), overlap.launch_ns()), (None, None));
+        assert_eq!(
+            (
+                overlap.bottleneck(Tuning::USUAL),
+                overlap.launch_ns(Tuning::USUAL)
+            ),
+            (None, None)
+        );
         overlap.note(Some(pieces(2.0)), Tuning::USUAL);
-        assert_eq!(overlap.launch_ns(), None);
-        assert_eq!(overlap.record(), [0.353]);
+        assert_eq!(overlap.launch_ns(Tuning::USUAL), None);
+        assert_eq!(overlap.record().0, [0.353]);
         overlap.note(Some(pieces(3.0)), Tuning::USUAL);
-        assert_eq!(overlap.launch_ns(), None);
+        assert_eq!(overlap.launch_ns(Tuning::USUAL), None);
         overlap.note(Some(pieces(50.0)), Tuning::USUAL);
-        let launch = overlap.launch_ns().expect("two sizes told");
+        let launch = overlap.launch_ns(Tuning::USUAL).expect("two sizes told");
         assert!((launch - 1e4).abs() < 1.0, "{launch}");
-        assert_eq!(overlap.record(), [0.333; 3]);
+        assert_eq!(overlap.record().0, [0.333; 3]);
         // It is kept where further batches are in as many pieces.
         (0..5).for_each(|_| overlap.note(Some(pieces(8.0)), Tuning::USUAL));
         assert!(
             overlap
-                .launch_ns()
+                .launch_ns(Tuning::USUAL)
                 .is_some_and(|kept| (kept - 1e4).abs() < 1.0)
         );
         overlap.note(
@@ -149,25 +162,25 @@ mod tests {
             }),
             Tuning::USUAL,
         );
-        assert_eq!(overlap.record(), [0.333; 3]);
+        assert_eq!(overlap.record().0, [0.333; 3]);
     }
 
     #[test]
     fn a_device_that_did_not_overlap_is_tried_again() {
         let mut overlap = Overlap::default();
         overlap.join(vec![1.0, f64::NAN, -1.0, 1.0, 1.0, 0.5], Some(1e4));
-        assert_eq!(
-            (overlap.record(), overlap.launch_ns()),
-            (vec![1.0; 3], Some(1e4))
-        );
+        assert_eq!(overlap.record(), (vec![1.0; 3], Some(1e4)));
         let uncut = Tuning::USUAL.uncut_before_a_try;
         (1..uncut).for_each(|_| overlap.note(None, Tuning::USUAL));
-        assert_eq!(overlap.bottleneck(), Some(1.0));
+        assert_eq!(overlap.bottleneck(Tuning::USUAL), Some(1.0));
         overlap.note(None, Tuning::USUAL);
-        assert_eq!(overlap.bottleneck(), None);
+        assert_eq!(overlap.bottleneck(Tuning::USUAL), None);
+        // What the file still knows does not come back.
+        overlap.join(vec![1.0], None);
+        assert_eq!(overlap.bottleneck(Tuning::USUAL), None);
         // Batches that are too short to be cut say nothing of one that overlaps.
         overlap.note(Some(pieces(2.0)), Tuning::USUAL);
         (0..=uncut).for_each(|_| overlap.note(None, Tuning::USUAL));
-        assert_eq!(overlap.record(), [0.353]);
+        assert_eq!(overlap.record().0, [0.353]);
     }
 }
