@@ -25,6 +25,8 @@ fn manager(
     let spec = SimulatedSpec {
         name: GPU.to_owned(),
         gpu_use: Fact::Known(0.75),
+        // One launch at a time, so that no batch is tried in pieces.
+        depth: 1,
         ..SimulatedSpec::new(Duration::from_micros(20), Duration::from_micros(1))
     };
     let fails =

@@ -18,13 +18,13 @@ const OFF: &[Off] = &[
         tuning.runs_between_tries = 0.0
     }),
     ("most_doublings", |tuning| tuning.most_doublings = 0),
-    ("free_part", |tuning| tuning.free_part = 0.0),
     ("runs_before_a_try", |tuning| {
         tuning.runs_before_a_try = 1e18
     }),
     ("early_tries", |tuning| tuning.early_tries = 0),
     ("most_probe_tasks", |tuning| tuning.most_probe_tasks = 1),
     ("deadline_margin", |tuning| tuning.deadline_margin = 0.0),
+    ("batches_alike", |tuning| tuning.batches_alike = 1.0),
     ("most_off", |tuning| tuning.most_off = 1.0),
     ("worth_correcting_ns", |tuning| {
         tuning.worth_correcting_ns = 1e18
@@ -47,8 +47,6 @@ const OFF: &[Off] = &[
     }),
     ("recalled_times", |tuning| tuning.recalled_times = 1.0),
     ("slowest_task", |tuning| tuning.slowest_task = 1e9),
-    ("least_launch_ns", |tuning| tuning.least_launch_ns = 0.0),
-    ("assumed_launch_ns", |tuning| tuning.assumed_launch_ns = 0.0),
     ("worker_part", |tuning| tuning.worker_part = 0.25),
     ("least_span_ns", |tuning| tuning.least_span_ns = 1.0),
     ("caution", |tuning| tuning.caution = 0.0),
@@ -62,6 +60,7 @@ const OFF: &[Off] = &[
     ("least_overlap", |tuning| tuning.least_overlap = 0.0),
     ("most_pieces", |tuning| tuning.most_pieces = 1),
     ("telling_pieces", |tuning| tuning.telling_pieces = 2),
+    ("pieces_apart", |tuning| tuning.pieces_apart = 1.01),
     ("try_cost", |tuning| tuning.try_cost = 1.0),
     ("patience", |tuning| tuning.patience = 0.0),
     ("marks", |tuning| tuning.marks = 0),
@@ -70,10 +69,14 @@ const OFF: &[Off] = &[
     ("shape_step", |tuning| tuning.shape_step = 1.0),
     ("tail_step", |tuning| tuning.tail_step = 1.0),
     ("most_spread", |tuning| tuning.most_spread = -1.0),
+    ("even", |tuning| tuning.even = 1.0),
+    ("edge", |tuning| tuning.edge = 1e9),
+    ("large_place", |tuning| tuning.large_place = 0),
     ("mean_counts", |tuning| tuning.mean_counts = 0.0),
     ("most_counts", |tuning| tuning.most_counts = 1e9),
     ("known_counts", |tuning| tuning.known_counts = 0.0),
     ("least_told", |tuning| tuning.least_told = 0.0),
+    ("unsure", |tuning| tuning.unsure = 0.0),
     ("rate_step", |tuning| tuning.rate_step = 0.0),
     ("failed_prediction", |tuning| tuning.failed_prediction = 1e9),
     ("most_delay", |tuning| tuning.most_delay = 1e9),

@@ -19,11 +19,17 @@ use crate::metric::{is_quick, metric};
 const LEARNED: usize = 20;
 const JUDGED: usize = 80;
 
+/// Tasks of the batches.
+const TASKS: [usize; 4] = [20, 100, 1_000, 10_000];
+
 /// Other batches of a kind.
 const DRAWS: u64 = 16;
 
 /// How far times vary where they do.
 const NOISE: f64 = 0.1;
+
+/// Part of the tasks by which batches differ in number where they do.
+const FEWER: f64 = 0.2;
 
 /// Deadlines, as multiples of the least time that any strategy takes.
 const DEADLINES: [f64; 4] = [1.15, 1.5, 2.5, 6.0];
@@ -81,24 +87,30 @@ fn power((busy_watts, idle_watts): (f64, f64)) -> Fact<Power> {
 struct Point {
     scenario: Scenario,
     shape: Shape,
+    seed: u64,
+    /// True where each batch has another number of tasks.
+    differs: bool,
     /// What it has in common with others.
     slices: [String; 2],
 }
 
-/// Batches of the grid.
-fn grid(tuning: &'static Tuning, tasks: &[usize]) -> Vec<Point> {
+/// Batches of the grid of so many tasks.
+fn grid(tuning: &'static Tuning, asked: &[usize]) -> Vec<Point> {
     let mut points = Vec::new();
-    for &tasks in tasks {
+    for tasks in TASKS {
         for ratio in [0.1, 0.5, 1.0, 2.0, 10.0] {
             for launch_ns in [5e3, 500e3] {
                 for shape in Shape::GRID {
                     for parallel in [0.95, 1.0] {
-                        let costs = shape.costs(tasks, points.len() as u64);
+                        let seed = points.len() as u64;
+                        let costs = shape.costs(tasks, seed);
                         let mut scenario = batch(costs, ratio, launch_ns, tuning);
                         scenario.parallelization = parallel;
                         points.push(Point {
                             scenario,
                             shape,
+                            seed,
+                            differs: false,
                             slices: [format!("{tasks}_tasks"), shape.name()],
                         });
                     }
@@ -106,6 +118,7 @@ fn grid(tuning: &'static Tuning, tasks: &[usize]) -> Vec<Point> {
             }
         }
     }
+    points.retain(|point: &Point| asked.contains(&point.scenario.tasks()));
     points
 }
 
@@ -159,7 +172,7 @@ fn count(counts: &mut BTreeMap<String, (usize, usize)>, name: &str, is_kept: boo
 pub(crate) fn print(tuning: &'static Tuning) {
     let tasks: &[usize] = match is_quick() {
         true => &[20, 1_000],
-        false => &[20, 100, 1_000, 10_000],
+        false => &TASKS,
     };
     let mut judged = Judged::default();
     for point in grid(tuning, tasks) {
@@ -189,19 +202,25 @@ pub(crate) fn print(tuning: &'static Tuning) {
 }
 
 /// Mean regret of all objectives of batches of so many tasks, and the part of deadlines that
-/// were kept.
-pub(crate) fn means(tuning: &'static Tuning, tasks: &[usize]) -> [(&'static str, f64); 3] {
-    let judged = |deviation| {
+/// were kept; of the tightest where each batch has another number of tasks.
+pub(crate) fn means(tuning: &'static Tuning, tasks: &[usize]) -> [(&'static str, f64); 4] {
+    let judged = |deviation, differs| {
         let mut judged = Judged::default();
         for mut point in grid(tuning, tasks) {
             let oracle = all(&point.scenario);
             point.scenario.noise.deviation = deviation;
+            point.differs = differs;
             judge_point(point, &oracle, &mut judged);
         }
-        let (kept, all) = judged.kept[""];
-        (judged.regrets, kept as f64 / all as f64)
+        let kept = |name: &str| {
+            let (kept, all) = judged.kept[name];
+            kept as f64 / all as f64
+        };
+        let tightest = kept(&format!("/deadline_{}", DEADLINES[0]));
+        let kept = [kept(""), tightest];
+        (judged.regrets, kept)
     };
-    let ((regrets, kept), (_, noisy)) = (judged(0.0), judged(NOISE));
+    let (regrets, [kept, _]) = judged(0.0, false);
     let regrets = &regrets[""];
     [
         (
@@ -209,7 +228,8 @@ pub(crate) fn means(tuning: &'static Tuning, tasks: &[usize]) -> [(&'static str,
             regrets.iter().sum::<f64>() / regrets.len() as f64,
         ),
         ("deadline_kept", kept),
-        ("deadline_kept/noisy", noisy),
+        ("deadline_kept/noisy", judged(NOISE, false).1[0]),
+        ("tightest_kept/other_numbers", judged(0.0, true).1[1]),
     ]
 }
 
@@ -248,11 +268,8 @@ fn foresee(point: &Point, oracle: &[Simulated], judged: &mut Judged) {
 
 /// Judges a point with every machine and objective.
 fn judge_point(point: Point, oracle: &[Simulated], judged: &mut Judged) {
-    let Point {
-        mut scenario,
-        slices,
-        ..
-    } = point;
+    let (mut scenario, slices) = (point.scenario, point.slices);
+    let others = point.differs.then_some((point.shape, point.seed));
     let least_ns = least_ns(oracle);
     for machine in &MACHINES {
         scenario.cpu_power = power(machine.cpu);
@@ -265,7 +282,13 @@ fn judge_point(point: Point, oracle: &[Simulated], judged: &mut Judged) {
             };
             let names = [then.to_string(), machine.name.to_owned()];
             let names = [&names[..], &slices[..]].concat();
-            judge(&scenario, oracle, (then, f64::INFINITY), &names, judged);
+            judge(
+                (&scenario, others),
+                oracle,
+                (then, f64::INFINITY),
+                &names,
+                judged,
+            );
             for times in DEADLINES {
                 let within_ns = times * least_ns;
                 #[expect(clippy::cast_sign_loss, reason = "a time")]
@@ -273,7 +296,13 @@ fn judge_point(point: Point, oracle: &[Simulated], judged: &mut Judged) {
                 scenario.objective = Objective::Deadline { within, then };
                 let names = [format!("deadline_{times}"), machine.name.to_owned()];
                 let names = [&names[..], &slices[..]].concat();
-                judge(&scenario, oracle, (then, within_ns), &names, judged);
+                judge(
+                    (&scenario, others),
+                    oracle,
+                    (then, within_ns),
+                    &names,
+                    judged,
+                );
             }
         }
     }
@@ -281,7 +310,7 @@ fn judge_point(point: Point, oracle: &[Simulated], judged: &mut Judged) {
 
 /// Learns a point and judges warm batches of it.
 fn judge(
-    scenario: &Scenario,
+    (scenario, others): (&Scenario, Option<(Shape, u64)>),
     oracle: &[Simulated],
     (resource, within_ns): (Resource, f64),
     names: &[String],
@@ -294,8 +323,19 @@ fn judge(
         .iter()
         .filter(|run| margin * run.makespan_ns <= within_ns);
     let least = in_time.map(spent).fold(f64::INFINITY, f64::min);
-    let (mut scenario, costs) = (scenario.clone(), Costs::new());
+    let (mut scenario, tasks, costs) = (scenario.clone(), scenario.tasks(), Costs::new());
     for number in 0..LEARNED + JUDGED {
+        if let Some((shape, seed)) = others {
+            // The parts lie evenly, however many there are: multiples of the golden ratio.
+            let part = 1.0 - FEWER * (0.618_034 * number as f64).fract();
+            #[expect(
+                clippy::cast_sign_loss,
+                clippy::cast_possible_truncation,
+                reason = "fewer"
+            )]
+            let tasks = (part * tasks as f64).round() as usize;
+            scenario = scenario.with_task_costs(shape.costs(tasks, seed));
+        }
         scenario.noise.seed = number as u64;
         let run = scenario.run(ExecutionStrategy::Auto, &costs);
         let run = run.expect("its draws are known");

@@ -34,14 +34,22 @@ const NOISE: f64 = 0.1;
 /// The phases of a device with equal ones.
 const EQUAL: [f64; 2] = [1.0 / 3.0; 2];
 
+/// Time of the tasks of a short batch, which takes as long as its launch.
+const SHORT_NS: f64 = 2e5;
+
 fn scenario(launch: f64, copies: [f64; 2], tuning: &'static Tuning) -> Scenario {
+    batch_of(WORK_NS, launch, copies, tuning)
+}
+
+/// A batch whose tasks take `work_ns`, a launch that part of it.
+fn batch_of(work_ns: f64, launch: f64, copies: [f64; 2], tuning: &'static Tuning) -> Scenario {
     let mut scenario = Scenario::new((0..TASKS).map(|_| 1.0), 8);
     // The CPU would take fifty times as long.
-    scenario.cpu_task_ns = 50.0 * 8.0 * WORK_NS / TASKS as f64;
+    scenario.cpu_task_ns = 50.0 * 8.0 * work_ns / TASKS as f64;
     scenario.tuning = tuning;
     scenario.gpus = vec![ScenarioGpu {
-        launch_ns: launch * WORK_NS,
-        task_ns: WORK_NS / TASKS as f64,
+        launch_ns: launch * work_ns,
+        task_ns: work_ns / TASKS as f64,
         copies,
         ..ScenarioGpu::default()
     }];
@@ -90,7 +98,8 @@ pub(crate) fn least_gain(tuning: &'static Tuning) -> f64 {
 
 /// Times of batches over one launch's: the mean and the worst.
 fn over_one(mut scenario: Scenario, costs: &Costs) -> (f64, f64) {
-    let one = WORK_NS + scenario.gpus[0].launch_ns;
+    let gpu = &scenario.gpus[0];
+    let one = TASKS as f64 * gpu.task_ns + gpu.launch_ns;
     let times = (0..MANY).map(|seed| {
         scenario.noise.seed = seed as u64;
         let run = scenario.run(ExecutionStrategy::GpuOnly, costs);
@@ -103,7 +112,8 @@ fn over_one(mut scenario: Scenario, costs: &Costs) -> (f64, f64) {
 
 /// Means with noise: where nothing overlaps, where pieces do, and where they come to overlap
 /// of which batches before said that they do not, as when another program used what copies.
-pub(crate) fn noisy(tuning: &'static Tuning) -> [(&'static str, f64); 3] {
+/// And of short batches of one size, where nothing tells what a launch costs.
+pub(crate) fn noisy(tuning: &'static Tuning) -> [(&'static str, f64); 4] {
     let mean = |devices: &[[f64; 2]]| {
         let means = LAUNCHES.map(|launch| {
             let costs = Costs::new();
@@ -116,7 +126,10 @@ pub(crate) fn noisy(tuning: &'static Tuning) -> [(&'static str, f64); 3] {
         });
         means.iter().sum::<f64>() / means.len() as f64
     };
+    let mut short = batch_of(SHORT_NS, 1.0, [0.0; 2], tuning);
+    short.noise.deviation = NOISE;
     [
+        ("short", over_one(short, &Costs::new()).0),
         ("serial", mean(&[[0.0; 2]])),
         ("equal", mean(&[EQUAL])),
         ("comes", mean(&[[0.0; 2], EQUAL])),

@@ -1,13 +1,10 @@
 //! From a decision to the setup of a schedule.
 
 use crate::plan::{
-    Basis, Cost, Decision, Evidence, ExecutionStrategy, OperationCosts, Probe, Tuning, alone_ns,
-    tells_sizes,
+    Basis, Cost, Decision, Evidence, ExecutionStrategy, LEAST_TASK_PART, OperationCosts, Probe,
+    Tuning, alone_ns, tells_sizes,
 };
 use crate::schedule::{GpuSetup, Mode, Rate, Setup};
-
-/// Part of a batch's time on the CPU that is at least its tasks'.
-const LEAST_TASK_PART: f64 = 0.01;
 
 /// What a device says of itself for one batch.
 #[derive(Debug, Clone, Copy)]
@@ -58,7 +55,7 @@ impl Decided<'_> {
             on_probation: gpu.on_probation,
             fits: gpu.fits.max(1),
             depth: gpu.depth.max(1),
-            further: self.costs.gpu(index).further(self.tuning),
+            further: self.costs.gpu(index).further(),
         });
         Setup {
             tasks: self.tasks,

@@ -86,7 +86,7 @@ impl Question<'_> {
         };
         let told = |gpu: &GpuSpec| Some(gpu.launch.get()?.as_nanos() as f64);
         let costs = costs.told(gpus.iter().map(told));
-        let mut costs = match &self.stated {
+        let costs = match &self.stated {
             Some(Stated::Costs(stated)) => costs.or(stated),
             Some(Stated::Work(work)) if !self.slots.is_empty() => {
                 let known = self.shared.costs(false).map(|costs| costs.peaks());
@@ -94,11 +94,8 @@ impl Question<'_> {
             }
             _ => costs,
         };
-        for ((_, limits), gpu) in candidates.iter().zip(&mut costs.gpus) {
-            if limits.fits < self.workload.task_count {
-                gpu.cost = gpu.cost.map(|cost| cost.in_launches_of(limits.fits));
-            }
-        }
+        let taken = candidates.iter().map(|(_, limits)| limits.fits);
+        let costs = costs.in_launches_of(taken, self.workload.task_count);
         let mut machine = Machine {
             cores: self.workers,
             memory_bytes: Fact::Unknown,

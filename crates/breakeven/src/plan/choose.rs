@@ -112,7 +112,7 @@ fn freely(
             decision.transfer_ns = transfer_ns(workload.task_count, costs);
             match &weighing {
                 None => fastest(&mut decision, tuning.least_gain),
-                Some(weighing) => weighing.choose(&mut decision, tuning),
+                Some(weighing) => weighing.choose(&mut decision),
             }
             let tasks = workload.task_count;
             if decision.basis == Basis::Model {
@@ -249,9 +249,10 @@ fn explore(
     let is_due = |excess: f64, is_known: bool, left_out: LeftOut| {
         let LeftOut { since_ns, tries } = left_out;
         // Each try that cost something and changed nothing makes the next one wait longer.
-        let doublings = match excess <= tuning.free_part * run_ns {
-            true => 0,
-            false => tries.min(tuning.most_doublings),
+        let doublings = if excess > 0.0 {
+            tries.min(tuning.most_doublings)
+        } else {
+            0
         };
         let longer = f64::from(1_u32 << doublings);
         let runs = tuning.runs_between_tries * longer;

@@ -70,7 +70,7 @@ pub(super) fn transfer_ns(tasks: usize, costs: &OperationCosts) -> Option<f64> {
 /// pieces of it.
 fn in_pieces(ns: f64, costs: &OperationCosts, tuning: &Tuning) -> f64 {
     let [gpu] = costs.gpus[..] else { return ns };
-    let (Some(further), Some(bottleneck)) = (gpu.further(tuning), gpu.bottleneck) else {
+    let (Some(further), Some(bottleneck)) = (gpu.further(), gpu.bottleneck) else {
         return ns;
     };
     match pieces(ns, further, tuning) {

@@ -42,7 +42,7 @@ impl Weighing<'_> {
             .map(|percent| percent as u8);
         let splits = by_costs.chain(ways.kept()).filter_map(|gpu| {
             let mut split = self.split(gpu, &costs)?;
-            let longest_ns = match ways.took(Way::Kept(gpu), tasks) {
+            let longest_ns = match self.batches(Way::Kept(gpu)) {
                 Some((took, longest)) => {
                     split.predicted_ns = Some(took.ns);
                     self.draw(&mut split, took.ns, (took.cpu, &took.gpus));
@@ -65,10 +65,9 @@ impl Weighing<'_> {
         if self.is_stated() {
             return None;
         }
-        let tasks = self.workload.task_count;
         let even: f64 = 100.0 * decision.candidates[2].gpu_parts.iter().sum::<f64>();
         let costs = self.beside();
-        let was_tried = |gpu: u8| self.costs.ways.took(Way::Kept(gpu), tasks).is_some();
+        let was_tried = |gpu: u8| self.batches(Way::Kept(gpu)).is_some();
         let percents = (STEP..100).step_by(usize::from(STEP));
         let splits = percents.filter(|gpu| !was_tried(*gpu)).filter_map(|gpu| {
             let split = self.split(gpu, &costs)?;

@@ -12,10 +12,8 @@ pub struct Tuning {
     pub exploration_budget: f64,
     /// Runs' time without a device after which it is tried again …
     pub runs_between_tries: f64,
-    /// … which is doubled so often at the most by tries that changed nothing …
+    /// … which is doubled so often at the most by tries that cost something and changed nothing.
     pub most_doublings: u32,
-    /// … and cost more than this part of a run.
-    pub free_part: f64,
     /// Tries of a GPU that was seen in launches of one size, which need not wait so long: that
     /// may have been the first, with compilation in it.
     pub early_tries: u32,
@@ -31,6 +29,9 @@ pub struct Tuning {
     /// Part of a prediction that a deadline must leave beyond it at the least, where the
     /// prediction is of measured times: these vary.
     pub deadline_margin: f64,
+    /// How many times as many tasks (or as few) a batch may have for the time of another to
+    /// tell its own, by which an objective judges.
+    pub batches_alike: f64,
 
     // The cost model.
     /// Part of a batch's time for which GPUs wait so that the CPU shows what it takes without
@@ -59,10 +60,6 @@ pub struct Tuning {
     /// How many times as long as on one of the CPU's workers a task lasts on a GPU at the most,
     /// where launches of one size do not tell it.
     pub slowest_task: f64,
-    /// What a further piece costs at the least, ns: a driver's turn …
-    pub least_launch_ns: f64,
-    /// … and where launches of one size do not tell it.
-    pub assumed_launch_ns: f64,
 
     // The schedule.
     /// Part of the time left that a worker takes at once (guided self-scheduling,
@@ -98,6 +95,8 @@ pub struct Tuning {
     pub most_pieces: usize,
     /// … those in which a batch is cut that overlaps, to tell what a launch costs …
     pub telling_pieces: usize,
+    /// … how many times as long as others pieces must be for both to tell that …
+    pub pieces_apart: f64,
     /// … and part of that time that a further launch may cost where it is not known whether
     /// pieces overlap there.
     pub try_cost: f64,
@@ -118,6 +117,12 @@ pub struct Tuning {
     pub tail_step: f32,
     /// How far batches may be off their shape for it to be trusted, on average.
     pub most_spread: f32,
+    /// How far places may be apart, as a multiple, for all to count as alike …
+    pub even: f32,
+    /// … and two that are not neighbours for the one between them to be where tasks change …
+    pub edge: f64,
+    /// … if places have so many tasks: of fewer a single dear one decides the mean.
+    pub large_place: usize,
     /// Tasks that the mean of all counts as at each place: times of few tasks tell of those
     /// tasks more than of the place.
     pub mean_counts: f64,
@@ -129,6 +134,8 @@ pub struct Tuning {
     pub known_counts: f64,
     /// Part of a launch's cost that its work must take for the launch's time to tell the work.
     pub least_told: f64,
+    /// How far the times of two launches may differ by chance.
+    pub unsure: f64,
     /// How far a GPU's rate moves towards what was seen.
     pub rate_step: f64,
     /// Time of all work on the CPU, as a multiple, that a batch may take before the CPU
@@ -152,13 +159,13 @@ impl Tuning {
         exploration_budget: 0.06,
         runs_between_tries: 4.0,
         most_doublings: 5,
-        free_part: 0.01,
         early_tries: 2,
         runs_before_a_try: 8.0,
         most_probe_tasks: 32,
         most_off: 3.0,
         worth_correcting_ns: 2e6,
         deadline_margin: 0.02,
+        batches_alike: 1.25,
         alone_part: 0.05,
         look_cost: 0.08,
         far_faster: 0.5,
@@ -169,8 +176,6 @@ impl Tuning {
         uncut_before_a_try: 32,
         recalled_times: 3.0,
         slowest_task: 3.0,
-        least_launch_ns: 20_000.0,
-        assumed_launch_ns: 100_000.0,
         worker_part: 0.06,
         least_span_ns: 20_000.0,
         caution: 2.0,
@@ -184,6 +189,7 @@ impl Tuning {
         least_overlap: 0.1,
         most_pieces: 64,
         telling_pieces: 8,
+        pieces_apart: 2.0,
         try_cost: 0.015,
         patience: 0.1,
         failed_prediction: 2.0,
@@ -193,10 +199,14 @@ impl Tuning {
         shape_step: 0.7,
         tail_step: 0.3,
         most_spread: 0.3,
+        even: 1.25,
+        edge: 3.0,
+        large_place: 8,
         mean_counts: 0.3,
         most_counts: 4.0,
         known_counts: 16.0,
         least_told: 0.1,
+        unsure: 0.1,
         rate_step: 0.8,
         most_delay: 1.25,
         tried_from: 3.0,

@@ -22,10 +22,9 @@ pub(super) struct Weighing<'w> {
     cost: Option<Draws>,
     /// The deadline, ns.
     pub(super) within: Option<f64>,
-    /// Part of a measured time that a deadline must leave beyond it.
-    margin: f64,
     pub(super) workload: &'w WorkloadProfile,
     pub(super) costs: &'w OperationCosts,
+    pub(super) tuning: &'w Tuning,
 }
 
 impl<'w> Weighing<'w> {
@@ -39,7 +38,7 @@ impl<'w> Weighing<'w> {
         machine: &Machine,
         workload: &'w WorkloadProfile,
         costs: &'w OperationCosts,
-        tuning: &Tuning,
+        tuning: &'w Tuning,
     ) -> Result<Option<Self>, Error> {
         let Some(resource) = goal.objective.resource() else {
             return Ok(None);
@@ -58,9 +57,9 @@ impl<'w> Weighing<'w> {
             energy: draws(Resource::Energy)?,
             cost: draws(Resource::Cost)?,
             within,
-            margin: tuning.deadline_margin,
             workload,
             costs,
+            tuning,
         }))
     }
 
@@ -145,7 +144,7 @@ impl<'w> Weighing<'w> {
     pub(super) fn sure(&self) -> f64 {
         match self.is_stated() {
             true => 1.0,
-            false => 1.0 + self.margin,
+            false => 1.0 + self.tuning.deadline_margin,
         }
     }
 
@@ -165,7 +164,13 @@ impl<'w> Weighing<'w> {
             ExecutionStrategy::GpuOnly => Way::Candidate(1),
             _ => Way::Candidate(2),
         };
-        self.costs.ways.took(way, self.workload.task_count)
+        self.batches(way)
+    }
+
+    /// What batches took that ran in that way.
+    pub(super) fn batches(&self, way: Way) -> Option<(Took, f64)> {
+        let tasks = self.workload.task_count;
+        self.costs.ways.took(way, tasks, self.tuning)
     }
 
     pub(super) fn keeps(&self, candidate: &Candidate) -> bool {
@@ -175,7 +180,7 @@ impl<'w> Weighing<'w> {
 
     /// Chooses the candidate that takes least, a split only if it gains enough; where none
     /// is sure to be done in time, the fastest.
-    pub(super) fn choose(&self, decision: &mut Decision, tuning: &Tuning) {
+    pub(super) fn choose(&self, decision: &mut Decision) {
         let mut values = decision.candidates.each_ref().map(|each| self.value(each));
         let latest = self
             .latest(decision)
@@ -192,7 +197,7 @@ impl<'w> Weighing<'w> {
         if is_late {
             values = times(decision);
         }
-        pick(decision, tuning.least_gain, values);
+        pick(decision, self.tuning.least_gain, values);
         // What is late anyway may as well tell of a split that nobody tried.
         if is_late && let Some(untried) = self.untried(decision) {
             decision.strategy = untried.strategy;

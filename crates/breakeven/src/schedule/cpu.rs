@@ -6,15 +6,6 @@ use super::{Mode, Ns, Schedule, Setup, Span};
 use crate::plan::Shape;
 use crate::whole;
 
-/// Fewest tasks that tell how far tasks differ.
-const FEWEST_TELL: f64 = 8.0;
-
-/// Fewest spans alone and beside GPUs that tell how these hinder the workers.
-const FEWEST_PACES: usize = 4;
-
-/// Times the mean from which on a task is a dear one, and not noise.
-const ALIKE: f64 = 1.1;
-
 /// What is known of the workers.
 #[derive(Debug, Default)]
 pub(super) struct Workers {
@@ -55,12 +46,10 @@ impl Workers {
         }
     }
 
-    /// How far the tasks differed ([`Shape::tail`]); none where there were
-    /// too few to tell.
+    /// How far the tasks differed ([`Shape::tail`]), which one alone does not tell.
     pub(super) fn tail(&self) -> Option<f32> {
         let times = self.dearest * self.done / self.took.max(f64::MIN_POSITIVE);
-        let times = if times < ALIKE { 1.0 } else { times };
-        (self.done >= FEWEST_TELL).then(|| (times.ln() / self.done.ln()) as f32)
+        (self.done > 1.0).then(|| (times.max(1.0).ln() / self.done.ln()) as f32)
     }
 
     /// How many times as long spans took beside the GPUs as before these began, where nearly
@@ -72,13 +61,9 @@ impl Workers {
             paces
         });
         let [alone, beside] = sorted.each_ref().map(Vec::as_slice);
-        if alone.len().min(beside.len()) < FEWEST_PACES {
-            return None;
-        }
-        let (usual, fast) = (alone[alone.len() / 2], beside[beside.len() / 10]);
-        let times = beside[beside.len() / 2] / usual.max(f64::MIN_POSITIVE);
-        let is_sure = fast > usual && times >= ALIKE;
-        Some(if is_sure { times } else { 1.0 })
+        let usual = alone.get(alone.len() / 2)?.max(f64::MIN_POSITIVE);
+        let (fast, middle) = (beside.get(beside.len() / 10)?, beside[beside.len() / 2]);
+        Some(if *fast > usual { middle / usual } else { 1.0 })
     }
 
     /// True where no worker has a span.

@@ -14,14 +14,6 @@ use smallvec::SmallVec;
 use super::edge::Edge;
 use crate::plan::{PLACES, PlaceWork, Shape, Tuning};
 
-/// How many times as dear as the place before it (or the other way round) a place is where the
-/// one between them is taken to have an edge.
-const EDGE: f64 = 3.0;
-
-/// Tasks of a place from which on its mean tells of most of them: of fewer a single dear one
-/// decides it.
-const FEWEST_ALIKE: usize = 8;
-
 /// The least work of a task: a picosecond.
 const LEAST: f64 = 1e-3;
 
@@ -94,15 +86,14 @@ impl Density {
     /// A place whose work lies between those of its neighbours has tasks like theirs where
     /// these are far apart: so many of each as make up its own.
     pub(super) fn find_edges(&mut self) {
-        let places = if self.has_large_places() {
-            self.places.len()
-        } else {
-            0
+        let places = match self.has_large_places() {
+            true => self.places.len(),
+            false => 0,
         };
         for place in 1..places.saturating_sub(1) {
             let [before, own, behind] = [place - 1, place, place + 1].map(|p| self.places[p].shape);
             let (low, high) = (before.min(behind), before.max(behind));
-            if high < EDGE * low || own <= low || own >= high {
+            if high < self.tuning.edge * low || own <= low || own >= high {
                 continue;
             }
             let (first, end) = (self.first(place), self.first(place + 1));
@@ -187,13 +178,13 @@ impl Density {
     pub(super) fn is_uneven(&self, range: Range<usize>) -> bool {
         let places = self.places(&range);
         let beside = places.start.saturating_sub(1)..(places.end + 1).min(self.places.len());
-        let differ = |a: f64, b: f64| a.max(b) > EDGE * a.min(b);
+        let differ = |a: f64, b: f64| a.max(b) > self.tuning.edge * a.min(b);
         let mut pairs = self.places[beside].windows(2);
         self.has_large_places() && pairs.any(|pair| differ(pair[0].per_task, pair[1].per_task))
     }
 
     fn has_large_places(&self) -> bool {
-        self.tasks >= FEWEST_ALIKE * self.places.len()
+        self.tasks >= self.tuning.large_place * self.places.len()
     }
 
     fn mean_shape(&self) -> f64 {

@@ -305,11 +305,11 @@ impl Schedule {
         now: Ns,
     ) -> bool {
         let knows_shape = self.knows_shape();
-        let work = self.density.work(range.clone());
+        let (work, tuning) = (self.density.work(range.clone()), self.setup.tuning);
         let gpu = &mut self.gpus[index];
         gpu.successes += 1;
         let predicted = gpu.rate.predict(work);
-        let most = self.setup.tuning.failed_prediction;
+        let most = tuning.failed_prediction;
         let mut times = took.ns.into_iter().zip(predicted);
         let failed = times.any(|(ns, predicted)| ns > most * predicted);
         if failed && self.setup.corrects && self.setup.mode == Mode::Gpu {
@@ -329,14 +329,15 @@ impl Schedule {
                     true => 1.0,
                     false => self.density.seen_part(range.clone()),
                 };
-                let step = sure * self.setup.tuning.rate_step;
-                gpu.rate.observe(work, ns, step);
+                let step = sure * tuning.rate_step;
+                gpu.rate.observe(work, ns, step, tuning);
             } else {
                 // How much work the earlier ones had is known better by now.
                 gpu.first.1.push((range.clone(), ns));
                 gpu.rate = gpu.first.0;
                 for (range, ns) in &gpu.first.1 {
-                    gpu.rate.observe(self.density.work(range.clone()), *ns, 1.0);
+                    let work = self.density.work(range.clone());
+                    gpu.rate.observe(work, *ns, 1.0, tuning);
                 }
             }
             gpu.set_busy(now);

@@ -1,10 +1,7 @@
 //! What is known of a GPU's launches: from the cost model at first, then from those
 //! that ended.
 
-use crate::plan::LEAST_TASK_PART;
-
-/// How far the times of two launches may differ by chance.
-const UNSURE: f64 = 0.1;
+use crate::plan::{LEAST_TASK_PART, Tuning};
 
 /// What a unit of work takes at the least, ns.
 const LEAST: f64 = 1e-9;
@@ -44,7 +41,7 @@ impl Rate {
     /// is fixed of it is not told.
     pub(crate) fn of_one_size(tasks: f64, ns: f64) -> Self {
         let mut rate = Self::unknown(None);
-        rate.learn(tasks, ns);
+        rate.learn_first(tasks.max(LEAST), ns);
         rate
     }
 
@@ -66,9 +63,9 @@ impl Rate {
 
     /// A launch with that much work took `ns`. How far the rate moves
     /// towards that, `step` says: 0 to 1.
-    pub(super) fn observe(&mut self, work: f64, ns: f64, step: f64) {
+    pub(super) fn observe(&mut self, work: f64, ns: f64, step: f64, tuning: &Tuning) {
         let (Some(fixed), Some(per_work)) = (self.fixed, self.per_work) else {
-            self.learn(work, ns);
+            self.learn(work, ns, tuning);
             return;
         };
         let ratio = ns / (fixed + per_work * work).max(f64::MIN_POSITIVE);
@@ -82,7 +79,7 @@ impl Rate {
     }
 
     /// The first launches: what is fixed is told from the work by two sizes.
-    fn learn(&mut self, work: f64, ns: f64) {
+    fn learn(&mut self, work: f64, ns: f64, tuning: &Tuning) {
         let work = work.max(LEAST);
         let least = (LEAST_TASK_PART * ns / work).max(LEAST);
         if let Some(fixed) = self.fixed {
@@ -94,16 +91,18 @@ impl Rate {
             Some((before, took)) if work >= 2.0 * before || before >= 2.0 * work => {
                 let (more, longer) = (work - before, ns - took);
                 // Of times that hardly differ only the most is told that a task can take.
-                let least = least.max(UNSURE * took.min(ns) / more.abs());
+                let least = least.max(tuning.unsure * took.min(ns) / more.abs());
                 let per_work = (longer / more).max(least).min(ns / work);
                 self.per_work = Some(per_work.max(LEAST));
                 self.fixed = Some((ns - per_work * work).max(0.0));
             }
-            _ => {
-                self.first = Some((work, ns));
-                self.per_work = Some((ns / work).max(LEAST));
-            }
+            _ => self.learn_first(work, ns),
         }
+    }
+
+    fn learn_first(&mut self, work: f64, ns: f64) {
+        self.first = Some((work, ns));
+        self.per_work = Some((ns / work).max(LEAST));
     }
 }
 
@@ -118,10 +117,10 @@ mod tests {
     #[test]
     fn two_sizes_tell_the_launch_from_its_work() {
         let mut rate = Rate::unknown(None);
-        rate.observe(4.0, 1000.0 + 40.0, 1.0);
+        rate.observe(4.0, 1000.0 + 40.0, 1.0, Tuning::USUAL);
         assert!(!rate.tells_fixed());
         rate.rescale(2.0);
-        rate.observe(128.0, 1000.0 + 640.0, 1.0);
+        rate.observe(128.0, 1000.0 + 640.0, 1.0, Tuning::USUAL);
         let is_told = near(rate.fixed, 1000.0) && near(rate.per_work, 5.0);
         assert!(is_told, "{rate:?}");
     }
@@ -130,7 +129,7 @@ mod tests {
     fn a_device_that_slows_down_is_followed() {
         let mut rate = Rate::known(1000.0, 10.0);
         for _ in 0..4 {
-            rate.observe(1000.0, 1000.0 + 30_000.0, 0.8);
+            rate.observe(1000.0, 1000.0 + 30_000.0, 0.8, Tuning::USUAL);
         }
         assert!(near(rate.per_work, 30.0), "{rate:?}");
     }
@@ -138,8 +137,8 @@ mod tests {
     #[test]
     fn times_of_nothing_are_no_rates_of_nothing() {
         let mut rate = Rate::unknown(Some(0.0));
-        rate.observe(10.0, 0.0, 1.0);
-        rate.observe(10.0, 0.0, 1.0);
+        rate.observe(10.0, 0.0, 1.0, Tuning::USUAL);
+        rate.observe(10.0, 0.0, 1.0, Tuning::USUAL);
         assert!(rate.predict(10.0).is_some_and(f64::is_finite));
     }
 }

@@ -94,17 +94,12 @@ impl Scenario {
             tuning,
         };
         let told = |gpu: &ScenarioGpu| gpu.tells_launch.then_some(gpu.launch_ns);
-        let mut known = known.clone().told(self.gpus.iter().map(told));
+        let known = known.clone().told(self.gpus.iter().map(told));
         let fits = (0..self.gpus.len()).map(|index| known.gpu(index).fits);
         let fits: Vec<_> = fits
             .map(|fits| fits.map_or(usize::MAX, |fits| fits as usize))
             .collect();
-        for (gpu, fits) in known.gpus.iter_mut().zip(&fits) {
-            if *fits < self.tasks() {
-                gpu.cost = gpu.cost.map(|cost| cost.in_launches_of(*fits));
-            }
-        }
-        let known = &known;
+        let known = &known.in_launches_of(fits.iter().copied(), self.tasks());
         let decision = decide_tuned(query, workload, &self.machine(), heuristics, known)?;
         let limits = Decided {
             tasks: self.tasks(),

@@ -67,7 +67,7 @@ impl Cost {
 
     /// The same of a device that takes at most so many tasks in one launch: what a launch
     /// costs is a part of each task's time.
-    pub(crate) fn in_launches_of(self, most: usize) -> Self {
+    fn in_launches_of(self, most: usize) -> Self {
         Self {
             fixed_ns: 0.0,
             per_task_ns: self.per_task_ns + self.fixed_ns / most.max(1) as f64,
@@ -135,14 +135,6 @@ impl Cost {
             per_task_ns: ((took - fixed_ns) / tasks).max(self.transfer_ns),
             is_launch_told: true,
             ..self
-        }
-    }
-
-    /// What a further launch costs, ns, as far as launches of two sizes tell.
-    pub(crate) fn launch(&self, tuning: &Tuning) -> f64 {
-        match self.tells_fixed() {
-            true => self.fixed_ns.max(tuning.least_launch_ns),
-            false => tuning.assumed_launch_ns,
         }
     }
 
@@ -223,9 +215,17 @@ pub struct GpuCosts {
 
 impl GpuCosts {
     /// What a further piece of a batch adds, where anything is known of the device.
-    pub(crate) fn further(&self, tuning: &Tuning) -> Option<Further> {
+    pub(crate) fn further(&self) -> Option<Further> {
+        // What nothing tells is found out by a try of two pieces.
+        let launch = |cost: Cost| {
+            if cost.tells_fixed() {
+                cost.fixed_ns
+            } else {
+                0.0
+            }
+        };
         self.cost.map(|cost| Further {
-            launch_ns: self.piece_ns.unwrap_or_else(|| cost.launch(tuning)),
+            launch_ns: self.piece_ns.unwrap_or_else(|| launch(cost)),
             is_told: self.piece_ns.is_some(),
             bottleneck: self.bottleneck,
         })
@@ -233,6 +233,23 @@ impl GpuCosts {
 }
 
 impl OperationCosts {
+    /// Where a GPU's memory takes fewer than all tasks in one launch, it does them in several.
+    pub(crate) fn in_launches_of(
+        mut self,
+        fits: impl Iterator<Item = usize>,
+        tasks: usize,
+    ) -> Self {
+        for (gpu, fits) in self
+            .gpus
+            .iter_mut()
+            .zip(fits)
+            .filter(|(_, fits)| *fits < tasks)
+        {
+            gpu.cost = gpu.cost.map(|cost| cost.in_launches_of(fits));
+        }
+        self
+    }
+
     /// What is to be expected of tasks of so many times the memory.
     pub(super) fn of_another_size(self, times: f64) -> Self {
         let scaled = |cost: Cost| cost.of_another_size(times);

@@ -9,9 +9,6 @@ use crate::plan::Tuning;
 /// Batches in pieces that are remembered.
 const MOST: usize = 3;
 
-/// How many times as long pieces must be as others for a line through both.
-const APART: f64 = 2.0;
-
 /// What each further piece of a batch added.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Added {
@@ -58,7 +55,7 @@ impl Overlap {
                 self.uncut = 0;
                 self.seen.insert(0, added);
                 self.seen.truncate(MOST);
-                self.launch_ns = self.line().or(self.launch_ns);
+                self.launch_ns = self.line(tuning).or(self.launch_ns);
             }
             None if self.bottleneck(tuning) > Some(1.0 - tuning.least_overlap) => self.uncut += 1,
             // It was too short to be cut, or is to be.
@@ -73,11 +70,11 @@ impl Overlap {
     }
 
     /// What a further piece costs by the longest and the shortest pieces, ns.
-    fn line(&self) -> Option<f64> {
+    fn line(&self, tuning: &Tuning) -> Option<f64> {
         let pieces = self.seen.iter().filter(|added| added.per_ns > 0.0);
         let by_length = |a: &&Added, b: &&Added| a.per_ns.total_cmp(&b.per_ns);
         let (long, short) = (pieces.clone().min_by(by_length)?, pieces.max_by(by_length)?);
-        let is_told = short.per_ns >= APART * long.per_ns;
+        let is_told = short.per_ns >= tuning.pieces_apart * long.per_ns;
         let slope = (short.part - long.part) / (short.per_ns - long.per_ns);
         is_told.then(|| slope.clamp(0.0, short.part / short.per_ns))
     }

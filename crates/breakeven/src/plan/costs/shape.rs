@@ -20,15 +20,12 @@ pub struct Shape {
     pub(crate) tail: f32,
 }
 
-/// How far places of even batches may be apart, as a multiple.
-const EVEN: f32 = 1.25;
-
 impl Shape {
     /// True where it is known that all places have about the same work.
     pub(crate) fn is_even(&self, tuning: &Tuning) -> bool {
         let least = self.places.iter().copied().fold(f32::INFINITY, f32::min);
         let most = self.places.iter().copied().fold(0.0, f32::max);
-        self.spread <= tuning.most_spread && most <= EVEN * least
+        self.spread <= tuning.most_spread && most <= tuning.even * least
     }
 
     /// How far tasks differ ([`Shape::tail`]), as far as a batch has told.

@@ -6,8 +6,7 @@
 
 use std::sync::Arc;
 
-/// How far apart batches may be for one to tell of the other, as a multiple of tasks.
-const ALIKE: f64 = 1.25;
+use crate::plan::Tuning;
 
 /// Batches that are remembered of each way, so that they do not become ever more; after so
 /// many others the longest of them is forgotten.
@@ -128,21 +127,20 @@ impl Ways {
 
     /// What batches of about so many tasks took in that way: the usual one, and the longest
     /// time; none where there was none.
-    pub(crate) fn took(&self, way: Way, tasks: usize) -> Option<(Took, f64)> {
+    pub(crate) fn took(&self, way: Way, tasks: usize, tuning: &Tuning) -> Option<(Took, f64)> {
+        let alike = tuning.batches_alike.recip()..=tuning.batches_alike;
         let tasks = tasks.max(1) as f64;
         let last = self.0.iter().find(|last| last.way == way)?;
-        let alike = last.ran.iter().filter_map(|ran| {
+        let found = last.ran.iter().filter_map(|ran| {
             let times = tasks / ran.tasks as f64;
-            (ALIKE.recip()..=ALIKE).contains(&times).then_some((
-                ran.took.ns * times,
-                times,
-                &ran.took,
-            ))
+            alike
+                .contains(&times)
+                .then_some((ran.took.ns * times, times, &ran.took))
         });
-        let mut alike: Vec<_> = alike.collect();
-        alike.sort_by(|(a, ..), (b, ..)| a.total_cmp(b));
-        let (longest, ..) = *alike.last()?;
-        let (ns, times, took) = alike[(alike.len() - 1) / 2];
+        let mut found: Vec<_> = found.collect();
+        found.sort_by(|(a, ..), (b, ..)| a.total_cmp(b));
+        let (longest, ..) = *found.last()?;
+        let (ns, times, took) = found[(found.len() - 1) / 2];
         let usual = Took {
             ns,
             cpu: took.cpu * times,
@@ -173,13 +171,15 @@ mod tests {
         for ns in [100.0, 300.0, 110.0] {
             ways.note(way, 100, (took(ns), &gpus));
         }
-        let (usual, longest) = ways.took(way, 110).expect("batches like it ran");
+        let (usual, longest) = ways
+            .took(way, 110, Tuning::USUAL)
+            .expect("batches like it ran");
         assert!((usual.ns - 121.0).abs() < 1e-9 && (longest - 330.0).abs() < 1e-9);
         assert!((usual.cpu - 60.5).abs() < 1e-9 && (usual.gpus[0] - 121.0).abs() < 1e-9);
-        assert_eq!(ways.took(way, 200), None);
-        assert_eq!(ways.took(Way::Candidate(0), 100), None);
+        assert_eq!(ways.took(way, 200, Tuning::USUAL), None);
+        assert_eq!(ways.took(Way::Candidate(0), 100, Tuning::USUAL), None);
         let other = ways.on(["b"].into_iter());
-        assert_eq!(other.took(way, 100), None);
+        assert_eq!(other.took(way, 100, Tuning::USUAL), None);
         assert_eq!(ways.on(["a"].into_iter()), ways);
     }
 
@@ -194,13 +194,18 @@ mod tests {
         for _ in 0..MOST {
             ways.note(Way::Candidate(0), 100, (took(50.0), &gpus));
         }
-        let (_, longest) = ways.took(Way::Kept(20), 100).expect("one is left");
+        let (_, longest) = ways
+            .took(Way::Kept(20), 100, Tuning::USUAL)
+            .expect("one is left");
         assert!((longest - 100.0).abs() < 1e-9);
         for _ in 0..MOST {
             ways.note(Way::Candidate(0), 100, (took(50.0), &gpus));
         }
         assert_eq!(
-            (ways.took(Way::Kept(20), 100), ways.kept().count()),
+            (
+                ways.took(Way::Kept(20), 100, Tuning::USUAL),
+                ways.kept().count()
+            ),
             (None, 0)
         );
         assert_eq!(ways.0[0].ran.len(), MOST as usize);
