@@ -180,7 +180,7 @@ fn probes(tuning: &'static Tuning) -> Figure {
     ("after_probes_batches".to_owned(), needed as f64, at)
 }
 
-/// Mean of the batches on a GPU after memory that another program held is free, over the best
+/// Mean of Auto's batches after memory of the GPU that another program held is free, over the best
 /// choice's.
 fn free_memory(tuning: &'static Tuning) -> Figure {
     let mut all = Vec::new();

@@ -143,7 +143,16 @@ fn one_that_is_lost_half_way_costs_no_result_and_is_named() {
     assert_eq!(lost.len(), 1, "{lost:#?}");
     let device = lost[0]["device"].as_str().unwrap();
     assert!(BOTH.contains(&device), "{lost:#?}");
-    assert_eq!(lost[0]["executions"], 1);
+    // Where an execution takes half a second, the quarantine of a second ends between two, and
+    // the device is tried again with a task.
+    let counts = ["executions", "tasks"].map(|count| lost[0][count].as_u64());
+    let [Some(executions), Some(tasks)] = counts else {
+        panic!("{lost:#?}");
+    };
+    assert!(
+        (1..=3).contains(&executions) && tasks >= executions,
+        "{lost:#?}"
+    );
     let ended = profiled.ended.quietly(0);
     assert!(
         ended

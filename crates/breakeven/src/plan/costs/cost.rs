@@ -216,16 +216,15 @@ pub struct GpuCosts {
 impl GpuCosts {
     /// What a further piece of a batch adds, where anything is known of the device.
     pub(crate) fn further(&self) -> Option<Further> {
+        let cost = self.cost?;
         // What nothing tells is found out by a try of two pieces.
-        let launch = |cost: Cost| {
-            if cost.tells_fixed() {
-                cost.fixed_ns
-            } else {
-                0.0
-            }
+        let launch_ns = if cost.tells_fixed() {
+            cost.fixed_ns
+        } else {
+            0.0
         };
-        self.cost.map(|cost| Further {
-            launch_ns: self.piece_ns.unwrap_or_else(|| launch(cost)),
+        Some(Further {
+            launch_ns: self.piece_ns.unwrap_or(launch_ns),
             is_told: self.piece_ns.is_some(),
             bottleneck: self.bottleneck,
         })
@@ -239,13 +238,10 @@ impl OperationCosts {
         fits: impl Iterator<Item = usize>,
         tasks: usize,
     ) -> Self {
-        for (gpu, fits) in self
-            .gpus
-            .iter_mut()
-            .zip(fits)
-            .filter(|(_, fits)| *fits < tasks)
-        {
-            gpu.cost = gpu.cost.map(|cost| cost.in_launches_of(fits));
+        for (gpu, fits) in self.gpus.iter_mut().zip(fits) {
+            if fits < tasks {
+                gpu.cost = gpu.cost.map(|cost| cost.in_launches_of(fits));
+            }
         }
         self
     }
