@@ -5,7 +5,7 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use breakeven::execute::{OnDevice, RayonCpu, StrategyManager};
+use breakeven::execute::{FallbackPolicy, OnDevice, RayonCpu, StrategyManager};
 use breakeven::gpu::Gpu;
 use breakeven::hardware::HardwareCapabilities;
 use breakeven::kernels::{Conv2d, SOBEL_X};
@@ -42,7 +42,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         let closure = move |images: &[Image]| model.infer(images);
         let executor = OnDevice::new(GpuSpec::of(&found, None), closure);
         let cpu = Arc::new(RayonCpu::current());
-        let manager = StrategyManager::new(cpu, Arc::new(executor)).allow_software_gpu();
+        let manager = StrategyManager::new(cpu, Arc::new(executor))
+            .allow_software_gpu()
+            .with_fallback(FallbackPolicy::Deny); // what fails on the GPU is an error
         let result = manager.operation("edges").execute(&images, on_cpu)?;
         println!("{}", result.explain());
         assert_eq!(result.outputs[7], on_cpu(&images[7])?);

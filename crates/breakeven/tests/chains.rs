@@ -230,7 +230,14 @@ mod on_a_device {
         let input = Tensor::new((0..80).map(|at| at as f32).collect::<Vec<_>>(), &[20, 2, 2]);
         let (input, expected) = (input.unwrap(), |at: usize| 4.0 * at as f32 + 1.0);
         let run = || {
+            let batch = manager.operation(chain.name());
+            let beforehand = batch.decide_run(&chain, &input).unwrap();
             let result = manager.run(&chain, &input).unwrap();
+            let decided = &result.decision;
+            assert_eq!(
+                (beforehand.basis, &beforehand.placement),
+                (decided.basis, &decided.placement)
+            );
             let found = result.outputs[0].host().unwrap();
             assert!(
                 found

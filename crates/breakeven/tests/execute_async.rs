@@ -1,10 +1,11 @@
 //! Batches as futures.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use breakeven::execute::StrategyManager;
+use breakeven::execute::{RayonCpu, StrategyManager};
 
 use crate::execute_broken::{MS, cpu, gpu, half_a_millisecond, manager};
 use crate::wait::block_on;
@@ -47,4 +48,36 @@ fn dropping_a_future_cancels_its_batch() {
         done > 0 && count.load(Ordering::Relaxed) == done,
         "{done} tasks"
     );
+}
+
+/// An error whose drop panics.
+#[derive(Debug)]
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("dropped");
+    }
+}
+
+#[test]
+fn what_nobody_waits_for_may_panic_when_it_is_dropped() {
+    // One thread, so that nobody else notices the cancellation before the task has failed.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+    let pool = Arc::new(pool.expect("a thread can be started"));
+    let manager = StrategyManager::cpu_only(Arc::new(RayonCpu::with_pool(Arc::clone(&pool))));
+    let ((begin, begun), (drop_it, dropped)) = (channel(), channel());
+    let (begin, dropped) = (Mutex::new(begin), Mutex::new(dropped));
+    let future = manager
+        .operation("dropped")
+        .execute_async(vec![1_u64], move |_| {
+            begin.lock().unwrap().send(()).unwrap();
+            dropped.lock().unwrap().recv().unwrap();
+            Err::<u64, Bomb>(Bomb)
+        });
+    begun.recv().expect("it begins");
+    drop(future);
+    drop_it.send(()).expect("it waits");
+    // The pool's thread ends the batch, and then does this: a panic there ends the process.
+    assert_eq!(pool.install(|| 7), 7);
 }

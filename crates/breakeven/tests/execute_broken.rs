@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 
 use breakeven::Costs;
 use breakeven::execute::{
-    CancelToken, CrossCheck, ExecuteError, FallbackPolicy, GpuExecutor, OnDevice, RayonCpu, Stop,
-    StrategyManager,
+    CrossCheck, ExecuteError, FallbackPolicy, GpuExecutor, OnDevice, RayonCpu, StrategyManager,
 };
 use breakeven::hardware::Fact;
 use breakeven::plan::{ExecutionStrategy, GpuSpec};
@@ -27,7 +26,7 @@ fn pool(threads: usize) -> Arc<rayon::ThreadPool> {
     Arc::new(pool.expect("threads can be started"))
 }
 
-fn strategy(text: &str) -> ExecutionStrategy {
+pub(crate) fn strategy(text: &str) -> ExecutionStrategy {
     text.parse().expect("a strategy")
 }
 
@@ -50,85 +49,6 @@ pub(crate) fn half_a_millisecond() {
     let begun = Instant::now();
     while begun.elapsed() < MS / 2 {
         std::hint::spin_loop();
-    }
-}
-
-#[test]
-fn a_deadline_and_a_cancellation_reach_a_worker_in_its_span() {
-    let tasks: Vec<u64> = (0..4_000).collect();
-    let work = |task: &u64| {
-        half_a_millisecond();
-        *task
-    };
-    let manager = StrategyManager::cpu_only(cpu());
-    // A millisecond, or two tasks.
-    let in_time = |soonest: &[Duration; 2]| soonest.iter().all(|time| *time < MS * 12);
-    // The soonest of some, for the machine may be busy.
-    let (mut soonest, mut tries) = ([Duration::MAX; 2], 0..100);
-    while !in_time(&soonest) && tries.next().is_some() {
-        let begun = Instant::now();
-        let stopped = manager
-            .operation("long")
-            .deadline(MS * 10)
-            .map(&tasks, work);
-        soonest[0] = soonest[0].min(begun.elapsed());
-        assert!(matches!(
-            stopped,
-            Err(ExecuteError::Stopped {
-                why: Stop::Deadline,
-                ..
-            })
-        ));
-        let token = CancelToken::new();
-        let begun = Instant::now();
-        let stopped = std::thread::scope(|scope| {
-            scope.spawn(|| {
-                std::thread::sleep(MS * 10);
-                token.cancel();
-            });
-            manager.operation("long").cancel(&token).map(&tasks, work)
-        });
-        soonest[1] = soonest[1].min(begun.elapsed());
-        assert!(matches!(
-            stopped,
-            Err(ExecuteError::Stopped {
-                why: Stop::Cancelled,
-                ..
-            })
-        ));
-    }
-    assert!(in_time(&soonest), "{soonest:?}");
-}
-
-#[test]
-fn after_a_first_error_no_worker_begins_many_more_tasks() {
-    let tasks: Vec<u64> = (0..10_000).collect();
-    for watched in [false, true] {
-        let (calls, after) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let failed = AtomicUsize::new(0);
-        let work = |task: &u64| {
-            after.fetch_add(failed.load(Ordering::SeqCst), Ordering::SeqCst);
-            calls.fetch_add(1, Ordering::SeqCst);
-            std::thread::sleep(MS / 20);
-            if *task == 40 {
-                failed.store(1, Ordering::SeqCst);
-                return Err("forty");
-            }
-            Ok(*task)
-        };
-        let manager = StrategyManager::cpu_only(cpu());
-        let mut batch = manager.operation("fails");
-        if watched {
-            batch = batch.deadline(Duration::from_secs(100));
-        }
-        let error = batch.execute(&tasks, work).expect_err("forty fails");
-        assert_eq!(error.to_string(), "task 40: forty");
-        let after = after.into_inner();
-        // A worker that had begun its task may see the failure in the next one.
-        assert!(
-            after <= 4 * rayon::current_num_threads(),
-            "{after} calls after it"
-        );
     }
 }
 
@@ -263,6 +183,57 @@ fn who_asks_for_the_cpu_waits_for_no_device() {
     assert!(result.is_ok() && begun.elapsed() < Duration::from_secs(5));
 }
 
+#[test]
+fn a_device_in_quarantine_is_not_asked_for_its_memory() {
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+    let asked = || {
+        ASKED.fetch_add(1, Ordering::SeqCst);
+        Fact::Unknown
+    };
+    let lost =
+        |_: &[u64]| Err::<Vec<u64>, _>(DeviceError::new(DeviceErrorKind::DeviceLost, "gone"));
+    let device = OnDevice::new(GpuSpec::named("broken: unasked"), lost);
+    let failing = StrategyManager::new(cpu(), Arc::new(device))
+        .with_costs(Arc::new(Costs::new()))
+        .with_back_off(Duration::from_secs(100));
+    let tasks = [1_u64, 2, 3];
+    let on_gpu = ExecutionStrategy::GpuOnly;
+    let failed = failing
+        .operation("lost")
+        .strategy(on_gpu)
+        .map(tasks, |task| task * 2);
+    assert!(failed.expect("the CPU does it").fallback_occurred);
+    // The same device, as another program part has it.
+    let odd = Odd {
+        depth: 1,
+        memory: asked,
+    };
+    let manager = StrategyManager::new(cpu(), Arc::new(odd))
+        .with_device(GpuSpec::named("broken: unasked"))
+        .with_costs(Arc::new(Costs::new()));
+    let result = manager
+        .operation("lost")
+        .strategy(on_gpu)
+        .map(tasks, |task| task * 2);
+    assert_eq!(result.expect("the CPU does it").left_out.len(), 1);
+    assert_eq!(ASKED.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn all_errors_of_a_batch_are_counted_by_their_kind() {
+    let script = (0..100).fold(FaultScript::none(), |script, launch| {
+        script.at(launch, Fault::SubmitError(DeviceErrorKind::OutOfMemory))
+    });
+    let manager = manager(gpu("broken: counted", Duration::ZERO).with_faults(script))
+        .with_strategy(ExecutionStrategy::GpuOnly);
+    let tasks: Vec<u64> = (0..100_000).collect();
+    let result = manager.operation("counted").map(&tasks, |task| task * 2);
+    let result = result.expect("the CPU does it");
+    let counted = manager.stats().device_errors.values().sum::<u64>();
+    assert_eq!(counted, result.fallback.failed_spans as u64);
+    assert!(result.errors.len() <= 16);
+}
+
 /// A value whose drop panics.
 #[derive(Debug)]
 struct Bomb;
@@ -319,36 +290,6 @@ fn all_outputs_are_checked_also_when_no_time_has_passed() {
 }
 
 #[test]
-fn tasks_that_a_stop_kept_from_running_did_not_fall_back() {
-    let script = FaultScript::none().at(0, Fault::SubmitError(DeviceErrorKind::DeviceLost));
-    let manager = manager(gpu("broken: stop", Duration::ZERO).with_faults(script))
-        .with_strategy(ExecutionStrategy::GpuOnly);
-    let tasks: Vec<u64> = (0..2_000).collect();
-    let batch = manager.operation("stopped").deadline(MS * 10);
-    let result = batch.execute_each(&tasks, |task| {
-        half_a_millisecond();
-        Ok::<u64, std::convert::Infallible>(task * 2)
-    });
-    let result = result.expect("what was done is kept");
-    assert!(result.cpu.tasks < 2_000);
-    assert_eq!(result.fallback.tasks, result.cpu.tasks);
-}
-
-#[test]
-fn an_empty_batch_is_done_at_any_deadline() {
-    let none: [u64; 0] = [];
-    let manager = manager(gpu("broken: empty", Duration::ZERO));
-    for text in ["auto", "cpu-only", "gpu-only", "hybrid:50/50"] {
-        let batch = manager.operation("empty").strategy(strategy(text));
-        let result = batch.deadline(Duration::ZERO).map(none, |task| task * 2);
-        assert!(
-            result.expect("nothing is to be done").outputs.is_empty(),
-            "{text}"
-        );
-    }
-}
-
-#[test]
 fn a_device_in_quarantine_is_told_as_such() {
     let name = "broken: told";
     let script = FaultScript::none().at(0, Fault::SubmitError(DeviceErrorKind::DeviceLost));
@@ -363,8 +304,20 @@ fn a_device_in_quarantine_is_told_as_such() {
     let result = manager.operation("told").map(&tasks, |task| task * 2);
     let result = result.expect("nothing fails");
     assert_eq!(result.left_out.len(), 1);
-    let text = result.explain().to_string();
-    assert!(text.contains(name) && text.contains("left out"), "{text}");
+    let beforehand = manager.operation("told").decide::<u64, u64>(&tasks);
+    let texts = [
+        result.explain().to_string(),
+        beforehand.expect("a decision").reasons().join("\n"),
+    ];
+    for text in texts {
+        let left_out = format!("{name} was left out: ");
+        assert!(
+            text.contains(&left_out) && text.contains("left alone for another"),
+            "{text}"
+        );
+        assert!(text.contains("no GPU can be used now"), "{text}");
+        assert!(!text.contains("there is no GPU"), "{text}");
+    }
     assert_eq!(manager.stats().quarantines, 1);
 }
 

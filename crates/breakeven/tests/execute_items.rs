@@ -231,6 +231,25 @@ mod on_a_gpu {
     }
 
     #[test]
+    fn a_batch_that_may_be_stopped_stays_on_its_device() {
+        let Some(gpu) = first_gpu() else { return };
+        let manager = manager(&gpu);
+        let one = images(64).to(&gpu).unwrap();
+        let before = gpu.transfers();
+        let sum = manager.run_async(Arc::new(VectorAdd), [one.clone(), one.clone()]);
+        let sum = sum.wait().unwrap().into_output();
+        let token = CancelToken::new();
+        let batch = manager.operation("sum").cancel(&token);
+        let batch = batch.deadline(Duration::from_secs(100));
+        let sum = batch.run(&VectorAdd, &[&sum, &one]).unwrap().into_output();
+        assert_eq!(sum.devices(), [gpu.id().clone()]);
+        assert_eq!(gpu.transfers(), before, "nothing was moved");
+        let thrice = |value: &f32| 3.0 * value;
+        let expected: Vec<f32> = one.host().unwrap().iter().map(thrice).collect();
+        assert_eq!(sum.host().unwrap(), &expected[..]);
+    }
+
+    #[test]
     fn a_first_batch_goes_by_the_stated_work_and_the_measured_peaks() {
         let Some(gpu) = first_gpu() else { return };
         let manager = manager(&gpu);
@@ -240,7 +259,10 @@ mod on_a_gpu {
         let devices: Vec<&str> = peaks.iter().map(|peak| peak.device.as_str()).collect();
         assert_eq!(devices, ["cpu", gpu.id().as_str()]);
         let decision = manager.run(&VectorAdd, &[&a, &b]).unwrap().decision;
-        let first = manager.run(&edges, &images(64)).unwrap().decision;
+        let input = images(64);
+        let beforehand = manager.operation(edges.name()).decide_run(&edges, &input);
+        let first = manager.run(&edges, &input).unwrap().decision;
+        assert_eq!(beforehand.unwrap().candidates, first.candidates);
         assert_eq!(decision.basis, Basis::Model, "{:?}", decision.reasons());
         assert_eq!(first.evidence(), breakeven::plan::Evidence::Heuristic);
         assert!(

@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 use std::sync::Arc;
+use std::time::Duration;
 
 use breakeven::execute::{RayonCpu, StrategyManager};
 use breakeven::kernels::LstmCell;
@@ -10,10 +11,13 @@ use breakeven::{Operator, Tensor};
 
 use crate::samples::{Samples, print_interval, ratio};
 
+/// A deadline that does not come.
+const LONG: Duration = Duration::from_secs(1_000);
+
 /// Inputs and hidden units.
 const DIMS: [usize; 2] = [128, 128];
 
-/// Turns at LSTM cells of 1 to 1024 items: direct, and through `run`.
+/// Turns at LSTM cells of 1 to 1024 items: direct, through `run`, and with a deadline.
 pub(crate) fn operators(quick: bool) {
     let clock = Clock::new();
     let numbers = |len: usize| {
@@ -36,7 +40,7 @@ pub(crate) fn operators(quick: bool) {
         let tensor =
             |width: usize| Tensor::new(numbers(items * width), &[items, width]).expect("its shape");
         let tensors = [tensor(inputs), tensor(hidden), tensor(hidden)];
-        let (mut direct, mut run) = (Samples::default(), Samples::default());
+        let [mut direct, mut run, mut watched] = <[Samples; 3]>::default();
         let rounds = if quick { 200 } else { 1_000 };
         for _ in 0..rounds {
             direct.time(&clock, || {
@@ -45,11 +49,14 @@ pub(crate) fn operators(quick: bool) {
             run.time(&clock, || {
                 black_box(manager.run(&cell, &tensors)).expect("their shapes")
             });
+            watched.time(&clock, || {
+                let batch = manager.operation("watched").deadline(LONG);
+                black_box(batch.run(&cell, &tensors)).expect("their shapes")
+            });
         }
-        print_interval(
-            &format!("operator_over_direct/lstm_{items}"),
-            &ratio(&run, &direct),
-            "",
-        );
+        for (name, run) in [("", &run), ("/deadline", &watched)] {
+            let name = format!("operator_over_direct/lstm_{items}{name}");
+            print_interval(&name, &ratio(run, &direct), "");
+        }
     }
 }

@@ -68,6 +68,7 @@ const OFF: &[Off] = &[
     ("marks_cost", |tuning| tuning.marks_cost = 0.0),
     ("shape_step", |tuning| tuning.shape_step = 1.0),
     ("tail_step", |tuning| tuning.tail_step = 1.0),
+    ("fewest_tell", |tuning| tuning.fewest_tell = 2.0),
     ("most_spread", |tuning| tuning.most_spread = -1.0),
     ("even", |tuning| tuning.even = 1.0),
     ("edge", |tuning| tuning.edge = 1e9),
@@ -84,7 +85,7 @@ const OFF: &[Off] = &[
 ];
 
 /// Tasks of the batches whose regrets are compared.
-const TASKS: [usize; 2] = [20, 1_000];
+const TASKS: [usize; 3] = [5, 20, 1_000];
 
 /// The same of tasks that are others in each batch, where the mean is best known.
 const MANY_UNLIKE: usize = 10_000;
@@ -127,7 +128,7 @@ fn figures(tuning: &'static Tuning) -> Vec<(String, f64)> {
         least.map(|(group, efficiency)| (format!("least/{group}"), 100.0 * efficiency));
     let regrets = regret::means(tuning, &TASKS).into_iter();
     let regrets = regrets.map(|(name, regret)| (format!("regret/{name}"), 100.0 * regret));
-    let unlike = 100.0 * unlike::mean(tuning, TASKS[1]);
+    let unlike = 100.0 * unlike::mean(tuning, TASKS[2]);
     let many_unlike = 100.0 * unlike::mean(tuning, MANY_UNLIKE);
     let hindered = 100.0 * hindered::mean(tuning);
     let others = [

@@ -46,8 +46,9 @@ pub struct Batch<'m, C, G, V = Unchecked> {
 
 impl<C: CpuExecutor, G> StrategyManager<C, G> {
     /// What would be done with a batch of that kind now, of an operation without a name
-    /// of which nothing was measured: [`Batch::decide`] says more exactly what will be
-    /// done with given tasks.
+    /// of which nothing was measured. A GPU that no batch has asked yet counts as a discrete one
+    /// of which nothing is known, unless [`with_device`](Self::with_device) tells: [`Batch::decide`]
+    /// and [`Batch::decide_run`] ask it, and say what would be done with given tasks.
     ///
     /// # Errors
     ///
@@ -193,7 +194,7 @@ impl<'m, C: CpuExecutor, G, V> Batch<'m, C, G, V> {
     }
 
     /// A decision for which no device is tried.
-    fn answer(&self, question: Question<'_>) -> Result<Box<Decision>, Error> {
+    pub(super) fn answer(&self, question: Question<'_>) -> Result<Box<Decision>, Error> {
         let tries = false;
         Ok(Question { tries, ..question }.answer()?.decision)
     }

@@ -23,8 +23,8 @@ use super::work::caught;
 use crate::error::Error;
 use crate::operator::{Operator, Stages};
 use crate::plan::{
-    ChainCosts, Cost, Evidence, ExecutionStrategy, GpuCosts, Objective, OperationCosts, Placement,
-    StageTime, estimate, profile_of,
+    ChainCosts, Cost, Decision, Evidence, ExecutionStrategy, GpuCosts, Objective, OperationCosts,
+    Placement, StageTime, estimate, profile_of,
 };
 use crate::tensor::{Element, Tensor};
 
@@ -62,13 +62,7 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         V: Verify<Tensor<'static, O::Out>>,
     {
         let name = self.operation.unwrap_or_else(|| chain.name());
-        let is_checked = Check::of(&self.verify)?.fraction > 0.0;
-        let route = match is_checked {
-            // The outputs of the whole chain are what the program knows how to check.
-            true => Route::Whole(None),
-            false => self.route(name, stages, inputs)?,
-        };
-        match route {
+        match self.route(name, stages, inputs, true)? {
             Route::Whole(known) => {
                 let (placement, costs) = known.unzip();
                 let place = Place::Anywhere(costs);
@@ -83,15 +77,49 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         }
     }
 
-    /// Where the stages run, if that is to be decided and can be.
-    fn route<E: Element>(
+    /// What [`run_chain`](Self::run_chain) would decide now.
+    pub(super) fn decide_chain<O: Operator + ?Sized>(
+        &self,
+        name: &str,
+        chain: &O,
+        stages: &Stages,
+        inputs: &[&Tensor<'_, O::In>],
+    ) -> Result<Box<Decision>, Error>
+    where
+        V: Verify<Tensor<'static, O::Out>>,
+    {
+        let decide = |place| self.decide_items(name, chain, inputs, place);
+        Ok(match self.route(name, stages, inputs, false)? {
+            Route::Whole(known) => {
+                let (placement, costs) = known.unzip();
+                let mut decision = decide(Place::Anywhere(costs))?;
+                decision.placement = placement.map(Box::new);
+                decision
+            }
+            Route::Parts(parts, _) => {
+                let mut decision = decide(Place::Anywhere(None))?;
+                decision.place(parts.placement);
+                decision
+            }
+        })
+    }
+
+    /// Where the stages run, if that is to be decided and can be; `is_run` where that is
+    /// followed.
+    fn route<E: Element, T>(
         &self,
         name: &str,
         stages: &Stages,
         inputs: &[&Tensor<'_, E>],
-    ) -> Result<Route, Error> {
+        is_run: bool,
+    ) -> Result<Route, Error>
+    where
+        V: Verify<T>,
+    {
         let manager = self.manager;
-        if manager.gpus.is_empty() {
+        // The outputs of the whole chain are what the program knows how to check.
+        let is_checked = Check::of(&self.verify)?.fraction > 0.0;
+        if manager.gpus.is_empty() || is_checked {
             return Ok(Route::Whole(None));
         }
         let shapes: Vec<&[usize]> = inputs.iter().map(|input| input.shape()).collect();
@@ -120,7 +148,7 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
             ..question
         }
         .answer()?;
-        let count = manager.shared.count_chain();
+        let count = manager.shared.chain_number(is_run);
         // What a form of it takes, and what is to be done about that; `later` puts off when it
         // is measured again.
         let variant = |stages: &Stages, later: u64| {

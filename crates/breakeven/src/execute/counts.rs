@@ -1,5 +1,6 @@
 //! What is counted while a batch runs.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use super::result::{Fallback, Share};
@@ -24,7 +25,10 @@ pub(super) struct Counts {
     pub(super) fallback: Fallback,
     /// Tasks that the CPU did in each GPU's place.
     pub(super) fell: Vec<usize>,
+    /// The first of the devices' errors …
     pub(super) errors: Vec<Reported>,
+    /// … and how many there were of each kind.
+    pub(super) kinds: BTreeMap<String, u64>,
     pub(super) checked: usize,
     /// When a device failed first.
     pub(super) failed_at: Option<Instant>,
@@ -45,9 +49,10 @@ impl Counts {
         self.note(Some(gpu), error);
     }
 
-    /// Keeps an error word by word, unless there are many already.
+    /// Counts an error, and keeps it word by word unless there are many already.
     pub(super) fn note(&mut self, gpu: Option<usize>, error: &DeviceError) {
         self.failed_at.get_or_insert_with(Instant::now);
+        *self.kinds.entry(error.kind.to_string()).or_default() += 1;
         if self.errors.len() < MOST_ERRORS {
             let error = error.clone();
             self.errors.push(Reported { gpu, error });

@@ -12,7 +12,7 @@ use super::counts::Counts;
 use super::ended::Ending;
 use super::record::SpanRecord;
 use super::result::{Share, Stop};
-use super::work::{Lane, Ran, Work, message};
+use super::work::{Lane, Ran, StopSign, Work, message};
 use crate::error::{DeviceError, Error};
 use crate::locked;
 use crate::schedule::{After, Ns, Schedule, Span};
@@ -23,7 +23,7 @@ const GROWTH: usize = 8;
 /// When a batch is to end before it is done, and who wants to know how far it is.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Watch<'w> {
-    /// Either cancels.
+    /// Either cancels: the caller's, and that of a future which may be dropped.
     pub(super) cancel: [Option<&'w CancelToken>; 2],
     pub(super) deadline: Option<Instant>,
     pub(super) progress: Option<&'w (dyn Fn(usize, usize) + Sync)>,
@@ -31,9 +31,18 @@ pub(super) struct Watch<'w> {
 
 impl Watch<'_> {
     pub(super) fn is_set(&self) -> bool {
-        self.cancel.iter().any(Option::is_some)
-            || self.deadline.is_some()
-            || self.progress.is_some()
+        self.may_stop() || self.progress.is_some()
+    }
+
+    /// True where somebody sees how far a batch came, so that it is to go in parts. A future
+    /// that is dropped sees nothing.
+    pub(super) fn sees_parts(&self) -> bool {
+        self.cancel[0].is_some() || self.deadline.is_some() || self.progress.is_some()
+    }
+
+    /// True where there is a deadline or what could cancel.
+    fn may_stop(&self) -> bool {
+        self.cancel.iter().any(Option::is_some) || self.deadline.is_some()
     }
 }
 
@@ -64,6 +73,12 @@ impl Shared {
                 .get_or_insert_with(|| Ending::Device(error.clone()));
         }
     }
+}
+
+/// Tasks until the next look, after so many that took `each`.
+pub(super) fn grown(tasks: usize, look: u128, each: u128) -> usize {
+    let until_look = usize::try_from(look / each.max(1)).unwrap_or(usize::MAX);
+    until_look.clamp(1, tasks.saturating_mul(GROWTH))
 }
 
 /// One batch while it runs.
@@ -171,8 +186,7 @@ impl<'b> Engine<'b> {
             left = rest;
             took = began.elapsed();
             let each = took.as_nanos() / done.max(1) as u128;
-            let until_look = usize::try_from(look / each.max(1)).unwrap_or(usize::MAX);
-            chunk = until_look.clamp(1, chunk.saturating_mul(GROWTH));
+            chunk = grown(chunk, look, each);
             if left.is_none() {
                 // The schedule first: who counts last may end the batch.
                 self.did(start, done, took, None);
@@ -198,7 +212,12 @@ impl<'b> Engine<'b> {
     /// done goes back into `rest`, or to the schedule.
     fn run_chunk(&self, chunk: Span, rest: &mut Option<Span>) -> usize {
         let count = chunk.len();
-        match self.work.run(chunk, &self.stop) {
+        let look = || self.should_stop();
+        let stop = StopSign {
+            ended: &self.stop,
+            look: self.watch.may_stop().then_some(&look),
+        };
+        match self.work.run(chunk, stop) {
             Ran::Done => count,
             Ran::Failed => {
                 self.end(Ending::Task);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use breakeven_profile::unit;
 
-use super::result::{ExecutionResult, LeftOut, Share};
+use super::result::{ExecutionResult, Share};
 use crate::plan::{ExecutionStrategy, Probe, Resource};
 
 /// What ran where, why, predicted and actual, as text: see
@@ -50,9 +50,6 @@ impl<T> Explanation<'_, T> {
         }
         for reason in decision.reasons() {
             writeln!(f, "  {reason}")?;
-        }
-        for LeftOut { device, why } in &self.result.left_out {
-            writeln!(f, "  {device} was left out: {}", why.message)?;
         }
         Ok(())
     }

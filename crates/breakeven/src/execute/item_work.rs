@@ -3,7 +3,6 @@
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ use super::result::{Stop, TaskError};
 use super::slots::Slots;
 use super::tasks::{Parts, first_of};
 use super::tensor_device::{TensorDevice, TensorFlight};
-use super::work::{Flight, Lane, Ran, Work, agreed, message, moved};
+use super::work::{Flight, LOOK_OF_CALLS, Lane, Ran, StopSign, Work, agreed, message, moved};
 use crate::error::{DeviceError, Error};
 use crate::hardware::Fact;
 use crate::locked;
@@ -93,7 +92,7 @@ impl<'b, O: Operator + ?Sized> Items<'b, O> {
 }
 
 impl<O: Operator + ?Sized> Work for Items<'_, O> {
-    fn run(&self, span: Span, _: &AtomicBool) -> Ran {
+    fn run(&self, span: Span, _: StopSign<'_>) -> Ran {
         let range = span.range();
         let mut writer = self.rows.writer(span);
         let compute = || self.compute(&range, writer.rows());
@@ -107,6 +106,10 @@ impl<O: Operator + ?Sized> Work for Items<'_, O> {
         };
         first_of(&self.failed, range.start, error);
         Ran::Failed
+    }
+
+    fn look(&self) -> Duration {
+        LOOK_OF_CALLS
     }
 
     /// A stop ends the batch: there is no half of a tensor.
@@ -160,6 +163,10 @@ where
     fn depth(&self) -> usize {
         // Data that is on the device already has no transfers, and the output stays there.
         if self.has_all() { 1 } else { 3 }
+    }
+
+    fn keeps_outputs(&self) -> bool {
+        self.has_all()
     }
 
     fn start<'l>(&'l self, range: Range<usize>) -> Result<Box<dyn Flight + 'l>, DeviceError> {

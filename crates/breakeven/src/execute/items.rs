@@ -16,7 +16,7 @@ use super::tensor_device::TensorDevice;
 use super::work::Lane;
 use crate::error::Error;
 use crate::operator::{Operator, checked_shape};
-use crate::plan::{Basis, ExecutionStrategy, OperationCosts, StatedWork, profile_of};
+use crate::plan::{Basis, Decision, ExecutionStrategy, OperationCosts, StatedWork, profile_of};
 use crate::store::without_transfers;
 use crate::tensor::{Element, Inputs, Tensor, shape};
 
@@ -96,6 +96,43 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         }
     }
 
+    /// What [`run`](Self::run) would decide for these inputs now: see
+    /// [`decide`](Self::decide).
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) for inputs that the operator does not
+    /// take; others as [`decide`](Self::decide).
+    pub fn decide_run<O: Operator + ?Sized>(
+        &self,
+        operator: &O,
+        inputs: &dyn Inputs<O::In>,
+    ) -> Result<Box<Decision>, Error>
+    where
+        V: Verify<Tensor<'static, O::Out>>,
+    {
+        let inputs = inputs.tensors();
+        let name = self.operation.unwrap_or_else(|| operator.name());
+        match operator.stages() {
+            Some(stages) => self.decide_chain(name, operator, stages, &inputs),
+            None => self.decide_items(name, operator, &inputs, Place::Anywhere(None)),
+        }
+    }
+
+    pub(super) fn decide_items<O: Operator + ?Sized>(
+        &self,
+        name: &str,
+        operator: &O,
+        inputs: &[&Tensor<'_, O::In>],
+        place: Place,
+    ) -> Result<Box<Decision>, Error>
+    where
+        V: Verify<Tensor<'static, O::Out>>,
+    {
+        let decide = |question: Question<'_>, _: &Items<'_, O>| self.answer(question);
+        Ok(self.ask(name, operator, inputs, place, decide)?.0)
+    }
+
     /// Runs it there.
     pub(super) fn run_items<O: Operator + ?Sized>(
         &self,
@@ -104,6 +141,27 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         inputs: &[&Tensor<'_, O::In>],
         place: Place,
     ) -> Result<ExecutionResult<Tensor<'static, O::Out>>, ExecuteError<Error>>
+    where
+        V: Verify<Tensor<'static, O::Out>>,
+    {
+        let check = Check::of(&self.verify)?;
+        let run = |question: Question<'_>, items: &Items<'_, O>| {
+            Ok(self.request(&question, items, check, false)?.run())
+        };
+        let (ended, items) = self.ask(name, operator, inputs, place, run)?;
+        let (failed, output) = items.into_parts();
+        ended?.result(name, failed, output)
+    }
+
+    /// Asks what the batch is decided by, and does `then` with that.
+    fn ask<'i, O: Operator + ?Sized, R>(
+        &self,
+        name: &str,
+        operator: &'i O,
+        inputs: &'i [&'i Tensor<'i, O::In>],
+        place: Place,
+        then: impl FnOnce(Question<'_>, &Items<'i, O>) -> Result<R, Error>,
+    ) -> Result<(R, Items<'i, O>), Error>
     where
         V: Verify<Tensor<'static, O::Out>>,
     {
@@ -158,11 +216,8 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
             }),
             ..question
         };
-        let ended = self
-            .request(&question, &items, Check::of(&self.verify)?, false)?
-            .run();
-        let (failed, output) = items.into_parts();
-        ended?.result(name, failed, output)
+        let outcome = then(question, &items)?;
+        Ok((outcome, items))
     }
 
     /// As [`run`](Self::run), without waiting: what it works on is its own then. A clone of

@@ -11,7 +11,7 @@ use super::control::{CancelToken, Verify};
 use super::drive::Unpark;
 use super::executor::{CpuExecutor, GpuExecutor};
 use super::result::{ExecuteError, ExecutionResult};
-use super::work::message;
+use super::work::{message, quietly_dropped};
 use crate::error::Error;
 use crate::locked;
 
@@ -54,6 +54,8 @@ impl<T: Send + 'static, E: Send + 'static> Executing<T, E> {
             let waker = state.waker.take();
             drop(state);
             waker.into_iter().for_each(Waker::wake);
+            // Where the future is gone, this drops what the user's tasks returned.
+            quietly_dropped(promised);
         }));
         Self { state, cancel }
     }

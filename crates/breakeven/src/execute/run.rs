@@ -8,7 +8,7 @@ use super::control::FallbackPolicy;
 use super::drive::Driver;
 use super::ended::{Ended, Ending};
 use super::energy::Measured;
-use super::engine::{Engine, Leaf, Watch};
+use super::engine::{Engine, Leaf, Watch, grown};
 use super::executor::CpuExecutor;
 use super::portion::Portion;
 use super::quarantine;
@@ -80,6 +80,7 @@ impl Request<'_> {
         match refused.filter(|_| is_denied) {
             Some(error) => engine.end(Ending::Device(error)),
             None if drives => self.drive(&engine, &start),
+            None if self.watch.is_set() && self.work.is_whole() => self.run_in_pieces(&engine),
             None if self.watch.is_set() => self.run_watched(&engine),
             None => self.run_straight(&engine),
         }
@@ -145,12 +146,14 @@ impl Request<'_> {
 
     fn schedule(&self, start: &Start) -> Box<Schedule> {
         let tasks = self.question.workload.task_count;
+        // In parts the outputs would come to the host.
+        let stays = self.question.lanes.iter().any(|lane| lane.keeps_outputs());
         let limits = Decided {
             tasks,
             workers: self.question.workers,
             decision: &start.decision,
             costs: &start.costs,
-            is_watched: self.watch.is_set(),
+            is_watched: self.watch.sees_parts() && !stays,
             may_fall_back: self.policy.most(tasks),
             tuning: Tuning::USUAL,
         };
@@ -173,6 +176,24 @@ impl Request<'_> {
             Some(all) => self.cpu.all(Portion::new(all, engine)),
             None => {}
         }
+    }
+
+    /// All of it piece by piece, each shared out inside, with a look between two.
+    fn run_in_pieces(&self, engine: &Engine<'_>) {
+        let mut left = engine.shared().schedule.take_any();
+        let (look, mut items) = (self.work.look().as_nanos(), 1);
+        while let Some(span) = left.take_if(|_| !engine.should_stop()) {
+            let began = Instant::now();
+            let (piece, rest) = span.split(items);
+            left = rest;
+            let done = piece.len() as u128;
+            let mut piece = Some(piece);
+            let mut run = || piece.take().into_iter().for_each(|piece| engine.run(piece));
+            self.cpu.install(&mut run);
+            let each = began.elapsed().as_nanos() / done.max(1);
+            items = grown(items, look, each);
+        }
+        left.into_iter().for_each(|left| engine.give_back(left));
     }
 
     /// All of it on the workers, with looks.

@@ -21,9 +21,6 @@ use crate::store::{Costs, CostsWarning, saver};
 /// How often what was learned is written to the cost model's file.
 const SAVED_EVERY: Duration = Duration::from_secs(60);
 
-/// For how long the last manager waits for what was learned to be saved.
-const SAVED_WITHIN: Duration = Duration::from_millis(80);
-
 /// What a manager was told.
 #[derive(Debug, Clone)]
 pub(super) struct Config {
@@ -90,9 +87,9 @@ impl Shared {
         })
     }
 
-    /// Numbers the chains.
-    pub(super) fn count_chain(&self) -> u64 {
-        self.chains.fetch_add(1, Ordering::Relaxed)
+    /// Numbers the chains that are run.
+    pub(super) fn chain_number(&self, is_run: bool) -> u64 {
+        self.chains.fetch_add(is_run.into(), Ordering::Relaxed)
     }
 
     /// What is measured of energy, by this meter or by one of its own: the first call waits
@@ -156,9 +153,8 @@ impl ManagerStats {
         self.batches += 1;
         self.recalled_tasks += ended.recalled as u64;
         self.fallback_tasks += ended.counts.fallback.tasks as u64;
-        for reported in &ended.counts.errors {
-            let kind = reported.error.kind.to_string();
-            *self.device_errors.entry(kind).or_default() += 1;
+        for (kind, errors) in &ended.counts.kinds {
+            *self.device_errors.entry(kind.clone()).or_default() += errors;
         }
         ended.add_tasks(&mut self.tasks, most_devices);
     }
@@ -168,7 +164,7 @@ impl ManagerStats {
 impl Drop for Shared {
     fn drop(&mut self) {
         if let Some((costs, _)) = self.costs.get() {
-            saver::save_within(costs, SAVED_WITHIN);
+            saver::save_at_the_end(costs);
         }
     }
 }

@@ -126,6 +126,12 @@ impl Question<'_> {
         if !measuring.is_empty() {
             decision.measure(self.goal.objective, measuring);
         }
+        if !left_out.is_empty() {
+            let sentence = |LeftOut { device, why }: &LeftOut| {
+                format!("{device} was left out: {}", why.message)
+            };
+            decision.leave_out(left_out.iter().map(sentence));
+        }
         let (mode, _) = mode_of(&decision, &costs, self.workload.task_count, Tuning::USUAL);
         let (usable, mut limits): (Vec<_>, Vec<_>) = candidates.into_iter().unzip();
         for (place, (limits, spec)) in limits.iter_mut().zip(&machine.gpus).enumerate() {

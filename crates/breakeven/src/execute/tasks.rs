@@ -5,7 +5,6 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -13,7 +12,10 @@ use super::control::Verify;
 use super::executor::GpuExecutor;
 use super::result::{Stop, TaskError};
 use super::slots::{Slots, Writer};
-use super::work::{Flight, LOOK, Lane, Ran, Work, agreed, message, moved, quietly_dropped, wrong};
+use super::work::{
+    Flight, LOOK, LOOK_OF_CALLS, Lane, Ran, StopSign, Work, agreed, message, moved,
+    quietly_dropped, wrong,
+};
 use crate::error::DeviceError;
 use crate::hardware::Fact;
 use crate::locked;
@@ -61,7 +63,7 @@ pub(super) trait Function<I, T, E>: Sync {
     fn run<K: Keep<T, E>>(
         &self,
         tasks: &[I],
-        stop: &AtomicBool,
+        stop: StopSign<'_>,
         writer: &mut Writer<'_, K::Kept>,
     ) -> Result<bool, TaskError<E>>;
 
@@ -76,15 +78,21 @@ impl<I, T, E, F: Fn(&I) -> Result<T, E> + Sync> Function<I, T, E> for F {
     fn run<K: Keep<T, E>>(
         &self,
         tasks: &[I],
-        stop: &AtomicBool,
+        stop: StopSign<'_>,
         writer: &mut Writer<'_, K::Kept>,
     ) -> Result<bool, TaskError<E>> {
-        writer.fill(tasks, |task| {
-            if stop.load(Ordering::Relaxed) {
-                return Ok(None);
-            }
-            K::keep(self(task).map_err(TaskError::Failed)).map(Some)
-        })
+        let one = |task: &I| K::keep(self(task).map_err(TaskError::Failed)).map(Some);
+        match stop.look {
+            // The usual case pays for one flag.
+            None => writer.fill(tasks, |task| match stop.has_ended() {
+                true => Ok(None),
+                false => one(task),
+            }),
+            Some(is_over) => writer.fill(tasks, |task| match is_over() {
+                true => Ok(None),
+                false => one(task),
+            }),
+        }
     }
 
     fn one(&self, task: &I) -> Result<T, TaskError<E>> {
@@ -96,16 +104,15 @@ impl<I, T, E, F: Fn(&I) -> Result<T, E> + Sync> Function<I, T, E> for F {
 pub(super) struct Batched<F>(pub(super) F);
 
 impl<I, T, E, F: Fn(&[I]) -> Result<Vec<T>, E> + Sync> Function<I, T, E> for Batched<F> {
-    /// A call has a cost of its own, so it is to have some work.
-    const LOOK: Duration = Duration::from_millis(1);
+    const LOOK: Duration = LOOK_OF_CALLS;
 
     fn run<K: Keep<T, E>>(
         &self,
         tasks: &[I],
-        stop: &AtomicBool,
+        stop: StopSign<'_>,
         writer: &mut Writer<'_, K::Kept>,
     ) -> Result<bool, TaskError<E>> {
-        if stop.load(Ordering::Relaxed) {
+        if stop.is_over() {
             return Ok(false);
         }
         let outputs = (self.0)(tasks).map_err(TaskError::Failed)?;
@@ -182,7 +189,7 @@ where
     F: Function<I, T, E>,
     K: Keep<T, E>,
 {
-    fn run(&self, span: Span, stop: &AtomicBool) -> Ran {
+    fn run(&self, span: Span, stop: StopSign<'_>) -> Ran {
         let end = span.range().end;
         let mut writer = self.slots.writer(span);
         loop {

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -16,6 +16,32 @@ use crate::schedule::Span;
 /// How often a worker looks up from its span: whether the batch was stopped, and whether
 /// others have nothing to do.
 pub(super) const LOOK: Duration = Duration::from_micros(100);
+
+/// The same where tasks are done several a call: a call has a cost of its own, so it is to
+/// have some work.
+pub(super) const LOOK_OF_CALLS: Duration = Duration::from_millis(1);
+
+/// What a worker looks at before each task.
+#[derive(Clone, Copy)]
+pub(super) struct StopSign<'e> {
+    /// The batch has ended early.
+    pub(super) ended: &'e AtomicBool,
+    /// Looks at the deadline and the cancellation as well, where there is one.
+    pub(super) look: Option<&'e dyn Fn() -> bool>,
+}
+
+impl StopSign<'_> {
+    pub(super) fn is_over(&self) -> bool {
+        match self.look {
+            Some(look) => look(),
+            None => self.has_ended(),
+        }
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Relaxed)
+    }
+}
 
 /// What became of a span.
 #[derive(Debug, PartialEq)]
@@ -30,8 +56,8 @@ pub(super) enum Ran {
 
 /// What is done on the CPU.
 pub(super) trait Work: Sync {
-    /// Does the tasks of a span on this thread, until `stop` is set.
-    fn run(&self, span: Span, stop: &AtomicBool) -> Ran;
+    /// Does the tasks of a span on this thread, until it is to stop.
+    fn run(&self, span: Span, stop: StopSign<'_>) -> Ran;
 
     /// For how long a worker runs tasks until its next look.
     fn look(&self) -> Duration {
@@ -59,6 +85,10 @@ pub(super) trait Lane: Sync {
         None
     }
     fn depth(&self) -> usize;
+    /// True where the outputs of one launch of all tasks stay on the device.
+    fn keeps_outputs(&self) -> bool {
+        false
+    }
     fn start<'l>(&'l self, tasks: Range<usize>) -> Result<Box<dyn Flight + 'l>, DeviceError>;
 }
 

@@ -84,6 +84,9 @@ impl Decision {
                     "no choice is sure to be done within {within}: {taken}"
                 ))
             }
+            Outcome::Unweighed if self.ruling.facts.gpus_left_out > 0 => Some(format!(
+                "{resource} was not weighed: no GPU can be used now"
+            )),
             Outcome::Unweighed if !self.ruling.facts.has_gpu => Some(format!(
                 "{resource} was not weighed: the CPU is the only device"
             )),

@@ -101,6 +101,7 @@ fn freely(
         probe_tasks: probe_tasks(workload.task_count, costs.gpu(0).cost.as_ref(), tuning),
         batch_size: 0,
         ruling,
+        left_out: Vec::new(),
         placement: None,
         aim: aim(goal),
     });

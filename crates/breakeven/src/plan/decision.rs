@@ -160,6 +160,9 @@ pub struct Decision {
     pub batch_size: usize,
     /// What the rule says, whether it was followed or not.
     pub ruling: Ruling,
+    /// GPUs of the machine that cannot be used now, and why: one is in quarantine, say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
     /// Where each stage of a chain runs; none of anything else.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placement: Option<Box<Placement>>,
@@ -190,6 +193,12 @@ impl Decision {
             self.basis = Basis::Exploration;
             (self.margin, self.declined) = (None, None);
         }
+    }
+
+    /// Notes which GPUs cannot be used now.
+    pub(crate) fn leave_out(&mut self, left_out: impl Iterator<Item = String>) {
+        self.left_out = left_out.collect();
+        self.ruling.facts.gpus_left_out = self.left_out.len();
     }
 
     /// True where the choice takes least of what the objective counts, rather than time.

@@ -32,6 +32,7 @@ impl Decision {
             .into_iter()
             .chain(self.unweighed())
             .chain(by_stages.into_iter().flatten())
+            .chain(self.left_out.iter().cloned())
             .collect()
     }
 

@@ -107,8 +107,10 @@ pub struct RuleFacts {
     pub workload_size: u64,
     /// Its [`WorkloadProfile::estimated_memory_bytes`].
     pub needed_bytes: u64,
-    /// Whether there is a GPU.
+    /// Whether there is a GPU that can be used.
     pub has_gpu: bool,
+    /// GPUs that cannot be used now.
+    pub gpus_left_out: usize,
     /// Part of the GPU's memory that is in use, 0 to 1; of several GPUs the least. None
     /// where it is unknown, which counts as no pressure.
     pub memory_use: Option<f64>,
@@ -150,6 +152,7 @@ pub fn rule(
         workload_size: workload.workload_size(),
         needed_bytes: workload.estimated_memory_bytes(),
         has_gpu: !machine.gpus.is_empty(),
+        gpus_left_out: 0,
         memory_use: memory_use.min_by(f64::total_cmp),
         free_bytes: match machine.gpus.is_empty() {
             true => None,

@@ -113,8 +113,10 @@ pub struct Tuning {
     pub marks_cost: f64,
     /// How far the shape that is remembered moves towards the last batch's …
     pub shape_step: f32,
-    /// … and how far tasks differ, which one batch tells badly.
+    /// … and how far tasks differ, which one batch tells badly …
     pub tail_step: f32,
+    /// … and where the workers did fewer of them than so many, not at all.
+    pub fewest_tell: f64,
     /// How far batches may be off their shape for it to be trusted, on average.
     pub most_spread: f32,
     /// How far places may be apart, as a multiple, for all to count as alike …
@@ -198,6 +200,7 @@ impl Tuning {
         marks_cost: 0.03,
         shape_step: 0.7,
         tail_step: 0.3,
+        fewest_tell: 8.0,
         most_spread: 0.3,
         even: 1.25,
         edge: 3.0,

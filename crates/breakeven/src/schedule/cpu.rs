@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Mode, Ns, Schedule, Setup, Span};
-use crate::plan::Shape;
+use crate::plan::{Shape, Tuning};
 use crate::whole;
 
 /// What is known of the workers.
@@ -46,10 +46,11 @@ impl Workers {
         }
     }
 
-    /// How far the tasks differed ([`Shape::tail`]), which one alone does not tell.
-    pub(super) fn tail(&self) -> Option<f32> {
+    /// How far the tasks differed ([`Shape::tail`]); none where there were too few to tell.
+    pub(super) fn tail(&self, tuning: &Tuning) -> Option<f32> {
         let times = self.dearest * self.done / self.took.max(f64::MIN_POSITIVE);
-        (self.done > 1.0).then(|| (times.max(1.0).ln() / self.done.ln()) as f32)
+        let is_told = self.done >= tuning.fewest_tell;
+        is_told.then(|| (times.max(1.0).ln() / self.done.ln()) as f32)
     }
 
     /// How many times as long spans took beside the GPUs as before these began, where nearly

@@ -223,6 +223,7 @@ impl Schedule {
     /// No GPU may be used: what was promised to them is the CPU's from the start. False
     /// where it may not be.
     pub(crate) fn refuse_gpus(&mut self, promised: usize) -> bool {
+        self.refused = promised;
         self.fallback += promised;
         self.fallback <= self.setup.may_fall_back
     }

@@ -128,6 +128,8 @@ pub(crate) struct Schedule {
     /// All tasks that ever fell back, with the GPU that failed at them; none where nothing
     /// failed and they were taken back.
     fell: Vec<(Range<usize>, Option<usize>)>,
+    /// The first tasks, so many, were promised to GPUs that may not be used.
+    refused: usize,
     density: Density,
     cpu: cpu::Workers,
     gpus: Vec<gpu::Gpu>,
@@ -157,6 +159,7 @@ impl Schedule {
             free: Free::all(setup.tasks),
             fallen: Vec::new(),
             fell: Vec::new(),
+            refused: 0,
             density: Density::new(setup.tasks, prior, shape, places, setup.tuning),
             cpu: cpu::Workers::new(&setup),
             gpus: gpus.collect(),
@@ -204,10 +207,12 @@ impl Schedule {
 
     /// The batch was stopped: what fell back and nobody did, did not fall back.
     pub(crate) fn forget_unrun(&mut self) {
-        if self.gpus.is_empty() {
-            let promised: usize = self.free_of_promised().map(|range| range.len()).sum();
-            self.fallback = self.fallback.saturating_sub(promised);
-        }
+        let refused = 0..self.refused;
+        let refused = self
+            .free
+            .ranges()
+            .map(|range| common(&range, &refused).len());
+        self.fallback -= refused.sum::<usize>();
         let fallen = self.fallen.iter().map(Span::range);
         let unrun: Vec<_> = fallen.chain(self.free.ranges()).collect();
         for (fell, gpu) in &self.fell {

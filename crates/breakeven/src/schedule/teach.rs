@@ -195,7 +195,8 @@ impl Schedule {
         if self.setup.gpus_begin <= 0.0 {
             // Where devices hinder each other, the places of first spans would look cheap.
             let seen = self.density.seen();
-            model.note_shape(operation, memory_per_task, &seen, self.cpu.tail(), excess);
+            let tail = self.cpu.tail(self.setup.tuning);
+            model.note_shape(operation, memory_per_task, &seen, tail, excess);
         }
         if let Some((way, took)) = way.take() {
             let tasks = self.setup.tasks;

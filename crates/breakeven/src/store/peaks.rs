@@ -61,7 +61,11 @@ impl Costs {
 
 /// What the file says of this machine.
 fn read(CostFile { path, machine }: &CostFile) -> Vec<Peak> {
-    let bytes = fs::read(path.with_file_name(NAME)).unwrap_or_default();
+    let path = path.with_file_name(NAME);
+    // A pipe would be waited for.
+    let is_file = fs::metadata(&path).is_ok_and(|found| found.is_file());
+    let bytes = is_file.then(|| fs::read(path).ok()).flatten();
+    let bytes = bytes.unwrap_or_default();
     let read = serde_json::from_slice::<Document>(&bytes).ok();
     let is_ours = |read: &Document| {
         let MachineId { cpu, cores } = machine;
@@ -119,6 +123,11 @@ mod tests {
         fs::write(&file, text.replace("\"cores\": ", "\"cores\": 9")).expect("written");
         assert!(open().peaks().is_empty());
         fs::write(&file, "{").expect("written");
+        assert!(open().peaks().is_empty());
+        // A pipe would be waited for.
+        fs::remove_file(&file).expect("removed");
+        let made = std::process::Command::new("mkfifo").arg(&file).status();
+        assert!(made.expect("mkfifo is there").success());
         assert!(open().peaks().is_empty());
         // In memory alone.
         let costs = Costs::new();

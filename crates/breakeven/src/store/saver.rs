@@ -7,6 +7,9 @@ use std::time::Duration;
 
 use super::Costs;
 
+/// For how long the last manager waits for what was learned to be saved.
+const SAVED_WITHIN: Duration = Duration::from_millis(80);
+
 /// What is to be saved, and who is told when it is.
 type Request = (Arc<Costs>, Option<SyncSender<()>>);
 
@@ -37,11 +40,11 @@ pub(crate) fn save(costs: &Arc<Costs>) {
     save_and(costs, None);
 }
 
-/// Has the model saved, and waits for that so long at most.
-pub(crate) fn save_within(costs: &Arc<Costs>, time: Duration) {
+/// Has the model saved, and waits a little for that: nothing else may come.
+pub(crate) fn save_at_the_end(costs: &Arc<Costs>) {
     let (done, told) = sync_channel(1);
     save_and(costs, Some(done));
-    let _ = told.recv_timeout(time);
+    let _ = told.recv_timeout(SAVED_WITHIN);
 }
 
 fn save_and(costs: &Arc<Costs>, done: Option<SyncSender<()>>) {
@@ -69,13 +72,17 @@ mod tests {
         let lock = path.with_file_name("costs.json.lock");
         let held = crate::store::lock::hold(&lock, Duration::ZERO).expect("nobody else has it");
         observe(&costs, "blur", RanOn::Cpu, 100, 10);
-        let begun = Instant::now();
-        save(&costs);
-        let asked = begun.elapsed();
-        save_within(&costs, Duration::from_millis(50));
-        let waited = begun.elapsed();
-        assert!(asked < Duration::from_millis(20), "{asked:?}");
-        assert!(waited < Duration::from_millis(500), "{waited:?}");
+        let took = |call: &dyn Fn()| {
+            let begun = Instant::now();
+            call();
+            begun.elapsed()
+        };
+        // The soonest of some, for the machine may be busy.
+        let soonest = |call: &dyn Fn()| (0..20).map(|_| took(call)).min().expect("twenty");
+        let asked = soonest(&|| save(&costs));
+        assert!(asked < Duration::from_millis(1), "{asked:?}");
+        let waited = soonest(&|| save_at_the_end(&costs));
+        assert!(waited < Duration::from_millis(100), "{waited:?}");
         drop(held);
         let until = Instant::now() + Duration::from_secs(20);
         while load().operations().is_empty() {

@@ -41,6 +41,14 @@ pub(super) enum Bad {
     Panic,
 }
 
+/// How a batch is executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Call {
+    Execute,
+    Each,
+    Batched,
+}
+
 /// One batch and its script.
 #[derive(Debug, Clone)]
 pub(super) struct Case {
@@ -64,8 +72,7 @@ pub(super) struct Case {
     pub(super) deadline: Option<Duration>,
     /// When it is cancelled.
     pub(super) cancel: Option<Duration>,
-    /// `execute_each` in place of `execute`.
-    pub(super) each: bool,
+    pub(super) call: Call,
     /// Executes at once.
     pub(super) together: usize,
     /// Some tasks execute a batch of their own.
@@ -131,6 +138,7 @@ impl Case {
         let cancel = micros(0.05, 1..500);
         let timeout = Duration::from_micros(rng.random_range(1_000..2_000));
         let bad = [Bad::Error, Bad::Panic][rng.random_range(0..2)];
+        let bad = (tasks > 0 && rng.random_bool(0.1)).then(|| (rng.random_range(0..tasks), bad));
         Self {
             seed,
             tasks,
@@ -146,10 +154,15 @@ impl Case {
             } else {
                 0
             },
-            bad: (tasks > 0 && rng.random_bool(0.1)).then(|| (rng.random_range(0..tasks), bad)),
             deadline,
             cancel,
-            each: rng.random_bool(0.3),
+            call: match rng.random_range(0..10) {
+                0..3 => Call::Each,
+                // Of several tasks that are done together it is not known which one fails.
+                3..5 if bad.is_none() => Call::Batched,
+                _ => Call::Execute,
+            },
+            bad,
             together: if rng.random_bool(0.1) { 3 } else { 1 },
             nested: rng.random_bool(0.05),
         }

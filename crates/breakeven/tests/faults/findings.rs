@@ -9,7 +9,7 @@ use breakeven::plan::ExecutionStrategy;
 use breakeven::testing::{FaultKind, SimulatedCounts};
 use breakeven::{DeviceError, DeviceErrorKind};
 
-use super::case::{Bad, Case, Check};
+use super::case::{Bad, Call, Case, Check};
 use super::oracle::{Output, SCRIPTED, value_of};
 
 /// What a case showed.
@@ -135,12 +135,16 @@ impl Findings<'_> {
             }
             Err(ExecuteError::Task { index, error }) => {
                 self.is_scripted(*index, error)?;
-                ensure(!self.case.each, || "a task ended the others".to_owned())?;
+                ensure(self.case.call != Call::Each, || {
+                    "a task ended the others".to_owned()
+                })?;
                 seen.failed_tasks = 1;
             }
             Err(ExecuteError::Stopped { why, done, tasks }) => {
                 let set = self.may_stop(*why);
-                ensure(set && !self.case.each, || format!("stopped: {why}"))?;
+                ensure(set && self.case.call != Call::Each, || {
+                    format!("stopped: {why}")
+                })?;
                 ensure(done <= tasks && *tasks == self.case.tasks, || {
                     format!("stopped after {done} of {tasks} tasks")
                 })?;

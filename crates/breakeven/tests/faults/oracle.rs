@@ -13,7 +13,7 @@ use breakeven::plan::ExecutionStrategy;
 use breakeven::testing::{SimulatedCounts, SimulatedGpu, SimulatedSpec};
 use rayon::ThreadPool;
 
-use super::case::{Bad, Case, Check};
+use super::case::{Bad, Call, Case, Check};
 use super::findings::{End, Findings, Observed};
 
 /// An output, and a mark that tells how many of them are alive.
@@ -43,18 +43,21 @@ static RUNS: AtomicUsize = AtomicUsize::new(0);
 /// How many executions of a case: what one learned, the next one uses.
 const EXECUTIONS: usize = 2;
 
-/// `execute` or `execute_each`, whose results are to be the same.
+/// Executes it by that call: the results of all are to be the same.
 fn execute<V: Verify<Output>>(
     batch: Batch<'_, RayonCpu, SimulatedGpu<u64, Output>, V>,
-    each: bool,
+    call: Call,
     tasks: &[u64],
     function: impl Fn(&u64) -> Result<Output, String> + Sync,
 ) -> Result<End, ExecuteError<String>> {
-    if each {
-        Ok(End::of(batch.execute_each(tasks, function)?, |task| task))
-    } else {
-        Ok(End::of(batch.execute(tasks, function)?, Ok))
-    }
+    Ok(match call {
+        Call::Execute => End::of(batch.execute(tasks, function)?, Ok),
+        Call::Each => End::of(batch.execute_each(tasks, function)?, |task| task),
+        Call::Batched => {
+            let all = |tasks: &[u64]| tasks.iter().map(&function).collect();
+            End::of(batch.execute_batched(tasks, all)?, Ok)
+        }
+    })
 }
 
 /// Runs the case; an error says what was not as it must be.
@@ -175,13 +178,13 @@ fn execute_once(
                     });
                 }
                 match case.check {
-                    Check::None => execute(batch, case.each, tasks, function),
+                    Check::None => execute(batch, case.call, tasks, function),
                     Check::Sample(part) => {
-                        execute(batch.verify(sample(part)), case.each, tasks, function)
+                        execute(batch.verify(sample(part)), case.call, tasks, function)
                     }
                     Check::All => {
                         let all = CrossCheck::all(agree);
-                        execute(batch.verify(all), case.each, tasks, function)
+                        execute(batch.verify(all), case.call, tasks, function)
                     }
                 }
             })

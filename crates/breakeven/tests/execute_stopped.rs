@@ -1,0 +1,191 @@
+//! Batches that are stopped: by a deadline, a cancellation or a first error.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use breakeven::DeviceErrorKind;
+use breakeven::execute::{
+    CancelToken, ExecuteError, FallbackPolicy, RayonCpu, Stop, StrategyManager,
+};
+use breakeven::plan::ExecutionStrategy;
+use breakeven::testing::{Fault, FaultScript};
+
+use crate::execute_broken::{MS, cpu, gpu, half_a_millisecond, manager, strategy};
+
+#[test]
+fn a_deadline_and_a_cancellation_reach_a_worker_in_its_span() {
+    let tasks: Vec<u64> = (0..4_000).collect();
+    let work = |task: &u64| {
+        half_a_millisecond();
+        *task
+    };
+    let manager = StrategyManager::cpu_only(cpu());
+    // A millisecond, or two tasks.
+    let in_time = |soonest: &[Duration; 2]| soonest.iter().all(|time| *time < MS * 12);
+    // The soonest of some, for the machine may be busy.
+    let (mut soonest, mut tries) = ([Duration::MAX; 2], 0..100);
+    while !in_time(&soonest) && tries.next().is_some() {
+        let begun = Instant::now();
+        let stopped = manager
+            .operation("long")
+            .deadline(MS * 10)
+            .map(&tasks, work);
+        soonest[0] = soonest[0].min(begun.elapsed());
+        assert!(matches!(
+            stopped,
+            Err(ExecuteError::Stopped {
+                why: Stop::Deadline,
+                ..
+            })
+        ));
+        let token = CancelToken::new();
+        let begun = Instant::now();
+        let stopped = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(MS * 10);
+                token.cancel();
+            });
+            manager.operation("long").cancel(&token).map(&tasks, work)
+        });
+        soonest[1] = soonest[1].min(begun.elapsed());
+        assert!(matches!(
+            stopped,
+            Err(ExecuteError::Stopped {
+                why: Stop::Cancelled,
+                ..
+            })
+        ));
+    }
+    assert!(in_time(&soonest), "{soonest:?}");
+}
+
+#[test]
+fn a_deadline_reaches_a_worker_whose_tasks_turn_dear() {
+    // A worker runs as many cheap tasks between two looks at what others do as there are
+    // dear ones here.
+    let tasks: Vec<bool> = (0..2_400).map(|task| task >= 2_000).collect();
+    let limit = MS * 50;
+    let late = AtomicUsize::new(0);
+    let manager = StrategyManager::cpu_only(cpu());
+    let begun = Instant::now();
+    let stopped = manager
+        .operation("cheap, then dear")
+        .deadline(limit)
+        .map(&tasks, |is_dear| {
+            let is_late = begun.elapsed() > limit + MS * 5;
+            late.fetch_add(usize::from(is_late), Ordering::SeqCst);
+            if *is_dear {
+                std::thread::sleep(MS * 5);
+            }
+        });
+    assert!(matches!(stopped, Err(ExecuteError::Stopped { .. })));
+    // Between a worker's look and its task the time may pass.
+    let late = late.into_inner();
+    assert!(late <= rayon::current_num_threads(), "{late} began late");
+}
+
+#[test]
+fn after_a_first_error_no_worker_begins_many_more_tasks() {
+    let tasks: Vec<u64> = (0..10_000).collect();
+    for watched in [false, true] {
+        let (calls, after) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let failed = AtomicUsize::new(0);
+        let work = |task: &u64| {
+            after.fetch_add(failed.load(Ordering::SeqCst), Ordering::SeqCst);
+            calls.fetch_add(1, Ordering::SeqCst);
+            std::thread::sleep(MS / 20);
+            if *task == 40 {
+                failed.store(1, Ordering::SeqCst);
+                return Err("forty");
+            }
+            Ok(*task)
+        };
+        let manager = StrategyManager::cpu_only(cpu());
+        let mut batch = manager.operation("fails");
+        if watched {
+            batch = batch.deadline(Duration::from_secs(100));
+        }
+        let error = batch.execute(&tasks, work).expect_err("forty fails");
+        assert_eq!(error.to_string(), "task 40: forty");
+        let after = after.into_inner();
+        // A worker that had begun its task may see the failure in the next one.
+        assert!(
+            after <= 4 * rayon::current_num_threads(),
+            "{after} calls after it"
+        );
+    }
+}
+
+#[test]
+fn tasks_that_a_stop_kept_from_running_did_not_fall_back() {
+    let tasks: Vec<u64> = (0..2_000).collect();
+    // The device fails in the first batch, and is in quarantine in the second one.
+    for policy in [FallbackPolicy::Allow, FallbackPolicy::Budget(1.0)] {
+        let script = FaultScript::none().at(0, Fault::SubmitError(DeviceErrorKind::DeviceLost));
+        let manager = manager(gpu("stopped: lost", Duration::ZERO).with_faults(script))
+            .with_strategy(ExecutionStrategy::GpuOnly)
+            .with_fallback(policy);
+        let batch = manager.operation("stopped").deadline(MS * 10);
+        let result = batch.execute_each(&tasks, |task| {
+            half_a_millisecond();
+            Ok::<u64, std::convert::Infallible>(task * 2)
+        });
+        let result = result.expect("what was done is kept");
+        assert!(result.cpu.tasks < 2_000);
+        assert_eq!(result.fallback.tasks, result.cpu.tasks, "{policy:?}");
+    }
+}
+
+#[test]
+fn a_stop_is_no_fallback_that_could_be_denied() {
+    let tasks: Vec<u64> = (0..2_000).collect();
+    for policy in [FallbackPolicy::Deny, FallbackPolicy::Budget(0.1)] {
+        let manager = manager(gpu("stopped: healthy", MS * 200))
+            .with_strategy(ExecutionStrategy::GpuOnly)
+            .with_fallback(policy);
+        let batch = manager.operation("stopped").deadline(MS * 10);
+        let stopped = batch.map(&tasks, |task| task * 2);
+        assert!(
+            matches!(stopped, Err(ExecuteError::Stopped { done: 0, .. })),
+            "{stopped:?}"
+        );
+        assert_eq!(manager.stats().fallback_tasks, 0);
+    }
+}
+
+#[test]
+fn progress_is_told_from_within_a_span() {
+    // One worker, so that every span has many tasks.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+    let pool = RayonCpu::with_pool(Arc::new(pool.expect("a thread can be started")));
+    let told = AtomicUsize::new(0);
+    let count = |done: usize, all: usize| {
+        told.fetch_add(usize::from(done < all), Ordering::Relaxed);
+    };
+    let manager = StrategyManager::cpu_only(Arc::new(pool));
+    let result = manager
+        .operation("told")
+        .progress(&count)
+        .map(vec![1_u64; 100], |task| {
+            half_a_millisecond();
+            task * 2
+        });
+    let spans = result.expect("nothing fails").cpu.spans;
+    let told = told.into_inner();
+    assert!(told > spans, "told {told} times in {spans} spans");
+}
+
+#[test]
+fn an_empty_batch_is_done_at_any_deadline() {
+    let none: [u64; 0] = [];
+    let manager = manager(gpu("broken: empty", Duration::ZERO));
+    for text in ["auto", "cpu-only", "gpu-only", "hybrid:50/50"] {
+        let batch = manager.operation("empty").strategy(strategy(text));
+        let result = batch.deadline(Duration::ZERO).map(none, |task| task * 2);
+        assert!(
+            result.expect("nothing is to be done").outputs.is_empty(),
+            "{text}"
+        );
+    }
+}
