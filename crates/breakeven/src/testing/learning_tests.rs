@@ -1,6 +1,6 @@
 //! What is learned of batches whose tasks differ, in virtual time.
 
-use super::{Scenario, ScenarioGpu, Simulated};
+use super::{Load, Scenario, ScenarioGpu, Simulated};
 use crate::plan::{ExecutionStrategy, OperationCosts, Probe};
 use crate::store::Costs;
 use rand::{RngExt, SeedableRng};
@@ -72,6 +72,75 @@ fn dear_tasks_that_only_a_gpu_meets_are_no_slow_gpu() {
     let runs = (0..4).map(|_| scenario.ideal_ns() / run(&scenario, &costs).makespan_ns);
     let worst = runs.fold(1.0, f64::min);
     assert!(worst > 0.9, "{worst}");
+}
+
+/// Halves of which one is dear, costs that rise or fall, and a block of dear tasks.
+#[test]
+fn batches_in_any_order_of_costs_come_close_to_the_ideal() {
+    let orders: [(&str, fn(f64) -> f64); 6] = [
+        ("even", |_| 1.0),
+        ("cheap, then dear", |at| if at < 0.5 { 1.0 } else { 9.0 }),
+        ("dear, then cheap", |at| if at < 0.5 { 9.0 } else { 1.0 }),
+        ("ascending", |at| at),
+        ("sawtooth", |at| 0.1 + (8.0 * at).fract()),
+        ("a block", |at| {
+            if (0.45..0.5).contains(&at) { 19.0 } else { 1.0 }
+        }),
+    ];
+    let tasks = 5_000;
+    for (order, each) in orders {
+        let floors = if order == "even" {
+            [0.93, 0.95]
+        } else {
+            [0.85, 0.92]
+        };
+        for ratio in [1.0, 5.0, 20.0] {
+            let each = (0..tasks).map(|task| each((task as f64 + 0.5) / tasks as f64));
+            let launch_ns = 0.01 * tasks as f64 * TASK_NS / WORKERS as f64 / (1.0 + ratio);
+            let (scenario, costs) = (scenario(each.collect(), ratio, launch_ns), Costs::new());
+            let runs = (0..6).map(|_| scenario.ideal_ns() / run(&scenario, &costs).makespan_ns);
+            let runs: Vec<f64> = runs.collect();
+            let (cold, warm) = (runs[0], runs[5]);
+            assert!(
+                cold >= floors[0] && warm >= floors[1],
+                "{order} at {ratio}:1: {cold} cold, {warm} warm"
+            );
+        }
+    }
+}
+
+/// A device that turns slow or stalls in the middle of a batch costs at most half as much
+/// again as the CPU alone would have taken.
+#[test]
+fn a_device_that_stalls_is_not_waited_for() {
+    let tasks = 2_000;
+    for (times, ratio) in [10.0, 100.0, f64::INFINITY].into_iter().flat_map(|times| {
+        let ratios = [0.5, 5.0, 50.0];
+        ratios.map(|ratio| (times, ratio))
+    }) {
+        let launch_ns = 0.01 * tasks as f64 * TASK_NS / WORKERS as f64 / (1.0 + ratio);
+        let quiet = scenario(vec![1.0; tasks], ratio, launch_ns);
+        let cpu_alone = tasks as f64 * TASK_NS / WORKERS as f64;
+        for (learned, part) in [0, 5].into_iter().flat_map(|learned| {
+            let parts = [0.0, 0.1, 0.5, 0.8];
+            parts.map(|part| (learned, part))
+        }) {
+            let costs = Costs::new();
+            for _ in 0..learned {
+                let _ = run(&quiet, &costs);
+            }
+            let mut slow = quiet.clone();
+            slow.gpus[0].load = Some(Load {
+                from_ns: part * quiet.ideal_ns(),
+                times,
+            });
+            let took = run(&slow, &costs).makespan_ns / cpu_alone;
+            assert!(
+                took <= 1.5,
+                "{times} times at {ratio}:1 from {part}: {took}"
+            );
+        }
+    }
 }
 
 /// Tasks that were cheap in every batch are dear at the end of this one, where workers take
