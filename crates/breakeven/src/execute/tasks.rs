@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -58,12 +59,15 @@ pub(super) trait Function<I, T, E>: Sync {
     /// For how long a worker runs tasks until its next look.
     const LOOK: Duration;
 
+    /// Tasks of a call where somebody may stop the batch.
+    const AT_ONCE: usize;
+
     /// Does tasks and writes their results, in order, until one ends the batch or the batch
     /// is stopped, which is false.
     fn run<K: Keep<T, E>>(
         &self,
         tasks: &[I],
-        stop: StopSign<'_>,
+        stop: &AtomicBool,
         writer: &mut Writer<'_, K::Kept>,
     ) -> Result<bool, TaskError<E>>;
 
@@ -74,25 +78,20 @@ pub(super) trait Function<I, T, E>: Sync {
 /// One task a call.
 impl<I, T, E, F: Fn(&I) -> Result<T, E> + Sync> Function<I, T, E> for F {
     const LOOK: Duration = LOOK;
+    const AT_ONCE: usize = 1;
 
     fn run<K: Keep<T, E>>(
         &self,
         tasks: &[I],
-        stop: StopSign<'_>,
+        stop: &AtomicBool,
         writer: &mut Writer<'_, K::Kept>,
     ) -> Result<bool, TaskError<E>> {
-        let one = |task: &I| K::keep(self(task).map_err(TaskError::Failed)).map(Some);
-        match stop.look {
-            // The usual case pays for one flag.
-            None => writer.fill(tasks, |task| match stop.has_ended() {
-                true => Ok(None),
-                false => one(task),
-            }),
-            Some(is_over) => writer.fill(tasks, |task| match is_over() {
-                true => Ok(None),
-                false => one(task),
-            }),
-        }
+        writer.fill(tasks, |task| {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            K::keep(self(task).map_err(TaskError::Failed)).map(Some)
+        })
     }
 
     fn one(&self, task: &I) -> Result<T, TaskError<E>> {
@@ -105,14 +104,15 @@ pub(super) struct Batched<F>(pub(super) F);
 
 impl<I, T, E, F: Fn(&[I]) -> Result<Vec<T>, E> + Sync> Function<I, T, E> for Batched<F> {
     const LOOK: Duration = LOOK_OF_CALLS;
+    const AT_ONCE: usize = usize::MAX;
 
     fn run<K: Keep<T, E>>(
         &self,
         tasks: &[I],
-        stop: StopSign<'_>,
+        stop: &AtomicBool,
         writer: &mut Writer<'_, K::Kept>,
     ) -> Result<bool, TaskError<E>> {
-        if stop.is_over() {
+        if stop.load(Ordering::Relaxed) {
             return Ok(false);
         }
         let outputs = (self.0)(tasks).map_err(TaskError::Failed)?;
@@ -192,13 +192,19 @@ where
     fn run(&self, span: Span, stop: StopSign<'_>) -> Ran {
         let end = span.range().end;
         let mut writer = self.slots.writer(span);
+        let at_once = stop.look.map_or(usize::MAX, |_| F::AT_ONCE);
         loop {
             let from = writer.next();
+            if stop.look.is_some_and(|look| look()) {
+                return Ran::Stopped(writer.finish());
+            }
+            let until = from.saturating_add(at_once).min(end);
             let outcome = catch_unwind(AssertUnwindSafe(|| {
-                let tasks = &self.tasks[from..end];
-                self.function.run::<K>(tasks, stop, &mut writer)
+                let tasks = &self.tasks[from..until];
+                self.function.run::<K>(tasks, stop.ended, &mut writer)
             }));
             let error = match outcome {
+                Ok(Ok(true)) if until < end => continue,
                 Ok(Ok(true)) => {
                     writer.finish();
                     return Ran::Done;

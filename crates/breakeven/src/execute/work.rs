@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -28,19 +28,6 @@ pub(super) struct StopSign<'e> {
     pub(super) ended: &'e AtomicBool,
     /// Looks at the deadline and the cancellation as well, where there is one.
     pub(super) look: Option<&'e dyn Fn() -> bool>,
-}
-
-impl StopSign<'_> {
-    pub(super) fn is_over(&self) -> bool {
-        match self.look {
-            Some(look) => look(),
-            None => self.has_ended(),
-        }
-    }
-
-    pub(super) fn has_ended(&self) -> bool {
-        self.ended.load(Ordering::Relaxed)
-    }
 }
 
 /// What became of a span.
