@@ -77,7 +77,8 @@ fn dear_tasks_that_only_a_gpu_meets_are_no_slow_gpu() {
 /// Halves of which one is dear, costs that rise or fall, and a block of dear tasks.
 #[test]
 fn batches_in_any_order_of_costs_come_close_to_the_ideal() {
-    let orders: [(&str, fn(f64) -> f64); 6] = [
+    type Order = fn(f64) -> f64;
+    let orders: [(&str, Order); 6] = [
         ("even", |_| 1.0),
         ("cheap, then dear", |at| if at < 0.5 { 1.0 } else { 9.0 }),
         ("dear, then cheap", |at| if at < 0.5 { 9.0 } else { 1.0 }),
