@@ -17,7 +17,7 @@ pub(super) struct Workers {
     pub(super) weight: f64,
     /// What spans took per task of the mean, ns, before the GPUs began and then, where
     /// these wait to see that.
-    paces: [Vec<Ns>; 2],
+    paces: [Vec<Pace>; 2],
     /// Tasks that they did, and what the dearest of them took, ns.
     pub(super) done: f64,
     dearest: f64,
@@ -27,6 +27,13 @@ pub(super) struct Workers {
     pub(super) hungry: usize,
     /// A worker is to get a task whatever the rates promise.
     pub(super) probes: bool,
+}
+
+/// What a span took per task of the mean, and how many tasks it had.
+#[derive(Debug, Clone, Copy)]
+struct Pace {
+    ns: Ns,
+    tasks: usize,
 }
 
 /// A span that a worker has.
@@ -53,18 +60,26 @@ impl Workers {
         is_told.then(|| (times.max(1.0).ln() / self.done.ln()) as f32)
     }
 
-    /// How many times as long spans took beside the GPUs as before these began, where nearly
-    /// all took longer; none where the batch did not tell.
-    pub(super) fn hindrance(&self) -> Option<f64> {
-        let sorted = self.paces.each_ref().map(|paces| {
-            let mut paces = paces.clone();
-            paces.sort_unstable_by(f64::total_cmp);
-            paces
-        });
-        let [alone, beside] = sorted.each_ref().map(Vec::as_slice);
-        let usual = alone.get(alone.len() / 2)?.max(f64::MIN_POSITIVE);
-        let (fast, middle) = (beside.get(beside.len() / 10)?, beside[beside.len() / 2]);
-        Some(if *fast > usual { middle / usual } else { 1.0 })
+    /// How many times as long spans took beside the GPUs as before these began, where most
+    /// took clearly longer than any before; none where the batch did not tell.
+    ///
+    /// Where a GPU is software, spans are held up by its threads or not at all: so some of
+    /// them may not have taken longer, and their mean is what the workers lost.
+    pub(super) fn hindrance(&self, tuning: &Tuning) -> Option<f64> {
+        let [alone, beside] = &self.paces;
+        let longest = alone.iter().map(|pace| pace.ns).reduce(f64::max)?;
+        // Of tasks that differ, one alone tells nothing of the mean of several.
+        let most = alone.iter().map(|pace| pace.tasks).max()?;
+        let beside = beside.iter().filter(|pace| pace.tasks <= most);
+        let beside: Vec<Ns> = beside.map(|pace| pace.ns).collect();
+        let clearly = longest * (1.0 + tuning.least_gain);
+        let longer = beside.iter().filter(|ns| **ns > clearly).count();
+        let mean = beside.iter().sum::<Ns>() / beside.len() as f64;
+        let mean_alone = alone.iter().map(|pace| pace.ns).sum::<Ns>() / alone.len() as f64;
+        (!beside.is_empty()).then(|| match 2 * longer > beside.len() {
+            true => mean / mean_alone.max(f64::MIN_POSITIVE),
+            false => 1.0,
+        })
     }
 
     /// True where no worker has a span.
@@ -319,7 +334,11 @@ impl Schedule {
         }
         let tasks = done.len() as f64;
         if self.setup.gpus_begin > 0.0 {
-            let pace = ns / self.density.expected(done.clone()).max(f64::MIN_POSITIVE);
+            let expected = self.density.expected(done.clone());
+            let pace = Pace {
+                ns: ns / expected.max(f64::MIN_POSITIVE),
+                tasks: done.len(),
+            };
             let is_beside = began >= self.setup.gpus_begin;
             if is_beside || began + ns <= self.setup.gpus_begin {
                 self.cpu.paces[usize::from(is_beside)].push(pace);

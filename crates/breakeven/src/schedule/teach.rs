@@ -205,7 +205,7 @@ impl Schedule {
         let took = whole(took.round()) as u64;
         model.note_run(operation, memory_per_task, took, cpu_tasks > 0, &tried);
         if self.setup.gpus_begin > 0.0 {
-            let times = self.cpu.hindrance().filter(|_| gpus_work);
+            let times = self.cpu.hindrance(self.setup.tuning).filter(|_| gpus_work);
             model.note_hindrance(operation, memory_per_task, took, times);
         }
     }
