@@ -84,12 +84,13 @@ impl Decision {
                     "no choice is sure to be done within {within}: {taken}"
                 ))
             }
-            Outcome::Unweighed if self.ruling.facts.gpus_left_out > 0 => Some(format!(
-                "{resource} was not weighed: no GPU can be used now"
-            )),
-            Outcome::Unweighed if !self.ruling.facts.has_gpu => Some(format!(
-                "{resource} was not weighed: the CPU is the only device"
-            )),
+            Outcome::Unweighed if !self.ruling.facts.has_gpu => {
+                let why = match self.ruling.facts.gpus_left_out {
+                    0 => "the CPU is the only device",
+                    _ => "no GPU can be used now",
+                };
+                Some(format!("{resource} was not weighed: {why}"))
+            }
             Outcome::Unweighed if self.ruling.stage == Stage::Sequential => Some(format!(
                 "{resource} was not weighed: sequential tasks are the CPU's"
             )),
