@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Mode, Ns, Schedule, Setup, Span};
-use crate::plan::{Shape, Tuning};
+use crate::plan::{MOST_HINDRANCE, Shape, Tuning};
 use crate::whole;
 
 /// What is known of the workers.
@@ -17,7 +17,7 @@ pub(super) struct Workers {
     pub(super) weight: f64,
     /// What spans took per task of the mean, ns, before the GPUs began and then, where
     /// these wait to see that.
-    paces: [Vec<Pace>; 2],
+    paces: [Vec<Ns>; 2],
     /// Tasks that they did, and what the dearest of them took, ns.
     pub(super) done: f64,
     dearest: f64,
@@ -27,13 +27,6 @@ pub(super) struct Workers {
     pub(super) hungry: usize,
     /// A worker is to get a task whatever the rates promise.
     pub(super) probes: bool,
-}
-
-/// What a span took per task of the mean, and how many tasks it had.
-#[derive(Debug, Clone, Copy)]
-struct Pace {
-    ns: Ns,
-    tasks: usize,
 }
 
 /// A span that a worker has.
@@ -67,19 +60,14 @@ impl Workers {
     /// them may not have taken longer, and their mean is what the workers lost.
     pub(super) fn hindrance(&self, tuning: &Tuning) -> Option<f64> {
         let [alone, beside] = &self.paces;
-        let longest = alone.iter().map(|pace| pace.ns).reduce(f64::max)?;
-        // Of tasks that differ, one alone tells nothing of the mean of several.
-        let most = alone.iter().map(|pace| pace.tasks).max()?;
-        let beside = beside.iter().filter(|pace| pace.tasks <= most);
-        let beside: Vec<Ns> = beside.map(|pace| pace.ns).collect();
+        let longest = alone.iter().copied().reduce(f64::max)?;
         let clearly = longest * (1.0 + tuning.least_gain);
-        let longer = beside.iter().filter(|ns| **ns > clearly).count();
-        let mean = beside.iter().sum::<Ns>() / beside.len() as f64;
-        let mean_alone = alone.iter().map(|pace| pace.ns).sum::<Ns>() / alone.len() as f64;
-        (!beside.is_empty()).then(|| match 2 * longer > beside.len() {
-            true => mean / mean_alone.max(f64::MIN_POSITIVE),
-            false => 1.0,
-        })
+        let longer = beside.iter().filter(|pace| **pace > clearly).count();
+        let mean = |paces: &[Ns]| paces.iter().sum::<Ns>() / paces.len() as f64;
+        let times = mean(beside) / mean(alone).max(f64::MIN_POSITIVE);
+        // Where it is more, the tasks differ, and none of the dear ones was seen alone.
+        let is_told = 2 * longer > beside.len() && times <= MOST_HINDRANCE;
+        (!beside.is_empty()).then_some(if is_told { times } else { 1.0 })
     }
 
     /// True where no worker has a span.
@@ -334,11 +322,7 @@ impl Schedule {
         }
         let tasks = done.len() as f64;
         if self.setup.gpus_begin > 0.0 {
-            let expected = self.density.expected(done.clone());
-            let pace = Pace {
-                ns: ns / expected.max(f64::MIN_POSITIVE),
-                tasks: done.len(),
-            };
+            let pace = ns / self.density.expected(done.clone()).max(f64::MIN_POSITIVE);
             let is_beside = began >= self.setup.gpus_begin;
             if is_beside || began + ns <= self.setup.gpus_begin {
                 self.cpu.paces[usize::from(is_beside)].push(pace);

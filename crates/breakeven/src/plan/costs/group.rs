@@ -14,7 +14,7 @@ use super::{GpuCosts, OperationCosts};
 use crate::plan::Tuning;
 
 /// How far devices can hinder each other, as a multiple.
-const MOST_HINDRANCE: f64 = 16.0;
+pub(crate) const MOST_HINDRANCE: f64 = 4.0;
 
 /// GPUs that are kept of an operation.
 const MOST_GPUS: usize = 16;
