@@ -80,7 +80,7 @@ impl Request<'_> {
         match refused.filter(|_| is_denied) {
             Some(error) => engine.end(Ending::Device(error)),
             None if drives => self.drive(&engine, &start),
-            None if self.watch.is_set() && self.work.is_whole() => self.run_in_pieces(&engine),
+            None if self.work.is_whole() => self.run_whole(&engine),
             None if self.watch.is_set() => self.run_watched(&engine),
             None => self.run_straight(&engine),
         }
@@ -146,14 +146,15 @@ impl Request<'_> {
 
     fn schedule(&self, start: &Start) -> Box<Schedule> {
         let tasks = self.question.workload.task_count;
-        // In parts the outputs would come to the host.
-        let stays = self.question.lanes.iter().any(|lane| lane.keeps_outputs());
+        // In parts, outputs that could stay on the device would come to the host.
+        let mut lanes = self.question.lanes.iter();
+        let is_watched = self.watch.sees_parts() && !lanes.any(|lane| lane.keeps_outputs());
         let limits = Decided {
             tasks,
             workers: self.question.workers,
             decision: &start.decision,
             costs: &start.costs,
-            is_watched: self.watch.sees_parts() && !stays,
+            is_watched,
             may_fall_back: self.policy.most(tasks),
             tuning: Tuning::USUAL,
         };
@@ -167,21 +168,17 @@ impl Request<'_> {
     /// All of it on the workers, without a look at a clock or a schedule between.
     fn run_straight(&self, engine: &Engine<'_>) {
         let all = engine.shared().schedule.take_any();
-        match all {
-            Some(all) if self.work.is_whole() => {
-                let mut all = Some(all);
-                let mut run = || all.take().into_iter().for_each(|all| engine.run(all));
-                self.cpu.install(&mut run);
-            }
-            Some(all) => self.cpu.all(Portion::new(all, engine)),
-            None => {}
+        if let Some(all) = all {
+            self.cpu.all(Portion::new(all, engine));
         }
     }
 
-    /// All of it piece by piece, each shared out inside, with a look between two.
-    fn run_in_pieces(&self, engine: &Engine<'_>) {
+    /// All of it as one span, which is shared out inside; where it may be stopped or is
+    /// told how far it came, piece by piece, with a look between two.
+    fn run_whole(&self, engine: &Engine<'_>) {
         let mut left = engine.shared().schedule.take_any();
-        let (look, mut items) = (self.work.look().as_nanos(), 1);
+        let look = self.work.look().as_nanos();
+        let mut items = if self.watch.is_set() { 1 } else { usize::MAX };
         while let Some(span) = left.take_if(|_| !engine.should_stop()) {
             let began = Instant::now();
             let (piece, rest) = span.split(items);
