@@ -4,7 +4,7 @@ use breakeven::gpu::cubecl::{self, prelude::*};
 use breakeven::gpu::{DeviceForm, Launch, Output, WgslOperator, grid};
 use breakeven::{DeviceError, DeviceErrorKind, Error, ErrorKind, Operator, View, with_client};
 
-use crate::device::first_gpu;
+use crate::device::{first_for_shaders, first_gpu};
 use crate::kernels::refused;
 
 type Floats = breakeven::Tensor<'static>;
@@ -46,7 +46,7 @@ fn wgsl(source: &str) -> Result<WgslOperator<f32, f32>, Error> {
 #[test]
 fn a_shader_of_ones_own_is_an_operator() {
     let lines = wgsl(SHADER).unwrap();
-    let Some(gpu) = first_gpu() else {
+    let Some(gpu) = first_for_shaders() else {
         return;
     };
     // Lengths at and beside the ends of workgroups and of what memory is given out in.

@@ -66,17 +66,13 @@ pub(crate) fn measure(
         let times = turn(&mut || subject.on_cpu())?;
         cpu.push(median(&times)?);
         run(&mut on_cpu).samples_ns.extend(times);
-        let mut alone = Vec::new();
-        let times = turn(&mut || {
-            let time = subject.on_gpu(gpu)?;
-            alone.push(ns(subject.kernel_alone(gpu)?));
-            Ok(time)
-        })?;
+        let times = turn(&mut || subject.on_gpu(gpu))?;
         call.push(median(&times)?);
         afresh.push(median(&turn(&mut || {
             gpu.memory().trim();
             subject.on_gpu(gpu)
         })?)?);
+        let alone = turn(&mut || subject.kernel_alone(gpu))?;
         kernel.push(median(&alone)?);
         let run = run(&mut on_gpu);
         run.samples_ns.extend(times);

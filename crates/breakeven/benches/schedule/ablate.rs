@@ -4,7 +4,7 @@
 use breakeven::plan::Tuning;
 
 use crate::metric::metric;
-use crate::{efficiency, hindered, noisy, objectives, overlap, regret, trouble, unlike};
+use crate::{chains, efficiency, hindered, noisy, objectives, overlap, regret, trouble, unlike};
 
 /// A constant's name, and how its mechanism is switched off.
 type Off = (&'static str, fn(&mut Tuning));
@@ -82,6 +82,13 @@ const OFF: &[Off] = &[
     ("failed_prediction", |tuning| tuning.failed_prediction = 1e9),
     ("most_delay", |tuning| tuning.most_delay = 1e9),
     ("tried_from", |tuning| tuning.tried_from = 1e9),
+    ("chain_first_runs", |tuning| tuning.chain_first_runs = 0),
+    ("chain_measured_every", |tuning| {
+        tuning.chain_measured_every = u64::MAX
+    }),
+    ("chain_worth_measuring", |tuning| {
+        tuning.chain_worth_measuring = 1e9
+    }),
 ];
 
 /// Tasks of the batches whose regrets are compared.
@@ -153,7 +160,10 @@ fn figures(tuning: &'static Tuning) -> Vec<(String, f64)> {
     });
     let objectives = objectives::means(tuning, &OBJECTIVES_TASKS).into_iter();
     let objectives = objectives.map(|(name, value)| (name.to_owned(), 100.0 * value));
+    let chains = chains::programs(tuning).into_iter();
+    let chains = chains.map(|(name, regret)| (name, 100.0 * regret));
     let all = efficiencies
+        .chain(chains)
         .chain(regrets)
         .chain(others)
         .chain(overlaps)

@@ -23,25 +23,10 @@ use super::work::caught;
 use crate::error::Error;
 use crate::operator::{Operator, Stages};
 use crate::plan::{
-    ChainCosts, Cost, Decision, Evidence, ExecutionStrategy, GpuCosts, Objective, OperationCosts,
-    Placement, StageTime, estimate, profile_of,
+    ChainCosts, Cost, Decision, ExecutionStrategy, GpuCosts, NextRun, Objective, OperationCosts,
+    Placement, Tuning, estimate, profile_of,
 };
 use crate::tensor::{Element, Tensor};
-
-/// A device on which the chain was not measured is tried if it should take at most so many
-/// times as long as the best placement.
-const WORTH_A_TRY: f64 = 4.0;
-
-/// Times of a stage below which its first one counts, with compilation and cold caches in it …
-const FEW_TIMES: u64 = 3;
-
-/// … and how many times too long that is supposed to be.
-const FIRST_EXCESS: f64 = 16.0;
-
-/// After so many runs of chains one is measured stage by stage again, on a device in turn
-/// that takes at most [`WORTH_REMEASURING`] times as long as the best placement.
-const MEASURED_EVERY: u64 = 32;
-const WORTH_REMEASURING: f64 = 2.0;
 
 /// How a chain runs.
 enum Route {
@@ -149,6 +134,7 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         }
         .answer()?;
         let count = manager.shared.chain_number(is_run);
+        let tuning = Tuning::USUAL;
         // What a form of it takes, and what is to be done about that; `later` puts off when it
         // is measured again.
         let variant = |stages: &Stages, later: u64| {
@@ -161,23 +147,26 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
                 )
             };
             let costs = costs.of_chain(stages, &shapes, &names, workers, has_form);
-            let choice = choose(&costs, count.wrapping_add(later))?;
+            let choice = costs.next_run(count.wrapping_add(later), tuning)?;
             Some((stages.clone(), costs, choice))
         };
         let Some(separate) = variant(stages, 0) else {
             return Ok(Route::Whole(None));
         };
-        let fused = stages.fused().filter(|_| !separate.2.apart);
-        let fused = fused.and_then(|fused| variant(fused, MEASURED_EVERY / 2));
-        let predicted = |choice: &Choice| choice.placement.as_ref().map(|all| all.predicted_ns);
+        let fused = stages.fused().filter(|_| !separate.2.is_measured);
+        let fused = fused.and_then(|fused| variant(fused, tuning.chain_measured_every / 2));
+        let predicted = |choice: &NextRun| choice.placement.as_ref().map(|all| all.predicted_ns);
         let is_fused = fused.as_ref().is_some_and(|(_, _, fused)| {
             let gains = predicted(fused) < predicted(&separate.2);
-            fused.apart && fused.is_worth(predicted(&separate.2)) || !fused.apart && gains
+            match fused.is_measured {
+                true => fused.is_worth(predicted(&separate.2), tuning),
+                false => gains,
+            }
         });
         let (stages, costs, choice) = fused.filter(|_| is_fused).unwrap_or(separate);
         if let Some(placement) = &choice.placement
             && placement.is_uniform()
-            && !choice.apart
+            && !choice.is_measured
             && !is_fused
         {
             let costs = as_one(&costs, placement, tasks, workers);
@@ -187,94 +176,10 @@ impl<C: CpuExecutor, G: TensorDevice, V> Batch<'_, C, G, V> {
         let parts = Parts {
             gpus: choice.devices.iter().map(gpu).collect(),
             placement: choice.placement,
-            apart: choice.apart,
+            apart: choice.is_measured,
         };
         Ok(Route::Parts(parts, stages))
     }
-}
-
-/// A placement, and whether its stages are to be measured.
-struct Choice {
-    devices: Vec<usize>,
-    placement: Option<Placement>,
-    apart: bool,
-}
-
-impl Choice {
-    /// True where it may be measured, as the other form of the chain takes so long.
-    fn is_worth(&self, other_ns: Option<f64>) -> bool {
-        let own = self.placement.as_ref().map(|all| all.predicted_ns);
-        let pair = own.zip(other_ns);
-        pair.is_none_or(|(own, other)| own <= WORTH_A_TRY * other)
-    }
-}
-
-/// The best placement, or another one that is worth a try. `count` numbers the chains.
-fn choose(costs: &ChainCosts, count: u64) -> Option<Choice> {
-    // All that can be on that device, and the rest on the CPU.
-    let all_on = |device: usize| -> Vec<usize> {
-        let stages = costs.stages.iter();
-        let place = stages.map(|stage| if stage.runs_on[device] { device } else { 0 });
-        place.collect()
-    };
-    let is_unknown = |device: usize| {
-        let mut stages = costs.stages.iter();
-        stages.any(|stage| stage.runs_on[device] && stage.times[device].is_none())
-    };
-    let mut devices = 0..costs.devices.len();
-    if let Some(device) = devices.find(|device| is_unknown(*device)) {
-        return Some(Choice {
-            devices: all_on(device),
-            placement: None,
-            apart: true,
-        });
-    }
-    let best = costs.best()?;
-    let placement = costs.placed(&best)?;
-    let predicted = placement.predicted_ns;
-    let is_measured = |time: StageTime| time.evidence == Evidence::Measured;
-    let is_known = |time: StageTime| time.observations >= FEW_TIMES && is_measured(time);
-    let of_best = best.iter().zip(&costs.stages);
-    let mut of_best = of_best.filter_map(|(device, stage)| stage.times[*device]);
-    if !of_best.all(is_known) {
-        return Some(Choice {
-            devices: best,
-            placement: Some(placement),
-            apart: true,
-        });
-    }
-    // Whether all that can be on that device was measured there, and what that placement
-    // should take at the least.
-    let alone = |device: usize| {
-        let of_device = costs.stages.iter().filter_map(|stage| stage.times[device]);
-        let (known, some): (Vec<_>, Vec<_>) = of_device.partition(|time| is_known(*time));
-        let is_first = some.iter().any(|time| time.observations > 0);
-        let excess = if is_first { FIRST_EXCESS } else { 1.0 };
-        let ns = costs.placed(&all_on(device))?.predicted_ns / excess;
-        let is_used = !(known.is_empty() && some.is_empty());
-        is_used.then_some((some.is_empty(), ns))
-    };
-    let all: Vec<_> = (0..costs.devices.len()).map(alone).collect();
-    let worth = |times: f64, known: bool| {
-        let is_worth =
-            move |(is_known, ns): (bool, f64)| is_known == known && ns <= times * predicted;
-        let all = all.iter().enumerate();
-        all.filter(move |(_, alone)| alone.is_some_and(is_worth))
-            .map(|(device, _)| device)
-    };
-    let in_turn = || {
-        let again: Vec<usize> = worth(WORTH_REMEASURING, true).collect();
-        let turn = usize::try_from(count / MEASURED_EVERY).unwrap_or(0);
-        let is_due = count % MEASURED_EVERY == MEASURED_EVERY - 1 && !again.is_empty();
-        is_due.then(|| again[turn % again.len()])
-    };
-    let tried = worth(WORTH_A_TRY, false).next().or_else(in_turn);
-    let devices = tried.map_or(best, all_on);
-    Some(Choice {
-        placement: costs.placed(&devices),
-        devices,
-        apart: tried.is_some(),
-    })
 }
 
 /// What the whole takes on each device, by what its stages take; as sure as the stage that

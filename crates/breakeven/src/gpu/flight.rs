@@ -275,20 +275,11 @@ fn land<E: Element, T>(
         return Ok(tensors.collect());
     }
     let outputs: Vec<_> = outputs.collect();
-    let handles = outputs.iter().map(|(buffer, _)| buffer.handle()).collect();
-    let (bytes, computed) = with_client!(gpu, client => {
-        client.flush()?;
-        if sending.is_some() {
-            until_ready(client.sync(), patience)?;
-        }
-        let computed = Instant::now();
-        (until_ready(client.read_async(handles), patience)?, computed)
-    });
-    let bytes = bytes.iter().map(|bytes| &bytes[..]);
-    let tensors = outputs
-        .iter()
-        .zip(bytes.chain(std::iter::repeat(&[][..])))
-        .map(|((buffer, shape), bytes)| Ok(Tensor::new(gpu.received(bytes, buffer)?, shape)?))
+    let buffers: Vec<_> = outputs.iter().map(|(buffer, _)| buffer).collect();
+    let (found, computed) = gpu.bring(&buffers, sending.is_some(), patience)?;
+    let tensors = found.into_iter().zip(&outputs);
+    let tensors = tensors
+        .map(|(found, (_, shape))| Ok(Tensor::new(found, shape)?))
         .collect();
     reply.state().transfer_time = sending.map(|sending| sending + computed.elapsed());
     tensors

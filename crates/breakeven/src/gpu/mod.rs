@@ -31,6 +31,7 @@ mod memory;
 mod open;
 mod run;
 mod timing;
+mod transfer;
 mod tuning;
 mod wait;
 mod wgsl;
@@ -62,6 +63,8 @@ struct Shared {
     info: GpuInfo,
     spec: GpuSpec,
     client: Client,
+    /// Where CUDA's driver copies for us; none where it is not CUDA's.
+    copies: Option<transfer::CudaCopies>,
     faults: faults::Faults,
     lanes: flight::Lanes,
     ledger: Arc<memory::Ledger>,
@@ -129,12 +132,13 @@ impl Gpu {
     /// driver does not give one out.
     pub fn open(id: &DeviceId) -> Result<Self, DeviceError> {
         let faults = faults::Faults::default();
-        let (client, info) = caught(|| open::client(id, &faults))?;
+        let (client, copies, info) = caught(|| open::client(id, &faults))?;
         let shared = Shared {
             id: id.clone(),
             spec: GpuSpec::of(&info, None),
             info,
             client,
+            copies,
             faults,
             lanes: flight::Lanes::default(),
             ledger: Arc::default(),
@@ -258,24 +262,10 @@ impl Gpu {
         self.check_fits(&[bytes.len() as u64])?;
         self.check_limit(bytes.len() as u64)?;
         self.guarded(|| {
-            let buffer = self.send(bytes);
+            let buffer = self.send(bytes)?;
             with_client!(self, client => self.wait(client.sync()))?;
             Ok(buffer)
         })
-    }
-
-    /// [`upload`](Gpu::upload) without checks and without the wait.
-    pub(crate) fn send(&self, bytes: &[u8]) -> Buffer {
-        let sent = bytes.len() as u64;
-        self.shared.uploaded.fetch_add(sent, Ordering::Relaxed);
-        let handle = with_client!(self, client => client.create_from_slice(bytes));
-        Buffer::new(handle, bytes.len(), self.ledger())
-    }
-
-    /// A buffer with anything in it, without checks.
-    fn empty(&self, bytes: usize) -> Buffer {
-        let handle = with_client!(self, client => client.empty(bytes));
-        Buffer::new(handle, bytes, self.ledger())
     }
 
     /// Waits for all that was started and copies a buffer to the host.
@@ -283,26 +273,8 @@ impl Gpu {
         if buffer.bytes() == 0 {
             return Ok(Vec::new());
         }
-        let bytes = self.guarded(|| {
-            with_client!(self, client => {
-                // A read alone says nothing of a launch that failed before it.
-                client.flush()?;
-                self.wait(client.read_async(vec![buffer.handle()]))
-            })
-        })?;
-        self.received(bytes.first().map_or(&[], |bytes| bytes), buffer)
-    }
-
-    /// What the device returned of a buffer, as elements.
-    fn received<E: Element>(&self, bytes: &[u8], of: &Buffer) -> Result<Vec<E>, DeviceError> {
-        let (found, all) = (bytes.len(), of.bytes());
-        if found != all {
-            let message = format!("the device returned {found} bytes of {all}");
-            return Err(DeviceError::new(DeviceErrorKind::Other, message));
-        }
-        let downloaded = &self.shared.downloaded;
-        downloaded.fetch_add(found as u64, Ordering::Relaxed);
-        Ok(bytemuck::pod_collect_to_vec(bytes))
+        let found = self.guarded(|| self.bring(&[buffer], false, self.patiently()));
+        Ok(found?.0.swap_remove(0))
     }
 
     /// A copy of `len` elements of a buffer, made by the device.
@@ -338,12 +310,17 @@ impl Gpu {
     where
         DeviceError: From<E>,
     {
+        wait::until_ready(future, self.patiently())
+    }
+
+    /// Patience for a wait that begins now.
+    fn patiently(&self) -> impl FnMut() -> Result<Duration, DeviceError> {
         let start = Instant::now();
-        wait::until_ready(future, || {
+        move || {
             // A lost device wakes nobody.
             self.shared.faults.pending()?;
             self.patience(start)
-        })
+        }
     }
 
     /// For how long to sleep before looking again at what was started then.

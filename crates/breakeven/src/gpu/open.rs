@@ -6,18 +6,26 @@ use cubecl::wgpu::{RuntimeOptions, WgpuDevice, WgpuRuntime, WgpuSetup, init_devi
 
 use super::Client;
 use super::faults::{self, Faults};
+use super::transfer::CudaCopies;
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::hardware::open::{self, Handle};
 use crate::hardware::{DeviceId, GpuInfo};
 
-/// A client of the device of that id, and what detection says of it.
-pub(super) fn client(id: &DeviceId, faults: &Faults) -> Result<(Client, GpuInfo), DeviceError> {
+/// A client of the device of that id, what copies for it beside the client, and what
+/// detection says of it.
+pub(super) fn client(
+    id: &DeviceId,
+    faults: &Faults,
+) -> Result<(Client, Option<CudaCopies>, GpuInfo), DeviceError> {
     let (handle, info) = open::open(id)?;
-    let client = match handle {
-        Handle::Wgpu { instance, adapter } => open_wgpu(instance, adapter, faults)?,
-        Handle::Cuda { ordinal } => Client::Cuda(CudaRuntime::client(&CudaDevice::new(ordinal))),
+    let (client, copies) = match handle {
+        Handle::Wgpu { instance, adapter } => (open_wgpu(instance, adapter, faults)?, None),
+        Handle::Cuda { ordinal } => {
+            let client = CudaRuntime::client(&CudaDevice::new(ordinal));
+            (Client::Cuda(client), Some(CudaCopies::open(ordinal)?))
+        }
     };
-    Ok((client, info))
+    Ok((client, copies, info))
 }
 
 /// A client on an adapter of our choice. CubeCL picks adapters by their number

@@ -12,6 +12,7 @@ mod forecast;
 mod heuristics;
 mod kept;
 mod machine;
+mod next_run;
 mod objective;
 mod pieces;
 mod placement;
@@ -42,6 +43,7 @@ pub(crate) use draws::spent;
 pub(crate) use forecast::level;
 pub use heuristics::ProfilingHeuristics;
 pub use machine::{GpuSpec, Machine, Power};
+pub use next_run::NextRun;
 pub use objective::{Goal, Objective, Resource};
 pub(crate) use pieces::{Further, pieces};
 pub use placement::{

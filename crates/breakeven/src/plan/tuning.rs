@@ -146,6 +146,14 @@ pub struct Tuning {
     /// Times the CPU's own time from which a launch's prediction is that of a try, which is
     /// not waited for.
     pub tried_from: f64,
+
+    // Chains.
+    /// First runs of a stage on a GPU that tell nothing of the next ones: they may compile it.
+    pub chain_first_runs: u64,
+    /// After so many chains one is measured stage by stage again, on a device in turn …
+    pub chain_measured_every: u64,
+    /// … on which it takes at most so many times as long as in the best placement.
+    pub chain_worth_measuring: f64,
 }
 
 impl Default for &Tuning {
@@ -213,5 +221,8 @@ impl Tuning {
         rate_step: 0.8,
         most_delay: 1.25,
         tried_from: 3.0,
+        chain_first_runs: 1,
+        chain_measured_every: 32,
+        chain_worth_measuring: 2.0,
     };
 }

@@ -81,7 +81,7 @@ impl<E: Element> Tensor<'_, E> {
     pub(crate) fn buffer(&self, gpu: &Gpu) -> Result<Buffer, DeviceError> {
         let found = self.find(&self.replicas(), gpu);
         let Some((buffer, first)) = found else {
-            return Ok(gpu.send(bytemuck::cast_slice(self.host()?)));
+            return gpu.send(bytemuck::cast_slice(self.host()?));
         };
         match buffer.part(4 * first, 4 * self.len(), gpu.alignment()) {
             Some(part) => Ok(part),

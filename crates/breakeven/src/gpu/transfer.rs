@@ -1,0 +1,206 @@
+//! Bytes on their way between the host's memory and a device's.
+//!
+//! CubeCL copies what it uploads twice, each time into memory that is new to the process, and
+//! what it downloads goes by way of pinned memory, which each stream first has to allocate by
+//! the 32 MiB. Where CUDA's driver can be called, it copies to and from the caller's memory
+//! itself (docs/performance.md has what that gains).
+
+use std::mem::MaybeUninit;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use cudarc::driver::DriverError;
+use cudarc::driver::result::{ctx, device, memcpy_dtoh_async, memcpy_htod_async, primary_ctx};
+use cudarc::driver::result::{init, stream};
+use cudarc::driver::sys::{CUcontext, CUdeviceptr, CUstream};
+
+use super::faults::kind_of_text;
+use super::wait::until_ready;
+use super::{Buffer, Client, Gpu, with_client};
+use crate::error::{DeviceError, DeviceErrorKind};
+use crate::locked;
+use crate::tensor::Element;
+
+/// CUDA's driver takes so much from any memory without waiting for the device; with less,
+/// CubeCL's two copies cost less than that wait.
+const DIRECT_FROM: usize = 64 << 10;
+
+/// CubeCL's CUDA side cannot allocate nothing.
+const LEAST_BYTES: usize = 4;
+
+impl Gpu {
+    /// Copies bytes into a new buffer, without checks. What the current stream starts from now
+    /// on finds them there.
+    pub(crate) fn send(&self, bytes: &[u8]) -> Result<Buffer, DeviceError> {
+        self.shared
+            .uploaded
+            .fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        if bytes.is_empty() {
+            return Ok(self.empty(0));
+        }
+        if let (Client::Cuda(client), Some(copies)) = (self.client(), &self.shared.copies)
+            && bytes.len() >= DIRECT_FROM
+        {
+            let buffer = self.empty(bytes.len());
+            let place = client.get_resource(buffer.handle())?;
+            // Whatever used this memory before has to be done.
+            self.wait(client.sync())?;
+            // SAFETY: the buffer has as many bytes, and lives until they are copied.
+            unsafe { copies.to_device(place.resource().ptr, bytes) }?;
+            return Ok(buffer);
+        }
+        let handle = with_client!(self, client => client.create_from_slice(bytes));
+        Ok(Buffer::new(handle, bytes.len(), self.ledger()))
+    }
+
+    /// A buffer with anything in it, without checks.
+    pub(super) fn empty(&self, bytes: usize) -> Buffer {
+        let at_least = bytes.max(LEAST_BYTES);
+        let handle = with_client!(self, client => client.empty(at_least));
+        Buffer::new(handle, bytes, self.ledger())
+    }
+
+    /// Waits for all that the current stream was given, and copies the buffers to the host.
+    /// Says when the device was done, where that `is_timed`. `patience` is that of
+    /// [`until_ready`].
+    pub(super) fn bring<E: Element>(
+        &self,
+        buffers: &[&Buffer],
+        is_timed: bool,
+        mut patience: impl FnMut() -> Result<Duration, DeviceError>,
+    ) -> Result<(Vec<Vec<E>>, Instant), DeviceError> {
+        // A read alone says nothing of a launch that failed before it.
+        with_client!(self, client => client.flush())?;
+        let filled: Vec<_> = buffers.iter().filter(|buffer| buffer.bytes() > 0).collect();
+        let (filled, done) = match (self.client(), &self.shared.copies) {
+            (Client::Cuda(client), Some(copies)) => {
+                let places = filled
+                    .iter()
+                    .map(|buffer| client.get_resource(buffer.handle()));
+                let places = places.collect::<Result<Vec<_>, _>>()?;
+                until_ready(client.sync(), patience)?;
+                let done = Instant::now();
+                let copied = filled.iter().zip(&places).map(|(buffer, place)| {
+                    // SAFETY: the buffer has as many bytes, and lives until they are copied.
+                    unsafe { copies.to_host(place.resource().ptr, buffer.bytes()) }
+                });
+                (copied.collect::<Result<Vec<_>, _>>()?, done)
+            }
+            _ => with_client!(self, client => {
+                if is_timed {
+                    until_ready(client.sync(), &mut patience)?;
+                }
+                let done = Instant::now();
+                let handles = filled.iter().map(|buffer| buffer.handle()).collect();
+                let read = until_ready(client.read_async(handles), patience)?;
+                let read = read.iter().map(|bytes| bytemuck::pod_collect_to_vec(bytes));
+                (read.collect(), done)
+            }),
+        };
+        let mut filled = filled.into_iter();
+        let brought = buffers.iter().map(|buffer| match buffer.bytes() {
+            0 => Ok(Vec::new()),
+            _ => self.received(filled.next().unwrap_or_default(), buffer),
+        });
+        Ok((brought.collect::<Result<_, _>>()?, done))
+    }
+
+    /// What the device returned of a buffer, if it is all of it.
+    fn received<E: Element>(&self, found: Vec<E>, of: &Buffer) -> Result<Vec<E>, DeviceError> {
+        let (bytes, all) = (size_of_val(&found[..]), of.bytes());
+        if bytes != all {
+            let message = format!("the device returned {bytes} bytes of {all}");
+            return Err(DeviceError::new(DeviceErrorKind::Other, message));
+        }
+        let downloaded = &self.shared.downloaded;
+        downloaded.fetch_add(bytes as u64, Ordering::Relaxed);
+        Ok(found)
+    }
+}
+
+/// Copies that CUDA's driver makes, each on a stream of ours that is waited for.
+pub(super) struct CudaCopies {
+    /// The one that CubeCL has too; it lasts as long as the process.
+    context: CUcontext,
+    idle: Mutex<Vec<Stream>>,
+}
+
+struct Stream(CUstream);
+
+// SAFETY: CUDA's contexts and streams may be used from any thread; a stream is one call's at
+// a time.
+unsafe impl Send for CudaCopies {}
+// SAFETY: as above; what is idle is behind a lock.
+unsafe impl Sync for CudaCopies {}
+
+impl CudaCopies {
+    pub(super) fn open(ordinal: usize) -> Result<Self, DeviceError> {
+        init()?;
+        let device = device::get(i32::try_from(ordinal).unwrap_or(i32::MAX))?;
+        // SAFETY: the device was just found.
+        let context = unsafe { primary_ctx::retain(device) }?;
+        Ok(Self {
+            context,
+            idle: Mutex::default(),
+        })
+    }
+
+    /// # Safety
+    ///
+    /// At that place there is room for the bytes, which nothing else uses meanwhile.
+    unsafe fn to_device(&self, place: CUdeviceptr, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.copy(|stream| {
+            // SAFETY: the caller vouches for the place; the bytes are borrowed until the
+            // stream was waited for.
+            unsafe { memcpy_htod_async(place, bytes, stream) }
+        })
+    }
+
+    /// # Safety
+    ///
+    /// At that place there are as many bytes, which nothing writes meanwhile.
+    unsafe fn to_host<E: Element>(
+        &self,
+        place: CUdeviceptr,
+        bytes: usize,
+    ) -> Result<Vec<E>, DeviceError> {
+        let len = bytes / size_of::<E>();
+        let mut found = Vec::with_capacity(len);
+        let room: &mut [MaybeUninit<E>] = &mut found.spare_capacity_mut()[..len];
+        self.copy(|stream| {
+            // SAFETY: the caller vouches for the place; the room is borrowed until the
+            // stream was waited for.
+            unsafe { memcpy_dtoh_async(room, place, stream) }
+        })?;
+        // SAFETY: as many were copied, and any bits are an element.
+        unsafe { found.set_len(len) };
+        Ok(found)
+    }
+
+    /// Starts a copy on a stream and waits for it.
+    fn copy(
+        &self,
+        start: impl FnOnce(CUstream) -> Result<(), DriverError>,
+    ) -> Result<(), DeviceError> {
+        // SAFETY: the context is never given back.
+        unsafe { ctx::set_current(self.context) }?;
+        let idle = locked(&self.idle).pop();
+        let on = match idle {
+            Some(stream) => stream,
+            None => Stream(stream::create(stream::StreamKind::NonBlocking)?),
+        };
+        let started = start(on.0);
+        // SAFETY: a stream of ours, which is never destroyed.
+        let ended = unsafe { stream::synchronize(on.0) };
+        locked(&self.idle).push(on);
+        Ok(started.and(ended)?)
+    }
+}
+
+impl From<DriverError> for DeviceError {
+    fn from(error: DriverError) -> Self {
+        let text = format!("{error:?}");
+        Self::new(kind_of_text(&text), text)
+    }
+}
