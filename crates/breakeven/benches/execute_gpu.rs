@@ -82,8 +82,8 @@ fn main() -> Outcome<ExitCode> {
     let plan = if is_quick() {
         Plan {
             batches: &[4, 32],
-            rounds: 3,
-            warm_up: 5,
+            rounds: 5,
+            warm_up: 10,
         }
     } else {
         Plan {

@@ -39,6 +39,8 @@ pub mod gpu;
 pub mod hardware;
 mod kernel_times;
 pub mod kernels;
+#[cfg(feature = "gpu")]
+mod large_pages;
 pub mod monitor;
 mod operator;
 pub mod peak;

@@ -326,8 +326,10 @@ fn looking_does_not_wait_and_two_batches_do_not_mix() {
         close(&outputs, &[operator.on_cpu(image).unwrap()], 1e-3);
     }
     let all = start.elapsed();
+    // A real GPU may be done by then.
+    let may_be_there = gpu.info().kind != GpuKind::Software;
     assert!(
-        looks > 0,
+        looks > 0 || may_be_there,
         "it was there before anybody looked, after {all:?}"
     );
     // Far under the time of the work, on a machine with other work beside it.

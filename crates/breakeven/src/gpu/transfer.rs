@@ -19,6 +19,7 @@ use super::faults::kind_of_text;
 use super::wait::until_ready;
 use super::{Buffer, Client, Gpu, with_client};
 use crate::error::{DeviceError, DeviceErrorKind};
+use crate::large_pages::with_room;
 use crate::locked;
 use crate::tensor::Element;
 
@@ -26,8 +27,9 @@ use crate::tensor::Element;
 /// CubeCL's two copies cost less than that wait.
 const DIRECT_FROM: usize = 64 << 10;
 
-/// CubeCL's CUDA side cannot allocate nothing.
-const LEAST_BYTES: usize = 4;
+/// In place of nothing: CubeCL's CUDA side cannot allocate that, and a shader is to be given as
+/// much as it may read at once.
+const FOR_NOTHING: usize = 16;
 
 impl Gpu {
     /// Copies bytes into a new buffer, without checks. What the current stream starts from now
@@ -56,8 +58,8 @@ impl Gpu {
 
     /// A buffer with anything in it, without checks.
     pub(super) fn empty(&self, bytes: usize) -> Buffer {
-        let at_least = bytes.max(LEAST_BYTES);
-        let handle = with_client!(self, client => client.empty(at_least));
+        let allocated = if bytes == 0 { FOR_NOTHING } else { bytes };
+        let handle = with_client!(self, client => client.empty(allocated));
         Buffer::new(handle, bytes, self.ledger())
     }
 
@@ -166,7 +168,7 @@ impl CudaCopies {
         bytes: usize,
     ) -> Result<Vec<E>, DeviceError> {
         let len = bytes / size_of::<E>();
-        let mut found = Vec::with_capacity(len);
+        let mut found = with_room(len);
         let room: &mut [MaybeUninit<E>] = &mut found.spare_capacity_mut()[..len];
         self.copy(|stream| {
             // SAFETY: the caller vouches for the place; the room is borrowed until the

@@ -8,6 +8,8 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use crate::error::{DeviceError, Error};
+#[cfg(feature = "gpu")]
+use crate::large_pages::with_room;
 
 mod element;
 mod inputs;
@@ -222,7 +224,7 @@ impl<'a, E: Element> Tensor<'a, E> {
                 ..(*first).clone()
             });
         }
-        let mut values = Vec::with_capacity(shape.iter().product());
+        let mut values = with_room(shape.iter().product());
         for part in parts {
             values.extend_from_slice(&part.storage.host()?[part.place()]);
         }
