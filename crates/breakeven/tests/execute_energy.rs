@@ -144,7 +144,8 @@ fn until_weighed(
 #[test]
 fn the_power_of_an_operation_is_measured_and_weighed() {
     let processor = Processor::new();
-    let manager = manager(Fact::Known(power(500.0, 5.0))).with_energy_meter(processor.meter());
+    // Several times the energy of the workers, whose tasks last longer on a busy machine.
+    let manager = manager(Fact::Known(power(1_500.0, 5.0))).with_energy_meter(processor.meter());
     let run = |objective| until_weighed(&manager, objective, |task| processor.task(task));
     let (strategy, explained) = run(Objective::Energy);
     assert_eq!(strategy, ExecutionStrategy::CpuOnly, "{explained}");

@@ -209,14 +209,17 @@ pub(super) fn start<O: Operator + ?Sized, T: Send + 'static>(
     let mut sending = Duration::ZERO;
     let started = caught(|| {
         let started = lane.stream.executes(|| {
-            let start = |plan: Plan<'_, '_, O>| {
-                let begun = Instant::now();
-                let call = plan.send(gpu, parameters.clone())?;
-                sending += begun.elapsed();
+            // All is sent before anything starts: on CUDA what is sent later would wait for it.
+            let begun = Instant::now();
+            let plans = plans.into_iter();
+            let calls = plans.map(|plan| plan.send(gpu, parameters.clone()));
+            let calls = calls.collect::<Result<Vec<_>, _>>()?;
+            sending = begun.elapsed();
+            let outputs = calls.into_iter().map(|call| {
                 call.start()?;
                 Ok(call.output())
-            };
-            plans.into_iter().map(start).collect::<Result<Vec<_>, _>>()
+            });
+            outputs.collect::<Result<Vec<_>, _>>()
         });
         has_returned = true;
         started

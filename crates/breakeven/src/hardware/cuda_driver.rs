@@ -12,7 +12,7 @@ use super::identify::pci_address;
 use super::probe::{self, LoadError};
 use super::{Backend, Fact, nvml};
 
-/// What is called here, and what CubeCL 0.10's CUDA runtime calls through cudarc.
+/// What is called here, and what CubeCL 0.10's CUDA runtime and our copies call through cudarc.
 pub(super) const SYMBOLS: &str = "\
     cuInit cuDriverGetVersion cuDeviceGetCount cuDeviceGet cuDeviceGetName cuDeviceGetAttribute \
     cuDeviceGetPCIBusId cuDeviceTotalMem_v2 cuDevicePrimaryCtxRetain cuCtxSetCurrent \
