@@ -16,7 +16,7 @@ use crate::metric::metric;
 const CHAINS: usize = 2_000;
 const GPUS: [&str; 2] = ["gpu one", "gpu two"];
 
-/// As many as a manager makes of each stage before it is sure.
+/// Runs of each stage on each device from which what it takes is learned.
 const RUNS: usize = 3;
 
 /// A program's runs of one chain; after half of them a device may have become slower or faster.

@@ -6,8 +6,7 @@
 //! memory between two parts: a part that a device fails at runs again, on the CPU, from
 //! there.
 //!
-//! What a stage takes is measured on the way: the first few runs of a placement go stage by
-//! stage.
+//! What a stage takes is measured on the way: its first runs on each device go stage by stage.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! A way through the device that does not wait: [`Gpu::start`] sends and starts, and
 //! the [`Flight`] has the output once it is there.
 //!
-//! CubeCL's read of a buffer blocks: on CUDA the first poll of its future waits
+//! Bringing a buffer to the host blocks: on CUDA it waits for all that is before it and
 //! for the copy, and on every backend starting it waits until CubeCL's own thread
 //! has compiled and submitted all that is before it. So a batch in flight has a
 //! *lane*: a stream of CubeCL's, and a thread that owns the handles and waits.
