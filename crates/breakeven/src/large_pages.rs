@@ -8,16 +8,17 @@
 const PAGE: usize = 2 << 20;
 
 /// An empty list with room for so many.
+#[cfg(any(feature = "gpu", test))]
 pub(crate) fn with_room<T>(len: usize) -> Vec<T> {
     let mut list = Vec::with_capacity(len);
     #[cfg(target_os = "linux")]
-    ask_for_large_pages(list.spare_capacity_mut());
+    ask_for(list.spare_capacity_mut());
     list
 }
 
 /// Asks for as many as lie whole in that memory.
 #[cfg(target_os = "linux")]
-fn ask_for_large_pages<T>(memory: &mut [std::mem::MaybeUninit<T>]) {
+pub(crate) fn ask_for<T>(memory: &mut [T]) {
     use rustix::mm::{Advice, madvise};
 
     let begin = memory.as_mut_ptr().cast::<u8>();

@@ -39,7 +39,6 @@ pub mod gpu;
 pub mod hardware;
 mod kernel_times;
 pub mod kernels;
-#[cfg(feature = "gpu")]
 mod large_pages;
 pub mod monitor;
 mod operator;

@@ -18,7 +18,8 @@ pub(super) struct Page {
 impl Page {
     /// One of zeros; none where the system has no more memory.
     pub(super) fn map() -> Option<Self> {
-        use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
+        use crate::large_pages;
+        use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
         use std::ptr::{NonNull, null_mut};
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: new memory, wherever the system puts it, which nothing else is in.
@@ -26,9 +27,7 @@ impl Page {
         let mut page = Self {
             mapped: NonNull::new(mapped.ok()?.cast())?,
         };
-        let values = page.values().as_mut_ptr().cast();
-        // SAFETY: a hint about memory of this page's own. Without large pages small ones do.
-        let _ = unsafe { madvise(values, BYTES, Advice::LinuxHugepage) };
+        large_pages::ask_for(page.values());
         Some(page)
     }
 
