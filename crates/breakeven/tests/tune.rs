@@ -259,7 +259,7 @@ mod on_a_device {
             &gpu,
             &MatrixMultiply::default(),
             &[&values(&[2, 33, 20]), &values(&[2, 20, 40])],
-            4,
+            3,
         );
     }
 

@@ -1,8 +1,8 @@
 //! From a decision to the setup of a schedule.
 
 use crate::plan::{
-    Basis, Cost, Decision, Evidence, ExecutionStrategy, LEAST_TASK_PART, OperationCosts, Probe,
-    Tuning, alone_ns, tells_sizes,
+    Basis, Cost, Decision, Evidence, ExecutionStrategy, OperationCosts, Probe, Tuning, alone_ns,
+    tells_sizes,
 };
 use crate::schedule::{GpuSetup, Mode, Rate, Setup};
 
@@ -70,7 +70,8 @@ impl Decided<'_> {
             is_watched: self.is_watched,
             cpu: self.costs.cpu.map(|cost| {
                 let each = cost.predict_ns(self.tasks as u64) / self.tasks.max(1) as f64;
-                let per_task = cost.per_task_ns.max(LEAST_TASK_PART * each) * beside(&cost);
+                let per_task =
+                    cost.per_task_ns.max(self.tuning.least_task_part * each) * beside(&cost);
                 per_task * cost.at_once.max(1) as f64
             }),
             gpus: gpus.collect(),

@@ -84,13 +84,15 @@ impl Question<'_> {
             Some(costs) => costs.lookup(&self.known_as, memory, &names, self.workers),
             None => OperationCosts::default(),
         };
+        let tuning = Tuning::USUAL;
         let told = |gpu: &GpuSpec| Some(gpu.launch.get()?.as_nanos() as f64);
-        let costs = costs.told(gpus.iter().map(told));
+        let costs = costs.told(gpus.iter().map(told), tuning);
         let costs = match &self.stated {
-            Some(Stated::Costs(stated)) => costs.or(stated),
+            Some(Stated::Costs(stated)) => costs.or(stated, tuning),
             Some(Stated::Work(work)) if !self.slots.is_empty() => {
                 let known = self.shared.costs(false).map(|costs| costs.peaks());
-                costs.or(&work.costs(&known.unwrap_or_default(), &names, self.workers))
+                let stated = work.costs(&known.unwrap_or_default(), &names, self.workers);
+                costs.or(&stated, tuning)
             }
             _ => costs,
         };
@@ -120,7 +122,7 @@ impl Question<'_> {
                 true => self.goal,
                 false => Goal::default(),
             },
-            tuning: Tuning::USUAL,
+            tuning,
         };
         let mut decision = decide_tuned(query, workload, &machine, heuristics, &costs)?;
         if !measuring.is_empty() {

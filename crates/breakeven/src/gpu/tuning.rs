@@ -37,6 +37,14 @@ impl Gpu {
         with_client!(self, client => client.properties().hardware.max_units_per_cube)
     }
 
+    /// Its multiprocessors; none where the driver does not say.
+    pub(crate) fn multiprocessors(&self) -> Option<usize> {
+        let count = with_client!(self, client => {
+            client.properties().hardware.num_streaming_multiprocessors
+        });
+        count.map(|count| count as usize)
+    }
+
     /// The configuration that a call of a kernel is launched with: what was set, else what
     /// was tuned for calls of that size, else its default.
     ///

@@ -1,7 +1,6 @@
 //! `matrix_multiply`: C = A·B over a batch of row-major matrices, in f32.
 //!
-//! The CPU form is ours, the GPU form `cubek`'s product on plain (not tensor)
-//! cores, which keeps f32 accuracy.
+//! On plain (not tensor) cores, which keeps f32 accuracy.
 
 use super::parallel::{self, Cut};
 use super::sharing::Sharing;
@@ -35,35 +34,26 @@ pub struct MatrixMultiply {
     tiling: Option<Tiling>,
 }
 
-/// How the GPU form cuts a product into pieces for cubes and units. All of them
-/// compute in f32 on plain cores; which one is fastest depends on the device and the
-/// shape.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// How large a tile of the output a cube of the GPU form computes: of large ones less is
+/// fetched, small ones fill a device with a small product. All of them compute in f32 on plain
+/// cores; which one is fastest depends on the device and the shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tiling {
-    /// One piece of the inputs is in shared memory at a time; tiles of units are as
-    /// high as they are wide.
-    #[default]
-    Single,
-    /// One piece at a time; tiles of one row.
-    SingleNarrow,
-    /// The next piece is loaded while one is worked on; square tiles.
-    Double,
-    /// The next piece is loaded while one is worked on; tiles of one row.
-    DoubleNarrow,
+    /// 32 × 32.
+    Small,
+    /// 64 × 64.
+    Medium,
+    /// 128 × 64.
+    Large,
 }
 
 impl Tiling {
-    /// All of them.
-    pub const ALL: [Self; 4] = [
-        Self::Single,
-        Self::SingleNarrow,
-        Self::Double,
-        Self::DoubleNarrow,
-    ];
+    /// All of them, the smallest first.
+    pub const ALL: [Self; 3] = [Self::Small, Self::Medium, Self::Large];
 }
 
 impl MatrixMultiply {
-    /// The products, cut up on a GPU in that way; else as the autotuner found to be fastest.
+    /// The products, on a GPU in such tiles; else as the autotuner found to be fastest.
     #[must_use]
     pub fn with_tiling(tiling: Tiling) -> Self {
         Self {
@@ -74,6 +64,27 @@ impl MatrixMultiply {
 
 fn sizes(shapes: &[&[usize]]) -> Result<[usize; 4], Error> {
     sizes_of("matrix_multiply", shapes)
+}
+
+/// Rows and columns of the smallest tile.
+#[cfg(feature = "gpu")]
+const TILE: usize = 32;
+
+/// Tiles and parts together from which on a device is full whatever it is.
+#[cfg(feature = "gpu")]
+const FULL: usize = 1024;
+
+/// Terms of a part of the sums, at least.
+#[cfg(feature = "gpu")]
+const FEWEST_TERMS: usize = 256;
+
+/// Parts in which a GPU sums the terms of products of that size: several where there are few
+/// tiles and many terms.
+#[cfg(feature = "gpu")]
+fn parts([batch, m, k, n]: [usize; 4]) -> usize {
+    let tiles = (m.div_ceil(TILE) * n.div_ceil(TILE)).saturating_mul(batch);
+    let parts = (k / FEWEST_TERMS).min(FULL / tiles.max(1));
+    if parts < 4 { 1 } else { parts }
 }
 
 /// The sizes of products for which one configuration is the fastest: up to twice as large.

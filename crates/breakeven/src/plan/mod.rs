@@ -32,9 +32,7 @@ mod weigh_tests;
 
 pub(crate) use choose::{Query, alone_ns, decide_tuned, tells_sizes};
 pub use choose::{decide, decide_by, decide_for};
-pub(crate) use costs::{
-    Added, LEAST_TASK_PART, Learned, MOST_HINDRANCE, PLACES, PlaceWork, Took, Way,
-};
+pub(crate) use costs::{Added, Learned, PLACES, PlaceWork, Took, Way};
 pub use costs::{
     Cost, Evidence, GpuCosts, LeftOut, Observation, OperationCosts, RanOn, Shape, Ways,
 };

@@ -57,6 +57,24 @@ pub struct Tuning {
     /// How many times as long as it was waited for a launch would have taken that was taken
     /// back, as far as anybody knows.
     pub recalled_times: f64,
+    /// Doublings of its memory within which a task is like another.
+    pub like_sizes: u8,
+    /// Part of a launch's time that is at least its tasks'.
+    pub least_task_part: f64,
+    /// Part of a launch's time that is taken for fixed where launches of one size do not tell.
+    /// One half is never wrong by more than a factor of 1.5 at half or twice the size, whatever
+    /// the truth; no other part is as good.
+    pub launch_share: f32,
+    /// What a fixed share that differs wholly from the expected one costs a line through
+    /// observations, as a mean residual: sizes that hardly differ cannot tell one share from
+    /// another, and this decides there.
+    pub unexpected_share: f32,
+    /// The residual of a line's prediction that is far too high.
+    pub most_residual: f32,
+    /// Observed over predicted, or the inverse, of a point that is no stray …
+    pub inlier: f32,
+    /// … and observed over predicted that a slow point counts as at most.
+    pub slowest: f32,
     /// How many times as long as on one of the CPU's workers a task lasts on a GPU at the most,
     /// where launches of one size do not tell it.
     pub slowest_task: f64,
@@ -100,6 +118,8 @@ pub struct Tuning {
     /// … and part of that time that a further launch may cost where it is not known whether
     /// pieces overlap there.
     pub try_cost: f64,
+    /// Part of the CPU's time for what is left after which a GPU that got nothing asks again.
+    pub look_part: f64,
     /// Part of a launch's cost that a GPU waits for the first times of the CPU, where that
     /// cost is known and nothing else.
     pub patience: f64,
@@ -185,6 +205,13 @@ impl Tuning {
         runs_before_larger: 32,
         uncut_before_a_try: 32,
         recalled_times: 3.0,
+        like_sizes: 4,
+        least_task_part: 0.02,
+        launch_share: 0.5,
+        unexpected_share: 0.02,
+        most_residual: 2.0,
+        inlier: 1.5,
+        slowest: 8.0,
         slowest_task: 3.0,
         worker_part: 0.06,
         least_span_ns: 20_000.0,
@@ -201,6 +228,7 @@ impl Tuning {
         telling_pieces: 8,
         pieces_apart: 2.0,
         try_cost: 0.015,
+        look_part: 0.125,
         patience: 0.1,
         failed_prediction: 2.0,
         marks: 12,

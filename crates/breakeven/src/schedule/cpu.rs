@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Mode, Ns, Schedule, Setup, Span};
-use crate::plan::{MOST_HINDRANCE, Shape, Tuning};
+use crate::plan::{Shape, Tuning};
 use crate::whole;
 
 /// What is known of the workers.
@@ -65,8 +65,7 @@ impl Workers {
         let longer = beside.iter().filter(|pace| **pace > clearly).count();
         let mean = |paces: &[Ns]| paces.iter().sum::<Ns>() / paces.len() as f64;
         let times = mean(beside) / mean(alone).max(f64::MIN_POSITIVE);
-        // Where it is more, the tasks differ, and none of the dear ones was seen alone.
-        let is_told = 2 * longer > beside.len() && times <= MOST_HINDRANCE;
+        let is_told = 2 * longer > beside.len();
         (!beside.is_empty()).then_some(if is_told { times } else { 1.0 })
     }
 

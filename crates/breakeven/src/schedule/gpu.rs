@@ -8,9 +8,8 @@ use super::{GpuSetup, Mode, Ns, Rate, Schedule, Span};
 use crate::plan::{Added, Tuning};
 use crate::whole;
 
-/// Part of the CPU's time for what is left after which a GPU that got nothing asks again,
-/// and the least such time, ns.
-const LOOK: (f64, Ns) = (0.125, 50_000.0);
+/// A GPU's driver is woken no more often than that to look.
+const LEAST_LOOK: Ns = 50_000.0;
 
 /// What a GPU's driver is to do.
 #[derive(Debug, PartialEq)]
@@ -261,9 +260,10 @@ impl Schedule {
     /// When a GPU that takes nothing now asks again.
     fn next_look(&self, index: usize, now: Ns) -> Ns {
         let left = self.alone(self.free_work(0..self.gpu_end())).unwrap_or(0.0);
-        let look = now + (left * LOOK.0).max(LOOK.1);
+        let tuning = self.setup.tuning;
+        let look = now + (left * tuning.look_part).max(LEAST_LOOK);
         let launch = self.gpus[index].rate.fixed;
-        let patient = launch.map(|launch| self.setup.tuning.patience * launch);
+        let patient = launch.map(|launch| tuning.patience * launch);
         let patient = patient.filter(|until| *until > now && !self.density.is_known());
         patient.map_or(look, |until| until.min(look))
     }

@@ -1,7 +1,7 @@
 //! What is known of a GPU's launches: from the cost model at first, then from those
 //! that ended.
 
-use crate::plan::{LEAST_TASK_PART, Tuning};
+use crate::plan::Tuning;
 
 /// What a unit of work takes at the least, ns.
 const LEAST: f64 = 1e-9;
@@ -81,7 +81,7 @@ impl Rate {
     /// The first launches: what is fixed is told from the work by two sizes.
     fn learn(&mut self, work: f64, ns: f64, tuning: &Tuning) {
         let work = work.max(LEAST);
-        let least = (LEAST_TASK_PART * ns / work).max(LEAST);
+        let least = (tuning.least_task_part * ns / work).max(LEAST);
         if let Some(fixed) = self.fixed {
             self.per_work = Some(((ns - fixed) / work).max(least));
             self.fixed = Some(fixed.min(ns));

@@ -94,7 +94,7 @@ impl Scenario {
             tuning,
         };
         let told = |gpu: &ScenarioGpu| gpu.tells_launch.then_some(gpu.launch_ns);
-        let known = known.clone().told(self.gpus.iter().map(told));
+        let known = known.clone().told(self.gpus.iter().map(told), tuning);
         let fits = (0..self.gpus.len()).map(|index| known.gpu(index).fits);
         let fits: Vec<_> = fits
             .map(|fits| fits.map_or(usize::MAX, |fits| fits as usize))

@@ -72,7 +72,7 @@ impl Operator for TensorCoreMatmul {
 
 #[cfg(feature = "gpu")]
 mod device {
-    use breakeven_products::{Buffers, Cores, Product, Products, SOURCE};
+    use breakeven_products::{Buffers, Product, Products, SOURCE};
     use cubecl::prelude::*;
     use half::f16;
 
@@ -139,7 +139,6 @@ mod device {
                 Products::start(client, Product {
                     inputs: [a.tensor([batch, m, k]), b.tensor([batch, k, n])],
                     out: launch.output.tensor([batch, m, n]),
-                    cores: Cores::Tensor,
                     buffers,
                 })
             })

@@ -14,7 +14,7 @@ use super::{GpuCosts, OperationCosts};
 use crate::plan::Tuning;
 
 /// How far devices can hinder each other, as a multiple.
-pub(crate) const MOST_HINDRANCE: f64 = 4.0;
+const MOST_HINDRANCE: f64 = 1e3;
 
 /// GPUs that are kept of an operation.
 const MOST_GPUS: usize = 16;
@@ -23,6 +23,7 @@ const MOST_GPUS: usize = 16;
 #[derive(Debug, Clone)]
 pub(super) struct Group {
     pub(super) size_class: u8,
+    tuning: &'static Tuning,
     pub(super) cpu: Window,
     pub(super) cpu_watts: Watts,
     pub(super) shape: Remembered,
@@ -51,19 +52,12 @@ pub(super) struct Gpu {
     part: Part,
 }
 
-/// As far as devices can hinder each other.
-fn plausible(hindrance: f64) -> f64 {
-    match hindrance.is_nan() {
-        true => 1.0,
-        false => hindrance.clamp(1.0, MOST_HINDRANCE),
-    }
-}
-
 impl Group {
-    pub(super) fn new(size_class: u8) -> Self {
+    pub(super) fn new(size_class: u8, tuning: &'static Tuning) -> Self {
         Self {
             size_class,
-            cpu: Window::new(Kind::CPU),
+            tuning,
+            cpu: Window::new(Kind::CPU, tuning),
             cpu_watts: Watts::default(),
             shape: Remembered::default(),
             excess: VecDeque::new(),
@@ -92,8 +86,8 @@ impl Group {
         &self,
         gpus: impl Iterator<Item = &'g str> + Clone,
         workers: usize,
-        tuning: &Tuning,
     ) -> OperationCosts {
+        let tuning = self.tuning;
         let spent = self.spent.value();
         let cpu = self.cpu.cost(workers);
         let known = |name: &str| {
@@ -116,7 +110,7 @@ impl Group {
             cpu_left_out: self.cpu_part.left_out(spent),
             hindrance_left_out: self.hindrance_part.left_out(spent),
             shape: self.shape.expected(),
-            split_excess: self.split_excess(tuning),
+            split_excess: self.split_excess(),
             ways: self.ways.on(gpus),
             cpu_watts: self.cpu_watts.above_idle(),
         }
@@ -139,7 +133,7 @@ impl Group {
                 let oldest = (0..MOST_GPUS).min_by_key(newest);
                 self.gpus.remove(oldest.unwrap_or(0));
             }
-            let mut gpu = Gpu::new(name, driver);
+            let mut gpu = Gpu::new(name, driver, self.tuning);
             gpu.launches.set_hindrance(self.hindrance);
             self.gpus.push(gpu);
             self.gpus.len() - 1
@@ -147,9 +141,9 @@ impl Group {
         &mut self.gpus[index]
     }
 
-    pub(super) fn observe_cpu(&mut self, record: ObservationRecord, tuning: &Tuning) {
+    pub(super) fn observe_cpu(&mut self, record: ObservationRecord) {
         let was_left_out = self.cpu_part.at < self.spent.value();
-        self.cpu.push(record, was_left_out, tuning);
+        self.cpu.push(record, was_left_out);
     }
 
     pub(super) fn observe_gpu(
@@ -157,11 +151,10 @@ impl Group {
         name: &str,
         driver: Option<&str>,
         record: ObservationRecord,
-        tuning: &Tuning,
     ) {
         let spent = self.spent.value();
         let gpu = self.gpu(name, driver);
-        gpu.launches.push(record, gpu.part.at < spent, tuning);
+        gpu.launches.push(record, gpu.part.at < spent);
     }
 
     /// Counts a run of so many ns, in which these had a part.
@@ -188,23 +181,23 @@ impl Group {
     }
 
     /// How many times as long as its devices' costs say a split lasts at the least.
-    fn split_excess(&self, tuning: &Tuning) -> f64 {
+    fn split_excess(&self) -> f64 {
         let least = self.excess.iter().copied().reduce(f64::min);
-        let least = least.filter(|_| self.excess.len() >= tuning.slow_splits);
+        let least = least.filter(|_| self.excess.len() >= self.tuning.slow_splits);
         least.map_or(1.0, |least| least.max(1.0))
     }
 
     /// A split took so many times what was predicted; none where the batch was no split.
-    pub(super) fn note_excess(&mut self, times: Option<f64>, tuning: &Tuning) {
+    pub(super) fn note_excess(&mut self, times: Option<f64>) {
         match times {
             Some(times) => {
                 self.since_split = 0;
-                self.excess.truncate(tuning.slow_splits - 1);
+                self.excess.truncate(self.tuning.slow_splits - 1);
                 self.excess.push_front(times);
             }
             None => {
                 self.since_split += 1;
-                if self.since_split.is_multiple_of(tuning.forgotten_after) {
+                if self.since_split.is_multiple_of(self.tuning.forgotten_after) {
                     self.excess.pop_back();
                 }
             }
@@ -216,11 +209,13 @@ impl Group {
         let spent = self.spent.value();
         self.hindrance_part.had(spent.saturating_sub(ns), spent);
         if let Some(times) = times {
-            self.set_hindrance(plausible(times));
+            self.set_hindrance(times);
         }
     }
 
+    /// As far as it is plausible: a file may say anything.
     fn set_hindrance(&mut self, times: f64) {
+        let times = times.clamp(1.0, MOST_HINDRANCE);
         self.hindrance = times;
         self.cpu.set_hindrance(times);
         for gpu in &mut self.gpus {
@@ -257,7 +252,7 @@ impl Group {
         };
         parts.join(&mut self.cpu_part, record.since_cpu_ns);
         if parts.join(&mut self.hindrance_part, record.since_hindrance_ns) {
-            self.hindrance = record.hindrance.map_or(1.0, plausible);
+            self.hindrance = record.hindrance.unwrap_or(1.0);
         }
         self.cpu.join(record.cpu);
         self.cpu_watts.join(record.cpu_watts);
@@ -303,11 +298,11 @@ impl Group {
 }
 
 impl Gpu {
-    fn new(name: &str, driver: Option<&str>) -> Self {
+    fn new(name: &str, driver: Option<&str>, tuning: &'static Tuning) -> Self {
         Self {
             name: name.into(),
             driver: driver.map(Into::into),
-            launches: Window::new(Kind::GPU),
+            launches: Window::new(Kind::GPU, tuning),
             overlap: Overlap::default(),
             watts: Watts::default(),
             fit: None,
@@ -347,7 +342,7 @@ impl Gpu {
             if filed.map(|seen| seen.at_us).max() <= Some(self.launches.newest()) {
                 return;
             }
-            self.launches = Window::new(Kind::GPU);
+            self.launches = Window::new(Kind::GPU, self.launches.tuning());
             self.overlap = Overlap::default();
             self.watts = Watts::default();
             self.fit = None;

@@ -19,22 +19,10 @@
 //!
 //! Both coefficients are 0 or more: lines that are not, are no candidates.
 
+use crate::plan::Tuning;
+
 /// Points that a line is drawn through, at most.
 pub(super) const WINDOW: usize = 16;
-
-/// The residual of a prediction that is far too high.
-const MOST_RESIDUAL: f32 = 2.0;
-
-/// What a fixed share that differs wholly from the expected one costs, as a mean
-/// residual: sizes that hardly differ cannot tell one share from another, and
-/// this decides there.
-const UNEXPECTED_SHARE: f32 = 0.02;
-
-/// Observed over predicted, or the inverse, of a point that is no stray.
-const INLIER: f32 = 1.5;
-
-/// Observed over predicted that a slow point counts as at most.
-const SLOWEST: f32 = 8.0;
 
 /// Weight of the newest point, the one before it, …: 2^(−k/8).
 const WEIGHTS: [f32; WINDOW] = [
@@ -83,7 +71,7 @@ pub(super) struct Line {
 ///
 /// `expected_share` is the fixed part of the time, 0 to 1, that is assumed as
 /// far as the points do not tell.
-pub(super) fn robust_line(points: &[Point], expected_share: f32) -> Option<Line> {
+pub(super) fn robust_line(points: &[Point], expected_share: f32, tuning: &Tuning) -> Option<Line> {
     let points = &points[points.len().saturating_sub(WINDOW)..];
     let first = points.first()?;
     let (mut unit, mut largest) = (first.time, first.size);
@@ -92,8 +80,8 @@ pub(super) fn robust_line(points: &[Point], expected_share: f32) -> Option<Line>
         largest = largest.max(point.size);
     }
     let scaled = Scaled::of(points, unit, largest);
-    let (fixed, slope) = scaled.best(expected_share);
-    let correction = scaled.correction(fixed, slope);
+    let (fixed, slope) = scaled.best(expected_share, tuning);
+    let correction = scaled.correction(fixed, slope, tuning);
     Some(Line {
         fixed: f64::from(fixed * correction) * unit,
         slope: f64::from(slope * correction) * unit / largest,
@@ -143,9 +131,9 @@ impl Scaled {
     }
 
     /// Fixed part and slope of the candidate with the least loss.
-    fn best(&self, expected_share: f32) -> (f32, f32) {
+    fn best(&self, expected_share: f32, tuning: &Tuning) -> (f32, f32) {
         let candidates = self.candidates(expected_share);
-        let losses = self.losses(&candidates, expected_share);
+        let losses = self.losses(&candidates, expected_share, tuning);
         let mut best = 0;
         for index in 1..candidates.count {
             if losses[index] < losses[best] {
@@ -194,7 +182,12 @@ impl Scaled {
 
     /// Of each candidate the weighted sum of its residuals, and what an
     /// unexpected share costs.
-    fn losses(&self, candidates: &Candidates, expected_share: f32) -> [f32; CANDIDATES] {
+    fn losses(
+        &self,
+        candidates: &Candidates,
+        expected_share: f32,
+        tuning: &Tuning,
+    ) -> [f32; CANDIDATES] {
         let mut terms = [[0.0; 3]; WINDOW];
         let mut total_weight = 0.0;
         for (index, term) in terms[..self.count].iter_mut().enumerate() {
@@ -203,7 +196,7 @@ impl Scaled {
             *term = [weight, per_time, self.size[index] * per_time];
             total_weight += weight;
         }
-        let unexpected = UNEXPECTED_SHARE * total_weight;
+        let unexpected = tuning.unexpected_share * total_weight;
         let mut losses = [0.0; CANDIDATES];
         let blocks = candidates.count.div_ceil(LANES);
         let fixed = candidates.fixed.as_chunks::<LANES>().0;
@@ -216,7 +209,7 @@ impl Scaled {
                 sum[lane] = unexpected * (share - expected_share).abs();
             }
             for &[weight, per_fixed, per_slope] in &terms[..self.count] {
-                let most = MOST_RESIDUAL * weight;
+                let most = tuning.most_residual * weight;
                 for lane in 0..LANES {
                     let off = weight - fixed[lane] * per_fixed - slope[lane] * per_slope;
                     let off = off.abs();
@@ -234,17 +227,18 @@ impl Scaled {
     /// Slow points after the first of those count too, but for the slowest: times
     /// that are long now and then are part of what a batch takes on average. Those
     /// before it are a first run's, or from a time when the device was slower.
-    fn correction(&self, fixed: f32, slope: f32) -> f32 {
+    fn correction(&self, fixed: f32, slope: f32, tuning: &Tuning) -> f32 {
+        let inlier = tuning.inlier;
         let (mut sum, mut weights) = (0.0, 0.0);
         let mut slowest = (0.0, 0.0);
         for index in 0..self.count {
             let ratio = self.time[index] / (fixed + slope * self.size[index]);
             let weight = self.weight[index];
-            if (1.0 / INLIER..=INLIER).contains(&ratio) {
+            if (1.0 / inlier..=inlier).contains(&ratio) {
                 sum += weight * ratio;
                 weights += weight;
-            } else if ratio > INLIER && weights > 0.0 {
-                let ratio = ratio.min(SLOWEST);
+            } else if ratio > inlier && weights > 0.0 {
+                let ratio = ratio.min(tuning.slowest);
                 sum += weight * ratio;
                 weights += weight;
                 if ratio > slowest.0 {

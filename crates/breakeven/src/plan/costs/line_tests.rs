@@ -8,6 +8,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::line::{Line, Point, WINDOW, robust_line};
+use crate::plan::Tuning;
 
 fn points(sizes: &[f64], time: impl Fn(usize, f64) -> f64) -> Vec<Point> {
     let sizes = sizes.iter().enumerate();
@@ -24,7 +25,7 @@ fn at(line: Line, size: f64) -> f64 {
 }
 
 fn fit(points: &[Point]) -> Line {
-    robust_line(points, 0.5).expect("there are points")
+    robust_line(points, 0.5, Tuning::USUAL).expect("there are points")
 }
 
 const SIZES: [f64; 10] = [
@@ -86,7 +87,8 @@ fn a_change_of_pace_is_followed_within_the_window() {
 #[test]
 fn one_size_tells_no_share() {
     for share in [0.0, 0.5] {
-        let line = robust_line(&points(&[40.0; 5], |_, _| 1000.0), share).expect("a line");
+        let line =
+            robust_line(&points(&[40.0; 5], |_, _| 1000.0), share, Tuning::USUAL).expect("a line");
         let expected = f64::from(share) * 1000.0;
         assert!((line.fixed - expected).abs() < 1.0, "{line:?}");
         assert!((at(line, 40.0) - 1000.0).abs() < 1.0, "{line:?}");
@@ -106,7 +108,7 @@ proptest! {
                 time: time as f64,
             })
             .collect();
-        let line = robust_line(&seen, share).expect("there are points");
+        let line = robust_line(&seen, share, Tuning::USUAL).expect("there are points");
         prop_assert!(line.fixed.is_finite() && line.fixed >= 0.0, "{line:?}");
         prop_assert!(line.slope.is_finite() && line.slope >= 0.0, "{line:?}");
         prop_assert!(line.fixed + line.slope > 0.0, "{line:?}");

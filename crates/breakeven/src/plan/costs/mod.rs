@@ -40,9 +40,7 @@ mod window_tests;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-pub(crate) use cost::LEAST_TASK_PART;
 pub use cost::{Cost, Evidence, GpuCosts, LeftOut, OperationCosts};
-pub(crate) use group::MOST_HINDRANCE;
 pub(crate) use model::Model;
 pub(crate) use overlap::Added;
 pub(crate) use record::{Forgotten, OperationRecord};

@@ -10,9 +10,6 @@ use super::record::{Forgotten, ObservationRecord, OperationRecord};
 use super::{GpuCosts, Observation, OperationCosts, RanOn, Snapshot, micros};
 use crate::plan::Tuning;
 
-/// Doublings of its memory within which a task is like another.
-const LIKE: u8 = 4;
-
 /// Operations times sizes that are asked what a launch costs: a few tell it, and
 /// a look-up is to be quick.
 const MOST_ASKED: usize = 64;
@@ -86,11 +83,11 @@ impl Model {
         let names = gpus.iter().map(|gpu| clipped(gpu.as_ref()));
         // A size of which nothing is known is like the nearest one, and so is a device there.
         let far = |group: &&Group| group.size_class.abs_diff(size_class);
-        let like = groups.filter(|group| far(group) <= LIKE);
+        let like = groups.filter(|group| far(group) <= self.tuning.like_sizes);
         let mut like: SmallVec<[&Group; 4]> = like.collect();
         like.sort_by_key(far);
         let of = |group: &Group| {
-            let costs = group.costs(names.clone(), workers.max(1), self.tuning);
+            let costs = group.costs(names.clone(), workers.max(1));
             match i32::from(size_class) - i32::from(group.size_class) {
                 0 => costs,
                 doublings => costs.of_another_size(2_f64.powi(doublings)),
@@ -173,12 +170,11 @@ impl Model {
         }
         self.next_number = self.next_number.wrapping_add(1);
         self.unsaved += 1;
-        let tuning = self.tuning;
         self.with_group(operation, size_class, |group, drivers| match on {
-            RanOn::Cpu => group.observe_cpu(record, tuning),
+            RanOn::Cpu => group.observe_cpu(record),
             RanOn::Gpu(name) => {
                 let driver = driver_of(drivers, name);
-                group.observe_gpu(clipped(name), driver, record, tuning);
+                group.observe_gpu(clipped(name), driver, record);
             }
         });
     }
@@ -256,7 +252,7 @@ impl Model {
         let is_it = |group: &Group| group.size_class == size_class;
         let found = groups.iter().position(is_it);
         let index = found.unwrap_or_else(|| {
-            groups.push(Group::new(size_class));
+            groups.push(Group::new(size_class, self.tuning));
             groups.len() - 1
         });
         change(&mut groups[index], &self.drivers);

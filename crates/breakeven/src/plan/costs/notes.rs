@@ -49,7 +49,7 @@ impl Model {
         let (size_class, tuning) = (size_class(memory_per_task), self.tuning);
         self.with_group(operation, size_class, |group, _| {
             group.shape.note(seen, tail, tuning);
-            group.note_excess(excess, tuning);
+            group.note_excess(excess);
         });
     }
 

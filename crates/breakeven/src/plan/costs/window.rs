@@ -5,33 +5,28 @@ use smallvec::SmallVec;
 use super::Cost;
 use super::cost::tell_fixed;
 use super::counter::Counter;
-use super::line::{Point, WINDOW, robust_line};
+use super::line::{Line, Point, WINDOW, robust_line};
 use super::record::{ObservationRecord, WindowRecord};
 use crate::plan::Tuning;
 
 /// What the times of a kind of device depend on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Kind {
-    /// The part of a time that is taken for fixed where all batches were of one
-    /// size, so that nothing tells.
-    fixed_share: f32,
+    /// Whether a part of a time is fixed: a launch takes microseconds or milliseconds, setting
+    /// a pool to work takes microseconds, and what is longer grows with the tasks.
+    launches: bool,
     /// Whether twice as many workers take half the time per task.
     scales: bool,
 }
 
 impl Kind {
-    /// Setting a pool to work takes microseconds: what is longer grows with the
-    /// tasks.
     pub(super) const CPU: Self = Self {
-        fixed_share: 0.0,
+        launches: false,
         scales: true,
     };
 
-    /// A launch takes microseconds or milliseconds. One half is never wrong by
-    /// more than a factor of 1.5 at half or twice the size, whatever the truth;
-    /// no other part is as good.
     pub(super) const GPU: Self = Self {
-        fixed_share: 0.5,
+        launches: true,
         scales: false,
     };
 }
@@ -40,6 +35,7 @@ impl Kind {
 #[derive(Debug, Clone)]
 pub(super) struct Window {
     kind: Kind,
+    tuning: &'static Tuning,
     records: Vec<ObservationRecord>,
     observed: Counter,
     /// Observations in a row that were far faster than those before.
@@ -51,15 +47,20 @@ pub(super) struct Window {
 }
 
 impl Window {
-    pub(super) fn new(kind: Kind) -> Self {
+    pub(super) fn new(kind: Kind, tuning: &'static Tuning) -> Self {
         Self {
             kind,
+            tuning,
             records: Vec::new(),
             observed: Counter::default(),
             faster: 0,
             hindrance: 1.0,
             cost: None,
         }
+    }
+
+    pub(super) fn tuning(&self) -> &'static Tuning {
+        self.tuning
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -97,12 +98,8 @@ impl Window {
     ///
     /// Of a device that was left out since, and is far faster than it was, all but the
     /// newest are of another time, perhaps of a load that has ended.
-    pub(super) fn push(
-        &mut self,
-        mut record: ObservationRecord,
-        was_left_out: bool,
-        tuning: &Tuning,
-    ) {
+    pub(super) fn push(&mut self, mut record: ObservationRecord, was_left_out: bool) {
+        let tuning = self.tuning;
         let workers = record.workers.max(1) as usize;
         let known = self.cost(workers).map(|cost| cost.predict_ns(record.tasks));
         let is_faster = known.is_some_and(|known| (record.ns as f64) < tuning.far_faster * known);
@@ -156,7 +153,7 @@ impl Window {
             false => (newest, first),
         };
         let tell = |a: u64, b: u64| tell_fixed(a.min(b), a.max(b));
-        self.kind.fixed_share > 0.0
+        self.kind.launches
             && tell(few.tasks, many.tasks)
             && few.ns < many.ns
             && !others.iter().any(|other| tell(other.tasks, newest.tasks))
@@ -180,13 +177,21 @@ impl Window {
         self.observed.written(record.observed);
     }
 
+    fn line(&self, points: &[Point]) -> Option<Line> {
+        let share = match self.kind.launches {
+            true => self.tuning.launch_share,
+            false => 0.0,
+        };
+        robust_line(points, share, self.tuning)
+    }
+
     fn fit(&mut self) {
         let beside = self.beside();
         let points = self.points(beside);
         let tasks = || self.records.iter().map(|record| record.tasks);
         let (fewest, most) = (tasks().min().unwrap_or(0), tasks().max().unwrap_or(0));
         let is_bound = self.records.iter().all(|record| record.recalled);
-        let line = robust_line(&points, self.kind.fixed_share);
+        let line = self.line(&points);
         self.cost = line.map(|line| Cost {
             fixed_ns: line.fixed,
             per_task_ns: line.slope,
@@ -223,7 +228,7 @@ impl Window {
         }
         let off = |beside: f64| {
             let points = self.points(beside);
-            let line = robust_line(&points, self.kind.fixed_share);
+            let line = self.line(&points);
             let (fixed, slope) = line.map_or((0.0, 0.0), |line| (line.fixed, line.slope));
             let off = |point: &Point| (1.0 - (fixed + slope * point.size) / point.time).abs();
             points.iter().map(off).sum::<f64>()

@@ -20,10 +20,10 @@ fn launch(number: u32, tasks: u64, ns: u64) -> ObservationRecord {
 
 /// A launch of ten tasks in so many ns, then many of a hundred in 2 ms.
 fn after_a_small_one(ns: u64) -> Window {
-    let mut window = Window::new(Kind::GPU);
-    window.push(launch(0, 10, ns), false, Tuning::USUAL);
+    let mut window = Window::new(Kind::GPU, Tuning::USUAL);
+    window.push(launch(0, 10, ns), false);
     for number in 1..60 {
-        window.push(launch(number, 100, 2_000_000), false, Tuning::USUAL);
+        window.push(launch(number, 100, 2_000_000), false);
     }
     window
 }
@@ -45,7 +45,6 @@ fn what_alone_tells_a_launchs_cost_stays_when_it_is_old() {
         window.push(
             launch(number, 40 + 60 * u64::from(number % 2), 2_000_000),
             false,
-            Tuning::USUAL,
         );
     }
     assert!(window.cost(1).is_some_and(|cost| cost.fewest > 10));
