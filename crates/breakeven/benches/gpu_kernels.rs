@@ -14,7 +14,7 @@
 //! one that finds it. `tune_gain` is the default configuration's time over the tuned one's,
 //! `gpu_roofline_tuned` the share then; `batch_speedup` the time of 100 small problems in as
 //! many calls over that in one; `chain_gain` the time of three calls over that of their chain,
-//! `fusion_gain` the chain's over that of its fused form.
+//! `fusion_gain` the chain's over that of its fused form (both: `--only chain`).
 //! On a software GPU (`--software`), which is the CPU again, the bench can be
 //! tried; its figures say nothing.
 #![allow(

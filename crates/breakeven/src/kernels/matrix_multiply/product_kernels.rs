@@ -6,7 +6,7 @@
 use cubecl::prelude::*;
 
 use super::{MatrixMultiply, TILE, Tiling, parts, sizes, variant};
-use crate::error::DeviceError;
+use crate::error::{DeviceError, DeviceErrorKind};
 use crate::gpu::{DeviceForm, Gpu, Launch, as_u32, grid, with_client};
 use crate::hardware::GpuKind;
 use crate::tensor::shape;
@@ -37,6 +37,12 @@ struct Cut {
 }
 
 impl Cut {
+    /// Two strips of A and of B.
+    fn shared_bytes(self) -> usize {
+        let [down, across] = [0, 1].map(|way| self.units[way] * self.each[way]);
+        (2 * DEPTH * (down + across)) as usize * size_of::<f32>()
+    }
+
     fn tiles(self, [batch, m, _, n]: [usize; 4]) -> usize {
         let [down, across] = [0, 1].map(|way| (self.units[way] * self.each[way]) as usize);
         batch * m.div_ceil(down) * n.div_ceil(across)
@@ -53,6 +59,13 @@ impl Tiling {
         Cut { units, each }
     }
 
+    /// How many there are, from the smallest on, for which the device has the shared memory.
+    fn count_on(gpu: &Gpu) -> usize {
+        let most = gpu.shared_memory_bytes();
+        let fits = |tiling: &&Self| tiling.cut().shared_bytes() <= most;
+        Self::ALL.iter().take_while(fits).count()
+    }
+
     /// The largest of which there are enough to fill the device.
     fn usual(gpu: &Gpu, sizes: [usize; 4]) -> u32 {
         let enough = match gpu.info().kind {
@@ -60,7 +73,8 @@ impl Tiling {
             _ => gpu.multiprocessors().unwrap_or(USUAL_FILL) * 3 / 4,
         };
         let fills = |tiling: &Self| tiling.cut().tiles(sizes) >= enough;
-        Self::ALL.iter().rposition(fills).unwrap_or(0) as u32
+        let there_are = &Self::ALL[..Self::count_on(gpu)];
+        there_are.iter().rposition(fills).unwrap_or(0) as u32
     }
 }
 
@@ -248,11 +262,11 @@ impl DeviceForm for MatrixMultiply {
             return Space::default();
         }
         let sizes = sizes(inputs).unwrap_or_default();
-        let usual = Tiling::usual(gpu, sizes);
+        let (usual, count) = (Tiling::usual(gpu, sizes), Tiling::count_on(gpu));
         Space {
             source: const { source_number(include_bytes!("product_kernels.rs")) },
             variant: variant(sizes),
-            tunables: vec![Tunable::new("tiling", usual, 0..Tiling::ALL.len() as u32)],
+            tunables: vec![Tunable::new("tiling", usual, 0..count as u32)],
         }
     }
 
@@ -264,6 +278,17 @@ impl DeviceForm for MatrixMultiply {
             None => Tiling::ALL[launch.tuned("tiling")? as usize],
         };
         let (cut, parts) = (tiling.cut(), parts(sizes));
+        let (needed, most) = (cut.shared_bytes(), launch.gpu.shared_memory_bytes());
+        if needed > most {
+            let id = launch.gpu.id();
+            return Err(DeviceError::new(
+                DeviceErrorKind::Unsupported,
+                format!(
+                    "matrix_multiply: tiles of {tiling:?} need {needed} bytes of shared memory, \
+                     and {id} has {most}; take smaller ones"
+                ),
+            ));
+        }
         // The kernel counts positions in 32 bits.
         as_u32("matrix_multiply: a", batch * m * k)?;
         as_u32("matrix_multiply: b", batch * k * n)?;
