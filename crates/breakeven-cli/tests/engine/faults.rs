@@ -125,7 +125,7 @@ fn no_peaks(layer: &Layer) -> String {
 fn a_fault_costs_its_row_and_is_not_tried_again_in_the_next_run() {
     let Some(layer) = Layer::new() else { return };
     let faults = format!(
-        "vkQueueSubmit -4 kernel=matmul once={}; vkQueueSubmit crash kernel=correlate once={}",
+        "vkQueueSubmit -4 kernel=multiply_tiles once={}; vkQueueSubmit crash kernel=correlate once={}",
         layer.once("matmul"),
         layer.once("correlate")
     );
@@ -148,7 +148,7 @@ fn a_fault_costs_its_row_and_is_not_tried_again_in_the_next_run() {
 fn every_way_for_a_driver_to_end() {
     let Some(layer) = Layer::new() else { return };
     let faults = no_peaks(&layer)
-        + "vkQueueSubmit abort kernel=add; vkQueueSubmit exit kernel=matmul; \
+        + "vkQueueSubmit abort kernel=add; vkQueueSubmit exit kernel=multiply_tiles; \
            vkQueueSubmit -4 kernel=correlate; vkCreateComputePipelines -13 kernel=slide";
     let profiled = profiled(&layer, &faults, "--device gpu");
     let aborted = "crash: the process died of signal 6 (abort): driver: assertion failed";
@@ -189,7 +189,7 @@ fn a_driver_that_hangs() {
         return;
     };
     let faults = no_peaks(&layer)
-        + "vkWaitSemaphores hang kernel=matmul; vkQueueSubmit hang kernel=correlate";
+        + "vkWaitSemaphores hang kernel=multiply_tiles; vkQueueSubmit hang kernel=correlate";
     let kernels = "--kernel vector_add --kernel matrix_multiply --kernel conv2d";
     let args = format!("{kernels} --device gpu --device-timeout 2");
     let profiled = profiled(&layer, &faults, &args);

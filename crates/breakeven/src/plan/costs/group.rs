@@ -215,7 +215,10 @@ impl Group {
 
     /// As far as it is plausible: a file may say anything.
     fn set_hindrance(&mut self, times: f64) {
-        let times = times.clamp(1.0, MOST_HINDRANCE);
+        let times = match times.is_nan() {
+            true => 1.0,
+            false => times.clamp(1.0, MOST_HINDRANCE),
+        };
         self.hindrance = times;
         self.cpu.set_hindrance(times);
         for gpu in &mut self.gpus {
