@@ -66,27 +66,6 @@ fn sizes(shapes: &[&[usize]]) -> Result<[usize; 4], Error> {
     sizes_of("matrix_multiply", shapes)
 }
 
-/// Rows and columns of the smallest tile.
-#[cfg(feature = "gpu")]
-const TILE: usize = 32;
-
-/// Tiles and parts together from which on a device is full whatever it is.
-#[cfg(feature = "gpu")]
-const FULL: usize = 1024;
-
-/// Terms of a part of the sums, at least.
-#[cfg(feature = "gpu")]
-const FEWEST_TERMS: usize = 256;
-
-/// Parts in which a GPU sums the terms of products of that size: several where there are few
-/// tiles and many terms.
-#[cfg(feature = "gpu")]
-fn parts([batch, m, k, n]: [usize; 4]) -> usize {
-    let tiles = (m.div_ceil(TILE) * n.div_ceil(TILE)).saturating_mul(batch);
-    let parts = (k / FEWEST_TERMS).min(FULL / tiles.max(1));
-    if parts < 4 { 1 } else { parts }
-}
-
 /// The sizes of products for which one configuration is the fastest: up to twice as large.
 #[cfg(feature = "gpu")]
 fn variant([_, m, k, n]: [usize; 4]) -> String {

@@ -5,7 +5,7 @@
 
 use cubecl::prelude::*;
 
-use super::{MatrixMultiply, TILE, Tiling, parts, sizes, variant};
+use super::{MatrixMultiply, Tiling, sizes, variant};
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::gpu::{DeviceForm, Gpu, Launch, as_u32, grid, with_client};
 use crate::hardware::GpuKind;
@@ -26,6 +26,15 @@ const USUAL_FILL: usize = 64;
 
 /// Units of a cube that add up the parts.
 const ADDING: u32 = 256;
+
+/// Rows and columns of the smallest tile.
+const TILE: usize = 32;
+
+/// Tiles and parts together from which on a device is full whatever it is.
+const FULL: usize = 1024;
+
+/// Terms of a part of the sums, at least.
+const FEWEST_TERMS: usize = 256;
 
 /// How a product is cut up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -66,16 +75,23 @@ impl Tiling {
         Self::ALL.iter().take_while(fits).count()
     }
 
-    /// The largest of which there are enough to fill the device.
-    fn usual(gpu: &Gpu, sizes: [usize; 4]) -> u32 {
+    /// Of the first so many the largest of which there are enough to fill the device.
+    fn usual(gpu: &Gpu, sizes: [usize; 4], count: usize) -> u32 {
         let enough = match gpu.info().kind {
             GpuKind::Software => 1,
             _ => gpu.multiprocessors().unwrap_or(USUAL_FILL) * 3 / 4,
         };
         let fills = |tiling: &Self| tiling.cut().tiles(sizes) >= enough;
-        let there_are = &Self::ALL[..Self::count_on(gpu)];
-        there_are.iter().rposition(fills).unwrap_or(0) as u32
+        Self::ALL[..count].iter().rposition(fills).unwrap_or(0) as u32
     }
+}
+
+/// Parts in which a GPU sums the terms of products of that size: several where there are few
+/// tiles and many terms.
+fn parts([batch, m, k, n]: [usize; 4]) -> usize {
+    let tiles = (m.div_ceil(TILE) * n.div_ceil(TILE)).saturating_mul(batch);
+    let parts = (k / FEWEST_TERMS).min(FULL / tiles.max(1));
+    if parts < 4 { 1 } else { parts }
 }
 
 /// Sums `terms` terms of each place of products of m × k and k × n, from those of the tile's
@@ -262,7 +278,8 @@ impl DeviceForm for MatrixMultiply {
             return Space::default();
         }
         let sizes = sizes(inputs).unwrap_or_default();
-        let (usual, count) = (Tiling::usual(gpu, sizes), Tiling::count_on(gpu));
+        let count = Tiling::count_on(gpu);
+        let usual = Tiling::usual(gpu, sizes, count);
         Space {
             source: const { source_number(include_bytes!("product_kernels.rs")) },
             variant: variant(sizes),

@@ -57,7 +57,7 @@ impl Group {
         Self {
             size_class,
             tuning,
-            cpu: Window::new(Kind::CPU, tuning),
+            cpu: Window::new(Kind::Cpu, tuning),
             cpu_watts: Watts::default(),
             shape: Remembered::default(),
             excess: VecDeque::new(),
@@ -305,7 +305,7 @@ impl Gpu {
         Self {
             name: name.into(),
             driver: driver.map(Into::into),
-            launches: Window::new(Kind::GPU, tuning),
+            launches: Window::new(Kind::Gpu, tuning),
             overlap: Overlap::default(),
             watts: Watts::default(),
             fit: None,
@@ -345,7 +345,7 @@ impl Gpu {
             if filed.map(|seen| seen.at_us).max() <= Some(self.launches.newest()) {
                 return;
             }
-            self.launches = Window::new(Kind::GPU, self.launches.tuning());
+            self.launches = Window::new(Kind::Gpu, self.launches.tuning());
             self.overlap = Overlap::default();
             self.watts = Watts::default();
             self.fit = None;

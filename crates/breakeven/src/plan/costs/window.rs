@@ -9,26 +9,14 @@ use super::line::{Line, Point, WINDOW, robust_line};
 use super::record::{ObservationRecord, WindowRecord};
 use crate::plan::Tuning;
 
-/// What the times of a kind of device depend on.
+/// What the times of a window depend on.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Kind {
-    /// Whether a part of a time is fixed: a launch takes microseconds or milliseconds, setting
-    /// a pool to work takes microseconds, and what is longer grows with the tasks.
-    launches: bool,
-    /// Whether twice as many workers take half the time per task.
-    scales: bool,
-}
-
-impl Kind {
-    pub(super) const CPU: Self = Self {
-        launches: false,
-        scales: true,
-    };
-
-    pub(super) const GPU: Self = Self {
-        launches: true,
-        scales: false,
-    };
+pub(super) enum Kind {
+    /// Twice as many workers take half the time per task. Setting a pool to work takes
+    /// microseconds, and what is longer grows with the tasks.
+    Cpu,
+    /// A part of a time is fixed: a launch takes microseconds or milliseconds.
+    Gpu,
 }
 
 /// The newest observations, oldest first.
@@ -83,7 +71,7 @@ impl Window {
     /// The cost with so many workers.
     pub(super) fn cost(&self, workers: usize) -> Option<Cost> {
         let cost = self.cost?;
-        if !self.kind.scales {
+        if self.kind == Kind::Gpu {
             return Some(cost);
         }
         Some(Cost {
@@ -153,7 +141,7 @@ impl Window {
             false => (newest, first),
         };
         let tell = |a: u64, b: u64| tell_fixed(a.min(b), a.max(b));
-        self.kind.launches
+        self.kind == Kind::Gpu
             && tell(few.tasks, many.tasks)
             && few.ns < many.ns
             && !others.iter().any(|other| tell(other.tasks, newest.tasks))
@@ -178,9 +166,9 @@ impl Window {
     }
 
     fn line(&self, points: &[Point]) -> Option<Line> {
-        let share = match self.kind.launches {
-            true => self.tuning.launch_share,
-            false => 0.0,
+        let share = match self.kind {
+            Kind::Cpu => 0.0,
+            Kind::Gpu => self.tuning.launch_share,
         };
         robust_line(points, share, self.tuning)
     }
@@ -209,7 +197,11 @@ impl Window {
 
     /// An observation as it would have been without other devices beside it.
     fn point(&self, record: &ObservationRecord, beside: f64) -> Point {
-        let workers = if self.kind.scales { record.workers } else { 1 };
+        let workers = if self.kind == Kind::Cpu {
+            record.workers
+        } else {
+            1
+        };
         // Tasks are whole: the last wave takes as long as any.
         let waves = record.tasks.div_ceil(u64::from(workers.max(1)));
         let beside = if record.shared { beside } else { 1.0 };
@@ -223,7 +215,7 @@ impl Window {
     /// How many times as long a task takes beside other devices: as the CPU was hindered, or
     /// less where a GPU's times, alone and beside it, lie nearer to one line by that.
     fn beside(&self) -> f64 {
-        if self.hindrance <= 1.0 || self.kind.scales {
+        if self.hindrance <= 1.0 || self.kind == Kind::Cpu {
             return self.hindrance;
         }
         let off = |beside: f64| {

@@ -20,7 +20,7 @@ fn launch(number: u32, tasks: u64, ns: u64) -> ObservationRecord {
 
 /// A launch of ten tasks in so many ns, then many of a hundred in 2 ms.
 fn after_a_small_one(ns: u64) -> Window {
-    let mut window = Window::new(Kind::GPU, Tuning::USUAL);
+    let mut window = Window::new(Kind::Gpu, Tuning::USUAL);
     window.push(launch(0, 10, ns), false);
     for number in 1..60 {
         window.push(launch(number, 100, 2_000_000), false);
