@@ -17,9 +17,6 @@ mod thin;
 
 pub use tensor_core::TensorCoreMatmul;
 
-/// Pieces of a product from which on workers share it however many there are.
-const WORTH_ALL: usize = 16;
-
 static SHARING: Sharing = Sharing::new();
 static BATCHES: Sharing = Sharing::new();
 
@@ -93,6 +90,9 @@ fn sizes_of(name: &str, shapes: &[&[usize]]) -> Result<[usize; 4], Error> {
 
 /// A·B of a batch of matrices of those sizes, on the current pool.
 fn multiply([batch, m, k, n]: [usize; 4], a: &[f32], b: &[f32], out: &mut [f32]) {
+    if out.is_empty() {
+        return;
+    }
     let blocking = host::Blocking::at(a.len() + b.len());
     let one = |item: usize, out: &mut [f32], on_pool: bool| {
         let a = &a[item * m * k..][..m * k];
@@ -100,23 +100,30 @@ fn multiply([batch, m, k, n]: [usize; 4], a: &[f32], b: &[f32], out: &mut [f32])
         host::multiply(product::Product { a, b, k, n }, blocking, out, on_pool);
     };
     let each = m * n;
-    // All workers on one product after the other where each is worth it (they share
-    // its panels in the caches), or where there are fewer than workers; otherwise whole
-    // products side by side, of small ones several to a piece.
     let multiply_adds = each.saturating_mul(k);
     let pieces = host::pieces(multiply_adds);
-    let are_few = batch < rayon::current_num_threads();
-    if pieces >= WORTH_ALL || pieces > 1 && are_few {
-        for (item, out) in out.chunks_mut(each).enumerate() {
-            SHARING.run(pieces, |on_pool| one(item, out, on_pool));
-        }
+    // Whole products side by side, of small ones several to a piece. Those left over are shared
+    // out one by one where they are few: the more threads do one, the more of its time goes to
+    // waking and waiting. On sixteen threads four of order 256 take as long as on one each.
+    let threads = rayon::current_num_threads();
+    let left = batch % threads;
+    let shared = if pieces > 1 && left * left <= threads {
+        left
     } else {
-        let piece = each.saturating_mul(host::products_per_piece(multiply_adds));
-        parallel::for_pieces(&BATCHES, out, Cut::into(piece), |start, out| {
+        0
+    };
+    let (side_by_side, rest) = out.split_at_mut((batch - shared) * each);
+    let lot = each.saturating_mul(host::products_per_piece(multiply_adds));
+    let work = side_by_side.len().div_ceil(lot) * pieces.max(1);
+    BATCHES.run(work, |on_pool| {
+        parallel::pieces_on(on_pool, side_by_side, Cut::into(lot), |start, out| {
             for (item, out) in (start / each..).zip(out.chunks_mut(each)) {
                 one(item, out, false);
             }
         });
+    });
+    for (item, out) in (batch - shared..).zip(rest.chunks_mut(each)) {
+        SHARING.run(pieces, |on_pool| one(item, out, on_pool));
     }
 }
 

@@ -1,6 +1,6 @@
 //! How the CPU forms are spread over the pool and over SIMD lanes.
 
-use std::sync::{Mutex, OnceLock};
+use std::sync::Mutex;
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -96,30 +96,26 @@ where
     T: Send,
     F: Fn(usize, &mut [T]) + Sync,
 {
-    let work = |(): &(), start, piece: &mut [T]| work(start, piece);
-    pieces_after(on_pool, || (), out, cut, work);
+    pieces_by(on_pool, out, cut, |next| {
+        while let Some((start, piece)) = next() {
+            work(start, piece);
+        }
+    });
 }
 
-/// The same for pieces that need what the calling thread makes first, while the others wake
-/// up: that should take some tens of microseconds at most.
-pub(super) fn pieces_after<P, T, F>(
-    on_pool: bool,
-    make: impl FnOnce() -> P + Send,
-    out: &mut [T],
-    cut: Cut,
-    work: F,
-) where
-    P: Send + Sync,
+/// Calls `worker` once on each thread that takes part, with what gives it its next piece and
+/// where that begins: for what a thread makes for itself, before its first piece.
+pub(super) fn pieces_by<T, F>(on_pool: bool, out: &mut [T], cut: Cut, worker: F)
+where
     T: Send,
-    F: Fn(&P, usize, &mut [T]) + Sync,
+    F: for<'o> Fn(&mut dyn FnMut() -> Option<(usize, &'o mut [T])>) + Sync,
 {
     let pieces = out.len().div_ceil(cut.most);
     let threads = rayon::current_num_threads().min(pieces);
     if !on_pool || threads <= 1 {
-        let made = make();
         let pieces = out.chunks_mut(cut.most).enumerate();
-        pieces.for_each(|(index, piece)| work(&made, index * cut.most, piece));
-        return;
+        let mut pieces = pieces.map(|(index, piece)| (index * cut.most, piece));
+        return worker(&mut || pieces.next());
     }
     // Each thread has pieces that lie together, the same ones at every call: what it wrote is
     // in its cache. Who is done takes the last ones of the others.
@@ -127,29 +123,24 @@ pub(super) fn pieces_after<P, T, F>(
     let parts = out.chunks_mut(part);
     let parts = parts.map(|part| Mutex::new(part.chunks_mut(piece).enumerate()));
     let parts: Vec<_> = parts.collect();
-    let (make, made) = (Mutex::new(Some(make)), OnceLock::new());
     team::together(threads, &|thread| {
-        if thread == 0
-            && let Some(make) = locked(&make).take()
-        {
-            let _ = made.set(make());
-        }
-        team::watch(|| made.get().is_none());
-        // Not yet: the caller was interrupted, and goes on alone.
-        let Some(made) = made.get() else { return };
-        for number in (0..parts.len()).map(|step| (thread + step) % parts.len()) {
-            let next = || {
-                let mut left = locked(&parts[number]);
-                if number == thread {
+        let mut numbers = (0..parts.len()).map(|step| (thread + step) % parts.len());
+        let mut number = numbers.next();
+        worker(&mut || {
+            loop {
+                let at = number?;
+                let mut left = locked(&parts[at]);
+                let next = if at == thread {
                     left.next()
                 } else {
                     left.next_back()
+                };
+                if let Some((index, out)) = next {
+                    return Some((at * part + index * piece, out));
                 }
-            };
-            while let Some((index, out)) = next() {
-                work(made, number * part + index * piece, out);
+                number = numbers.next();
             }
-        }
+        });
     });
 }
 
@@ -169,18 +160,11 @@ mod tests {
             for (elements, chunk) in [(0, 3), (1, 3), (7, 1), (100, 7), (64, 64), (65, 64)] {
                 let mut out = vec![0; elements];
                 pool.install(|| {
-                    let make = || 1;
-                    pieces_after(
-                        true,
-                        make,
-                        &mut out,
-                        Cut::into(chunk),
-                        |one, start, piece| {
-                            for (at, out) in (start..).zip(piece) {
-                                *out += at + one;
-                            }
-                        },
-                    );
+                    pieces_on(true, &mut out, Cut::into(chunk), |start, piece| {
+                        for (at, out) in (start..).zip(piece) {
+                            *out += at + 1;
+                        }
+                    });
                 });
                 let expected: Vec<_> = (1..=elements).collect();
                 assert_eq!(out, expected, "{threads} threads, pieces of {chunk}");

@@ -157,11 +157,17 @@ impl Times {
             .as_mut()
             .filter(|look| look.is_shared == is_shared)
         else {
-            // A call that was interrupted tells little.
-            let part = (ns / REMEMBERED_NS).clamp(1.0 / MOST_CALLS, 1.0 / FEWEST_CALLS);
-            *way = way.map(|before| before + part * (ns.min(MOST * before) - before));
+            if let Some(before) = way {
+                // A call that was interrupted tells little.
+                let counted = ns.min(MOST * *before);
+                let part = (counted / REMEMBERED_NS).clamp(1.0 / MOST_CALLS, 1.0 / FEWEST_CALLS);
+                *before += part * (counted - *before);
+            }
             self.wait -= ns;
-            self.changes();
+            if self.changes() {
+                self.patience = SOONEST;
+                self.look_later();
+            }
             return;
         };
         look.calls += 1;
@@ -175,15 +181,23 @@ impl Times {
         let known = self.ns.iter().all(Option::is_some);
         self.ns[usize::from(is_shared)] = Some(counted / f64::from(calls));
         self.look = None;
-        let [Some(alone), Some(shared)] = self.ns else {
+        if self.ns.contains(&None) {
             return;
-        };
+        }
         self.patience = match !self.changes() && known {
             true => (2.0 * self.patience).min(LATEST),
             false => SOONEST,
         };
+        self.look_later();
+    }
+
+    /// Has the other way looked at once that costs little beside what was done until then.
+    fn look_later(&mut self) {
+        let [alone, shared] = self.ns.map(|ns| ns.unwrap_or(0.0));
+        let other = if self.is_shared { alone } else { shared };
+        let calls = (LOOK_NS / other.max(1.0)).max(f64::from(LOOK));
         let cost = (alone - shared).abs().max(LEAST_COST * alone.min(shared));
-        self.wait = self.patience * f64::from(calls) * cost;
+        self.wait = self.patience * calls * cost;
     }
 }
 
@@ -220,6 +234,16 @@ mod tests {
         assert!(loaded < 100, "{loaded}");
         let free = shared(&mut times, 20_000, [430.0, 250.0]);
         assert!(free > 10_000, "{free}");
+    }
+
+    #[test]
+    fn a_way_that_was_left_is_tried_again_soon() {
+        let mut times = Times::new();
+        // Looked at for long, and left for what lasted some calls.
+        shared(&mut times, 20_000, [430.0, 250.0]);
+        shared(&mut times, 100, [430.0, 600.0]);
+        let free = shared(&mut times, 1_000, [430.0, 250.0]);
+        assert!(free > 800, "{free}");
     }
 
     #[test]

@@ -111,11 +111,7 @@ impl Drop for Closing<'_> {
     }
 }
 
-/// Stays awake while that holds, for a while.
-pub(super) fn watch(holds: impl Fn() -> bool) {
-    watch_for(LONGEST_WATCH, holds);
-}
-
+/// Stays awake while that holds, so long at most.
 fn watch_for(limit: Duration, holds: impl Fn() -> bool) {
     let start = Instant::now();
     while holds() && start.elapsed() < limit {

@@ -9,7 +9,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::product::{Product, with_room};
 use super::thin;
-use crate::kernels::parallel::{Cut, f32_lanes, pieces_after, pieces_on};
+use crate::kernels::parallel::{Cut, f32_lanes, pieces_by, pieces_on};
 use crate::tune::HostTunable;
 
 /// Rows of A whose sums are in registers at once: with two vectors each, a value
@@ -41,9 +41,9 @@ pub(super) static DEPTH: HostTunable =
 pub(super) static COLUMNS: HostTunable =
     HostTunable::new("matrix_multiply", "columns", 1024, &[512]).in_large_caches(256);
 
-/// Values that one thread packs, in some tens of microseconds at most: to have others join in
-/// and to wait for them takes as long.
-const PACKED_ALONE: usize = 64 * 1024;
+/// Values that each thread packs for itself, in some tens of microseconds at most: to pack
+/// where others read, or read where others packed, takes more than twice as long.
+const PACKED_BY_EACH: usize = 64 * 1024;
 
 /// Multiply-adds that are some tens of microseconds.
 const PIECE: usize = 512 * 1024;
@@ -119,49 +119,64 @@ pub(super) fn multiply(product: Product<'_>, blocking: Blocking, out: &mut [f32]
     }
     let depth = k.div_ceil(k.div_ceil(blocking.depth));
     let columns = n.min(blocking.columns);
-    let most = depth * columns.next_multiple_of(panel_width);
-    with_room(most, |room| {
-        for column in (0..n).step_by(columns) {
-            let columns = columns.min(n - column);
-            for row in (0..k).step_by(depth) {
-                let depth = depth.min(k - row);
-                let room = &mut room[..depth * columns.next_multiple_of(panel_width)];
-                let panel = depth * panel_width;
-                let is_soon_packed = room.len() <= PACKED_ALONE;
-                let pack = move |on_pool| {
-                    let values = room;
-                    pieces_on(on_pool, values, Cut::into(panel), |start, panels| {
-                        let column = column + start / depth;
-                        let b = &b[row * n + column..];
-                        let columns = columns - start / depth;
-                        arch.dispatch(Pack {
-                            b,
-                            n,
-                            columns,
-                            depth,
-                            panels,
-                        });
-                    });
-                    Panels {
-                        values,
-                        to_next: panel,
-                        to_next_row: panel_width,
-                        depth,
+    for column in (0..n).step_by(columns) {
+        let columns = columns.min(n - column);
+        for row in (0..k).step_by(depth) {
+            let depth = depth.min(k - row);
+            let len = depth * columns.next_multiple_of(panel_width);
+            let panel = depth * panel_width;
+            let pack = |on_pool, values: &mut [f32]| {
+                pieces_on(on_pool, values, Cut::into(panel), |start, panels| {
+                    let column = column + start / depth;
+                    let columns = columns - start / depth;
+                    arch.dispatch(Pack {
+                        b: &b[row * n + column..],
+                        n,
                         columns,
+                        depth,
+                        panels,
+                    });
+                });
+            };
+            let nowhere = Panels {
+                values: &[],
+                to_next: panel,
+                to_next_row: panel_width,
+                depth,
+                columns,
+            };
+            if len <= PACKED_BY_EACH {
+                pieces_by(on_pool, out, cut, |next| {
+                    let mut piece = next();
+                    if piece.is_none() {
+                        return;
                     }
-                };
-                let strips = |panels: &Panels<'_>, start: usize, out: &mut [f32]| {
-                    strips(panels, row, column, start, out);
-                };
-                if is_soon_packed {
-                    pieces_after(on_pool, || pack(false), out, cut, strips);
-                } else {
-                    let panels = pack(on_pool);
-                    pieces_after(on_pool, || panels, out, cut, strips);
-                }
+                    with_room(len, |room| {
+                        pack(false, room);
+                        let panels = Panels {
+                            values: room,
+                            ..nowhere
+                        };
+                        while let Some((start, out)) = piece {
+                            strips(&panels, row, column, start, out);
+                            piece = next();
+                        }
+                    });
+                });
+            } else {
+                with_room(len, |room| {
+                    pack(on_pool, room);
+                    let panels = Panels {
+                        values: room,
+                        ..nowhere
+                    };
+                    pieces_on(on_pool, out, cut, |start, out| {
+                        strips(&panels, row, column, start, out);
+                    });
+                });
             }
         }
-    });
+    }
 }
 
 /// Columns of B, as many in each panel as in [`VECTORS`] vectors.
