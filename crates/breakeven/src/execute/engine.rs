@@ -3,7 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
@@ -58,13 +58,24 @@ pub enum Leaf {
 }
 
 /// What the threads of a batch share behind one lock.
-pub(super) struct Shared {
-    pub(super) schedule: Box<Schedule>,
+pub(super) struct Running {
+    pub(super) schedule: Schedule,
     pub(super) counts: Counts,
     ending: Option<Ending>,
 }
 
-impl Shared {
+impl Running {
+    pub(super) fn new(schedule: Schedule, gpus: usize) -> Mutex<Self> {
+        Mutex::new(Self {
+            schedule,
+            counts: Counts {
+                gpus: vec![Share::default(); gpus],
+                ..Counts::default()
+            },
+            ending: None,
+        })
+    }
+
     /// Ends the batch where what fell back is more than may: in the same moment, so that no
     /// worker takes it.
     pub(super) fn end_if_denied(&mut self, after: &After, error: &DeviceError) {
@@ -87,7 +98,7 @@ pub(super) struct Engine<'b> {
     /// The GPUs that may be used, in the schedule's order.
     pub(super) lanes: &'b [&'b dyn Lane],
     pub(super) tasks: usize,
-    shared: Mutex<Shared>,
+    shared: &'b Mutex<Running>,
     pub(super) watch: Watch<'b>,
     pub(super) record: Option<SpanRecord>,
     pub(super) started: Instant,
@@ -105,23 +116,15 @@ impl<'b> Engine<'b> {
         work: &'b dyn Work,
         lanes: &'b [&'b dyn Lane],
         tasks: usize,
-        schedule: Box<Schedule>,
+        shared: &'b Mutex<Running>,
         watch: Watch<'b>,
         started: Instant,
     ) -> Self {
-        let shared = Shared {
-            schedule,
-            counts: Counts {
-                gpus: vec![Share::default(); lanes.len()],
-                ..Counts::default()
-            },
-            ending: None,
-        };
         Self {
             work,
             lanes,
             tasks,
-            shared: Mutex::new(shared),
+            shared,
             watch,
             record: None,
             started,
@@ -132,8 +135,8 @@ impl<'b> Engine<'b> {
         }
     }
 
-    pub(super) fn shared(&self) -> MutexGuard<'_, Shared> {
-        locked(&self.shared)
+    pub(super) fn shared(&self) -> MutexGuard<'_, Running> {
+        locked(self.shared)
     }
 
     /// Time since the batch began.
@@ -321,13 +324,12 @@ impl<'b> Engine<'b> {
     }
 
     /// How it ended, and what was counted.
-    pub(super) fn into_outcome(self) -> (Option<Ending>, Box<Schedule>, Counts) {
-        let shared = self.shared.into_inner();
-        let mut shared = shared.unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn outcome(&self) -> (Option<Ending>, Counts) {
+        let mut shared = self.shared();
         if matches!(shared.ending, Some(Ending::Stopped(_))) {
             shared.schedule.forget_unrun();
         }
-        (shared.ending, shared.schedule, shared.counts)
+        (shared.ending.take(), std::mem::take(&mut shared.counts))
     }
 
     /// Runs the tasks of a span, one after the other.

@@ -8,7 +8,7 @@ use super::control::FallbackPolicy;
 use super::drive::Driver;
 use super::ended::{Ended, Ending};
 use super::energy::Measured;
-use super::engine::{Engine, Leaf, Watch, grown};
+use super::engine::{Engine, Leaf, Running, Watch, grown};
 use super::executor::CpuExecutor;
 use super::portion::Portion;
 use super::quarantine;
@@ -72,7 +72,8 @@ impl Request<'_> {
         let is_denied = is_refused && !schedule.refuse_gpus(promised) && promised > 0;
         let usable = start.usable.iter().filter(|_| drives);
         let lanes: Vec<&dyn Lane> = usable.map(|index| question.lanes[*index]).collect();
-        let mut engine = Engine::new(self.work, &lanes, tasks, schedule, self.watch, started);
+        let running = Running::new(schedule, lanes.len());
+        let mut engine = Engine::new(self.work, &lanes, tasks, &running, self.watch, started);
         engine.record = SpanRecord::of(operation, &start.names);
         if let Some(error) = &refused {
             engine.shared().counts.note(None, error);
@@ -90,7 +91,9 @@ impl Request<'_> {
             false => None,
         };
         let (took, done) = (started.elapsed(), engine.done());
-        let (ending, mut schedule, mut counts) = engine.into_outcome();
+        let (ending, mut counts) = engine.outcome();
+        let mut running = engine.shared();
+        let schedule = &mut running.schedule;
         counts.fallback.tasks = schedule.fallback;
         counts.fallback.fits = schedule.fits();
         counts.fell = schedule.fallback_of_gpus();
@@ -144,7 +147,7 @@ impl Request<'_> {
         Ok(ended)
     }
 
-    fn schedule(&self, start: &Start) -> Box<Schedule> {
+    fn schedule(&self, start: &Start) -> Schedule {
         let tasks = self.question.workload.task_count;
         // In parts, outputs that could stay on the device would come to the host.
         let mut lanes = self.question.lanes.iter();

@@ -144,7 +144,7 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    pub(crate) fn new(setup: Setup) -> Box<Self> {
+    pub(crate) fn new(setup: Setup) -> Self {
         let mut rates: Vec<Rate> = setup.gpus.iter().map(|gpu| gpu.rate).collect();
         let prior = setup.cpu;
         let places = if setup.gpus.is_empty() { 1 } else { PLACES };
@@ -155,7 +155,7 @@ impl Schedule {
         let gpus = setup.gpus.iter().zip(rates);
         let gpus = gpus.map(|(gpu, rate)| gpu::Gpu::new(gpu, rate, setup.mode));
         let shape = setup.shape.as_deref();
-        let mut schedule = Box::new(Self {
+        let mut schedule = Self {
             free: Free::all(setup.tasks),
             fallen: Vec::new(),
             fell: Vec::new(),
@@ -168,7 +168,7 @@ impl Schedule {
             fallback: 0,
             recalled: 0,
             setup,
-        });
+        };
         if schedule.knows_shape() {
             schedule.density.find_edges();
         }

@@ -63,7 +63,7 @@ struct Device {
 /// Threads around a schedule, one step of one of them at a time.
 struct Walk {
     random: Random,
-    schedule: Box<Schedule>,
+    schedule: Schedule,
     now: Ns,
     task_ns: Ns,
     /// Idle workers that have not looked for a span yet, and all idle ones.

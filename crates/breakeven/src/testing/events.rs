@@ -58,7 +58,7 @@ struct Device {
 
 pub(super) struct Run<'s> {
     scenario: &'s Scenario,
-    schedule: Box<Schedule>,
+    schedule: Schedule,
     /// The CPU has a part of the batch from its beginning.
     cpu_works: bool,
     events: Vec<(Ns, Event)>,
@@ -79,7 +79,7 @@ impl<'s> Run<'s> {
     pub(super) fn new(
         scenario: &'s Scenario,
         strategy: ExecutionStrategy,
-        schedule: Box<Schedule>,
+        schedule: Schedule,
     ) -> Self {
         Self {
             scenario,
