@@ -58,6 +58,9 @@ const OTHER_DRAWS: u64 = 2;
 /// Other truths behind stated costs that a choice without foresight is made by.
 const STATED_DRAWS: u64 = 12;
 
+/// Tasks from which on less regret is asked for.
+const MANY: usize = 1_000;
+
 /// How far stated rates may be off, either way.
 const MOST_OFF: f64 = 3.0;
 
@@ -69,7 +72,7 @@ struct Point {
     is_loaded: bool,
     /// What is known of it before it has run, without and with what a launch costs.
     looks: [String; 2],
-    slices: [String; 3],
+    slices: Vec<String>,
 }
 
 fn grid(tuning: &'static Tuning, tasks: &[usize]) -> Vec<Point> {
@@ -86,17 +89,21 @@ fn grid(tuning: &'static Tuning, tasks: &[usize]) -> Vec<Point> {
                             let mut quiet = batch(costs, ratio, launch_ns, tuning);
                             quiet.parallelization = parallel;
                             let looks = format!("{tasks} {parallel}");
+                            let mut slices = vec![
+                                format!("{tasks}_tasks"),
+                                shape.name(),
+                                format!("parallel_{parallel}"),
+                            ];
+                            if tasks >= MANY {
+                                slices.push(format!("from_{MANY}_tasks"));
+                            }
                             points.push(Point {
                                 number,
                                 quiet,
                                 shape,
                                 is_loaded,
                                 looks: [looks.clone(), format!("{looks} {launch_ns}")],
-                                slices: [
-                                    format!("{tasks}_tasks"),
-                                    shape.name(),
-                                    format!("parallel_{parallel}"),
-                                ],
+                                slices,
                             });
                         }
                     }
