@@ -124,22 +124,17 @@ where
     let parts = parts.map(|part| Mutex::new(part.chunks_mut(piece).enumerate()));
     let parts: Vec<_> = parts.collect();
     team::together(threads, &|thread| {
-        let mut numbers = (0..parts.len()).map(|step| (thread + step) % parts.len());
-        let mut number = numbers.next();
         worker(&mut || {
-            loop {
-                let at = number?;
-                let mut left = locked(&parts[at]);
-                let next = if at == thread {
-                    left.next()
+            let mut numbers = (0..parts.len()).map(|step| (thread + step) % parts.len());
+            numbers.find_map(|number| {
+                let mut left = locked(&parts[number]);
+                let (index, out) = if number == thread {
+                    left.next()?
                 } else {
-                    left.next_back()
+                    left.next_back()?
                 };
-                if let Some((index, out)) = next {
-                    return Some((at * part + index * piece, out));
-                }
-                number = numbers.next();
-            }
+                Some((number * part + index * piece, out))
+            })
         });
     });
 }

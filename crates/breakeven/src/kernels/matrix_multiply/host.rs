@@ -41,8 +41,8 @@ pub(super) static DEPTH: HostTunable =
 pub(super) static COLUMNS: HostTunable =
     HostTunable::new("matrix_multiply", "columns", 1024, &[512]).in_large_caches(256);
 
-/// Values that each thread packs for itself, in some tens of microseconds at most: to pack
-/// where others read, or read where others packed, takes more than twice as long.
+/// Values that each thread packs for itself, in some tens of microseconds at most: where others
+/// read what one packed, their caches pass the lines to and fro, which takes longer.
 const PACKED_BY_EACH: usize = 64 * 1024;
 
 /// Multiply-adds that are some tens of microseconds.
