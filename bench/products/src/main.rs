@@ -1,6 +1,8 @@
-//! `products THREADS [ORDER,…]`: how long other packages' products take over ours.
+//! `products THREADS [ORDER,…]`: how long other packages' products take over ours. `8x256` is
+//! eight products of order 256 in one call of ours, and in eight of theirs.
 
 use std::error::Error;
+use std::num::ParseIntError;
 use std::ptr::null;
 use std::time::{Duration, Instant};
 
@@ -21,6 +23,7 @@ type Sgemm = unsafe extern "C" fn(
 
 struct Packages {
     threads: usize,
+    avx2: bool,
     sgemm: Sgemm,
 }
 
@@ -30,12 +33,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         .next()
         .ok_or("products THREADS [ORDER,…]")?
         .parse()?;
-    let orders = match arguments.next() {
-        Some(orders) => orders
-            .split(',')
-            .map(str::parse)
-            .collect::<Result<_, _>>()?,
-        None => ORDERS.to_vec(),
+    let problems = match arguments.next() {
+        Some(problems) => problems.split(',').map(problem).collect::<Result<_, _>>()?,
+        None => ORDERS.map(|order| (1, order)).to_vec(),
     };
     rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
@@ -49,27 +49,38 @@ fn main() -> Result<(), Box<dyn Error>> {
         set_threads(i32::try_from(threads)?);
         *library.get::<Sgemm>(b"cblas_sgemm")?
     };
-    let packages = Packages { threads, sgemm };
-    for order in orders {
-        packages.compare(order)?;
+    let packages = Packages {
+        threads,
+        avx2: std::env::var_os("BENCH_AVX2").is_some(),
+        sgemm,
+    };
+    for (batch, order) in problems {
+        packages.compare(batch, order)?;
     }
     Ok(())
 }
 
+/// How many products, and of which order: `256` or `8x256`.
+fn problem(text: &str) -> Result<(usize, usize), ParseIntError> {
+    let (batch, order) = text.split_once('x').unwrap_or(("1", text));
+    Ok((batch.parse()?, order.parse()?))
+}
+
 impl Packages {
-    fn compare(&self, n: usize) -> Result<(), Box<dyn Error>> {
+    fn compare(&self, batch: usize, n: usize) -> Result<(), Box<dyn Error>> {
         let numbers = |seed: u32| {
             let mut state = seed;
             let mut next = || {
                 state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 (state >> 8) as f32 / (1 << 24) as f32 - 0.5
             };
-            (0..n * n).map(|_| next()).collect::<Vec<f32>>()
+            (0..batch * n * n).map(|_| next()).collect::<Vec<f32>>()
         };
         let (a, b) = (numbers(1), numbers(2));
-        let mut outs = NAMES.map(|_| vec![0.0; n * n]);
-        let calls = (1_000_000_000 / (n * n * n)).max(1);
-        let rounds = (16_000_000_000 / (calls * n * n * n)).clamp(7, 15);
+        let mut outs = NAMES.map(|_| vec![0.0; batch * n * n]);
+        let work = batch * n * n * n;
+        let calls = (1_000_000_000 / work).max(1);
+        let rounds = (16_000_000_000 / (calls * work)).clamp(7, 15);
         let mut times = NAMES.map(|_| Vec::new());
         // The first round is to warm up.
         for round in 0..=rounds {
@@ -78,7 +89,7 @@ impl Packages {
                 let which = (round + place * if round % 2 == 0 { 1 } else { 3 }) % NAMES.len();
                 let start = Instant::now();
                 for _ in 0..calls {
-                    self.multiply(which, n, &a, &b, &mut outs[which])?;
+                    self.multiply(which, [batch, n], &a, &b, &mut outs[which])?;
                 }
                 if round > 0 {
                     times[which].push(start.elapsed().as_secs_f64() / calls as f64);
@@ -96,13 +107,18 @@ impl Packages {
             let off = off.fold(0.0, f32::max);
             assert!(off < 1e-5 * n as f32, "{name}: off by {off}");
         }
+        let problem = if batch == 1 {
+            n.to_string()
+        } else {
+            format!("{batch}x{n}")
+        };
         for (name, theirs) in NAMES[1..].iter().zip(&times[1..]) {
             let mut ratios: Vec<f64> = theirs.iter().zip(&times[0]).map(|(x, y)| x / y).collect();
             ratios.sort_by(f64::total_cmp);
             let at = |part: usize| ratios[ratios.len() * part / 4];
             let threads = self.threads;
             println!(
-                "METRIC product_{threads}_threads/{n}/{name} {:.2} x\n  {:.2} to {:.2}",
+                "METRIC product_{threads}_threads/{problem}/{name} {:.2} x\n  {:.2} to {:.2}",
                 at(2),
                 at(1),
                 at(3)
@@ -112,6 +128,26 @@ impl Packages {
     }
 
     fn multiply(
+        &self,
+        which: usize,
+        [batch, n]: [usize; 2],
+        a: &[f32],
+        b: &[f32],
+        out: &mut [f32],
+    ) -> Result<(), Box<dyn Error>> {
+        if which == 0 {
+            let shape = &[batch, n, n][..];
+            let views = [a, b].map(|values| View { shape, values });
+            return Ok(MatrixMultiply::default().cpu(&views, out)?);
+        }
+        let matrices = a.chunks(n * n).zip(b.chunks(n * n));
+        for ((a, b), out) in matrices.zip(out.chunks_mut(n * n)) {
+            self.multiply_one(which, n, a, b, out)?;
+        }
+        Ok(())
+    }
+
+    fn multiply_one(
         &self,
         which: usize,
         n: usize,
@@ -124,11 +160,6 @@ impl Packages {
         // SAFETY: three square matrices of that order, row by row.
         unsafe {
             match which {
-                0 => {
-                    let shape = &[1, n, n][..];
-                    let views = [a, b].map(|values| View { shape, values });
-                    MatrixMultiply::default().cpu(&views, out)?;
-                }
                 1 => {
                     let parallel = match self.threads {
                         1 => gemm::Parallelism::None,
@@ -141,9 +172,10 @@ impl Packages {
                     );
                 }
                 2 => {
-                    let set = match is_x86_feature_detected!("avx512f") {
-                        true => InstrSet::Avx512,
-                        false => InstrSet::Avx256,
+                    let set = if is_x86_feature_detected!("avx512f") && !self.avx2 {
+                        InstrSet::Avx512
+                    } else {
+                        InstrSet::Avx256
                     };
                     #[rustfmt::skip]
                     private_gemm_x86::gemm(

@@ -22,9 +22,9 @@ const VECTORS: usize = 2;
 /// Steps in depth that are one in the machine's code.
 const UNROLLED: usize = 4;
 
-/// Values of a B that stays in the first cache, beside a few rows of A and of the output:
-/// 24 KiB. Packing it would take a tenth of the time of a product of order 64.
-const SMALL: usize = 6 * 1024;
+/// Values of a B that is read where it is: 64 KiB. To pack it would take a tenth of the time of
+/// a product of order 64 or 96.
+const SMALL: usize = 16 * 1024;
 
 /// Rows of the output per piece of CPU work, which share each panel while it is in
 /// the first cache. One thread alone takes more at once: nobody waits for it.
@@ -35,7 +35,7 @@ pub(super) static STRIP: HostTunable =
 /// cache. A large second cache is fast enough, and with more rows the output is fetched and
 /// stored less often.
 pub(super) static DEPTH: HostTunable =
-    HostTunable::new("matrix_multiply", "depth", 384, &[192, 256]).in_large_caches(1024);
+    HostTunable::new("matrix_multiply", "depth", 512, &[256, 384]).in_large_caches(1024);
 
 /// Columns of B that are packed at once: with as many rows, half of a large second cache.
 pub(super) static COLUMNS: HostTunable =
@@ -105,10 +105,9 @@ pub(super) fn multiply(product: Product<'_>, blocking: Blocking, out: &mut [f32]
             is_first: row == 0,
         });
     };
-    if b.len() <= SMALL && n.is_multiple_of(panel_width) {
+    if b.len() <= SMALL && n >= panel_width {
         let panels = Panels {
             values: b,
-            to_next: panel_width,
             to_next_row: n,
             depth: k,
             columns: n,
@@ -140,7 +139,6 @@ pub(super) fn multiply(product: Product<'_>, blocking: Blocking, out: &mut [f32]
             };
             let nowhere = Panels {
                 values: &[],
-                to_next: panel,
                 to_next_row: panel_width,
                 depth,
                 columns,
@@ -179,13 +177,13 @@ pub(super) fn multiply(product: Product<'_>, blocking: Blocking, out: &mut [f32]
     }
 }
 
-/// Columns of B, as many in each panel as in [`VECTORS`] vectors.
+/// Columns of B, as many in each panel as in [`VECTORS`] vectors: packed one panel after the
+/// other, or all of B where it is.
 #[derive(Clone, Copy)]
 struct Panels<'p> {
     values: &'p [f32],
-    /// Values from the beginning of a panel to that of the next one, and from that of a row
-    /// to that of the next: multiples of a panel's columns.
-    to_next: usize,
+    /// Values from one row to the next: a panel's columns if they are packed, else B's, which
+    /// are more.
     to_next_row: usize,
     /// Rows.
     depth: usize,
@@ -245,38 +243,58 @@ impl WithSimd for Strip<'_, '_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        let width = VECTORS * S::F32_LANES;
         let columns = self.panels.columns;
-        let rows = (self.out.len() - columns) / self.n + 1;
-        let (values, _) = S::as_simd_f32s(self.panels.values);
-        let (values, _) = values.as_chunks();
-        for column in (0..columns).step_by(width) {
-            let panel = &values[column / width * (self.panels.to_next / width)..];
-            let mut row = 0;
-            while row + ROWS <= rows {
-                self.tile::<S, ROWS>(simd, row, column, panel);
-                row += ROWS;
-            }
-            match rows - row {
-                5 => self.tile::<S, 5>(simd, row, column, panel),
-                4 => self.tile::<S, 4>(simd, row, column, panel),
-                3 => self.tile::<S, 3>(simd, row, column, panel),
-                2 => self.tile::<S, 2>(simd, row, column, panel),
-                1 => self.tile::<S, 1>(simd, row, column, panel),
-                _ => {}
+        for column in (0..columns).step_by(VECTORS * S::F32_LANES) {
+            if columns - column > S::F32_LANES {
+                self.panel::<S, VECTORS>(simd, column);
+            } else {
+                self.panel::<S, 1>(simd, column);
             }
         }
     }
 }
 
 impl Strip<'_, '_> {
+    /// The rows times a panel, or the first of its vectors.
     #[inline(always)]
-    fn tile<S: Simd, const ROWS: usize>(
+    fn panel<S: Simd, const WIDE: usize>(&mut self, simd: S, column: usize) {
+        let Panels {
+            values,
+            to_next_row,
+            depth,
+            columns,
+        } = self.panels;
+        let rows = (self.out.len() - columns) / self.n + 1;
+        let (column, panel) = if to_next_row == VECTORS * S::F32_LANES {
+            (column, &values[column * depth..])
+        } else {
+            // Nothing is past the last column: some are multiplied again.
+            let column = column.min(columns - WIDE * S::F32_LANES);
+            (column, &values[column..])
+        };
+        let mut row = 0;
+        while row + ROWS <= rows {
+            self.tile::<S, ROWS, WIDE>(simd, row, column, panel);
+            row += ROWS;
+        }
+        match rows - row {
+            5 => self.tile::<S, 5, WIDE>(simd, row, column, panel),
+            4 => self.tile::<S, 4, WIDE>(simd, row, column, panel),
+            3 => self.tile::<S, 3, WIDE>(simd, row, column, panel),
+            2 => self.tile::<S, 2, WIDE>(simd, row, column, panel),
+            1 => self.tile::<S, 1, WIDE>(simd, row, column, panel),
+            _ => {}
+        }
+    }
+
+    #[expect(clippy::needless_range_loop, reason = "the machine's code is worse")]
+    #[inline(always)]
+    fn tile<S: Simd, const ROWS: usize, const WIDE: usize>(
         &mut self,
         simd: S,
         row: usize,
         column: usize,
-        panel: &[[S::f32s; VECTORS]],
+        panel: &[f32],
     ) {
         let Panels { depth, columns, .. } = self.panels;
         let mut blocks: [&[[f32; UNROLLED]]; ROWS] = [&[]; ROWS];
@@ -287,27 +305,34 @@ impl Strip<'_, '_> {
             blocks[index] = &a_blocks[..depth / UNROLLED];
             rests[index] = &a_rest[..depth % UNROLLED];
         }
-        let width = VECTORS * S::F32_LANES;
+        let width = WIDE * S::F32_LANES;
         let columns = width.min(columns - column);
         for index in 0..ROWS {
             fetch_ahead(&self.out[(row + index) * self.n + column..][..columns]);
         }
-        let mut sums = [[simd.splat_f32s(0.0); VECTORS]; ROWS];
-        let to_next_row = self.panels.to_next_row / width;
-        assert!((depth - 1) * to_next_row < panel.len());
+        let mut sums = [[simd.splat_f32s(0.0); WIDE]; ROWS];
+        let to_next_row = self.panels.to_next_row;
+        assert!((depth - 1) * to_next_row + width <= panel.len());
         // SAFETY: called for rows below `depth`, the last of which is within the panel.
-        let b = |row: usize| unsafe { panel.get_unchecked(row * to_next_row) };
+        let b = |row: usize| unsafe {
+            let row = panel.as_ptr().add(row * to_next_row);
+            row.cast::<[S::f32s; WIDE]>().read_unaligned()
+        };
         // By index, which the lengths above let go unchecked: a check in this loop
         // would have the sums in memory.
         for block in 0..depth / UNROLLED {
             for step in 0..UNROLLED {
-                let a = blocks.map(|a| a[block][step]);
-                add(simd, &mut sums, a, b(block * UNROLLED + step));
+                let b = b(block * UNROLLED + step);
+                for row in 0..ROWS {
+                    add(simd, &mut sums[row], blocks[row][block][step], b);
+                }
             }
         }
         for step in 0..depth % UNROLLED {
-            let a = rests.map(|a| a[step]);
-            add(simd, &mut sums, a, b(depth - depth % UNROLLED + step));
+            let b = b(depth - depth % UNROLLED + step);
+            for row in 0..ROWS {
+                add(simd, &mut sums[row], rests[row][step], b);
+            }
         }
         for (index, sums) in sums.iter().enumerate() {
             let out = &mut self.out[(row + index) * self.n + column..][..columns];
@@ -348,18 +373,16 @@ fn fetch_ahead(values: &[f32]) {
     let _ = values;
 }
 
-/// Adds one step in depth: some values of A, each times a row of the panel.
+/// Adds one step in depth: a value of A times a row of the panel.
 #[inline(always)]
-fn add<S: Simd, const ROWS: usize>(
+fn add<S: Simd, const WIDE: usize>(
     simd: S,
-    sums: &mut [[S::f32s; VECTORS]; ROWS],
-    a: [f32; ROWS],
-    b: &[S::f32s; VECTORS],
+    sums: &mut [S::f32s; WIDE],
+    a: f32,
+    b: [S::f32s; WIDE],
 ) {
-    for (a, sums) in a.into_iter().zip(sums) {
-        let a = simd.splat_f32s(a);
-        for (sum, b) in sums.iter_mut().zip(b) {
-            *sum = simd.mul_add_e_f32s(a, *b, *sum);
-        }
+    let a = simd.splat_f32s(a);
+    for (sum, b) in sums.iter_mut().zip(b) {
+        *sum = simd.mul_add_e_f32s(a, b, *sum);
     }
 }

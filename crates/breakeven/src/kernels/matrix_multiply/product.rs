@@ -17,9 +17,9 @@ pub(super) struct Product<'p> {
     pub(super) n: usize,
 }
 
-/// Elements of [`ROOM`] that are kept, at most: 1.5 MiB, the most that is packed at once where
+/// Elements of [`ROOM`] that are kept, at most: 2 MiB, the most that is packed at once where
 /// nothing was tuned.
-const KEPT: usize = 384 * 1024 + LINE;
+const KEPT: usize = 512 * 1024 + LINE;
 
 thread_local! {
     /// Where the last product packed: to clear as much again takes some percent of a
