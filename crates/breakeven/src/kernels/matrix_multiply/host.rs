@@ -19,9 +19,6 @@ const ROWS: usize = 6;
 /// Vectors in a row of a panel.
 const VECTORS: usize = 2;
 
-/// Steps in depth that are one in the machine's code.
-const UNROLLED: usize = 4;
-
 /// Values of a B that is read where it is: 64 KiB. To pack it would take a tenth of the time of
 /// a product of order 64 or 96.
 const SMALL: usize = 16 * 1024;
@@ -243,21 +240,7 @@ impl WithSimd for Strip<'_, '_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        let columns = self.panels.columns;
-        for column in (0..columns).step_by(VECTORS * S::F32_LANES) {
-            if columns - column > S::F32_LANES {
-                self.panel::<S, VECTORS>(simd, column);
-            } else {
-                self.panel::<S, 1>(simd, column);
-            }
-        }
-    }
-}
-
-impl Strip<'_, '_> {
-    /// The rows times a panel, or the first of its vectors.
-    #[inline(always)]
-    fn panel<S: Simd, const WIDE: usize>(&mut self, simd: S, column: usize) {
+        let width = VECTORS * S::F32_LANES;
         let Panels {
             values,
             to_next_row,
@@ -265,73 +248,72 @@ impl Strip<'_, '_> {
             columns,
         } = self.panels;
         let rows = (self.out.len() - columns) / self.n + 1;
-        let (column, panel) = if to_next_row == VECTORS * S::F32_LANES {
-            (column, &values[column * depth..])
-        } else {
-            // Nothing is past the last column: some are multiplied again.
-            let column = column.min(columns - WIDE * S::F32_LANES);
-            (column, &values[column..])
-        };
-        let mut row = 0;
-        while row + ROWS <= rows {
-            self.tile::<S, ROWS, WIDE>(simd, row, column, panel);
-            row += ROWS;
-        }
-        match rows - row {
-            5 => self.tile::<S, 5, WIDE>(simd, row, column, panel),
-            4 => self.tile::<S, 4, WIDE>(simd, row, column, panel),
-            3 => self.tile::<S, 3, WIDE>(simd, row, column, panel),
-            2 => self.tile::<S, 2, WIDE>(simd, row, column, panel),
-            1 => self.tile::<S, 1, WIDE>(simd, row, column, panel),
-            _ => {}
+        for column in (0..columns).step_by(width) {
+            let (column, panel) = if to_next_row == width {
+                (column, &values[column * depth..])
+            } else {
+                // Nothing is past the last column: some are multiplied again.
+                let column = column.min(columns - width);
+                (column, &values[column..])
+            };
+            let mut row = 0;
+            while row + ROWS <= rows {
+                self.tile::<S, ROWS>(simd, row, column, panel);
+                row += ROWS;
+            }
+            match rows - row {
+                5 => self.tile::<S, 5>(simd, row, column, panel),
+                4 => self.tile::<S, 4>(simd, row, column, panel),
+                3 => self.tile::<S, 3>(simd, row, column, panel),
+                2 => self.tile::<S, 2>(simd, row, column, panel),
+                1 => self.tile::<S, 1>(simd, row, column, panel),
+                _ => {}
+            }
         }
     }
+}
 
-    #[expect(clippy::needless_range_loop, reason = "the machine's code is worse")]
+impl Strip<'_, '_> {
     #[inline(always)]
-    fn tile<S: Simd, const ROWS: usize, const WIDE: usize>(
+    fn tile<S: Simd, const ROWS: usize>(
         &mut self,
         simd: S,
         row: usize,
         column: usize,
         panel: &[f32],
     ) {
-        let Panels { depth, columns, .. } = self.panels;
-        let mut blocks: [&[[f32; UNROLLED]]; ROWS] = [&[]; ROWS];
-        let mut rests: [&[f32]; ROWS] = [&[]; ROWS];
-        for index in 0..ROWS {
-            let a = &self.a[(row + index) * self.k..][..depth];
-            let (a_blocks, a_rest) = a.as_chunks();
-            blocks[index] = &a_blocks[..depth / UNROLLED];
-            rests[index] = &a_rest[..depth % UNROLLED];
+        let Panels {
+            to_next_row,
+            depth,
+            columns,
+            ..
+        } = self.panels;
+        let mut rows: [&[f32]; ROWS] = [&[]; ROWS];
+        for (index, a) in rows.iter_mut().enumerate() {
+            *a = &self.a[(row + index) * self.k..][..depth];
         }
-        let width = WIDE * S::F32_LANES;
+        let width = VECTORS * S::F32_LANES;
         let columns = width.min(columns - column);
         for index in 0..ROWS {
             fetch_ahead(&self.out[(row + index) * self.n + column..][..columns]);
         }
-        let mut sums = [[simd.splat_f32s(0.0); WIDE]; ROWS];
-        let to_next_row = self.panels.to_next_row;
+        let mut sums = [[simd.splat_f32s(0.0); VECTORS]; ROWS];
         assert!((depth - 1) * to_next_row + width <= panel.len());
-        // SAFETY: called for rows below `depth`, the last of which is within the panel.
-        let b = |row: usize| unsafe {
-            let row = panel.as_ptr().add(row * to_next_row);
-            row.cast::<[S::f32s; WIDE]>().read_unaligned()
-        };
-        // By index, which the lengths above let go unchecked: a check in this loop
-        // would have the sums in memory.
-        for block in 0..depth / UNROLLED {
-            for step in 0..UNROLLED {
-                let b = b(block * UNROLLED + step);
-                for row in 0..ROWS {
-                    add(simd, &mut sums[row], blocks[row][block][step], b);
+        // Neither checks nor calls in this loop, closures' among them: with them the sums are in
+        // memory.
+        for step in 0..depth {
+            // SAFETY: the last of `depth` rows is within the panel.
+            let b = unsafe {
+                let b = panel.as_ptr().add(step * to_next_row);
+                b.cast::<[S::f32s; VECTORS]>().read_unaligned()
+            };
+            for index in 0..ROWS {
+                // SAFETY: each row of A has `depth` values.
+                let a = simd.splat_f32s(unsafe { *rows[index].get_unchecked(step) });
+                for vector in 0..VECTORS {
+                    let sum = &mut sums[index][vector];
+                    *sum = simd.mul_add_e_f32s(a, b[vector], *sum);
                 }
-            }
-        }
-        for step in 0..depth % UNROLLED {
-            let b = b(depth - depth % UNROLLED + step);
-            for row in 0..ROWS {
-                add(simd, &mut sums[row], rests[row][step], b);
             }
         }
         for (index, sums) in sums.iter().enumerate() {
@@ -371,18 +353,4 @@ fn fetch_ahead(values: &[f32]) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = values;
-}
-
-/// Adds one step in depth: a value of A times a row of the panel.
-#[inline(always)]
-fn add<S: Simd, const WIDE: usize>(
-    simd: S,
-    sums: &mut [S::f32s; WIDE],
-    a: f32,
-    b: [S::f32s; WIDE],
-) {
-    let a = simd.splat_f32s(a);
-    for (sum, b) in sums.iter_mut().zip(b) {
-        *sum = simd.mul_add_e_f32s(a, b, *sum);
-    }
 }
