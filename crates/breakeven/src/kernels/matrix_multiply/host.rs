@@ -240,7 +240,21 @@ impl WithSimd for Strip<'_, '_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        let width = VECTORS * S::F32_LANES;
+        let columns = self.panels.columns;
+        for column in (0..columns).step_by(VECTORS * S::F32_LANES) {
+            if columns - column > S::F32_LANES {
+                self.panel::<S, VECTORS>(simd, column);
+            } else {
+                self.panel::<S, 1>(simd, column);
+            }
+        }
+    }
+}
+
+impl Strip<'_, '_> {
+    /// The rows times as many of a panel's vectors.
+    #[inline(always)]
+    fn panel<S: Simd, const WIDE: usize>(&mut self, simd: S, column: usize) {
         let Panels {
             values,
             to_next_row,
@@ -248,34 +262,30 @@ impl WithSimd for Strip<'_, '_> {
             columns,
         } = self.panels;
         let rows = (self.out.len() - columns) / self.n + 1;
-        for column in (0..columns).step_by(width) {
-            let (column, panel) = if to_next_row == width {
-                (column, &values[column * depth..])
-            } else {
-                // Nothing is past the last column: some are multiplied again.
-                let column = column.min(columns - width);
-                (column, &values[column..])
-            };
-            let mut row = 0;
-            while row + ROWS <= rows {
-                self.tile::<S, ROWS>(simd, row, column, panel);
-                row += ROWS;
-            }
-            match rows - row {
-                5 => self.tile::<S, 5>(simd, row, column, panel),
-                4 => self.tile::<S, 4>(simd, row, column, panel),
-                3 => self.tile::<S, 3>(simd, row, column, panel),
-                2 => self.tile::<S, 2>(simd, row, column, panel),
-                1 => self.tile::<S, 1>(simd, row, column, panel),
-                _ => {}
-            }
+        let (column, panel) = if to_next_row == VECTORS * S::F32_LANES {
+            (column, &values[column * depth..])
+        } else {
+            // Nothing is past the last column: some are multiplied again.
+            let column = column.min(columns - WIDE * S::F32_LANES);
+            (column, &values[column..])
+        };
+        let mut row = 0;
+        while row + ROWS <= rows {
+            self.tile::<S, ROWS, WIDE>(simd, row, column, panel);
+            row += ROWS;
+        }
+        match rows - row {
+            5 => self.tile::<S, 5, WIDE>(simd, row, column, panel),
+            4 => self.tile::<S, 4, WIDE>(simd, row, column, panel),
+            3 => self.tile::<S, 3, WIDE>(simd, row, column, panel),
+            2 => self.tile::<S, 2, WIDE>(simd, row, column, panel),
+            1 => self.tile::<S, 1, WIDE>(simd, row, column, panel),
+            _ => {}
         }
     }
-}
 
-impl Strip<'_, '_> {
     #[inline(always)]
-    fn tile<S: Simd, const ROWS: usize>(
+    fn tile<S: Simd, const ROWS: usize, const WIDE: usize>(
         &mut self,
         simd: S,
         row: usize,
@@ -292,12 +302,12 @@ impl Strip<'_, '_> {
         for (index, a) in rows.iter_mut().enumerate() {
             *a = &self.a[(row + index) * self.k..][..depth];
         }
-        let width = VECTORS * S::F32_LANES;
+        let width = WIDE * S::F32_LANES;
         let columns = width.min(columns - column);
         for index in 0..ROWS {
             fetch_ahead(&self.out[(row + index) * self.n + column..][..columns]);
         }
-        let mut sums = [[simd.splat_f32s(0.0); VECTORS]; ROWS];
+        let mut sums = [[simd.splat_f32s(0.0); WIDE]; ROWS];
         assert!((depth - 1) * to_next_row + width <= panel.len());
         // Neither checks nor calls in this loop, closures' among them: with them the sums are in
         // memory.
@@ -305,12 +315,12 @@ impl Strip<'_, '_> {
             // SAFETY: the last of `depth` rows is within the panel.
             let b = unsafe {
                 let b = panel.as_ptr().add(step * to_next_row);
-                b.cast::<[S::f32s; VECTORS]>().read_unaligned()
+                b.cast::<[S::f32s; WIDE]>().read_unaligned()
             };
             for index in 0..ROWS {
                 // SAFETY: each row of A has `depth` values.
                 let a = simd.splat_f32s(unsafe { *rows[index].get_unchecked(step) });
-                for vector in 0..VECTORS {
+                for vector in 0..WIDE {
                     let sum = &mut sums[index][vector];
                     *sum = simd.mul_add_e_f32s(a, b[vector], *sum);
                 }
