@@ -1,6 +1,6 @@
 //! Whether groups of values differ by more than chance.
 
-use breakeven_profile::stats::{Moments, StatsError, check_finite};
+use breakeven_profile::stats::{Moments, StatsError, check_finite, finite};
 
 use crate::distribution::f_upper_tail;
 
@@ -31,6 +31,9 @@ pub fn one_way_anova(groups: &[Vec<f64>]) -> Result<f64, StatsError> {
     match whole - within > f64::EPSILON * whole {
         true => {
             let ratio = (whole - within) / of_groups / (within / of_values);
+            if ratio.is_nan() {
+                return finite("the ratio of variances", ratio);
+            }
             Ok(f_upper_tail(ratio, of_groups, of_values))
         }
         false => Ok(1.0),

@@ -28,6 +28,9 @@ mod anova {
             assert!(of(refused).is_err(), "{refused:?}");
         }
         assert!(of(&[&[1.0, f64::NAN], &[2.0]]).is_err());
+        // The ratio is 1.2e308, and one more step of the formula has no room for it.
+        let alike = [0.0, 3.162_277_660_168_379_4e-154];
+        assert_eq!(of(&[&alike, &[1.0, 1.0], &[2.0, 2.0]]), Ok(0.0));
     }
 }
 
@@ -197,6 +200,7 @@ mod deviation {
         assert_eq!(deviation_interval(&[3.0, 3.0], 0.9), Ok([0.0, 0.0]));
         assert!(deviation_interval(&[3.0], 0.9).is_err());
         assert!(deviation_interval(&[3.0, 4.0], 0.0).is_err());
+        assert!(deviation_interval(&[3.0, 4.0], 1.0 - f64::EPSILON / 2.0).is_err());
     }
 }
 

@@ -2,8 +2,8 @@
 
 use breakeven_stats::{
     Bootstrap, LogRatioMethod, StatsError, benjamini_hochberg, bootstrap, bootstrap_median_ratio,
-    deviation_interval, holm, log_ratio_test, log_ratio_with_noise, mean_interval, power_law,
-    runs_needed, theil_sen,
+    deviation_interval, holm, log_ratio_test, log_ratio_with_noise, mean_interval, one_way_anova,
+    power_law, runs_needed, theil_sen,
 };
 use proptest::{collection::vec, prelude::*, sample::select};
 
@@ -21,7 +21,8 @@ fn positive() -> impl Strategy<Value = f64> {
 fn level() -> impl Strategy<Value = f64> {
     prop_oneof![
         0.5..0.999,
-        select(vec![0.0, 1.0, f64::NAN, 1e-300, 1.0 - f64::EPSILON])
+        select(vec![0.0, 1.0, f64::NAN, 1e-300, 1.0 - f64::EPSILON]),
+        Just(1.0 - f64::EPSILON / 2.0),
     ]
 }
 
@@ -61,6 +62,8 @@ fn figures(a: &[f64], b: &[f64], level: f64) -> Vec<f64> {
     }
     add(theil_sen(a, b, level).map(|l| vec![l.slope, l.intercept, l.slope_lower, l.slope_upper]));
     add(power_law(a, b, level).map(|l| vec![l.intercept, l.slope, l.slope_lower, l.slope_upper]));
+    add(one_way_anova(&[a.to_vec(), b.to_vec()]).map(|p| vec![p]));
+    add(one_way_anova(&[a.to_vec(), b.to_vec(), vec![1.0]]).map(|p| vec![p]));
     add(benjamini_hochberg(a));
     add(holm(a));
     all

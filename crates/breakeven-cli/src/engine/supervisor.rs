@@ -136,11 +136,12 @@ impl Worker {
             let _ = interrupts.send(Signal::Interrupt);
         })?;
         let stdout = child.stdout.take().context("the worker has no stdout")?;
-        std::thread::spawn(move || read_messages(stdout, &sender));
+        start_thread(move || read_messages(stdout, &sender))?;
         let noise = Arc::new(Mutex::new(Vec::new()));
         let heard = Arc::clone(&noise);
         let stderr = child.stderr.take();
-        let stderr = stderr.map(|stderr| std::thread::spawn(move || listen(stderr, &heard)));
+        let stderr = stderr.map(|stderr| start_thread(move || listen(stderr, &heard)));
+        let stderr = stderr.transpose()?;
         let mut stdin = child.stdin.take().context("the worker has no stdin")?;
         // A worker that is gone already is found out by its silence.
         let _ = writeln!(stdin, "{}", serde_json::to_string(request)?);
@@ -309,6 +310,14 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 pub(crate) fn interruption() -> Result<&'static AtomicBool> {
     on_interrupt(|| ())?;
     Ok(&INTERRUPTED)
+}
+
+/// Starts a thread; a system at its limit has no more.
+pub(crate) fn start_thread<T: Send + 'static>(
+    body: impl FnOnce() -> T + Send + 'static,
+) -> Result<std::thread::JoinHandle<T>> {
+    let thread = std::thread::Builder::new().spawn(body);
+    thread.context("cannot start a thread")
 }
 
 /// Has Ctrl-C (and SIGTERM, SIGHUP) do this from now on, on a thread of its own.

@@ -132,7 +132,9 @@ fn changes(pairs: &[Pair<'_>], metric: Metric, options: &Options, scale: f64) ->
             }
             Plan::Alone(method) => alone(&mut change, *method, bounds),
             Plan::Test(test) => {
-                let adjusted = adjusted.next().expect("one per test");
+                let adjusted = adjusted
+                    .next()
+                    .expect("there are as many as tests, adjusted in their order");
                 tested(&mut change, test, adjusted, bounds, [before, after]);
             }
         }

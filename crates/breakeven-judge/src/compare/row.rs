@@ -18,7 +18,9 @@ const LARGE: f64 = 1.5;
 /// The row of a pair whose judged metric changed like this.
 pub(super) fn of(pair: &Pair<'_>, judged: Change) -> OperationComparison {
     let (baseline, current) = (pair.baseline.as_ref(), pair.current.as_ref());
-    let any = current.or(baseline).expect("on a side at least");
+    let any = current
+        .or(baseline)
+        .expect("operations are paired by what a side has");
     let runs = |side: Option<&Measured<'_>>| side.map_or(0, |measured| measured.runs().count());
     let (before, after) = (runs(baseline), runs(current));
     let was = baseline.and_then(|measured| time_ms(measured, after));

@@ -152,7 +152,9 @@ fn of_timeline(profile: &Profile, timeline: &Timeline) -> Result<Paths, ExportEr
                 Ok::<(), ExportError>(())
             }
             Step::Close(event) => {
-                let (outside, inside) = open.pop().expect("what closes was open");
+                let (outside, inside) = open
+                    .pop()
+                    .expect("a walk closes what it opened, the last first");
                 // Calls inside another one do not overlap, so there is no more of them.
                 paths.add(&path, end_ns(event) - event.start_ns - inside)?;
                 path.truncate(outside);

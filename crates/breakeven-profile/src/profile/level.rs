@@ -49,7 +49,10 @@ impl Level {
         let greatest = self.greatest.max(other.greatest);
         Self {
             least,
-            mean: (self.mean * part + other.mean * (1.0 - part)).clamp(least, greatest),
+            // Not `clamp`, which panics where a made-up level has its ends the wrong way round.
+            mean: (self.mean * part + other.mean * (1.0 - part))
+                .max(least)
+                .min(greatest),
             greatest,
         }
     }
@@ -139,5 +142,18 @@ mod tests {
         for wrong in ["[1, 2]", "[1, 2, 3, 4]", "[3, 2, 1]", "null", "\"7\"", "{}"] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn levels_that_nobody_read_do_not_panic() {
+        let nothing = Level::from(f64::NAN);
+        assert!(nothing.and(1, nothing, 1).mean.is_nan());
+        let wrong_way_round = Level {
+            least: 2.0,
+            mean: 1.5,
+            greatest: 1.0,
+        };
+        let both = wrong_way_round.and(1, wrong_way_round, 1);
+        assert_eq!((both.least, both.greatest), (2.0, 1.0));
     }
 }

@@ -88,7 +88,15 @@ where
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
-        change(id, &context, |parts| values.record(&mut Fields::of(parts)));
+        // The span is locked while it is changed, and what a program's own `Debug` does, be it a
+        // panic or a call of the same span, must not meet that.
+        let mut formatted = Formatted::default();
+        values.record(&mut formatted);
+        change(id, &context, |parts| {
+            let mut fields = Fields::of(parts);
+            fields.formatted = Some(formatted.0.into_iter());
+            values.record(&mut fields);
+        });
     }
 
     fn on_enter(&self, id: &Id, context: Context<'_, S>) {
@@ -136,6 +144,8 @@ struct Fields<'a> {
     parts: &'a mut Parts,
     device: Option<String>,
     size: Option<u64>,
+    /// Those that only `Debug` tells, if they were formatted before.
+    formatted: Option<std::vec::IntoIter<String>>,
 }
 
 impl<'a> Fields<'a> {
@@ -144,6 +154,7 @@ impl<'a> Fields<'a> {
             parts,
             device: None,
             size: None,
+            formatted: None,
         }
     }
 
@@ -156,7 +167,11 @@ impl<'a> Fields<'a> {
 
 impl Visit for Fields<'_> {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        self.record_str(field, &format!("{value:?}"));
+        let text = match &mut self.formatted {
+            Some(formatted) => formatted.next().unwrap_or_default(),
+            None => format!("{value:?}"),
+        };
+        self.record_str(field, &text);
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
@@ -195,4 +210,25 @@ impl Visit for Fields<'_> {
             _ => self.attribute(field, value.into()),
         }
     }
+}
+
+/// The fields that only `Debug` tells, in order.
+#[derive(Default)]
+struct Formatted(Vec<String>);
+
+impl Visit for Formatted {
+    fn record_debug(&mut self, _: &Field, value: &dyn fmt::Debug) {
+        self.0.push(format!("{value:?}"));
+    }
+
+    // The others call `record_debug`, unless told not to.
+    fn record_str(&mut self, _: &Field, _: &str) {}
+
+    fn record_bool(&mut self, _: &Field, _: bool) {}
+
+    fn record_f64(&mut self, _: &Field, _: f64) {}
+
+    fn record_i64(&mut self, _: &Field, _: i64) {}
+
+    fn record_u64(&mut self, _: &Field, _: u64) {}
 }

@@ -123,6 +123,40 @@ fn a_field_recorded_again_has_its_last_value() {
     assert_eq!(only(&snapshot(), "recorded again").bytes, Some(100));
 }
 
+/// One whose `Debug` panics, and records in the span that it is in before that.
+struct Panics;
+
+impl std::fmt::Debug for Panics {
+    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        Span::current().record("seen", true);
+        panic!("as it does");
+    }
+}
+
+#[test]
+fn a_panic_while_a_field_is_recorded_is_the_caller_s() {
+    let _shared = shared();
+    recorded(|| {
+        let span = span!(
+            Level::INFO,
+            "panics in between",
+            seen = field::Empty,
+            shown = field::Empty
+        );
+        let recording = span.in_scope(|| {
+            std::panic::catch_unwind(|| {
+                Span::current().record("shown", field::debug(&Panics));
+            })
+        });
+        assert!(recording.is_err());
+        span.record("shown", field::debug(&Some(2)));
+    });
+    let profile = snapshot();
+    let operation = only(&profile, "panics in between");
+    let attributes = json!({"seen": true, "shown": "Some(2)"});
+    assert_eq!(json!(operation.attributes), attributes);
+}
+
 #[test]
 fn two_layers_on_one_subscriber_do_not_panic() {
     let _shared = shared();

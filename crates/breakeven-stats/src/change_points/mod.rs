@@ -143,7 +143,7 @@ fn best(values: &[f64]) -> Explained {
         .into_iter()
         .nth(at)
         .flatten()
-        .expect("explained above")
+        .expect("`at` is always one of those near by, which were explained")
 }
 
 /// What a resemblance and some changes make of a series.
@@ -187,7 +187,7 @@ fn explain(values: &[f64], alike: f64) -> Explained {
             None => break,
         }
     }
-    best.expect("without changes there is no weakest")
+    best.expect("the loop ends where no change is left, and keeps that at least")
 }
 
 impl Explained {

@@ -262,6 +262,8 @@ impl<E: Element> ExecutionResult<Tensor<'static, E>> {
     /// On the result of a list of tasks that was empty.
     pub fn into_output(self) -> Tensor<'static, E> {
         let mut outputs = self.outputs.into_iter();
-        outputs.next().expect("an operator has one output")
+        outputs
+            .next()
+            .expect("the list of tasks was empty, so there is no output")
     }
 }

@@ -27,7 +27,10 @@ impl<'r> Portion<'r> {
     /// Its first half and the rest; none where it is a single task.
     pub fn halve(mut self) -> (Portion<'r>, Option<Portion<'r>>) {
         let half = self.len() / 2;
-        let span = self.span.take().expect("a portion has its span until now");
+        let span = self
+            .span
+            .take()
+            .expect("only what takes the whole portion takes its span");
         let (first, rest) = span.split(half.max(1));
         let of = |span| Portion::new(span, self.batch);
         (of(first), rest.map(of))

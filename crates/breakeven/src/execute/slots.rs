@@ -199,7 +199,10 @@ impl<T> Writer<'_, T> {
     /// Notes that the tasks so far have their outputs; the span of the others, if there
     /// are any.
     pub(super) fn finish(mut self) -> Option<Span> {
-        let span = self.span.take().expect("the span is here until the end");
+        let span = self
+            .span
+            .take()
+            .expect("only this takes the span, with the whole value");
         let written = std::mem::take(&mut self.written);
         if written == 0 {
             return Some(span);

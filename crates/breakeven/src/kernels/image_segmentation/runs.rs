@@ -286,5 +286,5 @@ pub(super) fn number(parents: &mut [u32]) {
 
 /// Indices are fewer than the pixels of an image, which 32 bits can number.
 fn as_index(index: usize) -> u32 {
-    u32::try_from(index).expect("the constructor counted the pixels")
+    u32::try_from(index).expect("the output's shape was asked first, which counts the pixels")
 }

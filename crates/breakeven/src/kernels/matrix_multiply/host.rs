@@ -3,7 +3,7 @@
 //! panels as wide as two vectors; six rows of A at a time are multiplied with a
 //! panel into sums that stay in registers. The rows of A are read where they are:
 //! a value is fetched into all lanes at once, which needs no order of its own. So are
-//! those of a B that is small enough to stay in the first cache.
+//! those of a small B.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -28,9 +28,9 @@ const SMALL: usize = 16 * 1024;
 pub(super) static STRIP: HostTunable =
     HostTunable::new("matrix_multiply", "strip", 4 * ROWS as u32, &[12, 48]);
 
-/// Rows of B in a panel: with vectors of eight, 384 of them have 24 KiB and stay in the first
-/// cache. A large second cache is fast enough, and with more rows the output is fetched and
-/// stored less often.
+/// Rows of B in a panel: with more of them the output is fetched and stored less often. With
+/// vectors of eight, 512 have 32 KiB, a whole first cache; a large second cache is fast enough
+/// for more.
 pub(super) static DEPTH: HostTunable =
     HostTunable::new("matrix_multiply", "depth", 512, &[256, 384]).in_large_caches(1024);
 

@@ -45,7 +45,7 @@ pub(super) fn run(sources: &mut Sources, mut load: Load) -> Result<Ending> {
     // In a terminal of this kind Ctrl-C is a key; a signal is somebody else's.
     let ended = interruption()?;
     #[cfg(unix)]
-    std::thread::spawn(end_with_the_terminal);
+    crate::engine::supervisor::start_thread(end_with_the_terminal)?;
     let mut terminal = ratatui::try_init()?;
     let shown = show(sources, &mut load, &mut terminal, ended);
     ratatui::try_restore()?;

@@ -35,6 +35,8 @@ pub(crate) enum InputError {
     },
     #[error("cannot read inputs from stdin")]
     Stdin(#[source] io::Error),
+    #[error("cannot start the thread that reads the inputs")]
+    Thread(#[source] io::Error),
     #[error(
         "give the inputs as arguments, with `--arg-file FILE` or on stdin, which is a terminal here"
     )]
@@ -56,20 +58,20 @@ pub(super) fn read(args: &RunArgs) -> Result<Receiver<Result<Input, InputError>>
             error,
         };
         let file = file.map_err(&of_file)?;
-        send_lines(file, args.null, sender, of_file);
+        send_lines(file, args.null, sender, of_file)?;
     } else if !args.inputs.is_empty() {
         let values = args.inputs.clone();
-        std::thread::spawn(move || {
+        start(move || {
             for (value, number) in values.into_iter().zip(1..) {
                 if sender.send(Ok(Input { number, value })).is_err() {
                     return;
                 }
             }
-        });
+        })?;
     } else if args.arg_file.is_none() && io::stdin().is_terminal() {
         return Err(InputError::Terminal);
     } else {
-        send_lines(io::stdin(), args.null, sender, InputError::Stdin);
+        send_lines(io::stdin(), args.null, sender, InputError::Stdin)?;
     }
     Ok(receiver)
 }
@@ -79,8 +81,8 @@ fn send_lines(
     by_nul: bool,
     sender: SyncSender<Result<Input, InputError>>,
     failed: impl Fn(io::Error) -> InputError + Send + 'static,
-) {
-    std::thread::spawn(move || {
+) -> Result<(), InputError> {
+    start(move || {
         let mut file = BufReader::with_capacity(1 << 16, file);
         let end = if by_nul { 0 } else { b'\n' };
         for number in 1.. {
@@ -104,7 +106,12 @@ fn send_lines(
                 return;
             }
         }
-    });
+    })
+}
+
+fn start(body: impl FnOnce() + Send + 'static) -> Result<(), InputError> {
+    let thread = std::thread::Builder::new().spawn(body);
+    thread.map(drop).map_err(InputError::Thread)
 }
 
 impl Input {

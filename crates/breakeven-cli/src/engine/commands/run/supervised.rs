@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 #[cfg(target_os = "linux")]
 use super::guard::Guard;
 use super::jobs::{Jobs, Stop};
 use super::running::Looks;
-use crate::engine::supervisor::on_interrupt;
+use crate::engine::supervisor::{on_interrupt, start_thread};
 
 /// For how long an interrupted run prints what has ended, into a pipe that nobody reads, say.
 const LAST_WORDS: Duration = Duration::from_secs(3);
@@ -27,11 +27,17 @@ pub(super) fn supervised(
         if let Some(jobs) = interrupted.upgrade() {
             jobs.stop(Stop::Interrupted);
             drop(jobs);
-            std::thread::spawn(|| {
-                std::thread::sleep(LAST_WORDS);
+            let end = || {
                 // All that has ended is in the joblog, or runs again.
                 std::process::exit(130);
+            };
+            let later = start_thread(move || {
+                std::thread::sleep(LAST_WORDS);
+                end();
             });
+            if later.is_err() {
+                end();
+            }
         }
     })?;
     #[cfg(target_os = "linux")]
@@ -40,7 +46,9 @@ pub(super) fn supervised(
     let over = || is_over.load(Ordering::SeqCst);
     let running = &jobs.running;
     let happened = std::thread::scope(|scope| {
-        scope.spawn(move || running.watch(&looks, over));
+        std::thread::Builder::new()
+            .spawn_scoped(scope, move || running.watch(&looks, over))
+            .context("cannot start the thread that watches the processes")?;
         let happened = body();
         is_over.store(true, Ordering::SeqCst);
         running.stop_watch();
@@ -55,7 +63,6 @@ pub(super) fn supervised(
 /// Elsewhere nothing tells the processes of a run.
 #[cfg(target_os = "linux")]
 fn guard(jobs: &Jobs) -> Result<Guard> {
-    use anyhow::Context as _;
     let printer = super::jobs::lock(&jobs.printer);
     let guard = Guard::start(&jobs.run, printer.joblog());
     guard.context("cannot start the process that ends jobs if this one is killed")
