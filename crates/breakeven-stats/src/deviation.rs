@@ -21,6 +21,9 @@ pub fn deviation_interval(values: &[f64], level: f64) -> Result<[f64; 2], StatsE
     let freedom = values.len() as f64 - 1.0;
     // χ² over its degrees of freedom with so much above it.
     let quantile = |tail: f64| {
+        if tail == 1.0 {
+            return 0.0;
+        }
         let is_below = |ratio: f64| f_upper_tail(ratio, freedom, f64::INFINITY) > tail;
         let mut high = 1.0;
         while is_below(high) && high < 1e6 {
