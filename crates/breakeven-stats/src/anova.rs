@@ -12,7 +12,8 @@ use crate::distribution::f_upper_tail;
 ///
 /// # Errors
 /// [`StatsError::TooFew`] without two groups or a group with two values, and for an empty
-/// one; [`StatsError::NotFinite`].
+/// one; [`StatsError::NotFinite`]; [`StatsError::Overflow`] for values so small that the
+/// squares of their differences are 0.
 pub fn one_way_anova(groups: &[Vec<f64>]) -> Result<f64, StatsError> {
     let (mut all, mut within) = (Moments::new(), 0.0);
     for group in groups {

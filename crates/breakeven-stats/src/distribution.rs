@@ -49,14 +49,14 @@ pub(crate) fn t_two_sided(t: f64, freedom: f64) -> f64 {
 pub(crate) fn f_upper_tail(ratio: f64, freedom: f64, other_freedom: f64) -> f64 {
     const POSITIVE: &str = "callers pass degrees of freedom that are positive";
     // Where these are out of an `f64`'s range the functions below have no answer but panic.
-    if ratio * (freedom / 2.0) <= 0.0 {
+    let half = freedom / 2.0;
+    if ratio * half <= 0.0 {
         return 1.0;
     } else if !(ratio * freedom).is_finite() {
         return 0.0;
     }
     let tail = if other_freedom >= NORMAL_FROM {
         // χ² over its degrees of freedom.
-        let half = freedom / 2.0;
         Gamma::new(half, half).expect(POSITIVE).sf(ratio)
     } else {
         let distribution = FisherSnedecor::new(freedom, other_freedom);

@@ -63,6 +63,8 @@ proptest! {
 #[test]
 fn products_over_the_ends_of_blocks() {
     for dims in [
+        [1, 7, 383, 20],
+        [1, 7, 385, 20],
         [1, 7, 511, 40],
         [1, 7, 513, 40],
         [1, 50, 1000, 33],
@@ -74,6 +76,9 @@ fn products_over_the_ends_of_blocks() {
         [1, 1030, 600, 3],
         [1, 1030, 3, 16],
         // B is read where it is, up to 16 384 values; the last panel has some columns twice.
+        [1, 50, 96, 64],
+        [1, 50, 97, 64],
+        [3, 20, 64, 96],
         [1, 50, 256, 64],
         [1, 50, 257, 64],
         [3, 20, 90, 100],
