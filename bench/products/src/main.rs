@@ -138,7 +138,7 @@ impl Packages {
         if which == 0 {
             let shape = &[batch, n, n][..];
             let views = [a, b].map(|values| View { shape, values });
-            return Ok(MatrixMultiply::default().cpu(&views, out)?);
+            return Ok(MatrixMultiply.cpu(&views, out)?);
         }
         let matrices = a.chunks(n * n).zip(b.chunks(n * n));
         for ((a, b), out) in matrices.zip(out.chunks_mut(n * n)) {

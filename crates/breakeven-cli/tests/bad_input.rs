@@ -113,20 +113,6 @@ fn a_newer_version() {
 }
 
 #[test]
-fn a_load_that_cannot_be() {
-    let load = |samples: &str| {
-        let load = format!(
-            "\"load\": [{{\"interval_ns\": 1, \"devices\": [{{\"device\": \"cpu\", \"samples\": {samples}}}]}}]"
-        );
-        refused(operations("") + "], " + &load + "}")
-    };
-    assert_snapshot!(load("[{\"start_ns\": 0, \"duration_ns\": 1, \"used\": [0.5, 0.7, 1.5]}]"), @"error: [dir]/p.json:3:131: load[0].devices[0].samples[0].used: the use is no part of a whole; give numbers from 0 to 1");
-    assert_snapshot!(load("[{\"start_ns\": 0, \"duration_ns\": 1, \"power_watts\": [3, 2, 1]}]"), @"error: [dir]/p.json:3:131: load[0].devices[0].samples[0].power_watts: the least, the mean and the greatest are not in this order");
-    assert_snapshot!(load("[{\"start_ns\": -1, \"duration_ns\": 1}]"), @"error: [dir]/p.json:3:89: load[0].devices[0].samples[0].start_ns: invalid value: integer `-1`, expected a time in ns, a number from 0 to 2^63");
-    assert_snapshot!(load("[{\"start_ns\": 0"), @"error: [dir]/p.json:3:88: load[0].devices[0].samples[0]: missing field `duration_ns`");
-}
-
-#[test]
 fn deep_nesting() {
     let deep = "[".repeat(1 << 20);
     let said = refused(operations(&format!(
@@ -156,28 +142,11 @@ fn huge_texts() {
 }
 
 #[test]
-fn the_same_operation_twice() {
-    let twice = "{\"name\": \"f\", \"size\": 7, \"samples_ns\": [1]},\n".repeat(2);
-    assert_snapshot!(refused(operations(twice.trim_end_matches(",\n")) + "]}"), @"error: [dir]/p.json:4:43: operations[1]: the same operation as operations[0], f on cpu, size 7; give them different sizes, or put both in one operation as two runs");
-}
-
-#[test]
 fn not_utf_8() {
     let mut text = operations("{\"name\": \"f\", \"workload\": \"").into_bytes();
     text.extend(b"\xff\xfe\"}]}");
     assert_snapshot!(refused(text), @"error: [dir]/p.json:3:28: operations[0].workload: not valid JSON: a text is not UTF-8; save the file as UTF-8");
     assert_snapshot!(refused(b"\xff\xfe{\0}\0"), @"error: [dir]/p.json:1:1: not a breakeven profile: it is UTF-16 text; save it as UTF-8");
-}
-
-#[test]
-fn values_that_are_none() {
-    for samples in ["-1", "1e400", "null", "NaN", "99999999999999999999"] {
-        let said = refused(operations(&format!(
-            "{{\"name\": \"f\", \"samples_ns\": [1, {samples}]}}]}}"
-        )));
-        assert!(said.starts_with("error: [dir]/p.json:3:"), "{said}");
-        assert!(said.contains("operations[0].samples_ns"), "{said}");
-    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn profile(device: &str, samples_ns: &[f64]) -> Profile {
     }
 }
 
-fn run(samples_ns: &[f64]) -> Run {
+pub(crate) fn run(samples_ns: &[f64]) -> Run {
     Run {
         samples_ns: samples_ns.to_vec(),
         ..Run::default()

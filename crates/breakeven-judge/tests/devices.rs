@@ -3,25 +3,11 @@
 
 use breakeven_judge::advise::{ProfilerOptimizer, Rule};
 use breakeven_judge::{FindingKind, Limits, overview};
-use breakeven_profile::profile::{Device, Gpu, Operation, Profile, Run};
+use breakeven_profile::profile::{Device, Gpu, Profile};
+
+use crate::advise::{operation, profile};
 
 const MS: f64 = 1e6;
-
-fn operation(name: &str, device: &str, samples_ns: Vec<f64>) -> Operation {
-    let mut operation = Operation::new(name, device);
-    operation.runs.push(Run {
-        samples_ns,
-        ..Run::default()
-    });
-    operation
-}
-
-fn profile(operations: Vec<Operation>) -> Profile {
-    Profile {
-        operations,
-        ..Profile::default()
-    }
-}
 
 #[test]
 fn a_device_is_read_from_its_id() {

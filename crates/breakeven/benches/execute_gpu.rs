@@ -114,7 +114,7 @@ fn main() -> Outcome<ExitCode> {
             measure("pixel_entropy", &plan, &gpu, entropy, task, findings)
         }),
         ("matrix_multiply", &|findings| {
-            let product = MatrixMultiply::default();
+            let product = MatrixMultiply;
             measure("matrix_multiply", &plan, &gpu, product, pair, findings)
         }),
     ];

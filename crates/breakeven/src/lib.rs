@@ -22,7 +22,7 @@
 //! // One 2×3 matrix times one 3×1 matrix.
 //! let a = Tensor::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[1, 2, 3])?;
 //! let b = Tensor::new(vec![1.0, 0.0, -1.0], &[1, 3, 1])?;
-//! let product = MatrixMultiply::default();
+//! let product = MatrixMultiply;
 //! assert_eq!(product.on_cpu(&[&a, &b])?.host()?, [-2.0, -2.0]);
 //! # #[cfg(feature = "gpu")]
 //! if let Some(gpu) = breakeven::hardware::HardwareCapabilities::detect().best_gpu() {

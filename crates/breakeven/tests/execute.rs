@@ -5,20 +5,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use breakeven::Costs;
-use breakeven::execute::{
-    CancelToken, CrossCheck, ExecuteError, FallbackPolicy, RayonCpu, Stop, StrategyManager,
-    TaskError,
-};
+use breakeven::DeviceError;
+use breakeven::execute::{CancelToken, ExecuteError, RayonCpu, Stop, StrategyManager, TaskError};
 use breakeven::plan::ExecutionStrategy;
 use breakeven::testing::{SimulatedGpu, SimulatedSpec};
-use breakeven::{DeviceError, DeviceErrorKind, ErrorKind};
 use rayon::prelude::*;
 
-type Never = std::convert::Infallible;
+use crate::execute_broken::cpu;
 
-fn cpu() -> Arc<RayonCpu> {
-    Arc::new(RayonCpu::current())
-}
+type Never = std::convert::Infallible;
 
 fn square(task: &u64) -> Result<u64, Never> {
     Ok(task * task)
@@ -220,49 +215,6 @@ fn progress_is_told_until_all_is_done() {
         assert!(result.is_ok());
         assert_eq!(most.load(Ordering::Relaxed), 5000, "{strategy}");
     }
-}
-
-#[test]
-fn outputs_are_held_against_the_cpu() {
-    let tasks: Vec<u64> = (0..1000).collect();
-    let wrong: Squares = |tasks| Ok(tasks.iter().map(|task| task * task + task / 999).collect());
-    let manager = manager(wrong).with_strategy(ExecutionStrategy::GpuOnly);
-    let check = CrossCheck::all(|gpu: &u64, cpu: &u64| gpu == cpu);
-    let result = manager
-        .operation("checked")
-        .verify(check)
-        .execute(&tasks, square);
-    let result = result.expect("the CPU does it");
-    assert_eq!(result.outputs[999], 999 * 999);
-    assert!(result.fallback_occurred);
-    assert_eq!(result.errors[0].kind, DeviceErrorKind::WrongResult);
-}
-
-#[test]
-fn a_policy_that_denies_gives_the_devices_error() {
-    let tasks: Vec<u64> = (0..100).collect();
-    let broken: Squares = |_| {
-        Err(DeviceError::new(
-            DeviceErrorKind::Unsupported,
-            "no such kernel",
-        ))
-    };
-    for policy in [FallbackPolicy::Deny, FallbackPolicy::Budget(0.5)] {
-        let manager = manager(broken)
-            .with_strategy(ExecutionStrategy::GpuOnly)
-            .with_fallback(policy);
-        let error = manager
-            .operation("denied")
-            .execute(&tasks, square)
-            .expect_err("denied");
-        let ExecuteError::Device { error, fallen, .. } = error else {
-            panic!("{error}")
-        };
-        assert!(fallen > 0 && !error.message.is_empty());
-    }
-    let manager = manager(broken).with_fallback(FallbackPolicy::Budget(f64::NAN));
-    let error = manager.execute(&tasks, square).expect_err("no budget");
-    assert!(matches!(error, ExecuteError::Invalid(error) if error.kind() == ErrorKind::Invalid));
 }
 
 #[test]

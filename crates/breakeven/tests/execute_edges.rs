@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use breakeven::Costs;
 use breakeven::WorkloadProfile;
 use breakeven::execute::{
-    CrossCheck, ExecuteError, FallbackPolicy, GpuExecutor, RayonCpu, StrategyManager, Verify,
+    CrossCheck, ExecuteError, FallbackPolicy, GpuExecutor, StrategyManager, Verify,
 };
 use breakeven::plan::{
     Basis, ExecutionStrategy, GpuSpec, Machine, Observation, ProfilingHeuristics, RanOn, decide,
@@ -17,18 +17,12 @@ use breakeven::testing::{SimulatedGpu, SimulatedSpec};
 use breakeven::{DeviceError, DeviceErrorKind};
 use rayon::prelude::*;
 
-type Never = std::convert::Infallible;
+use crate::execute_broken::{cpu, strategy};
 
-fn cpu() -> Arc<RayonCpu> {
-    Arc::new(RayonCpu::current())
-}
+type Never = std::convert::Infallible;
 
 fn costs() -> Arc<Costs> {
     Arc::new(Costs::new())
-}
-
-fn strategy(text: &str) -> ExecutionStrategy {
-    text.parse().expect("a strategy")
 }
 
 fn double(task: &u64) -> Result<u64, Never> {

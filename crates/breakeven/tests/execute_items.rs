@@ -210,9 +210,7 @@ mod on_a_gpu {
         );
         let square = square.unwrap().to(&gpu).unwrap();
         let before = gpu.transfers();
-        let product = manager
-            .run(&MatrixMultiply::default(), &[&square, &square])
-            .unwrap();
+        let product = manager.run(&MatrixMultiply, &[&square, &square]).unwrap();
         assert_eq!(product.decision.basis, Basis::Resident);
         let product = product.into_output();
         let sum = manager
@@ -221,9 +219,7 @@ mod on_a_gpu {
             .into_output();
         assert_eq!(gpu.transfers(), before, "nothing was moved");
         assert_eq!(sum.devices(), [gpu.id().clone()]);
-        let on_cpu = MatrixMultiply::default()
-            .on_cpu(&[&square, &square])
-            .unwrap();
+        let on_cpu = MatrixMultiply.on_cpu(&[&square, &square]).unwrap();
         let on_cpu = VectorAdd.on_cpu(&[&on_cpu, &square]).unwrap();
         let pairs = sum.host().unwrap().iter().zip(on_cpu.host().unwrap());
         assert!(pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-3));

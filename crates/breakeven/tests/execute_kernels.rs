@@ -146,7 +146,7 @@ fn batches_run_under_all_strategies() {
     under_all_strategies("entropy", &gpu, entropy(), &images, 1e-3);
     under_all_strategies("edges", &gpu, edges(), &images, 1e-4);
     let pairs: Vec<_> = (0..120).map(|seed| pair([9, 16, 5], seed)).collect();
-    under_all_strategies("product", &gpu, MatrixMultiply::default(), &pairs, 1e-4);
+    under_all_strategies("product", &gpu, MatrixMultiply, &pairs, 1e-4);
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn tasks_of_many_shapes_are_one_batch() {
         .zip(0..)
         .map(|(shape, seed)| pair(shape, seed))
         .collect();
-    agrees(&gpu, MatrixMultiply::default(), &pairs, 1e-4);
+    agrees(&gpu, MatrixMultiply, &pairs, 1e-4);
     let vectors: Vec<_> = [70, 70, 0, 33]
         .map(|len| vec![values(&[1, len], 1), values(&[1, len], 2)])
         .to_vec();
@@ -223,7 +223,7 @@ fn every_kernels_tasks_have_the_cpus_outputs() {
     agrees(&gpu, VectorAdd, &vectors, 0.0);
     agrees(&gpu, DotProduct, &vectors, 1e-3);
     let squares = tasks(&[&[1, 256, 256], &[1, 256, 256]]);
-    agrees(&gpu, MatrixMultiply::default(), &squares, 1e-3);
+    agrees(&gpu, MatrixMultiply, &squares, 1e-3);
     let images = tasks(&[&[1, 256, 256]]);
     agrees(&gpu, edges(), &images, 1e-3);
     agrees(&gpu, entropy(), &images, 1e-3);

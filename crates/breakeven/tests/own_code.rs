@@ -128,14 +128,6 @@ impl Operator for Scale {
         "scale"
     }
 
-    fn output_shape(&self, inputs: &[&[usize]]) -> Result<Vec<usize>, Error> {
-        Ok(inputs[0].to_vec())
-    }
-
-    fn flops(&self, _: &[&[usize]]) -> u64 {
-        0
-    }
-
     fn cpu(&self, inputs: &[View<'_, f32>], out: &mut [f32]) -> Result<(), Error> {
         let values = inputs[0].values.iter();
         out.iter_mut()

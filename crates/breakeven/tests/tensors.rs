@@ -209,10 +209,6 @@ impl Operator for Huge {
         Ok(vec![inputs[0][0], 1 << 48])
     }
 
-    fn flops(&self, _: &[&[usize]]) -> u64 {
-        0
-    }
-
     fn cpu(&self, _: &[View<'_, f32>], _: &mut [f32]) -> Result<(), Error> {
         unreachable!("it is for a device that refuses it");
     }

@@ -137,6 +137,15 @@ fn a_damaged_file_is_put_aside_and_a_newer_one_left_alone() {
     assert!(error.to_string().contains("version 2"), "{error}");
     assert_eq!(fs::read_to_string(&path).unwrap(), newer);
     assert_eq!(tuned.kernels(), [entry], "in memory all the same");
+
+    // A pipe is not waited for.
+    fs::remove_file(&path).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.unwrap().success());
+    let tuned = Tuned::load(&path);
+    assert!(tuned.kernels().is_empty());
+    let error = tuned.forget(|_| true).unwrap_err();
+    assert!(error.to_string().contains("not a regular file"), "{error}");
 }
 
 #[test]
@@ -166,7 +175,7 @@ fn a_cpu_form_computes_the_same_with_every_constant() {
         Tensor::new(values, shape).unwrap()
     };
     let (a, b) = (values(&[2, 70, 400]), values(&[2, 400, 300]));
-    let product = MatrixMultiply::default();
+    let product = MatrixMultiply;
     let before = product.on_cpu(&[&a, &b]).unwrap();
     let tuned = Tuned::default();
     let tuner = Tuner::new(&tuned).budget(Duration::from_millis(400));
@@ -255,12 +264,12 @@ mod on_a_device {
         let sigmoid = Nonlinearity::Sigmoid { k: 1.0, theta: 0.5 };
         let dendrites = DendriticIntegration::new(weights, conductances, sigmoid).unwrap();
         same_with_all(&gpu, &dendrites, &[&values(&[5, 7, 3, 8])], 3);
-        same_with_all(
-            &gpu,
-            &MatrixMultiply::default(),
-            &[&values(&[2, 33, 20]), &values(&[2, 20, 40])],
-            3,
-        );
+        // In vectors of four and in single elements, no multiple of a tile; and in parts of the
+        // terms, the last of them smaller.
+        for [batch, m, k, n] in [[2, 130, 72, 132], [2, 33, 70, 19], [3, 33, 2051, 68]] {
+            let (a, b) = (values(&[batch, m, k]), values(&[batch, k, n]));
+            same_with_all(&gpu, &MatrixMultiply, &[&a, &b], 3);
+        }
     }
 
     #[test]

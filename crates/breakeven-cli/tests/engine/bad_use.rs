@@ -204,30 +204,6 @@ fn an_output_that_cannot_be_written_is_found_before_measuring() {
 }
 
 #[test]
-#[cfg(unix)]
-fn a_read_only_output_directory() {
-    use std::os::unix::fs::PermissionsExt as _;
-    let directory = directory();
-    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o555)).unwrap();
-    if fs::write(directory.path().join("root"), "").is_ok() {
-        crate::command::skipped("the superuser may write to a read-only directory");
-        return;
-    }
-    let profile = line("profile -o").arg(directory.path().join("profile.json"));
-    let said = refusal(profile, directory.path());
-    let start = "error: [dir]/profile.json: cannot create a file in [dir]: Permission denied";
-    assert!(said.starts_with(start), "{said}");
-}
-
-#[test]
-#[cfg(target_os = "linux")]
-fn a_directory_in_which_nobody_may_write() {
-    let said = refused("profile -o /sys/profile.json");
-    let start = "error: /sys/profile.json: cannot create a file in /sys: ";
-    assert!(said.starts_with(start), "{said}");
-}
-
-#[test]
 #[cfg(target_os = "linux")]
 fn a_full_disk_does_not_cost_what_was_measured() {
     let profile = "profile --device cpu --kernel vector_add --iterations 2 --warmup 0";
@@ -258,42 +234,6 @@ fn a_budget_file_that_is_not_there() {
     let profile = line("profile --budget").arg(&path);
     assert_snapshot!(refusal(profile, directory.path()), @"error: cannot read the budget file [dir]/missing.toml: No such file or directory (os error 2)");
     assert_snapshot!(refusal(line("profile --budget").arg(directory.path()), directory.path()), @"error: cannot read the budget file [dir]: Is a directory (os error 21)");
-}
-
-/// What `show` says of a file of this content.
-#[track_caller]
-fn shown(content: &[u8]) -> String {
-    let directory = directory();
-    let path = directory.path().join("profile.json");
-    fs::write(&path, content).unwrap();
-    refusal(line("show").arg(&path), directory.path())
-}
-
-#[test]
-fn a_damaged_profile_file() {
-    let profile = |operations: &str| {
-        let text = format!(
-            "{{\n \"format\": \"breakeven-profile\",\n \"version\": 1,\n \"operations\": [\n{operations}"
-        );
-        shown(text.as_bytes())
-    };
-    assert_snapshot!(profile("  {\"name\": \"f\", \"samples_ns\": [1, -2]}\n ]}\n"), @"error: [dir]/profile.json:5:37: operations[0].samples_ns[1]: invalid value: integer `-2`, expected a time in ns, a number from 0 to 2^63");
-    assert_snapshot!(profile("  {\"name\": \"f\", \"samples_ns\": [1, 2]},\n  {\"name\": 7}\n ]}\n"), @"error: [dir]/profile.json:6:13: operations[1].name: invalid type: integer `7`, expected a text in quotes");
-    assert_snapshot!(profile("  {\"name\": \"f\", \"samples_ns\": [1, 2"), @"error: [dir]/profile.json:5:35: operations[0].samples_ns: the file ends early, in the middle of the profile; its writer was stopped or the copy is incomplete: copy or measure again");
-    assert_snapshot!(profile("  {\"name\": \"f\" \"samples_ns\": [1, 2]}\n ]}\n"), @"error: [dir]/profile.json:5:16: operations[0]: not valid JSON: expected `,` or `}`");
-    assert_snapshot!(shown(b""), @"error: [dir]/profile.json:1:0: the file is empty; write the profile again");
-    assert_snapshot!(shown(b"mean,median\n1,2\n"), @"error: [dir]/profile.json:1:1: not a breakeven profile: it begins with 'm', where a profile begins with '{'");
-    assert_snapshot!(shown(b"{\"format\": \"breakeven-profile\", \"version\": 99}\n"), @"error: [dir]/profile.json:1:46: version: the profile is of version 99 and this build reads up to version 1; update breakeven, or write the profile again with this one");
-    assert_snapshot!(shown(b"{}\n"), @r#"error: [dir]/profile.json:1:2: not a breakeven profile: it has no "format", it is an empty object; a profile begins {"format": "breakeven-profile", "version": 1"#);
-    assert_snapshot!(shown(b"\x1f\x8b\x08\x00binary\xff"), @"error: [dir]/profile.json: cannot be read: corrupt deflate stream");
-}
-
-#[test]
-fn a_profile_file_that_is_not_there() {
-    let directory = directory();
-    let path = directory.path().join("missing.json");
-    assert_snapshot!(refusal(line("show").arg(&path), directory.path()), @"error: [dir]/missing.json: cannot be opened: No such file or directory (os error 2)");
-    assert_snapshot!(refusal(line("show").arg(directory.path()), directory.path()), @"error: [dir]: the folder holds no results of a tool that is known; name a file in it");
 }
 
 #[test]

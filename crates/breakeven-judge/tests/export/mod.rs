@@ -15,6 +15,8 @@ use breakeven_judge::export::{self, ExportError};
 use breakeven_profile::profile::{Gpu, Operation, Profile, Run, Stack, Timeline, TimelineEvent};
 use serde_json::{Value, json};
 
+use crate::bottlenecks::run;
+
 /// Names that somebody's format could trip over.
 pub(super) fn odd_names() -> Vec<String> {
     let short = [
@@ -34,13 +36,6 @@ pub(super) fn odd_names() -> Vec<String> {
     let mut names: Vec<String> = short.map(str::to_owned).into();
     names.push("long ".repeat(2_000));
     names
-}
-
-fn run(samples: &[f64]) -> Run {
-    Run {
-        samples_ns: samples.to_vec(),
-        ..Run::default()
-    }
 }
 
 /// One operation on the CPU at two sizes, and on a software GPU with its parts.

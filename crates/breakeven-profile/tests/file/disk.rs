@@ -240,5 +240,10 @@ mod unix {
     fn a_file_system_that_takes_no_files_is_found_before_measuring() {
         let error = check_writable(Path::new("/sys/p.json")).unwrap_err();
         assert_eq!(error.kind(), FileErrorKind::Io);
+        let said = error.to_string();
+        assert!(
+            said.starts_with("/sys/p.json: cannot create a file in /sys: "),
+            "{said}"
+        );
     }
 }

@@ -184,7 +184,7 @@ pub(crate) fn dot_product() -> PyOperator {
 /// Products of a batch of matrix pairs: batch × m × k and batch × k × n in.
 #[pyfunction]
 pub(crate) fn matrix_multiply() -> PyOperator {
-    PyOperator::numbers(MatrixMultiply::default())
+    PyOperator::numbers(MatrixMultiply)
 }
 
 /// The same with inputs rounded to half precision, on tensor cores where a GPU has them.

@@ -66,7 +66,7 @@ pub(crate) fn sharing(quick: bool) {
             for order in [64, 128, 256] {
                 let name = format!("matrix_multiply_{order}");
                 let shape = [1, order, order];
-                turns(&scene, &name, &MatrixMultiply::default(), &shape, rounds);
+                turns(&scene, &name, &MatrixMultiply, &shape, rounds);
             }
             stop.store(true, Ordering::Relaxed);
         });

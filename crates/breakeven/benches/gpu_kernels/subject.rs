@@ -185,5 +185,5 @@ fn sized(kernel: &str, batch: usize, size: usize) -> Outcome<Box<dyn Subject>> {
 /// Products of square matrices of that order.
 pub(crate) fn product(batch: usize, order: usize) -> Outcome<Box<dyn Subject>> {
     let matrices = |seed| values(&[batch, order, order], seed);
-    case(MatrixMultiply::default(), vec![matrices(1)?, matrices(2)?])
+    case(MatrixMultiply, vec![matrices(1)?, matrices(2)?])
 }

@@ -76,10 +76,9 @@ impl Problem {
             Self::DotProduct { batch } => {
                 side.hold(DotProduct, vectors(batch, [values(), values()])?)
             }
-            Self::MatrixMultiply { dims } => side.hold(
-                MatrixMultiply::default(),
-                matrices(dims, [values(), values()])?,
-            ),
+            Self::MatrixMultiply { dims } => {
+                side.hold(MatrixMultiply, matrices(dims, [values(), values()])?)
+            }
             Self::TensorCoreMatmul { dims } => {
                 side.hold(TensorCoreMatmul, matrices(dims, [values(), values()])?)
             }

@@ -9,94 +9,80 @@ use crate::{chains, efficiency, hindered, noisy, objectives, overlap, regret, tr
 /// A constant's name, and how its mechanism is switched off.
 type Off = (&'static str, fn(&mut Tuning));
 
-const OFF: &[Off] = &[
-    ("least_gain", |tuning| tuning.least_gain = 0.0),
-    ("exploration_budget", |tuning| {
-        tuning.exploration_budget = 0.0
-    }),
-    ("runs_between_tries", |tuning| {
-        tuning.runs_between_tries = 0.0
-    }),
-    ("most_doublings", |tuning| tuning.most_doublings = 0),
-    ("runs_before_a_try", |tuning| {
-        tuning.runs_before_a_try = 1e18
-    }),
-    ("early_tries", |tuning| tuning.early_tries = 0),
-    ("most_probe_tasks", |tuning| tuning.most_probe_tasks = 1),
-    ("deadline_margin", |tuning| tuning.deadline_margin = 0.0),
-    ("batches_alike", |tuning| tuning.batches_alike = 1.0),
-    ("most_off", |tuning| tuning.most_off = 1.0),
-    ("worth_correcting_ns", |tuning| {
-        tuning.worth_correcting_ns = 1e18
-    }),
-    ("alone_part", |tuning| tuning.alone_part = 0.0),
-    ("look_cost", |tuning| tuning.look_cost = 1.0),
-    ("far_faster", |tuning| tuning.far_faster = 0.0),
-    ("faster_in_a_row", |tuning| {
-        tuning.faster_in_a_row = usize::MAX
-    }),
-    ("slow_splits", |tuning| tuning.slow_splits = usize::MAX),
-    ("forgotten_after", |tuning| {
-        tuning.forgotten_after = u32::MAX
-    }),
-    ("runs_before_larger", |tuning| {
-        tuning.runs_before_larger = u64::MAX
-    }),
-    ("uncut_before_a_try", |tuning| {
-        tuning.uncut_before_a_try = u32::MAX
-    }),
-    ("recalled_times", |tuning| tuning.recalled_times = 1.0),
-    ("like_sizes", |tuning| tuning.like_sizes = 0),
-    ("least_task_part", |tuning| tuning.least_task_part = 0.0),
-    ("launch_share", |tuning| tuning.launch_share = 0.0),
-    ("unexpected_share", |tuning| tuning.unexpected_share = 0.0),
-    ("most_residual", |tuning| tuning.most_residual = 1e9),
-    ("inlier", |tuning| tuning.inlier = 1e9),
-    ("slowest", |tuning| tuning.slowest = 1e9),
-    ("slowest_task", |tuning| tuning.slowest_task = 1e9),
-    ("worker_part", |tuning| tuning.worker_part = 0.25),
-    ("least_span_ns", |tuning| tuning.least_span_ns = 1.0),
-    ("caution", |tuning| tuning.caution = 0.0),
-    ("sure_part", |tuning| tuning.sure_part = 1.0),
-    ("guessed_part", |tuning| tuning.guessed_part = 1.0),
-    ("stated_part", |tuning| tuning.stated_part = 1.0),
-    ("worth_launches", |tuning| tuning.worth_launches = 0.0),
-    ("part_of_wave", |tuning| tuning.part_of_wave = 0.0),
-    ("rest", |tuning| tuning.rest = 1.0),
-    ("growth", |tuning| tuning.growth = 1e9),
-    ("least_overlap", |tuning| tuning.least_overlap = 0.0),
-    ("most_pieces", |tuning| tuning.most_pieces = 1),
-    ("telling_pieces", |tuning| tuning.telling_pieces = 2),
-    ("pieces_apart", |tuning| tuning.pieces_apart = 1.01),
-    ("try_cost", |tuning| tuning.try_cost = 1.0),
-    ("look_part", |tuning| tuning.look_part = 1.0),
-    ("patience", |tuning| tuning.patience = 0.0),
-    ("marks", |tuning| tuning.marks = 0),
-    ("blind_marks", |tuning| tuning.blind_marks = 0),
-    ("marks_cost", |tuning| tuning.marks_cost = 0.0),
-    ("shape_step", |tuning| tuning.shape_step = 1.0),
-    ("tail_step", |tuning| tuning.tail_step = 1.0),
-    ("fewest_tell", |tuning| tuning.fewest_tell = 2.0),
-    ("most_spread", |tuning| tuning.most_spread = -1.0),
-    ("even", |tuning| tuning.even = 1.0),
-    ("edge", |tuning| tuning.edge = 1e9),
-    ("large_place", |tuning| tuning.large_place = 0),
-    ("mean_counts", |tuning| tuning.mean_counts = 0.0),
-    ("most_counts", |tuning| tuning.most_counts = 1e9),
-    ("known_counts", |tuning| tuning.known_counts = 0.0),
-    ("least_told", |tuning| tuning.least_told = 0.0),
-    ("unsure", |tuning| tuning.unsure = 0.0),
-    ("rate_step", |tuning| tuning.rate_step = 0.0),
-    ("failed_prediction", |tuning| tuning.failed_prediction = 1e9),
-    ("most_delay", |tuning| tuning.most_delay = 1e9),
-    ("tried_from", |tuning| tuning.tried_from = 1e9),
-    ("chain_first_runs", |tuning| tuning.chain_first_runs = 0),
-    ("chain_measured_every", |tuning| {
-        tuning.chain_measured_every = u64::MAX
-    }),
-    ("chain_worth_measuring", |tuning| {
-        tuning.chain_worth_measuring = 1e9
-    }),
+macro_rules! off {
+    ($($name:ident = $value:expr,)*) => {
+        &[$((stringify!($name), |tuning| tuning.$name = $value),)*]
+    };
+}
+
+const OFF: &[Off] = off![
+    least_gain = 0.0,
+    exploration_budget = 0.0,
+    runs_between_tries = 0.0,
+    most_doublings = 0,
+    runs_before_a_try = 1e18,
+    early_tries = 0,
+    most_probe_tasks = 1,
+    deadline_margin = 0.0,
+    batches_alike = 1.0,
+    most_off = 1.0,
+    worth_correcting_ns = 1e18,
+    alone_part = 0.0,
+    look_cost = 1.0,
+    far_faster = 0.0,
+    faster_in_a_row = usize::MAX,
+    slow_splits = usize::MAX,
+    forgotten_after = u32::MAX,
+    runs_before_larger = u64::MAX,
+    uncut_before_a_try = u32::MAX,
+    recalled_times = 1.0,
+    like_sizes = 0,
+    least_task_part = 0.0,
+    launch_share = 0.0,
+    unexpected_share = 0.0,
+    most_residual = 1e9,
+    inlier = 1e9,
+    slowest = 1e9,
+    slowest_task = 1e9,
+    worker_part = 0.25,
+    least_span_ns = 1.0,
+    caution = 0.0,
+    sure_part = 1.0,
+    guessed_part = 1.0,
+    stated_part = 1.0,
+    worth_launches = 0.0,
+    part_of_wave = 0.0,
+    rest = 1.0,
+    growth = 1e9,
+    least_overlap = 0.0,
+    most_pieces = 1,
+    telling_pieces = 2,
+    pieces_apart = 1.01,
+    try_cost = 1.0,
+    look_part = 1.0,
+    patience = 0.0,
+    marks = 0,
+    blind_marks = 0,
+    marks_cost = 0.0,
+    shape_step = 1.0,
+    tail_step = 1.0,
+    fewest_tell = 2.0,
+    most_spread = -1.0,
+    even = 1.0,
+    edge = 1e9,
+    large_place = 0,
+    mean_counts = 0.0,
+    most_counts = 1e9,
+    known_counts = 0.0,
+    least_told = 0.0,
+    unsure = 0.0,
+    rate_step = 0.0,
+    failed_prediction = 1e9,
+    most_delay = 1e9,
+    tried_from = 1e9,
+    chain_first_runs = 0,
+    chain_measured_every = u64::MAX,
+    chain_worth_measuring = 1e9,
 ];
 
 /// Tasks of the batches whose regrets are compared.

@@ -157,9 +157,5 @@ pub(super) fn amounted_to(cpu: usize, gpu: usize) -> ExecutionStrategy {
         return ExecutionStrategy::GpuOnly;
     }
     let percent = (200 * gpu as u128 + (cpu + gpu) as u128) / (2 * (cpu + gpu) as u128);
-    let gpu_allocation = u8::try_from(percent.clamp(1, 99)).expect("at most 99");
-    ExecutionStrategy::Hybrid {
-        gpu_allocation,
-        cpu_allocation: 100 - gpu_allocation,
-    }
+    ExecutionStrategy::split(u8::try_from(percent.clamp(1, 99)).expect("at most 99"))
 }

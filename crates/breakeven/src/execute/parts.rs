@@ -78,27 +78,12 @@ impl<'r, 'm, C: CpuExecutor, G: TensorDevice, V> ChainRun<'r, 'm, C, G, V> {
         let (Some(done), Some(output)) = (self.done, output) else {
             return Err(Error::invalid("a chain of no stage").into());
         };
-        let (cpu, gpu) = (done.cpu.tasks, done.gpu.tasks);
-        let strategy_used = super::explain::amounted_to(cpu, gpu);
-        let mut decision = done.decision;
-        decision.place(parts.placement);
-        let result = ExecutionResult {
-            outputs: vec![output.cast()],
-            strategy_used,
-            execution_time: self.started.elapsed(),
-            fallback_occurred: done.fallback.tasks > 0,
-            errors: done.errors,
-            cpu: done.cpu,
-            gpu: done.gpu,
-            gpus: done.gpus,
-            left_out: done.left_out,
-            fallback: done.fallback,
-            checked: 0,
-            recalled: done.recalled,
-            operation: self.name.to_owned(),
-            tasks: done.tasks,
-            decision,
-        };
+        let mut result = done.with_outputs(vec![output.cast()]);
+        result.strategy_used = super::explain::amounted_to(result.cpu.tasks, result.gpu.tasks);
+        result.execution_time = self.started.elapsed();
+        result.fallback_occurred = result.fallback.tasks > 0;
+        result.operation = self.name.to_owned();
+        result.decision.place(parts.placement);
         tell_chain(&result);
         Ok(result)
     }

@@ -119,9 +119,15 @@ impl<T> ExecutionResult<T> {
     }
 
     /// The outputs, and all else that is known of the execution.
-    pub fn into_outputs(self) -> (Vec<T>, ExecutionResult<()>) {
-        let rest = ExecutionResult {
-            outputs: Vec::new(),
+    pub fn into_outputs(mut self) -> (Vec<T>, ExecutionResult<()>) {
+        let outputs = std::mem::take(&mut self.outputs);
+        (outputs, self.with_outputs(Vec::new()))
+    }
+
+    /// The same of other outputs.
+    pub(super) fn with_outputs<U>(self, outputs: Vec<U>) -> ExecutionResult<U> {
+        ExecutionResult {
+            outputs,
             strategy_used: self.strategy_used,
             execution_time: self.execution_time,
             fallback_occurred: self.fallback_occurred,
@@ -136,8 +142,7 @@ impl<T> ExecutionResult<T> {
             operation: self.operation,
             tasks: self.tasks,
             decision: self.decision,
-        };
-        (self.outputs, rest)
+        }
     }
 
     /// Part of the tasks that fell back, 0 to 1.

@@ -1,7 +1,7 @@
 //! Where outputs go: one slot per task, or a row of them, written in any order by whoever
 //! holds the task's span, without a lock.
 //!
-//! The only unsafe code of the executor. It rests on three things:
+//! Unsafe code, which rests on three things:
 //!
 //! 1. A span is unique (`schedule/span.rs`): while somebody holds one, nobody else can
 //!    reach its slots, for every way to a slot needs the span.

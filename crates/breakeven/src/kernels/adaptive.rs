@@ -164,7 +164,7 @@ impl MatrixMultiply {
                 Arc::new(super::TensorCoreMatmul),
                 "tensor cores, half precision",
             ),
-            false => (Arc::new(Self::default()), "plain cores, f32"),
+            false => (Arc::new(Self), "plain cores, f32"),
         };
         let why = match has_tensor_cores {
             false => "the device has no tensor cores".to_owned(),

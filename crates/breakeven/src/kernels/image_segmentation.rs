@@ -144,11 +144,6 @@ impl Operator for ImageSegmentation {
         Ok(vec![batch, height, width])
     }
 
-    /// Comparisons and integer work.
-    fn flops(&self, _: &[&[usize]]) -> u64 {
-        0
-    }
-
     /// At worst every second pixel is a run of its own: where it is, its index, and
     /// that of its root in its band and in its image.
     fn scratch_bytes(&self, shapes: &[&[usize]]) -> u64 {

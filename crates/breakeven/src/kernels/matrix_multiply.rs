@@ -27,41 +27,7 @@ static BATCHES: Sharing = Sharing::new();
 /// The products of a batch of matrix pairs: batch × m × k and batch × k × n in,
 /// batch × m × n out.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct MatrixMultiply {
-    #[cfg_attr(
-        not(feature = "gpu"),
-        expect(dead_code, reason = "only the GPU form is cut up")
-    )]
-    tiling: Option<Tiling>,
-}
-
-/// How large a tile of the output a cube of the GPU form computes: of large ones less is
-/// fetched, small ones fill a device with a small product. All of them compute in f32 on plain
-/// cores; which one is fastest depends on the device and the shape.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tiling {
-    /// 32 × 32.
-    Small,
-    /// 64 × 64.
-    Medium,
-    /// 128 × 64.
-    Large,
-}
-
-impl Tiling {
-    /// All of them, the smallest first.
-    pub const ALL: [Self; 3] = [Self::Small, Self::Medium, Self::Large];
-}
-
-impl MatrixMultiply {
-    /// The products, on a GPU in such tiles; else as the autotuner found to be fastest.
-    #[must_use]
-    pub fn with_tiling(tiling: Tiling) -> Self {
-        Self {
-            tiling: Some(tiling),
-        }
-    }
-}
+pub struct MatrixMultiply;
 
 fn sizes(shapes: &[&[usize]]) -> Result<[usize; 4], Error> {
     sizes_of("matrix_multiply", shapes)

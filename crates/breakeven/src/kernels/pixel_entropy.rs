@@ -190,12 +190,6 @@ impl Operator for PixelEntropy {
         Ok(images(self.name(), shapes)?.to_vec())
     }
 
-    /// Histogram updates are integer work; the entropy itself is four operations a
-    /// pixel, too few to be a figure.
-    fn flops(&self, _: &[&[usize]]) -> u64 {
-        0
-    }
-
     fn parameters(&self) -> Vec<&dyn Parameter> {
         vec![&self.table]
     }

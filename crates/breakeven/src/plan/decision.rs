@@ -254,19 +254,13 @@ impl Decision {
             .iter()
             .filter(|stage| stage.device != "cpu");
         let on_gpus: f64 = on_gpus.map(|stage| stage.time.ns).sum();
-        #[expect(clippy::cast_sign_loss, reason = "a part of the whole")]
-        let percent = (100.0 * on_gpus / all.max(f64::MIN_POSITIVE)).round() as u8;
         let cpu_is_idle = placement.stages.iter().all(|stage| stage.device != "cpu");
-        self.strategy = match percent {
-            _ if on_gpus == 0.0 => ExecutionStrategy::CpuOnly,
-            _ if cpu_is_idle => ExecutionStrategy::GpuOnly,
-            percent => {
-                let gpu_allocation = percent.clamp(1, 99);
-                ExecutionStrategy::Hybrid {
-                    gpu_allocation,
-                    cpu_allocation: 100 - gpu_allocation,
-                }
-            }
+        self.strategy = if on_gpus == 0.0 {
+            ExecutionStrategy::CpuOnly
+        } else if cpu_is_idle {
+            ExecutionStrategy::GpuOnly
+        } else {
+            ExecutionStrategy::split_at(on_gpus / all)
         };
         let mut alone = placement.alone.iter().map(|alone| alone.predicted_ns);
         let cpu = alone.next().flatten();

@@ -13,13 +13,13 @@ struct Draw {
 
 /// What all devices draw of a resource.
 #[derive(Debug)]
-pub(super) struct Draws {
+pub(crate) struct Draws {
     cpu: Draw,
     gpus: Vec<Draw>,
 }
 
 impl Draws {
-    pub(super) fn of(
+    pub(crate) fn of(
         resource: Resource,
         prices: Option<&Prices>,
         machine: &Machine,
@@ -36,8 +36,9 @@ impl Draws {
         Ok(Self { cpu: cpu?, gpus })
     }
 
-    /// What a batch of so many ns takes whose devices are busy that long.
-    pub(super) fn spent(&self, ns: f64, cpu_ns: f64, gpu_ns: &[f64]) -> f64 {
+    /// What a batch of so many ns takes whose devices are busy that long: the CPU as if all its
+    /// workers were.
+    pub(crate) fn spent(&self, ns: f64, cpu_ns: f64, gpu_ns: &[f64]) -> f64 {
         let of = |draw: &Draw, busy: f64| draw.idle * ns + (draw.busy - draw.idle) * busy;
         let gpus = self.gpus.iter().zip(gpu_ns);
         gpus.fold(of(&self.cpu, cpu_ns), |sum, (draw, busy)| {
@@ -81,20 +82,4 @@ impl Draw {
 
 fn unmeasured(message: String) -> Error {
     Error::new(ErrorKind::Unmeasured, message)
-}
-
-/// What a batch of so many ns takes whose devices are busy for that long: the CPU as if all
-/// its workers were.
-///
-/// # Errors
-///
-/// [`ErrorKind::Unmeasured`] where it is not known what a device draws.
-pub(crate) fn spent(
-    resource: Resource,
-    prices: Option<&Prices>,
-    machine: &Machine,
-    ns: f64,
-    (cpu_ns, gpu_ns): (f64, &[f64]),
-) -> Result<f64, Error> {
-    Ok(Draws::of(resource, prices, machine)?.spent(ns, cpu_ns, gpu_ns))
 }

@@ -48,7 +48,9 @@ pub(super) fn forecast(
     let (split_ns, parts) = split.unzip();
     let excess = costs.split_excess.max(1.0);
     let both = Candidate {
-        strategy: hybrid(parts.as_ref().map_or(0.5, |parts| parts.iter().sum())),
+        strategy: ExecutionStrategy::split_at(
+            parts.as_ref().map_or(0.5, |parts| parts.iter().sum()),
+        ),
         predicted_ns: split_ns.map(|ns| ns * excess),
         gpu_parts: parts.unwrap_or_default(),
         evidence: Evidence::Fitted.min(cpu.evidence).min(gpu.evidence),
@@ -239,17 +241,6 @@ pub(super) fn asked_split(
         },
         energy_j: None,
         cost: None,
-    }
-}
-
-/// A split with that part of the tasks for GPUs, in whole percent, at least
-/// one for each side.
-#[expect(clippy::cast_sign_loss, reason = "1 to 99")]
-fn hybrid(gpu: f64) -> ExecutionStrategy {
-    let gpu_allocation = (100.0 * gpu).round().clamp(1.0, 99.0) as u8;
-    ExecutionStrategy::Hybrid {
-        gpu_allocation,
-        cpu_allocation: 100 - gpu_allocation,
     }
 }
 

@@ -69,10 +69,7 @@ impl ProfilingHeuristics {
     pub fn hybrid_first() -> Self {
         Self::default()
             .with_complexity_threshold(f64::INFINITY)
-            .with_last_answer(ExecutionStrategy::Hybrid {
-                gpu_allocation: 70,
-                cpu_allocation: 30,
-            })
+            .with_last_answer(ExecutionStrategy::split(70))
     }
 
     /// The same with that workload size below which the CPU does it.

@@ -37,7 +37,7 @@ pub use costs::{
     Cost, Evidence, GpuCosts, LeftOut, Observation, OperationCosts, RanOn, Shape, Ways,
 };
 pub use decision::{Aim, Basis, Candidate, Decision, Declined, Outcome, Probe};
-pub(crate) use draws::spent;
+pub(crate) use draws::Draws;
 pub(crate) use forecast::level;
 pub use heuristics::ProfilingHeuristics;
 pub use machine::{GpuSpec, Machine, Power};

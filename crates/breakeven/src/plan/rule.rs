@@ -71,10 +71,7 @@ pub const MANY_TASKS: usize = 100;
 pub const PARALLEL_FROM: f64 = 0.5;
 
 /// The split under memory pressure (stage 4).
-const UNDER_PRESSURE: ExecutionStrategy = ExecutionStrategy::Hybrid {
-    gpu_allocation: 60,
-    cpu_allocation: 40,
-};
+const UNDER_PRESSURE: ExecutionStrategy = ExecutionStrategy::split(60);
 
 /// The stages with a condition, in their order.
 const STAGES: [Stage; 7] = [
@@ -206,11 +203,8 @@ impl RuleFacts {
     fn what_fits(&self) -> Option<ExecutionStrategy> {
         let free = self.free_bytes.filter(|free| *free < self.needed_bytes)?;
         let percent = u128::from(free) * 100 / u128::from(self.needed_bytes);
-        let gpu_allocation = u8::try_from(percent.clamp(1, 99)).unwrap_or(99);
-        Some(ExecutionStrategy::Hybrid {
-            gpu_allocation,
-            cpu_allocation: 100 - gpu_allocation,
-        })
+        let percent = u8::try_from(percent.clamp(1, 99)).unwrap_or(99);
+        Some(ExecutionStrategy::split(percent))
     }
 
     pub(super) fn is_few(&self) -> bool {

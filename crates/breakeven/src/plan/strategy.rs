@@ -36,11 +36,23 @@ impl ExecutionStrategy {
     ///
     /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) past 100.
     pub fn hybrid(gpu: u8) -> Result<Self, Error> {
-        let strategy = Self::Hybrid {
+        let strategy = Self::split(gpu);
+        strategy.check().map(|()| strategy)
+    }
+
+    /// [`hybrid`](Self::hybrid) of what is known to be a percentage.
+    pub(crate) const fn split(gpu: u8) -> Self {
+        Self::Hybrid {
             gpu_allocation: gpu,
             cpu_allocation: 100_u8.saturating_sub(gpu),
-        };
-        strategy.check().map(|()| strategy)
+        }
+    }
+
+    /// A split with that part of the tasks for GPUs, in whole percent, at least one for each
+    /// side.
+    #[expect(clippy::cast_sign_loss, reason = "1 to 99")]
+    pub(crate) fn split_at(gpu: f64) -> Self {
+        Self::split((100.0 * gpu).round().clamp(1.0, 99.0) as u8)
     }
 
     /// Fails unless the percentages sum to 100.

@@ -239,10 +239,7 @@ impl<'w> Weighing<'w> {
                 self.costs.cpu?.predict_ns(tasks as u64)
             }
         };
-        tried.strategy = ExecutionStrategy::Hybrid {
-            gpu_allocation: 50,
-            cpu_allocation: 50,
-        };
+        tried.strategy = ExecutionStrategy::split(50);
         tried.predicted_ns = chosen.predicted_ns.map(|ns| ns.max(try_ns));
         self.weigh(&mut tried);
         let times = tried.predicted_ns? / chosen.predicted_ns?;

@@ -1,13 +1,13 @@
 //! The file as a document: reading, checking, writing. One for all machines
 //! that share the directory; each reads its own part and keeps the others'.
 
-use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
+use super::bytes_of;
 use super::costs::MachineId;
 use super::warning::{CostsWarning, CostsWarningKind};
 use crate::error::{Error, ErrorKind};
@@ -21,10 +21,6 @@ const VERSION: u64 = 1;
 
 /// Machines that are kept; beyond, the one that was not used for longest goes.
 const MOST_MACHINES: usize = 16;
-
-/// Bytes of a file that are read. Full of everything that may be in it, it is
-/// about a tenth.
-const MOST_BYTES: u64 = 1 << 28;
 
 /// Stamps that are later than now by more are wrong: they would never be old.
 const CLOCK_DIFFERENCE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -80,19 +76,9 @@ pub(super) fn read(path: &Path, now: SystemTime) -> Result<Document, CostsWarnin
         let what = format!("cannot be read: {reason}; nothing that was measured before is known");
         refused(CostsWarningKind::Unreadable, what)
     };
-    match fs::metadata(path) {
-        Err(reason) if reason.kind() == io::ErrorKind::NotFound => return Ok(Document::default()),
-        Err(reason) => return Err(unreadable(&reason)),
-        // A device or a pipe is neither to be read to its end nor to be put aside.
-        Ok(found) if !found.is_file() => {
-            return Err(unreadable(&io::Error::other("it is not a regular file")));
-        }
-        Ok(_) => {}
-    }
-    let mut text = Vec::new();
-    let file = File::open(path);
-    file.and_then(|file| file.take(MOST_BYTES).read_to_end(&mut text))
-        .map_err(|reason| unreadable(&reason))?;
+    let Some(text) = bytes_of(path).map_err(|reason| unreadable(&reason))? else {
+        return Ok(Document::default());
+    };
     let damaged = |what: String| {
         let message = format!("{what}; it is put aside when costs are saved, and measured anew");
         refused(CostsWarningKind::Damaged, message)

@@ -24,13 +24,15 @@ pub(crate) mod saver;
 mod tests;
 mod warning;
 
-use std::fs;
+use std::fs::{self, File};
 use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::RwLock;
 use std::time::{Duration, SystemTime};
 
 use breakeven_profile::file::{TEMPORARY_PREFIX, replace};
+use serde::Serialize;
 
 use crate::error::Error;
 use crate::hardware::HardwareCapabilities;
@@ -45,6 +47,9 @@ pub use warning::{CostsWarning, CostsWarningKind};
 
 /// A temporary file that is older was left by a saver that was killed.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(60 * 60);
+
+/// Bytes of a file that are read. Full of everything that may be in it, it is about a tenth.
+const MOST_BYTES: u64 = 1 << 28;
 
 /// How long a save waits for others: many times what one takes.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -107,10 +112,6 @@ impl Costs {
         else {
             return Ok(());
         };
-        if let Some(directory) = path.parent() {
-            fs::create_dir_all(directory)
-                .map_err(|reason| Error::file(directory, "cannot be made", &reason))?;
-        }
         let _held = hold(path)?;
         let now = SystemTime::now();
         sweep(path, now);
@@ -162,9 +163,43 @@ pub(crate) fn cache_file(name: &str) -> Option<PathBuf> {
     }
 }
 
-/// Keeps other processes from writing a file until what it gives is dropped.
-pub(crate) fn hold(path: &Path) -> Result<fs::File, Error> {
+/// Keeps other processes from writing a file, for which there is a folder then, until what it
+/// gives is dropped.
+pub(crate) fn hold(path: &Path) -> Result<File, Error> {
+    make_folder(path)?;
     lock::hold(&beside(path, ".lock"), PATIENCE)
+}
+
+fn make_folder(path: &Path) -> Result<(), Error> {
+    let Some(folder) = path.parent() else {
+        return Ok(());
+    };
+    fs::create_dir_all(folder).map_err(|reason| Error::file(folder, "cannot be made", &reason))
+}
+
+/// What is in a file; none where there is no file.
+pub(crate) fn bytes_of(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match fs::metadata(path) {
+        Err(reason) if reason.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(reason) => return Err(reason),
+        // A device or a pipe is neither to be read to its end nor to be put aside.
+        Ok(found) if !found.is_file() => {
+            return Err(io::Error::other("it is not a regular file"));
+        }
+        Ok(_) => {}
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MOST_BYTES).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
+/// Writes a file in one step.
+pub(crate) fn write_json(path: &Path, document: &impl Serialize) -> Result<(), Error> {
+    make_folder(path)?;
+    replace(path, |file| {
+        let written = serde_json::to_writer_pretty(file, document);
+        written.map_err(|reason| Error::file(path, "cannot be written", &reason.into()))
+    })
 }
 
 /// The path with something behind its name.

@@ -1,14 +1,12 @@
 //! Devices' peaks, measured once and kept beside the cost model: `peaks.json`.
 
-use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 
-use breakeven_profile::file::replace;
 use breakeven_profile::profile::Peak;
 use serde::{Deserialize, Serialize};
 
 use super::costs::{CostFile, Costs, MachineId};
+use super::{bytes_of, write_json};
 use crate::error::Error;
 use crate::locked;
 
@@ -61,11 +59,8 @@ impl Costs {
 
 /// What the file says of this machine.
 fn read(CostFile { path, machine }: &CostFile) -> Vec<Peak> {
-    let path = path.with_file_name(NAME);
-    // A pipe would be waited for.
-    let is_file = fs::metadata(&path).is_ok_and(|found| found.is_file());
-    let bytes = is_file.then(|| fs::read(path).ok()).flatten();
-    let bytes = bytes.unwrap_or_default();
+    let bytes = bytes_of(&path.with_file_name(NAME));
+    let bytes = bytes.ok().flatten().unwrap_or_default();
     let read = serde_json::from_slice::<Document>(&bytes).ok();
     let is_ours = |read: &Document| {
         let MachineId { cpu, cores } = machine;
@@ -75,11 +70,6 @@ fn read(CostFile { path, machine }: &CostFile) -> Vec<Peak> {
 }
 
 fn write(CostFile { path, machine }: &CostFile, peaks: Vec<Peak>) -> Result<(), Error> {
-    let path: &Path = &path.with_file_name(NAME);
-    if let Some(directory) = path.parent() {
-        fs::create_dir_all(directory)
-            .map_err(|reason| Error::file(directory, "cannot be made", &reason))?;
-    }
     let document = Document {
         format: FORMAT.to_owned(),
         version: 1,
@@ -87,14 +77,13 @@ fn write(CostFile { path, machine }: &CostFile, peaks: Vec<Peak>) -> Result<(), 
         cores: machine.cores,
         peaks,
     };
-    replace(path, |file| {
-        let written = serde_json::to_writer_pretty(file, &document);
-        written.map_err(|reason| Error::file(path, "cannot be written", &reason.into()))
-    })
+    write_json(&path.with_file_name(NAME), &document)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn peak(device: &str, flops: f64) -> Peak {

@@ -6,8 +6,8 @@ use crate::error::Error;
 use crate::execute::setup::{Decided, GpuLimits};
 use crate::hardware::Fact;
 use crate::plan::{
-    Basis, Decision, ExecutionStrategy, Goal, GpuSpec, Machine, OperationCosts,
-    ProfilingHeuristics, Query, Resource, decide_tuned, spent,
+    Basis, Decision, Draws, ExecutionStrategy, Goal, GpuSpec, Machine, OperationCosts,
+    ProfilingHeuristics, Query, Resource, decide_tuned,
 };
 use crate::schedule::Schedule;
 use crate::store::Costs;
@@ -55,9 +55,8 @@ impl Scenario {
     ///
     /// As [`decide_by`](crate::plan::decide_by).
     pub fn spent(&self, run: &Simulated, resource: Resource) -> Result<f64, Error> {
-        let busy = (run.cpu_busy_ns, &run.gpu_busy_ns[..]);
-        let prices = self.prices.as_ref();
-        spent(resource, prices, &self.machine(), run.makespan_ns, busy)
+        let draws = Draws::of(resource, self.prices.as_ref(), &self.machine())?;
+        Ok(draws.spent(run.makespan_ns, run.cpu_busy_ns, &run.gpu_busy_ns))
     }
 
     /// Runs the batch by costs that are stated, and teaches nobody.

@@ -1,17 +1,16 @@
 //! What was tuned: kept in memory and in `tuned.json` beside the cost model.
 
 use std::fmt;
-use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use breakeven_profile::file::replace;
 use serde::{Deserialize, Serialize};
 
 use super::{Configuration, Gain, SizeClass, Trial};
 use crate::error::{Error, ErrorKind};
 use crate::locked;
-use crate::store::{cache_file, hold, keep_aside};
+use crate::store::{bytes_of, cache_file, hold, keep_aside, write_json};
 
 /// The file's name.
 const NAME: &str = "tuned.json";
@@ -80,6 +79,7 @@ pub struct Tuned {
 enum Refused {
     Damaged,
     Newer(u32),
+    Unreadable(io::Error),
 }
 
 /// The beginning, which every version has.
@@ -177,15 +177,14 @@ impl Tuned {
         let Some(path) = &self.path else {
             return Ok(());
         };
-        if let Some(directory) = path.parent() {
-            fs::create_dir_all(directory)
-                .map_err(|reason| Error::file(directory, "cannot be made", &reason))?;
-        }
         let _held = hold(path)?;
         let mut kernels = match read(path) {
             Err(Refused::Damaged) => {
                 keep_aside(path)?;
                 Vec::new()
+            }
+            Err(Refused::Unreadable(reason)) => {
+                return Err(Error::file(path, "cannot be read", &reason));
             }
             Err(Refused::Newer(version)) => {
                 let path = path.display();
@@ -204,10 +203,7 @@ impl Tuned {
             version: VERSION,
             kernels,
         };
-        replace(path, |file| {
-            let written = serde_json::to_writer_pretty(file, &document);
-            written.map_err(|reason| Error::file(path, "cannot be written", &reason.into()))
-        })
+        write_json(path, &document)
     }
 }
 
@@ -237,7 +233,7 @@ impl TunedKernel {
 
 /// What the file holds; nothing where there is none.
 fn read(path: &Path) -> Result<Vec<TunedKernel>, Refused> {
-    let Ok(bytes) = fs::read(path) else {
+    let Some(bytes) = bytes_of(path).map_err(Refused::Unreadable)? else {
         return Ok(Vec::new());
     };
     let head: Head = serde_json::from_slice(&bytes).map_err(|_| Refused::Damaged)?;

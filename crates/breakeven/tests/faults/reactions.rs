@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use breakeven::Costs;
-use breakeven::DeviceErrorKind;
 use breakeven::execute::{
     CancelToken, CrossCheck, ExecuteError, ExecutionResult, FallbackPolicy, RayonCpu,
     StrategyManager,
 };
 use breakeven::plan::ExecutionStrategy;
 use breakeven::testing::{Fault, FaultKind, FaultScript, SimulatedGpu, SimulatedSpec};
+use breakeven::{DeviceErrorKind, ErrorKind};
 
 use super::silence_scripted_panics;
 
@@ -333,7 +333,10 @@ fn a_budget_is_of_one_execution_and_a_part() {
         let (manager, gpu) = self::manager("no budget", FaultScript::none());
         let manager = manager.with_fallback(FallbackPolicy::Budget(budget));
         let outcome = execute(&manager, 10);
-        assert!(matches!(outcome, Err(ExecuteError::Invalid(_))), "{budget}");
+        match outcome {
+            Err(ExecuteError::Invalid(error)) => assert_eq!(error.kind(), ErrorKind::Invalid),
+            other => panic!("{budget}: {other:?}"),
+        }
         assert_eq!(gpu.counts().submits, 0);
     }
 }

@@ -82,10 +82,16 @@ proptest! {
     }
 }
 
-/// More than one piece on the CPU, more than one item per unit on a GPU.
+/// More than one piece on the CPU, more than one item per unit on a GPU: in single elements and
+/// in vectors of four.
 #[test]
-fn a_large_batch() {
-    let dims = [2_100, 5, 131];
+fn large_batches() {
+    for dims in [[2_100, 5, 131], [2_003, 8, 132]] {
+        a_large_batch(dims);
+    }
+}
+
+fn a_large_batch(dims: [usize; 3]) {
     let [batch, inputs, units] = dims;
     let numbers = |len: usize, step: usize| -> Vec<f32> {
         (0..len)

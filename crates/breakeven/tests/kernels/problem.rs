@@ -72,7 +72,7 @@ pub(super) fn matrix_multiply<'a>(
         Tensor::new(a, &[batch, m, k])?,
         Tensor::new(b, &[batch, k, n])?,
     ];
-    Problem::new(MatrixMultiply::default(), inputs)
+    Problem::new(MatrixMultiply, inputs)
 }
 
 pub(super) fn conv2d<'a>(

@@ -24,16 +24,6 @@ fn wrong_shapes_are_typed_errors() {
         "vector_add: a is 1×1 and b 1×0; give both one shape",
     );
     refused(
-        vector_add(&[1.0, 2.0, 3.0][..], &[1.0, 2.0, 3.0][..], 2),
-        ErrorKind::Shape,
-        "the tensor has 3 elements, but its shape 2×1 holds 2",
-    );
-    refused(
-        matrix_multiply(&[1.0][..], &[1.0][..], [1, 1, 2, 1]),
-        ErrorKind::Shape,
-        "the tensor has 1 elements, but its shape 1×1×2 holds 2",
-    );
-    refused(
         matrix_multiply(&[][..], &[][..], [1, 2, 0, 2]),
         ErrorKind::Shape,
         "matrix_multiply: the inner dimension k is zero, so there is nothing to sum",
@@ -59,16 +49,6 @@ fn wrong_shapes_are_typed_errors() {
         "pixel_entropy: a window of 0 is out of range; give 1 to 255",
     );
     refused(
-        pixel_entropy(&[0.0; 4][..], [1, 2, 3], 3),
-        ErrorKind::Shape,
-        "the tensor has 4 elements, but its shape 1×2×3 holds 6",
-    );
-    refused(
-        image_segmentation(&[0.0; 4][..], [1, 2, 3], 0.5, Connectivity::Four),
-        ErrorKind::Shape,
-        "the tensor has 4 elements, but its shape 1×2×3 holds 6",
-    );
-    refused(
         ImageSegmentation::new(f32::NAN, Connectivity::Eight),
         ErrorKind::Invalid,
         "image_segmentation: the threshold is NaN, and nothing is above that; give a number",
@@ -77,11 +57,6 @@ fn wrong_shapes_are_typed_errors() {
         dot_product(&[1.0][..], &[][..], 1),
         ErrorKind::Shape,
         "dot_product: a is 1×1 and b 1×0; give both one shape",
-    );
-    refused(
-        dot_product(&[1.0, 2.0, 3.0][..], &[1.0, 2.0, 3.0][..], 2),
-        ErrorKind::Shape,
-        "the tensor has 3 elements, but its shape 2×1 holds 2",
     );
 }
 
@@ -157,18 +132,18 @@ fn wrong_inputs_are_typed_errors() {
         "vector_add: inputs of 2 and of 3 items; give as many of each",
     );
     refused(
-        MatrixMultiply::default().on_cpu(&[&two, &two]),
+        MatrixMultiply.on_cpu(&[&two, &two]),
         ErrorKind::Shape,
         "matrix_multiply: a: a shape of 2×4; give batch × m × k",
     );
     refused(
-        MatrixMultiply::default().on_cpu(&[tensor(&[1, 2, 3]), tensor(&[1, 2, 3])]),
+        MatrixMultiply.on_cpu(&[tensor(&[1, 2, 3]), tensor(&[1, 2, 3])]),
         ErrorKind::Shape,
         "matrix_multiply: a has 3 columns and b 2 rows; they must be as many",
     );
     let tall = Tensor::new(Vec::new(), &[0, usize::MAX / 8, 1]).unwrap();
     let wide = Tensor::new(Vec::new(), &[0, 1, usize::MAX / 8]).unwrap();
-    let none = MatrixMultiply::default().on_cpu(&[&tall, &wide]).unwrap();
+    let none = MatrixMultiply.on_cpu(&[&tall, &wide]).unwrap();
     assert_eq!((none.batch(), none.is_empty()), (0, true));
 }
 

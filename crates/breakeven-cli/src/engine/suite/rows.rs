@@ -98,7 +98,7 @@ pub(super) static ROWS: [Row; 10] = [
         takes: Takes::Nothing,
         item: |Shape { columns: n, .. }| format!("({n}×{n} · {n}×{n})"),
         values: |shape| shape.item().saturating_mul(3),
-        operator: |_| Ok(Made::numbers(MatrixMultiply::default())),
+        operator: |_| Ok(Made::numbers(MatrixMultiply)),
         inputs: |shape| pair(shape, [3, 4]),
         ..IMAGES
     },

@@ -5,7 +5,7 @@
 
 use cubecl::prelude::*;
 
-use super::{MatrixMultiply, Tiling, sizes, variant};
+use super::{MatrixMultiply, sizes, variant};
 use crate::error::{DeviceError, DeviceErrorKind};
 use crate::gpu::{DeviceForm, Gpu, Launch, as_u32, grid, with_client};
 use crate::hardware::GpuKind;
@@ -58,32 +58,38 @@ impl Cut {
     }
 }
 
-impl Tiling {
-    fn cut(self) -> Cut {
-        let (units, each) = match self {
-            Self::Small => ([8, 8], [TILE as u32 / 8; 2]),
-            Self::Medium => ([8, 16], [8, 4]),
-            Self::Large => ([16, 8], [8, 8]),
-        };
-        Cut { units, each }
-    }
+/// How large a tile of the output a cube computes, the smallest first: of large ones less is
+/// fetched, small ones fill a device with a small product.
+const TILINGS: [Cut; 3] = [
+    Cut {
+        units: [8, 8],
+        each: [TILE as u32 / 8; 2],
+    },
+    Cut {
+        units: [8, 16],
+        each: [8, 4],
+    },
+    Cut {
+        units: [16, 8],
+        each: [8, 8],
+    },
+];
 
-    /// How many there are, from the smallest on, for which the device has the shared memory.
-    fn count_on(gpu: &Gpu) -> usize {
-        let most = gpu.shared_memory_bytes();
-        let fits = |tiling: &&Self| tiling.cut().shared_bytes() <= most;
-        Self::ALL.iter().take_while(fits).count()
-    }
+/// How many there are, from the smallest on, for which the device has the shared memory.
+fn tilings_on(gpu: &Gpu) -> usize {
+    let most = gpu.shared_memory_bytes();
+    let fits = |cut: &&Cut| cut.shared_bytes() <= most;
+    TILINGS.iter().take_while(fits).count()
+}
 
-    /// Of the first so many the largest of which there are enough to fill the device.
-    fn usual(gpu: &Gpu, sizes: [usize; 4], count: usize) -> u32 {
-        let enough = match gpu.info().kind {
-            GpuKind::Software => 1,
-            _ => gpu.multiprocessors().unwrap_or(USUAL_FILL) * 3 / 4,
-        };
-        let fills = |tiling: &Self| tiling.cut().tiles(sizes) >= enough;
-        Self::ALL[..count].iter().rposition(fills).unwrap_or(0) as u32
-    }
+/// Of the first so many the largest of which there are enough to fill the device.
+fn usual(gpu: &Gpu, sizes: [usize; 4], count: usize) -> u32 {
+    let enough = match gpu.info().kind {
+        GpuKind::Software => 1,
+        _ => gpu.multiprocessors().unwrap_or(USUAL_FILL) * 3 / 4,
+    };
+    let fills = |cut: &Cut| cut.tiles(sizes) >= enough;
+    TILINGS[..count].iter().rposition(fills).unwrap_or(0) as u32
 }
 
 /// Parts in which a GPU sums the terms of products of that size: several where there are few
@@ -272,14 +278,11 @@ impl DeviceForm for MatrixMultiply {
         }
     }
 
-    /// The number of the tiling in [`Tiling::ALL`], unless the user said which.
+    /// The number of the tiling.
     fn space(&self, gpu: &Gpu, inputs: &[&[usize]]) -> Space {
-        if self.tiling.is_some() {
-            return Space::default();
-        }
         let sizes = sizes(inputs).unwrap_or_default();
-        let count = Tiling::count_on(gpu);
-        let usual = Tiling::usual(gpu, sizes, count);
+        let count = tilings_on(gpu);
+        let usual = usual(gpu, sizes, count);
         Space {
             source: const { source_number(include_bytes!("product_kernels.rs")) },
             variant: variant(sizes),
@@ -290,19 +293,16 @@ impl DeviceForm for MatrixMultiply {
     fn launch(&self, launch: &Launch<'_>) -> Result<(), DeviceError> {
         let sizes = sizes(launch.shapes)?;
         let [batch, m, k, n] = sizes;
-        let tiling = match self.tiling {
-            Some(tiling) => tiling,
-            None => Tiling::ALL[launch.tuned("tiling")? as usize],
-        };
-        let (cut, parts) = (tiling.cut(), parts(sizes));
+        let cut = TILINGS[launch.tuned("tiling")? as usize];
+        let parts = parts(sizes);
         let (needed, most) = (cut.shared_bytes(), launch.gpu.shared_memory_bytes());
         if needed > most {
             let id = launch.gpu.id();
             return Err(DeviceError::new(
                 DeviceErrorKind::Unsupported,
                 format!(
-                    "matrix_multiply: tiles of {tiling:?} need {needed} bytes of shared memory, \
-                     and {id} has {most}; take smaller ones"
+                    "matrix_multiply: the smallest tile needs {needed} bytes of shared memory, \
+                     and {id} has {most}"
                 ),
             ));
         }

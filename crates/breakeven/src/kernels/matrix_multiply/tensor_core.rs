@@ -37,7 +37,7 @@ impl Operator for TensorCoreMatmul {
     }
 
     fn flops(&self, shapes: &[&[usize]]) -> u64 {
-        MatrixMultiply::default().flops(shapes)
+        MatrixMultiply.flops(shapes)
     }
 
     /// The rounded inputs.
@@ -61,7 +61,7 @@ impl Operator for TensorCoreMatmul {
     }
 
     fn host_tunables(&self) -> Vec<&'static HostTunable> {
-        MatrixMultiply::default().host_tunables()
+        MatrixMultiply.host_tunables()
     }
 
     #[cfg(feature = "gpu")]

@@ -11,6 +11,10 @@
 //! | `overlap` | how far pieces of a batch overlapped on a GPU |
 //! | `group` | one operation at one size of task: its devices, what fits, how they hinder each other |
 //! | `part` | for how long a device was left out |
+//! | `shape` | where the work of a batch lies |
+//! | `ways` | what batches took in each way, for objectives |
+//! | `notes` | what the model notes of a batch beside the costs |
+//! | `counter` | counts that several processes add to |
 //! | `model` | all of them, bounded; joining with what the file knows |
 //! | `record` | the same as plain data |
 
