@@ -16,14 +16,14 @@ mod import;
 mod input;
 mod report;
 
-pub(crate) use advise::{AdviseArgs, AdviseFormat};
+pub(crate) use advise::AdviseArgs;
 pub(crate) use baseline::{AcceptArgs, BaselineCommand};
 pub(crate) use compare::{CompareArgs, CompareFormat};
 pub(crate) use describe::{CompletionsArgs, ManArgs};
 pub(crate) use export::{ExportArgs, ExportFormat};
 pub(crate) use history::{
     AddArgs, AnnotateArgs, BranchArgs, ChangesArgs, ExportSeriesArgs, HistoryArgs, HistoryCommand,
-    HistoryFormat, ListArgs, SensitivityArgs, SeriesFormat, ShowSeriesArgs,
+    ListArgs, SensitivityArgs, SeriesFormat, ShowSeriesArgs,
 };
 pub(crate) use import::ImportArgs;
 pub(crate) use input::InputArgs;
@@ -108,6 +108,29 @@ pub(crate) enum Format {
     Markdown,
     /// One line per kernel, device and phase
     Csv,
+}
+
+/// Of what is no profile.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PageFormat {
+    /// For people, as wide as the terminal
+    #[default]
+    Table,
+    /// For programs
+    Json,
+    /// For a report or a CI summary
+    Markdown,
+}
+
+/// The same of what nobody puts into a report.
+#[cfg(feature = "engine")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableFormat {
+    /// For people, as wide as the terminal
+    #[default]
+    Table,
+    /// For programs
+    Json,
 }
 
 /// A whole number from 1 on.

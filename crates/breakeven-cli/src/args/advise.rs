@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::compare::part;
 
@@ -45,7 +45,7 @@ pub(crate) struct AdviseArgs {
 
     /// Format of the output
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: AdviseFormat,
+    pub(crate) format: crate::args::PageFormat,
 
     /// File to write instead of the standard output
     #[arg(short, long, value_name = "FILE")]
@@ -53,15 +53,4 @@ pub(crate) struct AdviseArgs {
 
     #[command(flatten)]
     pub(crate) input: super::InputArgs,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum AdviseFormat {
-    /// For people, as wide as the terminal
-    #[default]
-    Table,
-    /// For programs, with all evidence
-    Json,
-    /// For a report or a CI summary
-    Markdown,
 }

@@ -85,7 +85,7 @@ pub(crate) struct ListArgs {
 
     /// Format of the output
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: HistoryFormat,
+    pub(crate) format: crate::args::PageFormat,
 }
 
 #[derive(Debug, Args)]
@@ -101,7 +101,7 @@ pub(crate) struct ShowSeriesArgs {
 
     /// Format of the output
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: HistoryFormat,
+    pub(crate) format: crate::args::PageFormat,
 }
 
 #[derive(Debug, Args)]
@@ -136,7 +136,7 @@ pub(crate) struct ChangesArgs {
 
     /// Format of the output
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: HistoryFormat,
+    pub(crate) format: crate::args::PageFormat,
 }
 
 #[derive(Debug, Args)]
@@ -179,17 +179,6 @@ pub(crate) struct ExportSeriesArgs {
     /// File to write; it is replaced in one step [default: the standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum HistoryFormat {
-    /// For people, as wide as the terminal
-    #[default]
-    Table,
-    /// For programs
-    Json,
-    /// For a report or a CI summary
-    Markdown,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

@@ -1,9 +1,7 @@
 //! Advice and what it was worth as text, one format per file.
 
-use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::Result;
 use breakeven_judge::advise::{
     Advice, Followed, OptimizationSuggestion, Outcome, Overruled, Realised, RuleScore, ScoreBook,
     items,
@@ -12,8 +10,6 @@ use breakeven_judge::page::{Page, Text, Tone};
 use breakeven_profile::unit;
 
 use serde::Serialize;
-
-use crate::args::AdviseFormat;
 
 /// Measurements that overruled a rule of thumb, at most so many.
 const OVERRULED: usize = 5;
@@ -81,7 +77,7 @@ impl AdviceReport {
         }
     }
 
-    fn page(&self) -> Page {
+    pub(crate) fn page(&self) -> Page {
         let mut page = Page::default();
         let items = items(&self.advice.suggestions, |rule| {
             let score = self.scores.iter().find(|score| score.rule == rule);
@@ -138,7 +134,7 @@ impl RealisedReport {
         format!("{text}. {whole}")
     }
 
-    fn page(&self) -> Page {
+    pub(crate) fn page(&self) -> Page {
         let mut page = Page::default();
         page.items(self.realised.outcomes.iter().map(Outcome::item).collect());
         page.say(Text::new(self.conclusion(), Tone::Strong));
@@ -155,36 +151,5 @@ impl RealisedReport {
         let scores = self.scores.iter();
         page.facts(scores.map(|score| (score.rule.to_string(), score.to_string())));
         page
-    }
-}
-
-/// Prints the advice on a profile.
-pub(crate) fn write_advice(
-    report: &AdviceReport,
-    format: AdviseFormat,
-    out: &mut dyn Write,
-) -> Result<()> {
-    write(report, &report.page(), format, out)
-}
-
-/// Prints what advice was worth.
-pub(crate) fn write_realised(
-    report: &RealisedReport,
-    format: AdviseFormat,
-    out: &mut dyn Write,
-) -> Result<()> {
-    write(report, &report.page(), format, out)
-}
-
-fn write(
-    document: &impl Serialize,
-    page: &Page,
-    format: AdviseFormat,
-    out: &mut dyn Write,
-) -> Result<()> {
-    match format {
-        AdviseFormat::Table => super::print(page, out),
-        AdviseFormat::Json => super::document(document, out),
-        AdviseFormat::Markdown => Ok(page.markdown(out)?),
     }
 }

@@ -7,7 +7,7 @@ use breakeven_history::{Change, ChangeState, Entry, Point, Series};
 use breakeven_judge::page::{Block, Column, Item, Page, Row, Table, Text, Tone};
 use breakeven_profile::unit;
 
-use super::{document, print};
+use super::page_or_document;
 use data::json;
 
 mod data;
@@ -16,7 +16,7 @@ mod found;
 pub(crate) use data::{values_csv, values_json};
 pub(crate) use found::{Between, Found};
 
-use crate::args::HistoryFormat;
+use crate::args::PageFormat;
 
 /// Characters of a commit that are shown.
 const COMMIT: usize = 10;
@@ -26,14 +26,6 @@ const PICTURE: usize = 72;
 
 /// Points of a series that are listed, the newest.
 const LISTED: usize = 30;
-
-fn show(page: &Page, format: HistoryFormat, out: &mut dyn Write) -> Result<()> {
-    match format {
-        HistoryFormat::Markdown => page.markdown(out)?,
-        _ => print(page, out)?,
-    }
-    Ok(out.flush()?)
-}
 
 /// A commit in short, else the time.
 fn name(entry: &Entry) -> String {
@@ -50,10 +42,7 @@ fn minute(time: &str) -> String {
 }
 
 /// The entries.
-pub(crate) fn entries(entries: &[Entry], format: HistoryFormat, out: &mut dyn Write) -> Result<()> {
-    if format == HistoryFormat::Json {
-        return document(&entries, out);
-    }
+pub(crate) fn entries(entries: &[Entry], format: PageFormat, out: &mut dyn Write) -> Result<()> {
     let mut page = Page::default();
     let row = |entry: &Entry| {
         let cells = [
@@ -92,18 +81,11 @@ pub(crate) fn entries(entries: &[Entry], format: HistoryFormat, out: &mut dyn Wr
     if entries.is_empty() {
         page.say("There are no entries.");
     }
-    show(&page, format, out)
+    page_or_document(format, &page, &entries, out)
 }
 
 /// All series, a row each.
-pub(crate) fn overview(
-    found: &Found<'_>,
-    format: HistoryFormat,
-    out: &mut dyn Write,
-) -> Result<()> {
-    if format == HistoryFormat::Json {
-        return document(&json(found), out);
-    }
+pub(crate) fn overview(found: &Found<'_>, format: PageFormat, out: &mut dyn Write) -> Result<()> {
     let row = |(number, series): (usize, &Series)| {
         let newest = series.points.last().map_or(0.0, |point| point.value_ns);
         let oldest = series.points.first().map_or(0.0, |point| point.value_ns);
@@ -145,14 +127,11 @@ pub(crate) fn overview(
         ],
         rows: series.into_iter().map(row).collect(),
     });
-    show(&page, format, out)
+    page_or_document(format, &page, &json(found), out)
 }
 
 /// Series with their values.
-pub(crate) fn series(found: &Found<'_>, format: HistoryFormat, out: &mut dyn Write) -> Result<()> {
-    if format == HistoryFormat::Json {
-        return document(&json(found), out);
-    }
+pub(crate) fn series(found: &Found<'_>, format: PageFormat, out: &mut dyn Write) -> Result<()> {
     let mut page = Page::default();
     for (number, series) in found.loaded.series.iter().enumerate() {
         page.heading(format!("{}, {}", series.key(), series.machine));
@@ -199,7 +178,7 @@ pub(crate) fn series(found: &Found<'_>, format: HistoryFormat, out: &mut dyn Wri
             ));
         }
     }
-    show(&page, format, out)
+    page_or_document(format, &page, &json(found), out)
 }
 
 /// The values as a line of bars, the newest at the right; each bar is the median of the
@@ -233,10 +212,7 @@ fn picture(points: &[Point]) -> Vec<String> {
 }
 
 /// What changed, alerts first.
-pub(crate) fn changes(found: &Found<'_>, format: HistoryFormat, out: &mut dyn Write) -> Result<()> {
-    if format == HistoryFormat::Json {
-        return document(&json(found).changes, out);
-    }
+pub(crate) fn changes(found: &Found<'_>, format: PageFormat, out: &mut dyn Write) -> Result<()> {
     let alerts = found
         .changes
         .iter()
@@ -254,7 +230,7 @@ pub(crate) fn changes(found: &Found<'_>, format: HistoryFormat, out: &mut dyn Wr
         (!change.is_alert(), std::cmp::Reverse(change.after.entry))
     });
     page.items(order.iter().map(|index| item(found, *index)).collect());
-    show(&page, format, out)
+    page_or_document(format, &page, &json(found).changes, out)
 }
 
 fn item(found: &Found<'_>, index: usize) -> Item {

@@ -11,7 +11,7 @@ use breakeven_profile::profile::Profile;
 use breakeven_report::Words;
 use serde::Serialize;
 
-use crate::args::Format;
+use crate::args::{Format, PageFormat};
 
 mod activity;
 pub(crate) mod advice;
@@ -224,6 +224,21 @@ pub(crate) fn width() -> usize {
     let columns = std::env::var("COLUMNS").ok();
     let columns = columns.and_then(|columns| columns.parse().ok());
     columns.unwrap_or(80).min(WIDEST)
+}
+
+/// Prints a page, or the document that it shows.
+pub(crate) fn page_or_document(
+    format: PageFormat,
+    page: &Page,
+    document: &impl Serialize,
+    out: &mut dyn Write,
+) -> Result<()> {
+    match format {
+        PageFormat::Table => print(page, out)?,
+        PageFormat::Json => self::document(document, out)?,
+        PageFormat::Markdown => page.markdown(out)?,
+    }
+    Ok(out.flush()?)
 }
 
 /// Prints a document for programs.

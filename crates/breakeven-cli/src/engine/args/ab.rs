@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use breakeven_judge::Threshold;
 use breakeven_profile::unit::{self, UnitError};
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 #[derive(Debug, Args)]
 pub(crate) struct AbArgs {
@@ -50,7 +50,7 @@ pub(crate) struct AbArgs {
 
     /// Format of the output
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: AbFormat,
+    pub(crate) format: crate::args::TableFormat,
 }
 
 /// A program and its arguments.
@@ -59,15 +59,6 @@ pub(crate) struct CommandLine {
     /// The text as it was typed.
     pub(crate) text: String,
     pub(crate) words: Vec<String>,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum AbFormat {
-    /// For people, as wide as the terminal
-    #[default]
-    Table,
-    /// For programs, with all times
-    Json,
 }
 
 fn words(text: &str) -> Result<CommandLine, String> {

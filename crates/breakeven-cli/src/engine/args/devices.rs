@@ -1,6 +1,6 @@
 //! `breakeven devices`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 #[derive(Debug, Args)]
 pub(crate) struct DevicesArgs {
@@ -10,14 +10,5 @@ pub(crate) struct DevicesArgs {
 
     /// Format of the output
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: DevicesFormat,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DevicesFormat {
-    /// For people
-    #[default]
-    Table,
-    /// For programs
-    Json,
+    pub(crate) format: crate::args::TableFormat,
 }

@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use breakeven_judge::Threshold;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
@@ -25,18 +25,7 @@ pub(crate) struct DoctorArgs {
 
     /// Format of the output
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: DoctorFormat,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DoctorFormat {
-    /// For people, as wide as the terminal
-    #[default]
-    Table,
-    /// For programs, with all facts
-    Json,
-    /// For a report or a CI summary
-    Markdown,
+    pub(crate) format: crate::args::PageFormat,
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

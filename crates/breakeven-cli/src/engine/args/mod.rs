@@ -17,18 +17,18 @@ mod run;
 mod sweep;
 mod tune;
 
-pub(crate) use ab::{AbArgs, AbFormat, CommandLine};
-pub(crate) use devices::{DevicesArgs, DevicesFormat};
-pub(crate) use doctor::{DoctorArgs, DoctorFormat};
+pub(crate) use ab::{AbArgs, CommandLine};
+pub(crate) use devices::DevicesArgs;
+pub(crate) use doctor::DoctorArgs;
 pub(crate) use every::EveryArgs;
-pub(crate) use monitor::{MonitorArgs, MonitorFormat};
-pub(crate) use plan::{PlanArgs, PlanFormat};
+pub(crate) use monitor::MonitorArgs;
+pub(crate) use plan::PlanArgs;
 pub(crate) use profile::{EnergyWhen, ProfileArgs};
 pub(crate) use record::RecordArgs;
 #[cfg(unix)]
 pub(crate) use run::{HaltArg, RunArgs};
 pub(crate) use sweep::{SweepArgs, SweepFormat};
-pub(crate) use tune::{TuneArgs, TuneFormat};
+pub(crate) use tune::TuneArgs;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::{EveryArgs, RecordArgs};
 
@@ -20,7 +20,7 @@ pub(crate) struct MonitorArgs {
 
     /// Format of --once
     #[arg(long, value_enum, default_value_t, requires = "once")]
-    pub(crate) format: MonitorFormat,
+    pub(crate) format: crate::args::TableFormat,
 
     /// Show this program in full: it publishes its figures if it uses breakeven and has
     /// BREAKEVEN_MONITOR=1 in its environment
@@ -48,15 +48,6 @@ pub(crate) struct MonitorArgs {
     /// The command that is measured; with --suite options of `breakeven profile`
     #[arg(last = true, value_name = "CMD", requires = "measures")]
     pub(crate) command: Vec<OsString>,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum MonitorFormat {
-    /// For people
-    #[default]
-    Table,
-    /// For programs
-    Json,
 }
 
 fn interval(text: &str) -> Result<Duration, String> {

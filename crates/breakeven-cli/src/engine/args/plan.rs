@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use breakeven::plan::Objective;
 use breakeven_profile::unit;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 #[derive(Debug, Args)]
 pub(crate) struct PlanArgs {
@@ -89,16 +89,7 @@ pub(crate) struct PlanArgs {
 
     /// Format of the output
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: PlanFormat,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PlanFormat {
-    /// For people, as wide as the terminal
-    #[default]
-    Table,
-    /// For programs
-    Json,
+    pub(crate) format: crate::args::TableFormat,
 }
 
 fn tasks(text: &str) -> Result<usize, String> {

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 #[derive(Debug, Args)]
 pub(crate) struct TuneArgs {
@@ -38,14 +38,5 @@ pub(crate) struct TuneArgs {
 
     /// Format of the output
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: TuneFormat,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TuneFormat {
-    /// For people, as wide as the terminal
-    #[default]
-    Table,
-    /// For programs
-    Json,
+    pub(crate) format: crate::args::TableFormat,
 }

@@ -9,7 +9,8 @@ use breakeven::kernels;
 use breakeven::tune::{Tuned, TunedKernel, Tuner};
 use breakeven_judge::Outcome;
 
-use crate::engine::args::{TuneArgs, TuneFormat};
+use crate::args::TableFormat;
+use crate::engine::args::TuneArgs;
 use crate::engine::output::tune::{write, write_one};
 use crate::engine::suite::{Problem, Workload};
 use crate::engine::supervisor::interruption;
@@ -46,7 +47,7 @@ pub(crate) fn run(args: &TuneArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
                 if args.again { tuner.again() } else { tuner }
             }) {
                 Ok(Some(kernel)) => {
-                    if args.format == TuneFormat::Table {
+                    if args.format == TableFormat::Table {
                         write_one(&kernel, out)?;
                     }
                     found.push(kernel);
@@ -68,7 +69,7 @@ pub(crate) fn run(args: &TuneArgs, out: &mut dyn Write, err: &mut dyn Write) -> 
             }
         }
     }
-    if args.format == TuneFormat::Json {
+    if args.format == TableFormat::Json {
         write(&found, args.format, out)?;
     }
     let budgets = Outcome::Passed;
@@ -92,7 +93,7 @@ fn known(args: &TuneArgs, out: &mut dyn Write) -> Result<Ending> {
     }
     let mut kernels = tuned.kernels();
     kernels.retain(|kernel| is_meant(&kernel.key.kernel));
-    if kernels.is_empty() && args.format == TuneFormat::Table {
+    if kernels.is_empty() && args.format == TableFormat::Table {
         writeln!(out, "nothing is tuned yet; `breakeven tune` searches")?;
     }
     write(&kernels, args.format, out)?;

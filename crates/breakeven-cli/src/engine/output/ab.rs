@@ -8,14 +8,15 @@ use breakeven_judge::{AbComparison, ChangeType};
 use breakeven_profile::stats::median;
 use breakeven_profile::unit;
 
-use crate::engine::args::{AbArgs, AbFormat};
+use crate::args::TableFormat;
+use crate::engine::args::AbArgs;
 use crate::output::text::plural;
 use crate::output::{document, print};
 
 pub(crate) fn write(args: &AbArgs, compared: &AbComparison, out: &mut dyn Write) -> Result<()> {
     match args.format {
-        AbFormat::Table => print(&page(args, compared), out)?,
-        AbFormat::Json => document(compared, out)?,
+        TableFormat::Table => print(&page(args, compared), out)?,
+        TableFormat::Json => document(compared, out)?,
     }
     Ok(out.flush()?)
 }

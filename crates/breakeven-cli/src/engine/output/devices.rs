@@ -9,7 +9,7 @@ use breakeven_profile::profile::{Device, Peak};
 use breakeven_profile::unit;
 use serde::Serialize;
 
-use crate::engine::args::DevicesFormat;
+use crate::args::TableFormat;
 use crate::output::environment::{PEAK_HEADS, peak_cells};
 
 /// What the command found.
@@ -22,14 +22,10 @@ pub(crate) struct Listing<'l> {
     pub(crate) peaks: &'l [Peak],
 }
 
-pub(crate) fn write(
-    listing: &Listing<'_>,
-    format: DevicesFormat,
-    out: &mut dyn Write,
-) -> Result<()> {
+pub(crate) fn write(listing: &Listing<'_>, format: TableFormat, out: &mut dyn Write) -> Result<()> {
     match format {
-        DevicesFormat::Table => crate::output::print(&page(listing), out),
-        DevicesFormat::Json => crate::output::document(listing, out),
+        TableFormat::Table => crate::output::print(&page(listing), out),
+        TableFormat::Json => crate::output::document(listing, out),
     }
 }
 

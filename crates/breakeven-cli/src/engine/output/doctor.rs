@@ -9,22 +9,17 @@ use breakeven_judge::page::{Column, Item, Page, Row, Table, Text, Tone};
 use breakeven_profile::unit;
 use serde::Serialize;
 
-use crate::engine::args::DoctorFormat;
+use crate::args::PageFormat;
 use crate::engine::diagnosis::{Diagnosis, Measured, Unfit};
-use crate::output::document;
 
 pub(crate) fn write(
     diagnosis: &Diagnosis,
     facts: &Facts,
-    format: DoctorFormat,
+    format: PageFormat,
     out: &mut dyn Write,
 ) -> Result<()> {
-    match format {
-        DoctorFormat::Table => crate::output::print(&page(diagnosis), out)?,
-        DoctorFormat::Markdown => page(diagnosis).markdown(out)?,
-        DoctorFormat::Json => document(&Document::new(diagnosis, facts), out)?,
-    }
-    Ok(out.flush()?)
+    let document = Document::new(diagnosis, facts);
+    crate::output::page_or_document(format, &page(diagnosis), &document, out)
 }
 
 /// All of it, for programs.

@@ -7,7 +7,7 @@ use breakeven::tune::{Fate, Tried, TunedKernel};
 use breakeven_judge::page::{Column, Page, Row, Table, Text, Tone};
 use breakeven_profile::unit;
 
-use crate::engine::args::TuneFormat;
+use crate::args::TableFormat;
 use crate::output::text::plural;
 use crate::output::{document, print};
 
@@ -25,18 +25,18 @@ pub(crate) fn write_one(kernel: &TunedKernel, out: &mut dyn Write) -> Result<()>
 /// Kernels with all that was tried.
 pub(crate) fn write(
     kernels: &[TunedKernel],
-    format: TuneFormat,
+    format: TableFormat,
     out: &mut dyn Write,
 ) -> Result<()> {
     match format {
-        TuneFormat::Table => {
+        TableFormat::Table => {
             let mut page = Page::default();
             for kernel in kernels {
                 add(kernel, usize::MAX, &mut page);
             }
             print(&page, out)?;
         }
-        TuneFormat::Json => document(&kernels, out)?,
+        TableFormat::Json => document(&kernels, out)?,
     }
     Ok(out.flush()?)
 }

@@ -14,7 +14,8 @@ use std::thread;
 
 use anyhow::Result;
 
-use crate::engine::args::{MonitorArgs, MonitorFormat};
+use crate::args::TableFormat;
+use crate::engine::args::MonitorArgs;
 use crate::engine::output::monitor::{self as print, Load};
 use crate::exit::Ending;
 use crate::output::document;
@@ -41,8 +42,8 @@ pub(crate) fn run(args: &MonitorArgs, out: &mut dyn Write, err: &mut dyn Write) 
     let (reading, programs) = sources.read();
     load.take(reading, programs);
     match args.format {
-        MonitorFormat::Table => print::print(&load, out)?,
-        MonitorFormat::Json => document(&load.document(), out)?,
+        TableFormat::Table => print::print(&load, out)?,
+        TableFormat::Json => document(&load.document(), out)?,
     }
     out.flush()?;
     Ok(Ending::Done)

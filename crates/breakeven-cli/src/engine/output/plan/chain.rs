@@ -8,7 +8,7 @@ use breakeven_judge::page::{Column, Page, Row, Table, Text, Tone};
 use breakeven_profile::unit;
 use serde::Serialize;
 
-use crate::engine::args::PlanFormat;
+use crate::args::TableFormat;
 use crate::output::{document, print};
 
 /// A chain's placement on a machine.
@@ -28,18 +28,18 @@ pub(crate) struct ChainPlan {
 /// One plan, or one here and one of a described machine.
 pub(crate) fn write_chain(
     plans: &[ChainPlan],
-    format: PlanFormat,
+    format: TableFormat,
     out: &mut dyn Write,
 ) -> Result<()> {
     match format {
-        PlanFormat::Table => {
+        TableFormat::Table => {
             let mut page = Page::default();
             for plan in plans {
                 add(plan, &mut page);
             }
             print(&page, out)?;
         }
-        PlanFormat::Json => match plans {
+        TableFormat::Json => match plans {
             [plan] => document(plan, out)?,
             plans => document(&plans, out)?,
         },

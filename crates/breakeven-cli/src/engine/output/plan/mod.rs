@@ -7,7 +7,7 @@ use breakeven::WorkloadProfile;
 use breakeven::plan::{Basis, Candidate, Decision, ExecutionStrategy, Machine};
 use breakeven_profile::unit;
 
-use crate::engine::args::PlanFormat;
+use crate::args::TableFormat;
 
 mod chain;
 mod json;
@@ -157,22 +157,22 @@ fn times(here_ns: f64, there_ns: f64, alone_ns: Option<f64>) -> String {
 
 pub(crate) use chain::{ChainPlan, write_chain};
 
-pub(crate) fn write_plan(plan: &Plan, format: PlanFormat, out: &mut dyn Write) -> Result<()> {
+pub(crate) fn write_plan(plan: &Plan, format: TableFormat, out: &mut dyn Write) -> Result<()> {
     match format {
-        PlanFormat::Table => crate::output::print(&page::of(plan), out)?,
-        PlanFormat::Json => json::write(plan, out)?,
+        TableFormat::Table => crate::output::print(&page::of(plan), out)?,
+        TableFormat::Json => json::write(plan, out)?,
     }
     Ok(out.flush()?)
 }
 
 pub(crate) fn write_comparison(
     comparison: &Comparison,
-    format: PlanFormat,
+    format: TableFormat,
     out: &mut dyn Write,
 ) -> Result<()> {
     match format {
-        PlanFormat::Table => crate::output::print(&page::of_both(comparison), out)?,
-        PlanFormat::Json => json::write_comparison(comparison, out)?,
+        TableFormat::Table => crate::output::print(&page::of_both(comparison), out)?,
+        TableFormat::Json => json::write_comparison(comparison, out)?,
     }
     Ok(out.flush()?)
 }
