@@ -1,6 +1,7 @@
 //! A Python function as a GPU: it does a batch a call, and what it raises is the device's
 //! error, of a kind that the schedule knows a reaction to.
 
+use std::mem::discriminant;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
@@ -221,39 +222,32 @@ fn kind_of(py: Python<'_>, error: &PyErr, name: &str, text: &str) -> DeviceError
     DeviceErrorKind::Other
 }
 
-/// The kind that `breakeven.DeviceError` calls so.
+/// What `breakeven.DeviceError` calls each kind.
+const KINDS: [(&str, DeviceErrorKind); 12] = [
+    ("out_of_memory", DeviceErrorKind::OutOfMemory),
+    ("never_fits", DeviceErrorKind::NeverFits),
+    ("unavailable", DeviceErrorKind::Unavailable { until: None }),
+    ("refused", DeviceErrorKind::Refused),
+    ("unsupported", DeviceErrorKind::Unsupported),
+    ("compile", DeviceErrorKind::Compile),
+    ("launch", DeviceErrorKind::Launch),
+    ("device_lost", DeviceErrorKind::DeviceLost),
+    ("timeout", DeviceErrorKind::Timeout),
+    ("panic", DeviceErrorKind::Panic),
+    ("wrong_result", DeviceErrorKind::WrongResult),
+    ("other", DeviceErrorKind::Other),
+];
+
+/// The kind of that name.
 fn named(kind: &str) -> Option<DeviceErrorKind> {
-    Some(match kind {
-        "out_of_memory" => DeviceErrorKind::OutOfMemory,
-        "never_fits" => DeviceErrorKind::NeverFits,
-        "unavailable" => DeviceErrorKind::Unavailable { until: None },
-        "refused" => DeviceErrorKind::Refused,
-        "unsupported" => DeviceErrorKind::Unsupported,
-        "compile" => DeviceErrorKind::Compile,
-        "launch" => DeviceErrorKind::Launch,
-        "device_lost" => DeviceErrorKind::DeviceLost,
-        "timeout" => DeviceErrorKind::Timeout,
-        "panic" => DeviceErrorKind::Panic,
-        "wrong_result" => DeviceErrorKind::WrongResult,
-        "other" => DeviceErrorKind::Other,
-        _ => return None,
-    })
+    let found = KINDS.iter().find(|(name, _)| *name == kind);
+    found.map(|(_, kind)| *kind)
 }
 
-/// What `breakeven.DeviceError` calls that kind.
+/// The name of that kind.
 pub(crate) fn kind_name(kind: DeviceErrorKind) -> &'static str {
-    match kind {
-        DeviceErrorKind::OutOfMemory => "out_of_memory",
-        DeviceErrorKind::NeverFits => "never_fits",
-        DeviceErrorKind::Unavailable { .. } => "unavailable",
-        DeviceErrorKind::Refused => "refused",
-        DeviceErrorKind::Unsupported => "unsupported",
-        DeviceErrorKind::Compile => "compile",
-        DeviceErrorKind::Launch => "launch",
-        DeviceErrorKind::DeviceLost => "device_lost",
-        DeviceErrorKind::Timeout => "timeout",
-        DeviceErrorKind::Panic => "panic",
-        DeviceErrorKind::WrongResult => "wrong_result",
-        _ => "other",
-    }
+    let found = KINDS
+        .iter()
+        .find(|(_, known)| discriminant(known) == discriminant(&kind));
+    found.map_or("other", |(name, _)| name)
 }

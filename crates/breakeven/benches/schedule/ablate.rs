@@ -23,7 +23,6 @@ const OFF: &[Off] = off![
     runs_before_a_try = 1e18,
     early_tries = 0,
     most_probe_tasks = 1,
-    deadline_margin = 0.0,
     batches_alike = 1.0,
     most_off = 1.0,
     worth_correcting_ns = 1e18,

@@ -317,11 +317,7 @@ fn judge(
     judged: &mut Judged,
 ) {
     let spent = |run: &Simulated| scenario.spent(run, resource).expect("its draws are known");
-    // The oracle leaves as much time as Auto must.
-    let margin = 1.0 + Tuning::USUAL.deadline_margin;
-    let in_time = oracle
-        .iter()
-        .filter(|run| margin * run.makespan_ns <= within_ns);
+    let in_time = oracle.iter().filter(|run| run.makespan_ns <= within_ns);
     let least = in_time.map(spent).fold(f64::INFINITY, f64::min);
     let (mut scenario, tasks, costs) = (scenario.clone(), scenario.tasks(), Costs::new());
     for number in 0..LEARNED + JUDGED {

@@ -21,7 +21,7 @@ impl Weighing<'_> {
         let ways = &self.costs.ways;
         let costs = self.beside();
         let overrun = ways.overrun();
-        let in_time = within / self.sure() / overrun / self.costs.split_excess.max(1.0);
+        let in_time = within / overrun / self.costs.split_excess.max(1.0);
         let most = |cost: &Cost| {
             let at_once = cost.at_once.max(1) as f64;
             let wave = (cost.per_task_ns * at_once).max(f64::MIN_POSITIVE);
@@ -52,7 +52,7 @@ impl Weighing<'_> {
             };
             let spent = split
                 .spent(self.resource)
-                .filter(|_| longest_ns * self.sure() <= within)?;
+                .filter(|_| longest_ns <= within)?;
             Some((split, spent))
         });
         splits.min_by(|(_, a), (_, b)| a.total_cmp(b))

@@ -47,9 +47,6 @@ tuning! {
     /// Batches shorter than this are not worth watching for a rate that changes, ns.
     worth_correcting_ns: f64 = 2e6,
 
-    /// Part of a prediction that a deadline must leave beyond it at the least, where the
-    /// prediction is of measured times: these vary.
-    deadline_margin: f64 = 0.02,
     /// How many times as many tasks (or as few) a batch may have for the time of another to
     /// tell its own, by which an objective judges.
     batches_alike: f64 = 1.25,

@@ -140,21 +140,12 @@ impl<'w> Weighing<'w> {
         self.costs.cpu.is_some_and(|cost| cost.observations == 0)
     }
 
-    /// As a multiple of what a candidate should take, when it is sure to be done.
-    pub(super) fn sure(&self) -> f64 {
-        match self.is_stated() {
-            true => 1.0,
-            false => 1.0 + self.tuning.deadline_margin,
-        }
-    }
-
     /// When a candidate is sure to be done, ns.
     fn sure_ns(&self, candidate: &Candidate) -> f64 {
-        let ns = match self.took(candidate) {
+        match self.took(candidate) {
             Some((_, longest)) => longest,
             None => candidate.predicted_ns.unwrap_or(f64::INFINITY),
-        };
-        ns * self.sure()
+        }
     }
 
     /// What batches took that ran as this candidate would.
