@@ -87,7 +87,7 @@ pub(super) fn multiply(product: Product<'_>, blocking: Blocking, out: &mut [f32]
         return thin::few_rows(product, out, on_pool);
     }
     let arch = Arch::new();
-    let strip = if on_pool { 1 } else { 2 } * blocking.strip;
+    let strip = if on_pool { 1 } else { 4 } * blocking.strip;
     let cut = Cut {
         most: strip * n,
         unit: ROWS * n,
