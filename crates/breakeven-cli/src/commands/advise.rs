@@ -24,12 +24,12 @@ pub(crate) fn run(args: &AdviseArgs, out: &mut dyn Write, err: &mut dyn Write) -
         (_, Some([before, after])) => {
             let input = Input::new(&args.input, err);
             let report = realise(args, before, after, input, &mut warnings)?;
-            output::page_or_document(args.format, &report.page(), &report, &mut text)?;
+            output::page_or_document(args.format, || report.page(), || &report, &mut text)?;
         }
         (Some(file), _) => {
             let input = Input::new(&args.input, err);
             let report = advise(args, file, input, &mut warnings)?;
-            output::page_or_document(args.format, &report.page(), &report, &mut text)?;
+            output::page_or_document(args.format, || report.page(), || &report, &mut text)?;
         }
         (None, _) => anyhow::bail!("give a profile file, or --realised with two"),
     }

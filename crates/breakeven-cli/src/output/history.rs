@@ -43,6 +43,10 @@ fn minute(time: &str) -> String {
 
 /// The entries.
 pub(crate) fn entries(entries: &[Entry], format: PageFormat, out: &mut dyn Write) -> Result<()> {
+    page_or_document(format, || entries_page(entries), || entries, out)
+}
+
+fn entries_page(entries: &[Entry]) -> Page {
     let mut page = Page::default();
     let row = |entry: &Entry| {
         let cells = [
@@ -81,11 +85,15 @@ pub(crate) fn entries(entries: &[Entry], format: PageFormat, out: &mut dyn Write
     if entries.is_empty() {
         page.say("There are no entries.");
     }
-    page_or_document(format, &page, &entries, out)
+    page
 }
 
 /// All series, a row each.
 pub(crate) fn overview(found: &Found<'_>, format: PageFormat, out: &mut dyn Write) -> Result<()> {
+    page_or_document(format, || overview_page(found), || json(found), out)
+}
+
+fn overview_page(found: &Found<'_>) -> Page {
     let row = |(number, series): (usize, &Series)| {
         let newest = series.points.last().map_or(0.0, |point| point.value_ns);
         let oldest = series.points.first().map_or(0.0, |point| point.value_ns);
@@ -127,11 +135,15 @@ pub(crate) fn overview(found: &Found<'_>, format: PageFormat, out: &mut dyn Writ
         ],
         rows: series.into_iter().map(row).collect(),
     });
-    page_or_document(format, &page, &json(found), out)
+    page
 }
 
 /// Series with their values.
 pub(crate) fn series(found: &Found<'_>, format: PageFormat, out: &mut dyn Write) -> Result<()> {
+    page_or_document(format, || series_page(found), || json(found), out)
+}
+
+fn series_page(found: &Found<'_>) -> Page {
     let mut page = Page::default();
     for (number, series) in found.loaded.series.iter().enumerate() {
         page.heading(format!("{}, {}", series.key(), series.machine));
@@ -178,7 +190,7 @@ pub(crate) fn series(found: &Found<'_>, format: PageFormat, out: &mut dyn Write)
             ));
         }
     }
-    page_or_document(format, &page, &json(found), out)
+    page
 }
 
 /// The values as a line of bars, the newest at the right; each bar is the median of the
@@ -213,6 +225,10 @@ fn picture(points: &[Point]) -> Vec<String> {
 
 /// What changed, alerts first.
 pub(crate) fn changes(found: &Found<'_>, format: PageFormat, out: &mut dyn Write) -> Result<()> {
+    page_or_document(format, || changes_page(found), || json(found).changes, out)
+}
+
+fn changes_page(found: &Found<'_>) -> Page {
     let alerts = found
         .changes
         .iter()
@@ -230,7 +246,7 @@ pub(crate) fn changes(found: &Found<'_>, format: PageFormat, out: &mut dyn Write
         (!change.is_alert(), std::cmp::Reverse(change.after.entry))
     });
     page.items(order.iter().map(|index| item(found, *index)).collect());
-    page_or_document(format, &page, &json(found).changes, out)
+    page
 }
 
 fn item(found: &Found<'_>, index: usize) -> Item {

@@ -226,17 +226,17 @@ pub(crate) fn width() -> usize {
     columns.unwrap_or(80).min(WIDEST)
 }
 
-/// Prints a page, or the document that it shows.
-pub(crate) fn page_or_document(
+/// Prints a page, or the document that it shows, whichever is asked for.
+pub(crate) fn page_or_document<D: Serialize>(
     format: PageFormat,
-    page: &Page,
-    document: &impl Serialize,
+    page: impl FnOnce() -> Page,
+    document: impl FnOnce() -> D,
     out: &mut dyn Write,
 ) -> Result<()> {
     match format {
-        PageFormat::Table => print(page, out)?,
-        PageFormat::Json => self::document(document, out)?,
-        PageFormat::Markdown => page.markdown(out)?,
+        PageFormat::Table => print(&page(), out)?,
+        PageFormat::Json => self::document(&document(), out)?,
+        PageFormat::Markdown => page().markdown(out)?,
     }
     Ok(out.flush()?)
 }

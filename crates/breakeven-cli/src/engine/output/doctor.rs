@@ -18,8 +18,8 @@ pub(crate) fn write(
     format: PageFormat,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let document = Document::new(diagnosis, facts);
-    crate::output::page_or_document(format, &page(diagnosis), &document, out)
+    let document = || Document::new(diagnosis, facts);
+    crate::output::page_or_document(format, || page(diagnosis), document, out)
 }
 
 /// All of it, for programs.
