@@ -46,7 +46,8 @@ def main():
 
     use_threads(options.threads)
     turns = Turns(lot_s=0.5e-3, lots=25, block_s=0.1, pause_s=0.25,
-                  rounds=6 if options.quick else 15)
+                  rounds=6 if options.quick else 15,
+                  warm_s=0.1 if options.threads > 1 else 0.0)
     print(f"threads {options.threads}, load {os.getloadavg()[0]:.2f}")
     if torch is None:
         print(f"without torch: {why_no_torch}")

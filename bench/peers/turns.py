@@ -41,6 +41,9 @@ class Turns:
     # After each block.
     pause_s: float
     rounds: int
+    # Before a block is timed its side works for so long: a system may leave threads that
+    # just woke on one core for some tens of milliseconds.
+    warm_s: float = 0.0
 
 
 class Ours:
@@ -140,11 +143,12 @@ class Block:
             took = min(side.lots(3, calls))
         self.calls = calls
         self.count = max(1, min(turns.lots, int(turns.block_s / took)))
+        self.warm = max(int(self.count > 1), int(turns.warm_s / took))
 
     def time(self):
         """Seconds a call."""
-        if self.count > 1:
-            self.side.lots(1, self.calls)
+        if self.warm:
+            self.side.lots(self.warm, self.calls)
         took = median(self.side.lots(self.count, self.calls)) / self.calls
         time.sleep(self.turns.pause_s)
         return took

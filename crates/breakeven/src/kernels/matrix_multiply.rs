@@ -9,9 +9,12 @@ use crate::error::Error;
 use crate::operator::{Operator, View};
 use crate::tune::HostTunable;
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod host;
 mod page;
 mod product;
+mod strip;
 mod tensor_core;
 mod thin;
 
