@@ -7,7 +7,7 @@
 use pulp::{Arch, Simd, WithSimd};
 
 use super::product::{Product, with_room};
-use super::strip::{Panels, Strip, vectors};
+use super::strip::{IN_PLACE, Panels, Strip, vectors};
 use super::thin;
 use crate::kernels::parallel::{Cut, f32_lanes, pieces_by, pieces_on};
 use crate::tune::HostTunable;
@@ -99,7 +99,7 @@ pub(super) fn multiply(product: Product<'_>, blocking: Blocking, out: &mut [f32]
             is_first: row == 0,
         });
     };
-    if b.len() <= SMALL && n >= panel_width {
+    if b.len() <= SMALL && n >= IN_PLACE * lanes {
         let panels = Panels {
             values: b,
             to_next_row: n,
