@@ -24,9 +24,9 @@ const SMALL: usize = 16 * 1024;
 pub(super) static STRIP: HostTunable =
     HostTunable::new("matrix_multiply", "strip", 2 * ROWS as u32, &[12, 48]);
 
-/// Rows of B in a panel: with more of them the output is fetched and stored less often. With
-/// vectors of eight, 512 have 32 KiB, a whole first cache; a large second cache is fast enough
-/// for more.
+/// Rows of B in a panel: with more of them the output is fetched and stored less often. A panel
+/// of 512 rows has 48 or 64 KiB, which the second cache is fast enough for; a large one is so for
+/// more.
 pub(super) static DEPTH: HostTunable =
     HostTunable::new("matrix_multiply", "depth", 512, &[256, 384]).in_large_caches(1024);
 
