@@ -4,13 +4,15 @@
 
 use std::any::TypeId;
 use std::arch::asm;
-use std::arch::x86_64::{_mm256_setzero_ps, _mm256_storeu_ps};
+use std::arch::x86_64::_mm256_setzero_ps;
 
 use pulp::Simd;
 use pulp::x86::V3;
 
-/// Rows of A and columns of B.
-pub(super) const HIGH: usize = 4;
+/// Rows of A.
+const HIGH: usize = 4;
+
+/// Columns of B.
 pub(super) const COLUMNS: usize = 24;
 
 /// The products of the rows with the first columns of B, whose rows begin `to_next_row` values
@@ -43,9 +45,8 @@ unsafe fn sums(
     b: *const f32,
     to_next_row: usize,
 ) -> [[f32; COLUMNS]; HIGH] {
-    let mut sums = [[0.0; COLUMNS]; HIGH];
-    let mut vectors = [_mm256_setzero_ps(); 12];
-    let [s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11] = &mut vectors;
+    let mut sums = [_mm256_setzero_ps(); 12];
+    let [s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11] = &mut sums;
     // SAFETY: the caller's word. Counted from the rows' ends, the steps end at 0.
     unsafe {
         let [row0, row1, row2, row3] = rows.map(|row| row.add(depth));
@@ -99,12 +100,7 @@ unsafe fn sums(
             options(readonly, nostack),
         );
     }
-    let places = sums.as_flattened_mut().chunks_exact_mut(8);
-    for (place, vector) in places.zip(vectors) {
-        // SAFETY: eight values.
-        unsafe { _mm256_storeu_ps(place.as_mut_ptr(), vector) };
-    }
-    sums
+    bytemuck::cast(sums)
 }
 
 #[cfg(test)]

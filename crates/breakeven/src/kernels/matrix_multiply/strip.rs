@@ -158,10 +158,9 @@ fn sums<S: Simd, const HIGH: usize, const WIDE: usize>(
 ) -> [[S::f32s; WIDE]; HIGH] {
     let mut sums = [[simd.splat_f32s(0.0); WIDE]; HIGH];
     #[cfg(target_arch = "x86_64")]
-    if HIGH == avx2::HIGH
-        && WIDE * S::F32_LANES == avx2::COLUMNS
-        && let Some(rows) = rows.first_chunk()
-        && let Some(found) = avx2::product::<S>(*rows, b, to_next_row)
+    if WIDE * S::F32_LANES == avx2::COLUMNS
+        && let Ok(rows) = rows[..].try_into()
+        && let Some(found) = avx2::product::<S>(rows, b, to_next_row)
     {
         for (sums, found) in sums.iter_mut().zip(&found) {
             bytemuck::cast_slice_mut::<_, f32>(sums).copy_from_slice(found);
