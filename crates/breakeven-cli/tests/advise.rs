@@ -1,5 +1,4 @@
-//! `breakeven advise`: what it prints in every format, the scores it keeps, and
-//! what it refuses.
+//! `breakeven advise`: what it prints in every format, and what it refuses.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,24 +12,17 @@ fn data(name: &str) -> PathBuf {
     data.join(name)
 }
 
-/// `breakeven advise` with a user's data folder of its own.
-fn command(args: &str, user: &Path) -> Breakeven {
-    line("advise").args(args).env("XDG_DATA_HOME", user)
+fn command(args: &str) -> Breakeven {
+    line("advise").args(args)
 }
 
 fn advise(file: &Path, args: &str) -> Ended {
-    let user = directory();
-    command(args, user.path()).arg(file).run()
+    command(args).arg(file).run()
 }
 
-fn realise(before: &str, after: &str, args: &str, user: &Path) -> Ended {
-    let command = command(args, user).arg("--realised");
+fn realise(before: &str, after: &str, args: &str) -> Ended {
+    let command = command(args).arg("--realised");
     command.arg(data(before)).arg(data(after)).run()
-}
-
-/// What is printed on stdout, with the user's data folder replaced.
-fn without(user: &Path, ended: Ended) -> String {
-    ended.stdout.replace(user.to_str().unwrap(), "[data]")
 }
 
 #[track_caller]
@@ -75,11 +67,7 @@ fn the_evidence_of_a_sweep_replaces_the_rule_of_thumb() {
         fs::write(&path, profile).unwrap();
         path
     };
-    let with = |app: &Path, sweep: &Path| {
-        let user = self::directory();
-        let command = command("--evidence", user.path()).arg(sweep);
-        command.arg(app).run()
-    };
+    let with = |app: &Path, sweep: &Path| command("--evidence").arg(sweep).arg(app).run();
     let alone = advise(&app, "").quietly(0).said();
     assert!(alone.contains("may be worth a GPU's launch"), "{alone}");
     let pays = with(
@@ -164,8 +152,7 @@ fn the_same_profile_gives_the_same_advice() {
 fn into_a_file() {
     let directory = directory();
     let file = directory.path().join("advice.md");
-    let user = directory.path();
-    let ended = command("--format markdown", user)
+    let ended = command("--format markdown")
         .env("CLICOLOR_FORCE", "1")
         .args("-o")
         .arg(&file)
@@ -174,7 +161,7 @@ fn into_a_file() {
     assert_eq!(ended.quietly(0).stdout, "");
     let printed = advise(&data("program.json"), "--format markdown").stdout;
     assert_eq!(fs::read_to_string(&file).unwrap(), printed);
-    let table = command("-o", user).arg(&file).arg(data("program.json"));
+    let table = command("-o").arg(&file).arg(data("program.json"));
     table.run().quietly(0);
     narrow(&fs::read_to_string(&file).unwrap());
 }
@@ -204,94 +191,24 @@ fn names_from_anywhere() {
 
 #[test]
 fn what_advice_was_worth() {
-    let user = directory();
-    let table = realise("program.json", "program_after.json", "", user.path()).quietly(0);
-    narrow(&table.stdout.replace(user.path().to_str().unwrap(), ""));
-    assert_snapshot!(without(user.path(), table));
-    let scores = user.path().join("breakeven/advice-scores.json");
-    let kept = fs::read(&scores).unwrap();
-
-    // The same pair again counts no second time.
-    let again = realise(
-        "program.json",
-        "program_after.json",
-        "--format json",
-        user.path(),
-    );
-    let json = again.quietly(0).json();
-    assert_eq!(json["counted"], false);
-    assert_eq!(fs::read(&scores).unwrap(), kept);
-
-    // And the score stands beside the next advice, which it does not change.
-    let next = command("", user.path()).arg(data("program.json")).run();
-    let with_score = next.quietly(0);
-    assert_eq!(
-        with_score.lines_with("this rule: 1 of 1 followed").len(),
-        1,
-        "{with_score:#?}"
-    );
-    let without_score: String = with_score
-        .stdout
-        .lines()
-        .filter(|line| !line.contains("this rule:"))
-        .map(|line| format!("{line}\n"))
-        .collect();
-    assert_eq!(
-        without_score,
-        advise(&data("program.json"), "").quietly(0).stdout
-    );
+    let table = realise("program.json", "program_after.json", "").quietly(0);
+    narrow(&table.stdout);
+    assert_snapshot!(table.stdout);
 }
 
 #[test]
 fn what_advice_was_worth_in_other_formats() {
-    let user = directory();
     let markdown = "--format markdown --noise 0.02";
-    let ended = realise("program.json", "program_after.json", markdown, user.path());
-    assert_snapshot!(without(user.path(), ended.quietly(0)));
-    let none = realise("program_after.json", "program_after.json", "", user.path());
+    let ended = realise("program.json", "program_after.json", markdown);
+    assert_snapshot!(ended.quietly(0).stdout);
+    let none = realise("program_after.json", "program_after.json", "");
     assert!(none.quietly(0).stdout.contains("Followed: 0 of"));
-}
-
-#[test]
-fn a_damaged_score_file_is_left_as_it_is() {
-    let user = directory();
-    let scores = user.path().join("mine.json");
-    fs::write(&scores, "{\"format\": \"breakeven-advice-sco").unwrap();
-    let with_scores = |command: Breakeven| command.args("--scores").arg(&scores).run();
-
-    let ended = with_scores(
-        command("--realised", user.path())
-            .arg(data("program.json"))
-            .arg(data("program_after.json")),
-    );
-    assert_eq!(ended.code, Some(0), "{ended:#?}");
-    let said = ended.stderr.replace(scores.to_str().unwrap(), "[scores]");
-    assert_snapshot!(said, @"warning: [scores]: not a file of scores: EOF while parsing a string at line 1 column 32; move it away, or name another file; this pair is not counted");
-    assert!(ended.stdout.contains("Followed: "), "{ended:#?}");
-
-    let ended = with_scores(command("", user.path()).arg(data("program.json")));
-    assert_eq!(ended.code, Some(0), "{ended:#?}");
-    assert!(ended.stderr.starts_with("warning: "), "{ended:#?}");
-    let kept = fs::read_to_string(&scores).unwrap();
-    assert_eq!(kept, "{\"format\": \"breakeven-advice-sco");
-}
-
-#[test]
-fn without_a_folder_for_the_users_data() {
-    let ended = line("advise --realised")
-        .arg(data("program.json"))
-        .arg(data("program_after.json"))
-        .env_remove("XDG_DATA_HOME")
-        .env_remove("HOME")
-        .run();
-    assert_eq!(ended.code, Some(0), "{ended:#?}");
-    assert!(ended.stderr.contains("the score is not kept"), "{ended:#?}");
 }
 
 #[test]
 fn wrong_use_and_unreadable_files() {
     let user = directory();
-    let refused = |args: &str| command(args, user.path()).run().refusal();
+    let refused = |args: &str| command(args).run().refusal();
     assert!(refused("").contains("<FILE>"));
     assert!(refused("--realised one.json").contains("2 values required"));
     assert!(refused("a.json --realised b.json c.json").contains("cannot be used with"));
@@ -317,15 +234,15 @@ fn wrong_use_and_unreadable_files() {
         ("{\"format\": \"breakeven-profile\", \"ver", "ends"),
     ] {
         fs::write(&file, text).unwrap();
-        let one = command("", user.path()).arg(&file).run().refusal();
+        let one = command("").arg(&file).run().refusal();
         assert!(one.contains(said), "{one}");
         let good = data("program.json");
-        let pair = command("--realised", user.path()).arg(&good).arg(&file);
+        let pair = command("--realised").arg(&good).arg(&file);
         let second = pair.run().refusal();
         assert!(second.contains(said), "{second}");
     }
     let missing = user.path().join("none/advice.json");
-    let unwritable = command("-o", user.path()).arg(missing);
+    let unwritable = command("-o").arg(missing);
     assert!(
         unwritable
             .arg(data("program.json"))
@@ -333,4 +250,23 @@ fn wrong_use_and_unreadable_files() {
             .refusal()
             .contains("cannot be used")
     );
+}
+
+#[test]
+fn the_repetitions_of_a_benchmark_tool_are_no_calls_to_batch() {
+    let folder = directory();
+    let file = folder.path().join("hyperfine.json");
+    let times = vec!["0.0005"; 200].join(", ");
+    let results = format!(r#"{{"results": [{{"command": "tool", "times": [{times}]}}]}}"#);
+    fs::write(&file, results).unwrap();
+    let printed = advise(&file, "").quietly(0).stdout;
+    for rule in ["BATCHING", "CACHING"] {
+        assert!(!printed.contains(rule), "{printed}");
+    }
+    // Nor after it was converted.
+    let converted = folder.path().join("profile.json");
+    let command = line("import").arg(&file).arg("--output").arg(&converted);
+    command.run().quietly(0);
+    let printed = advise(&converted, "").quietly(0).stdout;
+    assert!(!printed.contains("BATCHING"), "{printed}");
 }

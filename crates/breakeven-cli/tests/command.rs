@@ -100,11 +100,6 @@ impl Breakeven {
         self
     }
 
-    pub(crate) fn env_remove(mut self, name: &str) -> Self {
-        self.command.env_remove(name);
-        self
-    }
-
     /// Runs it to its end.
     pub(crate) fn run(mut self) -> Ended {
         let start = Instant::now();

@@ -214,3 +214,49 @@ fn what_a_recorder_saw_of_asynchronous_and_of_very_short_calls() {
       71% of it is the recorder's overhead: left out of the verdicts
     ");
 }
+
+#[test]
+fn of_many_operations_those_that_take_most_time_are_listed() {
+    let folder = directory();
+    let path = folder.path().join("many.json");
+    let operation = |n: u32| {
+        let ns = if n == 2_999 { 3e9 } else { 2e6 + f64::from(n) };
+        serde_json::json!({"name": format!("op{n}"), "samples_ns": [ns, ns, ns]})
+    };
+    let operations: Vec<_> = (0..3_000).map(operation).collect();
+    let document = serde_json::json!({
+        "format": "breakeven-profile", "version": 1, "operations": operations,
+    });
+    fs::write(&path, document.to_string()).unwrap();
+    let printed = show(&path, "").quietly(0).stdout;
+    let (_, targets) = printed.split_once("Targets").unwrap();
+    let rows: Vec<&str> = targets
+        .lines()
+        .filter(|row| row.starts_with("op"))
+        .collect();
+    assert!(rows[0].starts_with("op2999 "), "{rows:?}");
+    assert!(rows.len() <= 8, "{} rows", rows.len());
+    assert!(targets.contains("and 2992 more operations"), "{targets}");
+}
+
+#[test]
+fn sections_that_say_nothing_are_left_out() {
+    let folder = directory();
+    // A tool repeated the command: the targets of a program are not its own.
+    let hyperfine = folder.path().join("hyperfine.json");
+    let results = r#"{"results": [{"command": "make", "times": [2.0, 2.1, 2.0]}]}"#;
+    fs::write(&hyperfine, results).unwrap();
+    let printed = show(&hyperfine, "").quietly(0).stdout;
+    for section in ["Targets", "Budgets"] {
+        assert!(!printed.contains(section), "{printed}");
+    }
+    let short = folder.path().join("short.json");
+    let one = r#"{"format": "breakeven-profile", "version": 1, "operations": [
+        {"name": "f", "samples_ns": [1000, 1000, 1000]}]}"#;
+    fs::write(&short, one).unwrap();
+    let printed = show(&short, "").quietly(0).stdout;
+    assert!(printed.contains("met by 1 of 1"), "{printed}");
+    for section in ["Bottlenecks", "Budgets", "none"] {
+        assert!(!printed.contains(section), "{printed}");
+    }
+}

@@ -83,6 +83,7 @@ impl Gather {
         Ok(Profile {
             environment,
             operations,
+            benchmark: true,
             ..Profile::default()
         })
     }

@@ -94,7 +94,7 @@ pub(crate) fn words(id: &'static str, title: &'static str, page: &Page) -> Optio
 /// What to change first, as `breakeven advise` says it.
 pub(crate) fn advice(advice: &Advice) -> Part {
     let mut page = Page::default();
-    page.items(items(&advice.suggestions, |_| None));
+    page.items(items(&advice.suggestions));
     page.say(advice.conclusion());
     for caveat in advice.caveats() {
         page.aside(caveat);

@@ -38,11 +38,6 @@ pub(crate) struct AdviseArgs {
     #[arg(long, value_name = "FRACTION", conflicts_with = "file", value_parser = part)]
     pub(crate) noise: Option<f64>,
 
-    /// File that keeps each rule's score [default: breakeven/advice-scores.json
-    /// in the user's data folder]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) scores: Option<PathBuf>,
-
     /// Format of the output
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: crate::args::PageFormat,

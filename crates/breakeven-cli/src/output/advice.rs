@@ -1,10 +1,7 @@
 //! Advice and what it was worth as text, one format per file.
 
-use std::path::PathBuf;
-
 use breakeven_judge::advise::{
-    Advice, Followed, OptimizationSuggestion, Outcome, Overruled, Realised, RuleScore, ScoreBook,
-    items,
+    Advice, Followed, OptimizationSuggestion, Outcome, Overruled, Realised, items,
 };
 use breakeven_judge::page::{Page, Text, Tone};
 use breakeven_profile::unit;
@@ -27,20 +24,6 @@ pub(crate) struct AdviceReport {
     /// What all of it comes to.
     #[serde(skip)]
     conclusion: String,
-    scores: Vec<RuleScore>,
-}
-
-/// Everything that is printed about what advice was worth.
-#[derive(Serialize)]
-pub(crate) struct RealisedReport {
-    #[serde(flatten)]
-    pub(crate) realised: Realised,
-    /// False where the pair was counted before, or cannot be.
-    pub(crate) counted: bool,
-    /// The scores with this pair in them.
-    pub(crate) scores: Vec<RuleScore>,
-    #[serde(skip)]
-    pub(crate) kept_in: Option<PathBuf>,
 }
 
 impl AdviceReport {
@@ -48,18 +31,11 @@ impl AdviceReport {
         advice: Advice,
         shown: Vec<OptimizationSuggestion>,
         critical_only: bool,
-        scores: &ScoreBook,
     ) -> Self {
-        let rules = shown.iter().map(|each| each.rule);
-        let shown_rules: std::collections::BTreeSet<_> = rules.collect();
         Self {
             left_out: advice.suggestions.len() - shown.len(),
             critical_only,
             conclusion: advice.conclusion(),
-            scores: shown_rules
-                .into_iter()
-                .filter_map(|rule| scores.of(rule))
-                .collect(),
             advice: Advice {
                 suggestions: shown,
                 ..advice
@@ -79,10 +55,7 @@ impl AdviceReport {
 
     pub(crate) fn page(&self) -> Page {
         let mut page = Page::default();
-        let items = items(&self.advice.suggestions, |rule| {
-            let score = self.scores.iter().find(|score| score.rule == rule);
-            score.map(ToString::to_string)
-        });
+        let items = items(&self.advice.suggestions);
         if items.is_empty() && self.critical_only && self.left_out > 0 {
             page.say("Nothing saves a quarter of the time by itself.");
         }
@@ -105,51 +78,41 @@ impl AdviceReport {
     }
 }
 
-impl RealisedReport {
-    /// What all advice that was followed came to.
-    fn conclusion(&self) -> String {
-        let outcomes = &self.realised.outcomes;
-        let time = |ms: f64| unit::time(ms * 1e6);
-        let whole = format!(
-            "All operations together took {} and now take {}.",
-            time(self.realised.before_ms),
-            time(self.realised.after_ms)
-        );
-        if outcomes.is_empty() {
-            return format!("There was no advice on the first profile. {whole}");
-        }
-        let followed: Vec<&Outcome> = outcomes
-            .iter()
-            .filter(|each| each.followed == Followed::Yes)
-            .collect();
-        let gained: f64 = followed.iter().filter_map(|each| each.realised_ms).sum();
-        let mut text = format!("Followed: {} of {}", followed.len(), outcomes.len());
-        if !followed.is_empty() {
-            text.push_str(&format!(", gained {}", time(gained)));
-            let predicted: f64 = followed.iter().filter_map(|each| each.predicted_ms).sum();
-            if predicted > 0.0 {
-                text.push_str(&format!(" where {} was predicted", time(predicted)));
-            }
-        }
-        format!("{text}. {whole}")
+/// What all advice that was followed came to.
+fn conclusion(realised: &Realised) -> String {
+    let outcomes = &realised.outcomes;
+    let time = |ms: f64| unit::time(ms * 1e6);
+    let whole = format!(
+        "All operations together took {} and now take {}.",
+        time(realised.before_ms),
+        time(realised.after_ms)
+    );
+    if outcomes.is_empty() {
+        return format!("There was no advice on the first profile. {whole}");
     }
+    let followed: Vec<&Outcome> = outcomes
+        .iter()
+        .filter(|each| each.followed == Followed::Yes)
+        .collect();
+    let gained: f64 = followed.iter().filter_map(|each| each.realised_ms).sum();
+    let mut text = format!("Followed: {} of {}", followed.len(), outcomes.len());
+    if !followed.is_empty() {
+        text.push_str(&format!(", gained {}", time(gained)));
+        let predicted: f64 = followed.iter().filter_map(|each| each.predicted_ms).sum();
+        if predicted > 0.0 {
+            text.push_str(&format!(" where {} was predicted", time(predicted)));
+        }
+    }
+    format!("{text}. {whole}")
+}
 
-    pub(crate) fn page(&self) -> Page {
-        let mut page = Page::default();
-        page.items(self.realised.outcomes.iter().map(Outcome::item).collect());
-        page.say(Text::new(self.conclusion(), Tone::Strong));
-        for warning in &self.realised.warnings {
-            page.say(Text::new(warning, Tone::Warning));
-        }
-        if let Some(path) = &self.kept_in {
-            let path = path.display();
-            page.aside(match self.counted {
-                true => format!("Scores kept in {path}"),
-                false => format!("Scores in {path}: this pair was counted before"),
-            });
-        }
-        let scores = self.scores.iter();
-        page.facts(scores.map(|score| (score.rule.to_string(), score.to_string())));
-        page
+/// What became of the advice on a profile.
+pub(crate) fn realised_page(realised: &Realised) -> Page {
+    let mut page = Page::default();
+    page.items(realised.outcomes.iter().map(Outcome::item).collect());
+    page.say(Text::new(conclusion(realised), Tone::Strong));
+    for warning in &realised.warnings {
+        page.say(Text::new(warning, Tone::Warning));
     }
+    page
 }

@@ -12,8 +12,9 @@ use serde_json::Value;
 use super::Report;
 use super::text::times;
 
-/// Groups of findings with one cause that are printed; the rest is counted.
-const MOST_FINDINGS: usize = 8;
+/// Groups of findings with one cause, and operations that miss a target, that are printed;
+/// the rest is counted.
+const MOST_PRINTED: usize = 8;
 
 pub(super) fn add(report: &Report, page: &mut Page) {
     add_winners(report, page);
@@ -139,11 +140,10 @@ fn add_findings(report: &Report, page: &mut Page) {
         groups[place].push(finding);
     }
     if groups.is_empty() {
-        page.heading("Bottlenecks");
-        return page.say(Text::new("none", Tone::Good));
+        return;
     }
-    let more = groups.len().saturating_sub(MOST_FINDINGS);
-    let items = groups.into_iter().take(MOST_FINDINGS).flat_map(|group| {
+    let more = groups.len().saturating_sub(MOST_PRINTED);
+    let items = groups.into_iter().take(MOST_PRINTED).flat_map(|group| {
         let mut items: Vec<Item> = group.iter().map(|finding| item(report, finding)).collect();
         if let (Some(last), [finding, ..]) = (items.last_mut(), &group[..]) {
             last.facts = vec![
@@ -156,7 +156,7 @@ fn add_findings(report: &Report, page: &mut Page) {
     page.list("Bottlenecks", items);
     if more > 0 {
         page.aside(format!(
-            "and {more} more causes, of operations that take less of the time; --format json has all"
+            "and {more} more causes, of operations that take less of the time; --format json lists all"
         ));
     }
 }
@@ -190,7 +190,14 @@ fn finding_text(finding: &Finding) -> String {
     }
 }
 
+/// The targets are a program's: a tool that repeats a benchmark has none unless a file
+/// gives them.
 fn add_targets(report: &Report, page: &mut Page) {
+    let judged = report.overview.rows.iter();
+    let judged: Vec<_> = judged.filter_map(|row| Some((row, row.targets?))).collect();
+    if judged.is_empty() || report.profile.benchmark && !report.budgets_given {
+        return;
+    }
     let limits = &report.thresholds;
     page.heading(format!(
         "Targets (mean < {}, CV < {}, > {})",
@@ -198,17 +205,17 @@ fn add_targets(report: &Report, page: &mut Page) {
         unit::percent(limits.target_cv),
         unit::per_s(limits.target_per_s)
     ));
-    let judged = report.overview.rows.iter();
-    let judged: Vec<_> = judged.filter_map(|row| Some((row, row.targets?))).collect();
-    let met = judged.iter().filter(|(_, targets)| targets.all()).count();
-    let tone = if met == judged.len() {
+    let mut missed: Vec<_> = judged.iter().filter(|(_, met)| !met.all()).collect();
+    let tone = if missed.is_empty() {
         Tone::Good
     } else {
         Tone::Plain
     };
+    let met = judged.len() - missed.len();
     page.say(Text::new(format!("met by {met} of {}", judged.len()), tone));
-    let missed = judged.iter().filter(|(_, targets)| !targets.all());
-    let rows = missed.map(|(row, targets)| {
+    missed.sort_by(|(a, _), (b, _)| b.share_of_total.total_cmp(&a.share_of_total));
+    let more = missed.len().saturating_sub(MOST_PRINTED);
+    let rows = missed.into_iter().take(MOST_PRINTED).map(|(row, targets)| {
         Row::new([
             report.who(&row.operation, row.size, &row.device).into(),
             Text::new(missed_text(*targets), Tone::Warning),
@@ -224,6 +231,11 @@ fn add_targets(report: &Report, page: &mut Page) {
         rows: rows.collect(),
         ..Table::default()
     });
+    if more > 0 {
+        page.aside(format!(
+            "and {more} more operations that miss a target; --format json lists all"
+        ));
+    }
 }
 
 fn missed_text(targets: Targets) -> String {
@@ -237,20 +249,17 @@ fn missed_text(targets: Targets) -> String {
 }
 
 fn add_budgets(report: &Report, page: &mut Page) {
-    page.heading("Budgets");
     let rows = report.overview.rows.iter();
     let table = Standing::table(rows.flat_map(|row| {
         let who = report.who(&row.operation, row.size, &row.device);
         row.budgets.iter().map(move |held| (who.clone(), *held))
     }));
+    if table.rows.is_empty() && !report.budgets_given {
+        return;
+    }
+    page.heading("Budgets");
     if table.rows.is_empty() && report.unmatched.is_empty() {
-        page.aside(match report.budgets_given {
-            true => "the file gives none",
-            false => {
-                "none apply: the suite's own budgets are for discrete GPUs at default sizes; \
-                 --budget FILE.toml gives others"
-            }
-        });
+        page.aside("the file gives none");
     }
     page.table(table);
     for budget in &report.unmatched {

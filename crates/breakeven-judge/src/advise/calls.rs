@@ -7,9 +7,10 @@
 //! - **Program**: only a recorder inside a running program writes its own cost,
 //!   call paths, a timeline, own times or nested calls. One such mark is enough:
 //!   a benchmark that runs under a recorder runs the program's own calls.
-//! - **Benchmark**: only what measures on purpose sets warm-ups or the first call
-//!   apart, times the parts of a call (`upload`, `kernel`, …) one by one, or does
-//!   the same work on two devices. A program does it once.
+//! - **Benchmark**: the file says so (`benchmark`), as those of benchmark tools do.
+//!   Otherwise only what measures on purpose sets warm-ups or the first call apart,
+//!   times the parts of a call (`upload`, `kernel`, …) one by one, or does the same
+//!   work on two devices. A program does it once.
 //! - **Unmarked**: neither, as in the five-line file. Its samples may be either.
 //!   Both rules still speak, since whoever writes times from a program in five
 //!   lines has nothing else to go by; but the assumption stands in the evidence,
@@ -60,7 +61,7 @@ impl CallsOf {
                     .iter()
                     .any(|phase| run.phases_ns.contains_key(*phase))
         });
-        match (recorded, measured || twice) {
+        match (recorded, profile.benchmark || measured || twice) {
             (true, _) => Self::Program,
             (false, true) => Self::Benchmark,
             (false, false) => Self::Unmarked,

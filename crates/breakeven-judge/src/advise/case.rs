@@ -71,7 +71,12 @@ impl<'p> Case<'p> {
         let paths = own_shares(profile);
         // By key, so that sums do not depend on the file's order either.
         let mut operations: Vec<&Operation> = profile.operations.iter().collect();
-        operations.retain(|operation| !operation.is_within_execution());
+        // A benchmark measures a software GPU to compare; no program would run there.
+        let is_software = |each: &Operation| profile.is_software_gpu(&each.device);
+        operations.retain(|operation| {
+            !operation.is_within_execution()
+                && (calls_of != CallsOf::Benchmark || !is_software(operation))
+        });
         operations.sort_by_cached_key(|operation| operation.key());
         for operation in operations {
             let summary = operation.summary().ok().filter(|all| all.total > 0.0);

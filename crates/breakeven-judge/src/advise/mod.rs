@@ -57,9 +57,7 @@ mod words;
 pub use calls::CallsOf;
 pub use case::LookedAt;
 pub use evidence::{Evidence, ExpectedFrom, LessEnergy, Quantity, Sequence, ShownBy};
-pub use realised::{
-    Digesting, Followed, Outcome, Realised, RuleScore, ScoreBook, ScoreError, realised,
-};
+pub use realised::{Followed, Outcome, Realised, realised};
 pub use rules::{Rule, SuggestionType};
 pub use suggestion::{OptimizationSuggestion, Overlap, Priority};
 pub use thresholds::AdviceThresholds;

@@ -138,14 +138,12 @@ const ALIKE: usize = 3;
 /// Operations of such an item that are named; the rest is counted.
 const MOST_NAMED: usize = 10;
 
-/// An item per suggestion, with what is said of its rule; several suggestions that say
-/// the same about one device are one item.
-pub fn items<'s>(
-    suggestions: &'s [OptimizationSuggestion],
-    of_rule: impl Fn(Rule) -> Option<String>,
-) -> Vec<Item> {
-    let said =
-        |each: &'s OptimizationSuggestion| (each.rule, &*each.device, &*each.implementation_hint);
+/// An item per suggestion; several suggestions that say the same about one device are one
+/// item.
+pub fn items(suggestions: &[OptimizationSuggestion]) -> Vec<Item> {
+    fn said(each: &OptimizationSuggestion) -> (Rule, &str, &str) {
+        (each.rule, &each.device, &each.implementation_hint)
+    }
     let (mut counts, mut places) = (HashMap::new(), HashMap::new());
     for each in suggestions {
         *counts.entry(said(each)).or_insert(0) += 1;
@@ -162,14 +160,9 @@ pub fn items<'s>(
         }
         groups[place].push(each);
     }
-    let items = groups.iter().map(|group| {
-        let mut item = match &group[..] {
-            [one] => one.item(),
-            several => of_several(several),
-        };
-        let score = of_rule(group[0].rule).map(|score| fact("score", score));
-        item.facts.extend(score);
-        item
+    let items = groups.iter().map(|group| match &group[..] {
+        [one] => one.item(),
+        several => of_several(several),
     });
     items.collect()
 }
@@ -281,7 +274,7 @@ impl Advice {
     /// together.
     pub fn page(&self, shown: &[OptimizationSuggestion]) -> Page {
         let mut page = Page::default();
-        page.items(items(shown, |_| None));
+        page.items(items(shown));
         let more = self.suggestions.len() - shown.len();
         if more > 0 {
             page.say(format!("… and {more} more"));

@@ -1,8 +1,6 @@
-//! What advice was worth, and the score that is kept of it.
+//! What advice was worth.
 
-use std::fs;
-
-use breakeven_judge::advise::{Followed, Outcome, Realised, Rule, ScoreBook, ScoreError, realised};
+use breakeven_judge::advise::{Followed, Outcome, Rule, realised};
 use breakeven_profile::profile::{Operation, Profile, Run};
 
 use super::{MS, benchmark, near, operation, peak, profile, recorded};
@@ -203,61 +201,4 @@ fn what_else_changed_is_said() {
     let warnings = |after: &Profile| realised(&built("debug"), after, None).unwrap().warnings;
     assert_eq!(warnings(&built("debug")), [""; 0]);
     assert_eq!(warnings(&built("release")).len(), 1);
-}
-
-fn followed_batch() -> Realised {
-    let after = launching(10, 18.0 * MS + MS / 5.0);
-    realised(&launching(100, 2.0 * MS), &after, None).unwrap()
-}
-
-#[test]
-fn a_pair_counts_once() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("a/folder/scores.json");
-    let mut book = ScoreBook::read(&path).unwrap();
-    assert_eq!(book.of(Rule::Batching), None);
-    assert!(book.add("b", "a", &followed_batch()));
-    assert!(!book.add("b", "a", &followed_batch()));
-    book.write(&path).unwrap();
-
-    let mut book = ScoreBook::read(&path).unwrap();
-    assert!(!book.add("b", "a", &followed_batch()));
-    let score = book.of(Rule::Batching).unwrap();
-    assert_eq!((score.given, score.followed), (1, 1));
-    near(score.median_ratio.unwrap(), 90.0 / 99.0);
-    assert_eq!(
-        score.to_string(),
-        "this rule: 1 of 1 followed, which saved 0.91 of what was predicted"
-    );
-    assert!(book.add("b", "another", &followed_batch()));
-    let score = book.of(Rule::Batching).unwrap();
-    near(score.predicted_ms, 2.0 * 99.0);
-    near(score.realised_ms, 2.0 * 90.0);
-    assert_eq!(book.scores().len(), 1);
-}
-
-#[test]
-fn a_damaged_book_is_refused_and_left() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("scores.json");
-    for (text, said) in [
-        ("{\"format\": ", "EOF while parsing"),
-        ("[]", "not a file of scores"),
-        (
-            r#"{"format": "breakeven-advice-scores", "version": 9, "pairs": []}"#,
-            "version 9, and this build knows version 1",
-        ),
-        (
-            r#"{"format": "breakeven-profile", "version": 1, "pairs": []}"#,
-            "another \"format\"",
-        ),
-    ] {
-        fs::write(&path, text).unwrap();
-        let error = ScoreBook::read(&path).unwrap_err();
-        assert!(matches!(error, ScoreError::Damaged { .. }));
-        assert!(error.to_string().contains(said), "{error}");
-        assert_eq!(fs::read_to_string(&path).unwrap(), text);
-    }
-    let error = ScoreBook::read(directory.path()).unwrap_err();
-    assert!(matches!(error, ScoreError::Io { .. }), "{error}");
 }

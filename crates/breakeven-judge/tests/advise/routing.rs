@@ -134,9 +134,12 @@ fn a_software_gpu_is_never_a_target() {
     profile.environment.gpus.push(gpu("cuda:1", "discrete"));
     assert_eq!(rules_of(&profile), [Rule::CpuToGpu]);
     assert_eq!(suggestion(&profile, Rule::CpuToGpu).target_device, None);
-    // Leaving it is good advice, and it is called what it is.
+    // A benchmark ran there to compare.
     let mut slow = both(2.0 * MS, 20.0 * MS);
     slow.environment.gpus = vec![gpu("cuda:0", "software")];
+    assert_eq!(rules_of(&slow), []);
+    // For a program, leaving it is good advice, and it is called what it is.
+    let slow = recorded(slow);
     let leave = suggestion(&slow, Rule::GpuToCpu);
     assert!(leave.software_gpu);
     assert!(leave.description.contains("cuda:0 (software)"), "{leave:?}");

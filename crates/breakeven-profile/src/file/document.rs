@@ -82,6 +82,7 @@ impl<'de, F: FnMut(Operation)> Visitor<'de> for Document<'_, F> {
                 Field::Created => profile.created = map.next_value()?,
                 Field::Generator => profile.generator = map.next_value()?,
                 Field::Interrupted => profile.interrupted = map.next_value()?,
+                Field::Benchmark => profile.benchmark = map.next_value()?,
                 Field::Environment => Object(profile.environment) = map.next_value()?,
                 Field::Evidence => Object(profile.evidence) = map.next_value()?,
                 Field::Operations => map.next_value_seed(Operations {
@@ -122,6 +123,7 @@ enum Field {
     Created,
     Generator,
     Interrupted,
+    Benchmark,
     Environment,
     Evidence,
     Operations,

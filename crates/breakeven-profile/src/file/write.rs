@@ -119,6 +119,8 @@ struct Document<'a, F, M> {
     generator: &'a Option<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     interrupted: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    benchmark: bool,
     #[serde(skip_serializing_if = "Environment::is_empty")]
     environment: &'a Environment,
     #[serde(skip_serializing_if = "Evidence::is_empty")]
@@ -158,6 +160,7 @@ impl<'a, F, M> Document<'a, F, M> {
             created: &profile.created,
             generator: &profile.generator,
             interrupted: profile.interrupted,
+            benchmark: profile.benchmark,
             environment: &profile.environment,
             evidence: &profile.evidence,
             operations: measured.collect(),

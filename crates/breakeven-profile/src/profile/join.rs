@@ -84,6 +84,7 @@ impl Profile {
             }
             joined.environment.fill_from(profile.environment);
             joined.interrupted |= profile.interrupted;
+            joined.benchmark |= profile.benchmark;
             // RFC 3339 in UTC sorts as text.
             joined.created = match (joined.created.take(), profile.created) {
                 (Some(first), Some(second)) => Some(first.min(second)),

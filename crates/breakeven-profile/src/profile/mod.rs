@@ -49,6 +49,9 @@ pub struct Profile {
     pub generator: Option<String>,
     /// True when measuring was cut short: what is here is sound but not all that was asked for.
     pub interrupted: bool,
+    /// True if a benchmark tool repeated the calls by its own choice: their number says
+    /// nothing of a program.
+    pub benchmark: bool,
     /// The machine and the build.
     pub environment: Environment,
     /// What is known of the machine's limits, measured in the same session.

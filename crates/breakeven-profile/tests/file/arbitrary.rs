@@ -21,7 +21,7 @@ use load::load;
 
 /// A profile that a file can hold: no key twice, no empty name, finite numbers.
 pub(super) fn profile() -> impl Strategy<Value = Profile> {
-    let header = (of(text()), of(text()), any::<bool>());
+    let header = (of(text()), of(text()), any::<bool>(), any::<bool>());
     let nesting = (
         vec(stack(), 0..4),
         of(timeline()),
@@ -30,13 +30,15 @@ pub(super) fn profile() -> impl Strategy<Value = Profile> {
     );
     let measured = (vec(operation(), 0..5), nesting);
     (header, environment(), evidence(), measured).prop_map(
-        |((created, generator, interrupted), environment, evidence, (mut operations, nesting))| {
+        |(header, environment, evidence, (mut operations, nesting))| {
             let mut keys = BTreeSet::new();
             operations.retain(|operation| keys.insert(operation.key()));
+            let (created, generator, interrupted, benchmark) = header;
             Profile {
                 created,
                 generator,
                 interrupted,
+                benchmark,
                 environment,
                 evidence,
                 operations,

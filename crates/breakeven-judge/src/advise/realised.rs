@@ -26,12 +26,6 @@ use super::thresholds::AdviceThresholds;
 use super::{CallsOf, ProfilerOptimizer};
 use crate::compare::environment_warnings;
 
-mod digest;
-mod score;
-
-pub use digest::Digesting;
-pub use score::{RuleScore, ScoreBook, ScoreError};
-
 /// What the advice on a profile was worth.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[must_use]
