@@ -100,6 +100,12 @@ impl Breakeven {
         self
     }
 
+    #[cfg(feature = "engine")]
+    pub(crate) fn env_remove(mut self, name: &str) -> Self {
+        self.command.env_remove(name);
+        self
+    }
+
     /// Runs it to its end.
     pub(crate) fn run(mut self) -> Ended {
         let start = Instant::now();

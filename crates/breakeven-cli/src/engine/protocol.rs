@@ -18,9 +18,6 @@ pub(crate) struct Request {
     pub(crate) iterations: u32,
     /// Time after which a kernel gets no further call, ms, if that is limited.
     pub(crate) limit_ms: Option<u64>,
-    pub(crate) image: Option<PathBuf>,
-    /// The series itself: what it is read from may be gone.
-    pub(crate) series: Option<Vec<f32>>,
     pub(crate) device_timeout_s: u32,
     /// Whose energy is measured beside a kernel's times, if any is.
     pub(crate) energy: Counted,
@@ -48,7 +45,6 @@ pub(crate) enum Cell {
     Kernel {
         kernel: String,
         scale: usize,
-        input: Input,
         device: String,
     },
     /// Measure a point of a sweep.
@@ -57,18 +53,6 @@ pub(crate) enum Cell {
     Batch(BatchCell),
     /// Execute a batch for the cost model alone: the profile gets nothing of it.
     Lesson(BatchCell),
-}
-
-/// What a kernel is measured on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Input {
-    /// The suite's own.
-    Generated,
-    /// The user's image.
-    Image,
-    /// The user's series.
-    Series,
 }
 
 /// A kernel at one value of what is swept over.
@@ -195,25 +179,19 @@ impl Cell {
 
     /// The operation that a kernel's measurement fills.
     pub(crate) fn operation(&self) -> Option<Operation> {
-        let (kernel, scale, input, device) = match self {
+        let (kernel, scale, device) = match self {
             Self::Point(point) => return point.operation(),
             Self::Noise { work, .. } => return Some(Operation::new(work.name(), Device::CPU)),
             Self::Kernel {
                 kernel,
                 scale,
-                input,
                 device,
-            } => (kernel, scale, input, device),
+            } => (kernel, scale, device),
             _ => return None,
         };
-        Some(match input {
-            Input::Generated => Operation {
-                size: (Workload::new(kernel, *scale).ok()).map(|workload| workload.size()),
-                ..Operation::new(kernel, device)
-            },
-            // Of their sizes the profile has one.
-            Input::Image => Operation::new(format!("{kernel}:image"), device),
-            Input::Series => Operation::new(format!("{kernel}:series"), device),
+        Some(Operation {
+            size: (Workload::new(kernel, *scale).ok()).map(|workload| workload.size()),
+            ..Operation::new(kernel, device)
         })
     }
 

@@ -11,12 +11,12 @@ use anyhow::{Context, Result};
 use breakeven::Costs;
 use breakeven::hardware::{HardwareCapabilities, SystemLoad};
 use breakeven::peak::measure_cpu as measure_cpu_peak;
-use breakeven::{DeviceError, Error, ErrorKind, Tensor};
+use breakeven::{DeviceError, Error, ErrorKind};
 use breakeven_judge::Outcome;
 use breakeven_profile::profile::{Device, Failure, Operation};
 use breakeven_profile::recorder::Clock;
 
-use crate::engine::protocol::{Cell, Input, Message, Request};
+use crate::engine::protocol::{Cell, Message, Request};
 use crate::exit::Ending;
 
 mod batches;
@@ -46,7 +46,6 @@ pub(crate) fn run(mut input: impl BufRead, out: &mut dyn Write) -> Result<Ending
     input.read_line(&mut line)?;
     let request: Request = serde_json::from_str(&line)
         .context("`breakeven worker` is for `breakeven profile` to start, not for people")?;
-    let image = request.image.as_deref().map(crate::engine::image::read);
     let mut worker = Worker {
         outbox: Outbox {
             out,
@@ -59,8 +58,6 @@ pub(crate) fn run(mut input: impl BufRead, out: &mut dyn Write) -> Result<Ending
             measured: request.iterations,
             at_most: request.limit_ms.map(Duration::from_millis),
         },
-        image: image.transpose()?,
-        series: request.series,
         devices: Devices::new(request.device_timeout_s),
         // Before anything works: what the devices draw while they wait is measured first.
         energy: match request.energy.is_empty() {
@@ -131,8 +128,6 @@ struct Worker<'o> {
     outbox: Outbox<'o>,
     clock: Clock,
     iterations: Iterations,
-    image: Option<Tensor<'static>>,
-    series: Option<Vec<f32>>,
     devices: Devices,
     energy: Option<CallMeter>,
     costs: Option<Arc<Costs>>,
@@ -171,10 +166,9 @@ impl Worker<'_> {
             Cell::Kernel {
                 kernel,
                 scale,
-                input,
                 device,
             } => {
-                let workload = self.workload(kernel, *scale, *input)?;
+                let workload = Workload::new(kernel, *scale)?;
                 return self.measure(&workload, device, |_| {});
             }
             Cell::Point(point) => {
@@ -185,15 +179,6 @@ impl Worker<'_> {
             Cell::Lesson(batch) => return self.batch(batch, true),
         };
         Ok(self.outbox.send(&message)?)
-    }
-
-    fn workload(&self, kernel: &str, scale: usize, input: Input) -> Result<Workload, Error> {
-        let own = match (input, &self.image, &self.series) {
-            (Input::Image, Some(image), _) => Workload::on_image(kernel, image),
-            (Input::Series, _, Some(series)) => Workload::on_series(kernel, series),
-            _ => None,
-        };
-        own.map_or_else(|| Workload::new(kernel, scale), Ok)
     }
 
     /// Measures a workload, whose operation gets whatever `mark` adds.

@@ -16,18 +16,14 @@ struct Further<'r> {
     winners: &'r [Winner],
     findings: &'r [Finding],
     notes: &'r [String],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    forecast: Option<&'r [f32]>,
 }
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
-    let forecast = report.forecast.as_ref();
     let further = Further {
         absent: &report.absent,
         winners: &report.overview.winners,
         findings: &report.overview.findings,
         notes: &report.notes,
-        forecast: forecast.map(|forecast| &forecast.values[..]),
     };
     let mut text = Vec::new();
     file::write_with(&report.profile, &report.overview.rows, &further, &mut text)?;

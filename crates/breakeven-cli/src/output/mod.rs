@@ -36,8 +36,6 @@ pub(crate) struct Report {
     pub(crate) notes: Vec<String>,
     /// What is worth knowing beside it.
     pub(crate) remarks: Vec<String>,
-    /// What comes after the user's series.
-    pub(crate) forecast: Option<Forecast>,
     /// Budgets of the user's that nothing was held against.
     pub(crate) unmatched: Vec<String>,
     /// How the budgets that the user gave end.
@@ -81,7 +79,6 @@ impl Report {
             absent: Vec::new(),
             notes: Vec::new(),
             remarks: Vec::new(),
-            forecast: None,
         }
     }
 
@@ -93,10 +90,6 @@ impl Report {
         activity::add(self, &mut page);
         load::add(self, &mut page);
         executions::add(self, &mut page);
-        if let Some(forecast) = &self.forecast {
-            page.heading("Forecast");
-            page.say(forecast.text());
-        }
         verdicts::add(self, &mut page);
         page
     }
@@ -139,30 +132,6 @@ pub(crate) struct Absent {
     pub(crate) reason: String,
     /// What would make it present.
     pub(crate) remedy: String,
-}
-
-/// What comes after a series, and what it was taken for.
-#[derive(Debug)]
-pub(crate) struct Forecast {
-    /// How many points the series has.
-    pub(crate) points: usize,
-    /// Its first and its last.
-    pub(crate) ends: [f32; 2],
-    /// The points after the last.
-    pub(crate) values: Vec<f32>,
-}
-
-impl Forecast {
-    fn text(&self) -> String {
-        let [first, last] = self.ends;
-        let values: Vec<String> = self.values.iter().map(ToString::to_string).collect();
-        format!(
-            "the {} points after the series: {}; it has {} points, from {first} to {last}",
-            values.len(),
-            values.join(", "),
-            self.points,
-        )
-    }
 }
 
 fn sized(profile: &Profile) -> HashSet<String> {

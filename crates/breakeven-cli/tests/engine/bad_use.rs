@@ -147,47 +147,6 @@ fn a_list_of_devices() {
 }
 
 #[test]
-fn an_image_that_is_none() {
-    let directory = directory();
-    let of = |path: &Path| {
-        let profile = line("profile --device cpu --image").arg(path);
-        refusal(profile, directory.path())
-    };
-    assert_snapshot!(of(&directory.path().join("missing.png")), @"error: cannot read the image [dir]/missing.png: No such file or directory (os error 2)");
-    assert_snapshot!(of(directory.path()), @"error: cannot read the image [dir]: Is a directory (os error 21)");
-    // What the decoder adds is its own.
-    for (name, content) in [
-        (
-            "text.png",
-            &b"not an image
-"[..],
-        ),
-        ("empty.jpg", b""),
-    ] {
-        let said = with_file("--image", name, content);
-        let start = format!("error: cannot read the image [dir]/{name}: give a PNG or a JPEG: ");
-        assert!(said.starts_with(&start), "{said}");
-        assert_eq!(said.lines().count(), 1, "{said}");
-        let reason = said[start.len()..].trim();
-        let twice = reason
-            .split(": ")
-            .any(|part| reason.matches(part).count() > 1);
-        assert!(!twice, "says it twice: {said}");
-    }
-    let cut_off = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01";
-    assert_snapshot!(with_file("--image", "cut.png", cut_off), @"error: cannot read the image [dir]/cut.png: give a PNG or a JPEG: unexpected end of file");
-}
-
-#[test]
-fn an_image_for_kernels_that_take_none() {
-    let directory = directory();
-    let path = directory.path().join("grey.png");
-    image::GrayImage::new(8, 8).save(&path).unwrap();
-    let profile = line("profile --device cpu --kernel vector_add --image").arg(&path);
-    assert_snapshot!(refusal(profile, directory.path()), @"error: --image is for conv2d, pixel_entropy, image_segmentation; none of them is asked for");
-}
-
-#[test]
 fn an_output_that_cannot_be_written_is_found_before_measuring() {
     let directory = directory();
     let to = |path: &Path| {

@@ -7,7 +7,6 @@ mod detection;
 mod doctor;
 mod energy;
 #[cfg(unix)]
-mod every;
 mod faults;
 #[cfg(unix)]
 mod interrupt;
@@ -21,7 +20,6 @@ mod profile_strategy;
 mod record;
 #[cfg(unix)]
 mod run;
-mod series;
 #[cfg(unix)]
 mod serve;
 mod sweep;

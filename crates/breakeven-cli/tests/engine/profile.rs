@@ -113,38 +113,3 @@ fn the_formats_that_are_text() {
     }
     assert!(!table.stdout.contains('\u{1b}'), "{table:#?}");
 }
-
-#[test]
-fn the_users_own_image() {
-    let directory = directory();
-    for name in ["photo.png", "photo.jpg"] {
-        let path = directory.path().join(name);
-        let photo = image::RgbImage::from_fn(61, 47, |x, y| {
-            let value = |v: u32| u8::try_from(v % 256).unwrap();
-            image::Rgb([value(x * 5), value(y * 7), value(x * y)])
-        });
-        photo.save(&path).unwrap();
-        let ended = line("profile --iterations 2 --warmup 1 --format json")
-            .args("--device cpu --kernel conv2d --kernel pixel_entropy --kernel image_segmentation --image")
-            .arg(&path)
-            .run()
-            .quietly(0);
-        let document = ended.json();
-        let names: Vec<_> = operations(&document)
-            .into_iter()
-            .map(|(name, _)| name)
-            .collect();
-        let both = [
-            "conv2d",
-            "conv2d:image",
-            "pixel_entropy",
-            "pixel_entropy:image",
-            "image_segmentation",
-            "image_segmentation:image",
-        ];
-        assert_eq!(names, both, "{name}");
-        assert_eq!(document["operations"][1]["size"], 61 * 47);
-        assert_eq!(document["operations"][1]["figures"]["summary"]["count"], 2);
-        assert!(!ended.stdout.contains("photo"), "no path is written");
-    }
-}

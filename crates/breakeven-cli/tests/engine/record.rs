@@ -199,15 +199,15 @@ fn wrong_use() {
     error: the following required arguments were not provided:
       <CMD>...
 
-    Usage: breakeven monitor --profile <FILE> <--record <FILE>|--every <TIME>> -- <CMD>...
+    Usage: breakeven monitor --profile <FILE> --record <FILE> -- <CMD>...
 
     For more information, try '--help'.
     ");
     assert_snapshot!(refused("monitor -- true"), @r"
     error: the following required arguments were not provided:
-      <--record <FILE>|--every <TIME>>
+      --record <FILE>
 
-    Usage: breakeven monitor <--record <FILE>|--every <TIME>> -- <CMD>...
+    Usage: breakeven monitor --record <FILE> -- <CMD>...
 
     For more information, try '--help'.
     ");

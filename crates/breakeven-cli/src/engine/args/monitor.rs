@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{EveryArgs, RecordArgs};
+use super::RecordArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct MonitorArgs {
@@ -42,11 +42,8 @@ pub(crate) struct MonitorArgs {
     #[command(flatten)]
     pub(crate) record: RecordArgs,
 
-    #[command(flatten)]
-    pub(crate) every: EveryArgs,
-
-    /// The command that is measured; with --suite options of `breakeven profile`
-    #[arg(last = true, value_name = "CMD", requires = "measures")]
+    /// The command during which the load is recorded
+    #[arg(last = true, value_name = "CMD", requires = "record")]
     pub(crate) command: Vec<OsString>,
 }
 

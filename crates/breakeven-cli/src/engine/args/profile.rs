@@ -24,7 +24,6 @@ pub(crate) struct ProfileArgs {
     /// reason, what ran where and what fell back: auto, cpu-only, gpu-only or
     /// hybrid:GPU/CPU in percent, as in hybrid:60/40
     #[arg(long, value_name = "STRATEGY", value_parser = parsed::<ExecutionStrategy>)]
-    #[arg(conflicts_with = "image")]
     pub(crate) strategy: Option<ExecutionStrategy>,
 
     /// What --strategy auto minimises: time, energy, cost, or deadline:TIME[,energy|cost],
@@ -69,20 +68,6 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) budget: Option<PathBuf>,
 
-    /// PNG or JPEG to run the pixel kernels on, in addition to the synthetic image
-    #[arg(long, value_name = "FILE")]
-    pub(crate) image: Option<PathBuf>,
-
-    /// Series to forecast in addition to the synthetic one: a column of a CSV file, by
-    /// name or by number from 1 on [default: the only column of numbers]
-    #[arg(long, value_name = "FILE.csv[:COLUMN]", conflicts_with = "strategy")]
-    pub(crate) series: Option<String>,
-
-    /// Separator of the columns in the series' file: a character, or `tab`
-    #[arg(long, value_name = "CHARACTER", default_value = ",", value_parser = separator)]
-    #[arg(requires = "series")]
-    pub(crate) separator: u8,
-
     /// File to write the profile to
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -108,16 +93,6 @@ pub(crate) struct ProfileArgs {
     /// Seconds after which a GPU that does not answer counts as hung
     #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = one_or_more::<NonZeroU32>)]
     pub(crate) device_timeout: NonZeroU32,
-}
-
-/// One ASCII character that occurs in no number.
-fn separator(text: &str) -> Result<u8, String> {
-    match text.as_bytes() {
-        b"tab" | b"\\t" => Ok(b'\t'),
-        [byte] if byte.is_ascii_punctuation() && !b"\"'.-+".contains(byte) => Ok(*byte),
-        [b'\t'] => Ok(b'\t'),
-        _ => Err("give one character, as in ';', or tab".to_owned()),
-    }
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

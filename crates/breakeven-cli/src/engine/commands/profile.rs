@@ -17,21 +17,17 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::engine::args::{EnergyWhen, ProfileArgs};
 use crate::engine::devices::devices;
 use crate::engine::load::{self, Recording};
-use crate::engine::protocol::{Cell, Input, Message, Request};
+use crate::engine::protocol::{Cell, Message, Request};
 use crate::engine::session::{Machine, Session, detect};
 use crate::engine::supervisor::{self, Ended};
 use crate::exit::Ending;
 use crate::output::{self, Absent, Report};
 
 mod batches;
-mod own_inputs;
-
-use own_inputs::OwnInputs;
 
 pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
     // All that can be wrong with what was typed, before anything is measured.
     let limits = crate::commands::limits(args.budget.as_deref())?;
-    let own = OwnInputs::read(args)?;
     if let Some(path) = &args.output {
         file::check_writable(path)?;
     }
@@ -43,7 +39,7 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
         Some(strategy) => (Vec::new(), batches::batch_cells(args, strategy, &machine)?),
         None => {
             let devices = devices(&args.device, hardware)?;
-            let kernels = kernel_cells(args, &own, &devices, &machine)?;
+            let kernels = kernel_cells(args, &devices, &machine)?;
             (devices, kernels)
         }
     };
@@ -69,7 +65,7 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
         true => Some(record_load(hardware)?),
         false => None,
     };
-    let ended = measure(args, (&own, &energy), &devices, &kernels, &mut session);
+    let ended = measure(args, &energy, &devices, &kernels, &mut session);
     let load = recording.and_then(Recording::end);
     session.profile.load.extend(load);
     let ended = ended?;
@@ -94,7 +90,6 @@ pub(crate) fn run(args: &ProfileArgs, out: &mut dyn Write, err: &mut dyn Write) 
     report.absent = absent;
     report.notes = session.notes;
     report.remarks = remarks;
-    report.forecast = own.forecast;
     let printed = output::write(&report, args.format, out, err);
     let interrupted = written?;
     printed?;
@@ -184,30 +179,19 @@ fn check_budgets(limits: &Limits, cells: &[Cell]) -> Result<()> {
 }
 
 /// Every kernel on every device, after checking that it fits memory.
-fn kernel_cells(
-    args: &ProfileArgs,
-    own: &OwnInputs,
-    devices: &[String],
-    machine: &Machine,
-) -> Result<Vec<Cell>> {
+fn kernel_cells(args: &ProfileArgs, devices: &[String], machine: &Machine) -> Result<Vec<Cell>> {
     let scale = args.scale.get();
     let on_gpu = devices.iter().any(|device| device != Device::CPU);
     let memory = memory(machine);
-    let kernels = kernels(args);
-    own.check_wanted(&kernels)?;
     let mut cells = Vec::new();
-    for kernel in kernels {
-        let generated = (Input::Generated, Workload::new(kernel, scale)?, scale);
-        let own = own.workloads(kernel).map(|(input, own)| (input, own, 1));
-        for (input, workload, scale) in std::iter::once(generated).chain(own) {
-            check_memory(&Work::of(&workload, on_gpu), memory, ("--scale", scale))?;
-            cells.extend(devices.iter().map(|device| Cell::Kernel {
-                kernel: kernel.to_owned(),
-                scale,
-                input,
-                device: device.clone(),
-            }));
-        }
+    for kernel in kernels(args) {
+        let workload = Workload::new(kernel, scale)?;
+        check_memory(&Work::of(&workload, on_gpu), memory, ("--scale", scale))?;
+        cells.extend(devices.iter().map(|device| Cell::Kernel {
+            kernel: kernel.to_owned(),
+            scale,
+            device: device.clone(),
+        }));
     }
     Ok(cells)
 }
@@ -268,7 +252,7 @@ pub(super) fn check_fits(
 /// Runs every process that was asked for.
 fn measure(
     args: &ProfileArgs,
-    (own, energy): (&OwnInputs, &Counted),
+    energy: &Counted,
     devices: &[String],
     kernels: &[Cell],
     session: &mut Session,
@@ -291,8 +275,6 @@ fn measure(
             cells,
             warmup: args.warmup,
             iterations: args.iterations.get(),
-            image: args.image.clone(),
-            series: own.series.clone(),
             device_timeout_s: args.device_timeout.get(),
             energy: energy.clone(),
             ..Request::default()

@@ -3,7 +3,6 @@
 pub(crate) mod ab;
 pub(crate) mod devices;
 pub(crate) mod doctor;
-pub(crate) mod every;
 pub(crate) mod metrics;
 pub(crate) mod monitor;
 pub(crate) mod plan;

@@ -24,7 +24,6 @@ pub(crate) use energy::{CallMeter, Counted, counted, meter};
 pub(crate) use event::Event;
 pub(crate) use measure::{Iterations, Problem, Report};
 pub(crate) use noise::{NoiseWork, WORKING_SET_BYTES};
-pub(crate) use rows::forecast;
 pub(crate) use sweep::{Over, Points};
 pub(crate) use table::{Made, with_operator};
 pub(crate) use workload::Workload;

@@ -4,11 +4,11 @@ use breakeven::kernels::{
     ArForecast, Connectivity, Conv2d, DendriticIntegration, DotProduct, ImageSegmentation,
     LstmCell, MatrixMultiply, Nonlinearity, PixelEntropy, SOBEL_X, VectorAdd,
 };
-use breakeven::{Error, ErrorKind, Operator, Tensor};
+use breakeven::{Error, ErrorKind, Tensor};
 
 use super::inputs::{images, series, uniform};
 use super::sweep::Over;
-use super::table::{Made, Row, Scales, Shape, Takes};
+use super::table::{Made, Row, Scales, Shape};
 
 /// Tasks of a default batch whose default workload is a single task, and of one whose
 /// tasks take some microseconds each.
@@ -46,7 +46,6 @@ const IMAGES: Row = Row {
     tasks: Shape::new([TASKS, 256, 256]),
     sizes: [16, 2_048],
     sweeps: &[Over::Size, Over::Batch],
-    takes: Takes::Image,
     names_one: false,
     item: |shape| format!("{}×{}", shape.rows, shape.columns),
     // An image in and a value a pixel out.
@@ -64,7 +63,6 @@ const VECTORS: Row = Row {
     // The same in a hundred pieces.
     tasks: Shape::new([100, 1, VECTOR / 100]),
     sizes: [1_024, 1 << 22],
-    takes: Takes::Nothing,
     names_one: true,
     item: |shape| format!("{} elements", shape.columns),
     values: |shape| shape.item().saturating_mul(3),
@@ -95,7 +93,6 @@ pub(super) static ROWS: [Row; 10] = [
     Row {
         name: "matrix_multiply",
         sizes: [16, 1_024],
-        takes: Takes::Nothing,
         item: |Shape { columns: n, .. }| format!("({n}×{n} · {n}×{n})"),
         values: |shape| shape.item().saturating_mul(3),
         operator: |_| Ok(Made::numbers(MatrixMultiply)),
@@ -145,7 +142,6 @@ pub(super) static ROWS: [Row; 10] = [
         workload: Shape::new([1, 1, 1_000]),
         tasks: Shape::new([SMALL_TASKS, 1, 1_000]),
         sizes: [64, 1 << 16],
-        takes: Takes::Series,
         item: |shape| format!("{} points, AR({LAGS}), {STEPS} steps", shape.columns),
         values: |shape| shape.item().saturating_add(STEPS as u64),
         // Each thread has a series and its forecast in float64.
@@ -164,7 +160,6 @@ pub(super) static ROWS: [Row; 10] = [
         workload: Shape::new([32, 2, HIDDEN]),
         tasks: Shape::new([SMALL_TASKS, 2, HIDDEN]),
         sweeps: &[Over::Batch, Over::Hidden],
-        takes: Takes::Nothing,
         item: |shape| format!("{INPUTS} inputs, {} hidden units", shape.columns),
         values: |shape| (INPUTS as u64).saturating_add((shape.columns as u64).saturating_mul(4)),
         shared_values: |shape| {
@@ -185,7 +180,6 @@ pub(super) static ROWS: [Row; 10] = [
         workload: Shape::new([1, 1, NEURONS[0]]),
         tasks: Shape::new([SMALL_TASKS, 1, NEURONS[0]]),
         sweeps: &[Over::Batch],
-        takes: Takes::Nothing,
         item: |_| {
             let [neurons, dendrites, inputs] = NEURONS;
             format!("{neurons} neurons, {dendrites} dendrites, {inputs} inputs, sigmoid")
@@ -250,15 +244,6 @@ fn cell(hidden: usize) -> Result<LstmCell, Error> {
     let [of_input, of_hidden] = [values(INPUTS, 7), values(hidden, 8)];
     let [bias, other] = [values(1, 9), values(1, 10)];
     LstmCell::new(&of_input, &of_hidden, &bias, &other, [INPUTS, hidden])
-}
-
-/// What the suite's model (AR(5), 10 steps) expects after a series. Fails where that is
-/// too short or has no unique fit.
-pub(crate) fn forecast(series: &[f32]) -> Result<Vec<f32>, Error> {
-    let operator = ArForecast::new(LAGS, STEPS)?;
-    let output = operator.on_cpu(&Tensor::new(series, &[1, series.len()])?)?;
-    operator.checked(&output)?;
-    Ok(output.into_vec()?)
 }
 
 #[cfg(test)]

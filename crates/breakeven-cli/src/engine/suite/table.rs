@@ -62,14 +62,6 @@ pub(super) enum Scales {
     Length,
 }
 
-/// What a kernel can be given by the user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Takes {
-    Nothing,
-    Image,
-    Series,
-}
-
 /// A kernel's operator, whatever its output is made of.
 #[derive(Clone)]
 pub(crate) enum Made {
@@ -107,7 +99,6 @@ pub(super) struct Row {
     pub(super) sizes: [u64; 2],
     /// What a sweep can change, the default first.
     pub(super) sweeps: &'static [Over],
-    pub(super) takes: Takes,
     /// Whether a batch of one is named by its item alone.
     pub(super) names_one: bool,
     /// One item in words.

@@ -1,12 +1,12 @@
 //! What each kernel of the suite is run on.
 
-use breakeven::{Error, Tensor};
+use breakeven::Error;
 use breakeven_profile::profile::Operation;
 
 use super::measure::Problem;
-use super::rows::{ROWS, row};
+use super::rows::row;
 use super::sweep::{Over, Points};
-use super::table::{Row, Scales, Shape, Takes};
+use super::table::{Row, Scales, Shape};
 
 /// A kernel and the size that it is run at; inputs are made by [`build`](Workload::build).
 #[derive(Debug, Clone)]
@@ -14,8 +14,6 @@ pub(crate) struct Workload {
     row: &'static Row,
     name: String,
     shape: Shape,
-    /// What the user gave; else the suite makes its own.
-    given: Option<Tensor<'static>>,
 }
 
 impl Workload {
@@ -37,7 +35,6 @@ impl Workload {
             row,
             name: kernel.to_owned(),
             shape,
-            given: None,
         })
     }
 
@@ -53,7 +50,6 @@ impl Workload {
             row,
             name,
             shape: row.at(over, value)?,
-            given: None,
         })
     }
 
@@ -67,43 +63,7 @@ impl Workload {
         row(kernel, 1)?.points(over)
     }
 
-    /// A pixel kernel on an image of the user's (1 × height × width); `None` for other
-    /// kernels.
-    pub(crate) fn on_image(kernel: &str, image: &Tensor<'static>) -> Option<Self> {
-        let row = taking(Takes::Image).find(|row| row.name == kernel)?;
-        let [rows, columns] = image.item_shape().try_into().ok()?;
-        let shape = Shape {
-            rows,
-            columns,
-            ..row.workload
-        };
-        Some(Self::given(row, shape, image, "image"))
-    }
-
-    /// A forecast of a series of the user's; `None` for other kernels.
-    pub(crate) fn on_series(kernel: &str, series: &[f32]) -> Option<Self> {
-        let row = taking(Takes::Series).find(|row| row.name == kernel)?;
-        let shape = Shape::new([1, 1, series.len()]);
-        let series = Tensor::new(series.to_vec(), &[1, series.len()]).ok()?;
-        Some(Self::given(row, shape, &series, "series"))
-    }
-
-    fn given(row: &'static Row, shape: Shape, given: &Tensor<'static>, what: &str) -> Self {
-        Self {
-            row,
-            name: format!("{}:{what}", row.name),
-            shape,
-            given: Some(given.clone()),
-        }
-    }
-
-    /// The kernels that take an image of the user's, and those that take a series.
-    pub(crate) fn takers() -> [Vec<&'static str>; 2] {
-        let names = |what| taking(what).map(|row| row.name).collect();
-        [Takes::Image, Takes::Series].map(names)
-    }
-
-    /// The operation's name: the kernel's, with `:image` or `:series` on a user's own.
+    /// The operation's name.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -130,10 +90,7 @@ impl Workload {
     }
 
     pub(crate) fn build(&self) -> Result<Problem, Error> {
-        let inputs = match &self.given {
-            Some(given) => vec![given.clone()],
-            None => (self.row.inputs)(self.shape)?,
-        };
+        let inputs = (self.row.inputs)(self.shape)?;
         Problem::new((self.row.operator)(self.shape)?, inputs)
     }
 
@@ -150,11 +107,6 @@ impl Workload {
             ..Operation::new(&self.name, device)
         }
     }
-}
-
-/// The rows of kernels that can be given something by the user.
-fn taking(what: Takes) -> impl Iterator<Item = &'static Row> {
-    ROWS.iter().filter(move |row| row.takes == what)
 }
 
 #[cfg(test)]
@@ -185,20 +137,5 @@ mod tests {
         assert_eq!(kind("vector_add", large), Some(ErrorKind::TooLarge));
         let large = Workload::new("conv2d", usize::MAX).expect("counted, not allocated");
         assert_eq!(large.memory_bytes(true), u64::MAX);
-    }
-
-    #[test]
-    fn an_image_of_the_users_is_for_the_pixel_kernels() {
-        let image = Tensor::new(vec![0.5; 15], &[1, 3, 5]).expect("15 pixels");
-        for name in NAMES {
-            let workload = Workload::on_image(name, &image);
-            let [pixel_kernels, _] = Workload::takers();
-            assert_eq!(workload.is_some(), pixel_kernels.contains(&name), "{name}");
-            let Some(workload) = workload else { continue };
-            let problem = workload.build().expect("the image has its shape");
-            assert_eq!(problem.work().elements, 15, "{name}");
-            assert_eq!(workload.name(), format!("{name}:image"));
-            assert_eq!(workload.size(), 15);
-        }
     }
 }

@@ -54,13 +54,6 @@ fn tasks_that_cannot_be() {
 
 #[test]
 fn options_that_say_nothing_of_a_batch() {
-    assert_snapshot!(refused("--strategy auto --image a.png"), @r#"
-    error: the argument '--strategy <STRATEGY>' cannot be used with '--image <FILE>'
-
-    Usage: breakeven profile --strategy <STRATEGY>
-
-    For more information, try '--help'.
-    "#);
     assert_snapshot!(refused("--strategy gpu-only --device cpu"), @"error: --strategy gpu-only wants a GPU, and --device cpu leaves it none; leave one of them out");
 }
 

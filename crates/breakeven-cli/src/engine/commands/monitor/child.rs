@@ -26,29 +26,12 @@ pub(super) enum Ended {
 }
 
 #[derive(Debug)]
-pub(super) struct Child {
-    process: process::Child,
-    has_group: bool,
-}
+pub(super) struct Child(process::Child);
 
 impl Child {
     /// Starts it as a part of what runs at the terminal.
-    pub(super) fn start_here(command: &mut Command) -> io::Result<Self> {
-        Ok(Self {
-            process: command.spawn()?,
-            has_group: false,
-        })
-    }
-
-    /// Starts it in a group of its own, out of reach of the terminal's Ctrl-C: whoever
-    /// waits for it ends it, with all that it started.
     pub(super) fn start(command: &mut Command) -> io::Result<Self> {
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(command, 0);
-        Ok(Self {
-            process: command.spawn()?,
-            has_group: true,
-        })
+        command.spawn().map(Self)
     }
 
     /// Waits for its end, and ends it after the limit, or when this is set.
@@ -60,19 +43,14 @@ impl Child {
         let start = Instant::now();
         loop {
             let stop = interrupted.is_some_and(|flag| flag.load(Ordering::SeqCst));
-            if let Some(status) = self.process.try_wait()? {
+            if let Some(status) = self.0.try_wait()? {
                 return Ok(match stop {
                     true => Ended::Interrupted,
                     false => Ended::Exit(status),
                 });
             }
             if stop {
-                let by_itself = if self.has_group {
-                    Duration::ZERO
-                } else {
-                    BY_ITSELF
-                };
-                self.end(by_itself)?;
+                self.end(BY_ITSELF)?;
                 return Ok(Ended::Interrupted);
             }
             if limit.is_some_and(|limit| start.elapsed() >= limit) {
@@ -86,7 +64,7 @@ impl Child {
     fn end(&mut self, by_itself: Duration) -> io::Result<()> {
         let start = Instant::now();
         let mut asked = false;
-        while self.process.try_wait()?.is_none() {
+        while self.0.try_wait()?.is_none() {
             if !asked && start.elapsed() >= by_itself {
                 self.ask_to_end();
                 asked = true;
@@ -109,15 +87,12 @@ impl Child {
         self.send(rustix::process::Signal::KILL);
     }
 
-    /// Sends it to the process or to its group; one that has ended needs none.
+    /// Sends it to the process; one that has ended needs none.
     #[cfg(unix)]
     fn send(&self, signal: rustix::process::Signal) {
-        use rustix::process::{Pid, kill_process, kill_process_group};
-        if let Some(pid) = Pid::from_raw(self.process.id().cast_signed()) {
-            let _ = match self.has_group {
-                true => kill_process_group(pid, signal),
-                false => kill_process(pid, signal),
-            };
+        use rustix::process::{Pid, kill_process};
+        if let Some(pid) = Pid::from_raw(self.0.id().cast_signed()) {
+            let _ = kill_process(pid, signal);
         }
     }
 
@@ -129,6 +104,6 @@ impl Child {
 
     #[cfg(not(unix))]
     fn kill(&mut self) {
-        let _ = self.process.kill();
+        let _ = self.0.kill();
     }
 }

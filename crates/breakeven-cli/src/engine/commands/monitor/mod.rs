@@ -1,7 +1,6 @@
 //! `breakeven monitor`: what the machine does now, and the programs that publish.
 
 mod child;
-mod every;
 mod record;
 mod serve;
 mod sources;
@@ -22,9 +21,6 @@ use crate::output::document;
 use sources::Sources;
 
 pub(crate) fn run(args: &MonitorArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
-    if let Some(period) = args.every.every {
-        return every::run(args, period, out, err);
-    }
     if let Some(path) = &args.record.record {
         return record::run(args, path, err);
     }

@@ -133,7 +133,7 @@ fn attend(
     interrupted: &AtomicBool,
 ) -> Result<Ended> {
     let (program, arguments) = command.split_first().context("no command")?;
-    let mut child = Child::start_here(Command::new(program).args(arguments))
+    let mut child = Child::start(Command::new(program).args(arguments))
         .with_context(|| format!("cannot run {}", program.display()))?;
     Ok(child.wait(limit, Some(interrupted))?)
 }

@@ -1,4 +1,0 @@
-//! What happens in the periodic mode, `breakeven monitor --every`, as data.
-
-pub(crate) mod alert;
-pub(crate) mod event;
