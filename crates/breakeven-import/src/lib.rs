@@ -19,6 +19,7 @@
 //! ```
 
 mod columns;
+mod entries;
 mod fields;
 mod folded;
 mod format;
@@ -32,6 +33,7 @@ mod machine;
 mod name;
 mod nan;
 mod note;
+mod other_output;
 mod read;
 mod source;
 mod trace;

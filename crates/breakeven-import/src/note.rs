@@ -1,14 +1,16 @@
 //! What an importer has to say beside the profile.
 
 use crate::history::Entry;
+use crate::name::one_line;
 
 /// Something in a file that its reader should know before trusting a verdict.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Note {
-    /// Values of an operation that are no time: NaN, infinite, negative.
+    /// Values of an operation that are no time: NaN, infinite, negative, too long.
     #[error(
-        "{operation}: {values} value(s) are not times (NaN, infinite or negative) and were left out"
+        "{operation}: {values} value(s) are not times (NaN, infinite, negative or more than 104 \
+         days) and were left out"
     )]
     NotTimes {
         /// The operation.
@@ -40,6 +42,17 @@ pub enum Note {
         /// What gives runs.
         instead: &'static str,
     },
+    /// Several entries of a file have one name.
+    #[error(
+        "{count} name(s) are there several times, such as {operation}: they are told apart by \
+         their order in the file, as in \"#2\"; rename them"
+    )]
+    SameName {
+        /// How many names.
+        count: u64,
+        /// The first of them by alphabet.
+        operation: String,
+    },
     /// Names longer than a profile may hold.
     #[error("{count} name(s) longer than 65536 bytes are shortened")]
     LongNames {
@@ -59,7 +72,10 @@ pub enum Note {
         lacks: &'static str,
     },
     /// Parts of the file that say nothing of times, or are not understood.
-    #[error("{count} {what} left out: {why}")]
+    #[error(
+        "{count} {what} left out: {why}{}",
+        .first.as_ref().map_or_else(String::new, |first| format!(" (the first: {first})"))
+    )]
     LeftOut {
         /// How many.
         count: u64,
@@ -67,6 +83,8 @@ pub enum Note {
         what: &'static str,
         /// Why.
         why: String,
+        /// The first of them: its name, its line or its place in the document.
+        first: Option<String>,
     },
 }
 
@@ -89,8 +107,37 @@ impl Notes {
     pub(crate) fn left_out(&mut self, count: u64, what: &'static str, why: impl Into<String>) {
         if count > 0 {
             let why = why.into();
-            self.add(Note::LeftOut { count, what, why });
+            let first = None;
+            self.add(Note::LeftOut {
+                count,
+                what,
+                why,
+                first,
+            });
         }
+    }
+
+    /// Counts one more that was left out, and keeps the name and place of the first.
+    pub(crate) fn leave_out(&mut self, what: &'static str, why: &'static str, place: &str) {
+        for note in &mut self.notes {
+            if let Note::LeftOut {
+                count,
+                what: of,
+                why: reason,
+                first: Some(_),
+            } = note
+                && (*of, reason.as_str()) == (what, why)
+            {
+                *count += 1;
+                return;
+            }
+        }
+        self.notes.push(Note::LeftOut {
+            count: 1,
+            what,
+            why: why.to_owned(),
+            first: Some(one_line(place)),
+        });
     }
 
     /// The first note on something that was left out.

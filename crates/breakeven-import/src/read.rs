@@ -11,6 +11,7 @@ use crate::format::{Format, IMPORTERS, Importer};
 use crate::formats;
 use crate::history::Entry;
 use crate::note::{Note, Notes};
+use crate::other_output;
 use crate::source::Source;
 
 /// A profile, and what is to be said of where it came from.
@@ -66,6 +67,9 @@ fn of(source: Source, options: &Options) -> Result<Imported, FileError> {
         let path = source.path().to_owned();
         if source.is_folder() {
             let told = "the folder holds no results of a tool that is known; name a file in it";
+            return Err(FileError::new(FileErrorKind::NotAProfile, told));
+        }
+        if let Some(told) = other_output::recognised(&source) {
             return Err(FileError::new(FileErrorKind::NotAProfile, told));
         }
         let is_table = |end: &str| ["csv", "tsv", "jsonl", "ndjson"].contains(&end);

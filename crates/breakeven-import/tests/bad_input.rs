@@ -225,7 +225,6 @@ fn go() {
             "BenchmarkA-8 100 12 B/op\n",
             "BenchmarkA-8 many 12 ns/op\n",
             "BenchmarkA-8 100 -12 ns/op\n",
-            "FAIL\texample.com/a [build failed]\n",
         ]
     ));
 }
@@ -281,7 +280,6 @@ fn criterion() {
     let said = [
         said(&[]),
         said(&[name]),
-        said(&[("sample.json", r#"{"iters": [1], "times": [2]}"#)]),
         said(&[name, ("sample.json", "")]),
         said(&[name, ("sample.json", r#"{"iters": [1, 2], "times": [2]}"#)]),
         said(&[name, ("sample.json", r#"{"iters": [0], "times": [2]}"#)]),

@@ -5,9 +5,13 @@
 mod bad_input;
 mod benchmarks;
 mod chrome;
+mod counters;
 mod damaged;
+mod failures;
 mod hostile;
 mod hyperfine;
+mod identity;
+mod messages;
 mod nsys;
 mod nvbench;
 mod recognised;

@@ -5,12 +5,10 @@
 //!
 //! A benchmark is named by its test case, its sections and itself, with ` / ` between
 //! them. A name that is there again, as below a `GENERATE`, may be other work: it gets a
-//! number, `#2`.
+//! number, `#2`. A test case that failed is a failed operation.
 //!
 //! Source: docs/benchmarks.md of catchorg/Catch2, and `catch_reporter_xml.cpp`, by which
 //! values are in ns.
-
-use std::collections::HashMap;
 
 use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::{Environment, Profile};
@@ -46,7 +44,6 @@ struct State {
     /// The benchmark that is open, of which a mean or a failure is to come, and how many
     /// elements are around it.
     benchmark: Option<(String, usize)>,
-    times_named: HashMap<String, usize>,
     version: Option<String>,
     gather: Gather,
 }
@@ -117,7 +114,9 @@ impl State {
             b"TestCase" | b"Section" => name = attribute("name")?,
             b"BenchmarkResults" => {
                 let own = attribute("name")?.ok_or("a benchmark has no name")?;
-                self.benchmark = Some((self.numbered(own), self.open.len()));
+                let path = self.path(Some(&own));
+                let operation = self.gather.entry(&path, "cpu", None);
+                self.benchmark = Some((operation.told.name.clone(), self.open.len()));
             }
             b"mean" => {
                 if let Some((benchmark, _)) = &self.benchmark {
@@ -135,23 +134,23 @@ impl State {
                     self.gather.operation(benchmark).failed("failed", &message);
                 }
             }
+            b"OverallResult" if attribute("success")?.as_deref() == Some("false") => {
+                let case = self.path(None);
+                self.gather
+                    .operation(&case)
+                    .failed("failed", "the test case failed");
+            }
             _ => {}
         }
         self.open.push(name);
         Ok(())
     }
 
-    /// The benchmark's path, with a number where it was there before.
-    fn numbered(&mut self, own: String) -> String {
+    /// The path of what is open, or of a benchmark in it.
+    fn path(&self, own: Option<&str>) -> String {
         let around = self.open.iter().flatten().map(|name| name.trim());
-        let path: Vec<&str> = around.chain([own.as_str()]).collect();
-        let path = path.join(" / ");
-        let times = self.times_named.entry(path.clone()).or_default();
-        *times += 1;
-        match *times {
-            1 => path,
-            times => format!("{path} #{times}"),
-        }
+        let path: Vec<&str> = around.chain(own).collect();
+        path.join(" / ")
     }
 
     fn close(&mut self) {
