@@ -46,6 +46,7 @@ mod metric;
 mod options;
 mod page;
 mod planned;
+mod processors;
 mod row;
 mod shift;
 mod sides;

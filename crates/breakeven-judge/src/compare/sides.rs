@@ -7,6 +7,7 @@ use breakeven_profile::profile::{Operation, OperationKey, Profile, Run};
 use super::error::CompareError;
 use super::metric::Metric;
 use super::options::Options;
+use super::processors;
 use super::warning::Side;
 
 /// One operation of one side, from all profiles that have it.
@@ -142,6 +143,7 @@ pub(super) fn pairs<'p>(
             }
         }
     }
+    processors::join(&mut pairs);
     let is_common = |pair: &Pair<'_>| pair.baseline.is_some() && pair.current.is_some();
     if pairs.iter().any(is_common) {
         return Ok(pairs);
