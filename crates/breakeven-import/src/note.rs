@@ -58,6 +58,22 @@ pub enum Note {
         /// What the others have.
         lacks: &'static str,
     },
+    /// Something that the format does not allow, and how it was read.
+    #[error("{place}: {what}")]
+    Mended {
+        /// The first of them.
+        place: String,
+        /// What it is, and how it was read.
+        what: String,
+    },
+    /// Something that such a file usually has is not there.
+    #[error("there is no {what}: {why}")]
+    Lacks {
+        /// What is not there.
+        what: String,
+        /// Why, and what to do.
+        why: String,
+    },
     /// Parts of the file that say nothing of times, or are not understood.
     #[error("{count} {what} left out: {why}")]
     LeftOut {
@@ -93,6 +109,18 @@ impl Notes {
         }
     }
 
+    /// Adds that something is not there.
+    pub(crate) fn lacks(&mut self, what: impl Into<String>, why: impl Into<String>) {
+        let (what, why) = (what.into(), why.into());
+        self.add(Note::Lacks { what, why });
+    }
+
+    /// Adds that entries were left out, if there are any, and which was the first.
+    pub(crate) fn skipped(&mut self, skipped: Skipped, what: &'static str, why: &str) {
+        let why = format!("{why}; the first is {}", skipped.first);
+        self.left_out(skipped.count, what, why);
+    }
+
     /// The first note on something that was left out.
     pub(crate) fn why_nothing_is_left(&self) -> Option<&Note> {
         let is_reason = |note: &&Note| matches!(note, Note::LeftOut { .. } | Note::NotTimes { .. });
@@ -106,5 +134,21 @@ impl Notes {
 
     pub(crate) fn into_parts(self) -> (Vec<Note>, Vec<Entry>) {
         (self.notes, self.history)
+    }
+}
+
+/// Entries that are left out: how many, and where the first is.
+#[derive(Debug, Default)]
+pub(crate) struct Skipped {
+    count: u64,
+    first: String,
+}
+
+impl Skipped {
+    pub(crate) fn add(&mut self, place: impl FnOnce() -> String) {
+        if self.count == 0 {
+            self.first = place();
+        }
+        self.count += 1;
     }
 }

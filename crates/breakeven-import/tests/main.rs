@@ -14,4 +14,5 @@ mod recognised;
 mod rocprofv3;
 mod stacks;
 mod support;
+mod survives;
 mod table;

@@ -7,13 +7,12 @@ mod sheets;
 mod state;
 
 use std::cell::{Cell, RefCell};
-use std::fmt;
 
 use breakeven_profile::file::FileError;
 use breakeven_profile::profile::Profile;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::fields::KeyOf;
+use crate::fields::{KeyOf, expects, seed};
 use crate::format::Importer;
 use crate::json;
 use crate::note::Notes;
@@ -47,22 +46,14 @@ fn read(source: Source, options: &Options, notes: &mut Notes) -> Result<Profile,
 
 struct Document<'r>(&'r RefCell<Read>, &'r Cell<usize>);
 
-impl<'de> DeserializeSeed<'de> for Document<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
+seed!(Document<'_> => (), deserialize_map);
 
 const KEYS: &[&str] = &["shared", "profiles", "exporter"];
 
 impl<'de> Visitor<'de> for Document<'_> {
     type Value = ();
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object with profiles and shared frames")
-    }
+    expects!("an object with profiles and shared frames");
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key_seed(KeyOf(KEYS))? {
@@ -87,20 +78,12 @@ impl<'de> Visitor<'de> for Document<'_> {
 /// The list of profiles.
 struct Sheets<'r>(&'r RefCell<Read>, &'r Cell<usize>);
 
-impl<'de> DeserializeSeed<'de> for Sheets<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
+seed!(Sheets<'_> => (), deserialize_seq);
 
 impl<'de> Visitor<'de> for Sheets<'_> {
     type Value = ();
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of profiles")
-    }
+    expects!("a list of profiles");
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         let mut read = self.0.borrow_mut();
