@@ -95,19 +95,18 @@ fn closed(beginning: &[u8]) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// Reads a document that may be longer than memory: `visit` keeps of it what it needs, and
-/// `place` says where it was. Faster than [`read`], which notes every key.
+/// Reads a document that may be longer than memory: `visit` keeps of it what it needs.
+/// Faster than [`read`], which notes every key.
 pub(crate) fn stream(
     source: Source,
     visit: impl for<'de> DeserializeSeed<'de, Value = ()>,
-    place: impl Fn() -> String,
 ) -> Result<(), FileError> {
     let path = source.path().to_owned();
     let mended = source.mended();
     let mut json = serde_json::Deserializer::from_reader(source.into_json()?);
     let read = visit.deserialize(&mut json).and_then(|()| json.end());
     let Err(error) = read else { return Ok(()) };
-    let told = explained(&error, &place()).at_path(&path);
+    let told = explained(&error, "").at_path(&path);
     match error.classify() {
         Category::Io | Category::Data => return Err(told),
         Category::Syntax | Category::Eof => mended.stop(told),

@@ -65,11 +65,13 @@ impl Mended {
 
 /// The line and the byte of it behind a text that begins at that position.
 fn behind([line, column]: [usize; 2], text: &[u8]) -> [usize; 2] {
-    let mut lines = text.rsplit(|byte| *byte == b'\n');
-    let last = lines.next().map_or(0, <[u8]>::len);
-    match lines.count() {
-        0 => [line, column + last],
-        more => [line + more, last + 1],
+    let is_end = |byte: &u8| *byte == b'\n';
+    match text.iter().filter(|byte| is_end(byte)).count() {
+        0 => [line, column + text.len()],
+        more => {
+            let last = text.iter().rposition(is_end).unwrap_or_default();
+            [line + more, text.len() - last]
+        }
     }
 }
 

@@ -7,8 +7,6 @@ mod build;
 mod event;
 mod pairs;
 
-use std::cell::Cell;
-
 use breakeven_profile::file::FileError;
 use breakeven_profile::profile::Profile;
 use serde::Deserialize;
@@ -37,39 +35,12 @@ pub(crate) static IMPORTER: Importer = Importer {
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
     let mut builder = Builder::default();
-    let place = Place::default();
-    let document = Document {
-        builder: &mut builder,
-        place: &place,
-    };
-    json::stream(source, document, || place.text())?;
+    json::stream(source, Document(&mut builder))?;
     builder.profile(notes)
 }
 
-/// Where in the document an event is.
-#[derive(Debug, Default)]
-struct Place {
-    /// True for a list, false for an object with one.
-    bare: Cell<bool>,
-    /// The number of the event, from 1.
-    event: Cell<u64>,
-}
-
-impl Place {
-    fn text(&self) -> String {
-        let list = if self.bare.get() { "" } else { "traceEvents" };
-        match self.event.get().checked_sub(1) {
-            Some(number) => format!("{list}[{number}]"),
-            None => String::new(),
-        }
-    }
-}
-
 /// The document: an object with `traceEvents`, or the list alone.
-struct Document<'b> {
-    builder: &'b mut Builder,
-    place: &'b Place,
-}
+struct Document<'b>(&'b mut Builder);
 
 seed!(Document<'_> => (), deserialize_any);
 
@@ -91,18 +62,14 @@ impl<'de> Visitor<'de> for Document<'_> {
             match key {
                 Some("traceEvents") => {
                     found = true;
-                    map.next_value_seed(Events {
-                        builder: &mut *self.builder,
-                        place: self.place,
-                    })?;
-                    self.place.event.set(0);
+                    map.next_value_seed(Events(self.0))?;
                 }
                 Some("otherData") => {
                     let data = map.next_value::<Entry<OtherData>>()?.ok();
                     let is_own = |data: OtherData| data.exporter.starts_with("breakeven ");
-                    self.builder.is_own = data.is_some_and(is_own);
+                    self.0.is_own = data.is_some_and(is_own);
                 }
-                Some("deviceProperties") => self.builder.gpus = json::entries(map.next_value()?),
+                Some("deviceProperties") => self.0.gpus = json::entries(map.next_value()?),
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
@@ -113,20 +80,12 @@ impl<'de> Visitor<'de> for Document<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<(), A::Error> {
-        self.place.bare.set(true);
-        let events = Events {
-            builder: self.builder,
-            place: self.place,
-        };
-        events.visit_seq(list)
+        Events(self.0).visit_seq(list)
     }
 }
 
 /// The list of events.
-struct Events<'b> {
-    builder: &'b mut Builder,
-    place: &'b Place,
-}
+struct Events<'b>(&'b mut Builder);
 
 seed!(Events<'_> => (), deserialize_seq);
 
@@ -137,10 +96,8 @@ impl<'de> Visitor<'de> for Events<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         let mut event = Event::default();
-        self.place.event.set(1);
         while list.next_element_seed(&mut event)?.is_some() {
-            self.builder.take(&event);
-            self.place.event.set(self.place.event.get() + 1);
+            self.0.take(&event);
         }
         Ok(())
     }

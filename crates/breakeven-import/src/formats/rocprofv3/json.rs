@@ -1,7 +1,6 @@
 //! `rocprofv3 --output-format json`. Names come before the records that use them, so the
 //! records are taken one by one.
 
-use std::cell::Cell;
 use std::collections::HashMap;
 
 use breakeven_profile::file::FileError;
@@ -27,15 +26,7 @@ pub(crate) static IMPORTER: Importer = Importer {
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
     let mut tool = Tool::default();
-    let place = Cell::new(("", 0));
-    let document = Document(Reading {
-        tool: &mut tool,
-        place: &place,
-    });
-    json::stream(source, document, || match place.get() {
-        ("", _) => String::new(),
-        (list, number) => format!("buffer_records.{list}[{number}]"),
-    })?;
+    json::stream(source, Document(&mut tool))?;
     notes.skipped(
         tool.malformed,
         "record(s)",
@@ -191,32 +182,16 @@ fn category(list: &str) -> &'static str {
     }
 }
 
-/// What reads a part of the document.
-struct Reading<'t> {
-    tool: &'t mut Tool,
-    /// The list of records and the number of the one that is read.
-    place: &'t Cell<(&'static str, u64)>,
-}
-
-impl Reading<'_> {
-    fn again(&mut self) -> Reading<'_> {
-        Reading {
-            tool: self.tool,
-            place: self.place,
-        }
-    }
-}
-
-struct Document<'t>(Reading<'t>);
+struct Document<'t>(&'t mut Tool);
 
 /// The processes, a list, or the only one.
-struct Processes<'t>(Reading<'t>);
+struct Processes<'t>(&'t mut Tool);
 
 /// The lists of records.
-struct Lists<'t>(Reading<'t>);
+struct Lists<'t>(&'t mut Tool);
 
 /// One list of records.
-struct Records<'t>(Reading<'t>, &'static str);
+struct Records<'t>(&'t mut Tool, &'static str);
 
 seed!(Document<'_> => (), deserialize_map);
 seed!(Processes<'_> => (), deserialize_any);
@@ -228,10 +203,10 @@ impl<'de> Visitor<'de> for Document<'_> {
 
     expects!("an object with rocprofiler-sdk-tool");
 
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key_seed(KeyOf(&["rocprofiler-sdk-tool"]))? {
             match key {
-                Some(_) => map.next_value_seed(Processes(self.0.again()))?,
+                Some(_) => map.next_value_seed(Processes(self.0))?,
                 None => drop(map.next_value::<IgnoredAny>()?),
             }
         }
@@ -246,26 +221,26 @@ impl<'de> Visitor<'de> for Processes<'_> {
 
     expects!("the records of a process, or a list of such");
 
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
-        while list.next_element_seed(Processes(self.0.again()))?.is_some() {}
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while list.next_element_seed(Processes(self.0))?.is_some() {}
         Ok(())
     }
 
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
-        self.0.tool.next_process();
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        self.0.next_process();
         while let Some(key) = map.next_key_seed(KeyOf(PARTS))? {
             match key {
-                Some("agents") => self.0.tool.agents(entries(map.next_value()?)),
-                Some("kernel_symbols") => self.0.tool.kernels(entries(map.next_value()?)),
+                Some("agents") => self.0.agents(entries(map.next_value()?)),
+                Some("kernel_symbols") => self.0.kernels(entries(map.next_value()?)),
                 Some("strings") => {
                     let strings: Entry<Strings> = map.next_value()?;
                     let strings = strings.ok().unwrap_or_default();
-                    self.0.tool.kinds = strings.buffer_records;
+                    self.0.kinds = strings.buffer_records;
                     let messages = strings.marker_api.into_iter();
                     let messages = messages.map(|message| (message.key, message.value));
-                    self.0.tool.messages = messages.collect();
+                    self.0.messages = messages.collect();
                 }
-                Some("buffer_records") => map.next_value_seed(Lists(self.0.again()))?,
+                Some("buffer_records") => map.next_value_seed(Lists(self.0))?,
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
@@ -287,10 +262,10 @@ impl<'de> Visitor<'de> for Lists<'_> {
 
     expects!("an object with lists of records");
 
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key_seed(KeyOf(LISTS))? {
             match key {
-                Some(list) => map.next_value_seed(Records(self.0.again(), list))?,
+                Some(list) => map.next_value_seed(Records(self.0, list))?,
                 None => drop(map.next_value::<IgnoredAny>()?),
             }
         }
@@ -304,20 +279,15 @@ impl<'de> Visitor<'de> for Records<'_> {
     expects!("a list of records");
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        let Self(reading, name) = self;
+        let Self(tool, name) = self;
         let mut number = 0;
-        reading.place.set((name, number));
         while let Some(record) = list.next_element::<Entry<Record>>()? {
-            let taken = record
-                .ok()
-                .and_then(|record| reading.tool.take(name, &record));
+            let taken = record.ok().and_then(|record| tool.take(name, &record));
             if taken.is_none() {
-                (reading.tool.malformed).add(|| format!("buffer_records.{name}[{number}]"));
+                (tool.malformed).add(|| format!("buffer_records.{name}[{number}]"));
             }
             number += 1;
-            reading.place.set((name, number));
         }
-        reading.place.set(("", 0));
         Ok(())
     }
 }

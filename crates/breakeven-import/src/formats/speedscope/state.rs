@@ -7,11 +7,12 @@ use breakeven_profile::profile::{Environment, Profile};
 use serde::Deserialize;
 
 use crate::folded::Folded;
+use crate::json::Entry;
 use crate::note::{Notes, Skipped};
 use crate::trace::Trace;
 
 /// A frame of the list that all profiles share.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 pub(super) struct Frame {
     pub(super) name: String,
     pub(super) file: Option<String>,
@@ -21,7 +22,7 @@ pub(super) struct Frame {
 #[derive(Deserialize)]
 pub(super) struct Shared {
     #[serde(default)]
-    pub(super) frames: Vec<Frame>,
+    pub(super) frames: Vec<Entry<Frame>>,
 }
 
 /// What was read so far. Frames are numbers until the whole file was.
