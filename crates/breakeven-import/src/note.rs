@@ -71,11 +71,24 @@ pub enum Note {
         /// What the others have.
         lacks: &'static str,
     },
+    /// Something that the format does not allow, and how it was read.
+    #[error("{place}: {what}")]
+    Mended {
+        /// The first of them.
+        place: String,
+        /// What it is, and how it was read.
+        what: String,
+    },
+    /// Something that such a file usually has is not there.
+    #[error("there is no {what}: {why}")]
+    Lacks {
+        /// What is not there.
+        what: String,
+        /// Why, and what to do.
+        why: String,
+    },
     /// Parts of the file that say nothing of times, or are not understood.
-    #[error(
-        "{count} {what} left out: {why}{}",
-        .first.as_ref().map_or_else(String::new, |first| format!(" (the first: {first})"))
-    )]
+    #[error("{count} {what} left out: {why}")]
     LeftOut {
         /// How many.
         count: u64,
@@ -83,8 +96,6 @@ pub enum Note {
         what: &'static str,
         /// Why.
         why: String,
-        /// The first of them: its name, its line or its place in the document.
-        first: Option<String>,
     },
 }
 
@@ -107,37 +118,37 @@ impl Notes {
     pub(crate) fn left_out(&mut self, count: u64, what: &'static str, why: impl Into<String>) {
         if count > 0 {
             let why = why.into();
-            let first = None;
-            self.add(Note::LeftOut {
-                count,
-                what,
-                why,
-                first,
-            });
+            self.add(Note::LeftOut { count, what, why });
         }
     }
 
     /// Counts one more that was left out, and keeps the name and place of the first.
     pub(crate) fn leave_out(&mut self, what: &'static str, why: &'static str, place: &str) {
-        for note in &mut self.notes {
-            if let Note::LeftOut {
+        let start = format!("{why}; the first is ");
+        let known = self.notes.iter_mut().find_map(|note| match note {
+            Note::LeftOut {
                 count,
                 what: of,
-                why: reason,
-                first: Some(_),
-            } = note
-                && (*of, reason.as_str()) == (what, why)
-            {
-                *count += 1;
-                return;
-            }
-        }
-        self.notes.push(Note::LeftOut {
-            count: 1,
-            what,
-            why: why.to_owned(),
-            first: Some(one_line(place)),
+                why,
+            } if *of == what && why.starts_with(&start) => Some(count),
+            _ => None,
         });
+        match known {
+            Some(count) => *count += 1,
+            None => self.left_out(1, what, start + &one_line(place)),
+        }
+    }
+
+    /// Adds that something is not there.
+    pub(crate) fn lacks(&mut self, what: impl Into<String>, why: impl Into<String>) {
+        let (what, why) = (what.into(), why.into());
+        self.add(Note::Lacks { what, why });
+    }
+
+    /// Adds that entries were left out, if there are any, and which was the first.
+    pub(crate) fn skipped(&mut self, skipped: Skipped, what: &'static str, why: &str) {
+        let why = format!("{why}; the first is {}", skipped.first);
+        self.left_out(skipped.count, what, why);
     }
 
     /// The first note on something that was left out.
@@ -153,5 +164,21 @@ impl Notes {
 
     pub(crate) fn into_parts(self) -> (Vec<Note>, Vec<Entry>) {
         (self.notes, self.history)
+    }
+}
+
+/// Entries that are left out: how many, and where the first is.
+#[derive(Debug, Default)]
+pub(crate) struct Skipped {
+    count: u64,
+    first: String,
+}
+
+impl Skipped {
+    pub(crate) fn add(&mut self, place: impl FnOnce() -> String) {
+        if self.count == 0 {
+            self.first = place();
+        }
+        self.count += 1;
     }
 }

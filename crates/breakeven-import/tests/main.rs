@@ -18,4 +18,5 @@ mod recognised;
 mod rocprofv3;
 mod stacks;
 mod support;
+mod survives;
 mod table;

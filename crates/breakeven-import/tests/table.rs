@@ -87,11 +87,6 @@ fn what_is_wrong_in_a_table() {
     ];
     let said = cases.map(|(text, columns)| refused(text, columns));
     assert_snapshot!(said.join("\n"));
-    let not_utf_8 = b"a,b\n\xff,1\n".to_vec();
-    assert_snapshot!(crate::support::refused(
-        not_utf_8,
-        &options("name=a,time=b,unit=s")
-    ));
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn a_run_that_fails_is_told_and_the_next_one_goes_on() {
     let failed = printed_in_time(&place, "--count 2", script);
     assert_eq!(failed.code, Some(1), "{failed:#?}");
     assert_snapshot!(failed.stdout, @r"
-    failed after [time]: no profile was written: its standard output:1:2: not a breakeven profile: it begins with 'n', where a profile begins with '{'
+    failed after [time]: no profile was written: its standard output:1:2: not a breakeven profile: it is not JSON
     failed after [time]: the run failed (exit status: 7)
     ");
     let empty = printed(&place, "--count 1", "true");
