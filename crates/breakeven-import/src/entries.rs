@@ -1,10 +1,7 @@
 //! A list of a JSON document whose entries are read one by one: an entry that is not as it
 //! should be is left out and named, and the others are kept.
 
-use std::fmt;
-use std::marker::PhantomData;
-
-use serde::de::{Deserialize, DeserializeOwned, Deserializer, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeOwned, Deserializer};
 use serde_json::Value;
 
 use crate::note::Notes;
@@ -40,42 +37,29 @@ impl<T> Entries<T> {
     }
 }
 
-impl<T> Default for Entries<T> {
-    fn default() -> Self {
-        let (read, wrong) = (Vec::new(), Vec::new());
-        Self { read, wrong }
-    }
-}
-
 impl<'de, T: DeserializeOwned> Deserialize<'de> for Entries<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(EntriesVisitor(PhantomData))
+        let (mut read, mut wrong) = (Vec::new(), Vec::new());
+        let all: Vec<Entry<T>> = Deserialize::deserialize(deserializer)?;
+        for (number, Entry(entry)) in (1..).zip(all) {
+            match entry {
+                Ok(entry) => read.push(entry),
+                Err(why) => wrong.push(format!("number {number}{why}")),
+            }
+        }
+        Ok(Self { read, wrong })
     }
 }
 
-struct EntriesVisitor<T>(PhantomData<T>);
+/// An entry, or its name and what is wrong with it.
+struct Entry<T>(Result<T, String>);
 
-impl<'de, T: DeserializeOwned> Visitor<'de> for EntriesVisitor<T> {
-    type Value = Entries<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Entries<T>, A::Error> {
-        let mut entries = Entries::default();
-        let mut number = 0_u64;
-        while let Some(value) = list.next_element::<Value>()? {
-            number += 1;
-            let name = NAMES.iter().find_map(|key| value.get(*key)?.as_str());
-            let name = name.map_or_else(String::new, |name| format!(", {name}"));
-            match serde_path_to_error::deserialize(value) {
-                Ok(entry) => entries.read.push(entry),
-                Err(error) => entries
-                    .wrong
-                    .push(format!("number {number}{name}: {error}")),
-            }
-        }
-        Ok(entries)
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Entry<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        let name = NAMES.iter().find_map(|key| value.get(*key)?.as_str());
+        let name = name.map_or_else(String::new, |name| format!(", {name}"));
+        let read = serde_path_to_error::deserialize(value);
+        Ok(Self(read.map_err(|error| format!("{name}: {error}"))))
     }
 }

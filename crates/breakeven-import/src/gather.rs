@@ -22,6 +22,8 @@ pub(crate) struct Gather {
     by_key: HashMap<OperationKey, usize>,
     /// By name and device: what tells the entries of that name apart, and their numbers.
     marks: HashMap<(String, String), HashMap<String, usize>>,
+    /// The first name that was there before.
+    twice: Option<String>,
     long_names: u64,
 }
 
@@ -77,7 +79,10 @@ impl Gather {
         let number = *(marks.entry(mark.unwrap_or_else(|| next.to_string()))).or_insert(next);
         match number {
             0 => self.on(name, device, None),
-            number => self.on(&format!("{name} #{}", number + 1), device, None),
+            number => {
+                self.twice.get_or_insert_with(|| one_line(name));
+                self.on(&format!("{name} #{}", number + 1), device, None)
+            }
         }
     }
 
@@ -91,16 +96,8 @@ impl Gather {
             let count = self.long_names;
             notes.add(Note::LongNames { count });
         }
-        let is_twice = |names: &&HashMap<String, usize>| names.len() > 1;
-        let twice = self.marks.values().filter(is_twice).count() as u64;
-        if twice > 0 {
-            let names = (self.marks.iter()).filter(|(_, marks)| marks.len() > 1);
-            let first = names.map(|((name, _), _)| one_line(name)).min();
-            let operation = first.unwrap_or_default();
-            notes.add(Note::SameName {
-                count: twice,
-                operation,
-            });
+        if let Some(operation) = self.twice {
+            notes.add(Note::SameName { operation });
         }
         let operations = self.operations.into_iter();
         let mut operations: Vec<Operation> = operations

@@ -44,13 +44,11 @@ pub enum Note {
     },
     /// Several entries of a file have one name.
     #[error(
-        "{count} name(s) are there several times, such as {operation}: they are told apart by \
-         their order in the file, as in \"#2\"; rename them"
+        "entries have the same name, such as {operation}: they are told apart by their order in \
+         the file, as in \"#2\"; rename them"
     )]
     SameName {
-        /// How many names.
-        count: u64,
-        /// The first of them by alphabet.
+        /// The first such name.
         operation: String,
     },
     /// Names longer than a profile may hold.

@@ -137,16 +137,15 @@ fn results(
 
 /// The benchmark's name by its folders, as criterion makes them of it.
 fn by_folder(folder: &Path, root: &Path) -> String {
-    let folder = match is_new(folder) {
-        true => folder.parent().unwrap_or(folder),
-        false => folder,
-    };
+    let folder = folder.ancestors().find(|each| !is_new(each));
+    let folder = folder.unwrap_or(root);
     let below = folder.strip_prefix(root).ok();
     let below = below.filter(|below| below.file_name().is_some());
+    let below = below.or(folder.file_name().map(Path::new));
     let names = below
-        .or(folder.file_name().map(Path::new))
-        .unwrap_or(folder);
-    let names = names.iter().map(|name| name.to_string_lossy());
+        .into_iter()
+        .flatten()
+        .map(|name| name.to_string_lossy());
     names.collect::<Vec<_>>().join("/")
 }
 

@@ -44,7 +44,6 @@ struct Device {
 #[derive(Deserialize)]
 struct Benchmark {
     name: String,
-    #[serde(default)]
     states: Entries<State>,
 }
 

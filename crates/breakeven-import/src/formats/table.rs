@@ -261,24 +261,14 @@ impl<'c> Table<'c> {
 /// A number, also with commas between its thousands: `1,234.5`. Of a single comma without
 /// a point behind it nobody knows what it is.
 fn number(text: &str) -> Option<f64> {
-    if let Ok(value) = text.parse() {
-        return Some(value);
-    }
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let mut groups = whole.split(',');
-    let first = groups
-        .next()
-        .is_some_and(|first| (1..4).contains(&first.len()));
-    let groups: Vec<&str> = groups.collect();
-    let is_sure = groups.len() > 1 || !fraction.is_empty();
-    let is_grouped = first && is_sure && groups.iter().all(|group| group.len() == 3);
-    let digits = |text: &str| {
-        text.bytes()
-            .all(|byte| byte.is_ascii_digit() || byte == b',')
-    };
-    (is_grouped && digits(whole) && digits(fraction))
-        .then(|| text.replace(',', "").parse().ok())
-        .flatten()
+    let groups: Vec<&str> = whole.split(',').collect();
+    let is_sure = groups.len() > 2 || groups.len() == 2 && !fraction.is_empty();
+    let is_grouped = groups[0].len() < 4 && groups[1..].iter().all(|group| group.len() == 3);
+    match is_sure && is_grouped && !fraction.contains(',') {
+        true => text.replace(',', "").parse().ok(),
+        false => text.parse().ok(),
+    }
 }
 
 /// The row from its cells.
