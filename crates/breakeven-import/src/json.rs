@@ -1,6 +1,6 @@
 //! JSON of other tools, read into a type with the place of what is wrong. What JSON does not
 //! have is mended, and of a document that ends early or is damaged further on, what came
-//! before is read ([`Mended`](crate::lenient::Mended)).
+//! before is read ([`Mended`](crate::mended::Mended)).
 
 use std::io::Read as _;
 
@@ -9,7 +9,7 @@ use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error, Unexpect
 use serde_json::error::Category;
 
 use crate::fields::expects;
-use crate::lenient::Mended;
+use crate::mended::Mended;
 use crate::source::Source;
 
 /// Reads a document that fits into memory.

@@ -7,7 +7,9 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::fields::{expects, passes_over};
-use crate::lenient::{Lenient, Mended, Utf8};
+use crate::lenient::Lenient;
+use crate::mended::Mended;
+use crate::utf8::Utf8;
 
 /// How deep keys are looked at.
 const DEPTH: usize = 4;

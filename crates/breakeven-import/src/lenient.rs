@@ -1,153 +1,15 @@
-//! Files as their writers really leave them: bytes that are not UTF-8, and JSON with `inf`,
-//! `NaN`, control characters, wrong escapes and trailing commas. What is mended is noted with
-//! its place, and is never a time: it counts as missing.
+//! JSON as its writers really leave it, with `inf`, `NaN`, control characters, wrong escapes
+//! and trailing commas. What is mended is noted, and is never a time: it counts as missing.
 
-use std::cell::RefCell;
 use std::io::{self, BufRead, Cursor, Read};
-use std::rc::Rc;
 
-use breakeven_profile::file::{FileError, FileErrorKind};
 use serde_json::Value;
 
-use crate::note::{Note, Notes};
-
-/// What stands in place of bytes and characters that cannot be read.
-const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
+use crate::mended::{Mended, behind};
+use crate::utf8::REPLACEMENT;
 
 /// The longest white space behind a comma and the longest word that are looked at, bytes.
 const LONGEST: usize = 4_096;
-
-/// What was mended in a file, shared by its readers.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Mended(Rc<RefCell<All>>);
-
-#[derive(Debug, Default)]
-struct All {
-    /// What was done, to what at first, at which line and byte of it, and how often.
-    found: Vec<(&'static str, String, [usize; 2], u64)>,
-    stopped: Option<FileError>,
-}
-
-impl Mended {
-    fn add(&self, what: &'static str, found: &[u8], position: [usize; 2], before: &[u8]) {
-        let all = &mut self.0.borrow_mut().found;
-        if let Some((.., count)) = all.iter_mut().find(|(known, ..)| *known == what) {
-            *count += 1;
-            return;
-        }
-        let found = String::from_utf8_lossy(&found[..found.len().min(40)]);
-        all.push((what, format!("{found:?}"), behind(position, before), 1));
-    }
-
-    /// Reading stopped before the end of the file, for this reason.
-    pub(crate) fn stop(&self, reason: FileError) {
-        self.0.borrow_mut().stopped.get_or_insert(reason);
-    }
-
-    /// Adds what was mended to the notes; the reason if reading stopped before the end.
-    pub(crate) fn into_notes(self, notes: &mut Notes) -> Option<FileError> {
-        let All { found, stopped } = self.0.take();
-        let mut add = |[line, column]: [usize; 2], what: String| {
-            let place = format!("line {line}, column {column}");
-            notes.add(Note::Mended { place, what });
-        };
-        for (what, found, position, count) in found {
-            add(position, format!("{found} is {what} ({count} in all)"));
-        }
-        if let Some(reason) = &stopped {
-            let position = [reason.line(), reason.column()].map(Option::unwrap_or_default);
-            let what = format!("only what comes before is read: {}", reason.message());
-            add(position, what);
-        }
-        stopped
-    }
-}
-
-/// The line and the byte of it behind a text that begins at that position.
-fn behind([line, column]: [usize; 2], text: &[u8]) -> [usize; 2] {
-    let is_end = |byte: &u8| *byte == b'\n';
-    match text.iter().filter(|byte| is_end(byte)).count() {
-        0 => [line, column + text.len()],
-        more => {
-            let last = text.iter().rposition(is_end).unwrap_or_default();
-            [line + more, text.len() - last]
-        }
-    }
-}
-
-/// A text in UTF-8, whatever the file holds.
-pub(crate) struct Utf8<R> {
-    inner: R,
-    /// Bytes of the file; the first are those of a character that was cut.
-    chunk: Vec<u8>,
-    cut: usize,
-    out: Cursor<Vec<u8>>,
-    position: [usize; 2],
-    mended: Mended,
-}
-
-impl<R: Read> Utf8<R> {
-    pub(crate) fn of(inner: R, mended: Mended) -> Self {
-        Self {
-            inner,
-            chunk: vec![0; 64 * 1024],
-            cut: 0,
-            out: Cursor::default(),
-            position: [1, 1],
-            mended,
-        }
-    }
-}
-
-impl<R: Read> Read for Utf8<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            let count = self.out.read(buffer)?;
-            if count > 0 || buffer.is_empty() {
-                return Ok(count);
-            }
-            let read = match self.inner.read(&mut self.chunk[self.cut..]) {
-                Err(reason) if reason.kind() == io::ErrorKind::UnexpectedEof => {
-                    self.mended.stop(cut_off());
-                    0
-                }
-                read => read?,
-            };
-            let mut end = self.cut + read;
-            if end == 0 {
-                return Ok(0);
-            }
-            self.out = Cursor::default();
-            let mut start = 0;
-            while let Err(error) = std::str::from_utf8(&self.chunk[start..end]) {
-                let bad = start + error.valid_up_to();
-                let Some(length) = error.error_len().or((read == 0).then_some(end - bad)) else {
-                    end = bad;
-                    break;
-                };
-                let (before, out) = (&self.chunk[..bad], self.out.get_mut());
-                out.extend([&before[start..], REPLACEMENT].concat());
-                let what = "not UTF-8 and read as \u{fffd}";
-                let byte = &self.chunk[bad..bad + 1];
-                self.mended.add(what, byte, self.position, before);
-                start = bad + length;
-            }
-            self.out
-                .get_mut()
-                .extend_from_slice(&self.chunk[start..end]);
-            self.position = behind(self.position, &self.chunk[..end]);
-            let all = self.cut + read;
-            self.cut = all - end;
-            self.chunk.copy_within(end..all, 0);
-        }
-    }
-}
-
-/// Why a compressed file ends before its end.
-pub(crate) fn cut_off() -> FileError {
-    let told = "the compressed file ends early; copy or measure again";
-    FileError::new(FileErrorKind::Truncated, told)
-}
 
 /// A JSON document without what JSON does not have.
 pub(crate) struct Lenient<R> {
@@ -347,6 +209,8 @@ fn ends_word(byte: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::note::{Note, Notes};
+    use crate::utf8::Utf8;
 
     fn read(text: &[u8]) -> (String, Vec<String>) {
         let mut by_chunks = None;

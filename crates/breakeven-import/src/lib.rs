@@ -31,6 +31,7 @@ mod kept;
 mod keys;
 mod lenient;
 mod machine;
+mod mended;
 mod name;
 mod note;
 mod other;
@@ -38,6 +39,7 @@ mod read;
 mod source;
 mod trace;
 mod unit;
+mod utf8;
 
 pub use columns::{Columns, ColumnsError};
 pub use format::Format;

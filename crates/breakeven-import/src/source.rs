@@ -9,7 +9,9 @@ use breakeven_profile::file::{FileError, FileErrorKind};
 use flate2::bufread::MultiGzDecoder;
 
 use crate::keys::keys;
-use crate::lenient::{Lenient, Mended, Utf8, cut_off};
+use crate::lenient::Lenient;
+use crate::mended::Mended;
+use crate::utf8::{Utf8, cut_off};
 
 /// Bytes by which a format is recognised.
 const HEAD: u64 = 64 * 1024;

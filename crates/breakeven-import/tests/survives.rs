@@ -3,13 +3,12 @@
 
 use std::io::{Cursor, Write as _};
 
-use breakeven_import::{Imported, Options, count_ns, read, read_from};
+use breakeven_import::{Imported, Options, count_ns, read_from};
 use breakeven_profile::file::FileErrorKind;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use rusqlite::Connection;
 
-use crate::support::{data, refused, summary};
+use crate::support::refused;
 
 fn read_bytes(text: impl Into<Vec<u8>>) -> Imported {
     let text = text.into();
@@ -276,45 +275,6 @@ fn a_trace_without_kernels_says_so() {
     assert!(notes(&trace)[0].starts_with("there is no kernel: the trace has launches"));
     let copy = r#"[{"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD", "ts": 1, "dur": 2, "args": {"device": 0}}]"#;
     assert!(notes(&read_bytes(copy))[0].starts_with("there is no kernel on cuda:0"));
-}
-
-/// The report of the tests, changed.
-fn report(sql: &str) -> Imported {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("report.sqlite");
-    std::fs::copy(data("nsys/story.sqlite"), &path).expect("a copy");
-    let mut permissions = std::fs::metadata(&path).expect("a file").permissions();
-    #[expect(
-        clippy::permissions_set_readonly_false,
-        reason = "a file of the test's"
-    )]
-    permissions.set_readonly(false);
-    std::fs::set_permissions(&path, permissions).expect("a file of ours");
-    let database = Connection::open(&path).expect("a database");
-    database.execute_batch(sql).expect("tables");
-    drop(database);
-    read(&path, &Options::default()).expect(sql)
-}
-
-#[test]
-fn tables_of_nsight_may_have_a_version_and_missing_ones_are_named() {
-    let versions = report(
-        "ALTER TABLE NVTX_EVENTS RENAME TO NVTX_EVENTS_V2;
-         ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME TO CUPTI_ACTIVITY_KIND_KERNEL_V10;
-         ALTER TABLE StringIds RENAME TO StringIds_V3;",
-    );
-    let plain = report("");
-    assert_eq!(versions.profile, plain.profile);
-    assert_eq!(versions.notes, plain.notes);
-    let lacking = report("DROP TABLE NVTX_EVENTS; DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL;");
-    let text = summary(&lacking);
-    for note in [
-        "there is no range, since the report has no table NVTX_EVENTS: ",
-        "there is no kernel, since the report has no table CUPTI_ACTIVITY_KIND_KERNEL: ",
-        "there is no kernel on cuda:0: ",
-    ] {
-        assert!(text.contains(note), "{text}");
-    }
 }
 
 #[test]
