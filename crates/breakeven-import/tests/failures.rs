@@ -148,3 +148,19 @@ fn a_test_case_of_catch2_that_failed_failed() {
     assert_eq!(failure(&imported, "t"), "failed: the test case failed");
     assert_eq!(failure(&imported, "t / b"), "");
 }
+
+#[test]
+fn a_file_of_catch2_that_is_cut_or_has_a_bad_element_keeps_what_was_measured() {
+    let bad = r#"<Catch2TestRun><TestCase name="t"><BenchmarkResults name="a"><mean value="fast"/></BenchmarkResults>
+        <BenchmarkResults name="b"><mean value="5"/></BenchmarkResults>"#;
+    let imported = read_text(bad);
+    assert_eq!(operation(&imported, "t / b").runs[0].samples_ns, [5.0]);
+    assert!(failure(&imported, "t / a").starts_with("no result"));
+    assert!(imported.profile.interrupted);
+    let notes: Vec<String> = imported.notes.iter().map(ToString::to_string).collect();
+    let notes = notes.join("\n");
+    assert!(
+        notes.contains("fast is not a number") && notes.contains("ends early"),
+        "{notes}"
+    );
+}

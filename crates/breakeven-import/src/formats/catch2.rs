@@ -49,6 +49,7 @@ struct State {
 }
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
+    let mended = source.mended();
     let text = source.into_text()?;
     let mut reader = Reader::from_str(&text);
     let mut state = State::default();
@@ -65,28 +66,46 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
             .count();
         FileError::new(kind, told).at_position(line, column)
     };
-    loop {
-        let event = reader.read_event().map_err(|error| {
-            let told = format!("not valid XML: {error}");
-            at(reader.error_position(), FileErrorKind::Syntax, told)
-        })?;
+    let end = loop {
+        let event = match reader.read_event() {
+            Ok(event) => event,
+            Err(error) => {
+                let told = format!("not valid XML: {error}");
+                break Some(at(reader.error_position(), FileErrorKind::Syntax, told));
+            }
+        };
         let taken = match &event {
             Event::Start(element) => state.open(element, &reader),
-            Event::Empty(element) => state.open(element, &reader).map(|()| state.close()),
+            Event::Empty(element) => {
+                let taken = state.open(element, &reader);
+                state.close();
+                taken
+            }
             Event::End(_) => {
                 state.close();
                 Ok(())
             }
-            Event::Eof if state.open.is_empty() => break,
+            Event::Eof if state.open.is_empty() => break None,
             Event::Eof => {
                 let told = "the file ends early; its writer was stopped or the copy is incomplete: copy or measure again";
                 let end = reader.buffer_position();
-                return Err(at(end, FileErrorKind::Truncated, told.to_owned()));
+                break Some(at(end, FileErrorKind::Truncated, told.to_owned()));
             }
             _ => Ok(()),
         };
         let wrong = |told| at(reader.buffer_position(), FileErrorKind::Value, told);
-        taken.map_err(wrong)?;
+        if let Err(told) = taken {
+            let why = "they are not as Catch2 writes them";
+            notes.leave_out("element(s)", why, &wrong(told).to_string());
+        }
+        if state.open.len() > DEEPEST {
+            let told = format!("elements are nested more than {DEEPEST} deep");
+            break Some(wrong(told));
+        }
+    };
+    // What was measured before is kept.
+    if let Some(reason) = end {
+        mended.stop(reason);
     }
     notes.add(Note::SummaryOnly { figure: "mean" });
     let mut profile = state.gather.profile(Environment::default(), notes)?;
@@ -96,9 +115,21 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
 
 impl State {
     fn open(&mut self, element: &BytesStart<'_>, reader: &Reader<&[u8]>) -> Result<(), Wrong> {
-        if self.open.len() >= DEEPEST {
-            return Err(format!("elements are nested more than {DEEPEST} deep"));
-        }
+        let taken = self.take(element, reader);
+        let (name, taken) = match taken {
+            Ok(name) => (name, Ok(())),
+            Err(wrong) => (None, Err(wrong)),
+        };
+        self.open.push(name);
+        taken
+    }
+
+    /// Takes what an element says: the name that it gives those inside it.
+    fn take(
+        &mut self,
+        element: &BytesStart<'_>,
+        reader: &Reader<&[u8]>,
+    ) -> Result<Option<String>, Wrong> {
         let attribute = |name: &str| -> Result<Option<String>, Wrong> {
             let found = element.try_get_attribute(name);
             let found = found.map_err(|error| format!("not valid XML: {error}"))?;
@@ -142,8 +173,7 @@ impl State {
             }
             _ => {}
         }
-        self.open.push(name);
-        Ok(())
+        Ok(name)
     }
 
     /// The path of what is open, or of a benchmark in it.
