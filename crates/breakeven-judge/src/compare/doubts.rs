@@ -6,8 +6,7 @@ use super::history::History;
 use super::judgement::FEWEST_RUNS;
 use super::metric::Metric;
 use super::options::Options;
-use super::processors::processors;
-use super::sides::{Measured, Pair};
+use super::sides::{Measured, Pair, processors};
 use super::warning::{ENOUGH_SAMPLES, Side, Warning};
 
 /// Times of fewer readings of the clock than this are mostly its error.

@@ -46,7 +46,6 @@ mod metric;
 mod options;
 mod page;
 mod planned;
-mod processors;
 mod row;
 mod shift;
 mod sides;
