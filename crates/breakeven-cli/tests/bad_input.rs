@@ -104,7 +104,7 @@ fn another_format() {
     assert_snapshot!(refused("{\"traceEvents\": []}"), @"error: [dir]/p.json: the trace holds no times; look whether anything ran while it was taken");
     assert_snapshot!(refused("cpu;conv2d 812000\n"), @"error: [dir]/p.json: the counts of collapsed stacks have no unit; give the unit (--unit): ns for those of breakeven export, else us or ms, or the rate of the samples, as in 99hz");
     assert_snapshot!(refused("[]"), @"error: [dir]/p.json:1:1: not a breakeven profile: it is a JSON list, and a profile is an object");
-    assert_snapshot!(refused(b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xab\x56"), @"error: [dir]/p.json: cannot be read: incomplete deflate stream");
+    assert_snapshot!(refused(b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xab\x56"), @"error: [dir]/p.json:1:1: the file ends early, in the middle of the profile; its writer was stopped or the copy is incomplete: copy or measure again");
 }
 
 #[test]
@@ -138,14 +138,11 @@ fn huge_texts() {
     assert_snapshot!(refused(operations(&format!("{{\"name\": \"{long}\", \"samples_ns\": [1]}}]}}"))), @"error: [dir]/p.json:3:10485772: operations[0].name: the name is 10485760 bytes long; shorten it to at most 65536");
     assert_snapshot!(refused(format!("{{\"{long}\": 1}}")).replace(&"n".repeat(200), "n…n"), @r#"error: [dir]/p.json:1:10485767: not a breakeven profile: it has no "format", its first keys are n…n…; a profile begins {"format": "breakeven-profile", "version": 1"#);
     assert_snapshot!(refused(format!("{{\"format\": \"{long}\"}}")).replace(&"n".repeat(199), "n…n"), @r#"error: [dir]/p.json:1:10485774: format: not a breakeven profile: "format" is "n…n…, not "breakeven-profile""#);
-    assert_snapshot!(refused(&long), @"error: [dir]/p.json:1:2: not a breakeven profile: it begins with 'n', where a profile begins with '{'");
+    assert_snapshot!(refused(&long), @"error: [dir]/p.json:1:2: not a breakeven profile: it is not JSON");
 }
 
 #[test]
-fn not_utf_8() {
-    let mut text = operations("{\"name\": \"f\", \"workload\": \"").into_bytes();
-    text.extend(b"\xff\xfe\"}]}");
-    assert_snapshot!(refused(text), @"error: [dir]/p.json:3:28: operations[0].workload: not valid JSON: a text is not UTF-8; save the file as UTF-8");
+fn utf_16() {
     assert_snapshot!(refused(b"\xff\xfe{\0}\0"), @"error: [dir]/p.json:1:1: not a breakeven profile: it is UTF-16 text; save it as UTF-8");
 }
 

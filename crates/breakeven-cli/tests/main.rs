@@ -21,4 +21,5 @@ mod inconclusive;
 #[cfg(not(feature = "engine"))]
 mod left_out;
 mod report;
+mod tools;
 mod traces;

@@ -25,6 +25,30 @@ fn table() {
 }
 
 #[test]
+fn annotations_of_a_gpu_are_not_among_what_ran_on_it() {
+    let event = |category: &str, name: &str, start: u32, duration: u32| {
+        format!(
+            r#"{{"ph": "X", "cat": "{category}", "name": "{name}", "pid": 0, "tid": 7, "ts": {start}, "dur": {duration}, "args": {{"device": 0, "stream": 7}}}}"#
+        )
+    };
+    let events = [
+        event("gpu_user_annotation", "fwd", 0, 60),
+        event("kernel", "gemm", 0, 30),
+        event("kernel", "relu", 40, 20),
+        event("gpu_user_annotation", "bwd", 60, 40),
+        event("kernel", "gemm", 60, 40),
+    ];
+    let directory = directory();
+    let path = directory.path().join("trace.json");
+    std::fs::write(&path, format!("[{}]", events.join(","))).unwrap();
+    let table = show(&path, "").quietly(0).stdout;
+    let (_, ran) = table.split_once("3 kernels ran").unwrap();
+    let ran = ran.split("\n\n").next().unwrap();
+    assert!(ran.contains("gemm      2  70.0µs    78%"), "{table}");
+    assert!(!ran.contains("fwd") && !ran.contains("bwd"), "{table}");
+}
+
+#[test]
 fn markdown_and_csv() {
     assert_snapshot!(show(&trace(), "--format markdown").quietly(0).stdout);
     assert_snapshot!(show(&trace(), "--format csv").quietly(0).stdout);

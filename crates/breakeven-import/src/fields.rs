@@ -4,6 +4,73 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+/// Visits of what is passed over, whatever it holds.
+macro_rules! passes_over {
+    ($($what:ident)*) => { $(crate::fields::passes_over!(@ $what);)* };
+    (@ bool) => { crate::fields::passes_over!(@ visit_bool bool); };
+    (@ text) => { crate::fields::passes_over!(@ visit_str &str); };
+    (@ numbers) => {
+        crate::fields::passes_over!(@ visit_u64 u64);
+        crate::fields::passes_over!(@ visit_i64 i64);
+        crate::fields::passes_over!(@ visit_f64 f64);
+    };
+    (@ null) => {
+        fn visit_unit<E>(self) -> Result<Self::Value, E> {
+            Ok(Default::default())
+        }
+    };
+    (@ list) => {
+        fn visit_seq<A: serde::de::SeqAccess<'de>>(
+            self,
+            mut list: A,
+        ) -> Result<Self::Value, A::Error> {
+            while let Some(serde::de::IgnoredAny) = list.next_element()? {}
+            Ok(Default::default())
+        }
+    };
+    (@ map) => {
+        fn visit_map<A: serde::de::MapAccess<'de>>(
+            self,
+            mut map: A,
+        ) -> Result<Self::Value, A::Error> {
+            while let Some((serde::de::IgnoredAny, serde::de::IgnoredAny)) = map.next_entry()? {}
+            Ok(Default::default())
+        }
+    };
+    (@ $visit:ident $type:ty) => {
+        fn $visit<E>(self, _: $type) -> Result<Self::Value, E> {
+            Ok(Default::default())
+        }
+    };
+}
+
+/// What is read with a state: its value, and the kind of JSON that it is.
+macro_rules! seed {
+    ($what:ty => $value:ty, $how:ident) => {
+        impl<'de> serde::de::DeserializeSeed<'de> for $what {
+            type Value = $value;
+
+            fn deserialize<D: serde::de::Deserializer<'de>>(
+                self,
+                from: D,
+            ) -> Result<$value, D::Error> {
+                from.$how(self)
+            }
+        }
+    };
+}
+
+/// What an error names as expected.
+macro_rules! expects {
+    ($what:literal) => {
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str($what)
+        }
+    };
+}
+
+pub(crate) use {expects, passes_over, seed};
+
 /// A text, or what stands for one: a number, true, nothing.
 pub(crate) struct Text<'a>(pub(crate) &'a mut String);
 
@@ -27,9 +94,7 @@ impl Text<'_> {
 impl<'de> Visitor<'de> for Text<'_> {
     type Value = ();
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a text or a number")
-    }
+    expects!("a text or a number");
 
     fn visit_str<E>(self, text: &str) -> Result<(), E> {
         self.0.push_str(text);
@@ -56,10 +121,6 @@ impl<'de> Visitor<'de> for Text<'_> {
         Ok(())
     }
 
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         // As in `id2`: {"local": "0x1"}.
         while let Some(IgnoredAny) = map.next_key()? {
@@ -68,29 +129,18 @@ impl<'de> Visitor<'de> for Text<'_> {
         Ok(())
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        while let Some(IgnoredAny) = list.next_element()? {}
-        Ok(())
-    }
+    passes_over!(null list);
 }
 
 /// A count; what is none is nothing.
 pub(crate) struct Count;
 
-impl<'de> DeserializeSeed<'de> for Count {
-    type Value = Option<u64>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<u64>, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
+seed!(Count => Option<u64>, deserialize_any);
 
 impl<'de> Visitor<'de> for Count {
     type Value = Option<u64>;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a count")
-    }
+    expects!("a count");
 
     fn visit_u64<E>(self, value: u64) -> Result<Option<u64>, E> {
         Ok(Some(value))
@@ -110,108 +160,63 @@ impl<'de> Visitor<'de> for Count {
         Ok(text.trim().parse().ok())
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Option<u64>, E> {
-        Ok(None)
-    }
-
-    fn visit_unit<E>(self) -> Result<Option<u64>, E> {
-        Ok(None)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Option<u64>, A::Error> {
-        while let Some((IgnoredAny, IgnoredAny)) = map.next_entry()? {}
-        Ok(None)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Option<u64>, A::Error> {
-        while let Some(IgnoredAny) = list.next_element()? {}
-        Ok(None)
-    }
+    passes_over!(bool null list map);
 }
 
-/// A time of a trace, as ns of its clock: a number in a unit of so many ns.
+/// A time of a trace, as ns of its clock: a number in a unit of so many ns. What is no
+/// time, or farther away than 146 years, is nothing.
 pub(crate) struct Time {
     pub(crate) unit_ns: u32,
 }
 
-/// The farthest from its clock's zero that a time may be, ns: 146 years.
-const FARTHEST_NS: f64 = (1_u64 << 62) as f64;
+/// The farthest from its clock's zero that a time may be, ns.
+const FARTHEST_NS: u64 = 1 << 62;
 
-impl<'de> DeserializeSeed<'de> for Time {
-    type Value = Option<i64>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<i64>, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl Time {
-    fn whole<E: Error>(&self, value: i128) -> Result<Option<i64>, E> {
-        let ns = value * i128::from(self.unit_ns);
-        match i64::try_from(ns) {
-            Ok(ns) if ns.abs_diff(0) <= 1 << 62 => Ok(Some(ns)),
-            _ => Err(E::custom(format_args!("{value} is not a time"))),
-        }
-    }
-}
+seed!(Time => Option<i64>, deserialize_any);
 
 impl<'de> Visitor<'de> for Time {
     type Value = Option<i64>;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a time, a number")
-    }
+    expects!("a time, a number");
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<Option<i64>, E> {
-        self.whole(value.into())
+        i64::try_from(value).map_or(Ok(None), |value| self.visit_i64(value))
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<Option<i64>, E> {
-        self.whole(value.into())
+        let ns = value.checked_mul(self.unit_ns.into());
+        Ok(ns.filter(|ns| ns.unsigned_abs() <= FARTHEST_NS))
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Option<i64>, E> {
         // The whole part times the unit is exact, where the product of all is not.
         let unit = f64::from(self.unit_ns);
-        if !value.is_finite() || value.abs() * unit > FARTHEST_NS {
-            return Err(E::custom(format_args!("{value:e} is not a time")));
-        }
+        let is_near = value.abs() * unit <= FARTHEST_NS as f64;
         let fraction = (value.fract() * unit).round() as i64;
-        Ok(Some(
-            value.trunc() as i64 * i64::from(self.unit_ns) + fraction,
-        ))
+        let whole = value.trunc() as i64;
+        Ok(is_near.then(|| whole * i64::from(self.unit_ns) + fraction))
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Option<i64>, E> {
         match (text.trim().parse::<i64>(), text.trim().parse::<f64>()) {
             (Ok(whole), _) => self.visit_i64(whole),
             (_, Ok(value)) => self.visit_f64(value),
-            _ => Err(E::custom(format_args!("{text:?} is not a time"))),
+            _ => Ok(None),
         }
     }
 
-    fn visit_unit<E>(self) -> Result<Option<i64>, E> {
-        Ok(None)
-    }
+    passes_over!(bool null list map);
 }
 
 /// Three counts, as of a launch's grid.
 pub(crate) struct Three;
 
-impl<'de> DeserializeSeed<'de> for Three {
-    type Value = Option<[u64; 3]>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
+seed!(Three => Option<[u64; 3]>, deserialize_any);
 
 impl<'de> Visitor<'de> for Three {
     type Value = Option<[u64; 3]>;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of three counts")
-    }
+    expects!("a list of three counts");
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
         let mut three = [None; 3];
@@ -237,48 +242,18 @@ impl<'de> Visitor<'de> for Three {
         Ok(x.map(|x| [x, y.unwrap_or(1), z.unwrap_or(1)]))
     }
 
-    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(None)
-    }
+    passes_over!(bool null text numbers);
 }
 
 /// Which of these names a key is; `None` for any other.
 pub(crate) struct KeyOf(pub(crate) &'static [&'static str]);
 
-impl<'de> DeserializeSeed<'de> for KeyOf {
-    type Value = Option<&'static str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
+seed!(KeyOf => Option<&'static str>, deserialize_str);
 
 impl Visitor<'_> for KeyOf {
     type Value = Option<&'static str>;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
-    }
+    expects!("a key");
 
     fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
         Ok(self.0.iter().find(|name| **name == key).copied())

@@ -1,5 +1,7 @@
 //! Samples of a run in bounded memory.
 
+use std::collections::BTreeMap;
+
 use breakeven_profile::profile::Run;
 use breakeven_profile::stats::{Moments, StatsError};
 use rand::{RngExt as _, SeedableRng};
@@ -15,6 +17,9 @@ pub(crate) struct Kept {
     samples: Vec<f64>,
     moments: Moments,
     random: Xoshiro256PlusPlus,
+    /// Of each counter the sum of its values and how many they are.
+    counters: BTreeMap<String, (f64, f64)>,
+    pub(crate) memory_bytes: Option<u64>,
 }
 
 impl Default for Kept {
@@ -24,6 +29,8 @@ impl Default for Kept {
             moments: Moments::new(),
             // The same file gives the same profile.
             random: Xoshiro256PlusPlus::seed_from_u64(0x6b65_7074),
+            counters: BTreeMap::new(),
+            memory_bytes: None,
         }
     }
 }
@@ -43,10 +50,21 @@ impl Kept {
         Ok(())
     }
 
+    /// A value of a counter.
+    pub(crate) fn count(&mut self, counter: String, value: f64) {
+        let (sum, values) = self.counters.entry(counter).or_default();
+        *sum += value;
+        *values += 1.0;
+    }
+
     /// The run; with moments where they count more than what was kept.
     pub(crate) fn into_run(self) -> Run {
         let all = self.moments.count() == self.samples.len() as u64;
+        let means = (self.counters.into_iter()).map(|(name, (sum, values))| (name, sum / values));
         Run {
+            memory_bytes: self.memory_bytes,
+            // A sum of finite values need not be finite.
+            counters: means.filter(|(_, mean)| mean.is_finite()).collect(),
             moments: (!all).then_some(self.moments),
             samples_ns: self.samples,
             ..Run::default()

@@ -1,12 +1,15 @@
 //! The keys that the beginning of a JSON document has.
 
 use std::collections::BTreeSet;
-use std::fmt;
+use std::io::BufReader;
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::nan::NanAsText;
+use crate::fields::{expects, passes_over};
+use crate::lenient::Lenient;
+use crate::mended::Mended;
+use crate::utf8::Utf8;
 
 /// How deep keys are looked at.
 const DEPTH: usize = 4;
@@ -15,7 +18,8 @@ const DEPTH: usize = 4;
 /// `results[].command`. Empty for what is no JSON.
 pub(crate) fn keys(beginning: &[u8]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    let mut json = serde_json::Deserializer::from_reader(NanAsText::of(beginning));
+    let text = BufReader::new(Utf8::of(beginning, Mended::default()));
+    let mut json = serde_json::Deserializer::from_reader(Lenient::of(text, Mended::default()));
     let keys = Keys {
         at: String::new(),
         depth: 0,
@@ -56,9 +60,7 @@ impl<'de> DeserializeSeed<'de> for Keys<'_> {
 impl<'de> Visitor<'de> for Keys<'_> {
     type Value = ();
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("anything")
-    }
+    expects!("anything");
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<String>()? {
@@ -79,29 +81,7 @@ impl<'de> Visitor<'de> for Keys<'_> {
         Ok(())
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
+    passes_over!(bool null text numbers);
 }
 
 #[cfg(test)]

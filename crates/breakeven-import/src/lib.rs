@@ -19,6 +19,7 @@
 //! ```
 
 mod columns;
+mod entries;
 mod fields;
 mod folded;
 mod format;
@@ -28,14 +29,17 @@ mod history;
 mod json;
 mod kept;
 mod keys;
+mod lenient;
 mod machine;
+mod mended;
 mod name;
-mod nan;
 mod note;
+mod other;
 mod read;
 mod source;
 mod trace;
 mod unit;
+mod utf8;
 
 pub use columns::{Columns, ColumnsError};
 pub use format::Format;

@@ -1,6 +1,23 @@
 //! What files tell of the machine, in the words of profiles.
 
 use breakeven_profile::profile::Cpu;
+use serde_json::Value;
+
+/// A text of the metadata, by its JSON pointer; none where the metadata has another shape.
+/// .NET writes lazy values as `{"IsValueCreated": true, "Value": …}`.
+pub(crate) fn text(metadata: &Value, pointer: &str) -> Option<String> {
+    let found = metadata.pointer(pointer)?;
+    found
+        .get("Value")
+        .unwrap_or(found)
+        .as_str()
+        .map(str::to_owned)
+}
+
+/// A count of the metadata, likewise.
+pub(crate) fn count(metadata: &Value, pointer: &str) -> Option<u64> {
+    metadata.pointer(pointer)?.as_u64()
+}
 
 /// The operating system, as in `linux`.
 pub(crate) fn os(name: &str) -> Option<String> {

@@ -1,7 +1,9 @@
 //! Texts of a file as a profile may hold them.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
+use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The longest name of a profile file, bytes.
@@ -35,6 +37,22 @@ pub(crate) fn bounded(name: &str) -> Name<'_> {
 pub(crate) fn one_line(text: &str) -> String {
     let words: Vec<&str> = beginning(text).split_whitespace().collect();
     words.join(" ")
+}
+
+/// A name with its parameters behind it: `Sorting.quick(size=1000)`.
+pub(crate) fn with_parameters(name: &str, space: &str, all: &BTreeMap<String, Value>) -> String {
+    let value = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let all = all
+        .iter()
+        .map(|(name, each)| format!("{name}={}", value(each)));
+    let all: Vec<String> = all.collect();
+    match all.is_empty() {
+        true => name.to_owned(),
+        false => format!("{name}{space}({})", all.join(", ")),
+    }
 }
 
 fn beginning(text: &str) -> &str {

@@ -1,14 +1,16 @@
 //! What an importer has to say beside the profile.
 
 use crate::history::Entry;
+use crate::name::one_line;
 
 /// Something in a file that its reader should know before trusting a verdict.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Note {
-    /// Values of an operation that are no time: NaN, infinite, negative.
+    /// Values of an operation that are no time: NaN, infinite, negative, too long.
     #[error(
-        "{operation}: {values} value(s) are not times (NaN, infinite or negative) and were left out"
+        "{operation}: {values} value(s) are not times (NaN, infinite, negative or more than 104 \
+         days) and were left out"
     )]
     NotTimes {
         /// The operation.
@@ -40,6 +42,15 @@ pub enum Note {
         /// What gives runs.
         instead: &'static str,
     },
+    /// Several entries of a file have one name.
+    #[error(
+        "entries have the same name, such as {operation}: they are told apart by their order in \
+         the file, as in \"#2\"; rename them"
+    )]
+    SameName {
+        /// The first such name.
+        operation: String,
+    },
     /// Names longer than a profile may hold.
     #[error("{count} name(s) longer than 65536 bytes are shortened")]
     LongNames {
@@ -57,6 +68,22 @@ pub enum Note {
     OneOfSeveral {
         /// What the others have.
         lacks: &'static str,
+    },
+    /// Something that the format does not allow, and how it was read.
+    #[error("{place}: {what}")]
+    Mended {
+        /// The first of them.
+        place: String,
+        /// What it is, and how it was read.
+        what: String,
+    },
+    /// Something that such a file usually has is not there.
+    #[error("there is no {what}: {why}")]
+    Lacks {
+        /// What is not there.
+        what: String,
+        /// Why, and what to do.
+        why: String,
     },
     /// Parts of the file that say nothing of times, or are not understood.
     #[error("{count} {what} left out: {why}")]
@@ -93,6 +120,35 @@ impl Notes {
         }
     }
 
+    /// Counts one more that was left out, and keeps the name and place of the first.
+    pub(crate) fn leave_out(&mut self, what: &'static str, why: &'static str, place: &str) {
+        let start = format!("{why}; the first is ");
+        let known = self.notes.iter_mut().find_map(|note| match note {
+            Note::LeftOut {
+                count,
+                what: of,
+                why,
+            } if *of == what && why.starts_with(&start) => Some(count),
+            _ => None,
+        });
+        match known {
+            Some(count) => *count += 1,
+            None => self.left_out(1, what, start + &one_line(place)),
+        }
+    }
+
+    /// Adds that something is not there.
+    pub(crate) fn lacks(&mut self, what: impl Into<String>, why: impl Into<String>) {
+        let (what, why) = (what.into(), why.into());
+        self.add(Note::Lacks { what, why });
+    }
+
+    /// Adds that entries were left out, if there are any, and which was the first.
+    pub(crate) fn skipped(&mut self, skipped: Skipped, what: &'static str, why: &str) {
+        let why = format!("{why}; the first is {}", skipped.first);
+        self.left_out(skipped.count, what, why);
+    }
+
     /// The first note on something that was left out.
     pub(crate) fn why_nothing_is_left(&self) -> Option<&Note> {
         let is_reason = |note: &&Note| matches!(note, Note::LeftOut { .. } | Note::NotTimes { .. });
@@ -106,5 +162,21 @@ impl Notes {
 
     pub(crate) fn into_parts(self) -> (Vec<Note>, Vec<Entry>) {
         (self.notes, self.history)
+    }
+}
+
+/// Entries that are left out: how many, and where the first is.
+#[derive(Debug, Default)]
+pub(crate) struct Skipped {
+    count: u64,
+    first: String,
+}
+
+impl Skipped {
+    pub(crate) fn add(&mut self, place: impl FnOnce() -> String) {
+        if self.count == 0 {
+            self.first = place();
+        }
+        self.count += 1;
     }
 }

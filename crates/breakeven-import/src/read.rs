@@ -11,6 +11,7 @@ use crate::format::{Format, IMPORTERS, Importer};
 use crate::formats;
 use crate::history::Entry;
 use crate::note::{Note, Notes};
+use crate::other;
 use crate::source::Source;
 
 /// A profile, and what is to be said of where it came from.
@@ -62,34 +63,53 @@ fn named(error: FileError, path: &Path) -> FileError {
 }
 
 fn of(source: Source, options: &Options) -> Result<Imported, FileError> {
-    let Some(importer) = importer(&source, options)? else {
-        let path = source.path().to_owned();
-        if source.is_folder() {
-            let told = "the folder holds no results of a tool that is known; name a file in it";
-            return Err(FileError::new(FileErrorKind::NotAProfile, told));
-        }
-        let is_table = |end: &str| ["csv", "tsv", "jsonl", "ndjson"].contains(&end);
-        if source.extension().as_deref().is_some_and(is_table) {
-            let told =
-                "which column of the table is what? name the columns, as in name=…,time=…,unit=ms";
-            return Err(FileError::new(FileErrorKind::NotAProfile, told));
-        }
-        return Ok(Imported {
-            profile: file::read_from(source.into_all(), path)?,
-            format: None,
-            notes: Vec::new(),
-            history: Vec::new(),
-        });
-    };
+    let importer = importer(&source, options)?;
     let mut notes = Notes::default();
-    let profile = (importer.read)(source, options, &mut notes)?;
+    let mended = source.mended();
+    let read = match importer {
+        Some(importer) => (importer.read)(source, options, &mut notes),
+        None => profile(source),
+    };
+    let stopped = mended.into_notes(&mut notes);
+    let is_incomplete = stopped.is_some();
+    let mut profile = match (read, stopped) {
+        // Nothing came before the end.
+        (Err(error), Some(stopped)) if error.kind() == FileErrorKind::Empty => {
+            return Err(stopped);
+        }
+        (read, _) => read?,
+    };
+    profile.interrupted |= is_incomplete;
     let (notes, history) = notes.into_parts();
     Ok(Imported {
         profile,
-        format: Some(Format(importer)),
+        format: importer.map(Format),
         notes,
         history,
     })
+}
+
+/// Reads what no importer recognises: a profile, or an error that says what it may be.
+fn profile(source: Source) -> Result<Profile, FileError> {
+    let path = source.path().to_owned();
+    if is_profile(&source) {
+        return file::read_from(source.into_json()?, path);
+    }
+    let is_table = |end: &str| ["csv", "tsv", "jsonl", "ndjson"].contains(&end);
+    let told = if source.is_folder() {
+        "the folder holds no results of a tool that is known; name a file in it"
+    } else if let Some(told) = other::what_to_give(&source) {
+        told
+    } else if source.extension().as_deref().is_some_and(is_table) {
+        "which column of the table is what? name the columns, as in name=…,time=…,unit=ms"
+    } else {
+        return file::read_from(source.into_all(), path);
+    };
+    Err(FileError::new(FileErrorKind::NotAProfile, told))
+}
+
+fn is_profile(source: &Source) -> bool {
+    source.has("format") && source.has("operations")
 }
 
 /// What reads it: as asked for, else the one that recognises it; none for a profile and
@@ -106,7 +126,7 @@ fn importer(source: &Source, options: &Options) -> Result<Option<&'static Import
         }
         return Ok(Some(importer));
     }
-    if source.has("format") && source.has("operations") {
+    if is_profile(source) {
         return Ok(None);
     }
     if options.columns.is_some() {

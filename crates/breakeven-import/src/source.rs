@@ -9,9 +9,15 @@ use breakeven_profile::file::{FileError, FileErrorKind};
 use flate2::bufread::MultiGzDecoder;
 
 use crate::keys::keys;
+use crate::lenient::Lenient;
+use crate::mended::Mended;
+use crate::utf8::{Utf8, cut_off};
 
 /// Bytes by which a format is recognised.
 const HEAD: u64 = 64 * 1024;
+
+/// The byte order mark of UTF-8.
+const MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// The most of a text that is read as a whole, bytes: a compressed file may hold any.
 const MOST_TEXT: u64 = 256 << 20;
@@ -22,8 +28,11 @@ pub(crate) struct Source {
     path: PathBuf,
     folder: bool,
     head: Vec<u8>,
+    /// The first bytes as a text.
+    text: String,
     keys: BTreeSet<String>,
     rest: Box<dyn Read>,
+    mended: Mended,
 }
 
 impl Source {
@@ -34,8 +43,10 @@ impl Source {
                 path: path.to_owned(),
                 folder: true,
                 head: Vec::new(),
+                text: String::new(),
                 keys: BTreeSet::new(),
                 rest: Box::new(io::empty()),
+                mended: Mended::default(),
             });
         }
         let file = File::open(path).map_err(|reason| failed("cannot be opened", reason))?;
@@ -45,20 +56,29 @@ impl Source {
     /// What a reader gives, under that name.
     pub(crate) fn of(reader: impl Read + 'static, path: &Path) -> io::Result<Self> {
         let mut reader = BufReader::with_capacity(128 * 1024, reader);
+        let mended = Mended::default();
         let is_gzip = reader.fill_buf()?.starts_with(&[0x1f, 0x8b]);
         let mut rest: Box<dyn Read> = match is_gzip {
             true => Box::new(MultiGzDecoder::new(reader)),
             false => Box::new(reader),
         };
         let mut head = Vec::new();
-        (&mut rest).take(HEAD).read_to_end(&mut head)?;
-        let text = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&head);
+        match (&mut rest).take(HEAD).read_to_end(&mut head) {
+            Err(reason) if reason.kind() == io::ErrorKind::UnexpectedEof => {
+                mended.stop(cut_off());
+                rest = Box::new(io::empty());
+            }
+            read => drop(read?),
+        }
+        let text = head.strip_prefix(MARK).unwrap_or(&head);
         Ok(Self {
             path: path.to_owned(),
             folder: false,
+            text: String::from_utf8_lossy(text).into_owned(),
             keys: keys(text),
             head,
             rest,
+            mended,
         })
     }
 
@@ -84,19 +104,26 @@ impl Source {
         &self.head
     }
 
-    /// The whole lines among the first bytes, as far as they are UTF-8.
+    /// The first bytes as a text.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The complete lines among the first bytes.
     pub(crate) fn lines(&self) -> impl Iterator<Item = &str> {
-        let text = match std::str::from_utf8(&self.head) {
-            Ok(text) => text,
-            Err(error) => {
-                std::str::from_utf8(&self.head[..error.valid_up_to()]).unwrap_or_default()
-            }
-        };
-        let whole = match (self.head.len() as u64) < HEAD {
+        let text = self.text();
+        let complete = match (self.head.len() as u64) < HEAD {
             true => text,
-            false => text.rsplit_once('\n').map_or(text, |(whole, _)| whole),
+            false => text
+                .rsplit_once('\n')
+                .map_or(text, |(complete, _)| complete),
         };
-        whole.trim_start_matches('\u{feff}').lines()
+        complete.lines()
+    }
+
+    /// What is mended while it is read.
+    pub(crate) fn mended(&self) -> Mended {
+        self.mended.clone()
     }
 
     /// Whether the beginning, read as JSON, has such a key, as in `results[].command`.
@@ -106,11 +133,7 @@ impl Source {
 
     /// The file with other first bytes, as many as before.
     pub(crate) fn with_beginning(mut self, change: impl FnOnce(&mut [u8])) -> Self {
-        let mark = if self.head.starts_with("\u{feff}".as_bytes()) {
-            3
-        } else {
-            0
-        };
+        let mark = if self.head.starts_with(MARK) { 3 } else { 0 };
         change(&mut self.head[mark..]);
         self
     }
@@ -120,7 +143,7 @@ impl Source {
         Cursor::new(self.head).chain(self.rest)
     }
 
-    /// All of it from the beginning, without a byte order mark.
+    /// All of it from the beginning as UTF-8, without a byte order mark.
     pub(crate) fn into_reader(self) -> Result<impl BufRead, FileError> {
         if self.head.starts_with(&[0xff, 0xfe]) || self.head.starts_with(&[0xfe, 0xff]) {
             let told = "it is UTF-16 text; save it as UTF-8";
@@ -130,26 +153,30 @@ impl Source {
             let told = "the file is empty; look whether its writer ran";
             return Err(FileError::new(FileErrorKind::Empty, told).at_path(&self.path));
         }
-        let mark = "\u{feff}".as_bytes();
-        let skipped = if self.head.starts_with(mark) { 3 } else { 0 };
+        let skipped = if self.head.starts_with(MARK) { 3 } else { 0 };
         let mut head = Cursor::new(self.head);
         head.set_position(skipped);
-        Ok(BufReader::with_capacity(64 * 1024, head.chain(self.rest)))
+        let text = Utf8::of(head.chain(self.rest), self.mended);
+        Ok(BufReader::with_capacity(64 * 1024, text))
+    }
+
+    /// All of it as JSON.
+    pub(crate) fn into_json(self) -> Result<impl BufRead, FileError> {
+        let mended = self.mended();
+        let json = Lenient::of(self.into_reader()?, mended);
+        Ok(BufReader::with_capacity(64 * 1024, json))
     }
 
     /// All of it as a text, for formats whose files are small.
     pub(crate) fn into_text(self) -> Result<String, FileError> {
         let path = self.path.clone();
-        let mut bytes = Vec::new();
-        let read = (self.into_reader()?.take(MOST_TEXT + 1)).read_to_end(&mut bytes);
+        let mut text = String::new();
+        let read = (self.into_reader()?.take(MOST_TEXT + 1)).read_to_string(&mut text);
         read.map_err(|reason| FileError::io("cannot be read", &reason).at_path(&path))?;
-        if bytes.len() as u64 > MOST_TEXT {
+        if text.len() as u64 > MOST_TEXT {
             let told = "a text of more than 256 MiB; cut it into several files";
             return Err(FileError::new(FileErrorKind::Value, told).at_path(&path));
         }
-        String::from_utf8(bytes).map_err(|_| {
-            let told = "a text is not UTF-8; save the file as UTF-8";
-            FileError::new(FileErrorKind::Syntax, told).at_path(&path)
-        })
+        Ok(text)
     }
 }

@@ -78,6 +78,17 @@ impl Unit {
     }
 }
 
+/// Whether a figure of that name and unit is a rate, of which more is better. How fast
+/// memory is allocated is none: less work done allocates less.
+pub(crate) fn is_rate(name: &str, unit: &str) -> bool {
+    let (name, unit) = (name.to_lowercase(), unit.to_lowercase());
+    let per_time = |text: &str| match text.rsplit_once('/') {
+        Some((_, per)) => time(per).is_some(),
+        None => text.ends_with("per_second") || text.contains("throughput"),
+    };
+    (per_time(&name) || per_time(&unit)) && !name.contains("alloc")
+}
+
 fn time(name: &str) -> Option<f64> {
     let mut times = TIMES.iter();
     times.find_map(|(names, ns)| names.contains(&name).then_some(*ns))
@@ -94,6 +105,24 @@ mod tests {
         assert_eq!(count_ns("100Hz"), Some(1e7));
         for wrong in ["", "hz", "0hz", "-5hz", "nanhz", "ns/op", "ops/s", "bytes"] {
             assert_eq!(count_ns(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn of_rates_more_is_better() {
+        for (name, unit) in [
+            ("MB/s", "MB/s"),
+            ("items_per_second", ""),
+            ("disk", "GB/sec"),
+        ] {
+            assert!(is_rate(name, unit), "{name} {unit}");
+        }
+        for (name, unit) in [
+            ("allocations", "allocs"),
+            ("gc.alloc.rate", "MB/sec"),
+            ("a", "B/op"),
+        ] {
+            assert!(!is_rate(name, unit), "{name} {unit}");
         }
     }
 

@@ -42,13 +42,13 @@ fn chrome() {
             r#"{"traceEvents": {}}"#,
             r#"{"traceEvents": []}"#,
             r#"{"traceEvents": [5]}"#,
-            r#"{"traceEvents": [{"ph": "X", "ts": 1, "dur": 2}, {"ph": "X", "ts": "soon"}]}"#,
+            r#"{"traceEvents": [{"ph": "X", "ts": 1}, {"ph": "X", "ts": "soon"}]}"#,
             r#"{"traceEvents": [{"ph": "X", "ts": [1], "dur": 2}]}"#,
             r#"{"traceEvents": [{"ph": "X", "ts": 1e300, "dur": 2}]}"#,
             r#"{"traceEvents": [{"ph": "X", "ts": 99999999999999999999, "dur": 2}]}"#,
             r#"{"traceEvents": [{"ph": "X", "ts": 1, "dur": -2}]}"#,
-            r#"{"traceEvents": [{"ph": "X", "ts": 1, "dur": 2}"#,
-            r#"{"traceEvents": [{"ph": "X", "ts": 1, "dur": 2}]} []"#,
+            r#"{"traceEvents": [{"ph": "X", "ts": 1, "dur": 2"#,
+            r#"{"traceEvents": [{"ph": "X", "ts": 1, "dur": -2}]} []"#,
             r#"{"deviceProperties": [{}], "traceEvents": []}"#,
             "[",
             r#"[{"ph": "X", "#,
@@ -202,7 +202,7 @@ fn catch2() {
             "text",
             "<Catch></Catch>",
             "<Catch><TestCase name=\"a\">\n</Catch>",
-            "<Catch><BenchmarkResults name=\"a\">\n<mean value=\"1\"/>",
+            "<Catch><BenchmarkResults name=\"a\">\n",
             "<Catch>\n<BenchmarkResults><mean value=\"1\"/></BenchmarkResults></Catch>",
             "<Catch><BenchmarkResults name=\"a\"><mean/></BenchmarkResults></Catch>",
             "<Catch><BenchmarkResults name=\"a\"><mean value=\"fast\"/></BenchmarkResults></Catch>",
@@ -225,7 +225,6 @@ fn go() {
             "BenchmarkA-8 100 12 B/op\n",
             "BenchmarkA-8 many 12 ns/op\n",
             "BenchmarkA-8 100 -12 ns/op\n",
-            "FAIL\texample.com/a [build failed]\n",
         ]
     ));
 }
@@ -281,7 +280,6 @@ fn criterion() {
     let said = [
         said(&[]),
         said(&[name]),
-        said(&[("sample.json", r#"{"iters": [1], "times": [2]}"#)]),
         said(&[name, ("sample.json", "")]),
         said(&[name, ("sample.json", r#"{"iters": [1, 2], "times": [2]}"#)]),
         said(&[name, ("sample.json", r#"{"iters": [0], "times": [2]}"#)]),

@@ -118,7 +118,7 @@ fn pyperf_processes_are_runs() {
 fn jmh_forks_are_runs_and_rates_become_times() {
     let imported = imported("jmh/forks.json");
     assert_snapshot!(told(&imported));
-    let both = operation(&imported.profile, "made.Queue.both");
+    let both = operation(&imported.profile, "made.Queue.both (thrpt, 2 threads)");
     // 25 and 20 operations per µs; of the second fork 25, and one rate of zero.
     assert_eq!(both.runs[0].samples_ns, [40.0, 50.0]);
     assert_eq!(both.runs[1].samples_ns, [40.0]);
@@ -160,7 +160,11 @@ fn jmh_scores_are_those_of_its_report() {
             panic!("{line}");
         };
         let (profile, name, forks) = match size {
-            "-" => (&group.profile, format!("made.{name}"), 2),
+            "-" => {
+                let threads = if mode == "thrpt" { ", 2 threads" } else { "" };
+                let name = format!("made.{name} ({mode}{threads})");
+                (&group.profile, name, 2)
+            }
             _ => {
                 let name = format!("made.{name}(size={size}) ({mode})");
                 (&sorting.profile, name, 3)
@@ -191,7 +195,10 @@ fn jmh_scores_are_those_of_its_report() {
 fn benchmark_dotnet_launches_are_runs() {
     let imported = imported("benchmarkdotnet/full.json");
     assert_snapshot!(told(&imported));
-    let merge = operation(&imported.profile, "Made.Sorting.Merge(N: 1000)");
+    let merge = operation(
+        &imported.profile,
+        "Made.Sorting.Merge(N: 1000) (Runtime=.NET 8.0)",
+    );
     assert_eq!(
         merge.runs[1].samples_ns,
         [1500.0 * 1.02, 1500.0 * 1.02 * 1.02]

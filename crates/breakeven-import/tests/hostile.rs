@@ -69,7 +69,7 @@ fn huge_and_tiny_numbers() {
     );
     assert!(matches!(
         imported.notes[..],
-        [Note::NotTimes { values: 5, .. }]
+        [Note::NotTimes { values: 5, .. }, Note::Mended { .. }]
     ));
     assert!(
         read(

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use breakeven_import::{Options, read};
+use breakeven_import::{Imported, Options, read};
 use breakeven_profile::profile::Activity;
 use insta::assert_snapshot;
 use rusqlite::Connection;
@@ -96,4 +96,43 @@ fn damaged_packed_and_open_ones() {
     std::io::Write::write_all(&mut packed, &whole).expect("memory");
     let packed = refused(&write("packed.sqlite", &packed.finish().expect("memory")));
     assert_snapshot!([short, damaged, head, open, packed].join("\n"));
+}
+
+/// The report of the tests, changed.
+fn report(sql: &str) -> Imported {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("report.sqlite");
+    fs::copy(data("nsys/story.sqlite"), &path).expect("a copy");
+    let mut permissions = fs::metadata(&path).expect("a file").permissions();
+    #[expect(
+        clippy::permissions_set_readonly_false,
+        reason = "a file of the test's"
+    )]
+    permissions.set_readonly(false);
+    fs::set_permissions(&path, permissions).expect("a file of ours");
+    let database = Connection::open(&path).expect("a database");
+    database.execute_batch(sql).expect("tables");
+    drop(database);
+    read(&path, &Options::default()).expect(sql)
+}
+
+#[test]
+fn tables_of_nsight_may_have_a_version_and_missing_ones_are_named() {
+    let versions = report(
+        "ALTER TABLE NVTX_EVENTS RENAME TO NVTX_EVENTS_V2;
+         ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME TO CUPTI_ACTIVITY_KIND_KERNEL_V10;
+         ALTER TABLE StringIds RENAME TO StringIds_V3;",
+    );
+    let plain = report("");
+    assert_eq!(versions.profile, plain.profile);
+    assert_eq!(versions.notes, plain.notes);
+    let lacking = report("DROP TABLE NVTX_EVENTS; DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL;");
+    let text = summary(&lacking);
+    for note in [
+        "there is no range, since the report has no table NVTX_EVENTS: ",
+        "there is no kernel, since the report has no table CUPTI_ACTIVITY_KIND_KERNEL: ",
+        "there is no kernel on cuda:0: ",
+    ] {
+        assert!(text.contains(note), "{text}");
+    }
 }

@@ -79,7 +79,6 @@ fn a_folder_with_a_file_that_was_cut_off() {
         &whole[..whole.len() / 2],
     )
     .expect("a file");
-    let error = read(directory.path(), &Options::default()).expect_err("an error");
-    let folder = directory.path().display().to_string();
-    assert_snapshot!(error.to_string().replace(&folder, "[dir]"));
+    let imported = read(directory.path(), &Options::default()).expect("the rows before");
+    assert_snapshot!(summary(&imported));
 }

@@ -27,6 +27,20 @@ pub(crate) fn imported(name: &str) -> Imported {
     imported
 }
 
+/// Reads a text whose format is told by its content. The profile can be written and read.
+#[track_caller]
+pub(crate) fn read_text(text: impl Into<Vec<u8>>) -> Imported {
+    let text = text.into();
+    let shown = String::from_utf8_lossy(&text).into_owned();
+    let read = read_from(std::io::Cursor::new(text), "file", &Options::default());
+    let imported = read.unwrap_or_else(|error| panic!("{error}: {shown}"));
+    let mut written = Vec::new();
+    file::write_to(&imported.profile, &mut written).expect("a profile that can be written");
+    let again = file::read_from(&written[..], "again").expect("a profile that can be read");
+    assert_eq!(again, imported.profile);
+    imported
+}
+
 /// The error of a text, in one line.
 #[track_caller]
 pub(crate) fn refused(text: impl Into<Vec<u8>>, options: &Options) -> String {

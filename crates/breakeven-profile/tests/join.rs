@@ -2,8 +2,8 @@
 
 use breakeven_profile::file;
 use breakeven_profile::profile::{
-    Clock, Cpu, Environment, Failure, JoinError, LoadRecord, Operation, Peak, Profile, Run, Stack,
-    Timeline,
+    Clock, Counter, Cpu, Environment, Failure, JoinError, LoadRecord, Operation, Peak, Profile,
+    Run, Stack, Timeline,
 };
 
 fn operation(name: &str, samples_ns: &[f64]) -> Operation {
@@ -125,6 +125,32 @@ fn memory_stays_with_its_run() {
     );
     let same = vec![with(Some(8)), with(Some(8))];
     assert_eq!(memory(same), (Some(8), vec![None, None]));
+}
+
+#[test]
+fn counters_stay_with_their_runs_and_have_one_unit() {
+    let with = |name: &str, unit: &str, value| {
+        let mut operation = operation("f", &[1.0]);
+        let unit = unit.to_owned();
+        let counter = Counter {
+            unit,
+            higher_is_better: false,
+        };
+        operation.counters.insert(name.to_owned(), counter);
+        operation.runs[0].counters.insert(name.to_owned(), value);
+        profile([operation])
+    };
+    let joined = Profile::join([with("heap", "B", 8.0), with("misses", "", 9.0)]).unwrap();
+    let [first, second] = &joined.operations[0].runs[..] else {
+        panic!("{joined:?}");
+    };
+    assert_eq!(
+        (first.counters["heap"], second.counters["misses"]),
+        (8.0, 9.0)
+    );
+    assert_eq!(joined.operations[0].counters.len(), 2);
+    let error = Profile::join([with("heap", "B", 8.0), with("heap", "KiB", 9.0)]).unwrap_err();
+    insta::assert_snapshot!(error, @r#"profile 2: f on cpu is not the same work: counter is heap in "KiB", less is better, and was heap in "B", less is better; give it another name or size"#);
 }
 
 #[test]

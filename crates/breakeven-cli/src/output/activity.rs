@@ -95,7 +95,8 @@ fn times(report: &Report, activity: &Activity) -> Vec<Row> {
 }
 
 fn longest(report: &Report, activity: &Activity) -> Table {
-    let on_it = |row: &&Judged| row.device == activity.device;
+    // Ranges are around what ran, and have no time of their own.
+    let on_it = |row: &&Judged| row.device == activity.device && row.own_ns > 0.0;
     let mut ran: Vec<&Judged> = report.overview.rows.iter().filter(on_it).collect();
     ran.sort_by(|a, b| b.total_ns.total_cmp(&a.total_ns));
     let all: f64 = ran.iter().map(|row| row.total_ns).sum();

@@ -16,9 +16,11 @@ use std::collections::HashMap;
 use breakeven_profile::file::FileError;
 use breakeven_profile::profile::{Environment, Profile};
 use serde::Deserialize;
+use serde_json::Value;
 
+use crate::entries::Entries;
 use crate::format::Importer;
-use crate::gather::Gather;
+use crate::gather::{Gather, Gathered};
 use crate::json::{self, Number};
 use crate::machine;
 use crate::note::Notes;
@@ -28,7 +30,10 @@ use crate::source::Source;
 pub(crate) static IMPORTER: Importer = Importer {
     name: "benchmarkdotnet",
     about: "BenchmarkDotNet: --exporters json, BenchmarkDotNet.Artifacts/results/*.json",
-    recognises: |source| source.has("HostEnvironmentInfo") && source.has("Benchmarks[]"),
+    recognises: |source| {
+        source.has("Benchmarks[]") && source.has("HostEnvironmentInfo")
+            || source.has("Benchmarks[].FullName")
+    },
     read,
 };
 
@@ -36,20 +41,8 @@ pub(crate) static IMPORTER: Importer = Importer {
 #[serde(rename_all = "PascalCase")]
 struct Document {
     #[serde(default)]
-    host_environment_info: Host,
-    benchmarks: Vec<Benchmark>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "PascalCase", default)]
-struct Host {
-    benchmark_dot_net_version: Option<String>,
-    os_version: Option<String>,
-    processor_name: Option<String>,
-    physical_core_count: Option<u64>,
-    logical_core_count: Option<u64>,
-    architecture: Option<String>,
-    configuration: Option<String>,
+    host_environment_info: Value,
+    benchmarks: Entries<Benchmark>,
 }
 
 #[derive(Deserialize)]
@@ -61,7 +54,27 @@ struct Benchmark {
     statistics: Option<Statistics>,
     #[serde(default)]
     measurements: Vec<Measurement>,
-    memory: Option<Memory>,
+    #[serde(default)]
+    memory: Value,
+    #[serde(default)]
+    metrics: Vec<Metric>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Metric {
+    value: Number,
+    descriptor: Descriptor,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Descriptor {
+    id: String,
+    #[serde(default)]
+    unit: String,
+    #[serde(default)]
+    the_greater_the_better: bool,
 }
 
 /// Times in ns.
@@ -70,12 +83,6 @@ struct Benchmark {
 struct Statistics {
     #[serde(default)]
     original_values: Vec<Number>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct Memory {
-    bytes_allocated_per_operation: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -107,22 +114,9 @@ impl Measurement {
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
     let document: Document = json::read(source)?;
-    let mut counts: HashMap<String, usize> = HashMap::new();
-    for benchmark in &document.benchmarks {
-        *counts.entry(benchmark.full_name.clone()).or_default() += 1;
-    }
     let mut gather = Gather::default();
-    for benchmark in &document.benchmarks {
-        // The same method in several jobs, as on two runtimes, is several operations.
-        let is_one = counts.get(&benchmark.full_name) == Some(&1);
-        let operation = gather.operation(match is_one {
-            true => &benchmark.full_name,
-            false => &benchmark.display_info,
-        });
-        let memory = benchmark.memory.as_ref();
-        if let Some(bytes) = memory.and_then(|memory| memory.bytes_allocated_per_operation) {
-            operation.attribute("allocated_bytes", bytes);
-        }
+    for benchmark in &document.benchmarks.noted(notes) {
+        let operation = gather.entry(&named(benchmark), "cpu", None);
         let all = &benchmark.measurements;
         let has_results = all.iter().any(Measurement::is_result);
         let of_stage = |each: &&Measurement| match has_results {
@@ -133,7 +127,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         for each in all.iter().filter(of_stage) {
             let run = *runs
                 .entry(each.launch_index)
-                .or_insert(operation.next_run());
+                .or_insert_with(|| operation.new_run());
             operation.sample(run, each.nanoseconds.0 / each.operations.0);
         }
         let values = benchmark.statistics.iter();
@@ -141,29 +135,65 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         if runs.is_empty() {
             values.by_ref().for_each(|ns| operation.sample(0, ns.0));
         }
-        if operation.next_run() == 0 {
-            operation.failed(
-                "no result",
-                "BenchmarkDotNet has no result of it; see its log",
-            );
-        }
+        benchmark.counters(operation);
     }
-    let host = document.host_environment_info;
+    let host = &document.host_environment_info;
     let environment = Environment {
-        os: host.os_version.as_deref().and_then(system),
-        arch: host.architecture.as_deref().and_then(machine::arch),
+        os: machine::text(host, "/OsVersion")
+            .as_deref()
+            .and_then(system),
+        arch: machine::text(host, "/Architecture")
+            .as_deref()
+            .and_then(machine::arch),
         cpu: machine::cpu(
-            host.processor_name,
-            host.logical_core_count,
-            host.physical_core_count,
+            machine::text(host, "/ProcessorName"),
+            machine::count(host, "/LogicalCoreCount"),
+            machine::count(host, "/PhysicalCoreCount"),
         ),
-        build_profile: host.configuration.map(|name| name.to_lowercase()),
+        build_profile: machine::text(host, "/Configuration").map(|name| name.to_lowercase()),
         ..Environment::default()
     };
     let mut profile = gather.profile(environment, notes)?;
-    let version = host.benchmark_dot_net_version;
+    let version = machine::text(host, "/BenchmarkDotNetVersion");
     profile.generator = version.map(|version| format!("BenchmarkDotNet {version}"));
     Ok(profile)
+}
+
+/// The method with its parameters, and with its job where that is not the default:
+/// `Sorting.Merge(N: 10) (Runtime=.NET 8.0)`. How often a job repeats and the name that
+/// BenchmarkDotNet made of its settings (`Job-ABCDEF`) are left out.
+fn named(benchmark: &Benchmark) -> String {
+    let name = &benchmark.full_name;
+    let job = benchmark
+        .display_info
+        .split_once(": ")
+        .map_or("", |(_, job)| job);
+    let job = job.split_once(" [").map_or(job, |(job, _)| job);
+    let (id, settings) = job.split_once('(').unwrap_or((job, ""));
+    let id = Some(id).filter(|id| !id.starts_with("Job-") && *id != "DefaultJob" && !id.is_empty());
+    let settings = settings.trim_end_matches(')').split(", ");
+    let settings = settings.filter(|each| !each.is_empty() && !each.contains("Count="));
+    let job: Vec<&str> = id.into_iter().chain(settings).collect();
+    match job.is_empty() {
+        true => name.clone(),
+        false => format!("{name} ({})", job.join(", ")),
+    }
+}
+
+impl Benchmark {
+    /// What is beside the times is of all launches together.
+    fn counters(&self, operation: &mut Gathered) {
+        let allocated = &self.memory["BytesAllocatedPerOperation"];
+        for run in 0..operation.runs() {
+            if let Some(bytes) = allocated.as_f64() {
+                operation.memory(run, bytes);
+            }
+            for Metric { value, descriptor } in &self.metrics {
+                let counter = operation.counter(run, &descriptor.id, &descriptor.unit, value.0);
+                counter.higher_is_better = descriptor.the_greater_the_better;
+            }
+        }
+    }
 }
 
 /// The system of a version such as `Ubuntu 22.04.3 LTS (Jammy Jellyfish)`.

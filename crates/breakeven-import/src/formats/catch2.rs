@@ -5,12 +5,10 @@
 //!
 //! A benchmark is named by its test case, its sections and itself, with ` / ` between
 //! them. A name that is there again, as below a `GENERATE`, may be other work: it gets a
-//! number, `#2`.
+//! number, `#2`. A test case that failed is a failed operation.
 //!
 //! Source: docs/benchmarks.md of catchorg/Catch2, and `catch_reporter_xml.cpp`, by which
 //! values are in ns.
-
-use std::collections::HashMap;
 
 use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::{Environment, Profile};
@@ -46,12 +44,12 @@ struct State {
     /// The benchmark that is open, of which a mean or a failure is to come, and how many
     /// elements are around it.
     benchmark: Option<(String, usize)>,
-    times_named: HashMap<String, usize>,
     version: Option<String>,
     gather: Gather,
 }
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
+    let mended = source.mended();
     let text = source.into_text()?;
     let mut reader = Reader::from_str(&text);
     let mut state = State::default();
@@ -68,28 +66,46 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
             .count();
         FileError::new(kind, told).at_position(line, column)
     };
-    loop {
-        let event = reader.read_event().map_err(|error| {
-            let told = format!("not valid XML: {error}");
-            at(reader.error_position(), FileErrorKind::Syntax, told)
-        })?;
+    let end = loop {
+        let event = match reader.read_event() {
+            Ok(event) => event,
+            Err(error) => {
+                let told = format!("not valid XML: {error}");
+                break Some(at(reader.error_position(), FileErrorKind::Syntax, told));
+            }
+        };
         let taken = match &event {
             Event::Start(element) => state.open(element, &reader),
-            Event::Empty(element) => state.open(element, &reader).map(|()| state.close()),
+            Event::Empty(element) => {
+                let taken = state.open(element, &reader);
+                state.close();
+                taken
+            }
             Event::End(_) => {
                 state.close();
                 Ok(())
             }
-            Event::Eof if state.open.is_empty() => break,
+            Event::Eof if state.open.is_empty() => break None,
             Event::Eof => {
                 let told = "the file ends early; its writer was stopped or the copy is incomplete: copy or measure again";
                 let end = reader.buffer_position();
-                return Err(at(end, FileErrorKind::Truncated, told.to_owned()));
+                break Some(at(end, FileErrorKind::Truncated, told.to_owned()));
             }
             _ => Ok(()),
         };
         let wrong = |told| at(reader.buffer_position(), FileErrorKind::Value, told);
-        taken.map_err(wrong)?;
+        if let Err(told) = taken {
+            let why = "they are not as Catch2 writes them";
+            notes.leave_out("element(s)", why, &wrong(told).to_string());
+        }
+        if state.open.len() > DEEPEST {
+            let told = format!("elements are nested more than {DEEPEST} deep");
+            break Some(wrong(told));
+        }
+    };
+    // What was measured before is kept.
+    if let Some(reason) = end {
+        mended.stop(reason);
     }
     notes.add(Note::SummaryOnly { figure: "mean" });
     let mut profile = state.gather.profile(Environment::default(), notes)?;
@@ -99,9 +115,21 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
 
 impl State {
     fn open(&mut self, element: &BytesStart<'_>, reader: &Reader<&[u8]>) -> Result<(), Wrong> {
-        if self.open.len() >= DEEPEST {
-            return Err(format!("elements are nested more than {DEEPEST} deep"));
-        }
+        let taken = self.take(element, reader);
+        let (name, taken) = match taken {
+            Ok(name) => (name, Ok(())),
+            Err(wrong) => (None, Err(wrong)),
+        };
+        self.open.push(name);
+        taken
+    }
+
+    /// Takes what an element says: the name that it gives those inside it.
+    fn take(
+        &mut self,
+        element: &BytesStart<'_>,
+        reader: &Reader<&[u8]>,
+    ) -> Result<Option<String>, Wrong> {
         let attribute = |name: &str| -> Result<Option<String>, Wrong> {
             let found = element.try_get_attribute(name);
             let found = found.map_err(|error| format!("not valid XML: {error}"))?;
@@ -117,7 +145,9 @@ impl State {
             b"TestCase" | b"Section" => name = attribute("name")?,
             b"BenchmarkResults" => {
                 let own = attribute("name")?.ok_or("a benchmark has no name")?;
-                self.benchmark = Some((self.numbered(own), self.open.len()));
+                let path = self.path(Some(&own));
+                let operation = self.gather.entry(&path, "cpu", None);
+                self.benchmark = Some((operation.told.name.clone(), self.open.len()));
             }
             b"mean" => {
                 if let Some((benchmark, _)) = &self.benchmark {
@@ -135,23 +165,22 @@ impl State {
                     self.gather.operation(benchmark).failed("failed", &message);
                 }
             }
+            b"OverallResult" if attribute("success")?.as_deref() == Some("false") => {
+                let case = self.path(None);
+                self.gather
+                    .operation(&case)
+                    .failed("failed", "the test case failed");
+            }
             _ => {}
         }
-        self.open.push(name);
-        Ok(())
+        Ok(name)
     }
 
-    /// The benchmark's path, with a number where it was there before.
-    fn numbered(&mut self, own: String) -> String {
+    /// The path of what is open, or of a benchmark in it.
+    fn path(&self, own: Option<&str>) -> String {
         let around = self.open.iter().flatten().map(|name| name.trim());
-        let path: Vec<&str> = around.chain([own.as_str()]).collect();
-        let path = path.join(" / ");
-        let times = self.times_named.entry(path.clone()).or_default();
-        *times += 1;
-        match *times {
-            1 => path,
-            times => format!("{path} #{times}"),
-        }
+        let path: Vec<&str> = around.chain(own).collect();
+        path.join(" / ")
     }
 
     fn close(&mut self) {

@@ -11,7 +11,7 @@ use breakeven_profile::profile::Profile;
 
 use crate::folded::Folded;
 use crate::format::Importer;
-use crate::note::Notes;
+use crate::note::{Notes, Skipped};
 use crate::read::Options;
 use crate::source::Source;
 
@@ -22,8 +22,9 @@ pub(crate) static IMPORTER: Importer = Importer {
     recognises: |source| {
         let lines = source.lines().filter(|line| !is_comment(line)).take(50);
         let paths: Vec<Option<(&str, f64)>> = lines.map(path_and_count).collect();
-        let is_path = |path: &Option<(&str, f64)>| path.is_some_and(|(path, _)| path.contains(';'));
-        paths.iter().all(Option::is_some) && paths.iter().any(is_path)
+        let is_path = |path: &&(&str, f64)| path.0.contains(';');
+        let known = paths.iter().flatten();
+        2 * known.clone().count() > paths.len() && known.clone().any(|path| is_path(&path))
     },
     read,
 };
@@ -54,7 +55,8 @@ fn read(source: Source, options: &Options, notes: &mut Notes) -> Result<Profile,
     let mut folded = Folded::default();
     let mut frames = Frames::default();
     let mut line = Vec::new();
-    for number in 1.. {
+    let (mut bad, mut counted, mut counted_twice) = (Skipped::default(), 0_u64, 0_u64);
+    for number in 1_u64.. {
         line.clear();
         let read = (&mut reader).take(LONGEST).read_until(b'\n', &mut line);
         match read {
@@ -67,20 +69,30 @@ fn read(source: Source, options: &Options, notes: &mut Notes) -> Result<Profile,
         if is_comment(text) {
             continue;
         }
-        let too_long = line.len() as u64 >= LONGEST;
-        let Some((stack, count)) = path_and_count(text).filter(|_| !too_long) else {
-            let told = match too_long {
-                true => "the line is longer than 16 MiB; it is not a call path",
-                false => "the line does not end in a space and a count; give collapsed stacks",
-            };
-            return Err(wrong(FileErrorKind::Syntax, told).at_position(number, 1));
+        let is_cut = line.len() as u64 >= LONGEST && !line.ends_with(b"\n");
+        if is_cut {
+            let rest = reader.skip_until(b'\n');
+            rest.map_err(|reason| FileError::io("cannot be read", &reason).at_path(&path))?;
+        }
+        let Some((stack, count)) = path_and_count(text).filter(|_| !is_cut) else {
+            bad.add(|| format!("line {number}"));
+            continue;
         };
+        counted += 1;
+        counted_twice += u64::from(path_and_count(stack).is_some());
         let mut at = None;
         for frame in stack.split(';') {
             at = folded.step(at, frames.number(frame.trim()));
         }
         folded.sum_of(at, count * unit_ns);
     }
+    if counted > 0 && counted == counted_twice {
+        let told = "every line has two counts, so these are two profiles (of difffolded.pl or \
+                    inferno-diff-folded); give the two files that it was made from";
+        return Err(wrong(FileErrorKind::Value, told));
+    }
+    let why = "they do not end in a space and a count, or are longer than 16 MiB";
+    notes.skipped(bad, "line(s)", why);
     folded.profile(&frames.names, notes)
 }
 

@@ -6,7 +6,7 @@
 //! Of a benchmark the results in `new` are read, those of the last process; `base` and
 //! saved baselines are of earlier ones, `change` compares two, and none of them is read,
 //! unless a folder below one benchmark is named itself. A benchmark is named by its
-//! `full_id`. Where `sample.json` is missing, the median of `estimates.json` is the sample.
+//! `full_id`, or by its folders where `benchmark.json` is not there. Where `sample.json` is missing, the median of `estimates.json` is the sample.
 //!
 //! Source: the book of criterion.rs, "Analysis Process" and "External Tools", and
 //! `src/measurement.rs`, by which `times` are in ns.
@@ -91,13 +91,14 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
             let told = "the folder holds no results of criterion; name target/criterion";
             return Err(FileError::new(FileErrorKind::NotAProfile, told));
         }
-        for folder in folders {
-            let benchmark = benchmark(&folder)?;
-            let operation = of(&benchmark, &mut gather);
-            let sample = folder.join(SAMPLE);
-            match sample.is_file() {
-                true => samples(Source::open(&sample)?, operation)?,
-                false => estimate(Source::open(&folder.join(ESTIMATES))?, operation, notes)?,
+        for folder in &folders {
+            match results(folder, source.path(), &mut gather, notes) {
+                Err(error) if folders.len() == 1 => return Err(error),
+                Err(error) => {
+                    let why = "their files cannot be read";
+                    notes.leave_out("benchmark(s)", why, &error.to_string());
+                }
+                Ok(()) => {}
             }
         }
     } else {
@@ -112,6 +113,46 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     gather.profile(Environment::default(), notes)
 }
 
+/// Reads the results of one benchmark below the folder that is named.
+fn results(
+    folder: &Path,
+    root: &Path,
+    gather: &mut Gather,
+    notes: &mut Notes,
+) -> Result<(), FileError> {
+    let benchmark = match folder.join(BENCHMARK).is_file() {
+        true => benchmark(folder)?,
+        false => Benchmark {
+            full_id: by_folder(folder, root),
+            throughput: None,
+        },
+    };
+    let operation = of(&benchmark, gather);
+    let sample = folder.join(SAMPLE);
+    match sample.is_file() {
+        true => samples(Source::open(&sample)?, operation),
+        false => estimate(Source::open(&folder.join(ESTIMATES))?, operation, notes),
+    }
+}
+
+/// The benchmark's name by its folders, as criterion makes them of it.
+fn by_folder(folder: &Path, root: &Path) -> String {
+    let folder = folder.ancestors().find(|each| !is_new(each));
+    let folder = folder.unwrap_or(root);
+    let below = folder.strip_prefix(root).ok();
+    let below = below.filter(|below| below.file_name().is_some());
+    let below = below.or(folder.file_name().map(Path::new));
+    let names = below
+        .into_iter()
+        .flatten()
+        .map(|name| name.to_string_lossy());
+    names.collect::<Vec<_>>().join("/")
+}
+
+fn is_new(folder: &Path) -> bool {
+    folder.file_name().is_some_and(|name| name == "new")
+}
+
 fn benchmark(folder: &Path) -> Result<Benchmark, FileError> {
     let path = folder.join(BENCHMARK);
     if !path.is_file() {
@@ -122,7 +163,7 @@ fn benchmark(folder: &Path) -> Result<Benchmark, FileError> {
 }
 
 fn of<'g>(benchmark: &Benchmark, gather: &'g mut Gather) -> &'g mut Gathered {
-    let operation = gather.operation(&benchmark.full_id);
+    let operation = gather.entry(&benchmark.full_id, "cpu", None);
     match &benchmark.throughput {
         Some(Throughput::Bytes(bytes) | Throughput::BytesDecimal(bytes)) => {
             operation.told.bytes = Some(*bytes);
@@ -170,7 +211,7 @@ fn benchmarks(folder: &Path, most: usize) -> Vec<PathBuf> {
 
 fn is_results(folder: &Path) -> bool {
     let has = |name: &str| folder.join(name).is_file();
-    has(BENCHMARK) && (has(SAMPLE) || has(ESTIMATES))
+    (is_new(folder) || has(BENCHMARK)) && (has(SAMPLE) || has(ESTIMATES))
 }
 
 fn walk(folder: &Path, depth: usize, most: usize, found: &mut Vec<PathBuf>) {
@@ -187,8 +228,7 @@ fn walk(folder: &Path, depth: usize, most: usize, found: &mut Vec<PathBuf>) {
         if found.len() >= most {
             return;
         }
-        let is_new = inside.file_name().is_some_and(|name| name == "new");
-        if is_new && is_results(&inside) {
+        if is_new(&inside) && is_results(&inside) {
             found.push(inside);
         } else if depth > 0 {
             walk(&inside, depth - 1, most, found);

@@ -3,7 +3,8 @@
 //! each benchmark once. The tables of several processes in one file, one behind the other,
 //! are several runs, and so are several files.
 //!
-//! Throughput and allocations are not kept.
+//! The medians of throughput and allocations are counters, that of `max alloc` in bytes is
+//! the memory.
 //!
 //! A benchmark is named by its path in the tree, as divan's filters have it:
 //! `div::sum::64`.
@@ -16,7 +17,7 @@ use breakeven_profile::file::FileError;
 use breakeven_profile::profile::{Environment, Profile};
 
 use crate::format::Importer;
-use crate::gather::Gather;
+use crate::gather::{Gather, Gathered};
 use crate::note::{Note, Notes};
 use crate::read::Options;
 use crate::source::Source;
@@ -37,8 +38,10 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     let mut gather = Gather::default();
     let mut path: Vec<String> = Vec::new();
     let mut paths: HashMap<String, usize> = HashMap::new();
-    let (mut table, mut ignored, mut not_understood) = (0, 0, 0);
-    for line in text.lines() {
+    let (mut table, mut ignored) = (0, 0);
+    // The operation and run that lines below it count for, and what they count.
+    let (mut measured, mut counted): (Option<(String, usize)>, _) = (None, String::new());
+    for (number, line) in (1..).zip(text.lines()) {
         let line = plain(line);
         if let Some(name) = root(&line) {
             path = vec![name];
@@ -46,8 +49,13 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
             continue;
         }
         let Some(row) = Row::of(&line).filter(|row| row.depth < path.len()) else {
+            if let Some((name, run)) = &measured {
+                count(&line, &mut counted, gather.operation(name), *run);
+            }
             continue;
         };
+        measured = None;
+        counted.clear();
         path.truncate(row.depth + 1);
         match row.time {
             Time::None => path.push(row.name),
@@ -55,21 +63,27 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
                 ignored += 1;
                 path.push(row.name);
             }
-            Time::Unknown => not_understood += 1,
+            Time::Unknown => {
+                let place = format!("{}, line {number}", row.name);
+                notes.leave_out("line(s)", "their median is not a time", &place);
+            }
             Time::Median(ns) => {
                 path.push(row.name);
                 let name = path.join("::");
                 let operation = gather.operation(&name);
                 // A path that is there twice in one table is measured by one process.
-                let is_again = paths.insert(name, table) == Some(table);
-                let run = operation.next_run().saturating_sub(usize::from(is_again));
+                let is_again = paths.insert(name.clone(), table) == Some(table);
+                let run = match is_again {
+                    true => operation.runs().saturating_sub(1),
+                    false => operation.new_run(),
+                };
                 operation.sample(run, ns);
+                measured = Some((name, run));
                 notes.add(Note::SummaryOnly { figure: "median" });
             }
         }
     }
     notes.left_out(ignored, "benchmark(s)", "divan ignored them");
-    notes.left_out(not_understood, "line(s)", "their median is not a time");
     gather.profile(Environment::default(), notes)
 }
 
@@ -127,6 +141,46 @@ impl Row {
             time,
         })
     }
+}
+
+/// Takes what a line below a benchmark counts: a throughput, or after `max alloc:` how many
+/// and how many bytes.
+fn count(line: &str, counted: &mut String, operation: &mut Gathered, run: usize) {
+    let mut cells = line.rsplitn(COLUMNS + 1, '│');
+    let median = cells.nth(3).unwrap_or_default().trim();
+    let first = cells.last().unwrap_or_default();
+    let first = first.trim_matches([' ', '│']);
+    if let Some(what) = first.strip_suffix(':') {
+        what.clone_into(counted);
+    } else if let Some((value, unit)) = scaled(median) {
+        match (counted.as_str(), unit) {
+            ("max alloc", "B") => operation.memory(run, value),
+            ("alloc", "") => operation.per_call(run, value, "allocs/op"),
+            (what, unit) => {
+                let name = match (what, unit) {
+                    ("", _) => "throughput".to_owned(),
+                    (what, "") => what.to_owned(),
+                    (what, _) => format!("{what} bytes"),
+                };
+                operation.counter(run, &name, unit, value);
+            }
+        }
+    }
+}
+
+/// A value such as `8.3 GB/s` without the prefix of its unit.
+fn scaled(text: &str) -> Option<(f64, &str)> {
+    let (value, unit) = text.split_once(' ').unwrap_or((text, ""));
+    let value: f64 = value.parse().ok()?;
+    let prefixes = ['K', 'M', 'G', 'T', 'P'].into_iter().zip(1..);
+    let found = prefixes.filter_map(|(prefix, power)| Some((unit.strip_prefix(prefix)?, power)));
+    Some(match found.last() {
+        None => (value, unit),
+        Some((unit, power)) => match unit.strip_prefix('i') {
+            Some(unit) if !unit.starts_with('t') => (value * 1024_f64.powi(power), unit),
+            _ => (value * 1e3_f64.powi(power), unit),
+        },
+    })
 }
 
 fn time(text: &str) -> Option<f64> {

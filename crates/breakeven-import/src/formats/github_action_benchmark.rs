@@ -2,20 +2,22 @@
 //! is what one workflow measured of one commit: a profile with one run, of one figure for
 //! each benchmark. The newest entry is the profile; all of them are the history
 //! ([`Imported::history`](crate::Imported::history)), which `--history` takes the noise of.
-//! With several suites the newest of each counts, and a suite's name stands before those of
-//! its benchmarks.
+//! With several suites the newest of each counts; a benchmark of a second suite whose name
+//! is there already is `name #2`.
 //!
 //! The figure is a mean or a median, as the tool behind it has it. Rates (`iter/sec`) become
-//! times; what is in no unit of time (`B/op`, percent) is left out.
+//! times, Go's other units (`ns/op\t 64 B/op`) memory and counters of the same operation;
+//! what is in no unit of time otherwise (percent) is left out.
 //!
 //! Source: the README of benchmark-action/github-action-benchmark, and `src/write.ts`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use breakeven_profile::file::FileError;
 use breakeven_profile::profile::{Environment, Profile};
 use serde::Deserialize;
 
+use crate::entries::Entries;
 use crate::format::Importer;
 use crate::gather::Gather;
 use crate::history::Entry;
@@ -41,7 +43,7 @@ const PREFIX: &str = "window.BENCHMARK_DATA";
 
 #[derive(Deserialize)]
 struct Document {
-    entries: BTreeMap<String, Vec<Measured>>,
+    entries: BTreeMap<String, Entries<Measured>>,
 }
 
 #[derive(Deserialize)]
@@ -49,7 +51,7 @@ struct Measured {
     commit: Option<Commit>,
     /// Milliseconds since 1970.
     date: Option<Number>,
-    benches: Vec<Bench>,
+    benches: Entries<Bench>,
 }
 
 #[derive(Deserialize)]
@@ -70,13 +72,13 @@ type Group<'d> = Vec<(&'d str, &'d Measured)>;
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
     let document: Document = json::read(source.without(PREFIX))?;
-    let is_one = document.entries.len() < 2;
     let mut newest: Group<'_> = Vec::new();
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut last_of: HashMap<&str, usize> = HashMap::new();
     for (suite, entries) in &document.entries {
-        newest.extend(entries.last().map(|last| (suite.as_str(), last)));
-        for measured in entries {
+        entries.note(notes);
+        newest.extend(entries.read.last().map(|last| (suite.as_str(), last)));
+        for measured in &entries.read {
             let commit = measured
                 .commit
                 .as_ref()
@@ -96,18 +98,12 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
             }
         }
     }
-    let mut not_times = 0;
-    let profile = profile(&newest, is_one, &mut not_times, notes)?;
+    let profile = profile(&newest, notes)?;
     notes.add(Note::SummaryOnly { figure: "value" });
-    notes.left_out(
-        not_times,
-        "figure(s)",
-        "their unit is neither a time nor a rate",
-    );
     groups.sort_by(|one, other| date(one).total_cmp(&date(other)));
     let entries = groups.iter().filter_map(|group| {
         // What an earlier entry leaves out is no news of the profile.
-        let profile = self::profile(group, is_one, &mut 0, &mut Notes::default()).ok()?;
+        let profile = self::profile(group, &mut Notes::default()).ok()?;
         Some(Entry {
             commit: profile.environment.revision.clone(),
             branch: None,
@@ -125,24 +121,39 @@ fn date(group: &Group<'_>) -> f64 {
     dates.map(|date| date.0).fold(f64::NEG_INFINITY, f64::max)
 }
 
-fn profile(
-    group: &Group<'_>,
-    is_one: bool,
-    not_times: &mut u64,
-    notes: &mut Notes,
-) -> Result<Profile, FileError> {
+fn profile(group: &Group<'_>, notes: &mut Notes) -> Result<Profile, FileError> {
     let mut gather = Gather::default();
     for (suite, measured) in group {
-        for bench in &measured.benches {
-            let Some(unit) = Unit::named(&bench.unit) else {
-                *not_times += 1;
+        measured.benches.note(notes);
+        let mut timed = HashSet::new();
+        for bench in &measured.benches.read {
+            // Behind the unit of the value, all other figures of a line of Go.
+            let mut figures = bench.unit.split('\t').map(str::trim);
+            let unit = figures.next().unwrap_or_default();
+            // Each of these figures is there again: `BenchmarkA - B/op`.
+            let of_unit = bench.name.strip_suffix(unit);
+            let again = of_unit.and_then(|name| name.strip_suffix(" - "));
+            let name = again.unwrap_or(&bench.name);
+            let time = Unit::named(unit);
+            if time.is_none() && !timed.contains(name) {
+                let why = "their unit is neither a time nor a rate";
+                notes.leave_out("figure(s)", why, &format!("{}, {unit}", bench.name));
                 continue;
-            };
-            let operation = match is_one {
-                true => gather.operation(&bench.name),
-                false => gather.operation(&format!("{suite}: {}", bench.name)),
-            };
-            operation.sample(0, unit.ns(bench.value.0));
+            }
+            let is_new = timed.insert(name);
+            let operation = gather.entry(name, "cpu", Some((*suite).to_owned()));
+            match time {
+                Some(unit) if is_new || again.is_none() => {
+                    operation.sample(0, unit.ns(bench.value.0));
+                }
+                Some(_) => {}
+                None => operation.per_call(0, bench.value.0, unit),
+            }
+            for (value, unit) in figures.filter_map(|figure| figure.split_once(' ')) {
+                if let Ok(value) = value.parse() {
+                    operation.per_call(0, value, unit);
+                }
+            }
         }
     }
     let commits = group

@@ -8,23 +8,30 @@
 //! same program may differ by more. Runs are made by repeating the command into one file
 //! (`for i in 1 2 3 4 5; do go test -bench . >> old.txt; done`) or into several.
 //!
-//! Of several units the time per operation counts, `ns/op`; the others (`B/op`,
-//! `allocs/op`, those of `b.ReportMetric`) are attributes, those of the last line. A name
-//! is kept as printed, with the number of threads at its end. In a file with several
-//! packages the package stands before it.
+//! Of several units the time per operation counts, `ns/op`; `B/op` is the run's memory,
+//! `allocs/op` the counter `allocations`, and those of `b.ReportMetric` are counters of
+//! their own. A name has the package before it, and behind it the configuration lines
+//! (`note: after`) that stand above it. The number of processors at its end is an
+//! attribute too (`gomaxprocs`), by which a comparison matches names of two machines.
+//!
+//! A result that log lines of the benchmark cut in two is read. What ends a package
+//! (`panic:`, `FAIL`) is a failure of the benchmark that was running, or else of an
+//! operation with the package's name.
 //!
 //! Source: the Go project's proposal 14313, "Go Benchmark Data Format", and the
 //! documentation of the package `testing`.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use breakeven_profile::file::FileError;
 use breakeven_profile::profile::{Environment, Profile};
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::format::Importer;
 use crate::gather::Gather;
 use crate::machine;
+use crate::name::with_parameters;
 use crate::note::{Note, Notes};
 use crate::read::Options;
 use crate::source::Source;
@@ -35,9 +42,10 @@ pub(crate) static IMPORTER: Importer = Importer {
     about: "`go test -bench . > FILE`, also with -json",
     recognises: |source| {
         is_events(source)
-            || source
-                .lines()
-                .any(|line| result(line).is_some_and(|found| found.is_ok()))
+            || source.lines().any(|line| {
+                let is_frame = line.starts_with("goos: ") || line.starts_with("FAIL\t");
+                is_frame || result(line).is_some_and(|(_, values)| values.is_some())
+            })
     },
     read,
 };
@@ -46,66 +54,70 @@ fn is_events(source: &Source) -> bool {
     source.has("Action") && source.has("Package")
 }
 
-/// What a line of a result holds.
-struct Line<'l> {
-    name: &'l str,
-    /// Values with their units.
-    values: Vec<(f64, &'l str)>,
-}
+/// Values with their units.
+type Values<'l> = Vec<(f64, &'l str)>;
 
-impl Line<'_> {
-    /// The time per operation, ns.
-    fn ns(&self) -> Option<f64> {
-        let mut per_operation = self.values.iter().filter(|(_, unit)| unit.ends_with("/op"));
-        per_operation.find_map(|(value, unit)| Some(Unit::named(unit)?.ns(*value)))
-    }
-}
-
-/// The result in a line: none where it is no such line, an error where it only begins so.
-fn result(line: &str) -> Option<Result<Line<'_>, ()>> {
+/// The benchmark whose line this is, and its values where the line has them.
+fn result(line: &str) -> Option<(&str, Option<Values<'_>>)> {
     let rest = line.strip_prefix("Benchmark")?;
     // As `testing` has it: `Benchmarks` is no name of a benchmark.
     if rest.starts_with(char::is_lowercase) {
         return None;
     }
-    let mut words = line.split_whitespace();
-    let name = words.next()?;
-    // A name alone is printed when it begins.
-    let iterations = words.next()?;
-    let mut values = Vec::new();
-    let is_number = iterations.parse::<u64>().is_ok();
-    while let (true, Some(value)) = (is_number, words.next()) {
-        match (value.parse(), words.next()) {
-            (Ok(value), Some(unit)) => values.push((value, unit)),
-            _ => return Some(Err(())),
-        }
-    }
-    Some(match values.is_empty() {
-        true => Err(()),
-        false => Ok(Line { name, values }),
-    })
+    let name = line.split_whitespace().next()?;
+    Some((name, values(&line[name.len()..])))
 }
 
-/// The threads at the end of a name, as in `-8`.
-fn threads(name: &str) -> &str {
-    match name.rsplit_once('-') {
-        Some((before, digits)) if digits.parse::<u32>().is_ok() => &name[before.len()..],
-        _ => "",
+/// The values of a result, behind its count of iterations.
+fn values(text: &str) -> Option<Values<'_>> {
+    let mut words = text.split_whitespace();
+    words.next()?.parse::<u64>().ok()?;
+    let mut values = Vec::new();
+    while let Some(value) = words.next() {
+        values.push((value.parse().ok()?, words.next()?));
     }
+    (!values.is_empty()).then_some(values)
+}
+
+/// The processors at the end of a name, as in `-8`; nothing for one.
+fn processors(name: &str) -> Option<u64> {
+    name.rsplit_once('-')?.1.parse().ok()
+}
+
+/// A line that configures what follows, as in `note: after`.
+fn configuration(line: &str) -> Option<(&str, &str)> {
+    let (key, value) = line.split_once(':')?;
+    let is_key = key.starts_with(|each: char| each.is_ascii_lowercase())
+        && !key.contains(|each: char| each.is_whitespace() || each.is_uppercase());
+    let is_value = value.is_empty() || value.starts_with([' ', '\t']);
+    // What the go command and programs print of themselves.
+    let is_message = matches!(key, "go" | "testing" | "coverage" | "warning" | "error");
+    (is_key && is_value && !is_message).then(|| (key, value.trim()))
 }
 
 #[derive(Default)]
 struct State {
-    package: String,
-    /// Processes of each package until now.
-    processes: HashMap<String, usize>,
-    /// The end of the last name, which failures do not print.
-    threads: String,
-    /// The operation whose failure's reason comes next.
-    failing: Option<String>,
+    gather: Gather,
     environment: Environment,
     model: Option<String>,
     interrupted: bool,
+    package: String,
+    /// Configuration beside the machine's.
+    configuration: BTreeMap<String, Value>,
+    /// Processes until now, and the one that each operation was measured in last.
+    process: usize,
+    measured_in: HashMap<String, usize>,
+    repeated: bool,
+    /// The processors of the last result: names of failures do not have them.
+    processors: Option<u64>,
+    /// The benchmark that runs: its name was printed and its result was not. The line,
+    /// where more than the name was printed.
+    running: Option<(String, Option<usize>)>,
+    /// The operation whose failure's reason comes next.
+    failing: Option<String>,
+    /// Why the process ends, and whether a benchmark failed by it.
+    reason: Option<String>,
+    has_failed: bool,
 }
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
@@ -113,108 +125,197 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         true => outputs(&source.into_text()?, notes),
         false => source.into_text()?,
     };
-    let packages: BTreeSet<&str> = (text.lines())
-        .filter_map(|line| line.strip_prefix("pkg:"))
-        .map(str::trim)
-        .collect();
-    let qualify = packages.len() > 1;
-    let mut gather = Gather::default();
     let mut state = State::default();
-    // The process that each operation was measured in last.
-    let mut measured_in: HashMap<String, usize> = HashMap::new();
-    let (mut broken, mut without_time, mut repeated) = (0, 0, false);
-    for line in text.lines() {
-        state.take(line);
-        let named = |name: &str| match qualify {
-            true => format!("{}.{name}", state.package),
-            false => name.to_owned(),
-        };
-        if let Some(name) = line.trim_start().strip_prefix("--- FAIL: Benchmark") {
-            let name = name.split_whitespace().next().unwrap_or_default();
-            let end = if threads(name).is_empty() {
-                &state.threads
-            } else {
-                ""
-            };
-            state.failing = Some(named(&format!("Benchmark{name}{end}")));
-            continue;
-        }
-        if let Some(name) = state.failing.take() {
-            let reason = if line.starts_with(' ') {
-                line
-            } else {
-                "it tells no reason"
-            };
-            gather.operation(&name).failed("failed", reason);
-        }
-        let found = match result(line) {
-            None => continue,
-            Some(Err(())) => {
-                broken += 1;
-                continue;
-            }
-            Some(Ok(found)) => found,
-        };
-        threads(found.name).clone_into(&mut state.threads);
-        let Some(ns) = found.ns() else {
-            without_time += 1;
-            continue;
-        };
-        let process = *state.processes.get(&state.package).unwrap_or(&0);
-        let name = named(found.name);
-        let operation = gather.operation(&name);
-        let is_same = measured_in.insert(name, process) == Some(process);
-        repeated |= is_same;
-        let run = operation.next_run().saturating_sub(usize::from(is_same));
-        operation.sample(run, ns);
-        for (value, unit) in &found.values {
-            if Unit::named(unit).is_none() {
-                operation.attribute(unit, *value);
-            }
-        }
+    for (number, line) in (1..).zip(text.lines()) {
+        state.take(line, number, notes);
     }
-    if let Some(name) = state.failing.take() {
-        gather
-            .operation(&name)
-            .failed("failed", "it tells no reason");
+    state.end_failure("");
+    if state.reason.is_some() {
+        state.end_package(None);
     }
-    notes.left_out(
-        broken,
-        "line(s)",
-        "they begin like a result and are not one",
-    );
-    notes.left_out(without_time, "result(s)", "they have no time per operation");
-    if repeated {
+    state.cut(notes);
+    if state.repeated {
         notes.add(Note::OneProcess {
             option: "-count",
             instead: "repeat the command, with >> FILE or a file each",
         });
     }
     state.environment.cpu = machine::cpu(state.model, None, None);
-    let mut profile = gather.profile(state.environment, notes)?;
+    let mut profile = state.gather.profile(state.environment, notes)?;
     profile.interrupted = state.interrupted;
     Ok(profile)
 }
 
 impl State {
-    /// What a line tells beside results.
-    fn take(&mut self, line: &str) {
-        let mut begins = |package: &str| {
-            package.clone_into(&mut self.package);
-            *self.processes.entry(package.to_owned()).or_default() += 1;
+    fn take(&mut self, line: &str, number: usize, notes: &mut Notes) {
+        self.end_failure(line);
+        if let Some(name) = line.trim_start().strip_prefix("--- FAIL: Benchmark") {
+            let name = name.split_whitespace().next().unwrap_or_default();
+            self.failing = Some(self.failed_name(&format!("Benchmark{name}")));
+            self.has_failed = true;
+            self.running = None;
+        } else if let Some((name, values)) = result(line) {
+            let is_same = |(running, _): &mut (String, _)| name.starts_with(running.as_str());
+            if self.running.take_if(is_same).is_none() {
+                self.cut(notes);
+            }
+            let rest = &line[name.len()..];
+            match values {
+                Some(values) => self.result(name, &values, number, notes),
+                None => {
+                    let line = (!rest.trim().is_empty()).then_some(number);
+                    self.running = Some((name.to_owned(), line));
+                    self.end_process(rest.trim_start());
+                }
+            }
+        } else if let (Some(values), Some((name, _))) = (values(line), &self.running) {
+            let name = name.clone();
+            self.running = None;
+            self.result(&name, &values, number, notes);
+        } else if let Some(package) = line.strip_prefix("FAIL\t") {
+            self.end_package(Some(package));
+        } else if line == "PASS" || line.starts_with("ok  \t") {
+            self.reason = None;
+            self.begin_process(notes);
+        } else if !self.end_process(line)
+            && let Some((key, value)) = configuration(line)
+        {
+            if matches!(key, "goos" | "pkg") {
+                self.begin_process(notes);
+            }
+            // Otherwise it is what a benchmark prints while it runs.
+            if self.running.is_none() {
+                self.configure(key, value);
+            }
+        }
+    }
+
+    fn begin_process(&mut self, notes: &mut Notes) {
+        if self.reason.is_some() {
+            self.end_package(None);
+        }
+        self.cut(notes);
+        self.has_failed = false;
+        self.process += 1;
+    }
+
+    /// What a line says of how the process ends.
+    fn end_process(&mut self, line: &str) -> bool {
+        let starts = ["panic: ", "fatal error: ", "exit status ", "signal: "];
+        let is_end = starts.iter().any(|start| line.starts_with(start));
+        if is_end {
+            self.reason.get_or_insert_with(|| line.to_owned());
+        }
+        is_end
+    }
+
+    /// The end of a package that failed: `example.com/p 0.1s`, or `[build failed]` behind
+    /// the name.
+    fn end_package(&mut self, line: Option<&str>) {
+        let (package, end) = line
+            .and_then(|line| line.split_once(char::is_whitespace))
+            .unwrap_or_default();
+        let reason = self.reason.take();
+        let is_exit = |reason: &str| reason.starts_with("exit status ");
+        self.interrupted |= reason.as_deref().is_some_and(|reason| !is_exit(reason));
+        let reason = reason
+            .as_deref()
+            .or(Some(end).filter(|end| end.starts_with('[')));
+        let name = match self.running.take() {
+            Some((name, _)) => self.failed_name(&name),
+            None if !package.is_empty() => package.to_owned(),
+            None if !self.package.is_empty() => self.package.clone(),
+            None => "go test".to_owned(),
         };
-        if let Some(os) = line.strip_prefix("goos:") {
+        if !std::mem::take(&mut self.has_failed) {
+            let reason = reason.unwrap_or("go test says FAIL");
+            self.gather.operation(&name).failed("failed", reason);
+        }
+        self.process += 1;
+    }
+
+    /// The reason of the failure above this line.
+    fn end_failure(&mut self, line: &str) {
+        if let Some(name) = self.failing.take() {
+            let reason = match line.starts_with(' ') {
+                true => line,
+                false => "it tells no reason",
+            };
+            self.gather.operation(&name).failed("failed", reason);
+        }
+    }
+
+    /// Notes the benchmark whose result did not come.
+    fn cut(&mut self, notes: &mut Notes) {
+        if let Some((name, Some(line))) = self.running.take() {
+            let place = format!("{name}, line {line}");
+            notes.leave_out("result(s)", "their values are not there", &place);
+        }
+    }
+
+    /// The operation of a benchmark.
+    fn named(&self, name: &str) -> String {
+        let package = self.package.as_str();
+        let point = if package.is_empty() { "" } else { "." };
+        with_parameters(&format!("{package}{point}{name}"), " ", &self.configuration)
+    }
+
+    /// The operation of a benchmark that failed, whose name may lack the processors.
+    fn failed_name(&self, name: &str) -> String {
+        match self.processors.filter(|_| processors(name).is_none()) {
+            Some(processors) => self.named(&format!("{name}-{processors}")),
+            None => self.named(name),
+        }
+    }
+
+    fn result(&mut self, name: &str, values: &[(f64, &str)], number: usize, notes: &mut Notes) {
+        self.processors = processors(name);
+        let time = |(value, unit): &(f64, &str)| Some(Unit::named(unit)?.ns(*value));
+        let is_time = |each: &(f64, &str)| each.1.ends_with("/op") && time(each).is_some();
+        let at = values.iter().position(is_time);
+        let operation = self.named(name);
+        let Some(ns) = at.and_then(|at| time(&values[at])) else {
+            let place = format!("{operation}, line {number}");
+            return notes.leave_out("result(s)", "they have no time per operation", &place);
+        };
+        let is_same =
+            self.measured_in.insert(operation.clone(), self.process) == Some(self.process);
+        self.repeated |= is_same;
+        let operation = self.gather.operation(&operation);
+        operation.attribute("gomaxprocs", self.processors.unwrap_or(1));
+        let run = match is_same {
+            true => operation.runs().saturating_sub(1),
+            false => operation.new_run(),
+        };
+        operation.sample(run, ns);
+        for (place, (value, unit)) in values.iter().enumerate() {
+            if Some(place) != at {
+                operation.per_call(run, *value, unit);
+            }
+        }
+    }
+
+    fn configure(&mut self, key: &str, value: &str) {
+        match key {
             // The first line of a process. What is in no module has no package.
-            begins("");
-            self.environment.os = machine::os(os);
-        } else if let Some(package) = line.strip_prefix("pkg:") {
-            begins(package.trim());
-        } else if let Some(arch) = line.strip_prefix("goarch:") {
-            self.environment.arch = machine::arch(arch);
-        } else if let Some(model) = line.strip_prefix("cpu:") {
-            self.model = Some(model.trim().to_owned());
-        } else if line.starts_with("panic:") || line.starts_with("fatal error:") {
-            self.interrupted = true;
+            "goos" => {
+                self.package.clear();
+                self.environment.os = machine::os(value);
+            }
+            "pkg" => value.clone_into(&mut self.package),
+            "goarch" => self.environment.arch = machine::arch(value),
+            "cpu" => self.model = Some(value.to_owned()),
+            "commit" => self.environment.revision = Some(value.to_owned()),
+            // What says when it was measured is no part of what was.
+            key if ["commit", "date", "time"]
+                .iter()
+                .any(|word| key.contains(word)) => {}
+            key => {
+                self.configuration.remove(key);
+                if !value.is_empty() {
+                    self.configuration.insert(key.to_owned(), value.into());
+                }
+            }
         }
     }
 }
@@ -230,8 +331,7 @@ fn outputs(events: &str, notes: &mut Notes) -> String {
     }
     let mut order: Vec<String> = Vec::new();
     let mut texts: HashMap<String, String> = HashMap::new();
-    let mut broken = 0;
-    for line in events.lines().filter(|line| !line.trim().is_empty()) {
+    for (number, line) in (1..).zip(events.lines()) {
         match serde_json::from_str::<Event>(line) {
             Ok(event) => {
                 if !texts.contains_key(&event.package) {
@@ -242,10 +342,13 @@ fn outputs(events: &str, notes: &mut Notes) -> String {
                     .or_default()
                     .push_str(&event.output);
             }
-            Err(_) => broken += 1,
+            Err(_) if line.trim().is_empty() => {}
+            Err(_) => {
+                let why = "they are not events of go test -json";
+                notes.leave_out("line(s)", why, &format!("line {number}"));
+            }
         }
     }
-    notes.left_out(broken, "line(s)", "they are not events of go test -json");
     order
         .iter()
         .filter_map(|package| texts.remove(package))

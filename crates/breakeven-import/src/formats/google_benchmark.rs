@@ -3,21 +3,25 @@
 //! measured by one process, so they are samples. Several files are several runs.
 //!
 //! The sample is `real_time`, which is wall time (or the time that the benchmark sets
-//! itself); `cpu_time` and the counters are not kept. Rows of aggregates (`_mean`,
+//! itself); `cpu_time` and the user's counters are counters, `max_bytes_used` of a memory
+//! manager is the run's memory. A family that has the name of another is another operation,
+//! `name #2`. Rows of aggregates (`_mean`,
 //! `_stddev`, `_BigO`) are no operations; only where a file has nothing else
 //! (`--benchmark_report_aggregates_only`) the median, or else the mean, is a sample.
 //!
 //! Source: docs/user_guide.md of google/benchmark, "Running Multiple Repetitions", and
 //! src/json_reporter.cc.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use breakeven_profile::file::FileError;
 use breakeven_profile::profile::{Environment, Profile};
 use serde::Deserialize;
+use serde_json::Value;
 
+use crate::entries::Entries;
 use crate::format::Importer;
-use crate::gather::Gather;
+use crate::gather::{Gather, Gathered};
 use crate::json::{self, Number};
 use crate::machine;
 use crate::note::{Note, Notes};
@@ -28,22 +32,18 @@ use crate::unit::Unit;
 pub(crate) static IMPORTER: Importer = Importer {
     name: "google-benchmark",
     about: "Google Benchmark: --benchmark_out=FILE --benchmark_out_format=json",
-    recognises: |source| source.has("context.num_cpus") && source.has("benchmarks[]"),
+    recognises: |source| {
+        source.has("benchmarks[].real_time")
+            || source.has("context.num_cpus") && source.has("benchmarks[]")
+    },
     read,
 };
 
 #[derive(Deserialize)]
 struct Document {
     #[serde(default)]
-    context: Context,
-    benchmarks: Vec<Row>,
-}
-
-#[derive(Deserialize, Default)]
-struct Context {
-    date: Option<String>,
-    num_cpus: Option<u64>,
-    library_version: Option<String>,
+    context: Value,
+    benchmarks: Entries<Row>,
 }
 
 #[derive(Deserialize)]
@@ -61,7 +61,15 @@ struct Row {
     #[serde(default)]
     skipped: bool,
     skip_message: Option<String>,
+    family_index: Option<u64>,
+    per_family_instance_index: Option<u64>,
+    /// What was counted, and what says how the benchmark was run.
+    #[serde(flatten)]
+    other: BTreeMap<String, Value>,
 }
+
+/// Numbers of a row that count nothing.
+const SETTINGS: [&str; 4] = ["iterations", "repetitions", "repetition_index", "threads"];
 
 /// Ends of names of aggregates, for versions before 1.5, which have no `run_type`.
 const AGGREGATES: [&str; 6] = ["_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS"];
@@ -78,9 +86,32 @@ impl Row {
         }
     }
 
+    fn unit(&self) -> &str {
+        self.time_unit.as_deref().unwrap_or("ns")
+    }
+
     fn ns(&self) -> Option<f64> {
-        let unit = self.time_unit.as_deref().unwrap_or("ns");
-        Some(Unit::named(unit)?.ns(self.real_time?.0))
+        Some(Unit::named(self.unit())?.ns(self.real_time?.0))
+    }
+
+    fn counters(&self, operation: &mut Gathered) {
+        let counted = self.other.iter();
+        let counted = counted.filter(|(name, _)| !SETTINGS.contains(&name.as_str()));
+        for (name, value) in counted.filter_map(|(name, value)| Some((name, value.as_f64()?))) {
+            match name.as_str() {
+                "max_bytes_used" => operation.memory(0, value),
+                "allocs_per_iter" => operation.per_call(0, value, "allocs/op"),
+                name => {
+                    let unit = match name {
+                        "cpu_time" => self.unit(),
+                        "bytes_per_second" => "B/s",
+                        "items_per_second" => "1/s",
+                        _ => "",
+                    };
+                    operation.counter(0, name, unit, value);
+                }
+            }
+        }
     }
 }
 
@@ -88,10 +119,11 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     let document: Document = json::read(source)?;
     let mut gather = Gather::default();
     let (aggregates, rows): (Vec<Row>, Vec<Row>) =
-        (document.benchmarks.into_iter()).partition(Row::is_aggregate);
-    let (mut without_time, mut repeated) = (0, false);
+        (document.benchmarks.noted(notes).into_iter()).partition(Row::is_aggregate);
+    let mut repeated = false;
     for row in &rows {
-        let operation = gather.operation(row.run_name());
+        let family = (row.family_index, row.per_family_instance_index);
+        let operation = gather.entry(row.run_name(), "cpu", Some(format!("{family:?}")));
         if let Some(label) = row.label.as_deref().filter(|label| !label.is_empty()) {
             operation.attribute("label", label);
         }
@@ -102,17 +134,16 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
             operation.failed(kind, message);
             continue;
         }
-        repeated |= operation.next_run() > 0;
+        repeated |= operation.runs() > 0;
         match row.ns() {
             Some(ns) => operation.sample(0, ns),
-            None => without_time += 1,
+            None => {
+                let why = "they have no real_time in a unit of time";
+                notes.leave_out("row(s)", why, &row.name);
+            }
         }
+        row.counters(operation);
     }
-    notes.left_out(
-        without_time,
-        "row(s)",
-        "they have no real_time in a unit of time",
-    );
     if repeated {
         notes.add(Note::OneProcess {
             option: "--benchmark_repetitions",
@@ -123,13 +154,13 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         summaries(&aggregates, &mut gather, notes);
     }
     let environment = Environment {
-        cpu: machine::cpu(None, document.context.num_cpus, None),
+        cpu: machine::cpu(None, machine::count(&document.context, "/num_cpus"), None),
         ..Environment::default()
     };
     let mut profile = gather.profile(environment, notes)?;
-    let date = document.context.date;
+    let date = machine::text(&document.context, "/date");
     profile.created = date.as_deref().and_then(machine::utc);
-    let version = document.context.library_version;
+    let version = machine::text(&document.context, "/library_version");
     profile.generator = version.map(|version| format!("Google Benchmark {version}"));
     Ok(profile)
 }
@@ -154,7 +185,9 @@ fn summaries(aggregates: &[Row], gather: &mut Gather, notes: &mut Notes) {
             if let (Some(ns), figure) = (row.ns(), *found.entry(name.clone()).or_insert(figure))
                 && told(row, figure)
             {
-                gather.operation(&name).sample(0, ns);
+                let operation = gather.operation(&name);
+                operation.sample(0, ns);
+                row.counters(operation);
                 notes.add(Note::SummaryOnly { figure });
             }
         }

@@ -1,14 +1,22 @@
 //! `hyperfine --export-json`: a command's wall times. An execution of a command is a
 //! sample, and the file is one run: hyperfine measures one command after the other, so
 //! what changes on the machine between them is not in the spread of either.
+//!
+//! A command is named with its parameters (`build (threads=2)`). An execution that ended
+//! with another exit code than 0 makes the operation a failed one.
+
+use std::collections::BTreeMap;
 
 use breakeven_profile::file::FileError;
 use breakeven_profile::profile::{Environment, Profile};
 use serde::Deserialize;
+use serde_json::Value;
 
+use crate::entries::Entries;
 use crate::format::Importer;
 use crate::gather::Gather;
-use crate::json;
+use crate::json::{self, Number};
+use crate::name::with_parameters;
 use crate::note::{Note, Notes};
 use crate::read::Options;
 use crate::source::Source;
@@ -22,35 +30,67 @@ pub(crate) static IMPORTER: Importer = Importer {
 
 #[derive(Deserialize)]
 struct Document {
-    results: Vec<Benchmark>,
+    results: Entries<Benchmark>,
 }
 
-/// Times in seconds.
+/// Times in seconds, means of all executions but in `times`.
 #[derive(Deserialize)]
 struct Benchmark {
     command: String,
-    median: Option<f64>,
-    times: Option<Vec<f64>>,
+    #[serde(default)]
+    parameters: BTreeMap<String, Value>,
+    median: Option<Number>,
+    user: Option<Number>,
+    system: Option<Number>,
+    times: Option<Vec<Number>>,
+    /// Of each execution; none where a signal ended it.
+    #[serde(default)]
+    exit_codes: Vec<Option<i64>>,
     /// Peak resident memory of each execution, bytes.
-    memory_usage_byte: Option<Vec<u64>>,
+    #[serde(default)]
+    memory_usage_byte: Vec<Number>,
 }
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
     let document: Document = json::read(source)?;
     let mut gather = Gather::default();
-    for benchmark in document.results {
-        let operation = gather.operation(&benchmark.command);
-        let run = operation.next_run();
+    for benchmark in document.results.noted(notes) {
+        let name = with_parameters(&benchmark.command, " ", &benchmark.parameters);
+        let operation = gather.entry(&name, "cpu", None);
+        let failed: Vec<Option<i64>> = (benchmark.exit_codes.iter().copied())
+            .filter(|code| *code != Some(0))
+            .collect();
+        if let Some(first) = failed.first() {
+            let ended = match first {
+                Some(code) => format!("ended with exit code {code}"),
+                None => "were killed by a signal".to_owned(),
+            };
+            let (failed, all) = (failed.len(), benchmark.exit_codes.len());
+            operation.failed("failed", &format!("{failed} of {all} executions {ended}"));
+        }
         match (benchmark.times, benchmark.median) {
-            (Some(times), _) => times.iter().for_each(|s| operation.sample(run, s * 1e9)),
-            (None, Some(median)) => {
-                operation.sample(run, median * 1e9);
+            (Some(times), _) => {
+                let codes = benchmark.exit_codes.iter().copied();
+                let codes = codes.chain(std::iter::repeat(Some(0)));
+                // How long a failure took is no time of the command.
+                for (s, _) in times.iter().zip(codes).filter(|(_, code)| *code == Some(0)) {
+                    operation.sample(0, s.0 * 1e9);
+                }
+            }
+            (None, Some(median)) if failed.is_empty() => {
+                operation.sample(0, median.0 * 1e9);
                 notes.add(Note::SummaryOnly { figure: "median" });
             }
-            (None, None) => {}
+            _ => {}
         }
-        let memory = benchmark.memory_usage_byte.unwrap_or_default();
-        operation.told.memory_bytes = memory.into_iter().max().or(operation.told.memory_bytes);
+        for (name, value) in [("user", benchmark.user), ("system", benchmark.system)] {
+            if let Some(value) = value {
+                operation.counter(0, name, "s", value.0);
+            }
+        }
+        for bytes in benchmark.memory_usage_byte {
+            operation.memory(0, bytes.0);
+        }
     }
     gather.profile(Environment::default(), notes)
 }

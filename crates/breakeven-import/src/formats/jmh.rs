@@ -6,20 +6,23 @@
 //! several threads that is the time between two results of all threads together. Of mode
 //! `sample`, a histogram for each iteration, an even draw is kept. Results of the methods
 //! of a group (`g:get`) and of auxiliary counters in the same unit are operations too, as
-//! JMH prints them; results of JMH's profilers are not kept.
+//! JMH prints them; those of its profilers are counters, `gc.alloc.rate.norm` the memory.
 //!
 //! Source: JMH's samples 02 (modes), 05 and 12 (forks), 15 (groups), and
 //! `JSONResultFormat.java`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use breakeven_profile::file::FileError;
 use breakeven_profile::profile::{Environment, Profile};
 use serde::Deserialize;
+use serde_json::Value;
 
+use crate::entries::Entries;
 use crate::format::Importer;
 use crate::gather::{Gather, Gathered};
 use crate::json::{self, Number};
+use crate::name::with_parameters;
 use crate::note::{Note, Notes};
 use crate::read::Options;
 use crate::source::Source;
@@ -37,10 +40,11 @@ struct Benchmark {
     benchmark: String,
     #[serde(default)]
     mode: String,
+    threads: Option<u64>,
     #[serde(rename = "jmhVersion")]
     version: Option<String>,
     #[serde(default)]
-    params: BTreeMap<String, serde_json::Value>,
+    params: BTreeMap<String, Value>,
     #[serde(rename = "primaryMetric")]
     primary: Metric,
     #[serde(rename = "secondaryMetrics", default)]
@@ -64,41 +68,39 @@ struct Metric {
 const KEPT: u64 = 1_024;
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
-    let document: Vec<Benchmark> = json::read(source)?;
-    let mut modes: HashMap<String, Vec<String>> = HashMap::new();
-    for benchmark in &document {
-        let modes = modes.entry(named(benchmark)).or_default();
-        modes.push(benchmark.mode.clone());
-    }
+    let document: Entries<Benchmark> = json::read(source)?;
     let mut gather = Gather::default();
-    let (mut not_times, mut not_kept, mut version) = (0, 0, None);
-    for benchmark in document {
-        let mut name = named(&benchmark);
-        // In one file a benchmark may be measured in several modes.
-        if modes.get(&name).is_some_and(|modes| modes.len() > 1) {
-            name = format!("{name} ({})", benchmark.mode);
-        }
-        version = version.or(benchmark.version);
+    let (mut not_kept, mut version) = (0, None);
+    for benchmark in document.noted(notes) {
+        let name = named(&benchmark, "");
+        version = version.or_else(|| benchmark.version.clone());
         let Some(unit) = Unit::named(&benchmark.primary.unit) else {
-            not_times += 1;
+            let why = "their unit is neither a time nor a rate";
+            notes.leave_out(
+                "benchmark(s)",
+                why,
+                &format!("{name}, {}", benchmark.primary.unit),
+            );
             continue;
         };
-        let primary_unit = benchmark.primary.unit.clone();
-        not_kept += benchmark.primary.add(gather.operation(&name), unit, notes);
-        for (method, metric) in benchmark.secondary {
-            // Those of profilers have a point in front or in the middle.
-            let is_result = !method.contains(['.', '·']);
-            if is_result && metric.unit == primary_unit {
-                let operation = gather.operation(&format!("{name}:{method}"));
-                not_kept += metric.add(operation, unit, notes);
+        // Those of profilers have a point in front or in the middle.
+        let of_profiler = |method: &str, metric: &Metric| {
+            method.contains(['.', '·']) || metric.unit != benchmark.primary.unit
+        };
+        let operation = gather.entry(&name, "cpu", None);
+        not_kept += benchmark.primary.add(operation, unit, notes);
+        for (method, metric) in &benchmark.secondary {
+            if of_profiler(method, metric) {
+                metric.count(operation, method.trim_start_matches('·'));
+            }
+        }
+        for (method, metric) in &benchmark.secondary {
+            if !of_profiler(method, metric) {
+                let name = named(&benchmark, &format!(":{method}"));
+                not_kept += metric.add(gather.entry(&name, "cpu", None), unit, notes);
             }
         }
     }
-    notes.left_out(
-        not_times,
-        "benchmark(s)",
-        "their unit is neither a time nor a rate",
-    );
     let why = format!("of a histogram an even draw of {KEPT} is kept");
     notes.left_out(not_kept, "sample(s)", why);
     let mut profile = gather.profile(Environment::default(), notes)?;
@@ -106,45 +108,60 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     Ok(profile)
 }
 
-/// The benchmark with its parameters: `Sorting.quick(size=1000)`.
-fn named(benchmark: &Benchmark) -> String {
-    let value = |value: &serde_json::Value| match value {
-        serde_json::Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    let params = benchmark.params.iter();
-    let params: Vec<String> = params
-        .map(|(name, each)| format!("{name}={}", value(each)))
-        .collect();
-    match params.is_empty() {
-        true => benchmark.benchmark.clone(),
-        false => format!("{}({})", benchmark.benchmark, params.join(", ")),
+/// The benchmark with its parameters, its mode and its threads where they are several:
+/// `Sorting.quick(size=1000) (avgt, 4 threads)`. `method` is one of a group: `:get`.
+fn named(benchmark: &Benchmark, method: &str) -> String {
+    let name = format!("{}{method}", benchmark.benchmark);
+    let name = with_parameters(&name, "", &benchmark.params);
+    let threads = benchmark.threads.filter(|threads| *threads != 1);
+    let threads = threads.map(|threads| format!("{threads} threads"));
+    let mode = Some(benchmark.mode.clone()).filter(|mode| !mode.is_empty());
+    let how: Vec<String> = mode.into_iter().chain(threads).collect();
+    match how.is_empty() {
+        true => name,
+        false => format!("{name} ({})", how.join(", ")),
     }
 }
 
 impl Metric {
+    /// Adds what a profiler counted, by fork.
+    fn count(&self, operation: &mut Gathered, name: &str) {
+        let forks = self.scores.iter().enumerate();
+        let scores = forks.flat_map(|(run, scores)| scores.iter().map(move |score| (run, score)));
+        let score = self.score.iter().map(|score| (0, score));
+        for (run, score) in scores.chain(score.filter(|_| self.scores.is_empty())) {
+            match name {
+                "gc.alloc.rate.norm" => operation.memory(run, score.0),
+                name => {
+                    operation.counter(run, name, &self.unit, score.0);
+                }
+            }
+        }
+    }
+
     /// Adds the samples; how many of histograms are not kept.
-    fn add(self, operation: &mut Gathered, unit: Unit, notes: &mut Notes) -> u64 {
+    fn add(&self, operation: &mut Gathered, unit: Unit, notes: &mut Notes) -> u64 {
         let mut not_kept = 0;
-        let is_empty = self.scores.is_empty() && self.histograms.is_empty();
-        for fork in self.scores {
-            let run = operation.next_run();
+        for fork in &self.scores {
+            let run = operation.new_run();
             for score in fork {
                 operation.sample(run, unit.ns(score.0));
             }
         }
-        for fork in self.histograms {
-            let run = operation.next_run();
+        for fork in &self.histograms {
+            let run = operation.new_run();
             for histogram in fork {
-                let (scores, left) = drawn(histogram);
+                let (scores, left) = drawn(histogram.clone());
                 not_kept += left;
                 for score in scores {
                     operation.sample(run, unit.ns(score));
                 }
             }
         }
+        let is_empty = self.scores.is_empty() && self.histograms.is_empty();
         if let (true, Some(score)) = (is_empty, self.score) {
-            operation.sample(operation.next_run(), unit.ns(score.0));
+            let run = operation.new_run();
+            operation.sample(run, unit.ns(score.0));
             notes.add(Note::SummaryOnly { figure: "score" });
         }
         not_kept

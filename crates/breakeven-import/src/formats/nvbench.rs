@@ -1,7 +1,7 @@
 //! `nvbench`'s JSON: benchmarks of CUDA kernels. An operation is a benchmark with the
 //! values of its axes, on the device that it ran on; a sample is the GPU's time of one
 //! cold launch, of those that `--jsonbin` wrote into files beside the JSON. The file is one
-//! run.
+//! run. The other summaries (rates, the time of the CPU) are counters, named by their tags.
 
 use std::fs::File;
 use std::io::{BufReader, Read as _};
@@ -12,6 +12,7 @@ use breakeven_profile::profile::{Environment, Failure, Gpu, Profile};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::entries::Entries;
 use crate::format::Importer;
 use crate::gather::{Gather, Gathered};
 use crate::json;
@@ -30,7 +31,7 @@ pub(crate) static IMPORTER: Importer = Importer {
 struct Document {
     #[serde(default)]
     devices: Vec<Device>,
-    benchmarks: Vec<Benchmark>,
+    benchmarks: Entries<Benchmark>,
 }
 
 #[derive(Deserialize)]
@@ -43,8 +44,7 @@ struct Device {
 #[derive(Deserialize)]
 struct Benchmark {
     name: String,
-    #[serde(default)]
-    states: Vec<State>,
+    states: Entries<State>,
 }
 
 /// A benchmark at one point of its axes.
@@ -61,6 +61,8 @@ struct State {
 #[derive(Deserialize)]
 struct Summary {
     tag: String,
+    /// What it is: `duration`, `item_rate`, `sample_size`.
+    hint: Option<String>,
     #[serde(default)]
     data: Vec<Named>,
 }
@@ -81,10 +83,35 @@ impl State {
     }
 
     fn number(&self, tag: &str, name: &str) -> Option<f64> {
-        match self.value(tag, name)? {
-            Value::String(text) => text.parse().ok(),
-            value => value.as_f64(),
+        number(self.value(tag, name)?)
+    }
+
+    /// What the summaries say beside the time of the GPU.
+    fn counters(&self, operation: &mut Gathered) {
+        for summary in self.summaries.iter().flatten() {
+            let unit = match summary.hint.as_deref() {
+                Some("duration") => "s",
+                Some("item_rate") => "1/s",
+                Some("byte_rate" | "bytes_per_second") => "B/s",
+                Some("frequency") => "Hz",
+                Some("sample_size" | "file/sample_times") => continue,
+                _ => "",
+            };
+            let value = summary.data.iter().find(|named| named.name == "value");
+            if let Some(value) = value.and_then(|named| number(&named.value))
+                && summary.tag != MEAN
+            {
+                operation.counter(0, &summary.tag, unit, value);
+            }
         }
+    }
+}
+
+/// A number, which may be a text.
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::String(text) => text.parse().ok(),
+        value => value.as_f64(),
     }
 }
 
@@ -95,10 +122,11 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     let path = source.path().to_owned();
     let document: Document = json::read(source)?;
     let mut gather = Gather::default();
-    for benchmark in &document.benchmarks {
-        for state in &benchmark.states {
+    for benchmark in &document.benchmarks.noted(notes) {
+        benchmark.states.note(notes);
+        for state in &benchmark.states.read {
             let device = format!("cuda:{}", state.device.unwrap_or(0));
-            let operation = gather.on(&name(benchmark, state), &device, None);
+            let operation = gather.entry(&name(benchmark, state), &device, None);
             if state.is_skipped {
                 operation.told.failure = Some(Failure {
                     kind: "skipped".to_owned(),
@@ -107,6 +135,7 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
                 continue;
             }
             samples(state, &path, operation, notes)?;
+            state.counters(operation);
         }
     }
     let gpus = document.devices.into_iter().map(|device| Gpu {
@@ -142,10 +171,9 @@ fn samples(
     operation: &mut Gathered,
     notes: &mut Notes,
 ) -> Result<(), FileError> {
-    let run = operation.next_run();
     let file = state.value(SAMPLES, "filename").and_then(Value::as_str);
     if let (Some(file), Some(count)) = (file, state.number(SAMPLES, "size")) {
-        match of_file(path, file, count, |s| operation.sample(run, s * 1e9))? {
+        match of_file(path, file, count, |s| operation.sample(0, s * 1e9))? {
             true => return Ok(()),
             false => notes.left_out(
                 1,
@@ -155,7 +183,7 @@ fn samples(
         }
     }
     if let Some(mean) = state.number(MEAN, "value") {
-        operation.sample(run, mean * 1e9);
+        operation.sample(0, mean * 1e9);
         notes.add(Note::SummaryOnly { figure: "mean" });
     }
     Ok(())

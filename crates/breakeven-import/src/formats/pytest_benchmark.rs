@@ -4,14 +4,16 @@
 //! `--benchmark-save-data` has no rounds; then the median is the sample.
 //!
 //! A benchmark is named as pytest's node is (`fullname`), with its parameters: the short
-//! name may be there twice.
+//! name may be there twice. Numbers of `extra_info` are counters.
 //!
 //! Source: the manual of pytest-benchmark, "Usage" and "Glossary".
 
 use breakeven_profile::file::FileError;
 use breakeven_profile::profile::{Environment, Profile};
 use serde::Deserialize;
+use serde_json::Value;
 
+use crate::entries::Entries;
 use crate::format::Importer;
 use crate::gather::Gather;
 use crate::json::{self, Number};
@@ -23,47 +25,30 @@ use crate::source::Source;
 pub(crate) static IMPORTER: Importer = Importer {
     name: "pytest-benchmark",
     about: "pytest --benchmark-json=FILE, or a file of --benchmark-autosave",
-    recognises: |source| source.has("machine_info") && !source.has("benchmarks[].runs"),
+    recognises: |source| {
+        let is_one = source.has("machine_info") || source.has("benchmarks[].fullname");
+        is_one && !source.has("benchmarks[].runs")
+    },
     read,
 };
 
 #[derive(Deserialize)]
 struct Document {
     #[serde(default)]
-    machine_info: MachineInfo,
+    machine_info: Value,
     #[serde(default)]
-    commit_info: CommitInfo,
-    benchmarks: Vec<Benchmark>,
+    commit_info: Value,
+    benchmarks: Entries<Benchmark>,
     datetime: Option<String>,
     version: Option<String>,
-}
-
-#[derive(Deserialize, Default)]
-struct MachineInfo {
-    machine: Option<String>,
-    system: Option<String>,
-    #[serde(default)]
-    cpu: CpuInfo,
-}
-
-#[derive(Deserialize, Default)]
-struct CpuInfo {
-    brand_raw: Option<String>,
-    /// Of py-cpuinfo before version 6.
-    brand: Option<String>,
-    count: Option<u64>,
-}
-
-#[derive(Deserialize, Default)]
-struct CommitInfo {
-    id: Option<String>,
-    dirty: Option<bool>,
 }
 
 #[derive(Deserialize)]
 struct Benchmark {
     fullname: String,
     stats: Stats,
+    #[serde(default)]
+    extra_info: Value,
 }
 
 /// Times in seconds.
@@ -76,8 +61,8 @@ struct Stats {
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
     let document: Document = json::read(source)?;
     let mut gather = Gather::default();
-    for benchmark in document.benchmarks {
-        let operation = gather.operation(&benchmark.fullname);
+    for benchmark in document.benchmarks.noted(notes) {
+        let operation = gather.entry(&benchmark.fullname, "cpu", None);
         match (benchmark.stats.data, benchmark.stats.median) {
             (Some(data), _) => data.iter().for_each(|s| operation.sample(0, s.0 * 1e9)),
             (None, Some(median)) => {
@@ -86,24 +71,28 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
             }
             (None, None) => {}
         }
+        for (name, value) in benchmark.extra_info.as_object().into_iter().flatten() {
+            if let Some(value) = value.as_f64() {
+                operation.counter(0, name, "", value);
+            }
+        }
     }
-    let (machine, commit) = (document.machine_info, document.commit_info);
-    let revision = commit.id.filter(|id| !id.is_empty() && id != "unknown");
+    let (machine, commit) = (&document.machine_info, &document.commit_info);
+    let revision = machine::text(commit, "/id").filter(|id| !id.is_empty() && id != "unknown");
     // As `git describe --dirty` marks it: what was measured is not that commit.
-    let dirty = if commit.dirty == Some(true) {
-        "-dirty"
-    } else {
-        ""
-    };
+    let is_dirty = commit["dirty"] == true;
+    // py-cpuinfo before version 6 has `brand`.
+    let model = ["/cpu/brand_raw", "/cpu/brand"];
+    let model = model.into_iter().find_map(|at| machine::text(machine, at));
     let environment = Environment {
-        os: machine.system.as_deref().and_then(machine::os),
-        arch: machine.machine.as_deref().and_then(machine::arch),
-        cpu: machine::cpu(
-            machine.cpu.brand_raw.or(machine.cpu.brand),
-            machine.cpu.count,
-            None,
-        ),
-        revision: revision.map(|id| id + dirty),
+        os: machine::text(machine, "/system")
+            .as_deref()
+            .and_then(machine::os),
+        arch: machine::text(machine, "/machine")
+            .as_deref()
+            .and_then(machine::arch),
+        cpu: machine::cpu(model, machine::count(machine, "/cpu/count"), None),
+        revision: revision.map(|id| id + if is_dirty { "-dirty" } else { "" }),
         ..Environment::default()
     };
     let mut profile = gather.profile(environment, notes)?;

@@ -3,7 +3,7 @@
 //! process; without it a file is one run.
 //!
 //! What stands between the columns (a comma, a semicolon or a tab) is told by the first
-//! line, which has their names. A row without a time is left out and counted.
+//! line, which has their names. A row that cannot be read is left out and counted.
 
 use std::collections::HashMap;
 use std::io::BufRead;
@@ -38,11 +38,12 @@ fn read(source: Source, options: &Options, notes: &mut Notes) -> Result<Profile,
     let is_json = is_json.is_some_and(|line| line.trim_start().starts_with('{'));
     let mut table = Table::of(columns);
     match is_json {
-        true => table.read_json(source, &path)?,
-        false => table.read_csv(source)?,
+        true => table.read_json(source, &path, notes)?,
+        false => table.read_csv(source, notes)?,
     }
-    notes.left_out(table.without_time, "row(s)", "they have no time");
-    let profile = table.gather.profile(Environment::default(), notes)?;
+    let profile = table.gather.profile(Environment::default(), notes);
+    // What is wrong in all rows is wrong in the first.
+    let profile = profile.map_err(|error| table.wrong.unwrap_or(error))?;
     Ok(Profile {
         // Nobody knows who wrote it.
         benchmark: false,
@@ -57,7 +58,8 @@ struct Table<'c> {
     gather: Gather,
     /// By operation and what tells the run.
     runs: HashMap<[Option<String>; 4], usize>,
-    without_time: u64,
+    /// The first row that could not be read.
+    wrong: Option<FileError>,
 }
 
 /// The cells of a row that are named.
@@ -84,7 +86,7 @@ impl<'c> Table<'c> {
             unit: columns.unit.as_deref().and_then(Unit::named),
             gather: Gather::default(),
             runs: HashMap::new(),
-            without_time: 0,
+            wrong: None,
         }
     }
 
@@ -101,7 +103,7 @@ impl<'c> Table<'c> {
         ]
     }
 
-    fn read_csv(&mut self, source: Source) -> Result<(), FileError> {
+    fn read_csv(&mut self, source: Source, notes: &mut Notes) -> Result<(), FileError> {
         let separator = separator(source.lines().next().unwrap_or_default());
         let mut reader = csv::ReaderBuilder::new()
             .delimiter(separator)
@@ -116,61 +118,76 @@ impl<'c> Table<'c> {
             *place = column.map(|column| position(&head, column)).transpose()?;
         }
         let mut record = csv::StringRecord::new();
-        while reader
-            .read_record(&mut record)
-            .map_err(|error| unreadable(&error))?
-        {
-            let cell = |at: usize| Some(record.get(places[at]?)?.to_owned());
-            let line = record.position().map_or(0, csv::Position::line);
-            self.add(row(cell)).map_err(|wrong| wrong.at(line))?;
+        loop {
+            let read = match reader.read_record(&mut record) {
+                Ok(false) => return Ok(()),
+                Ok(true) => {
+                    let cell = |at: usize| Some(record.get(places[at]?)?.to_owned());
+                    let line = record.position().map_or(0, csv::Position::line);
+                    self.add(row(cell), line)
+                }
+                Err(error) if error.is_io_error() => return Err(unreadable(&error)),
+                Err(error) => Err(unreadable(&error)),
+            };
+            self.note(read, notes);
         }
-        Ok(())
     }
 
-    fn read_json(&mut self, source: Source, path: &Path) -> Result<(), FileError> {
+    /// Leaves out a row that cannot be read.
+    fn note(&mut self, row: Result<(), FileError>, notes: &mut Notes) {
+        if let Err(wrong) = row {
+            notes.leave_out("row(s)", "they cannot be read", &wrong.to_string());
+            self.wrong.get_or_insert(wrong);
+        }
+    }
+
+    fn read_json(
+        &mut self,
+        source: Source,
+        path: &Path,
+        notes: &mut Notes,
+    ) -> Result<(), FileError> {
         for (number, line) in (1..).zip(source.into_reader()?.lines()) {
             let line =
                 line.map_err(|reason| FileError::io("cannot be read", &reason).at_path(path))?;
             if line.trim().is_empty() {
                 continue;
             }
-            let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&line)
-                .map_err(|error| {
-                    let told = format!("the line is not a JSON object: {}", reason(&error));
-                    let column = error.column();
-                    FileError::new(FileErrorKind::Syntax, told).at_position(number, column)
-                })?;
-            let named = self.named();
-            for column in named
-                .into_iter()
-                .flatten()
-                .filter(|column| !object.contains_key(*column))
-            {
-                let there: Vec<&str> = object.keys().map(String::as_str).collect();
-                // A line without a value is a gap; one without any of them is no row.
-                if column == self.columns.name || number == 1 {
-                    return Err(no_column(column, &there).at_position(number, 1));
-                }
-            }
-            let cell = |at: usize| match object.get(named[at]?)? {
-                serde_json::Value::Null => None,
-                serde_json::Value::String(text) => Some(text.clone()),
-                other => Some(other.to_string()),
-            };
-            self.add(row(cell))
-                .map_err(|wrong| wrong.at(number as u64))?;
+            let read = self.read_object(&line, number);
+            self.note(read, notes);
         }
         Ok(())
     }
 
-    fn add(&mut self, row: Row) -> Result<(), Wrong> {
-        if row.time.is_empty() {
-            self.without_time += 1;
-            return Ok(());
+    fn read_object(&mut self, line: &str, number: usize) -> Result<(), FileError> {
+        let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(line)
+            .map_err(|error| {
+                let told = format!("the line is not a JSON object: {}", reason(&error));
+                FileError::new(FileErrorKind::Syntax, told).at_position(number, error.column())
+            })?;
+        let named = self.named();
+        let mut missing = (named.into_iter().flatten()).filter(|name| !object.contains_key(*name));
+        // A line without a value is a gap; one without any of them is no row.
+        if let Some(column) = missing.find(|name| *name == self.columns.name || number == 1) {
+            let there: Vec<&str> = object.keys().map(String::as_str).collect();
+            return Err(no_column(column, &there).at_position(number, 1));
         }
+        let cell = |at: usize| match object.get(named[at]?)? {
+            serde_json::Value::Null => None,
+            serde_json::Value::String(text) => Some(text.clone()),
+            other => Some(other.to_string()),
+        };
+        self.add(row(cell), number as u64)
+    }
+
+    fn add(&mut self, row: Row, line: u64) -> Result<(), FileError> {
+        let named = |wrong: Wrong| wrong.at(&row.name, line);
         let size = row.size.as_deref().filter(|size| !size.is_empty());
-        let size = size.map(|text| self.size(text)).transpose()?;
-        let ns = self.ns(&row)?;
+        let size = size
+            .map(|text| self.size(text))
+            .transpose()
+            .map_err(named)?;
+        let ns = self.ns(&row).map_err(named)?;
         let device = row.device.filter(|device| !device.is_empty());
         let device = device.as_deref().unwrap_or("cpu");
         let operation = self.gather.on(&row.name, device, size);
@@ -180,7 +197,8 @@ impl<'c> Table<'c> {
             size.map(|size| size.to_string()),
             row.run,
         ];
-        let run = *self.runs.entry(process).or_insert(operation.next_run());
+        let run = self.runs.entry(process);
+        let run = *run.or_insert_with(|| operation.new_run());
         operation.sample(run, ns);
         Ok(())
     }
@@ -198,6 +216,9 @@ impl<'c> Table<'c> {
             message,
         };
         let text = row.time.as_str();
+        if text.is_empty() {
+            return Err(wrong("the row has no time".to_owned()));
+        }
         let begin_of_unit =
             text.find(|each: char| each.is_alphabetic() && !matches!(each, 'e' | 'E'));
         let (value, own) = match begin_of_unit {
@@ -205,10 +226,11 @@ impl<'c> Table<'c> {
             Some(at) if text.parse::<f64>().is_err() => text.split_at(at),
             _ => (text, ""),
         };
-        let value: f64 = value.trim().parse().map_err(|_| {
+        let value = number(value.trim()).ok_or_else(|| {
             let text = one_line(text);
             wrong(format!(
-                "\"{text}\" is not a number; write decimals behind a point"
+                "\"{text}\" is not a number; write decimals behind a point, and nothing between \
+                 thousands"
             ))
         })?;
         let unit = match (self.unit, &row.unit) {
@@ -241,6 +263,19 @@ impl<'c> Table<'c> {
     }
 }
 
+/// A number, also with commas between its thousands: `1,234.5`. Of a single comma without
+/// a point behind it nobody knows what it is.
+fn number(text: &str) -> Option<f64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let groups: Vec<&str> = whole.split(',').collect();
+    let is_sure = groups.len() > 2 || groups.len() == 2 && !fraction.is_empty();
+    let is_grouped = groups[0].len() < 4 && groups[1..].iter().all(|group| group.len() == 3);
+    match is_sure && is_grouped && !fraction.contains(',') {
+        true => text.replace(',', "").parse().ok(),
+        false => text.parse().ok(),
+    }
+}
+
 /// The row from its cells.
 fn row(cell: impl Fn(usize) -> Option<String>) -> Row {
     Row {
@@ -254,9 +289,10 @@ fn row(cell: impl Fn(usize) -> Option<String>) -> Row {
 }
 
 impl Wrong {
-    fn at(self, line: u64) -> FileError {
+    fn at(self, name: &str, line: u64) -> FileError {
         let line = usize::try_from(line).unwrap_or(usize::MAX);
-        let told = FileError::new(FileErrorKind::Value, self.message);
+        let told = format!("{}: {}", one_line(name), self.message);
+        let told = FileError::new(FileErrorKind::Value, told);
         told.at_position(line, 1).at_place(self.column)
     }
 }

@@ -82,8 +82,10 @@ impl Related {
         }
     }
 
-    /// What is known of the launches on each device.
-    pub(super) fn into_launches(self) -> HashMap<u32, Launches> {
+    /// What is known of the launches on each device, and whether there were any of which
+    /// nothing is known.
+    pub(super) fn into_launches(self) -> (HashMap<u32, Launches>, bool) {
+        let launched_nothing = self.calls.values().any(|call| !call.launched);
         let devices = self.devices.into_iter();
         let told = devices.map(|(number, device)| {
             let launches = Launches {
@@ -93,7 +95,7 @@ impl Related {
             };
             (number, launches)
         });
-        told.collect()
+        (told.collect(), launched_nothing)
     }
 }
 
@@ -138,7 +140,7 @@ mod tests {
         related.call((1, 6), 200, 10);
         // Another process's.
         related.kernel((2, 5), 0, 900, 40);
-        let launches = &related.into_launches()[&0];
+        let launches = &related.into_launches().0[&0];
         assert_eq!(
             (launches.kernels, launches.calls, launches.shorter),
             (3, 2, 1)

@@ -217,7 +217,7 @@ impl Trace {
             threads: self.tracks,
             events: events.iter().map(event).collect(),
         });
-        let mut launches = self.related.into_launches();
+        let (mut launches, launched_nothing) = self.related.into_launches();
         let mut devices: Vec<_> = self.work.into_iter().collect();
         devices.sort_by_key(|(device, _)| *device);
         let mut activity = Vec::new();
@@ -226,6 +226,10 @@ impl Trace {
             told.launches = launches.remove(&device);
             activity.push(told);
         }
+        if launched_nothing && activity.iter().all(|told| told.kernels == 0) {
+            let why = "the trace has launches, and not what they launched; trace the GPU too";
+            notes.lacks("kernel", why);
+        }
         notes.left_out(
             self.other_devices,
             "activity(s)",
@@ -233,7 +237,11 @@ impl Trace {
         );
         let operations = operations.into_operations(&own, notes);
         if operations.is_empty() {
-            let told = "the trace holds no times; look whether anything ran while it was taken";
+            let why = match notes.why_nothing_is_left() {
+                Some(note) => note.to_string(),
+                None => "look whether anything ran while it was taken".to_owned(),
+            };
+            let told = format!("the trace holds no times; {why}");
             return Err(FileError::new(FileErrorKind::Empty, told));
         }
         Ok(Profile {

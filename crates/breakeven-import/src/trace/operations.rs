@@ -42,6 +42,7 @@ struct Each {
     category: String,
     runs: Vec<Kept>,
     not_times: u64,
+    is_range: bool,
     bytes: Option<u64>,
     told: u64,
     grid: Shape,
@@ -204,6 +205,13 @@ impl Operations {
         each.runs[run].push(ns).is_ok()
     }
 
+    /// Marks an operation that is around others and does nothing itself.
+    pub(crate) fn mark_range(&mut self, operation: u32) {
+        if let Some(each) = self.get_mut(operation) {
+            each.is_range = true;
+        }
+    }
+
     /// What is told of one of its calls.
     pub(crate) fn add_facts(&mut self, operation: u32, facts: &LaunchFacts) {
         let Some(each) = self.get_mut(operation) else {
@@ -283,6 +291,7 @@ impl Each {
         for run in &mut runs {
             // A trace is a program's calls: those inside a call are known, if only as none.
             run.nested_calls = Some(0);
+            run.self_ns = self.is_range.then_some(0.0);
         }
         if let (Some(own), [run]) = (own, &mut runs[..]) {
             run.self_ns = Some((own.ns as f64).min(run.total_ns()));

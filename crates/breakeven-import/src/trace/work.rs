@@ -7,9 +7,9 @@ use breakeven_profile::profile::{Activity, Copies, Stream};
 use super::spans::Spans;
 use crate::note::Notes;
 
-/// Intervals that the unions of a device and of a stream keep apart.
-const APART: usize = 1 << 17;
-const APART_OF_STREAM: usize = 1 << 13;
+/// Intervals that the unions of a device and of its first stream keep apart; the second
+/// stream keeps a half, the third a third, and so on.
+const APART: usize = 1 << 19;
 
 /// Streams of a device that are told apart.
 const STREAMS: usize = 256;
@@ -115,12 +115,13 @@ impl DeviceWork {
             self.other_streams += 1;
             return;
         }
+        let apart = APART / (self.streams.len() + 1);
         let (spans, told) = self.streams.entry(stream).or_insert_with(|| {
             let told = Stream {
                 stream: stream.to_string(),
                 ..Stream::default()
             };
-            (Spans::new(APART_OF_STREAM), told)
+            (Spans::new(apart), told)
         });
         spans.add(start, end);
         told.kernels += u64::from(is_kernel);
@@ -139,47 +140,52 @@ impl DeviceWork {
         copies.bytes = (copies.bytes.zip(bytes)).map(|(sum, more)| sum.saturating_add(more));
     }
 
-    pub(super) fn into_activity(self, device: &str, notes: &mut Notes) -> Activity {
+    pub(super) fn into_activity(mut self, device: &str, notes: &mut Notes) -> Activity {
         let (first, last) = self.ends.unwrap_or_default();
-        let streams = self.streams.values().map(|(spans, _)| spans.late());
-        let late = self.all.late().max(streams.max().unwrap_or(0));
-        notes.left_out(
-            late,
-            "activity(s)",
-            format!(
-                "not counted in full in the busy time of {device}: they began before the last \
-                 {APART} of the device or {APART_OF_STREAM} of their stream; sort the trace by time"
-            ),
-        );
         notes.left_out(
             self.other_streams,
             "activity(s)",
             format!("{device} has more than {STREAMS} streams; those beyond are not told apart"),
         );
-        // The parts that both cover are counted twice by the sum and once by the union.
-        let both = |one: &Spans, other: &Spans, either: &Spans| {
-            let sum = one.ns().saturating_add(other.ns());
-            sum.saturating_sub(either.ns())
+        let (compute, communication) = (self.compute.ns(), self.communication.ns());
+        let (copy, busy) = (self.copy.ns(), self.all.ns());
+        // What both cover is counted twice by the sum and once by the union.
+        let both = |one: u64, other: u64, either: &mut Spans| {
+            one.saturating_add(other).saturating_sub(either.ns())
         };
-        Activity {
+        let activity = Activity {
             device: device.to_owned(),
             span_ns: last.abs_diff(first),
-            busy_ns: self.all.ns(),
-            compute_ns: self.compute.ns(),
-            communication_ns: self.communication.ns(),
-            communication_overlap_ns: both(&self.compute, &self.communication, &self.either_kernel),
-            copy_ns: self.copy.ns(),
-            copy_overlap_ns: both(&self.compute, &self.copy, &self.compute_or_copy),
+            busy_ns: busy,
+            compute_ns: compute,
+            communication_ns: communication,
+            communication_overlap_ns: both(compute, communication, &mut self.either_kernel),
+            copy_ns: copy,
+            copy_overlap_ns: both(compute, copy, &mut self.compute_or_copy),
             kernels: self.kernels,
             launches: None,
             copies: self.copies.into_values().collect(),
-            streams: (self.streams.into_values())
+            streams: (self.streams.values_mut())
                 .map(|(spans, told)| Stream {
                     busy_ns: spans.ns(),
-                    ..told
+                    ..told.clone()
                 })
                 .collect(),
+        };
+        let streams = self.streams.values().map(|(spans, _)| spans);
+        let uncertain = streams.chain([&self.all]).map(Spans::uncertain_ns);
+        if let Some(ns @ 1..) = uncertain.max() {
+            let why = format!(
+                "up to {} may be missing, since too much is out of order; sort the trace by time",
+                breakeven_profile::unit::time(ns as f64)
+            );
+            notes.lacks(format!("exact busy time of {device}"), why);
         }
+        if self.kernels == 0 {
+            let why = "the trace has only its copies and fills; trace kernels too";
+            notes.lacks(format!("kernel on {device}"), why);
+        }
+        activity
     }
 }
 

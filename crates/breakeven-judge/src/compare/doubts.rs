@@ -6,7 +6,7 @@ use super::history::History;
 use super::judgement::FEWEST_RUNS;
 use super::metric::Metric;
 use super::options::Options;
-use super::sides::{Measured, Pair};
+use super::sides::{Measured, Pair, processors};
 use super::warning::{ENOUGH_SAMPLES, Side, Warning};
 
 /// Times of fewer readings of the clock than this are mostly its error.
@@ -90,6 +90,7 @@ pub(super) fn warnings(pairs: &[Pair<'_>], options: &Options) -> Vec<Warning> {
         });
     }
     warnings.extend(both.iter().filter_map(other_work));
+    warnings.extend(both.iter().find_map(other_processors));
     let is_assumed =
         |each: &Both<'_, '_>| is_unknown(each) && EACH_SIDE.iter().any(|side| is_few(each, *side));
     let noise = options.noise.filter(|_| both.iter().any(is_assumed));
@@ -142,6 +143,17 @@ fn is_near_clock(measured: &Measured<'_>) -> bool {
             .iter()
             .filter_map(|run| Metric::Time.of(operation, run, false));
         medians_ms.any(|ms| ms * 1e6 < least_ns)
+    })
+}
+
+/// How many processors Go used, if the sides differ.
+fn other_processors(each: &Both<'_, '_>) -> Option<Warning> {
+    let baseline = processors(each.baseline)?;
+    let current = processors(each.current)?;
+    (baseline != current).then(|| Warning::OtherMachine {
+        what: "GOMAXPROCS".to_owned(),
+        baseline: baseline.to_string(),
+        current: current.to_string(),
     })
 }
 

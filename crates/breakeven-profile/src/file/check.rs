@@ -157,6 +157,11 @@ fn operation(operation: &Operation, index: usize) -> Result<(), FileError> {
         .then_some("the operation's name is empty");
     wrong(unnamed, &format!("{place}.name"))?;
     names([&operation.name, &operation.device], &place)?;
+    let units = operation.counters.values().map(|counter| &counter.unit);
+    names(
+        operation.counters.keys().chain(units),
+        &format!("{place}.counters"),
+    )?;
     let part = operation.gpu_use.filter(|part| !(0.0..=1.0).contains(part));
     let part = part.map(|part| format!("{part} is not a fraction from 0 to 1"));
     wrong(part, &format!("{place}.gpu_use"))?;
@@ -174,6 +179,7 @@ fn run(run: &Run, place: &str) -> Result<(), FileError> {
         .chain(&run.self_ns)
         .chain(run.phases_ns.values().flatten());
     times(all.copied(), place)?;
+    finite(run.counters.values().copied(), &format!("{place}.counters"))?;
     match &run.energy {
         Some(each) => energy(each, &format!("{place}.energy")),
         None => Ok(()),

@@ -207,6 +207,15 @@ impl Keys {
         let index = self.0.len();
         for (number, run) in operation.runs.iter().enumerate() {
             moments(run, &format!("operations[{index}].runs[{number}].moments"))?;
+            let mut counted = run.counters.keys();
+            if let Some(name) = counted.find(|name| !operation.counters.contains_key(*name)) {
+                let name = clipped(name);
+                return Err(FileError::new(
+                    FileErrorKind::Value,
+                    format!("{name:?} is not among the operation's counters; name its unit there"),
+                )
+                .at_place(format!("operations[{index}].runs[{number}].counters")));
+            }
         }
         match self.0.insert(operation.key(), index) {
             None => Ok(()),

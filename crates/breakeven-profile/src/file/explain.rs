@@ -52,12 +52,9 @@ impl Beginning {
             Self::Compressed(format) => format!("it is a {format} file; decompress it first"),
             Self::Text(b'[') => "it is a JSON list, and a profile is an object".to_owned(),
             Self::Text(b'<') => "it looks like HTML or XML".to_owned(),
-            Self::Text(byte) if byte.is_ascii_graphic() => {
-                let begins = char::from(byte);
-                format!("it begins with {begins:?}, where a profile begins with '{{'")
-            }
-            Self::Text(byte) => format!("it begins with the byte {byte:#04x}, so it is not text"),
-            Self::Blank | Self::Utf8Mark => "a profile begins with '{'".to_owned(),
+            Self::Text(byte) if byte.is_ascii_graphic() => "it is not JSON".to_owned(),
+            Self::Text(_) => "it is not text".to_owned(),
+            Self::Blank | Self::Utf8Mark => "it is not a JSON object".to_owned(),
         }
     }
 }

@@ -36,7 +36,7 @@ pub use read::{read, read_from, read_operations};
 pub use target::{TEMPORARY_PREFIX, check_writable};
 pub use write::{replace, write, write_to, write_with};
 
-pub(crate) use names::{name, name_counts, names, optional_name};
+pub(crate) use names::{by_name, name, names, optional_name};
 pub(crate) use operation::OperationForm;
 pub(crate) use times::{optional_time, phases, time, time_list, whole_time};
 

@@ -46,13 +46,13 @@ pub(crate) fn names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<St
     Ok(names.into_iter().map(|Name(name)| name).collect())
 }
 
-/// Counts by their names.
-pub(crate) fn name_counts<'de, D: Deserializer<'de>>(
+/// Values by their names.
+pub(crate) fn by_name<'de, V: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
-) -> Result<BTreeMap<String, u64>, D::Error> {
-    let counts: BTreeMap<Name, u64> = BTreeMap::deserialize(deserializer)?;
-    Ok(counts
+) -> Result<BTreeMap<String, V>, D::Error> {
+    let values: BTreeMap<Name, V> = BTreeMap::deserialize(deserializer)?;
+    Ok(values
         .into_iter()
-        .map(|(Name(name), count)| (name, count))
+        .map(|(Name(name), value)| (name, value))
         .collect())
 }

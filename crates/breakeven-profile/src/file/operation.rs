@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use crate::profile::{Device, Failure, Operation, Run};
+use crate::profile::{Counter, Device, Failure, Operation, Run};
 
 /// The fields of an operation in a file; [`Operation`] documents them.
 #[derive(serde::Deserialize)]
@@ -34,6 +34,8 @@ pub(crate) struct OperationForm {
     attributes: BTreeMap<String, serde_json::Value>,
     #[serde(default)]
     failure: Option<Failure>,
+    #[serde(default, deserialize_with = "super::by_name")]
+    counters: BTreeMap<String, Counter>,
     #[serde(default, deserialize_with = "runs")]
     runs: Option<Vec<Run>>,
     #[serde(default, deserialize_with = "samples")]
@@ -64,6 +66,7 @@ impl TryFrom<OperationForm> for Operation {
             gpu_use: form.gpu_use,
             attributes: form.attributes,
             failure: form.failure,
+            counters: form.counters,
             runs,
         })
     }

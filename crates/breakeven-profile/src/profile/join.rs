@@ -35,7 +35,7 @@ pub enum JoinError {
         number: usize,
         /// The operation, as in "conv2d on cpu, size 65536".
         operation: String,
-        /// What differs: `workload`, `items`, `bytes`, `flops`.
+        /// What differs: `workload`, `items`, `bytes`, `flops`, `counter`.
         what: &'static str,
         /// As it was before.
         first: String,
@@ -203,6 +203,7 @@ impl Operation {
         for (name, value) in other.attributes {
             self.attributes.entry(name).or_insert(value);
         }
+        self.counters.append(&mut other.counters);
         self.runs.append(&mut other.runs);
         Ok(())
     }
@@ -219,11 +220,17 @@ impl Operation {
     pub fn other_work(&self, other: &Self) -> Option<(&'static str, String, String)> {
         let means = self.is_recorded() && other.is_recorded();
         let count = |count: Option<u64>| count.filter(|_| !means).map(|count| count.to_string());
+        let clash = self.counters.iter().find_map(|(name, counter)| {
+            let other = other.counters.get(name).filter(|other| *other != counter)?;
+            Some([counter, other].map(|counter| Some(format!("{name} {counter}"))))
+        });
+        let [counter, other_counter] = clash.unwrap_or_default();
         [
             ("workload", self.workload.clone(), other.workload.clone()),
             ("items", count(self.items), count(other.items)),
             ("bytes", count(self.bytes), count(other.bytes)),
             ("flops", count(self.flops), count(other.flops)),
+            ("counter", counter, other_counter),
         ]
         .into_iter()
         .find_map(|(what, first, second)| {

@@ -89,7 +89,7 @@ pub struct LoadSample {
     /// The reasons for it, each with the readings that it was told in.
     #[serde(
         default,
-        deserialize_with = "crate::file::name_counts",
+        deserialize_with = "crate::file::by_name",
         skip_serializing_if = "BTreeMap::is_empty"
     )]
     pub limits: BTreeMap<String, u64>,

@@ -138,8 +138,37 @@ pub struct Operation {
     /// Why the operation has no (or not all) samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
+    /// What the runs count beside time, by name: `allocations`, `cache misses`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub counters: BTreeMap<String, Counter>,
     /// The samples, separately for each run.
     pub runs: Vec<Run>,
+}
+
+/// What a figure of an operation beside time is: [`Run::counters`] has its values.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counter {
+    /// The unit, as in `B` or `1/s`; empty for a plain count.
+    #[serde(
+        default,
+        deserialize_with = "crate::file::name",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub unit: String,
+    /// True if more is better, as of a rate.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub higher_is_better: bool,
+}
+
+impl fmt::Display for Counter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let better = if self.higher_is_better {
+            "more"
+        } else {
+            "less"
+        };
+        write!(f, "in {:?}, {better} is better", self.unit)
+    }
 }
 
 /// Why an operation failed.
@@ -204,6 +233,13 @@ pub struct Run {
     /// The energy of calls of this run, where counters told it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<Energy>,
+    /// The operation's counters by name: the value of one call, the mean over the run.
+    #[serde(
+        default,
+        deserialize_with = "crate::file::by_name",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub counters: BTreeMap<String, f64>,
 }
 
 impl Run {
@@ -245,6 +281,7 @@ impl Operation {
             gpu_use: None,
             attributes: BTreeMap::new(),
             failure: None,
+            counters: BTreeMap::new(),
             runs: Vec::new(),
         }
     }

@@ -1,11 +1,11 @@
 //! Any profile that a file can hold.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use breakeven_profile::profile::{
-    Activity, Bandwidth, BreakEven, Clock, Copies, CountedEnergy, Cpu, Energy, Environment,
-    Evidence, Failure, Gpu, Launches, Operation, Peak, Profile, RecorderCost, Run, Stack, Stream,
-    Timeline, TimelineEvent,
+    Activity, Bandwidth, BreakEven, Clock, Copies, CountedEnergy, Counter, Cpu, Energy,
+    Environment, Evidence, Failure, Gpu, Launches, Operation, Peak, Profile, RecorderCost, Run,
+    Stack, Stream, Timeline, TimelineEvent,
 };
 use breakeven_profile::stats::Moments;
 use proptest::collection::{btree_map, vec};
@@ -109,8 +109,9 @@ fn run() -> impl Strategy<Value = Run> {
     let phases = btree_map(text(), times(), 0..3);
     let counts = (of(any::<u64>()), of(any::<u64>()));
     let single = (of(time()), of(time()), counts, of(energy()));
-    (times(), of(dropped), single, times(), phases).prop_map(
-        |(samples_ns, dropped, (first_call_ns, self_ns, counts, energy), warmup_ns, phases_ns)| {
+    let by_name = (phases, btree_map(text(), number(), 0..3));
+    (times(), of(dropped), single, times(), by_name).prop_map(
+        |(samples_ns, dropped, (first_call_ns, self_ns, counts, energy), warmup_ns, by_name)| {
             let all = dropped.map(|dropped| [&samples_ns[..], &dropped].concat());
             Run {
                 energy,
@@ -118,7 +119,8 @@ fn run() -> impl Strategy<Value = Run> {
                 moments: all.map(|all| Moments::of(&all).unwrap()),
                 first_call_ns,
                 warmup_ns,
-                phases_ns,
+                phases_ns: by_name.0,
+                counters: by_name.1,
                 self_ns,
                 nested_calls: counts.0,
                 memory_bytes: counts.1,
@@ -262,9 +264,23 @@ fn operation() -> impl Strategy<Value = Operation> {
             gpu_use: rest.3,
             attributes: rest.0,
             failure: rest.1,
+            counters: described(&rest.2),
             runs: rest.2,
         },
     )
+}
+
+/// Every counter of the runs, described.
+fn described(runs: &[Run]) -> BTreeMap<String, Counter> {
+    let names = runs.iter().flat_map(|run| run.counters.keys());
+    let describe = |name: &String| {
+        let counter = Counter {
+            unit: name.chars().rev().collect(),
+            higher_is_better: name.len() % 2 == 1,
+        };
+        (name.clone(), counter)
+    };
+    names.map(describe).collect()
 }
 
 fn environment() -> impl Strategy<Value = Environment> {

@@ -1,9 +1,10 @@
 //! The errors' words: what, where, what to do, in one line.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read};
 
 use breakeven_profile::file::{self, FileErrorKind};
-use breakeven_profile::profile::{CountedEnergy, Energy, Operation, Profile, Run};
+use breakeven_profile::profile::{CountedEnergy, Counter, Energy, Operation, Profile, Run};
 use insta::assert_snapshot;
 
 use super::{parse, with_operations};
@@ -175,6 +176,39 @@ fn wrong_energy() {
     assert_snapshot!(counter(r#""joules": "5 J""#), @r#"profile.json:2:152: operations[0].runs[0].energy.counters[0].joules: invalid type: string "5 J", expected a number"#);
     assert_snapshot!(counter(r#""idle_watts": 3"#), @"profile.json:2:153: operations[0].runs[0].energy.counters[0]: missing field `joules`");
     assert_snapshot!(counter(r#""joules": 1, "idle_watts": -3"#), @"profile.json:2:167: operations[0].runs[0].energy.counters[0].idle_watts: -3 is no amount of energy or power; give 0 or more");
+}
+
+#[test]
+fn wrong_counters() {
+    let counted = |counters: &str, values: &str| {
+        refused_operations(&format!(
+            r#"{{"name": "a", "counters": {{{counters}}}, "runs": [{{"samples_ns": [1], "counters": {{{values}}}}}]}}"#
+        ))
+    };
+    let misses = r#""misses": {"unit": ""}"#;
+    assert_snapshot!(counted("", r#""misses": 1"#), @r#"profile.json:2:102: operations[0].runs[0].counters: "misses" is not among the operation's counters; name its unit there"#);
+    assert_snapshot!(counted(misses, r#""misses": 1e999"#), @"profile.json:2:125: operations[0].runs[0].counters.misses: not valid JSON: number out of range");
+    assert_snapshot!(counted(misses, r#""misses": null"#), @"profile.json:2:123: operations[0].runs[0].counters.misses: invalid type: null, expected a number");
+    assert_snapshot!(counted(r#""misses": {"unit": 1}"#, ""), @"profile.json:2:63: operations[0].counters.misses.unit: invalid type: integer `1`, expected a text in quotes");
+    assert_snapshot!(counted(r#""misses": "B""#, ""), @r#"profile.json:2:55: operations[0].counters.misses: invalid type: string "B", expected an object"#);
+}
+
+#[test]
+fn counters_that_are_no_number_are_not_written() {
+    let mut operation = Operation::new("a", "cpu");
+    operation
+        .counters
+        .insert("misses".to_owned(), Counter::default());
+    let counters = BTreeMap::from([("misses".to_owned(), f64::NAN)]);
+    operation.runs.push(Run {
+        counters,
+        ..Run::default()
+    });
+    let profile = Profile {
+        operations: vec![operation],
+        ..Profile::default()
+    };
+    assert_snapshot!(file::write_to(&profile, io::sink()).unwrap_err(), @"operations[0].runs[0].counters: NaN cannot be written in JSON; leave the value out");
 }
 
 #[test]

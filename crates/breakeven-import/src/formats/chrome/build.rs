@@ -7,7 +7,8 @@ use breakeven_profile::profile::{Environment, Gpu, Profile};
 use serde::Deserialize;
 
 use super::event::Event;
-use crate::note::Notes;
+use super::pairs::{End, Pairs};
+use crate::note::{Notes, Skipped};
 use crate::trace::{FILL, LaunchFacts, Trace, When, Work};
 
 /// Kinds of events by what a tracer calls them (`cat`), in small letters: those of Kineto,
@@ -16,12 +17,12 @@ const KERNELS: [&str; 2] = ["kernel", "concurrent_kernel"];
 const COPIES: [&str; 2] = ["gpu_memcpy", "memcpy"];
 const FILLS: [&str; 2] = ["gpu_memset", "memset"];
 const INTERFACE: [&str; 4] = ["cuda_runtime", "cuda_driver", "runtime", "driver"];
-/// Ranges of the program, on the device.
-const ANNOTATIONS: [&str; 1] = ["gpu_user_annotation"];
-/// What spans other events and is no operation: the whole trace, gaps of the profiler.
+/// Ranges of the program and waits, on the device.
+const ANNOTATIONS: [&str; 2] = ["gpu_user_annotation", "cuda_sync"];
+/// What spans other events and is no operation: the complete trace, gaps of the profiler.
 const FRAMES: [&str; 1] = ["trace"];
 
-/// Calls that are open at once, names that are kept of processes and threads.
+/// Names that are kept of processes and threads.
 const MOST: usize = 1 << 16;
 
 /// A GPU as Kineto describes it.
@@ -33,19 +34,12 @@ pub(super) struct DeviceProperties {
     total_global_mem: Option<u64>,
 }
 
-/// A call that has begun.
-struct Open {
-    operation: u32,
-    start: i64,
-}
-
 /// A thread of a process.
 struct Thread {
     track: u32,
     process: String,
     thread: String,
     name: Option<String>,
-    open: Vec<Open>,
     /// The size of its operation, in this program's own traces of samples.
     size: Option<u64>,
 }
@@ -54,18 +48,17 @@ struct Thread {
 pub(super) struct Builder {
     trace: Option<Trace>,
     pub(super) gpus: Vec<DeviceProperties>,
-    pub(super) interrupted: bool,
     /// True for what this program exported.
     pub(super) is_own: bool,
     key: String,
     threads: Vec<Thread>,
     by_name: HashMap<String, usize>,
     processes: HashMap<String, String>,
-    asynchronous: HashMap<String, (Open, u32)>,
+    pairs: Pairs,
     is_hip: bool,
-    open: usize,
-    unclosed: u64,
-    without_time: u64,
+    /// Events so far.
+    events: u64,
+    without_time: Skipped,
     parts: u64,
 }
 
@@ -73,14 +66,23 @@ impl Builder {
     pub(super) fn take(&mut self, event: &Event) {
         match event.phase.as_str() {
             "X" => self.complete(event),
-            "B" => self.begin(event),
-            "E" => self.end(event),
-            "b" | "S" => self.begin_asynchronous(event),
-            "e" | "F" => self.end_asynchronous(event),
+            "B" | "b" | "S" => self.end_of_call(event, true),
+            "E" | "e" | "F" => self.end_of_call(event, false),
             "M" => self.describe(event),
             "i" | "I" if self.is_own => self.facts(event),
+            // An object without a phase, or what is no event.
+            "" => self.skip(),
             _ => {}
         }
+        self.events += 1;
+        if self.pairs.is_time(self.events) {
+            self.pair(false);
+        }
+    }
+
+    fn skip(&mut self) {
+        let number = self.events;
+        (self.without_time).add(|| format!("traceEvents[{number}]"));
     }
 
     fn trace(&mut self) -> &mut Trace {
@@ -104,7 +106,6 @@ impl Builder {
                     process,
                     thread,
                     name: None,
-                    open: Vec::new(),
                     size: None,
                 });
             }
@@ -119,8 +120,7 @@ impl Builder {
     fn complete(&mut self, event: &Event) {
         let duration = event.duration.and_then(|ns| u64::try_from(ns).ok());
         let (Some(start), Some(duration)) = (event.start, duration) else {
-            self.without_time += 1;
-            return;
+            return self.skip();
         };
         let when = When::new(start, duration);
         let is = |kinds: &[&str]| {
@@ -181,7 +181,10 @@ impl Builder {
                 trace.operations.add_facts(operation, &facts);
                 trace.work(operation, track, when, work, stream, id);
             }
-            None => trace.range(operation, track, when),
+            None => {
+                trace.operations.mark_range(operation);
+                trace.range(operation, track, when);
+            }
         }
     }
 
@@ -222,72 +225,48 @@ impl Builder {
         }
     }
 
-    fn begin(&mut self, event: &Event) {
-        let Some(start) = event.start else {
-            self.without_time += 1;
-            return;
+    /// Either end of a call whose ends are two events: of a thread, or of any number at once
+    /// that have ids.
+    fn end_of_call(&mut self, event: &Event, is_begin: bool) {
+        let Some(at) = event.start else {
+            return self.skip();
         };
-        if self.open >= MOST {
-            self.unclosed += 1;
-            return;
-        }
-        self.open += 1;
-        let operation = self.operation(event);
-        self.thread(event).open.push(Open { operation, start });
-    }
-
-    fn end(&mut self, event: &Event) {
-        let thread = self.thread(event);
-        let (track, open) = (thread.track, thread.open.pop());
-        let ended = open.zip(event.start);
-        self.open -= usize::from(ended.is_some());
-        let when = ended.and_then(|(open, end)| {
-            let when = When::between(open.start, end)?;
-            Some((open.operation, when))
-        });
-        match when {
-            Some((operation, when)) => self.trace().call(operation, track, when),
-            None => self.unclosed += 1,
-        }
-    }
-
-    fn asynchronous_key(&mut self, event: &Event) {
-        self.key.clear();
-        for part in [&event.process, &event.category, &event.id, &event.name] {
-            self.key.push_str(part);
-            self.key.push('\0');
-        }
-    }
-
-    fn begin_asynchronous(&mut self, event: &Event) {
-        let Some(start) = event.start else {
-            self.without_time += 1;
-            return;
+        let is_asynchronous = matches!(event.phase.as_str(), "b" | "e" | "S" | "F");
+        let operation = match is_begin || !event.name.is_empty() {
+            true => Some(self.operation(event)),
+            false => None,
         };
-        if self.asynchronous.len() >= MOST {
-            self.unclosed += 1;
-            return;
-        }
-        let operation = self.operation(event);
         let track = self.thread(event).track;
-        self.asynchronous_key(event);
-        let open = Open { operation, start };
-        if (self.asynchronous.insert(self.key.clone(), (open, track))).is_some() {
-            self.unclosed += 1;
+        self.key.clear();
+        let ids = [&event.category, &event.id, &event.name].map(String::as_str);
+        let ids = if is_asynchronous {
+            ids
+        } else {
+            ["", "", &event.thread]
+        };
+        for id in [event.process.as_str()].into_iter().chain(ids) {
+            self.key.extend([id, "\0"]);
         }
+        let lane = self.pairs.lane(&self.key);
+        self.pairs.add(End {
+            at,
+            lane,
+            operation,
+            track,
+            is_begin,
+            is_asynchronous,
+        });
     }
 
-    fn end_asynchronous(&mut self, event: &Event) {
-        self.asynchronous_key(event);
-        let open = self.asynchronous.remove(&self.key);
-        let ended = open.zip(event.start).and_then(|((open, track), end)| {
-            let when = When::between(open.start, end)?;
-            Some((open.operation, track, when))
+    /// Pairs ends of calls; only those that no earlier ones are likely to follow, or all.
+    fn pair(&mut self, all: bool) {
+        let mut pairs = std::mem::take(&mut self.pairs);
+        let trace = self.trace();
+        pairs.take(all, |call, when| match call.is_asynchronous {
+            true => trace.range(call.operation.unwrap_or(0), call.track, when),
+            false => trace.call(call.operation.unwrap_or(0), call.track, when),
         });
-        match ended {
-            Some((operation, track, when)) => self.trace().range(operation, track, when),
-            None => self.unclosed += 1,
-        }
+        self.pairs = pairs;
     }
 
     /// The name of a process or a thread.
@@ -304,16 +283,16 @@ impl Builder {
     }
 
     pub(super) fn profile(mut self, notes: &mut Notes) -> Result<Profile, FileError> {
-        let still_open = self.open + self.asynchronous.len();
+        self.pair(true);
         notes.left_out(
-            self.unclosed + still_open as u64,
+            self.pairs.unpaired(),
             "event(s)",
-            "they begin and never end, end without a beginning, or more than 65536 are open at once",
+            "calls that begin and never end, or end without a beginning",
         );
-        notes.left_out(
+        notes.skipped(
             self.without_time,
             "event(s)",
-            "they have no time, or one below zero",
+            "they have no time, or one that is not possible",
         );
         notes.left_out(self.parts, "event(s)", "they are parts of calls");
         let mut trace = self.trace.take().unwrap_or_default();
@@ -341,9 +320,7 @@ impl Builder {
             gpus: gpus.collect(),
             ..Environment::default()
         };
-        let mut profile = trace.profile(environment, notes)?;
-        profile.interrupted = self.interrupted;
-        Ok(profile)
+        trace.profile(environment, notes)
     }
 }
 

@@ -1,10 +1,8 @@
 //! One event of a trace, read into memory that the next one uses again.
 
-use std::fmt;
-
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
-use crate::fields::{Count, KeyOf, Text, Three, Time};
+use crate::fields::{Count, KeyOf, Text, Three, Time, expects, passes_over, seed};
 
 /// Times are in µs.
 const UNIT_NS: u32 = 1_000;
@@ -73,7 +71,7 @@ impl<'de> DeserializeSeed<'de> for &mut Event {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         self.clear();
-        deserializer.deserialize_map(self)
+        deserializer.deserialize_any(self)
     }
 }
 
@@ -84,9 +82,7 @@ const KEYS: &[&str] = &[
 impl<'de> Visitor<'de> for &mut Event {
     type Value = ();
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an event, an object")
-    }
+    expects!("an event, an object");
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key_seed(KeyOf(KEYS))? {
@@ -106,15 +102,11 @@ impl<'de> Visitor<'de> for &mut Event {
         }
         Ok(())
     }
+
+    passes_over!(bool null text numbers list);
 }
 
-impl<'de> DeserializeSeed<'de> for &mut Args {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
+seed!(&mut Args => (), deserialize_any);
 
 const ARGS: &[&str] = &[
     "name",
@@ -131,9 +123,7 @@ const ARGS: &[&str] = &[
 impl<'de> Visitor<'de> for &mut Args {
     type Value = ();
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
+    expects!("an object");
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key_seed(KeyOf(ARGS))? {
@@ -153,20 +143,5 @@ impl<'de> Visitor<'de> for &mut Args {
         Ok(())
     }
 
-    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        while let Some(IgnoredAny) = list.next_element()? {}
-        Ok(())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
+    passes_over!(bool null text numbers list);
 }

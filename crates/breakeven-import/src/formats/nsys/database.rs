@@ -65,10 +65,14 @@ impl Database {
         explained(error).at_path(&self.path)
     }
 
-    pub(super) fn has_table(&self, table: &str) -> bool {
-        let query = "SELECT 1 FROM sqlite_master WHERE type IN ('table', 'view') AND name = ?1";
-        let found = self.connection.query_row(query, [table], |_| Ok(()));
-        found.optional().ok().flatten().is_some()
+    /// The table of that name, or its latest version, as in `NVTX_EVENTS_V2`.
+    pub(super) fn table(&self, table: &str) -> Option<String> {
+        let query = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND (name = ?1 \
+                     OR name GLOB ?1 || '_V[0-9]*') ORDER BY name <> ?1, length(name) DESC, name \
+                     DESC";
+        let name = |row: &rusqlite::Row<'_>| row.get(0);
+        let found = self.connection.query_row(query, [table], name);
+        found.optional().ok().flatten()
     }
 
     pub(super) fn has_column(&self, table: &str, column: &str) -> bool {
@@ -82,11 +86,11 @@ impl Database {
     /// A query of these columns, NULL for those that the table lacks, and a further one;
     /// empty where there is no such table.
     pub(super) fn select(&self, table: &str, columns: &[&str], further: &str) -> String {
-        if !self.has_table(table) {
+        let Some(table) = self.table(table) else {
             return String::new();
-        }
+        };
         let columns = columns.iter().map(|column| {
-            match !column.is_empty() && self.has_column(table, column) {
+            match !column.is_empty() && self.has_column(&table, column) {
                 true => format!("[{column}]"),
                 false => "NULL".to_owned(),
             }
@@ -130,13 +134,13 @@ impl Database {
 
     /// The texts of the report.
     pub(super) fn texts(&self) -> Result<Texts<'_>, FileError> {
-        let statement = match self.has_table("StringIds") {
-            true => {
-                let query = "SELECT [value] FROM [StringIds] WHERE [id] = ?1";
-                let prepared = self.connection.prepare(query);
+        let query = self.select("StringIds", &["value"], "");
+        let statement = match query.is_empty() {
+            true => None,
+            false => {
+                let prepared = self.connection.prepare(&(query + " WHERE [id] = ?1"));
                 Some(prepared.map_err(|error| self.explained(&error))?)
             }
-            false => None,
         };
         Ok(Texts {
             statement,

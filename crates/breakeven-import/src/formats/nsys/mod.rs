@@ -30,9 +30,9 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
     let path = source.path().to_owned();
     let database = Database::open(&path)?;
     let known = [KERNEL, MEMCPY, MEMSET, RUNTIME, OSRT, NVTX];
-    if !known.iter().any(|table| database.has_table(table)) {
-        let told = match database.has_table("rocpd_metadata") || database.has_table("rocpd_string")
-        {
+    if known.iter().all(|table| database.table(table).is_none()) {
+        let is_rocpd = ["rocpd_metadata", "rocpd_string"].map(|table| database.table(table));
+        let told = match is_rocpd.iter().any(Option::is_some) {
             true => "a database of rocprofv3; write JSON instead: rocprofv3 --output-format json",
             false => {
                 "a database that Nsight Systems did not write, or one of a report without CUDA, \
@@ -40,6 +40,18 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
             }
         };
         return Err(FileError::new(FileErrorKind::NotAProfile, told).at_path(&path));
+    }
+    for (table, what) in [
+        (KERNEL, "kernel"),
+        (RUNTIME, "call of CUDA"),
+        (NVTX, "range"),
+    ] {
+        if database.table(table).is_none() {
+            notes.lacks(
+                format!("{what}, since the report has no table {table}"),
+                "it was not traced (nsys profile --trace cuda,nvtx), or did not happen",
+            );
+        }
     }
     let read = Reading {
         database: &database,
@@ -120,7 +132,8 @@ impl Reading<'_> {
     /// near the range around it.
     fn events(&mut self) -> Result<(), FileError> {
         let database = self.database;
-        let name = match database.has_column(KERNEL, "demangledName") {
+        let kernels = database.table(KERNEL).unwrap_or_default();
+        let name = match database.has_column(&kernels, "demangledName") {
             true => "demangledName",
             false => "shortName",
         };

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 
 use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::{Environment, Profile};
-use csv::{Reader, StringRecord};
+use csv::{Reader, ReaderBuilder, StringRecord};
 
 use super::{Activity, Call};
 use crate::format::Importer;
-use crate::note::{Note, Notes};
+use crate::note::{Note, Notes, Skipped};
 use crate::read::Options;
 use crate::source::Source;
 use crate::trace::{LaunchFacts, Trace, When, Work};
@@ -84,19 +84,21 @@ fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileE
         tables.push(table);
     }
     let mut trace = Trace::default();
-    let mut malformed = 0;
+    let mut malformed = Skipped::default();
     // The row that began first, of all files.
     while let Some(table) = (tables.iter_mut())
         .filter(|table| table.is_row)
         .min_by_key(|table| table.start())
     {
-        malformed += u64::from(table.take(&mut trace).is_none());
+        if table.take(&mut trace).is_none() {
+            malformed.add(|| table.place());
+        }
         table.next()?;
     }
-    notes.left_out(
+    notes.skipped(
         malformed,
         "row(s)",
-        "they lack a time or a name, or end before they begin",
+        "they lack a time, a name or other cells, or end before they begin",
     );
     trace.profile(Environment::default(), notes)
 }
@@ -107,6 +109,8 @@ struct Table {
     process: u64,
     rows: Reader<Box<dyn Read>>,
     columns: HashMap<String, usize>,
+    /// Cells of the head.
+    cells: usize,
     row: StringRecord,
     is_row: bool,
 }
@@ -116,13 +120,15 @@ impl Table {
         let mut table = Self {
             path,
             process,
-            rows: Reader::from_reader(reader),
+            rows: ReaderBuilder::new().flexible(true).from_reader(reader),
             columns: HashMap::new(),
+            cells: 0,
             row: StringRecord::new(),
             is_row: false,
         };
         let heads = table.rows.headers().cloned();
         let heads = heads.map_err(|error| explained(&error, &table.path))?;
+        table.cells = heads.len();
         table.columns = (heads.iter().map(str::to_owned).zip(0..)).collect();
         let is_of_calls = table.is_of_calls();
         let name = match (is_of_calls, table.is_of_copies()) {
@@ -179,8 +185,18 @@ impl Table {
         Some([one("X")?, one("Y")?, one("Z")?])
     }
 
+    /// Where the row is.
+    fn place(&self) -> String {
+        let line = self.row.position().map_or(0, csv::Position::line);
+        let name = self.path.file_name().unwrap_or_default();
+        format!("line {line} of {}", name.to_string_lossy())
+    }
+
     /// Adds the row; `None` where it lacks something.
     fn take(&self, trace: &mut Trace) -> Option<()> {
+        if self.row.len() != self.cells {
+            return None;
+        }
         let end = i64::try_from(self.number("End_Timestamp")?).ok()?;
         let start = i64::try_from(self.number("Start_Timestamp")?).ok()?;
         let when = When::between(start, end)?;
@@ -250,15 +266,6 @@ fn explained(error: &csv::Error, path: &Path) -> FileError {
         .unwrap_or(0);
     let (kind, told) = match error.kind() {
         csv::ErrorKind::Io(reason) => (FileErrorKind::Io, format!("cannot be read: {reason}")),
-        csv::ErrorKind::UnequalLengths {
-            expected_len, len, ..
-        } => (
-            FileErrorKind::Truncated,
-            format!(
-                "a row has {len} cells, and the head {expected_len}; its writer was stopped or \
-                 the copy is incomplete: trace again"
-            ),
-        ),
         _ => (FileErrorKind::Syntax, format!("not valid CSV: {error}")),
     };
     FileError::new(kind, told)

@@ -1,20 +1,18 @@
 //! `rocprofv3 --output-format json`. Names come before the records that use them, so the
 //! records are taken one by one.
 
-use std::cell::Cell;
 use std::collections::HashMap;
-use std::fmt;
 
 use breakeven_profile::file::FileError;
 use breakeven_profile::profile::{Environment, Gpu, Profile};
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::records::{Agent, Kind, Record, Strings, Symbol};
 use super::{Activity, Call};
-use crate::fields::KeyOf;
+use crate::fields::{KeyOf, expects, seed};
 use crate::format::Importer;
-use crate::json;
-use crate::note::Notes;
+use crate::json::{self, Entry, entries};
+use crate::note::{Notes, Skipped};
 use crate::read::Options;
 use crate::source::Source;
 use crate::trace::{LaunchFacts, Trace, When, Work};
@@ -28,19 +26,11 @@ pub(crate) static IMPORTER: Importer = Importer {
 
 fn read(source: Source, _: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
     let mut tool = Tool::default();
-    let place = Cell::new(("", 0));
-    let document = Document(Reading {
-        tool: &mut tool,
-        place: &place,
-    });
-    json::stream(source, document, || match place.get() {
-        ("", _) => String::new(),
-        (list, number) => format!("buffer_records.{list}[{number}]"),
-    })?;
-    notes.left_out(
+    json::stream(source, Document(&mut tool))?;
+    notes.skipped(
         tool.malformed,
         "record(s)",
-        "they lack a time, or end before they begin",
+        "they lack a time, end before they begin, or hold what no such record has",
     );
     let environment = Environment {
         gpus: tool.gpus,
@@ -60,7 +50,7 @@ struct Tool {
     kernels: HashMap<u64, String>,
     kinds: Vec<Kind>,
     messages: HashMap<u64, String>,
-    malformed: u64,
+    malformed: Skipped,
 }
 
 impl Tool {
@@ -98,12 +88,9 @@ impl Tool {
         }
     }
 
-    fn take(&mut self, list: &str, record: &Record) {
-        let ends = record.start_timestamp.zip(record.end_timestamp);
-        let Some(when) = ends.and_then(|(start, end)| When::between(start, end)) else {
-            self.malformed += 1;
-            return;
-        };
+    /// Takes a record; `None` if it has no time.
+    fn take(&mut self, list: &str, record: &Record) -> Option<()> {
+        let when = When::between(record.start_timestamp?, record.end_timestamp?)?;
         let correlation = record.correlation_id.internal;
         let kind = self.kinds.get(record.kind);
         let operation = kind.and_then(|kind| kind.operations.get(record.operation));
@@ -182,6 +169,7 @@ impl Tool {
                 call.add(&mut self.trace);
             }
         }
+        Some(())
     }
 }
 
@@ -194,61 +182,31 @@ fn category(list: &str) -> &'static str {
     }
 }
 
-/// What reads a part of the document.
-struct Reading<'t> {
-    tool: &'t mut Tool,
-    /// The list of records and the number of the one that is read.
-    place: &'t Cell<(&'static str, u64)>,
-}
-
-impl Reading<'_> {
-    fn again(&mut self) -> Reading<'_> {
-        Reading {
-            tool: self.tool,
-            place: self.place,
-        }
-    }
-}
-
-struct Document<'t>(Reading<'t>);
+struct Document<'t>(&'t mut Tool);
 
 /// The processes, a list, or the only one.
-struct Processes<'t>(Reading<'t>);
+struct Processes<'t>(&'t mut Tool);
 
 /// The lists of records.
-struct Lists<'t>(Reading<'t>);
+struct Lists<'t>(&'t mut Tool);
 
 /// One list of records.
-struct Records<'t>(Reading<'t>, &'static str);
+struct Records<'t>(&'t mut Tool, &'static str);
 
-macro_rules! reads {
-    ($what:ident, $how:ident) => {
-        impl<'de> DeserializeSeed<'de> for $what<'_> {
-            type Value = ();
-
-            fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-                from.$how(self)
-            }
-        }
-    };
-}
-
-reads!(Document, deserialize_map);
-reads!(Processes, deserialize_any);
-reads!(Lists, deserialize_map);
-reads!(Records, deserialize_seq);
+seed!(Document<'_> => (), deserialize_map);
+seed!(Processes<'_> => (), deserialize_any);
+seed!(Lists<'_> => (), deserialize_map);
+seed!(Records<'_> => (), deserialize_seq);
 
 impl<'de> Visitor<'de> for Document<'_> {
     type Value = ();
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object with rocprofiler-sdk-tool")
-    }
+    expects!("an object with rocprofiler-sdk-tool");
 
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key_seed(KeyOf(&["rocprofiler-sdk-tool"]))? {
             match key {
-                Some(_) => map.next_value_seed(Processes(self.0.again()))?,
+                Some(_) => map.next_value_seed(Processes(self.0))?,
                 None => drop(map.next_value::<IgnoredAny>()?),
             }
         }
@@ -261,29 +219,28 @@ const PARTS: &[&str] = &["agents", "strings", "kernel_symbols", "buffer_records"
 impl<'de> Visitor<'de> for Processes<'_> {
     type Value = ();
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the records of a process, or a list of such")
-    }
+    expects!("the records of a process, or a list of such");
 
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
-        while list.next_element_seed(Processes(self.0.again()))?.is_some() {}
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while list.next_element_seed(Processes(self.0))?.is_some() {}
         Ok(())
     }
 
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
-        self.0.tool.next_process();
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        self.0.next_process();
         while let Some(key) = map.next_key_seed(KeyOf(PARTS))? {
             match key {
-                Some("agents") => self.0.tool.agents(map.next_value()?),
-                Some("kernel_symbols") => self.0.tool.kernels(map.next_value()?),
+                Some("agents") => self.0.agents(entries(map.next_value()?)),
+                Some("kernel_symbols") => self.0.kernels(entries(map.next_value()?)),
                 Some("strings") => {
-                    let strings: Strings = map.next_value()?;
-                    self.0.tool.kinds = strings.buffer_records;
+                    let strings: Entry<Strings> = map.next_value()?;
+                    let strings = strings.ok().unwrap_or_default();
+                    self.0.kinds = strings.buffer_records;
                     let messages = strings.marker_api.into_iter();
                     let messages = messages.map(|message| (message.key, message.value));
-                    self.0.tool.messages = messages.collect();
+                    self.0.messages = messages.collect();
                 }
-                Some("buffer_records") => map.next_value_seed(Lists(self.0.again()))?,
+                Some("buffer_records") => map.next_value_seed(Lists(self.0))?,
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
@@ -303,14 +260,12 @@ const LISTS: &[&str] = &[
 impl<'de> Visitor<'de> for Lists<'_> {
     type Value = ();
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object with lists of records")
-    }
+    expects!("an object with lists of records");
 
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key_seed(KeyOf(LISTS))? {
             match key {
-                Some(list) => map.next_value_seed(Records(self.0.again(), list))?,
+                Some(list) => map.next_value_seed(Records(self.0, list))?,
                 None => drop(map.next_value::<IgnoredAny>()?),
             }
         }
@@ -321,20 +276,18 @@ impl<'de> Visitor<'de> for Lists<'_> {
 impl<'de> Visitor<'de> for Records<'_> {
     type Value = ();
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of records")
-    }
+    expects!("a list of records");
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        let Self(reading, name) = self;
+        let Self(tool, name) = self;
         let mut number = 0;
-        reading.place.set((name, number));
-        while let Some(record) = list.next_element::<Record>()? {
-            reading.tool.take(name, &record);
+        while let Some(record) = list.next_element::<Entry<Record>>()? {
+            let taken = record.ok().and_then(|record| tool.take(name, &record));
+            if taken.is_none() {
+                (tool.malformed).add(|| format!("buffer_records.{name}[{number}]"));
+            }
             number += 1;
-            reading.place.set((name, number));
         }
-        reading.place.set(("", 0));
         Ok(())
     }
 }

@@ -6,16 +6,13 @@
 mod sheets;
 mod state;
 
-use std::cell::{Cell, RefCell};
-use std::fmt;
-
 use breakeven_profile::file::FileError;
 use breakeven_profile::profile::Profile;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::fields::KeyOf;
+use crate::fields::{KeyOf, expects, seed};
 use crate::format::Importer;
-use crate::json;
+use crate::json::{self, Entry};
 use crate::note::Notes;
 use crate::read::Options;
 use crate::source::Source;
@@ -32,51 +29,38 @@ pub(crate) static IMPORTER: Importer = Importer {
 
 fn read(source: Source, options: &Options, notes: &mut Notes) -> Result<Profile, FileError> {
     let path = source.path().to_owned();
-    let read = RefCell::new(Read {
+    let mut read = Read {
         count_ns: options.count_ns,
         ..Read::default()
-    });
-    let place = Cell::new(0_usize);
-    json::stream(source, Document(&read, &place), || match place.get() {
-        0 => String::new(),
-        number => format!("profiles[{}]", number - 1),
-    })?;
-    let read = read.into_inner();
+    };
+    json::stream(source, Document(&mut read))?;
     read.profile(notes).map_err(|error| error.at_path(&path))
 }
 
-struct Document<'r>(&'r RefCell<Read>, &'r Cell<usize>);
+struct Document<'r>(&'r mut Read);
 
-impl<'de> DeserializeSeed<'de> for Document<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
+seed!(Document<'_> => (), deserialize_map);
 
 const KEYS: &[&str] = &["shared", "profiles", "exporter"];
 
 impl<'de> Visitor<'de> for Document<'_> {
     type Value = ();
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object with profiles and shared frames")
-    }
+    expects!("an object with profiles and shared frames");
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key_seed(KeyOf(KEYS))? {
             match key {
                 Some("shared") => {
                     let shared: Shared = map.next_value()?;
-                    self.0.borrow_mut().frames = shared.frames;
+                    let frames = shared.frames.into_iter();
+                    self.0.frames = frames.map(|frame| frame.ok().unwrap_or_default()).collect();
                 }
                 Some("exporter") => {
-                    let exporter: Option<String> = map.next_value()?;
-                    let is_own = exporter.is_some_and(|by| by.starts_with("breakeven "));
-                    self.0.borrow_mut().is_own = is_own;
+                    let exporter = map.next_value::<Entry<String>>()?.ok();
+                    self.0.is_own = exporter.is_some_and(|by| by.starts_with("breakeven "));
                 }
-                Some("profiles") => map.next_value_seed(Sheets(self.0, self.1))?,
+                Some("profiles") => map.next_value_seed(Sheets(self.0))?,
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
@@ -85,30 +69,17 @@ impl<'de> Visitor<'de> for Document<'_> {
 }
 
 /// The list of profiles.
-struct Sheets<'r>(&'r RefCell<Read>, &'r Cell<usize>);
+struct Sheets<'r>(&'r mut Read);
 
-impl<'de> DeserializeSeed<'de> for Sheets<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
+seed!(Sheets<'_> => (), deserialize_seq);
 
 impl<'de> Visitor<'de> for Sheets<'_> {
     type Value = ();
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of profiles")
-    }
+    expects!("a list of profiles");
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        let mut read = self.0.borrow_mut();
-        self.1.set(1);
-        while list.next_element_seed(Sheet::of(&mut read))?.is_some() {
-            self.1.set(self.1.get() + 1);
-        }
-        self.1.set(0);
+        while list.next_element_seed(Sheet::of(self.0))?.is_some() {}
         Ok(())
     }
 }

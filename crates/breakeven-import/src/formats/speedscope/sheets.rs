@@ -1,12 +1,11 @@
 //! One profile of a speedscope file: events as they come, or samples with their weights.
 
-use std::fmt;
-
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::state::Read;
-use crate::fields::KeyOf;
+use crate::fields::{Count, KeyOf, Text, expects, seed};
+use crate::json::{Entry, Number};
 use crate::trace::When;
 
 /// A profile that is read.
@@ -45,28 +44,20 @@ impl<'r> Sheet<'r> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Sheet<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
+seed!(Sheet<'_> => (), deserialize_map);
 
 const KEYS: &[&str] = &["type", "name", "unit", "events", "samples", "weights"];
 
 impl<'de> Visitor<'de> for Sheet<'_> {
     type Value = ();
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a profile, an object")
-    }
+    expects!("a profile, an object");
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
         let (mut paths, mut weights) = (None, None);
         while let Some(key) = map.next_key_seed(KeyOf(KEYS))? {
             match key {
-                Some("name") => self.name = map.next_value()?,
+                Some("name") => map.next_value_seed(Text(&mut self.name))?,
                 Some("unit") => {
                     let unit: String = map.next_value()?;
                     self.unit_ns = Some(self.unit(&unit)?);
@@ -76,12 +67,13 @@ impl<'de> Visitor<'de> for Sheet<'_> {
                     let unit_ns = unit_ns.ok_or_else(|| A::Error::missing_field("unit"))?;
                     map.next_value_seed(Events {
                         track: self.read.trace.track(&self.name),
+                        name: &self.name,
                         read: self.read,
                         unit_ns,
                     })?;
                 }
                 Some("samples") => paths = Some(map.next_value_seed(Samples(self.read))?),
-                Some("weights") => weights = Some(map.next_value::<Vec<f64>>()?),
+                Some("weights") => weights = Some(map.next_value::<Vec<Number>>()?),
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
@@ -90,16 +82,10 @@ impl<'de> Visitor<'de> for Sheet<'_> {
             .unit_ns
             .ok_or_else(|| A::Error::missing_field("unit"))?;
         let weights = weights.ok_or_else(|| A::Error::missing_field("weights"))?;
-        if paths.len() != weights.len() {
-            return Err(A::Error::custom(format_args!(
-                "it has {} samples and {} weights",
-                paths.len(),
-                weights.len()
-            )));
-        }
+        self.read.unweighted += paths.len().abs_diff(weights.len()) as u64;
         self.read.samples += paths.len() as u64;
         for (path, weight) in paths.into_iter().zip(weights) {
-            self.read.folded.sample(path, weight * unit_ns);
+            self.read.folded.sample(path, weight.0 * unit_ns);
         }
         Ok(())
     }
@@ -108,6 +94,7 @@ impl<'de> Visitor<'de> for Sheet<'_> {
 /// The events of a profile.
 struct Events<'r> {
     read: &'r mut Read,
+    name: &'r str,
     track: u32,
     unit_ns: f64,
 }
@@ -116,7 +103,7 @@ struct Events<'r> {
 struct Event {
     #[serde(rename = "type")]
     kind: Kind,
-    at: f64,
+    at: Number,
     frame: u64,
 }
 
@@ -128,49 +115,46 @@ enum Kind {
     Close,
 }
 
-impl<'de> DeserializeSeed<'de> for Events<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
+impl Events<'_> {
+    /// Closes the frame, and those inside that were not closed; false if it is not open, or
+    /// ends before it began.
+    fn close(&mut self, open: &mut Vec<(u64, i64)>, frame: u64, at: i64) -> bool {
+        let begun = open.iter().rposition(|(begun, _)| *begun == frame);
+        let Some((number, when)) = begun.and_then(|number| {
+            let when = When::between(open[number].1, at)?;
+            Some((number, when))
+        }) else {
+            return false;
+        };
+        self.read.unclosed += (open.len() - number - 1) as u64;
+        open.truncate(number);
+        let operation = self.read.operation(frame);
+        self.read.trace.call(operation, self.track, when);
+        true
     }
 }
+
+seed!(Events<'_> => (), deserialize_seq);
 
 impl<'de> Visitor<'de> for Events<'_> {
     type Value = ();
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of events")
-    }
+    expects!("a list of events");
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
         let mut open: Vec<(u64, i64)> = Vec::new();
         let mut number = 0_u64;
-        while let Some(event) = list.next_element::<Event>()? {
+        while let Some(event) = list.next_element::<Entry<Event>>()? {
             self.read.evented += 1;
-            let ns = event.at * self.unit_ns;
-            if !ns.is_finite() || ns.abs() > (1_u64 << 62) as f64 {
-                return Err(A::Error::custom(format_args!(
-                    "events[{number}]: {} is not a time",
-                    event.at
-                )));
-            }
-            let at = ns.round() as i64;
-            match event.kind {
-                Kind::Open => open.push((event.frame, at)),
-                Kind::Close => {
-                    let begun = open.pop().filter(|(frame, _)| *frame == event.frame);
-                    let when = begun.and_then(|(_, start)| When::between(start, at));
-                    let Some(when) = when else {
-                        return Err(A::Error::custom(format_args!(
-                            "events[{number}]: it closes frame {}, which was not the last to \
-                             be opened, or ends before it began",
-                            event.frame
-                        )));
-                    };
-                    let operation = self.read.operation(event.frame);
-                    self.read.trace.call(operation, self.track, when);
-                }
+            let event = event.ok().and_then(|event| {
+                let ns = event.at.0 * self.unit_ns;
+                (ns.abs() <= (1_u64 << 62) as f64)
+                    .then(|| (event.kind, event.frame, ns.round() as i64))
+            });
+            match event {
+                Some((Kind::Open, frame, at)) => open.push((frame, at)),
+                Some((Kind::Close, frame, at)) if self.close(&mut open, frame, at) => {}
+                _ => (self.read.wrong).add(|| format!("events[{number}] of {:?}", self.name)),
             }
             number += 1;
         }
@@ -182,20 +166,12 @@ impl<'de> Visitor<'de> for Events<'_> {
 /// The samples of a profile, each as its call path.
 struct Samples<'r>(&'r mut Read);
 
-impl<'de> DeserializeSeed<'de> for Samples<'_> {
-    type Value = Vec<Option<usize>>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
+seed!(Samples<'_> => Vec<Option<usize>>, deserialize_seq);
 
 impl<'de> Visitor<'de> for Samples<'_> {
     type Value = Vec<Option<usize>>;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of samples")
-    }
+    expects!("a list of samples");
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
         let mut paths = Vec::new();
@@ -209,28 +185,24 @@ impl<'de> Visitor<'de> for Samples<'_> {
 /// The frames of a sample, the outermost first.
 struct Stack<'r>(&'r mut Read);
 
-impl<'de> DeserializeSeed<'de> for Stack<'_> {
-    type Value = Option<usize>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
+seed!(Stack<'_> => Option<usize>, deserialize_seq);
 
 impl<'de> Visitor<'de> for Stack<'_> {
     type Value = Option<usize>;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of frames")
-    }
+    expects!("a list of frames");
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-        let mut at = None;
-        while let Some(frame) = list.next_element::<u64>()? {
+        let (mut at, mut is_wrong) = (None, false);
+        while let Some(frame) = list.next_element_seed(Count)? {
+            let Some(frame) = frame else {
+                is_wrong = true;
+                continue;
+            };
             let next = self.0.sampled.len();
             let number = *self.0.sampled.entry(frame).or_insert(next);
             at = self.0.folded.step(at, number);
         }
-        Ok(at)
+        Ok(at.filter(|_| !is_wrong))
     }
 }

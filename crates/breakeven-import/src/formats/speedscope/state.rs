@@ -7,11 +7,12 @@ use breakeven_profile::profile::{Environment, Profile};
 use serde::Deserialize;
 
 use crate::folded::Folded;
-use crate::note::Notes;
+use crate::json::Entry;
+use crate::note::{Notes, Skipped};
 use crate::trace::Trace;
 
 /// A frame of the list that all profiles share.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 pub(super) struct Frame {
     pub(super) name: String,
     pub(super) file: Option<String>,
@@ -21,7 +22,7 @@ pub(super) struct Frame {
 #[derive(Deserialize)]
 pub(super) struct Shared {
     #[serde(default)]
-    pub(super) frames: Vec<Frame>,
+    pub(super) frames: Vec<Entry<Frame>>,
 }
 
 /// What was read so far. Frames are numbers until the whole file was.
@@ -39,6 +40,10 @@ pub(super) struct Read {
     pub(super) evented: u64,
     pub(super) unclosed: u64,
     pub(super) samples: u64,
+    /// Samples without a weight, or weights without a sample.
+    pub(super) unweighted: u64,
+    /// Events that cannot be.
+    pub(super) wrong: Skipped,
 }
 
 impl Read {
@@ -50,18 +55,31 @@ impl Read {
         })
     }
 
+    fn frame(&self, number: u64) -> Option<&Frame> {
+        self.frames.get(usize::try_from(number).ok()?)
+    }
+
     pub(super) fn profile(mut self, notes: &mut Notes) -> Result<Profile, FileError> {
         notes.left_out(self.unclosed, "call(s)", "they begin and never end");
-        let most = (self.frames.len() as u64).checked_sub(1);
-        let used = self.operations.keys().chain(self.sampled.keys());
-        let wrong = used.copied().find(|frame| Some(*frame) > most);
-        if let Some(frame) = wrong {
-            let told = format!(
-                "there is no frame {frame}; shared.frames has {}",
-                self.frames.len()
-            );
-            return Err(FileError::new(FileErrorKind::Value, told));
+        notes.skipped(
+            std::mem::take(&mut self.wrong),
+            "event(s)",
+            "they lack a time, close a frame that is not open, or end before they begin",
+        );
+        notes.left_out(
+            self.unweighted,
+            "sample(s)",
+            "there are not as many weights as samples",
+        );
+        if self.frames.is_empty() {
+            let told = "no frame has a name: shared.frames is missing or empty";
+            return Err(FileError::new(FileErrorKind::Empty, told));
         }
+        let count = self.frames.len();
+        let used = self.operations.keys().chain(self.sampled.keys());
+        let unnamed = used.filter(|frame| **frame >= count as u64).count() as u64;
+        let why = format!("their names: shared.frames has only {count}");
+        notes.left_out(unnamed, "frame(s)", why);
         if self.evented == 0 || (self.samples > 0 && !self.is_own) {
             if self.evented > 0 {
                 let told = "it has both events and samples, whose times may be the same; save \
@@ -70,10 +88,10 @@ impl Read {
             }
             let mut names = vec![String::new(); self.sampled.len()];
             for (frame, number) in &self.sampled {
-                let frame = usize::try_from(*frame).ok();
-                if let Some(frame) = frame.and_then(|frame| self.frames.get(frame)) {
-                    names[*number] = frame.name.clone();
-                }
+                names[*number] = match self.frame(*frame) {
+                    Some(frame) => frame.name.clone(),
+                    None => format!("(frame {frame})"),
+                };
             }
             return self.folded.profile(&names, notes);
         }
@@ -87,11 +105,11 @@ impl Read {
         used.sort_unstable();
         let mut taken = HashSet::new();
         for (number, operation) in used {
-            let frame = usize::try_from(number).ok();
-            if let Some(frame) = frame.and_then(|frame| self.frames.get(frame)) {
-                let name = unique(frame, number, &mut taken);
-                self.trace.operations.rename(operation, &name);
-            }
+            let name = match self.frame(number) {
+                Some(frame) => unique(frame, number, &mut taken),
+                None => format!("(frame {number})"),
+            };
+            self.trace.operations.rename(operation, &name);
         }
         self.trace.profile(Environment::default(), notes)
     }

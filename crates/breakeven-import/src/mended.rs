@@ -1,0 +1,72 @@
+//! What is mended while a file is read, with the place of the first of each kind.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use breakeven_profile::file::FileError;
+
+use crate::note::{Note, Notes};
+
+/// What was mended in a file, shared by its readers.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Mended(Rc<RefCell<All>>);
+
+#[derive(Debug, Default)]
+struct All {
+    /// What was done, to what at first, at which line and byte of it, and how often.
+    found: Vec<(&'static str, String, [usize; 2], u64)>,
+    stopped: Option<FileError>,
+}
+
+impl Mended {
+    pub(crate) fn add(
+        &self,
+        what: &'static str,
+        found: &[u8],
+        position: [usize; 2],
+        before: &[u8],
+    ) {
+        let all = &mut self.0.borrow_mut().found;
+        if let Some((.., count)) = all.iter_mut().find(|(known, ..)| *known == what) {
+            *count += 1;
+            return;
+        }
+        let found = String::from_utf8_lossy(&found[..found.len().min(40)]);
+        all.push((what, format!("{found:?}"), behind(position, before), 1));
+    }
+
+    /// Reading stopped before the end of the file, for this reason.
+    pub(crate) fn stop(&self, reason: FileError) {
+        self.0.borrow_mut().stopped.get_or_insert(reason);
+    }
+
+    /// Adds what was mended to the notes; the reason if reading stopped before the end.
+    pub(crate) fn into_notes(self, notes: &mut Notes) -> Option<FileError> {
+        let All { found, stopped } = self.0.take();
+        let mut add = |[line, column]: [usize; 2], what: String| {
+            let place = format!("line {line}, column {column}");
+            notes.add(Note::Mended { place, what });
+        };
+        for (what, found, position, count) in found {
+            add(position, format!("{found} is {what} ({count} in all)"));
+        }
+        if let Some(reason) = &stopped {
+            let position = [reason.line(), reason.column()].map(Option::unwrap_or_default);
+            let what = format!("only what comes before is read: {}", reason.message());
+            add(position, what);
+        }
+        stopped
+    }
+}
+
+/// The line and the byte of it behind a text that begins at that position.
+pub(crate) fn behind([line, column]: [usize; 2], text: &[u8]) -> [usize; 2] {
+    let is_end = |byte: &u8| *byte == b'\n';
+    match text.iter().filter(|byte| is_end(byte)).count() {
+        0 => [line, column + text.len()],
+        more => {
+            let last = text.iter().rposition(is_end).unwrap_or_default();
+            [line + more, text.len() - last]
+        }
+    }
+}

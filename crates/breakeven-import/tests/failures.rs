@@ -1,0 +1,166 @@
+//! A failure that a file reports is a failed operation, and what was measured is kept.
+
+use breakeven_import::Imported;
+use breakeven_profile::profile::Operation;
+
+use crate::support::read_text;
+
+#[track_caller]
+fn operation<'i>(imported: &'i Imported, name: &str) -> &'i Operation {
+    let found = imported
+        .profile
+        .operations
+        .iter()
+        .find(|each| each.name == name);
+    found.unwrap_or_else(|| panic!("{name} in {:?}", imported.profile.operations))
+}
+
+#[track_caller]
+fn failure(imported: &Imported, name: &str) -> String {
+    let failure = operation(imported, name).failure.as_ref();
+    failure.map_or_else(String::new, ToString::to_string)
+}
+
+fn hyperfine(codes: &str) -> Imported {
+    read_text(format!(
+        r#"{{"results": [{{"command": "make", "median": 1, "times": [1, 2, 3], "exit_codes": {codes}}}]}}"#
+    ))
+}
+
+#[test]
+fn executions_that_ended_with_another_exit_code_are_no_times() {
+    let some = hyperfine("[0, 2, 0]");
+    assert_eq!(
+        failure(&some, "make"),
+        "failed: 1 of 3 executions ended with exit code 2"
+    );
+    assert_eq!(operation(&some, "make").runs[0].samples_ns, [1e9, 3e9]);
+    let all = hyperfine("[2, 2, 2]");
+    assert_eq!(
+        failure(&all, "make"),
+        "failed: 3 of 3 executions ended with exit code 2"
+    );
+    assert!(operation(&all, "make").runs.is_empty());
+    let killed = hyperfine("[null, null, null]");
+    assert_eq!(
+        failure(&killed, "make"),
+        "failed: 3 of 3 executions were killed by a signal"
+    );
+    assert_eq!(failure(&hyperfine("[0, 0, 0]"), "make"), "");
+    let summary = r#"{"results": [{"command": "make", "median": 1, "exit_codes": [1]}]}"#;
+    assert!(operation(&read_text(summary), "make").runs.is_empty());
+}
+
+const HEAD: &str = "goos: linux\npkg: example.com/p\nBenchmarkA-8 10 1000 ns/op\n";
+
+#[test]
+fn a_package_of_go_that_panicked_failed() {
+    let text = format!(
+        "{HEAD}panic: index out of range\n\ngoroutine 1 [running]:\nexit status 2\nFAIL\texample.com/p\t18.1s\nFAIL\n"
+    );
+    let imported = read_text(text);
+    assert_eq!(
+        operation(&imported, "example.com/p.BenchmarkA-8").failure,
+        None
+    );
+    assert_eq!(
+        failure(&imported, "example.com/p"),
+        "failed: panic: index out of range"
+    );
+    assert!(imported.profile.interrupted);
+    // Without the go command around it nothing follows the panic.
+    let alone = read_text(format!("{HEAD}panic: index out of range\n"));
+    assert_eq!(
+        failure(&alone, "example.com/p"),
+        "failed: panic: index out of range"
+    );
+}
+
+#[test]
+fn a_benchmark_of_go_that_was_running_failed() {
+    let text = format!(
+        "{HEAD}BenchmarkC-8   \tpanic: test timed out after 30m0s\nrunning tests:\n\tBenchmarkC (29m50s)\n\nexit status 2\nFAIL\texample.com/p\t1800.1s\nFAIL\n"
+    );
+    let imported = read_text(text);
+    assert_eq!(
+        failure(&imported, "example.com/p.BenchmarkC-8"),
+        "failed: panic: test timed out after 30m0s"
+    );
+    assert_eq!(imported.profile.operations.len(), 2);
+    let verbose = format!("{HEAD}BenchmarkC\npanic: no\nFAIL\texample.com/p\t1s\n");
+    assert_eq!(
+        failure(&read_text(verbose), "example.com/p.BenchmarkC-8"),
+        "failed: panic: no"
+    );
+}
+
+#[test]
+fn a_package_of_go_that_was_not_built_failed_and_one_that_logs_a_panic_did_not() {
+    let built =
+        format!("{HEAD}PASS\nok  \texample.com/p\t1s\nFAIL\texample.com/q [build failed]\n");
+    assert_eq!(
+        failure(&read_text(built), "example.com/q"),
+        "failed: [build failed]"
+    );
+    let alone = read_text("FAIL\texample.com/q [build failed]\n");
+    assert_eq!(failure(&alone, "example.com/q"), "failed: [build failed]");
+    let logged = format!("{HEAD}panic: recovered\nPASS\nok  \texample.com/p\t1s\n");
+    let logged = read_text(logged);
+    assert_eq!(logged.profile.operations.len(), 1);
+    assert!(!logged.profile.interrupted);
+}
+
+#[test]
+fn log_lines_within_a_result_of_go_do_not_lose_it() {
+    let text = format!(
+        "{HEAD}BenchmarkServe-8   \t2026/01/02 10:00:00 listening on :8080\nlevel: info\n2026/01/02 shutting down\n     100\t  11234567 ns/op\t    512 B/op\nBenchmarkPlain-8 \t 5\t 1000 ns/op\nPASS\n"
+    );
+    let imported = read_text(text);
+    let serve = operation(&imported, "example.com/p.BenchmarkServe-8");
+    assert_eq!(serve.runs[0].samples_ns, [11_234_567.0]);
+    assert_eq!(imported.profile.operations.len(), 3);
+    assert!(imported.notes.is_empty(), "{:?}", imported.notes);
+    let lost =
+        format!("{HEAD}BenchmarkServe-8   \tlistening\nBenchmarkPlain-8 \t 5\t 1000 ns/op\nPASS\n");
+    let note = read_text(lost).notes[0].to_string();
+    assert!(note.contains("BenchmarkServe-8, line 4"), "{note}");
+}
+
+#[test]
+fn what_a_file_names_and_has_no_time_of_failed() {
+    let other = r#"{"benchmark": "b", "primaryMetric": {"scoreUnit": "ms/op", "rawData": [[1]]}}"#;
+    let jmh = format!(
+        r#"[{{"benchmark": "a", "mode": "avgt", "primaryMetric": {{"score": "NaN", "scoreUnit": "ms/op", "rawData": []}}}}, {other}]"#
+    );
+    assert!(failure(&read_text(jmh), "a (avgt)").starts_with("no result"));
+    let pytest = r#"{"machine_info": {}, "benchmarks": [{"fullname": "a", "stats": {}}, {"fullname": "b", "stats": {"median": 1}}]}"#;
+    assert!(failure(&read_text(pytest), "a").starts_with("no result"));
+    let catch2 = r#"<Catch2TestRun><TestCase name="t"><BenchmarkResults name="a"></BenchmarkResults>
+        <BenchmarkResults name="b"><mean value="5"/></BenchmarkResults></TestCase></Catch2TestRun>"#;
+    assert!(failure(&read_text(catch2), "t / a").starts_with("no result"));
+}
+
+#[test]
+fn a_test_case_of_catch2_that_failed_failed() {
+    let text = r#"<Catch2TestRun><TestCase name="t"><BenchmarkResults name="b"><mean value="5"/></BenchmarkResults>
+        <OverallResult success="false"/></TestCase></Catch2TestRun>"#;
+    let imported = read_text(text);
+    assert_eq!(failure(&imported, "t"), "failed: the test case failed");
+    assert_eq!(failure(&imported, "t / b"), "");
+}
+
+#[test]
+fn a_file_of_catch2_that_is_cut_or_has_a_bad_element_keeps_what_was_measured() {
+    let bad = r#"<Catch2TestRun><TestCase name="t"><BenchmarkResults name="a"><mean value="fast"/></BenchmarkResults>
+        <BenchmarkResults name="b"><mean value="5"/></BenchmarkResults>"#;
+    let imported = read_text(bad);
+    assert_eq!(operation(&imported, "t / b").runs[0].samples_ns, [5.0]);
+    assert!(failure(&imported, "t / a").starts_with("no result"));
+    assert!(imported.profile.interrupted);
+    let notes: Vec<String> = imported.notes.iter().map(ToString::to_string).collect();
+    let notes = notes.join("\n");
+    assert!(
+        notes.contains("fast is not a number") && notes.contains("ends early"),
+        "{notes}"
+    );
+}

@@ -1,0 +1,320 @@
+//! What names an operation: its entry in the file alone, with all that configures it.
+
+use std::fs;
+
+use breakeven_import::{Imported, Note, Options, read};
+
+use crate::support::{data, read_text, refused};
+
+fn names(imported: &Imported) -> Vec<&str> {
+    let operations = imported.profile.operations.iter();
+    operations.map(|each| each.name.as_str()).collect()
+}
+
+/// The numbers of runs of all operations.
+fn runs(imported: &Imported) -> Vec<usize> {
+    let operations = imported.profile.operations.iter();
+    operations.map(|each| each.runs.len()).collect()
+}
+
+fn is_same_name(note: &Note) -> bool {
+    matches!(note, Note::SameName { .. })
+}
+
+#[test]
+fn a_package_is_in_the_name_whatever_else_the_file_holds() {
+    let package = |name: &str| {
+        format!(
+            "goos: linux\npkg: example.com/{name}\nBenchmark{name}-8 10 5 ns/op\nPASS\nok  \texample.com/{name}\t1s\n"
+        )
+    };
+    let both = read_text(package("A") + &package("B"));
+    assert_eq!(
+        names(&both),
+        ["example.com/A.BenchmarkA-8", "example.com/B.BenchmarkB-8"]
+    );
+    assert_eq!(
+        names(&read_text(package("A"))),
+        ["example.com/A.BenchmarkA-8"]
+    );
+}
+
+#[test]
+fn configuration_lines_of_go_tell_measurements_apart() {
+    let text = "note: before\n\nBenchmarkDecode/100-4 20 115 ns/op\nBenchmarkDecode/100-4 20 115 ns/op\n\
+                note: after\nBenchmarkDecode/100-4 20 78.8 ns/op\nnote:\nBenchmarkDecode/100-4 20 60 ns/op\n";
+    let imported = read_text(text);
+    let name = "BenchmarkDecode/100-4";
+    let expected = [
+        format!("{name} (note=before)"),
+        format!("{name} (note=after)"),
+        name.to_owned(),
+    ];
+    assert_eq!(names(&imported), expected);
+    // What the go command prints, and what says when it was measured, configure nothing.
+    let text = "goos: linux\ncommit: abc\ncommit-time: 2026\ncoverage: 50% of statements\ngo: downloading x\n\
+                BenchmarkA-4 20 115 ns/op\n";
+    let imported = read_text(text);
+    assert_eq!(names(&imported), ["BenchmarkA-4"]);
+    assert_eq!(
+        imported.profile.environment.revision.as_deref(),
+        Some("abc")
+    );
+}
+
+#[test]
+fn parameters_of_hyperfine_are_in_the_name_and_the_same_command_again_is_another() {
+    let result =
+        |parameters: &str| format!(r#"{{"command": "build", "times": [1, 1.1]{parameters}}}"#);
+    let file = |all: &[&str]| {
+        let all: Vec<String> = all.iter().map(|each| result(each)).collect();
+        format!(r#"{{"results": [{}]}}"#, all.join(", "))
+    };
+    let threads = |n| format!(r#", "parameters": {{"threads": "{n}"}}"#);
+    let imported = read_text(file(&[&threads(1), &threads(2)]));
+    assert_eq!(names(&imported), ["build (threads=1)", "build (threads=2)"]);
+    assert_eq!(
+        names(&read_text(file(&[&threads(2)]))),
+        ["build (threads=2)"]
+    );
+    let twice = read_text(file(&["", ""]));
+    assert_eq!(
+        (names(&twice), runs(&twice)),
+        (vec!["build", "build #2"], vec![1, 1])
+    );
+    assert!(twice.notes.iter().any(is_same_name), "{:?}", twice.notes);
+}
+
+#[test]
+fn a_jmh_name_has_the_mode_and_the_threads_also_of_a_single_one() {
+    let entry = |mode: &str, threads: u32| {
+        format!(
+            r#"{{"benchmark": "A.x", "mode": "{mode}", "threads": {threads}, "params": {{"n": 5}},
+                "primaryMetric": {{"scoreUnit": "ms/op", "rawData": [[1]]}}}}"#
+        )
+    };
+    let all = [entry("avgt", 1), entry("ss", 1), entry("avgt", 4)];
+    let imported = read_text(format!("[{}]", all.join(", ")));
+    let expected = [
+        "A.x(n=5) (avgt)",
+        "A.x(n=5) (ss)",
+        "A.x(n=5) (avgt, 4 threads)",
+    ];
+    assert_eq!(names(&imported), expected);
+    assert_eq!(names(&read_text(format!("[{}]", all[2]))), expected[2..]);
+}
+
+#[test]
+fn a_benchmark_dotnet_name_has_the_job_also_of_a_single_one() {
+    let entry = |job: &str| {
+        format!(
+            r#"{{"DisplayInfo": "T.A: {job} [N=5]", "FullName": "N.T.A(N: 5)", "Statistics": {{"OriginalValues": [1]}}}}"#
+        )
+    };
+    let file = |all: &[String]| {
+        format!(
+            r#"{{"HostEnvironmentInfo": {{}}, "Benchmarks": [{}]}}"#,
+            all.join(", ")
+        )
+    };
+    let all = [
+        entry("Job-ABCDEF(Runtime=.NET 8.0, LaunchCount=5)"),
+        entry("Job-BCDEFG(Runtime=.NET 9.0, LaunchCount=5)"),
+        entry("DefaultJob"),
+        entry("ShortRun(IterationCount=3, LaunchCount=1, WarmupCount=3)"),
+    ];
+    let name = "N.T.A(N: 5)";
+    let expected = [
+        format!("{name} (Runtime=.NET 8.0)"),
+        format!("{name} (Runtime=.NET 9.0)"),
+        name.to_owned(),
+        format!("{name} (ShortRun)"),
+    ];
+    assert_eq!(names(&read_text(file(&all))), expected);
+    for (entry, expected) in all.iter().zip(&expected) {
+        assert_eq!(
+            names(&read_text(file(std::slice::from_ref(entry)))),
+            [expected]
+        );
+    }
+}
+
+fn google(rows: &[&str]) -> String {
+    format!(
+        r#"{{"context": {{"num_cpus": 8}}, "benchmarks": [{}]}}"#,
+        rows.join(", ")
+    )
+}
+
+#[test]
+fn two_families_of_one_name_stay_apart_and_repetitions_together() {
+    let row = |family: u32, ns: u32| {
+        format!(
+            r#"{{"name": "map", "run_type": "iteration", "family_index": {family}, "per_family_instance_index": 0, "real_time": {ns}}}"#
+        )
+    };
+    let rows = [row(0, 200), row(3, 50), row(0, 201), row(3, 51)];
+    let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
+    let imported = read_text(google(&rows));
+    assert_eq!(
+        (names(&imported), runs(&imported)),
+        (vec!["map", "map #2"], vec![1, 1])
+    );
+    assert_eq!(
+        imported.profile.operations[1].runs[0].samples_ns,
+        [50.0, 51.0]
+    );
+    assert!(
+        imported.notes.iter().any(is_same_name),
+        "{:?}",
+        imported.notes
+    );
+    // The number of a family alone is not in the name: it depends on those before it.
+    assert_eq!(names(&read_text(google(&[rows[1]]))), ["map"]);
+}
+
+#[test]
+fn entries_of_one_name_in_a_file_stay_apart_in_every_format() {
+    let pytest = r#"{"fullname": "t", "stats": {"data": [1]}}"#;
+    let pyperf = r#"{"metadata": {"name": "t"}, "runs": [{"values": [1]}]}"#;
+    let jmh = r#"{"benchmark": "t", "primaryMetric": {"scoreUnit": "ms/op", "rawData": [[1]]}}"#;
+    let dotnet = r#"{"FullName": "t", "Statistics": {"OriginalValues": [1]}}"#;
+    let state = r#"{"device": 0, "axis_values": [], "summaries": [{"tag": "nv/cold/time/gpu/mean", "data": [{"name": "value", "value": "1e-3"}]}]}"#;
+    let files = [
+        format!(r#"{{"machine_info": {{}}, "benchmarks": [{pytest}, {pytest}]}}"#),
+        format!(r#"{{"benchmarks": [{pyperf}, {pyperf}]}}"#),
+        format!("[{jmh}, {jmh}]"),
+        format!(r#"{{"Benchmarks": [{dotnet}, {dotnet}]}}"#),
+        format!(r#"{{"benchmarks": [{{"name": "t", "states": [{state}, {state}]}}]}}"#),
+    ];
+    for file in files {
+        let imported = read_text(file.clone());
+        assert_eq!(names(&imported), ["t", "t #2"], "{file}");
+        assert_eq!(runs(&imported), [1, 1], "{file}");
+    }
+}
+
+#[test]
+fn a_suite_of_a_history_does_not_rename_the_benchmarks_of_another() {
+    let suite = |name: &str, bench: &str| {
+        format!(
+            r#""{name}": [{{"commit": {{"id": "c"}}, "date": 1, "benches": [{{"name": "{bench}", "unit": "ns", "value": 1}}]}}]"#
+        )
+    };
+    let file = |suites: &[String]| {
+        read_text(format!(
+            r#"{{"lastUpdate": 1, "entries": {{{}}}}}"#,
+            suites.join(", ")
+        ))
+    };
+    assert_eq!(names(&file(&[suite("Go", "a")])), ["a"]);
+    assert_eq!(
+        names(&file(&[suite("Go", "a"), suite("Rust", "b")])),
+        ["a", "b"]
+    );
+    assert_eq!(
+        names(&file(&[suite("Go", "a"), suite("Rust", "a")])),
+        ["a", "a #2"]
+    );
+}
+
+#[test]
+fn a_run_whose_first_value_is_no_time_is_not_merged_with_the_next() {
+    let options = |columns: &str| Options {
+        columns: Some(columns.parse().unwrap()),
+        ..Options::default()
+    };
+    let table = "n,t,r\nf,-1,1\nf,5,1\nf,-1,2\nf,6,2\n";
+    let columns = options("name=n,time=t,unit=ms,run=r");
+    let table = breakeven_import::read_from(table.as_bytes(), "file", &columns).unwrap();
+    assert_eq!(runs(&table), [2]);
+    let measured = |launch: u32, ns: &str| {
+        format!(
+            r#"{{"IterationMode": "Workload", "IterationStage": "Result", "LaunchIndex": {launch}, "Operations": 1, "Nanoseconds": {ns}}}"#
+        )
+    };
+    let all = [
+        measured(1, "null"),
+        measured(1, "5"),
+        measured(2, "null"),
+        measured(2, "6"),
+    ];
+    let dotnet = format!(
+        r#"{{"Benchmarks": [{{"FullName": "f", "Measurements": [{}]}}]}}"#,
+        all.join(", ")
+    );
+    assert_eq!(runs(&read_text(dotnet)), [2]);
+    let process = |ns: &str| {
+        format!("goos: linux\nBenchmarkA-8 1 {ns} ns/op\nBenchmarkA-8 1 5 ns/op\nPASS\n")
+    };
+    assert_eq!(runs(&read_text(process("-1") + &process("-1"))), [2]);
+    let pyperf =
+        r#"{"benchmarks": [{"runs": [{"values": [-1, 5]}, {"values": [-1]}, {"values": [6]}]}]}"#;
+    assert_eq!(runs(&read_text(pyperf)), [2]);
+}
+
+#[test]
+fn pass_ends_a_process_of_go_without_a_head_too() {
+    let once = "BenchmarkA-8 1 5 ns/op\nPASS\n";
+    assert_eq!(runs(&read_text(once.repeat(3))), [3]);
+}
+
+#[test]
+fn criterion_names_a_benchmark_without_benchmark_json_by_its_folder() {
+    let directory = tempfile::tempdir().unwrap();
+    let sample = fs::read_to_string(data("criterion/two/sum/fold/64/new/sample.json")).unwrap();
+    for folder in ["ok/new", "group/shared_counter/new"] {
+        let folder = directory.path().join(folder);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("sample.json"), &sample).unwrap();
+    }
+    let name = r#"{"full_id": "ok!"}"#;
+    fs::write(directory.path().join("ok/new/benchmark.json"), name).unwrap();
+    let imported = read(directory.path(), &Options::default()).unwrap();
+    assert_eq!(names(&imported), ["group/shared_counter", "ok!"]);
+    let one = directory.path().join("group/shared_counter");
+    assert_eq!(
+        names(&read(&one, &Options::default()).unwrap()),
+        ["shared_counter"]
+    );
+    assert_eq!(
+        names(&read(&one.join("new"), &Options::default()).unwrap()),
+        ["shared_counter"]
+    );
+    // One broken file does not lose the folder.
+    fs::write(directory.path().join("ok/new/sample.json"), "{").unwrap();
+    let imported = read(directory.path(), &Options::default()).unwrap();
+    assert_eq!(runs(&imported), [1, 0]);
+    assert!(imported.profile.operations[1].failure.is_some());
+    let note = imported
+        .notes
+        .iter()
+        .map(Note::to_string)
+        .find(|note| note.contains("ok/new/sample.json"));
+    assert!(note.is_some(), "{:?}", imported.notes);
+}
+
+#[test]
+fn a_table_reads_thousands_and_leaves_out_the_rows_that_it_cannot_read() {
+    let options = |columns: &str| Options {
+        columns: Some(columns.parse().unwrap()),
+        ..Options::default()
+    };
+    let csv = "Method;Job;Mean\nSort;DefaultJob;1,234.5 ns\nParse;DefaultJob;12.25 μs\nBroken;DefaultJob;NA\n\
+               Big;DefaultJob;1,234,567 ns\nUnsure;DefaultJob;8,688 ns\nShort\n";
+    let columns = options("name=Method,time=Mean");
+    let imported = breakeven_import::read_from(csv.as_bytes(), "file", &columns).unwrap();
+    let times: Vec<(&str, f64)> = (imported.profile.operations.iter())
+        .map(|each| (each.name.as_str(), each.runs[0].samples_ns[0]))
+        .collect();
+    assert_eq!(
+        times,
+        [("Sort", 1234.5), ("Parse", 12_250.0), ("Big", 1_234_567.0)]
+    );
+    let note = imported.notes[0].to_string();
+    assert!(note.starts_with("3 row(s) left out"), "{note}");
+    assert!(note.contains("Broken") && note.contains("line 4"), "{note}");
+    let unsure = "a;b\nf;8,688 ns\n".to_owned();
+    let said = refused(unsure, &options("name=a,time=b"));
+    assert!(said.contains("between thousands"), "{said}");
+}

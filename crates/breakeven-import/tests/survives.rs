@@ -1,0 +1,364 @@
+//! One bad spot never loses a file: what can be read is read, and a note has the place of
+//! what is not.
+
+use std::io::{Cursor, Write as _};
+
+use breakeven_import::{Imported, Options, count_ns, read_from};
+use breakeven_profile::file::FileErrorKind;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::support::refused;
+
+fn read_bytes(text: impl Into<Vec<u8>>) -> Imported {
+    let text = text.into();
+    let shown = String::from_utf8_lossy(&text).into_owned();
+    read_from(Cursor::new(text), "file", &Options::default()).expect(&shown)
+}
+
+/// The name, calls and total of each operation, µs.
+fn totals(imported: &Imported) -> Vec<(String, u64, f64)> {
+    let operations = imported.profile.operations.iter();
+    let totals = operations.map(|each| {
+        let calls = each.runs.iter().map(|run| run.calls()).sum();
+        (each.name.clone(), calls, each.total_ns() / 1e3)
+    });
+    let mut totals: Vec<_> = totals.collect();
+    totals.sort_by(|a, b| a.0.cmp(&b.0));
+    totals
+}
+
+fn notes(imported: &Imported) -> Vec<String> {
+    imported.notes.iter().map(ToString::to_string).collect()
+}
+
+fn total(name: &str, calls: u64, us: f64) -> (String, u64, f64) {
+    (name.to_owned(), calls, us)
+}
+
+#[test]
+fn numbers_that_json_does_not_have_are_missing_and_the_rest_is_read() {
+    let trace = read_bytes(
+        r#"{"traceEvents": [{"ph": "X", "name": "a", "ts": 0, "dur": 10},
+           {"ph": "X", "name": "b", "ts": 5, "dur": 1, "args": {"bandwidth": inf, "x": 1e999}},
+           {"ph": "X", "name": "c", "ts": nan, "dur": 1}]}"#,
+    );
+    assert_eq!(totals(&trace), [total("a", 1, 10.0), total("b", 1, 1.0)]);
+    assert_eq!(
+        notes(&trace),
+        [
+            "1 event(s) left out: they have no time, or one that is not possible; the first is \
+             traceEvents[2]",
+            "line 2, column 78: \"inf\" is not JSON and read as missing (3 in all)",
+        ]
+    );
+    let benchmark = read_bytes(
+        r#"{"context": {"num_cpus": 8}, "benchmarks": [
+           {"name": "a", "real_time": 2, "time_unit": "us", "items_per_second": inf},
+           {"name": "b", "real_time": 3, "time_unit": "us", "gflops": -nan}]}"#,
+    );
+    assert_eq!(totals(&benchmark), [total("a", 1, 2.0), total("b", 1, 3.0)]);
+    assert!(
+        notes(&benchmark)
+            .iter()
+            .any(|note| note.contains("line 2, column"))
+    );
+}
+
+#[test]
+fn bytes_that_are_not_utf_8_and_control_characters_lose_no_event() {
+    let text = b"[{\"ph\": \"X\", \"name\": \"caf\xe9\x01\", \"ts\": 0, \"dur\": 10},
+        {\"ph\": \"X\", \"name\": \"C:\\Users\\udce9\", \"ts\": 1, \"dur\": 2}]";
+    let trace = read_bytes(*text);
+    assert_eq!(
+        totals(&trace),
+        [
+            total("C:\\Users\u{fffd}", 1, 2.0),
+            total("caf\u{fffd}\u{fffd}", 1, 10.0)
+        ]
+    );
+    let notes = notes(&trace);
+    assert!(notes[0].starts_with("line 1, column 26: "), "{notes:?}");
+    assert!(notes[1].starts_with("line 1, column 29: "), "{notes:?}");
+    let lines = read_bytes(*b"goos: \xff\nBenchmarkA-8 100 12 ns/op\n");
+    assert_eq!(lines.profile.operations.len(), 1);
+}
+
+#[test]
+fn a_trailing_comma_and_a_cut_end_are_survived() {
+    let trace = read_bytes(
+        "{\"traceEvents\":[\n{\"name\":\"Map5\",\"ph\":\"X\",\"ts\":0,\"dur\":5,\"tid\":0},\n\n]\n}\n",
+    );
+    assert_eq!(totals(&trace), [total("Map5", 1, 5.0)]);
+    assert!(!trace.profile.interrupted);
+    let cut = read_bytes(
+        r#"{"traceEvents": [{"ph": "X", "name": "a", "ts": 0, "dur": 10}, {"ph": "X", "name": "b"#,
+    );
+    assert_eq!(totals(&cut), [total("a", 1, 10.0)]);
+    assert!(cut.profile.interrupted);
+    assert!(notes(&cut)[0].contains(": only what comes before is read: the file ends early"));
+    let broken = read_bytes(
+        r#"[{"ph": "X", "name": "a", "ts": 0, "dur": 10} "x": 1}, {"ph": "X", "name": "b"}]"#,
+    );
+    assert_eq!(totals(&broken), [total("a", 1, 10.0)]);
+}
+
+#[test]
+fn a_benchmark_file_that_ends_early_has_its_complete_entries() {
+    let whole =
+        r#"{"results": [{"command": "a", "times": [1, 2]}, {"command": "b", "times": [3, 4]}]}"#;
+    let cut = read_bytes(&whole[..whole.len() - 5]);
+    assert_eq!(totals(&cut), [total("a", 2, 3e6)]);
+    let incomplete = "only what comes before is read: the file ends early";
+    assert!(notes(&cut)[0].contains(incomplete), "{:?}", notes(&cut));
+    let first = read_bytes(&whole[.."{\"results\": [{\"command\": \"a\", \"times\": [1, 2".len()]);
+    assert_eq!(totals(&first), [total("a", 1, 1e6)]);
+}
+
+#[test]
+fn a_compressed_file_that_ends_early_is_read_as_far_as_it_goes() {
+    let events: Vec<String> = (0..20_000_u64)
+        .map(|n| {
+            let name = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            format!(r#"{{"ph": "X", "name": "a", "ts": {n}, "dur": 1, "args": {{"x": {name}}}}}"#)
+        })
+        .collect();
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed
+        .write_all(format!("[{}]", events.join(",")).as_bytes())
+        .expect("memory");
+    let packed = packed.finish().expect("memory");
+    for length in [packed.len() / 50, packed.len() / 2, packed.len() - 4] {
+        let cut = read_bytes(&packed[..length]);
+        assert!(cut.profile.operations[0].runs[0].calls() > 200);
+        assert!(cut.profile.interrupted);
+        assert!(
+            notes(&cut)
+                .iter()
+                .any(|note| note.contains("compressed file ends early"))
+        );
+    }
+}
+
+#[test]
+fn a_profile_is_as_forgiving_but_never_cut() {
+    let text = r#"{"format": "breakeven-profile", "version": 1, "operations": [{"name": "a?",
+        "device": "cpu", "runs": [{"samples_ns": [1, 2,]}],}]}"#;
+    let text = text.replace('?', "\t");
+    let profile = read_bytes(text.clone());
+    assert_eq!(profile.format, None);
+    assert_eq!(profile.profile.operations[0].runs[0].samples_ns, [1.0, 2.0]);
+    assert_eq!(notes(&profile).len(), 2, "{:?}", notes(&profile));
+    let cut = &text[..text.len() - 3];
+    let error = read_from(Cursor::new(cut.to_owned()), "file", &Options::default());
+    assert_eq!(
+        error.expect_err("an error").kind(),
+        FileErrorKind::Truncated
+    );
+    let wrong = text.replace("[1, 2,]", "[1, NaN]");
+    assert!(read_from(Cursor::new(wrong), "file", &Options::default()).is_err());
+}
+
+#[test]
+fn a_file_of_which_nothing_can_be_used_is_refused_with_its_reason() {
+    let told = refused(
+        r#"{"traceEvents": [{"ph": "X", "ts": 1"#,
+        &Options::default(),
+    );
+    assert!(told.contains("the file ends early"), "{told}");
+    let told = refused(
+        r#"{"results": [{"command": "a", "times": ["#,
+        &Options::default(),
+    );
+    assert!(told.contains("the file ends early"), "{told}");
+}
+
+#[test]
+fn an_impossible_duration_or_event_is_left_out_with_its_place() {
+    let trace = read_bytes(
+        r#"{"deviceProperties": [{"id": "x"}, 5], "otherData": [1], "traceEvents": [
+           {"ph": "X", "name": "k", "ts": 0, "dur": 5}, 5, null,
+           {"ph": "X", "name": "k", "ts": 60, "dur": 7450000000000000.0},
+           {"ph": "X", "name": "k", "ts": [1], "dur": 5}, {"ph": "X", "name": "k", "ts": 70, "dur": "5"}]}"#,
+    );
+    assert_eq!(totals(&trace), [total("k", 2, 10.0)]);
+    let note = "4 event(s) left out: they have no time, or one that is not possible; the first \
+                is traceEvents[1]";
+    assert_eq!(notes(&trace), [note]);
+}
+
+#[test]
+fn ends_and_beginnings_are_paired_in_any_order() {
+    let ends = [
+        r#"{"pid": 0, "tid": 0, "ph": "E", "name": "alpha", "ts": 9}"#,
+        r#"{"pid": 0, "tid": 0, "ph": "B", "name": "alpha", "ts": 0}"#,
+        r#"{"pid": 0, "tid": 0, "ph": "B", "name": "beta", "ts": 1}"#,
+        r#"{"pid": 0, "tid": 0, "ph": "E", "name": "beta", "ts": 8}"#,
+        r#"{"pid": 0, "tid": 1, "ph": "E", "ts": 3}"#,
+        r#"{"pid": 0, "tid": 1, "ph": "B", "name": "gamma", "ts": 2}"#,
+        r#"{"pid": 0, "tid": 1, "ph": "e", "name": "delta", "id": 7, "cat": "x", "ts": 6}"#,
+        r#"{"pid": 0, "tid": 1, "ph": "b", "name": "delta", "id": 7, "cat": "x", "ts": 2}"#,
+    ];
+    for turned in 0..ends.len() {
+        let mut ends = ends;
+        ends.rotate_left(turned);
+        let trace = read_bytes(format!("[{}]", ends.join(",")));
+        let expected = [
+            total("alpha", 1, 9.0),
+            total("beta", 1, 7.0),
+            total("delta", 1, 4.0),
+            total("gamma", 1, 1.0),
+        ];
+        assert_eq!(totals(&trace), expected);
+        assert_eq!(notes(&trace), <[String; 0]>::default());
+        let stacks = trace
+            .profile
+            .stacks
+            .iter()
+            .map(|stack| stack.frames.join(";"));
+        assert!(
+            stacks
+                .collect::<Vec<_>>()
+                .contains(&"alpha;beta".to_owned())
+        );
+    }
+}
+
+#[test]
+fn busy_time_is_the_same_whatever_the_order_of_events() {
+    let half = 100_000_u64;
+    let halves = (half..2 * half).chain(0..half);
+    let scrambled = (0..2 * half).map(|n| n * 7_919 % (2 * half));
+    let orders: [Vec<u64>; 2] = [halves.collect(), scrambled.collect()];
+    for order in orders {
+        let events = order.iter().map(|n| {
+            format!(
+                r#"{{"ph": "X", "cat": "kernel", "name": "k", "ts": {}, "dur": 1, "args": {{"device": 0, "stream": 7}}}}"#,
+                2 * n
+            )
+        });
+        let trace = read_bytes(format!("[{}]", events.collect::<Vec<_>>().join(",")));
+        let activity = &trace.profile.activity[0];
+        assert_eq!(activity.busy_ns, 2 * half * 1_000);
+        assert_eq!(activity.streams[0].busy_ns, 2 * half * 1_000);
+        assert_eq!(notes(&trace), <[String; 0]>::default());
+    }
+}
+
+#[test]
+fn annotations_of_a_gpu_are_no_kernels_and_have_no_time_of_their_own() {
+    let event = |category: &str, name: &str, start: u32, duration: u32| {
+        format!(
+            r#"{{"ph": "X", "cat": "{category}", "name": "{name}", "pid": 0, "tid": 7, "ts": {start}, "dur": {duration}, "args": {{"device": 0, "stream": 7}}}}"#
+        )
+    };
+    let events = [
+        event("gpu_user_annotation", "fwd", 0, 60),
+        event("kernel", "gemm", 0, 30),
+        event("kernel", "relu", 40, 20),
+    ];
+    let trace = read_bytes(format!("[{}]", events.join(",")));
+    let own = trace.profile.operations.iter().map(|each| {
+        let own: f64 = each.runs.iter().map(|run| run.own_ns()).sum();
+        (each.name.as_str(), own)
+    });
+    let own: Vec<_> = own.collect();
+    assert_eq!(own, [("fwd", 0.0), ("gemm", 30_000.0), ("relu", 20_000.0)]);
+    let activity = &trace.profile.activity[0];
+    assert_eq!((activity.kernels, activity.busy_ns), (2, 50_000));
+}
+
+#[test]
+fn a_trace_without_kernels_says_so() {
+    let launch = r#"[{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 1, "dur": 2, "args": {"correlation": 5}}]"#;
+    let trace = read_bytes(launch);
+    assert!(notes(&trace)[0].starts_with("there is no kernel: the trace has launches"));
+    let copy = r#"[{"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD", "ts": 1, "dur": 2, "args": {"device": 0}}]"#;
+    assert!(notes(&read_bytes(copy))[0].starts_with("there is no kernel on cuda:0"));
+}
+
+#[test]
+fn folded_stacks_survive_a_bad_line_and_refuse_two_counts_a_line() {
+    let options = Options {
+        count_ns: count_ns("us"),
+        ..Options::default()
+    };
+    let text = "main;work;inner 31\nmain;work 6\nTHIS IS A BAD LINE\nmain;other 19\n";
+    let imported = read_from(Cursor::new(text), "file", &options).expect(text);
+    assert!(totals(&imported).contains(&total("main", 1, 56.0)));
+    assert_eq!(
+        notes(&imported),
+        [
+            "1 line(s) left out: they do not end in a space and a count, or are longer than 16 MiB; \
+          the first is line 3"
+        ]
+    );
+    let two = "main;work;inner 31 56\nmain;work 6 2\nmain;idle 274 415\n";
+    assert!(refused(two, &options).contains("every line has two counts"));
+}
+
+#[test]
+fn events_of_speedscope_that_cannot_be_are_left_out() {
+    let text = r#"{"shared": {"frames": [{"name": "a"}, {"name": "b"}]}, "profiles": [
+        {"type": "evented", "name": "main", "unit": "microseconds", "events": [
+        {"type": "O", "at": 0, "frame": 0}, {"type": "O", "at": 1, "frame": 1},
+        {"type": "C", "at": "soon", "frame": 1}, 5, {"type": "C", "at": 2, "frame": 3},
+        {"type": "C", "at": 9, "frame": 0}, {"type": "O", "at": 9, "frame": 7},
+        {"type": "C", "at": 10, "frame": 7}]},
+        {"type": "evented", "name": "cut"#;
+    let imported = read_bytes(text);
+    assert_eq!(
+        totals(&imported),
+        [total("(frame 7)", 1, 1.0), total("a", 1, 9.0)]
+    );
+    let notes = notes(&imported);
+    assert!(notes[1].starts_with("3 event(s) left out: "), "{notes:?}");
+    assert!(
+        notes[1].ends_with("the first is events[2] of \"main\""),
+        "{notes:?}"
+    );
+}
+
+#[test]
+fn records_of_rocprofv3_that_cannot_be_are_left_out() {
+    let text = r#"{"rocprofiler-sdk-tool": [{"agents": [{"id": 5}], "buffer_records": {"kernel_dispatch": [
+        {"start_timestamp": 1, "end_timestamp": "x"}, 7,
+        {"start_timestamp": 5000, "end_timestamp": 7000, "dispatch_info": {"agent_id": {"handle": 1}, "kernel_id": 4}}]}}]}"#;
+    let imported = read_bytes(text);
+    assert_eq!(totals(&imported), [total("kernel 4", 1, 2.0)]);
+    assert!(notes(&imported)[0].ends_with("the first is buffer_records.kernel_dispatch[0]"));
+}
+
+#[test]
+fn what_is_not_read_of_a_known_tool_says_what_is() {
+    let told = |name: &str, text: &str| {
+        let text = Cursor::new(text.as_bytes().to_vec());
+        let error = read_from(text, name, &Options::default()).expect_err(name);
+        assert_eq!(error.kind(), FileErrorKind::NotAProfile);
+        error.message().to_owned()
+    };
+    for (name, text, expected) in [
+        ("report.nsys-rep", "\u{1}x", "nsys export --type sqlite"),
+        ("cpu.pb.gz", "\u{1}x", "pprof"),
+        ("perf.data", "PERFILE2\u{0}", "inferno-collapse-perf"),
+        ("flame.svg", "<?xml version=\"1.0\"?>\n<svg>", "speedscope"),
+        (
+            "p.cpuprofile",
+            r#"{"nodes": [], "timeDeltas": []}"#,
+            "speedscope",
+        ),
+        (
+            "k_stats.csv",
+            "\"Name\",\"Calls\",\"TotalDurationNs\"\n",
+            "rocprofv3",
+        ),
+        ("some.txt", "some text", "not JSON"),
+    ] {
+        let told = told(name, text);
+        assert!(told.contains(expected), "{name}: {told}");
+        assert!(
+            !told.contains("byte") && !told.contains('['),
+            "{name}: {told}"
+        );
+    }
+}
