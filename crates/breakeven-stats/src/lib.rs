@@ -50,7 +50,7 @@ pub use correction::{benjamini_hochberg, holm};
 pub use deviation::deviation_interval;
 pub use fit::{Line, power_law, theil_sen};
 pub use log_ratio::{
-    LogRatio, LogRatioMethod, Noise, TRIMMED_FROM, log_ratio_test, log_ratio_with_noise, typical,
+    LogRatio, LogRatioMethod, Noise, log_ratio_test, log_ratio_with_noise, typical,
 };
 pub use log_ratios::{Pair, log_ratio_tests};
 pub use mean::mean_interval;

@@ -3,11 +3,6 @@
 use breakeven_profile::stats::{StatsError, check_fraction};
 
 use crate::distribution::{normal_upper, t_upper};
-use crate::log_ratio::{TRIMMED, TRIMMED_FROM};
-
-/// Variance of a mean trimmed by a fifth at each end over that of the mean itself,
-/// for normal values: [∫x²φ(x)dx from −z to z + 0.4·z²] / 0.36 with Φ(z) = 0.8.
-const TRIMMED_VARIANCE: f64 = 1.145;
 
 /// More runs than anyone will make; also where the search ends.
 const MOST_RUNS: f64 = 1e9;
@@ -22,8 +17,7 @@ const MOST_RUNS: f64 = 1e9;
 /// degrees of freedom (Julious 2004, "Sample sizes for clinical trials with
 /// normal data", section 3; Snedecor and Cochran 1989, section 6.14), with
 /// δ = |ln effect_ratio| and σ = √ln(1 + cv²), the log-normal's (Aitchison and
-/// Brown 1957). From [`TRIMMED_FROM`] runs on for trimmed means, which take a
-/// seventh more. The search starts from the same formula with normal quantiles,
+/// Brown 1957). The search starts from the same formula with normal quantiles,
 /// which is never larger.
 ///
 /// # Errors
@@ -62,12 +56,7 @@ pub fn runs_needed(
         return bad("effect_ratio", effect_ratio, expected);
     }
     let enough = |n: f64| {
-        let trimmed = n >= TRIMMED_FROM as f64;
-        let (kept, scale) = match trimmed {
-            true => (n - 2.0 * (TRIMMED * n).floor(), TRIMMED_VARIANCE * scale),
-            false => (n, scale),
-        };
-        let freedom = 2.0 * (kept - 1.0);
+        let freedom = 2.0 * (n - 1.0);
         n >= scale * squared(t_upper(alpha / 2.0, freedom), t_upper(1.0 - power, freedom))
     };
     Ok(first(start.ceil().max(2.0), enough))

@@ -111,9 +111,8 @@ fn changes(pairs: &[Pair<'_>], metric: Metric, options: &Options, scale: f64) ->
         let mut change = Change::untested(metric, pair.threshold(options));
         let runs = |values: &Option<Vec<f64>>| values.as_ref().map_or(0, Vec::len);
         let (before, after) = (runs(&values.baseline), runs(&values.current));
-        let of = |values: &Option<Vec<f64>>, other| Some(typical(values.as_deref()?, other));
-        change.baseline_value = of(&values.baseline, after);
-        change.current_value = of(&values.current, before);
+        change.baseline_value = values.baseline.as_deref().map(typical);
+        change.current_value = values.current.as_deref().map(typical);
         change.ratio = change.ratio_of_values();
         let bounds = Bounds {
             threshold: change.threshold,
