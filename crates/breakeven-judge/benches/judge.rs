@@ -51,7 +51,7 @@ fn main() {
     metric("judge_pool_least_noise", 100.0 * quietest, "%");
     metric("judge_pool_most_noise", 100.0 * noisiest, "%");
     type Table<'t> = (&'t str, &'t dyn Fn());
-    let tables: [Table<'_>; 11] = [
+    let tables: [Table<'_>; 14] = [
         ("pool", &|| false_alarms_on_the_pool(&pool, 200 / parts)),
         ("made_up", &|| false_alarms_on_made_up_pairs(200 / parts)),
         ("power", &|| power_on_made_up_pairs(2_000 / parts)),
@@ -60,6 +60,9 @@ fn main() {
         }),
         ("two_states", &|| rare::two_states(1_000 / parts)),
         ("noisy_minority", &|| rare::noisy_minority(2_000 / parts)),
+        ("quiet_minority", &|| rare::quiet_minority(500 / parts)),
+        ("by_runs", &|| rare::by_runs(1_000 / parts)),
+        ("runs_asked_for", &|| rare::runs_asked_for(1_000 / parts)),
         ("metrics", &|| rare::metrics(&pool, 200 / parts)),
         ("more_runs", &|| rare::more_runs(&pool, 400 / parts)),
         ("known_noise", &|| rare::known_noise(500 / parts)),

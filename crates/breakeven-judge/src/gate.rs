@@ -6,7 +6,7 @@ use breakeven_profile::unit;
 use serde::Serialize;
 
 use crate::budget::{Held, Standing};
-use crate::compare::{ChangeType, Metric, OperationComparison, ProfilerComparison};
+use crate::compare::{ChangeType, Metric, OperationComparison, ProfilerComparison, runs_text};
 
 /// What a gate lets pass.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -118,7 +118,7 @@ pub enum Reason {
     /// An operation is inconclusive.
     #[error(
         "{operation}: inconclusive{}",
-        .runs_needed.map_or_else(String::new, |runs| format!("; {runs} runs a side might settle it"))
+        .runs_needed.map_or_else(String::new, |runs| format!("; {}", runs_text(runs)))
     )]
     Inconclusive {
         /// The operation.

@@ -54,7 +54,7 @@ impl Noise {
         Some(Self {
             runs: runs.len(),
             samples: samples.len(),
-            typical_ns: typical_ns(operation, runs.len())?,
+            typical_ns: typical_ns(operation)?,
             within: if freedom > 0.0 {
                 (squares / freedom).sqrt()
             } else {

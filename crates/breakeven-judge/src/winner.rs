@@ -64,10 +64,9 @@ pub(crate) fn work(operation: &Operation) -> Work<'_> {
 /// two of them have times.
 fn first_of(operations: &[&Operation]) -> Option<Winner> {
     let sound = operations.iter().filter(|each| each.failure.is_none());
-    let fewest = sound.clone().map(|each| each.runs.len()).min()?;
     let mut devices: Vec<(f64, &Operation)> = sound
         // A time of zero is below the clock's resolution: nothing to compare.
-        .filter_map(|each| Some((typical_ns(each, fewest).filter(|ns| *ns > 0.0)?, *each)))
+        .filter_map(|each| Some((typical_ns(each).filter(|ns| *ns > 0.0)?, *each)))
         .collect();
     devices.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     match devices[..] {
@@ -79,7 +78,7 @@ fn first_of(operations: &[&Operation]) -> Option<Winner> {
 /// How many times as fast as `next` `best` is, and how sure that is.
 pub(crate) fn winner(best: &Operation, next: &Operation) -> Winner {
     let (best_runs, next_runs) = (run_medians(best), run_medians(next));
-    let ratio = typical(&next_runs, best_runs.len()) / typical(&best_runs, next_runs.len());
+    let ratio = typical(&next_runs) / typical(&best_runs);
     let over_runs = best_runs.len() > 1 && next_runs.len() > 1;
     let (interval, significant) = if over_runs {
         match log_ratio_test(&best_runs, &next_runs, LEVEL) {
@@ -114,10 +113,10 @@ pub(crate) fn winner(best: &Operation, next: &Operation) -> Winner {
     }
 }
 
-/// What the test over runs compares of the run medians, ns, beside so many other runs.
-pub(crate) fn typical_ns(operation: &Operation, other_runs: usize) -> Option<f64> {
+/// What the test over runs compares of the run medians, ns, if there are any.
+pub(crate) fn typical_ns(operation: &Operation) -> Option<f64> {
     let medians = run_medians(operation);
-    (!medians.is_empty()).then(|| typical(&medians, other_runs))
+    (!medians.is_empty()).then(|| typical(&medians))
 }
 
 /// The median of each run that has samples, ns.

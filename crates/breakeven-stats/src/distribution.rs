@@ -12,7 +12,7 @@ const NORMAL_FROM: f64 = 1e6;
 const NEWTON_STEPS: usize = 12;
 
 /// P(Z ≤ z) of the standard normal distribution.
-fn normal_cdf(z: f64) -> f64 {
+pub(crate) fn normal_cdf(z: f64) -> f64 {
     Normal::standard().cdf(z).clamp(0.0, 1.0)
 }
 

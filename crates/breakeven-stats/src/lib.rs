@@ -8,7 +8,7 @@
 //! comparisons with [`benjamini_hochberg`] or [`holm`]; give an interval with
 //! [`mean_interval`], [`deviation_interval`] or [`bootstrap()`]; several groups
 //! with [`one_way_anova`]; fit growth with [`theil_sen`] and
-//! [`power_law`]; plan with [`runs_needed`].
+//! [`power_law`]; plan with [`runs_needed`] and [`Undecided::runs`].
 //!
 //! Every function takes any slice whatever and answers with a [`StatsError`]
 //! where it has no answer: it neither panics nor returns a NaN. Values are
@@ -50,9 +50,9 @@ pub use correction::{benjamini_hochberg, holm};
 pub use deviation::deviation_interval;
 pub use fit::{Line, power_law, theil_sen};
 pub use log_ratio::{
-    LogRatio, LogRatioMethod, Noise, TRIMMED_FROM, log_ratio_test, log_ratio_with_noise, typical,
+    LogRatio, LogRatioMethod, Noise, log_ratio_test, log_ratio_with_noise, typical,
 };
 pub use log_ratios::{Pair, log_ratio_tests};
 pub use mean::mean_interval;
-pub use sample_size::runs_needed;
+pub use sample_size::{Undecided, runs_needed};
 pub use sequential::SequentialMean;

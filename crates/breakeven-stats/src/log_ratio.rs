@@ -1,5 +1,7 @@
 //! The ratio of two sides from their per-run medians: the t-test on logarithms.
 
+use std::ops::Range;
+
 use breakeven_profile::stats::{StatsError, check_fraction, check_positive};
 use serde::Serialize;
 
@@ -80,12 +82,9 @@ impl Noise {
     }
 }
 
-/// Runs of each side from which on their mean is a trimmed one. With five, trimming
-/// throws away more than outliers do harm.
-pub const TRIMMED_FROM: usize = 10;
-
-/// Runs trimmed at each end, as a fraction of them.
-pub(crate) const TRIMMED: f64 = 0.2;
+/// Distance from the middle half of a side's runs, in widths of that half, from which a run
+/// is far out (Tukey 1977, "Exploratory data analysis", section 2D).
+const FAR_OUT: f64 = 3.0;
 
 /// Welch's t-test on the logarithms of one positive value a run (its median),
 /// at least two runs a side; the sides may differ in number.
@@ -94,11 +93,12 @@ pub(crate) const TRIMMED: f64 = 0.2;
 /// Satterthwaite's (1946) degrees of freedom; on logarithms because noise of
 /// timings is relative, so the estimate is a ratio and its interval is never
 /// negative (Kalibera and Jones 2013, "Rigorous benchmarking in reasonable
-/// time", on runs as the unit). With [`TRIMMED_FROM`] runs on each side or more
-/// it is Yuen's (1974, "The two-sample trimmed t for unequal population
-/// variances") test, of means without the lowest and the highest fifth of the
-/// runs: a single run that was disturbed then moves neither the estimate nor the
-/// width of its interval. Where neither side has any spread the t-test
+/// time", on runs as the unit). Runs that lie far out, by three widths of the
+/// side's middle half, are left out as in Yuen's (1974, "The two-sample trimmed
+/// t for unequal population variances") test. More than a tenth of the runs at
+/// one end are a state of the machine, and stay. A single run that was disturbed then moves
+/// neither the estimate nor the width of its interval, and where none lies far
+/// out this is Welch's test. Where neither side has any spread the t-test
 /// would claim certainty; p is then that of the permutation test: the observed
 /// split and its mirror, 2 / C(n₀ + n₁, n₀), and 1 where the sides are equal.
 /// Ends of the interval beyond an `f64` stop at its smallest and largest value.
@@ -170,10 +170,9 @@ pub fn log_ratio_with_noise(
     ))
 }
 
-/// The typical value of a side's runs: the geometric mean, or the trimmed one where
-/// `other_runs`, those of the other side, are enough for it too. 0 where a value is 0 or
-/// no number above it.
-pub fn typical(runs: &[f64], other_runs: usize) -> f64 {
+/// The typical value of a side's runs: the geometric mean of those that
+/// [`log_ratio_test`] keeps. 0 where a value is 0 or no number above it.
+pub fn typical(runs: &[f64]) -> f64 {
     if runs.windows(2).all(|pair| pair[0] == pair[1]) {
         // Without what rounding would add.
         return runs.first().copied().unwrap_or(0.0);
@@ -181,17 +180,14 @@ pub fn typical(runs: &[f64], other_runs: usize) -> f64 {
     if !runs.iter().all(|run| *run > 0.0) {
         return 0.0;
     }
-    let logs: Vec<f64> = runs.iter().map(|run| run.ln()).collect();
-    LogMean::of(logs, runs.len().min(other_runs) >= TRIMMED_FROM)
-        .mean
-        .exp()
+    LogMean::of(runs).mean.exp()
 }
 
 /// Runs of one side, in logarithms.
 pub(crate) struct LogMean {
     /// Number of runs.
     pub(crate) n: f64,
-    /// Mean of their logarithms, trimmed where there are many.
+    /// Mean of their logarithms, of those that do not lie far out.
     pub(crate) mean: f64,
     /// That mean's squared standard error; 0 for one run.
     pub(crate) squared_error: f64,
@@ -200,14 +196,11 @@ pub(crate) struct LogMean {
 }
 
 impl LogMean {
-    fn of(mut logs: Vec<f64>, trimmed: bool) -> Self {
-        let count = logs.len();
-        let fraction = if trimmed { TRIMMED } else { 0.0 };
-        #[expect(clippy::cast_sign_loss, reason = "a fraction of a length")]
-        let cut = (fraction * count as f64) as usize;
+    fn of(runs: &[f64]) -> Self {
+        let mut logs: Vec<f64> = runs.iter().map(|run| run.ln()).collect();
         logs.sort_unstable_by(f64::total_cmp);
-        let kept = cut..count - cut;
-        let (n, h) = (count as f64, kept.len() as f64);
+        let kept = kept(&logs);
+        let (n, h) = (logs.len() as f64, kept.len() as f64);
         let mean = logs[kept.clone()].iter().sum::<f64>() / h;
         // Winsorised: what was cut away counts as the nearest that was kept.
         let (lowest, highest) = (logs[kept.start], logs[kept.end - 1]);
@@ -229,6 +222,24 @@ impl LogMean {
     }
 }
 
+/// Which of the sorted logarithms are kept. If half of all are equal, as with a coarse clock,
+/// there is no width to judge by.
+fn kept(logs: &[f64]) -> Range<usize> {
+    let count = logs.len();
+    let (low, high) = (logs[count / 4], logs[count - 1 - count / 4]);
+    if low == high {
+        return 0..count;
+    }
+    let reach = FAR_OUT * (high - low);
+    let below = logs.partition_point(|log| *log < low - reach);
+    let above = count - logs.partition_point(|log| *log <= high + reach);
+    let few = |found: usize| match found <= count / 10 {
+        true => found,
+        false => 0,
+    };
+    few(below)..count - few(above)
+}
+
 pub(crate) fn log_means(
     baseline: &[f64],
     current: &[f64],
@@ -236,17 +247,7 @@ pub(crate) fn log_means(
 ) -> Result<[LogMean; 2], StatsError> {
     check_positive("baseline", baseline, needed)?;
     check_positive("current", current, needed)?;
-    let means = |trimmed| {
-        [baseline, current].map(|runs| {
-            let logs = runs.iter().map(|run| run.ln()).collect();
-            LogMean::of(logs, trimmed)
-        })
-    };
-    let trimmed = baseline.len().min(current.len()) >= TRIMMED_FROM;
-    let found = means(trimmed);
-    // Where most runs of a coarse clock are alike, trimming would leave no noise at all.
-    let none = found.iter().all(|side| side.squared_error == 0.0);
-    Ok(if trimmed && none { means(false) } else { found })
+    Ok([baseline, current].map(LogMean::of))
 }
 
 /// Degrees of freedom of the sum of two squared errors that are not both zero.
@@ -276,7 +277,7 @@ pub(crate) fn result(
 }
 
 /// C(a + b, a), the ways to split a pooled sample in two; `f64::MAX` from there.
-fn splits(a: usize, b: usize) -> f64 {
+pub(crate) fn splits(a: usize, b: usize) -> f64 {
     let factors = (1..=a.min(b)).map(|i| (a.max(b) + i) as f64 / i as f64);
     factors.product::<f64>().min(f64::MAX)
 }
@@ -290,9 +291,9 @@ mod tests {
     #[test]
     fn what_has_no_logarithm_is_no_typical_value() {
         for runs in [[0.0, 5.0, 6.0], [f64::NAN, 5.0, 6.0], [-1.0, 5.0, 6.0]] {
-            assert_eq!(typical(&runs, 3), 0.0, "{runs:?}");
+            assert_eq!(typical(&runs), 0.0, "{runs:?}");
         }
-        assert_eq!(typical(&[5.0, f64::INFINITY], 2), f64::INFINITY);
+        assert_eq!(typical(&[5.0, f64::INFINITY]), f64::INFINITY);
     }
 
     #[test]
@@ -309,6 +310,24 @@ mod tests {
         };
         assert!((degrees_of_freedom - 2.0).abs() < 1e-12);
         assert!(test.lower < 1.0 && test.upper > test.ratio);
+    }
+
+    #[test]
+    fn a_run_far_out_is_left_out_and_a_frequent_state_is_not() {
+        let mut runs = [
+            100.0, 101.0, 99.0, 102.0, 98.0, 100.5, 99.5, 101.5, 98.5, 100.0,
+        ];
+        let typical_of_ten = typical(&runs);
+        runs[3] = 300.0;
+        assert!((typical(&runs) / typical_of_ten - 1.0).abs() < 0.005);
+        let disturbed = log_ratio_test(&runs, &[100.0; 10].map(|run| run * 1.1), 0.95).unwrap();
+        assert!(
+            disturbed.p_value < 1e-6 && disturbed.upper < 1.12,
+            "{disturbed:?}"
+        );
+        // Two of ten are a state.
+        runs[5] = 300.0;
+        assert!(typical(&runs) > 120.0);
     }
 
     #[test]

@@ -27,6 +27,9 @@ pub(crate) struct Prior {
     pub(crate) variance: f64,
     /// Infinite where the operations show no more spread than chance would.
     pub(crate) freedom: f64,
+    /// True for an operation that is so much quieter than the rest that its variance lies
+    /// apart.
+    pub(crate) is_quiet: bool,
 }
 
 /// What each operation has from all of them together. `None` where there are fewer than
@@ -38,6 +41,7 @@ pub(crate) fn priors(estimates: &[Estimate]) -> Option<Vec<Prior>> {
     let mut own = own.into_iter();
     let each = estimates.iter().map(|estimate| match learns(estimate) {
         true => own.next().expect("one for each that learns"),
+        // Without any spread, or with the noise known.
         false => prior,
     });
     Some(each.collect())
@@ -82,12 +86,14 @@ impl Prior {
             Self {
                 freedom: 2.0 * half,
                 variance: (mean + digamma(half) - half.ln()).exp(),
+                is_quiet: false,
             }
         } else {
             Self {
                 freedom: f64::INFINITY,
                 // Of one common variance, their mean says more than their logarithms.
                 variance: mean_of(&|each| each.variance),
+                is_quiet: false,
             }
         })
     }
@@ -97,14 +103,14 @@ impl Prior {
         let as_it_is = || (self, vec![self; noisy.len()]);
         let one_sided = self.tails(noisy);
         let two_sided: Vec<f64> = one_sided.iter().map(|p| 2.0 * p.min(1.0 - p)).collect();
-        let Ok(mut weights) = benjamini_hochberg(&two_sided) else {
+        let Ok(rates) = benjamini_hochberg(&two_sided) else {
             return as_it_is();
         };
-        if weights.iter().all(|rate| *rate > APART) {
+        if rates.iter().all(|rate| *rate > APART) {
             return as_it_is();
         }
-        let in_full = weights.iter_mut().filter(|rate| **rate > APART);
-        in_full.for_each(|rate| *rate = 1.0);
+        let weight = |rate: &f64| if *rate > APART { 1.0 } else { *rate };
+        let weights: Vec<f64> = rates.iter().map(weight).collect();
         let Some(prior) = Self::fit(noisy, &weights) else {
             return as_it_is();
         };
@@ -122,6 +128,7 @@ impl Prior {
                 freedom = freedom.max(fits * most);
                 own[index].freedom = freedom;
             }
+            own[index].is_quiet = tails[index] > 0.5 && rates[index] <= APART;
         }
         (prior, own)
     }

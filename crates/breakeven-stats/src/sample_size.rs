@@ -2,12 +2,7 @@
 
 use breakeven_profile::stats::{StatsError, check_fraction};
 
-use crate::distribution::{normal_upper, t_upper};
-use crate::log_ratio::{TRIMMED, TRIMMED_FROM};
-
-/// Variance of a mean trimmed by a fifth at each end over that of the mean itself,
-/// for normal values: [∫x²φ(x)dx from −z to z + 0.4·z²] / 0.36 with Φ(z) = 0.8.
-const TRIMMED_VARIANCE: f64 = 1.145;
+use crate::distribution::{normal_cdf, normal_upper, t_upper};
 
 /// More runs than anyone will make; also where the search ends.
 const MOST_RUNS: f64 = 1e9;
@@ -22,8 +17,7 @@ const MOST_RUNS: f64 = 1e9;
 /// degrees of freedom (Julious 2004, "Sample sizes for clinical trials with
 /// normal data", section 3; Snedecor and Cochran 1989, section 6.14), with
 /// δ = |ln effect_ratio| and σ = √ln(1 + cv²), the log-normal's (Aitchison and
-/// Brown 1957). From [`TRIMMED_FROM`] runs on for trimmed means, which take a
-/// seventh more. The search starts from the same formula with normal quantiles,
+/// Brown 1957). The search starts from the same formula with normal quantiles,
 /// which is never larger.
 ///
 /// # Errors
@@ -62,15 +56,56 @@ pub fn runs_needed(
         return bad("effect_ratio", effect_ratio, expected);
     }
     let enough = |n: f64| {
-        let trimmed = n >= TRIMMED_FROM as f64;
-        let (kept, scale) = match trimmed {
-            true => (n - 2.0 * (TRIMMED * n).floor(), TRIMMED_VARIANCE * scale),
-            false => (n, scale),
-        };
-        let freedom = 2.0 * (kept - 1.0);
+        let freedom = 2.0 * (n - 1.0);
         n >= scale * squared(t_upper(alpha / 2.0, freedom), t_upper(1.0 - power, freedom))
     };
     Ok(first(start.ceil().max(2.0), enough))
+}
+
+/// A comparison that is not decided: what is known of the change, in logarithms.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[must_use]
+pub struct Undecided {
+    /// Estimate of the change.
+    pub change: f64,
+    /// Standard error of that estimate.
+    pub error: f64,
+    /// Deviation between runs.
+    pub noise: f64,
+    /// A change from which it counts.
+    pub threshold: f64,
+    /// Error rate of the interval, which decides that nothing changed.
+    pub alpha: f64,
+    /// Error rate that correction leaves to the test, which decides that something did.
+    pub corrected: f64,
+}
+
+/// Changes that the true one may be, each as probable as the others.
+const PLACES: u32 = 40;
+
+impl Undecided {
+    /// Runs on each side, more than `fewest`, that decide with probability `power`: the
+    /// estimate is beyond the threshold and significant, or the whole interval is inside.
+    /// The true change is as far from the estimate as its error makes probable; to take
+    /// the estimate for the truth promises too much (O'Hagan, Stevens and Campbell 2005,
+    /// "Assurance in clinical trial design"). `None` for more than 1e9 runs.
+    pub fn runs(&self, fewest: u64, power: f64) -> Option<u64> {
+        let quantiles = (0..PLACES).map(|k| normal_upper((f64::from(k) + 0.5) / f64::from(PLACES)));
+        let places: Vec<f64> = quantiles.map(|z| self.change + self.error * z).collect();
+        let enough = |runs: f64| {
+            let error = self.noise * (2.0 / runs).sqrt();
+            let reach = |alpha: f64| error * t_upper(alpha / 2.0, 2.0 * (runs - 1.0).max(1.0));
+            let beyond = self.threshold.max(reach(self.corrected));
+            let inside = (self.threshold - reach(self.alpha)).max(0.0);
+            let decided = places.iter().map(|change| {
+                let below = |end: f64| normal_cdf((end - change) / error);
+                1.0 - below(beyond) + below(-beyond) + below(inside) - below(-inside)
+            });
+            decided.sum::<f64>() >= power * f64::from(PLACES)
+        };
+        let sound = self.noise > 0.0 && enough(MOST_RUNS);
+        sound.then(|| first(fewest as f64 + 1.0, enough))
+    }
 }
 
 /// The first whole number from `start` on that is enough; more is enough too.

@@ -208,12 +208,12 @@ mod sample_size {
     use breakeven_stats::runs_needed;
 
     #[test]
-    fn a_standardised_effect_of_one_takes_twenty() {
+    fn a_standardised_effect_of_one_takes_seventeen() {
         // The textbook case: d = 1, 5 %, 80 %: 16 by normal quantiles
-        // (2·(1.96 + 0.84)² = 15.7), 17 by t, and 20 for trimmed means.
+        // (2·(1.96 + 0.84)² = 15.7), 17 by t.
         let cv = (0.01f64.powi(2).exp() - 1.0).sqrt();
-        assert_eq!(runs_needed(cv, 0.01f64.exp(), 0.05, 0.8), Ok(20));
-        // d = 2 takes 6, too few to trim.
+        assert_eq!(runs_needed(cv, 0.01f64.exp(), 0.05, 0.8), Ok(17));
+        // d = 2 takes 6.
         assert_eq!(runs_needed(cv, 0.02f64.exp(), 0.05, 0.8), Ok(6));
     }
 

@@ -6,5 +6,6 @@ mod calibration;
 mod laws;
 #[path = "../../breakeven-profile/tests/stats/numbers.rs"]
 mod numbers;
+mod power;
 mod published;
 mod vectors;

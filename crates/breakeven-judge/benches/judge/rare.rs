@@ -111,6 +111,97 @@ pub(crate) fn noisy_minority(pairs: usize) {
     }
 }
 
+/// 49 operations have a noise of 10 %, one of 1 %: how often a slow-down of 8 % of that one
+/// is found, and how often a gate fails where nothing changed.
+pub(crate) fn quiet_minority(pairs: usize) {
+    for runs in [5, 7, 10, 20, 40] {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(140 + runs as u64);
+        let mut drawn = |factor: f64| {
+            let mut operation = |number| {
+                let is_first = number == 0;
+                let noise = if is_first { 0.01 } else { 0.10 };
+                let factor = if is_first { factor } else { 1.0 };
+                let medians = noisy(runs, noise, &mut random).into_iter();
+                medians.map(|median| factor * median).collect()
+            };
+            side((0..OPERATIONS).map(&mut operation).collect::<Vec<_>>())
+        };
+        let (mut found, mut failed) = (0, 0);
+        for _ in 0..pairs {
+            let slower = compared(drawn(1.0), drawn(1.08), &Options::default());
+            let first = slower.operations[0].change_type;
+            found += usize::from(first == ChangeType::Regression);
+            failed += usize::from(fails(&compared(
+                drawn(1.0),
+                drawn(1.0),
+                &Options::default(),
+            )));
+        }
+        let name = |what| format!("judge_quiet_minority/{runs}_runs/{what}");
+        metric(&name("found"), percent(found, pairs), "%");
+        metric(&name("false_gates"), percent(failed, pairs), "%");
+    }
+}
+
+/// 20 operations with 3 % of noise, one slower by 7 %, by the number of runs; read as they
+/// are, and from a clock with steps of 5 %.
+pub(crate) fn by_runs(pairs: usize) {
+    for (what, step) in [("fine_clock", 0.0), ("coarse_clock", 0.05)] {
+        for runs in [5, 7, 9, 10, 11, 15, 20] {
+            let mut random = Xoshiro256PlusPlus::seed_from_u64(160);
+            let mut drawn = |factor: f64| {
+                let mut operation = |number| {
+                    let factor = if number == 0 { factor } else { 1.0 };
+                    let medians = noisy(runs, 0.03, &mut random).into_iter();
+                    let read = |median: f64| match step > 0.0 {
+                        true => (median / step).round() * step,
+                        false => median,
+                    };
+                    medians.map(|median| read(factor * median)).collect()
+                };
+                side((0..20).map(&mut operation).collect::<Vec<_>>())
+            };
+            let found = (0..pairs).filter(|_| {
+                let found = compared(drawn(1.0), drawn(1.07), &Options::default());
+                found.operations[0].change_type == ChangeType::Regression
+            });
+            let name = format!("judge_by_runs/{what}/{runs}_runs");
+            metric(&name, percent(found.count(), pairs), "%");
+        }
+    }
+}
+
+/// How often the runs that are asked for decide, up to 250: those more are said to be too
+/// many. One operation, unchanged or slower, and half of these comparisons with ten runs.
+pub(crate) fn runs_asked_for(pairs: usize) {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(180);
+    for noise in [0.03, 0.10] {
+        for factor in [1.0, 1.02, 1.08, 1.15] {
+            let (mut asked, mut decided) = (0, 0);
+            for number in 0..pairs {
+                let mut first = |runs| {
+                    let mut drawn = |factor: f64| {
+                        let medians = noisy(runs, noise, &mut random).into_iter();
+                        side(vec![medians.map(|median| factor * median).collect()])
+                    };
+                    let (baseline, current) = (drawn(1.0), drawn(factor));
+                    compared(baseline, current, &Options::default())
+                        .operations
+                        .remove(0)
+                };
+                let needed = first(5 + 5 * (number % 2)).judged.runs_needed;
+                if let Some(needed) = needed.filter(|needed| *needed <= 250) {
+                    asked += 1;
+                    let verdict = first(needed as usize).change_type;
+                    decided += usize::from(verdict != ChangeType::Inconclusive);
+                }
+            }
+            let name = format!("judge_runs_asked_for/noise_{noise}/by_{factor}");
+            metric(&name, percent(decided, asked.max(1)), "%");
+        }
+    }
+}
+
 /// Pairs that do not differ, by each metric.
 pub(crate) fn metrics(pool: &Pool, pairs: usize) {
     const METRICS: [Metric; 6] = [

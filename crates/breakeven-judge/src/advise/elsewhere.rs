@@ -45,9 +45,9 @@ fn measured(
         .into_iter()
         .map(|other| other.operation)
         .filter(|other| other.device != here.device && eligible(&other.device))
-        .filter_map(|other| Some((typical_beside(other, here)?, other)))
+        .filter_map(|other| Some((typical_above_zero(other)?, other)))
         .min_by(|(a, _), (b, _)| a.total_cmp(b))?;
-    let here_ns = typical_beside(here, there)?;
+    let here_ns = typical_above_zero(here)?;
     if here.size.is_none() && case.calls_of == CallsOf::Program {
         let device = there.device.clone();
         return Some(Elsewhere::NotFaster(Evidence::Unsized { device }));
@@ -65,17 +65,16 @@ fn measured(
     })
 }
 
-/// The time of an operation beside another one's; `None` where it is below the clock's
-/// resolution.
-fn typical_beside(it: &Operation, beside: &Operation) -> Option<f64> {
-    typical_ns(it, beside.runs.len()).filter(|ns| *ns > 0.0)
+/// The time of an operation; `None` if it is below the clock's resolution.
+fn typical_above_zero(operation: &Operation) -> Option<f64> {
+    typical_ns(operation).filter(|ns| *ns > 0.0)
 }
 
 /// The time of an operation on another device beside that of this one, and which of them is
 /// the faster; `None` where one has no time.
 pub(super) fn other_device(here: &Operation, there: &Operation) -> Option<(Evidence, Winner)> {
-    let there_ns = typical_beside(there, here)?;
-    let here_ns = typical_beside(here, there)?;
+    let there_ns = typical_above_zero(there)?;
+    let here_ns = typical_above_zero(here)?;
     let faster = there_ns < here_ns;
     let winner = match faster {
         true => winner(there, here),

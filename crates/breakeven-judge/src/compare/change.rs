@@ -37,7 +37,7 @@ impl fmt::Display for ChangeType {
 pub struct Change {
     /// The metric that was judged.
     pub metric: Metric,
-    /// The baseline: geometric mean over runs (trimmed from ten runs a side on), in the
+    /// The baseline: geometric mean over the runs that do not lie far out, in the
     /// metric's unit (ms, bytes, J, calls, per second).
     pub baseline_value: Option<f64>,
     /// The current side.

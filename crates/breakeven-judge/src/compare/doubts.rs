@@ -1,6 +1,6 @@
 //! Warnings about single operations, gathered over all of them.
 
-use breakeven_profile::profile::OperationKey;
+use breakeven_profile::profile::{OperationKey, Profile};
 
 use super::history::History;
 use super::judgement::FEWEST_RUNS;
@@ -96,6 +96,25 @@ pub(super) fn warnings(pairs: &[Pair<'_>], options: &Options) -> Vec<Warning> {
     let noise = options.noise.filter(|_| both.iter().any(is_assumed));
     warnings.extend(noise.map(|noise| Warning::OneNoise { noise }));
     warnings
+}
+
+/// Whether all profiles of one side are older than those of the other. A single profile may
+/// be one of runs in turns, put together.
+pub(super) fn not_in_turns(baseline: &[Profile], current: &[Profile]) -> Option<Warning> {
+    let created = |side: &[Profile]| -> Option<[String; 2]> {
+        let all = side.iter().map(|profile| profile.created.clone());
+        let all = all.collect::<Option<Vec<String>>>()?;
+        // RFC 3339 in UTC sorts as text.
+        let ends = [all.iter().min()?.clone(), all.iter().max()?.clone()];
+        (all.len() > 1).then_some(ends)
+    };
+    let ([first, last], [other_first, other_last]) = (created(baseline)?, created(current)?);
+    let earlier = match (last < other_first, other_last < first) {
+        (true, _) => Side::Baseline,
+        (_, true) => Side::Current,
+        _ => return None,
+    };
+    Some(Warning::NotInTurns { earlier })
 }
 
 const EACH_SIDE: [Side; 2] = [Side::Baseline, Side::Current];

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use breakeven_profile::profile::{OperationKey, Profile};
-use breakeven_stats::Noise;
+use breakeven_stats::{Noise, change_points};
 
 use super::metric::Metric;
 
@@ -31,8 +31,8 @@ impl History {
 
     /// What is known of the operation's noise: by how much its runs differ inside a
     /// profile and from one profile to the next, together; by the latter alone where that
-    /// is more, and is known well. A change of the program in between counts as noise,
-    /// which makes verdicts rarer, not wrong.
+    /// is more, and is known well. A step that is too recent for a change point counts as
+    /// noise, which makes verdicts rarer, not wrong.
     pub(super) fn noise(&self, key: &OperationKey) -> Option<Noise> {
         let profiles = self.0.get(key)?;
         let (variance, freedom) = match (inside(profiles), from_one_to_the_next(profiles)) {
@@ -71,22 +71,27 @@ fn inside(profiles: &[Vec<f64>]) -> Option<Variance> {
 }
 
 /// Mean square of successive differences (von Neumann et al. 1941, "The mean square
-/// successive difference"), each over 1/n + 1/m so that it is the variance of one run. A
-/// step in the series touches one difference only. With k values its variance is that of
-/// 2(k − 1)²/(3k − 4) degrees of freedom.
+/// successive difference"), each over 1/n + 1/m so that it is the variance of one run.
+/// Differences across a [change point](change_points) are no noise, and left out. With k
+/// values the variance of a stretch is that of 2(k − 1)²/(3k − 4) degrees of freedom.
 fn from_one_to_the_next(profiles: &[Vec<f64>]) -> Option<Variance> {
-    let count = profiles.len() as f64;
-    let differences = profiles.windows(2).map(|pair| {
-        let share = pair
-            .iter()
-            .map(|logs| (logs.len() as f64).recip())
-            .sum::<f64>();
-        (mean(&pair[1]) - mean(&pair[0])).powi(2) / share
-    });
-    (profiles.len() > 1).then(|| {
-        let freedom = 2.0 * (count - 1.0).powi(2) / (3.0 * count - 4.0);
-        (differences.sum::<f64>() / (count - 1.0), freedom)
-    })
+    let means: Vec<f64> = profiles.iter().map(|logs| mean(logs)).collect();
+    let steps = change_points(&means, 0.95).map_or_else(|_| Vec::new(), |found| found.changes);
+    let mut ends = vec![0];
+    ends.extend(steps.iter().map(|step| step.index));
+    ends.push(profiles.len());
+    let (mut squares, mut differences, mut spread) = (0.0, 0.0, 0.0);
+    for ends in ends.windows(2).filter(|ends| ends[1] - ends[0] > 1) {
+        for pair in ends[0]..ends[1] - 1 {
+            let share = |at: usize| (profiles[at].len() as f64).recip();
+            let difference = means[pair + 1] - means[pair];
+            squares += difference.powi(2) / (share(pair) + share(pair + 1));
+        }
+        let count = (ends[1] - ends[0]) as f64;
+        differences += count - 1.0;
+        spread += 3.0 * count - 4.0;
+    }
+    (differences > 0.0).then(|| (squares / differences, 2.0 * differences.powi(2) / spread))
 }
 
 #[cfg(test)]
@@ -115,6 +120,19 @@ mod tests {
         let six = of(six.collect()).unwrap();
         assert!((six.deviation - 0.1).abs() < 1e-9 && six.freedom > 3.0);
         assert_eq!(of(vec![vec![0.0, 0.0], vec![0.0]]), None);
+    }
+
+    #[test]
+    fn a_step_is_no_noise() {
+        let wave = |index: usize| 0.01 * (index as f64 * 2.4).sin();
+        let level = |index: usize| wave(index) + if index < 10 { 0.0 } else { 0.4 };
+        let of = |value: &dyn Fn(usize) -> f64| {
+            let profiles: Vec<Vec<f64>> = (0..20).map(|index| vec![value(index)]).collect();
+            from_one_to_the_next(&profiles).unwrap()
+        };
+        let ([flat, before], [stepped, after]) = (of(&wave).into(), of(&level).into());
+        assert!((stepped / flat - 1.0).abs() < 0.1, "{stepped} {flat}");
+        assert!(after < before && after > 0.9 * before);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //! correction, the verdicts; first of the metric, then of what else changed.
 
 use breakeven_stats::{
-    LogRatio, Noise, Pair as Sides, StatsError, benjamini_hochberg, holm, log_ratio_tests, typical,
+    LogRatio, LogRatioMethod, Noise, Pair as Sides, StatsError, benjamini_hochberg, holm,
+    log_ratio_tests, typical,
 };
 
 use super::change::{Change, ChangeType};
@@ -111,9 +112,8 @@ fn changes(pairs: &[Pair<'_>], metric: Metric, options: &Options, scale: f64) ->
         let mut change = Change::untested(metric, pair.threshold(options));
         let runs = |values: &Option<Vec<f64>>| values.as_ref().map_or(0, Vec::len);
         let (before, after) = (runs(&values.baseline), runs(&values.current));
-        let of = |values: &Option<Vec<f64>>, other| Some(typical(values.as_deref()?, other));
-        change.baseline_value = of(&values.baseline, after);
-        change.current_value = of(&values.current, before);
+        change.baseline_value = values.baseline.as_deref().map(typical);
+        change.current_value = values.current.as_deref().map(typical);
         change.ratio = change.ratio_of_values();
         let bounds = Bounds {
             threshold: change.threshold,
@@ -135,7 +135,11 @@ fn changes(pairs: &[Pair<'_>], metric: Metric, options: &Options, scale: f64) ->
                 let adjusted = adjusted
                     .next()
                     .expect("there are as many as tests, adjusted in their order");
-                tested(&mut change, test, adjusted, bounds, [before, after]);
+                let test = match metric {
+                    Metric::Time => within_clock(*test, pair),
+                    _ => *test,
+                };
+                tested(&mut change, &test, adjusted, bounds, [before, after]);
             }
         }
         change
@@ -205,10 +209,14 @@ fn plans(pairs: &[Pair<'_>], values: &[Values], metric: Metric, options: &Option
                     deviation,
                     freedom: f64::INFINITY,
                 });
+                let noise = match given {
+                    Some(given) if !history.tells(&pair.key) => Some(given),
+                    _ => history.noise(&pair.key),
+                };
                 over_runs.push(Sides {
                     baseline,
                     current,
-                    noise: history.noise(&pair.key).or(given),
+                    noise,
                 });
                 Plan::Not(NotTested::NoValue)
             }
@@ -287,6 +295,21 @@ fn alone(change: &mut Change, method: Method, bounds: Bounds) {
     };
 }
 
+/// A test without any spread, with an interval as wide as the step of the clock that took
+/// the times: it does not show what is smaller.
+fn within_clock(test: LogRatio, pair: &Pair<'_>) -> LogRatio {
+    let sides = pair.baseline.iter().chain(&pair.current);
+    let step = 1.0 + sides.map(Measured::clock_step).fold(0.0, f64::max);
+    match test.method {
+        LogRatioMethod::Permutation => LogRatio {
+            lower: test.lower / step,
+            upper: test.upper * step,
+            ..test
+        },
+        _ => test,
+    }
+}
+
 fn tested(
     change: &mut Change,
     test: &LogRatio,
@@ -297,8 +320,8 @@ fn tested(
     let noise = noise(test, before, after);
     change.method = Method::Test(test.method);
     change.ratio = Some(test.ratio);
-    // Without any spread on either side there is no interval to speak of.
-    change.interval = (test.standard_error > 0.0).then_some([test.lower, test.upper]);
+    // Without any spread on either side there is no interval but the clock's step.
+    change.interval = (test.lower < test.upper).then_some([test.lower, test.upper]);
     change.p_value = Some(test.p_value);
     change.adjusted_p_value = Some(adjusted_p);
     change.is_significant = adjusted_p <= bounds.alpha;

@@ -64,6 +64,7 @@ pub use metric::Metric;
 pub use options::{Correction, Options, Threshold};
 pub use planned::{PlannedRuns, planned_runs};
 pub use shift::CommonShift;
+pub(crate) use text::runs_text;
 pub use warning::{Side, Warning};
 
 use budgets::hold;
@@ -108,7 +109,15 @@ pub fn compare(
     let pairs = pairs(baseline, current)?;
     let (operations, common_shift) = judge(&pairs, options)?;
     let mut warnings = environment::warnings(baseline, current);
+    warnings.extend(doubts::not_in_turns(baseline, current));
     warnings.extend(doubts::warnings(&pairs, options));
+    if options.relative_to_common_shift && common_shift.is_none() {
+        let tested = operations.iter();
+        let tested = tested.filter(|operation| operation.judged.p_value.is_some());
+        warnings.push(Warning::NotRelative {
+            operations: tested.count(),
+        });
+    }
     let (budgets, idle_budgets) = hold(&pairs, &options.limits);
     Ok(ProfilerComparison {
         metric: options.metric,

@@ -7,6 +7,7 @@ use breakeven_profile::unit;
 use super::change::{Change, ChangeType};
 use super::comparison::{OperationComparison, ProfilerComparison};
 use super::method::{Method, NotTested};
+use super::warning::Warning;
 use crate::budget::{Held, Standing};
 use crate::page::{Column, Page, Row, Table, Text, Tone, WIDTH};
 
@@ -16,6 +17,10 @@ impl ProfilerComparison {
         let mut page = Page::default();
         if let Some(shift) = self.shift_text() {
             page.say(Text::new(shift, Tone::Warning));
+        }
+        let is_first = |warning: &&Warning| matches!(warning, Warning::NotInTurns { .. });
+        for warning in self.warnings.iter().filter(is_first) {
+            page.say(Text::new(warning.to_string(), Tone::Warning));
         }
         let rows = self.by_weight().into_iter();
         let changed = rows.filter(|row| {
@@ -28,7 +33,8 @@ impl ProfilerComparison {
         page.table(Standing::table(
             self.budgets.iter().map(|held| (held.name(), held.held)),
         ));
-        let warnings = self.warnings.iter().map(ToString::to_string);
+        let warnings = self.warnings.iter().filter(|warning| !is_first(warning));
+        let warnings = warnings.map(ToString::to_string);
         page.list(Text::new("Warnings", Tone::Warning), warnings);
         page
     }

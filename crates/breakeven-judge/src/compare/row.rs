@@ -23,8 +23,8 @@ pub(super) fn of(pair: &Pair<'_>, judged: Change) -> OperationComparison {
         .expect("operations are paired by what a side has");
     let runs = |side: Option<&Measured<'_>>| side.map_or(0, |measured| measured.runs().count());
     let (before, after) = (runs(baseline), runs(current));
-    let was = baseline.and_then(|measured| time_ms(measured, after));
-    let is = current.and_then(|measured| time_ms(measured, before));
+    let was = baseline.and_then(time_ms);
+    let is = current.and_then(time_ms);
     let times = was.zip(is);
     OperationComparison {
         operation: pair.key.name.clone(),
@@ -51,9 +51,9 @@ pub(super) fn of(pair: &Pair<'_>, judged: Change) -> OperationComparison {
     }
 }
 
-fn time_ms(measured: &Measured<'_>, other_runs: usize) -> Option<f64> {
+fn time_ms(measured: &Measured<'_>) -> Option<f64> {
     let medians = measured.values(Metric::Time, false)?;
-    (!medians.is_empty()).then(|| typical(&medians, other_runs))
+    (!medians.is_empty()).then(|| typical(&medians))
 }
 
 /// True where there are too few runs for a verdict, and the change is larger than the

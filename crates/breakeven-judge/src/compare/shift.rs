@@ -5,9 +5,7 @@ use serde::Serialize;
 
 use super::change::Change;
 use super::options::Threshold;
-
-/// Operations from which on "nearly all" means something.
-const FEWEST: usize = 5;
+use super::warning::FEWEST_TOGETHER;
 
 /// Fraction of the operations that must have moved together.
 const NEARLY_ALL: f64 = 0.8;
@@ -35,7 +33,9 @@ impl CommonShift {
             .filter_map(|change| change.ratio)
             .map(f64::ln)
             .collect();
-        let middle = median(&logs).ok().filter(|_| logs.len() >= FEWEST)?;
+        let middle = median(&logs)
+            .ok()
+            .filter(|_| logs.len() >= FEWEST_TOGETHER)?;
         let moved = logs
             .iter()
             .filter(|log| **log * middle.signum() >= middle.abs() / 2.0);

@@ -62,6 +62,17 @@ impl<'p> Measured<'p> {
         })
     }
 
+    /// The largest step of a clock, as a fraction of the times that it took; 0 where no
+    /// profile says with which clock it was measured.
+    pub(super) fn clock_step(&self) -> f64 {
+        let steps = self.parts().filter_map(|(profile, operation)| {
+            let clock = profile.environment.clock.as_ref()?;
+            let times = operation.samples_ns().reduce(f64::min);
+            Some(clock.resolution_ns / times.filter(|ns| *ns > 0.0)?)
+        });
+        steps.fold(0.0, f64::max)
+    }
+
     /// True for a GPU that is a program on the CPU.
     pub(super) fn is_on_software_gpu(&self) -> bool {
         self.parts()

@@ -8,6 +8,9 @@ use super::method::Method;
 use super::metric::Metric;
 use super::options::Correction;
 
+/// Runs of a side that somebody may make.
+const MOST_TO_MAKE: u64 = 100;
+
 impl Metric {
     /// A value in the metric's unit: `1.24 ms`, `10 KiB`, `3.2 mJ`, `20`, `1 234 /s`.
     pub fn text(self, value: f64) -> String {
@@ -111,11 +114,9 @@ impl Change {
         match (self.method, self.change_type, self.runs_needed) {
             (_, ChangeType::New | ChangeType::Removed, _) => String::new(),
             (Method::NotTested(why), _, Some(runs)) => format!("{why}; make {runs} on each side"),
-            (Method::Test(_), ChangeType::Inconclusive, Some(runs)) => {
-                format!("{runs} runs a side might settle it")
-            }
+            (Method::Test(_), ChangeType::Inconclusive, Some(runs)) => runs_text(runs),
             (Method::Test(_), ChangeType::Inconclusive, None) => {
-                "on the threshold: more runs will not settle it".to_owned()
+                "more runs will not settle it".to_owned()
             }
             (Method::Test(_), ..) => String::new(),
             (method, ..) => method.to_string(),
@@ -134,6 +135,18 @@ impl Change {
             self.change_type
         )
     }
+}
+
+/// How many more runs an inconclusive operation needs, in words.
+pub(crate) fn runs_text(runs: u64) -> String {
+    if runs <= MOST_TO_MAKE {
+        return format!("{runs} runs a side might settle it");
+    }
+    let unit = 10_f64.powf((runs as f64).log10().floor() - 1.0);
+    let about = unit::count((runs as f64 / unit).round() * unit);
+    format!(
+        "too close to the threshold for this noise: about {about} runs per side would be needed"
+    )
 }
 
 impl ComparisonSummary {

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 /// Fewer samples than this in a run make its median a single call's time.
 pub(super) const ENOUGH_SAMPLES: usize = 5;
 
+/// Operations from which on a shift of nearly all of them is one in common.
+pub(super) const FEWEST_TOGETHER: usize = 5;
+
 /// Operations that a warning names before it only counts.
 const MOST_NAMED: usize = 3;
 
@@ -122,6 +125,25 @@ pub enum Warning {
     NoHistory {
         /// The operations.
         operations: Vec<String>,
+    },
+    /// All runs of one side were made before those of the other.
+    #[error(
+        "the sides were not measured in turns: all runs on the {} came after those on the {earlier}, \
+         so that what changed on the machine meanwhile looks like a change of the program",
+        .earlier.other()
+    )]
+    NotInTurns {
+        /// The side that was measured first.
+        earlier: Side,
+    },
+    /// Changes relative to a common shift were requested, and there is none.
+    #[error(
+        "the changes are not relative: {operations} operation(s) were tested and have no shift in \
+         common, which needs at least {FEWEST_TOGETHER} that move together"
+    )]
+    NotRelative {
+        /// Operations that were tested.
+        operations: usize,
     },
     /// The clock differs: its source, or its steps by more than twice.
     #[error("another clock: {baseline} in the baseline, {current} now")]

@@ -5,11 +5,13 @@ mod doubts;
 mod energy;
 mod errors;
 mod gate;
+mod known;
 mod laws;
 mod machine_load;
 mod metrics;
 mod planned;
 mod printed;
+mod runs_needed;
 mod verdicts;
 
 use breakeven_judge::compare::{Metric, Options};

@@ -116,7 +116,7 @@ fn size_of(subject: &Subject<'_>) -> f64 {
 fn growth(family: &[&Subject<'_>]) -> Option<Line> {
     let runs: usize = family.iter().map(|each| each.operation.runs.len()).sum();
     let times = |operation: &Operation| match runs > MOST_POINTS {
-        true => typical_ns(operation, usize::MAX).into_iter().collect(),
+        true => typical_ns(operation).into_iter().collect(),
         false => run_medians(operation),
     };
     let points = family.iter().flat_map(|each| {

@@ -114,7 +114,7 @@ fn less(here: &Operation, there: &Operation, threshold: f64) -> Option<Less> {
     let is_less = test.p_value < 1.0 - LEVEL && -test.ratio.ln() >= threshold.ln_1p();
     let names = waits_here.into_iter().chain(waits_there);
     is_less.then(|| Less {
-        joules: [typical(&was, is.len()), typical(&is, was.len())],
+        joules: [typical(&was), typical(&is)],
         waiting: names.map(|(device, _)| device).collect(),
         test,
     })
