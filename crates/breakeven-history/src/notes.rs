@@ -5,30 +5,43 @@ use rusqlite::params;
 
 use crate::database::History;
 use crate::error::HistoryError;
+use crate::load::{Branches, Entry};
+
+/// What an entry is called by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Name {
+    /// Its number.
+    Entry(i64),
+    /// The beginning of its commit.
+    Commit(String),
+}
 
 impl History {
-    /// The entries that a commit (its beginning is enough) or a number names.
+    /// The entry of that number, or those of a commit, of which the beginning is enough.
     ///
     /// # Errors
     ///
-    /// [`HistoryError::Unknown`] where there is none.
-    pub fn named(&self, name: &str) -> Result<Vec<i64>, HistoryError> {
-        let read = || -> rusqlite::Result<Vec<i64>> {
-            let mut found = self.connection.prepare(
-                "SELECT id FROM entry
-                 WHERE substr(commit_id, 1, length(?1)) = ?1 OR CAST(id AS TEXT) = ?1
-                 ORDER BY id",
-            )?;
-            found.query_map([name], |row| row.get(0))?.collect()
+    /// [`HistoryError::Unknown`] if there is none.
+    pub fn named(&self, name: &Name) -> Result<Vec<Entry>, HistoryError> {
+        let mut entries = self.entries(&Branches::All)?;
+        let (what, text) = match name {
+            Name::Entry(number) => ("entry", number.to_string()),
+            Name::Commit(commit) => ("commit", commit.clone()),
         };
-        let found = read().map_err(|error| self.told(&error))?;
-        match found.is_empty() || name.is_empty() {
+        entries.retain(|entry| match name {
+            Name::Entry(number) => entry.id == *number,
+            Name::Commit(begin) => {
+                let commit = entry.commit.as_ref();
+                !begin.is_empty() && commit.is_some_and(|commit| commit.starts_with(begin))
+            }
+        });
+        match entries.is_empty() {
             true => Err(HistoryError::Unknown {
-                what: "entry or commit",
-                name: name.to_owned(),
+                what,
+                name: text,
                 hint: "`breakeven history list` names all",
             }),
-            false => Ok(found),
+            false => Ok(entries),
         }
     }
 
