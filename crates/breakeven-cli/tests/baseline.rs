@@ -62,7 +62,7 @@ fn a_baseline_of_other_operations_is_not_replaced() {
     let path = directory.path().join("breakeven-baseline.json");
     let before = fs::read(&path).unwrap();
     let said = within(&directory, "baseline accept two.json").refusal();
-    assert_snapshot!(said, @"");
+    assert_snapshot!(said, @"error: breakeven-baseline.json: is the baseline of other operations, and stays: no operation is on both sides: the baseline has f on cpu, and the current side g on cpu; an operation is identified by name, device and size; delete the file to begin anew, or name another (--baseline)");
     within(&directory, "baseline accept two.json --dry-run").refusal();
     assert_eq!(fs::read(&path).unwrap(), before);
     within(

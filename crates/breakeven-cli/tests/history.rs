@@ -54,7 +54,7 @@ fn what_changed_when_and_what_is_still_there() {
     assert_eq!(list.lines().count(), 41, "{list}");
     // The gate is about alerts, and accepting one closes it.
     run("history changes --gate", 1);
-    assert_snapshot!(run("history annotate --at c025 more-accurate --accept", 0), @"");
+    assert_snapshot!(run("history annotate --at c025 more-accurate --accept", 0), @"accepted entry 26: c025, 2026-03-26 12:00, 2 operation(s)");
     run("history changes --gate", 0);
     assert_snapshot!("accepted", run("history changes decode", 0));
 }
@@ -77,7 +77,7 @@ fn values_and_entries_are_exported() {
     let json: serde_json::Value =
         serde_json::from_str(&run("history export --format json")).unwrap();
     assert_eq!(json[1]["points"][39]["commit"], "c039");
-    run("history export --at c039 -o back.json");
+    run("history export --entry 40 -o back.json");
     let read = |name: &str| breakeven_profile::file::read(&directory.path().join(name)).unwrap();
     assert_eq!(read("back.json").operations, read("new.json").operations);
     let json = run("history changes --format json");
@@ -121,20 +121,24 @@ fn a_number_removes_one_entry_and_says_which() {
     }
     let run = |line: &str| within(&directory, line).quietly(0).stdout;
     let refused = |line: &str| within(&directory, line).refusal();
-    assert_snapshot!(run("history remove 1"), @"");
-    assert_snapshot!(run("history remove --at 1f"), @"");
+    assert_snapshot!(run("history remove 1"), @"removed entry 1: aaaa, 2026-03-01 12:00, 1 operation(s)");
+    assert_snapshot!(run("history remove --at 1f"), @"removed entry 2: 1f00, 2026-03-02 12:00, 1 operation(s)");
     // Two commits begin with 12.
-    for line in [
-        "history remove --at 12",
-        "history annotate --at 12 fine --accept",
-    ] {
-        assert_snapshot!(refused(line), @"");
-    }
+    let several = refused("history remove --at 12");
+    assert_snapshot!(several, @r#"error: "12" names 2 entries, which `breakeven history list` shows; give the number of one, or --all"#);
+    assert_eq!(refused("history annotate --at 12 fine --accept"), several);
     assert_eq!(run("history list").lines().count(), 3);
-    assert_snapshot!(run("history annotate 3 --accept fine"), @"");
-    assert_snapshot!(run("history remove --at 12 --all"), @"");
-    assert_snapshot!(refused("history remove 12cd"), @"");
-    assert_snapshot!(refused("history remove 9"), @"");
+    assert_snapshot!(run("history annotate 3 fine --accept"), @"accepted entry 3: 12ab, 2026-03-03 12:00, 1 operation(s)");
+    assert_snapshot!(run("history remove --at 12 --all"), @r"
+    removed entry 3: 12ab, 2026-03-03 12:00, 1 operation(s)
+    removed entry 4: 12cd, 2026-03-04 12:00, 1 operation(s)
+    ");
+    assert_snapshot!(refused("history remove 12cd"), @r"
+    error: invalid value '12cd' for '[ENTRY]': give the number of an entry, as `breakeven history list` has it, or --at COMMIT
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(refused("history remove 9"), @"error: there is no such entry in the history; `breakeven history list` names all");
     for line in [
         "history remove",
         "history annotate fine",
@@ -151,7 +155,7 @@ fn several_profiles_of_a_commit_are_the_runs_of_one_entry() {
         write(directory.path(), name, &[one_run(ms * 1e6)]);
     }
     let run = |line: &str| within(&directory, line).quietly(0).stdout;
-    assert_snapshot!(run("history add a.json b.json c.json --at c0 --branch main"), @"");
+    assert_snapshot!(run("history add a.json b.json c.json --at c0 --branch main"), @"a.json, b.json, c.json: added as entry 1 of c0, 1 operation(s)");
     let again = run("history add a.json b.json c.json --at c0 --branch main");
     assert!(again.contains("is there already as entry 1"), "{again}");
     let json: serde_json::Value =
@@ -191,11 +195,9 @@ fn entries_of_detached_checkouts_are_not_mixed_with_those_of_a_branch() {
         };
         let noise = 1.0 + 0.01 * f64::from(number * 7_919 % 13) / 13.0;
         write(directory.path(), "new.json", &[one_run(ns * noise)]);
-        let mut added = within(
-            &directory,
-            &format!("history add new.json --at c{number:03} --date 2026-03-01T12:{number:02}:00Z"),
-        );
-        added.arg(format!("--branch={branch}")).quietly(0);
+        let added = format!("history add new.json --at c{number:03} --branch={branch}");
+        let date = format!("--date 2026-03-01T12:{number:02}:00Z");
+        within(&directory, &format!("{added} {date}")).quietly(0);
     }
     let run = |line: &str, code| within(&directory, line).quietly(code).stdout;
     run("history changes --gate", 0);
@@ -226,7 +228,7 @@ fn wrong_use_is_told() {
         "history show decod",
         "history show --branch topic",
         "history annotate --at c999 text",
-        "history export --at c00 -o x.json",
+        "history export --entry 99 -o x.json",
         "history export --entry c00 -o x.json",
         "history changes --database new.json",
         "history add new.json --date yesterday",

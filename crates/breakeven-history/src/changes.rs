@@ -106,78 +106,76 @@ fn of_series(
     let points = &series.points;
     let logs: Vec<f64> = points.iter().map(|point| point.value_ns.ln()).collect();
     // Times above zero have finite logarithms.
-    let found = change_points(&logs, LEVEL).unwrap_or_default();
-    let found = found.changes;
+    let found = change_points(&logs, LEVEL).unwrap_or_default().changes;
     let margin = sensitivity.threshold.ln_1p();
-    let mut changes: Vec<Change> = Vec::new();
-    let mut levels: Vec<Level> = Vec::new();
-    levels.extend(found.first().map(|first| Level {
-        log: first.before,
-        last: first.index - 1,
+    let mut changes = Vec::new();
+    // The level that later ones are compared with, and the one before the last regression.
+    let mut mark = Level {
+        log: found.first().map_or(0.0, |first| first.before),
+        last: found.first().map_or(0, |first| first.index - 1),
         variance: 0.0,
-        good: f64::NEG_INFINITY,
-        change: 0,
-    }));
+    };
+    let mut base = mark;
     for (place, change) in found.iter().enumerate() {
-        while let Some(back) = levels.pop_if(|level| change.after - level.good <= margin) {
-            changes[back.change].state = ChangeState::Recovered(change.index);
-        }
-        let top = levels
-            .last_mut()
-            .expect("nothing is below the first level's `good`");
         let variance = ((change.step[1] - change.step[0]) / 2.0).powi(2);
-        top.variance += variance;
-        let (old, last, variance) = match (change.after - change.before).abs() >= margin {
-            true => (change.before, change.index - 1, variance),
+        mark.variance += variance;
+        let old = match (change.after - change.before).abs() >= margin {
+            true => Level {
+                log: change.before,
+                last: change.index - 1,
+                variance,
+            },
             // Small steps in a row may be a large one.
-            false => (top.log, top.last, top.variance),
+            false => mark,
         };
-        let step = change.after - old;
+        let step = change.after - old.log;
+        let later = &found[place + 1..];
         if step.abs() < margin {
+            if change.after - base.log <= margin {
+                mark = base;
+            }
             continue;
         }
-        let next = found.get(place + 1);
-        let level = Level {
+        let lower = if old.log < mark.log { old } else { mark };
+        mark = Level {
             log: change.after,
-            last: next.map_or(points.len(), |next| next.index) - 1,
+            last: later.first().map_or(points.len(), |next| next.index) - 1,
             variance: 0.0,
-            good: old.min(top.log),
-            change: changes.len(),
         };
         let after = &points[change.index];
-        let (direction, state) = match step > 0.0 {
-            false => (Direction::Improvement, ChangeState::Improved),
-            true if loaded.entry(after).accepted => (Direction::Regression, ChangeState::Accepted),
-            true => (Direction::Regression, ChangeState::Open),
+        let back = later.iter().find(|later| later.after - lower.log <= margin);
+        let (direction, state) = match (step > 0.0, back) {
+            (false, _) => (Direction::Improvement, ChangeState::Improved),
+            (true, Some(back)) => (Direction::Regression, ChangeState::Recovered(back.index)),
+            (true, None) if loaded.entry(after).accepted => {
+                (Direction::Regression, ChangeState::Accepted)
+            }
+            (true, None) => (Direction::Regression, ChangeState::Open),
         };
+        if direction == Direction::Regression {
+            base = lower;
+        } else if mark.log < base.log {
+            base = mark;
+        }
+        let reach = old.variance.sqrt();
         changes.push(Change {
             series: number,
             index: change.index,
-            before: points[last].clone(),
+            before: points[old.last].clone(),
             after: after.clone(),
             direction,
             state,
-            levels_ns: [old.exp(), change.after.exp()],
+            levels_ns: [old.log.exp(), change.after.exp()],
             ratio: step.exp(),
-            interval: Some([step - variance.sqrt(), step + variance.sqrt()].map(f64::exp)),
+            interval: Some([step - reach, step + reach].map(f64::exp)),
         });
-        if direction == Direction::Regression {
-            levels.push(level);
-        } else if level.log < top.log {
-            let (good, change) = (top.good, top.change);
-            *top = Level {
-                good,
-                change,
-                ..level
-            };
-        }
     }
     changes.extend(newest(number, series, &found, sensitivity));
     changes
 }
 
-/// A level that later ones are compared with: the first or lowest one, then one for each
-/// regression that is still there.
+/// A level that later ones are compared with.
+#[derive(Clone, Copy)]
 struct Level {
     /// Its logarithm.
     log: f64,
@@ -185,10 +183,6 @@ struct Level {
     last: usize,
     /// Sum of the squares of half the intervals of all steps since.
     variance: f64,
-    /// The level before the regression; within the threshold of it, the regression recovered.
-    good: f64,
-    /// Index of the regression.
-    change: usize,
 }
 
 /// The newest value, if it is worse than the level before it by the alert's factor and by

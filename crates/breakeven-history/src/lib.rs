@@ -39,5 +39,4 @@ pub use changes::{Change, ChangeState, Direction, Sensitivity, changes};
 pub use database::{History, is_history};
 pub use error::HistoryError;
 pub use load::{Branches, Entry, Failed, Loaded, Point, Series};
-pub use notes::Name;
 pub use turns::{Turn, turns};

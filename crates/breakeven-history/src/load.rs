@@ -41,8 +41,17 @@ pub struct Entry {
     pub accepted: bool,
 }
 
-/// An operation that failed: the index of its entry, what it is, and why.
-pub type Failed = (usize, OperationKey, Failure);
+/// An operation that failed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Failed {
+    /// What failed.
+    #[serde(flatten)]
+    pub operation: OperationKey,
+    /// In which entry.
+    pub entry: Entry,
+    /// Why.
+    pub failure: Failure,
+}
 
 /// An operation's values on one machine, in the order of the commits.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -255,20 +264,23 @@ impl History {
         unpack(&packed).map_err(|error| self.damaged(format!("entry {entry}: {error}")))
     }
 
-    /// The operations that failed in each machine's newest entry, with its index and why.
+    /// The operations that failed in the newest entry of each machine.
     ///
     /// # Errors
     ///
     /// [`HistoryError`].
-    pub fn failures(&self, entries: &[Entry]) -> Result<Vec<Failed>, HistoryError> {
-        let newest: BTreeMap<&str, usize> = (entries.iter().enumerate())
-            .map(|(index, entry)| (entry.machine.as_str(), index))
-            .collect();
+    pub fn failed(&self, entries: &[Entry]) -> Result<Vec<Failed>, HistoryError> {
+        let by_machine = entries.iter().map(|entry| (&entry.machine, entry));
+        let newest: BTreeMap<&String, &Entry> = by_machine.collect();
         let mut failed = Vec::new();
-        for index in newest.into_values() {
-            for operation in self.profile(entries[index].id)?.operations {
-                let key = operation.key();
-                failed.extend(operation.failure.map(|failure| (index, key, failure)));
+        for entry in newest.into_values() {
+            for operation in self.profile(entry.id)?.operations {
+                let (key, entry) = (operation.key(), entry.clone());
+                failed.extend(operation.failure.map(|failure| Failed {
+                    operation: key,
+                    entry,
+                    failure,
+                }));
             }
         }
         Ok(failed)

@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use breakeven_history::{Added, At, Branches, History, HistoryError, Name};
+use breakeven_history::{Added, At, Branches, History, HistoryError};
 use breakeven_profile::profile::{Profile, Stack};
 
 use crate::support::{commit, on, place, profile};
@@ -86,7 +86,7 @@ fn series_are_in_the_order_of_commits_and_apart_by_machine() {
 }
 
 #[test]
-fn entries_are_named_annotated_and_removed() {
+fn entries_are_annotated_and_removed() {
     let (_folder, path) = place();
     let mut history = History::create(&path).unwrap();
     for number in 0..3 {
@@ -94,48 +94,18 @@ fn entries_are_named_annotated_and_removed() {
             .add(&profile(&[("f", 1.0 + number as f64)]), &commit(number))
             .unwrap();
     }
-    let commit = |begin: &str| Name::Commit(begin.to_owned());
-    let ids = |name: &Name| -> Vec<i64> {
-        let named = History::open(&path).unwrap().named(name).unwrap();
-        named.iter().map(|entry| entry.id).collect()
-    };
-    let named = ids(&commit("c001"));
-    assert_eq!(named, [2]);
-    assert_eq!(ids(&commit("c00")), [1, 2, 3]);
-    assert_eq!(ids(&Name::Entry(3)), [3]);
-    history.annotate(&named, "new\n compiler", true).unwrap();
+    let named = &history.entries(&Branches::All).unwrap()[1..2];
+    history.annotate(named, "new\n compiler", true).unwrap();
     let entries = history.entries(&Branches::All).unwrap();
     assert_eq!(entries[1].notes, ["new compiler"]);
     assert_eq!([entries[0].accepted, entries[1].accepted], [false, true]);
-    history.remove(&named).unwrap();
-    assert_eq!(
-        history.load(&Branches::All).unwrap().series[0].points.len(),
-        2
-    );
-    for missing in ["c001", "", "%", "1"]
-        .map(commit)
-        .into_iter()
-        .chain([Name::Entry(2)])
-    {
-        let error = history.named(&missing).unwrap_err();
-        assert!(matches!(error, HistoryError::Unknown { .. }), "{error}");
-    }
-}
-
-#[test]
-fn a_number_names_an_entry_and_not_the_commits_that_begin_with_it() {
-    let (_folder, path) = place();
-    let mut history = History::create(&path).unwrap();
-    for (number, hash) in ["aaa", "1f00", "12ab"].into_iter().enumerate() {
-        let at = At {
-            commit: Some(hash.to_owned()),
-            ..commit(number)
-        };
-        history.add(&profile(&[("f", 1.0)]), &at).unwrap();
-    }
-    let named = history.named(&Name::Entry(1)).unwrap();
-    let commits: Vec<_> = named.iter().map(|entry| entry.commit.as_deref()).collect();
-    assert_eq!(commits, [Some("aaa")]);
+    history.remove(named).unwrap();
+    let left = history.load(&Branches::All).unwrap();
+    let points = left.series[0].points.iter();
+    let commits: Vec<_> = points
+        .map(|point| left.entry(point).commit.as_deref())
+        .collect();
+    assert_eq!(commits, [Some("c000"), Some("c002")]);
 }
 
 #[test]

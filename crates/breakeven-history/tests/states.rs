@@ -1,8 +1,8 @@
 //! What becomes of a change.
 
 use breakeven_history::{
-    Branches, Change, ChangeState, Direction, Entry, History, Loaded, Name, Point, Sensitivity,
-    Series, changes,
+    Branches, Change, ChangeState, Direction, Entry, History, Loaded, Point, Sensitivity, Series,
+    changes,
 };
 
 use crate::support::{add_levels, place};
@@ -68,9 +68,9 @@ fn what_went_away_again_is_recovered_and_what_is_better_improved() {
 #[test]
 fn an_accepted_regression_is_no_alert() {
     let changes = found(&[(8.0, 25), (9.0, 15)], |history| {
-        let entries = history.named(&Name::Commit("c025".to_owned())).unwrap();
+        let entries = history.entries(&Branches::All).unwrap();
         history
-            .annotate(&[entries[0].id], "more accurate, and slower", true)
+            .annotate(&entries[25..26], "more accurate, and slower", true)
             .unwrap();
     });
     assert_eq!(changes[0].state, ChangeState::Accepted);
@@ -130,8 +130,8 @@ fn a_creep_counts_from_the_level_that_was_accepted() {
     let accepted = |until: usize| {
         let levels = [(10.0, 30), (10.8, 30), (11.2, 30), (11.65, 30)];
         let changes = found(&levels[..until], |history| {
-            let entries = history.named(&Name::Entry(31)).unwrap();
-            history.annotate(&[entries[0].id], "wanted", true).unwrap();
+            let entries = history.entries(&Branches::All).unwrap();
+            history.annotate(&entries[30..31], "wanted", true).unwrap();
         });
         let states = changes.iter().map(|change| (change.index, change.state));
         states.collect::<Vec<_>>()

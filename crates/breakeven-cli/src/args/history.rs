@@ -183,10 +183,6 @@ pub(crate) struct ExportSeriesArgs {
     #[arg(long, requires = "output", conflicts_with = "format", value_parser = number)]
     pub(crate) entry: Option<i64>,
 
-    /// The commit of the entry instead; its beginning is enough
-    #[arg(long, value_name = "COMMIT", requires = "output", conflicts_with_all = ["format", "entry"])]
-    pub(crate) at: Option<String>,
-
     /// Format of the values: a line or an object for each operation and entry
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: SeriesFormat,
@@ -210,7 +206,7 @@ pub(crate) enum SeriesFormat {
 
 /// The number of an entry.
 fn number(text: &str) -> Result<i64, String> {
-    let hint = "give the number of an entry, as `breakeven history list` has it";
+    let hint = "give the number of an entry, as `breakeven history list` has it, or --at COMMIT";
     text.parse().map_err(|_| hint.to_owned())
 }
 

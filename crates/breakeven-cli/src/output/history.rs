@@ -41,14 +41,11 @@ fn minute(time: &str) -> String {
     short.replace('T', " ")
 }
 
-/// A line for each entry: number, commit, time, operations.
-pub(crate) fn named(done: &str, entries: &[Entry]) -> String {
-    let line = |entry: &Entry| {
-        let commit = entry.commit.as_deref().unwrap_or("no commit");
-        let (id, time, count) = (entry.id, minute(&entry.time), entry.operations);
-        format!("{done}entry {id}: {commit}, {time}, {count} operation(s)")
-    };
-    entries.iter().map(line).collect::<Vec<_>>().join("\n")
+/// An entry in a line: number, commit, time, operations.
+pub(crate) fn named(entry: &Entry) -> String {
+    let commit = entry.commit.as_deref().unwrap_or("no commit");
+    let (id, time, count) = (entry.id, minute(&entry.time), entry.operations);
+    format!("entry {id}: {commit}, {time}, {count} operation(s)")
 }
 
 /// The entries.
@@ -245,12 +242,12 @@ fn changes_page(found: &Found<'_>) -> Page {
         .filter(|change| change.is_alert())
         .count();
     let mut page = Page::default();
-    let failed = |(entry, key, failure): &Failed| Item {
+    let failed = |failed: &Failed| Item {
         head: vec![
-            Text::new(key.to_string(), Tone::Strong),
-            Text::new(format!("failed: {failure}"), Tone::Bad),
+            Text::new(failed.operation.to_string(), Tone::Strong),
+            Text::new(format!("failed: {}", failed.failure), Tone::Bad),
         ],
-        facts: vec![("at".to_owned(), name(&found.loaded.entries[*entry]).into())],
+        facts: vec![("at".to_owned(), name(&failed.entry).into())],
     };
     if !found.failed.is_empty() {
         let count = found.failed.len();

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use breakeven_history::{Added, At, Branches, Change, Entry, History, Loaded, Name, Sensitivity};
+use breakeven_history::{Added, At, Branches, Change, Entry, History, Loaded, Sensitivity};
 use breakeven_judge::Outcome;
 use breakeven_judge::page::clean;
 use breakeven_profile::file;
@@ -34,8 +34,8 @@ pub(crate) fn run(args: &HistoryArgs, out: &mut dyn Write, err: &mut dyn Write) 
         HistoryCommand::Remove(args) => {
             let mut history = History::open(path)?;
             let entries = named(&history, &args.entry)?;
-            history.remove(&numbers(&entries))?;
-            done(out, &print::named("removed ", &entries))
+            history.remove(&entries)?;
+            each(out, "removed", &entries)
         }
         HistoryCommand::Export(args) => export(path, args, out),
     }
@@ -47,53 +47,54 @@ fn done(out: &mut dyn Write, text: &str) -> Result<Ending> {
     Ok(Ending::Done)
 }
 
+/// Says what was done to each entry.
+fn each(out: &mut dyn Write, done_to: &str, entries: &[Entry]) -> Result<Ending> {
+    for entry in entries {
+        done(out, &format!("{done_to} {}", print::named(entry)))?;
+    }
+    Ok(Ending::Done)
+}
+
 /// The entries that are meant: one, unless all of a commit are asked for.
 fn named(history: &History, args: &EntryArgs) -> Result<Vec<Entry>> {
-    let name = match (args.entry, &args.at) {
-        (Some(number), _) => Name::Entry(number),
-        (None, commit) => Name::Commit(commit.clone().unwrap_or_default()),
-    };
-    let entries = history.named(&name)?;
-    if let (Name::Commit(commit), false, 2..) = (name, args.all, entries.len()) {
-        bail!(
-            "{commit:?} names {} entries; give the number of one, or --all:\n{}",
-            entries.len(),
-            print::named("", &entries)
-        );
+    let mut entries = history.entries(&Branches::All)?;
+    let commit = args.at.as_deref().filter(|commit| !commit.is_empty());
+    entries.retain(|entry| match (commit, &entry.commit) {
+        (Some(begin), Some(commit)) => commit.starts_with(begin),
+        (Some(_), None) => false,
+        (None, _) => args.entry == Some(entry.id),
+    });
+    let list = "`breakeven history list`";
+    match (entries.len(), commit) {
+        (0, _) => bail!("there is no such entry in the history; {list} names all"),
+        (count @ 2.., Some(commit)) if !args.all => bail!(
+            "{commit:?} names {count} entries, which {list} shows; give the number of one, or --all"
+        ),
+        _ => Ok(entries),
     }
-    Ok(entries)
-}
-
-fn numbers(entries: &[Entry]) -> Vec<i64> {
-    entries.iter().map(|entry| entry.id).collect()
-}
-
-/// Profiles of one commit and machine: runs of one entry.
-struct Addition<'f> {
-    files: Vec<&'f Path>,
-    profiles: Vec<Profile>,
-    at: At,
 }
 
 fn add(path: &Path, args: &AddArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
     distinct(&args.files)?;
     // All are read before the first is added: a file that cannot be read adds nothing.
     let mut input = Input::new(&args.input, err);
-    let mut additions: Vec<Addition<'_>> = Vec::new();
+    let mut additions: Vec<(String, At, Profile)> = Vec::new();
     for file in &args.files {
         let entries = input.read_history(file)?;
         let is_history = entries.len() > 1;
+        let file = file.display().to_string();
         for entry in entries {
-            let known = entry.commit.or(entry.profile.environment.revision.clone());
+            let profile = entry.profile;
+            let known = entry.commit.or(profile.environment.revision.clone());
             let commit = args.at.clone().or(known).or_else(git::commit);
-            let same = additions.iter_mut().find(|other| {
-                let environment = &other.profiles[0].environment;
-                let differences = environment.differences(&entry.profile.environment);
-                !is_history && other.at.commit == commit && differences.is_empty()
+            // Runs of one commit on one machine are one entry.
+            let same = additions.iter_mut().find(|(_, at, other)| {
+                let differences = other.environment.differences(&profile.environment);
+                !is_history && at.commit == commit && differences.is_empty()
             });
-            if let Some(same) = same {
-                same.files.push(file);
-                same.profiles.push(entry.profile);
+            if let Some((files, _, joined)) = same {
+                *files = format!("{files}, {file}");
+                *joined = Profile::join([std::mem::take(joined), profile])?;
                 continue;
             }
             let time = args.date.clone().or(entry.date);
@@ -103,26 +104,11 @@ fn add(path: &Path, args: &AddArgs, out: &mut dyn Write, err: &mut dyn Write) ->
                 branch: branch.filter(|branch| !branch.is_empty()),
                 commit,
             };
-            additions.push(Addition {
-                files: vec![file],
-                profiles: vec![entry.profile],
-                at,
-            });
+            additions.push((file.clone(), at, profile));
         }
     }
     let mut history = History::create(path)?;
-    for Addition {
-        files,
-        profiles,
-        at,
-    } in additions
-    {
-        let profile = Profile::join(profiles)?;
-        let files: Vec<String> = files
-            .iter()
-            .map(|file| file.display().to_string())
-            .collect();
-        let file = files.join(", ");
+    for (file, at, profile) in additions {
         let of = at
             .commit
             .as_deref()
@@ -212,8 +198,9 @@ fn changes(path: &Path, args: &ChangesArgs, out: &mut dyn Write) -> Result<Endin
     let mut loaded = load(&history, &args.branch)?;
     only(&mut loaded, args.operation.as_deref())?;
     let mut changes = breakeven_history::changes(&loaded, &sensitivity(&args.sensitivity));
-    let mut failed = history.failures(&loaded.entries)?;
-    failed.retain(|(_, key, _)| args.operation.as_ref().is_none_or(|name| key.name == *name));
+    let mut failed = history.failed(&loaded.entries)?;
+    let asked = |name: &String| args.operation.as_ref().is_none_or(|asked| asked == name);
+    failed.retain(|failed| asked(&failed.operation.name));
     let passed = failed.is_empty() && !changes.iter().any(Change::is_alert);
     changes.retain(|change| change.is_alert() || !args.open);
     let mut found = Found::new(&loaded, changes);
@@ -264,22 +251,16 @@ fn annotate(path: &Path, args: &AnnotateArgs, out: &mut dyn Write) -> Result<End
     if args.text.trim().is_empty() {
         bail!("the note is empty; give a text");
     }
-    history.annotate(&numbers(&entries), &args.text, args.accept)?;
-    let verb = if args.accept {
-        "accepted "
-    } else {
-        "annotated "
-    };
-    done(out, &print::named(verb, &entries))
+    history.annotate(&entries, &args.text, args.accept)?;
+    let verb = if args.accept { "accepted" } else { "annotated" };
+    each(out, verb, &entries)
 }
 
 fn export(path: &Path, args: &ExportSeriesArgs, out: &mut dyn Write) -> Result<Ending> {
     let history = History::open(path)?;
-    if let (true, Some(output)) = (args.entry.is_some() || args.at.is_some(), &args.output) {
-        let (entry, at, all) = (args.entry, args.at.clone(), false);
-        let entries = named(&history, &EntryArgs { entry, at, all })?;
+    if let (Some(entry), Some(output)) = (args.entry, &args.output) {
         file::check_writable(output)?;
-        file::write(&history.profile(entries[0].id)?, output)?;
+        file::write(&history.profile(entry)?, output)?;
         return Ok(Ending::Done);
     }
     let loaded = load(&history, &args.branch)?;

@@ -55,25 +55,16 @@ pub(super) struct JsonChange<'l> {
     between: Option<&'l Between>,
 }
 
-/// An operation that failed in the newest entry of its machine.
-#[derive(Serialize)]
-pub(super) struct JsonFailed<'l> {
-    operation: &'l str,
-    device: &'l str,
-    size: Option<u64>,
-    machine: &'l str,
-    entry: i64,
-    commit: Option<&'l str>,
-    state: &'static str,
-    alert: bool,
-    failure: String,
-}
-
 /// What `changes` lists.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum JsonItem<'l> {
-    Failed(JsonFailed<'l>),
+    Failed {
+        state: &'static str,
+        alert: bool,
+        #[serde(flatten)]
+        failed: &'l Failed,
+    },
     Change(Box<JsonChange<'l>>),
 }
 
@@ -130,21 +121,11 @@ pub(super) fn json<'l>(found: &'l Found<'l>) -> Json<'l> {
             between: found.between.get(index),
         }))
     };
-    let failed = |(entry, key, failure): &'l Failed| {
-        let entry = &loaded.entries[*entry];
-        JsonItem::Failed(JsonFailed {
-            operation: &key.name,
-            device: &key.device,
-            size: key.size,
-            machine: &entry.machine,
-            entry: entry.id,
-            commit: entry.commit.as_deref(),
-            state: "failed",
-            alert: true,
-            failure: failure.to_string(),
-        })
-    };
-    let failed = found.failed.iter().map(failed);
+    let failed = found.failed.iter().map(|failed| JsonItem::Failed {
+        state: "failed",
+        alert: true,
+        failed,
+    });
     Json {
         series: (loaded.series.iter())
             .map(|series| json_series(loaded, series))
