@@ -15,7 +15,7 @@ const LOCAL: usize = 15;
 const CLEARLY: f64 = 2.0;
 
 /// Deviations from the medians of both sides beyond which a value lies far out.
-pub(super) const FAR: f64 = 3.5;
+const FAR: f64 = 3.5;
 
 /// The series with each value that is far from the median of its predecessors and from
 /// that of its successors replaced by the median of both together (after Hampel 1974, "The
