@@ -134,7 +134,7 @@ fn a_number_removes_one_entry_and_says_which() {
     removed entry 4: 12cd, 2026-03-04 12:00, 1 operation(s)
     ");
     assert_snapshot!(refused("history remove 12cd"), @r"
-    error: invalid value '12cd' for '[ENTRY]': give the number of an entry, as `breakeven history list` has it, or --at COMMIT
+    error: invalid value '12cd' for '[ENTRY]': give the number of an entry, as `breakeven history list` has it (a commit: --at)
 
     For more information, try '--help'.
     ");

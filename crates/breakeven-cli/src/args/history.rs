@@ -180,7 +180,7 @@ pub(crate) struct RemoveArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ExportSeriesArgs {
     /// The number of an entry to write as a profile file
-    #[arg(long, requires = "output", conflicts_with = "format", value_parser = number)]
+    #[arg(long, requires = "output", conflicts_with = "format")]
     pub(crate) entry: Option<i64>,
 
     /// Format of the values: a line or an object for each operation and entry
@@ -206,7 +206,7 @@ pub(crate) enum SeriesFormat {
 
 /// The number of an entry.
 fn number(text: &str) -> Result<i64, String> {
-    let hint = "give the number of an entry, as `breakeven history list` has it, or --at COMMIT";
+    let hint = "give the number of an entry, as `breakeven history list` has it (a commit: --at)";
     text.parse().map_err(|_| hint.to_owned())
 }
 
