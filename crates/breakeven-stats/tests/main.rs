@@ -3,6 +3,7 @@
 
 mod by_hand;
 mod calibration;
+mod change_points;
 mod laws;
 #[path = "../../breakeven-profile/tests/stats/numbers.rs"]
 mod numbers;

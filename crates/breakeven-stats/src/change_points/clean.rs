@@ -3,22 +3,36 @@
 use breakeven_profile::stats::median_in_place;
 
 use super::noise::scale_of_differences;
+use super::whitened::SHORTEST_SEGMENT;
 
 /// Neighbours on each side that a value is held against.
 const NEIGHBOURS: usize = 5;
+
+/// Values on a side whose noise counts there if it is clearly more than elsewhere.
+const LOCAL: usize = 15;
+
+/// What is clearly more: values that lie far out look like noise, too.
+const CLEARLY: f64 = 2.0;
 
 /// Deviations from the medians of both sides beyond which a value lies far out.
 const FAR: f64 = 3.5;
 
 /// The series with each value that is far from the median of its predecessors and from
 /// that of its successors replaced by the median of both together (after Hampel 1974, "The
-/// influence curve and its role in robust estimation"). Beside a step, and where
-/// neighbours resemble each other, a value is near those on one side at least.
+/// influence curve and its role in robust estimation"). Next to a step, and if neighbours
+/// resemble each other, a value is near those on one side at least. At an end of the series
+/// the values of a shortest segment are one level only if they all agree.
 pub(super) fn clean(values: &[f64]) -> Vec<f64> {
+    let count = values.len();
+    let wide = LOCAL.min(count);
     let reach = FAR * scale_of_differences(values);
     if reach <= 0.0 {
         return values.to_vec();
     }
+    let ends = [
+        &values[..SHORTEST_SEGMENT.min(count)],
+        &values[count.saturating_sub(SHORTEST_SEGMENT)..],
+    ];
     let mut window = Vec::with_capacity(2 * NEIGHBOURS);
     let mut middle = |parts: [&[f64]; 2]| {
         window.clear();
@@ -27,15 +41,25 @@ pub(super) fn clean(values: &[f64]) -> Vec<f64> {
             .for_each(|part| window.extend_from_slice(part));
         median_in_place(&mut window)
     };
-    let cleaned = (0..values.len()).map(|at| {
+    let cleaned = (0..count).map(|at| {
         let before = &values[at.saturating_sub(NEIGHBOURS)..at];
-        let behind = &values[at + 1..(at + 1 + NEIGHBOURS).min(values.len())];
+        let behind = &values[at + 1..(at + 1 + NEIGHBOURS).min(count)];
         let value = values[at];
-        let mut sides = [before, behind].into_iter();
-        let is_far = sides
-            .all(|side| middle([side, &[]]).is_none_or(|middle| (value - middle).abs() > reach));
+        let local = [(at + 1).saturating_sub(wide), at.min(count - wide)]
+            .map(|from| &values[from..from + wide]);
+        let mut sides = [before, behind].into_iter().zip(ends).zip(local);
+        let is_alone = sides.all(|((side, end), local)| {
+            let is_far = |other: f64| {
+                let off = (value - other).abs();
+                off > reach && off > FAR / CLEARLY * scale_of_differences(local)
+            };
+            match side.len() + 1 < SHORTEST_SEGMENT {
+                true => end.iter().any(|other| is_far(*other)),
+                false => middle([side, &[]]).is_some_and(is_far),
+            }
+        });
         match middle([before, behind]) {
-            Some(middle) if is_far => middle,
+            Some(middle) if is_alone => middle,
             _ => value,
         }
     });

@@ -5,7 +5,7 @@
 //! the noise is not known beforehand. So
 //!
 //! 1. values far from their neighbours' median are drawn in ([`clean`]), so that a run that
-//!    lies far out is no change, nor are two;
+//!    lies far out is no change, nor are two, at the end of the series as within it;
 //! 2. the noise is taken for an autoregression of order one. Resemblance and steps explain
 //!    each other's traces, so they are chosen together: for each coefficient of a grid the
 //!    steps are found and taken out one by one, and what explains most for its number of
@@ -20,7 +20,7 @@
 //!    neighbours that resemble each other for changes;
 //! 4. each step is placed where it is right, or else one off, with the highest probability:
 //!    by the values themselves, each of which may lie far out ([`outlying`]), since what was
-//!    drawn in beside a step may have moved it.
+//!    drawn in beside a step may have moved it, and by the noise of either side.
 //!
 //! `docs/judging.md` has the figures: what is found, what is found besides, what could be.
 
@@ -32,7 +32,7 @@ mod whitened;
 
 use breakeven_profile::stats::{StatsError, check_finite, check_fraction};
 
-use crate::distribution::normal_upper;
+use crate::distribution::t_upper;
 use outlying::Outlying;
 use scan::Explaining;
 use whitened::Whitened;
@@ -53,8 +53,14 @@ const ALIKE_WITH_STEPS: f64 = 5.0;
 /// Values from which on a series is long.
 const LONG: usize = 400;
 
+/// Fewest values for a resemblance above 0.7: in fewer, a drift looks like one.
+const NO_DRIFT: usize = 100;
+
 /// Fraction of the penalty below which a change is taken out without a look at the rest.
 const HOPELESS: f64 = 0.5;
+
+/// Values that all segments together count as in the estimate of one segment's noise.
+const BORROWED: f64 = 15.0;
 
 /// A place from which on the level of a series is another.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -120,11 +126,12 @@ fn best(values: &[f64]) -> Explained {
     let explained = ALIKE.map(|_| None);
     let mut explained: [Option<Explained>; ALIKE.len()] = explained;
     let by_differences = noise::resemblance(values);
+    let tried = ALIKE.len() - if values.len() < NO_DRIFT { 2 } else { 0 };
     let nearest = ALIKE.iter().position(|alike| *alike >= by_differences);
-    let mut at = nearest.unwrap_or(ALIKE.len() - 1);
-    let reach = if values.len() < LONG { ALIKE.len() } else { 1 };
+    let mut at = nearest.unwrap_or(tried).min(tried - 1);
+    let reach = if values.len() < LONG { tried } else { 1 };
     loop {
-        let near = at.saturating_sub(reach)..(at + reach + 1).min(ALIKE.len());
+        let near = at.saturating_sub(reach)..(at + reach + 1).min(tried);
         for each in near.clone() {
             explained[each].get_or_insert_with(|| explain(values, ALIKE[each]));
         }
@@ -192,30 +199,35 @@ fn explain(values: &[f64], alike: f64) -> Explained {
 
 impl Explained {
     /// Moves each change to where the values themselves say, those far out too.
-    fn place_likeliest(
-        &mut self,
-        raw: &[f64],
-        clean: &[f64],
-        series: &Whitened<'_>,
-        innovation: f64,
-    ) {
-        let values = raw.iter().zip(clean);
-        let replaced = values.filter(|(raw, clean)| raw != clean).count() as f64;
+    fn place_likeliest(&mut self, raw: &[f64], clean: &[f64], series: &Whitened<'_>, pooled: f64) {
+        if !(pooled * pooled).is_normal() {
+            return;
+        }
+        let replaced = raw.iter().zip(clean).filter(|(raw, clean)| raw != clean);
         let outlying = Outlying {
             values: raw,
             alike: self.alike,
-            innovation: innovation * innovation,
-            often: (replaced + 0.5) / (raw.len() as f64 + 1.0),
+            often: (replaced.count() as f64 + 0.5) / (raw.len() as f64 + 1.0),
         };
-        if !outlying.innovation.is_normal() {
-            return;
-        }
         let levels = series.levels(&self.changes).levels;
+        let scale = |values| Whitened::new(values, self.alike).innovation();
+        let all = scale(raw);
+        let side = |number: usize| {
+            let (from, to) = whitened::segment(raw.len(), &self.changes, number);
+            let own = scale(&raw[from..to]) / all;
+            let known = (to - from) as f64 / ((to - from) as f64 + BORROWED);
+            let ratio = if own.is_normal() {
+                own.powf(known)
+            } else {
+                1.0
+            };
+            (levels[number], (pooled * ratio).powi(2))
+        };
+        let sides: Vec<(f64, f64)> = (0..levels.len()).map(side).collect();
         for number in 0..self.changes.len() {
             let (from, to) = scan::around(series, &self.changes, number);
-            let levels = [levels[number], levels[number + 1]];
             let change = &mut self.changes[number];
-            *change = outlying.likeliest(from, *change, to, levels);
+            *change = outlying.likeliest(from, *change, to, [sides[number], sides[number + 1]]);
         }
     }
 
@@ -226,7 +238,7 @@ impl Explained {
         self.place_likeliest(raw, clean, &series, innovation);
         let fit = series.levels(&self.changes);
         let innovation = (fit.rest / free).sqrt();
-        let quantile = normal_upper((1.0 - level) / 2.0);
+        let quantile = t_upper((1.0 - level) / 2.0, free);
         let changes = self.changes.iter().enumerate().map(|(number, &index)| {
             let (from, to) = scan::around(&series, &self.changes, number);
             let (before, after) = (fit.levels[number], fit.levels[number + 1]);
@@ -249,7 +261,7 @@ impl Explained {
 /// What a change must take off `n·ln(σ²)` to count: the less is known of the noise, the
 /// more. The bench `change_points` shows what is found then, and what besides.
 fn penalty(length: usize) -> f64 {
-    14.75 + 100.0 / length as f64
+    15.0 + 35.0 / length as f64
 }
 
 #[cfg(test)]

@@ -14,15 +14,13 @@ const BESIDE: usize = 50;
 const SPREAD: f64 = 20.0;
 
 /// What a place that is exactly right counts, besides one that is at most one off.
-const EXACTLY: f64 = 0.1;
+const EXACTLY: f64 = 0.2;
 
 /// A series of levels in noise that resembles its predecessor, some of whose values lie far
 /// out and hide it.
 pub(super) struct Outlying<'v> {
     pub(super) values: &'v [f64],
     pub(super) alike: f64,
-    /// Variance of the innovations.
-    pub(super) innovation: f64,
     /// Probability that a value lies far out.
     pub(super) often: f64,
 }
@@ -41,38 +39,44 @@ struct Known {
 
 impl Outlying<'_> {
     /// The place of a step between two levels that is right, or else one off, with the
-    /// highest probability: one near `at`, in `from..to`. The levels are not known better
-    /// than by one value.
-    pub(super) fn likeliest(&self, from: usize, at: usize, to: usize, levels: [f64; 2]) -> usize {
+    /// highest probability: one near `at`, in `from..to`. Each side has a level,
+    /// which is not known better than by one value, and a variance of its innovations.
+    pub(super) fn likeliest(
+        &self,
+        from: usize,
+        at: usize,
+        to: usize,
+        sides: [(f64, f64); 2],
+    ) -> usize {
         let first = at.saturating_sub(REACH).max(from + SHORTEST_SEGMENT);
         let last = (at + REACH).min(to - SHORTEST_SEGMENT);
         let start = first.saturating_sub(BESIDE).max(from);
         let end = (last + BESIDE).min(to);
-        let variance = self.innovation / (1.0 - self.alike * self.alike);
-        let far = self.often / (SPREAD * variance.sqrt());
+        let variances = sides.map(|(_, innovation)| innovation / (1.0 - self.alike * self.alike));
+        let far = variances.map(|variance| self.often / (SPREAD * variance.sqrt()));
         let mut before = Known {
             log_likelihood: 0.0,
-            level: levels[0],
+            level: sides[0].0,
             noise: 0.0,
-            of_level: variance,
-            of_noise: variance,
+            of_level: variances[0],
+            of_noise: variances[0],
             of_both: 0.0,
         };
         let mut logs = Vec::with_capacity(last + 1 - first);
         for place in start..=last {
             if place >= first {
                 let mut behind = Known {
-                    level: levels[1],
-                    of_level: variance,
+                    level: sides[1].0,
+                    of_level: variances[1],
                     of_both: 0.0,
                     ..before
                 };
                 for value in &self.values[place..end] {
-                    self.learn(&mut behind, *value, far);
+                    self.learn(&mut behind, *value, sides[1].1, far[1]);
                 }
                 logs.push(behind.log_likelihood);
             }
-            self.learn(&mut before, self.values[place], far);
+            self.learn(&mut before, self.values[place], sides[0].1, far[0]);
         }
         let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let weights: Vec<f64> = logs.iter().map(|log| (log - most).exp()).collect();
@@ -88,10 +92,10 @@ impl Outlying<'_> {
 
     /// The next value: a Kalman filter that takes a value for as much as it is probable
     /// that it does not lie far out.
-    fn learn(&self, known: &mut Known, value: f64, far: f64) {
+    fn learn(&self, known: &mut Known, value: f64, innovation: f64, far: f64) {
         known.noise *= self.alike;
         known.of_both *= self.alike;
-        known.of_noise = self.alike * self.alike * known.of_noise + self.innovation;
+        known.of_noise = self.alike * self.alike * known.of_noise + innovation;
         let by_level = known.of_level + known.of_both;
         let by_noise = known.of_noise + known.of_both;
         let variance = by_level + by_noise;

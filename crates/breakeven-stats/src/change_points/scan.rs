@@ -1,6 +1,6 @@
 //! Steps tested at every place of intervals of all lengths.
 
-use super::whitened::{SHORTEST_SEGMENT, Whitened};
+use super::whitened::{SHORTEST_SEGMENT, Whitened, segment};
 
 /// Score from which a step is looked at: what is there by chance is taken out again.
 const WORTH_A_LOOK: f64 = 2.8;
@@ -29,8 +29,7 @@ pub(super) fn candidates(series: &Whitened<'_>) -> Vec<usize> {
     settle(series, &mut found);
     let mut index = 0;
     while index <= found.len() {
-        let from = index.checked_sub(1).map_or(0, |before| found[before]);
-        let to = found.get(index).copied().unwrap_or(series.len());
+        let (from, to) = segment(series.len(), &found, index);
         match series.best(from, to).filter(|(_, gain)| *gain >= least) {
             Some((at, _)) => found.insert(index, at),
             None => index += 1,
@@ -100,9 +99,8 @@ impl Explaining {
 
 /// The values of the two segments beside a change.
 pub(super) fn around(series: &Whitened<'_>, found: &[usize], index: usize) -> (usize, usize) {
-    let from = index.checked_sub(1).map_or(0, |before| found[before]);
-    let to = found.get(index + 1).copied().unwrap_or(series.len());
-    (from, to)
+    let [before, behind] = [index, index + 1].map(|it| segment(series.len(), found, it));
+    (before.0, behind.1)
 }
 
 /// Seeded intervals of a series, the shortest first: layers of one length, each interval

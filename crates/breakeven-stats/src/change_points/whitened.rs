@@ -7,6 +7,12 @@ use super::noise::scale_of_differences;
 /// lie far out.
 pub const SHORTEST_SEGMENT: usize = 3;
 
+/// The values of the segment of that number between changes.
+pub(super) fn segment(length: usize, changes: &[usize], number: usize) -> (usize, usize) {
+    let from = number.checked_sub(1).map_or(0, |before| changes[before]);
+    (from, changes.get(number).copied().unwrap_or(length))
+}
+
 /// A series and sums of `z_t = x_t − φ·x_{t−1}`, which are independent around constants
 /// if the noise is an autoregression with the coefficient φ.
 pub(super) struct Whitened<'v> {
@@ -94,8 +100,7 @@ impl<'v> Whitened<'v> {
         let mut diagonal = Vec::with_capacity(count);
         let mut right = Vec::with_capacity(count);
         for segment in 0..count {
-            let from = segment.checked_sub(1).map_or(0, |before| changes[before]);
-            let to = changes.get(segment).copied().unwrap_or(self.len());
+            let (from, to) = self::segment(self.len(), changes, segment);
             let inner = kept * kept * (to - from - 1) as f64;
             let told = kept * (self.sums[to] - self.sums[from + 1]);
             let (first, first_told) = match segment {
