@@ -22,3 +22,5 @@ mod inconclusive;
 mod left_out;
 mod report;
 mod traces;
+#[cfg(target_os = "linux")]
+mod unwritten;

@@ -125,6 +125,6 @@ fn a_reader_that_has_enough_ends_it_quietly() {
     stdout.read_exact(&mut [0; 2]).unwrap();
     drop(stdout);
     let ended = ended(child);
-    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    assert_eq!(ended.code, Some(141), "{ended:#?}");
     assert!(!ended.stderr.contains("error"), "{ended:#?}");
 }
