@@ -154,7 +154,9 @@ fn a_reader_that_has_gone_is_no_error() {
         drop(child.stdout.take());
         let output = child.wait_with_output().unwrap();
         let ended = Ended::of(output, std::time::Duration::ZERO);
-        assert_eq!((ended.code, &*ended.stderr), (Some(141), ""), "{format}");
+        // A short one may have been written before.
+        assert!(matches!(ended.code, Some(0 | 141)), "{format}: {ended:#?}");
+        assert_eq!(ended.stderr, "", "{format}");
     }
 }
 

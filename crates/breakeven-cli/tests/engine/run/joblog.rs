@@ -100,14 +100,13 @@ fn resume_knows_jobs_of_any_slot_and_of_several_inputs() {
         "--strategy",
         "gpu-only",
     ];
-    let inputs = ["a", "b", "c", "d", "e", "f"];
-    let first = resumed("echo cpu {%} {}", &log, &gpu, &inputs).0;
+    let inputs: Vec<String> = (1..=40).map(|number| number.to_string()).collect();
+    let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
+    let cpu = "echo cpu {%} {}";
+    let first = resumed(cpu, &log, &gpu, &inputs).0;
     assert!(first.lines().count() < inputs.len(), "{first}");
-    assert_eq!(resumed("echo cpu {%} {}", &log, &gpu, &inputs).0, "");
-    assert_eq!(
-        resumed("echo cpu {%} {}", &log, &gpu, &["f", "g"]).0,
-        "2 g\n"
-    );
+    assert_eq!(resumed(cpu, &log, &gpu, &inputs).0, "");
+    assert_eq!(resumed(cpu, &log, &gpu, &["40", "new"]).0, "2 new\n");
 }
 
 #[test]
