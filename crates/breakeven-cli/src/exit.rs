@@ -3,10 +3,10 @@
 use std::fmt;
 use std::process::ExitCode;
 
-use anyhow::{Error, Result};
+use anyhow::Result;
 use breakeven_judge::Outcome;
 
-use crate::output::is_closed_pipe;
+use crate::output::{is_closed_pipe, is_full};
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub enum Exit {
     Inconclusive,
     /// Interrupted; what was measured has been kept.
     Interrupted,
+    /// Nobody reads what it prints any more, as where `head` has enough.
+    Closed,
 }
 
 /// The process's exit code.
@@ -31,6 +33,8 @@ pub fn code(exit: Exit) -> ExitCode {
         Exit::WrongUse => Outcome::Mismatched.exit_code(),
         Exit::Inconclusive => Outcome::Inconclusive.exit_code(),
         Exit::Interrupted => 130,
+        // As of a process that SIGPIPE killed.
+        Exit::Closed => 141,
     })
 }
 
@@ -79,15 +83,9 @@ impl Exit {
                 Outcome::Failed => Self::Failed,
             },
             Err(error) if error.is::<Interrupted>() => Self::Interrupted,
-            // `head` and the like close the pipe when they have enough.
-            Err(error) if is_help(error) || error.chain().any(is_closed_pipe) => Self::Done,
+            Err(error) if error.chain().any(is_closed_pipe) => Self::Closed,
+            Err(error) if error.chain().any(is_full) => Self::Failed,
             Err(_) => Self::WrongUse,
         }
     }
-}
-
-/// True for `--help` and `--version`, which end the parsing of arguments.
-pub(crate) fn is_help(error: &Error) -> bool {
-    let usage = error.downcast_ref::<clap::Error>();
-    usage.is_some_and(|usage| !usage.use_stderr())
 }

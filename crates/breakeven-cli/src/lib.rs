@@ -27,11 +27,32 @@ pub fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Exit {
-    let happened = parse(args).and_then(|cli| command(&cli.command, out, err));
+    let happened = match parse(args) {
+        Ok(cli) => command(&cli.command, out, err),
+        Err(error) => help(error, out),
+    };
+    let happened = happened.and_then(|ending| {
+        output::unless_closed(out.flush().map_err(Into::into))?;
+        Ok(ending)
+    });
     if let Err(error) = &happened {
-        tell(error, out, err);
+        tell(error, err);
     }
-    Exit::of(&happened)
+    match Exit::of(&happened) {
+        Exit::Done if output::take_closed() => Exit::Closed,
+        exit => exit,
+    }
+}
+
+/// Prints the text of `--help` and `--version`, which end the parsing of arguments.
+fn help(error: Error, out: &mut dyn Write) -> Result<Ending> {
+    match error.downcast_ref::<clap::Error>() {
+        Some(usage) if !usage.use_stderr() => {
+            write!(out, "{}", usage.render().ansi())?;
+            Ok(Ending::Done)
+        }
+        _ => Err(error),
+    }
 }
 
 #[cfg(feature = "engine")]
@@ -64,13 +85,9 @@ fn command(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Resul
 }
 
 /// Says why a command ended early, if anybody is left to tell.
-fn tell(error: &Error, out: &mut dyn Write, err: &mut dyn Write) {
+fn tell(error: &Error, err: &mut dyn Write) {
     if let Some(usage) = error.downcast_ref::<clap::Error>() {
-        let text = usage.render();
-        let _ = match exit::is_help(error) {
-            true => write!(out, "{}", text.ansi()),
-            false => write!(err, "{}", text.ansi()),
-        };
+        let _ = write!(err, "{}", usage.render().ansi());
     } else if !error.chain().any(output::is_closed_pipe) {
         let sign = if error.is::<Interrupted>() {
             ""

@@ -5,7 +5,18 @@ use std::process::ExitCode;
 use breakeven_cli::{exit, run};
 
 fn main() -> ExitCode {
+    #[cfg(unix)]
+    wait_for_readers();
     let mut out = anstream::stdout();
     let mut err = anstream::stderr();
     exit::code(run(std::env::args_os(), &mut out, &mut err))
+}
+
+/// Has writes wait while a reader is slow. Who shares these pipes may have set them not to:
+/// then what does not fit at once, and the error that says so, would be lost.
+#[cfg(unix)]
+fn wait_for_readers() {
+    // What is no pipe has no such mode.
+    let _ = rustix::io::ioctl_fionbio(std::io::stdout(), false);
+    let _ = rustix::io::ioctl_fionbio(std::io::stderr(), false);
 }

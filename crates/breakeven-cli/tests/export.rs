@@ -139,7 +139,8 @@ fn a_target_that_cannot_be_written_is_found_before_the_profile_is_read() {
 fn a_full_disk_is_told_with_the_file() {
     for format in FORMATS {
         let ended = export(&sample(), format).args("-o /dev/full").run();
-        let said = ended.refusal();
+        assert_eq!(ended.code, Some(1), "{format}: {ended:#?}");
+        let said = ended.stderr;
         assert!(said.starts_with("error: /dev/full: "), "{format}: {said}");
         assert!(said.contains("No space left on device"), "{format}: {said}");
         assert_eq!(said.lines().count(), 1, "{format}: {said}");
@@ -153,7 +154,9 @@ fn a_reader_that_has_gone_is_no_error() {
         drop(child.stdout.take());
         let output = child.wait_with_output().unwrap();
         let ended = Ended::of(output, std::time::Duration::ZERO);
-        assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{format}");
+        // A short one may have been written before.
+        assert!(matches!(ended.code, Some(0 | 141)), "{format}: {ended:#?}");
+        assert_eq!(ended.stderr, "", "{format}");
     }
 }
 

@@ -23,3 +23,5 @@ mod left_out;
 mod report;
 mod tools;
 mod traces;
+#[cfg(target_os = "linux")]
+mod unwritten;

@@ -52,6 +52,14 @@ pub enum HistoryError {
         /// How long was waited.
         seconds: u64,
     },
+    /// There is no space left for it.
+    #[error("{}: {reason}; nothing was added", path.display())]
+    Full {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        reason: String,
+    },
     /// The operating system or SQLite refused.
     #[error("{}: {reason}", path.display())]
     Io {
@@ -100,6 +108,7 @@ impl HistoryError {
                 path,
                 seconds: PATIENCE_S,
             },
+            Some(ErrorCode::DiskFull) => Self::Full { path, reason },
             _ => Self::Io { path, reason },
         }
     }

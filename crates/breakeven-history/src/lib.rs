@@ -32,11 +32,9 @@ mod load;
 mod machine;
 mod notes;
 mod packed;
-mod turns;
 
 pub use add::{Added, At};
 pub use changes::{Change, ChangeState, Direction, Sensitivity, changes};
 pub use database::{History, is_history};
 pub use error::HistoryError;
 pub use load::{Branches, Entry, Failed, Loaded, Point, Series};
-pub use turns::{Turn, turns};

@@ -5,4 +5,3 @@ mod damage;
 mod keeping;
 mod states;
 mod support;
-mod turns;

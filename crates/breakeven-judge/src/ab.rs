@@ -146,7 +146,7 @@ impl Ab {
         }
         let sample = |is_b: bool| {
             let took = time(calls, is_b).as_secs_f64() * 1e9;
-            Ok::<f64, Infallible>(took / f64::from(calls))
+            Ok::<_, Infallible>(Some(took / f64::from(calls)))
         };
         let mut compared = match self.run_samples(sample) {
             Ok(compared) => compared,
@@ -157,24 +157,27 @@ impl Ab {
     }
 
     /// Compares two things of which `sample` takes a time, ns: of the second one where it is
-    /// given true.
+    /// given true, and none where measuring must end: then what there is so far is judged.
     ///
     /// # Errors
     ///
     /// The first one of `sample`.
     pub fn run_samples<E>(
         &self,
-        mut sample: impl FnMut(bool) -> Result<f64, E>,
+        mut sample: impl FnMut(bool) -> Result<Option<f64>, E>,
     ) -> Result<AbComparison, E> {
         let started = Instant::now();
         let mut order = Xoshiro256PlusPlus::seed_from_u64(self.seed);
         let (mut a_ns, mut b_ns) = (Vec::new(), Vec::new());
         let mut change = SequentialMean::default();
-        let verdict = loop {
+        let verdict = 'measured: loop {
             let mut ratios = Vec::with_capacity(self.block);
             for _ in 0..self.block {
                 let b_first = order.random();
-                let (first, second) = (sample(b_first)?, sample(!b_first)?);
+                let pair = (sample(b_first)?, sample(!b_first)?);
+                let (Some(first), Some(second)) = pair else {
+                    break 'measured self.verdict(change);
+                };
                 let (a, b) = if b_first {
                     (second, first)
                 } else {
@@ -225,12 +228,12 @@ mod tests {
     use super::*;
 
     /// Times of two sides, `b`'s by a factor, with noise of some percent and strays.
-    fn made_up(factor: f64, seed: u64) -> impl FnMut(bool) -> Result<f64, Infallible> {
+    fn made_up(factor: f64, seed: u64) -> impl FnMut(bool) -> Result<Option<f64>, Infallible> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         move |is_b| {
             let stray = if random.random_bool(0.05) { 3.0 } else { 1.0 };
             let noise = 1.0 + 0.1 * random.random::<f64>();
-            Ok(1e6 * noise * stray * if is_b { factor } else { 1.0 })
+            Ok(Some(1e6 * noise * stray * if is_b { factor } else { 1.0 }))
         }
     }
 
@@ -266,7 +269,23 @@ mod tests {
 
     #[test]
     fn a_side_that_fails_ends_it() {
-        let failed = Ab::new("fails").run_samples(|is_b| if is_b { Err("no") } else { Ok(1.0) });
+        let failed =
+            Ab::new("fails").run_samples(|is_b| if is_b { Err("no") } else { Ok(Some(1.0)) });
         assert_eq!(failed, Err("no"));
+    }
+
+    #[test]
+    fn what_was_measured_before_it_must_end_is_judged() {
+        let judged = |most: usize| {
+            let (mut samples, mut next) = (0, made_up(1.2, 1));
+            let Ok(compared) = Ab::new("ended").run_samples(|is_b| {
+                samples += 1;
+                if samples > most { Ok(None) } else { next(is_b) }
+            });
+            (compared.verdict, compared.a_ns.len())
+        };
+        assert_eq!(judged(0), (ChangeType::Inconclusive, 0));
+        assert_eq!(judged(3), (ChangeType::Inconclusive, 1));
+        assert_eq!(judged(500).0, ChangeType::Regression);
     }
 }

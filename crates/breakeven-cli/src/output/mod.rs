@@ -1,12 +1,15 @@
 //! A profile as text, one format per file.
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 
 use anyhow::Result;
+use breakeven_history::HistoryError;
 pub(crate) use breakeven_judge::page::figures as text;
 use breakeven_judge::page::{Page, clean, is_obeyed};
 use breakeven_judge::{Limits, Outcome, Overview, Scope, Standing, Thresholds, overview};
+use breakeven_profile::file::{FileError, FileErrorKind};
 use breakeven_profile::profile::Profile;
 use breakeven_report::Words;
 use serde::Serialize;
@@ -232,13 +235,44 @@ fn escaped(json: &str, out: &mut dyn Write) -> Result<()> {
 pub(crate) fn unless_closed(printed: Result<()>) -> Result<()> {
     match printed {
         Err(error) if !error.chain().any(is_closed_pipe) => Err(error),
-        _ => Ok(()),
+        Err(_) => {
+            CLOSED.set(true);
+            Ok(())
+        }
+        Ok(()) => Ok(()),
     }
+}
+
+thread_local! {
+    /// A reader of what this thread printed has gone.
+    static CLOSED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a reader has gone since the last call.
+pub(crate) fn take_closed() -> bool {
+    CLOSED.take()
 }
 
 /// True for a write to a pipe that nobody reads, however it is wrapped.
 pub(crate) fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
-    let kind = if let Some(io) = error.downcast_ref::<std::io::Error>() {
+    io_kind(error) == Some(ErrorKind::BrokenPipe)
+}
+
+/// True for a write for which there was no space left, however it is wrapped.
+pub(crate) fn is_full(error: &(dyn std::error::Error + 'static)) -> bool {
+    use ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    let file = error.downcast_ref::<FileError>();
+    let history = error.downcast_ref::<HistoryError>();
+    file.is_some_and(|error| error.kind() == FileErrorKind::Full)
+        || matches!(history, Some(HistoryError::Full { .. }))
+        || matches!(
+            io_kind(error),
+            Some(StorageFull | QuotaExceeded | FileTooLarge)
+        )
+}
+
+fn io_kind(error: &(dyn std::error::Error + 'static)) -> Option<ErrorKind> {
+    if let Some(io) = error.downcast_ref::<std::io::Error>() {
         Some(io.kind())
     } else if let Some(json) = error.downcast_ref::<serde_json::Error>() {
         json.io_error_kind()
@@ -249,6 +283,5 @@ pub(crate) fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool 
         }
     } else {
         None
-    };
-    kind == Some(std::io::ErrorKind::BrokenPipe)
+    }
 }

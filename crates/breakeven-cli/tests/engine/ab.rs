@@ -43,11 +43,61 @@ fn the_exit_code_is_the_verdict_where_that_is_asked_for() {
 fn a_command_that_cannot_be_compared_is_told() {
     let ended = breakeven(["ab", "true", "sh -c 'exit 3'"]).run();
     assert_eq!(ended.code, Some(1));
-    let said = "error: \"sh -c 'exit 3'\" failed (exit status: 3): both commands must end well \
+    let said = "error: \"sh -c 'exit 3'\" failed (exit status 3): both commands must end well \
                 to be compared\n";
     assert_eq!((&*ended.stdout, &*ended.stderr), ("", said));
     let refused = |command| breakeven(["ab", command, "true"]).run().refusal();
     assert!(refused("no-such-program x").starts_with("error: cannot run \"no-such-program x\""));
     assert!(refused("a 'b").contains("a quote is not closed"));
     assert!(refused("").contains("give a program"));
+}
+
+#[test]
+fn a_command_that_is_written_for_a_shell_has_one() {
+    for format in ["table", "json"] {
+        let args = [
+            "ab",
+            "--format",
+            format,
+            "sleep 0.01 | cat",
+            "A=0.01; sleep $A",
+        ];
+        let ended = breakeven(args.into_iter().chain(["--budget", "1s"])).run();
+        assert_eq!(ended.code, Some(0), "{ended:#?}");
+    }
+    let ended = breakeven(["ab", "echo {} {1}", "true", "--budget", "300ms"]).run();
+    assert_eq!(ended.code, Some(0), "nothing is a placeholder: {ended:#?}");
+}
+
+#[test]
+fn the_budget_ends_a_command_that_runs_with_what_it_started() {
+    let long = "sleep 600.1111 & sleep 600.2222";
+    let ended = breakeven(["ab", "--gate", "--budget", "500ms", "true", long]).run();
+    assert_eq!(ended.code, Some(3), "{ended:#?}");
+    assert!(
+        ended.took < std::time::Duration::from_secs(20),
+        "{ended:#?}"
+    );
+    assert!(
+        ended.stdout.contains("not each side ended once"),
+        "{ended:#?}"
+    );
+    super::run::wait_until("the end of all", || {
+        super::run::processes_with("600.1111").is_empty()
+    });
+}
+
+#[test]
+fn what_was_measured_before_ctrl_c_is_judged_and_printed() {
+    let child = breakeven(["ab", "sleep 0.02", "sleep 0.021", "--threshold", "1%"])
+        .command
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    super::interrupt::signal("INT", child.id());
+    let ended = super::run::ended(child);
+    assert_eq!(ended.code, Some(130), "{ended:#?}");
+    assert!(ended.stdout.contains("of each, in turns, in"), "{ended:#?}");
+    let said = "interrupted: what was measured until then is above\n";
+    assert_eq!(ended.stderr, said);
 }

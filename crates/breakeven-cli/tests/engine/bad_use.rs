@@ -169,7 +169,7 @@ fn a_full_disk_does_not_cost_what_was_measured() {
     let ended = line(profile).args("-o /dev/full").run();
     assert!(ended.stderr.contains("/dev/full"), "{ended:#?}");
     assert_eq!(ended.stderr.lines().count(), 1, "{ended:#?}");
-    assert_ne!(ended.code, Some(0), "{ended:#?}");
+    assert_eq!(ended.code, Some(1), "{ended:#?}");
     assert!(ended.stdout.contains("vector_add"), "{ended:#?}");
 }
 

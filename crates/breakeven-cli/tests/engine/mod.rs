@@ -16,6 +16,8 @@ mod no_gpu;
 mod plan;
 mod profile;
 mod profile_strategy;
+#[cfg(target_os = "linux")]
+mod progress;
 #[cfg(unix)]
 mod record;
 #[cfg(unix)]

@@ -64,7 +64,7 @@ fn decided(noise: Noise, factor: f64, seed: u64, threshold: Threshold) -> Option
         if taken > 2 * MOST {
             Err(())
         } else {
-            Ok(next(is_b))
+            Ok(Some(next(is_b)))
         }
     };
     ab.run_samples(sample).ok()

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FileErrorKind {
-    /// The operating system refused: no such file, no permission, disk full.
+    /// The operating system refused: no such file, no permission.
     Io,
+    /// There is no space left for it.
+    Full,
     /// There is nothing in the file.
     Empty,
     /// The file is something else than a profile.
@@ -50,7 +52,12 @@ impl FileError {
 
     /// An error of the operating system: the action that failed, and the reason.
     pub fn io(action: &str, reason: &io::Error) -> Self {
-        Self::new(FileErrorKind::Io, format!("{action}: {reason}"))
+        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        let kind = match reason.kind() {
+            StorageFull | QuotaExceeded | FileTooLarge => FileErrorKind::Full,
+            _ => FileErrorKind::Io,
+        };
+        Self::new(kind, format!("{action}: {reason}"))
     }
 
     /// Adds the path of the file.

@@ -76,14 +76,19 @@ impl<P: ExecuteBatch> CpuExecutor for PoolOf<P> {
         self.0.execute_batch(&parts, &run);
     }
 
-    fn run(&self, leaf: &(dyn Fn() -> Leaf + Sync), body: &mut dyn FnMut(&(dyn Fn() + Sync))) {
+    fn run(
+        &self,
+        tasks: usize,
+        leaf: &(dyn Fn() -> Leaf + Sync),
+        body: &mut dyn FnMut(&(dyn Fn() + Sync)),
+    ) {
         // How often the workers were woken, and whether the body has ended.
         let (state, changed) = (Mutex::new((0_u64, false)), Condvar::new());
         let wake = || {
             locked(&state).0 += 1;
             changed.notify_all();
         };
-        let workers = vec![(); self.workers()];
+        let workers = vec![(); self.workers().min(tasks)];
         let turn = |(): &()| while leaf() != Leaf::Idle {};
         std::thread::scope(|scope| {
             scope.spawn(|| {

@@ -42,10 +42,10 @@ thread_local! {
     static IN_BETWEEN: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The workers' turns at a batch: no more at once than there are workers.
+/// The workers' turns at a batch: no more at once than there are workers, or tasks.
 struct Turns<'l> {
     leaf: &'l (dyn Fn() -> Leaf + Sync),
-    workers: usize,
+    most: usize,
     live: AtomicUsize,
     wakes: AtomicUsize,
 }
@@ -61,7 +61,7 @@ impl Turns<'_> {
 
     /// True where another turn may begin, which it then has.
     fn begins(&self) -> bool {
-        let more = |live| (live < self.workers).then_some(live + 1);
+        let more = |live| (live < self.most).then_some(live + 1);
         let order = Ordering::SeqCst;
         self.live.fetch_update(order, order, more).is_ok()
     }
@@ -103,10 +103,15 @@ impl CpuExecutor for RayonCpu {
         }
     }
 
-    fn run(&self, leaf: &(dyn Fn() -> Leaf + Sync), body: &mut dyn FnMut(&(dyn Fn() + Sync))) {
+    fn run(
+        &self,
+        tasks: usize,
+        leaf: &(dyn Fn() -> Leaf + Sync),
+        body: &mut dyn FnMut(&(dyn Fn() + Sync)),
+    ) {
         let turns = Turns {
             leaf,
-            workers: self.workers(),
+            most: self.workers().min(tasks),
             live: AtomicUsize::new(0),
             wakes: AtomicUsize::new(0),
         };

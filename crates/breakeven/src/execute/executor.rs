@@ -19,13 +19,25 @@ pub trait CpuExecutor: Send + Sync {
     /// it is done.
     fn all(&self, portion: Portion<'_>);
 
-    /// Runs `body` on the calling thread. Whenever the function that `body` gets is
-    /// called, from any thread, every worker calls `leaf` again and again until that
-    /// returns [`Leaf::Idle`]. Returns when `body` has and all workers are idle.
+    /// Most tasks of a span that a worker takes, from 1 on. With 1 no task waits behind
+    /// another that takes long; each task then costs a turn at the schedule.
+    fn most_tasks(&self) -> usize {
+        usize::MAX
+    }
+
+    /// Runs `body`, for a batch of that many tasks, on the calling thread. Whenever the
+    /// function that `body` gets is called, from any thread, every worker (no more than there
+    /// are tasks) calls `leaf` again and again until that returns [`Leaf::Idle`]. Returns when
+    /// `body` has and all workers are idle.
     ///
     /// A call of `leaf` does one span. Between two calls a worker may do other
     /// work of its pool, so a task may itself wait for the pool.
-    fn run(&self, leaf: &(dyn Fn() -> Leaf + Sync), body: &mut dyn FnMut(&(dyn Fn() + Sync)));
+    fn run(
+        &self,
+        tasks: usize,
+        leaf: &(dyn Fn() -> Leaf + Sync),
+        body: &mut dyn FnMut(&(dyn Fn() + Sync)),
+    );
 
     /// True where the calling thread is a worker of a pool: while it waits for a device, it
     /// is to [`help`](CpuExecutor::help) there.

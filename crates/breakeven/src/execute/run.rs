@@ -63,6 +63,7 @@ impl Request<'_> {
             energy.begins(&question.known_as, question.workload.memory_per_task);
         }
         let mut schedule = self.schedule(&start);
+        schedule.most_of_worker = self.cpu.most_tasks();
         let drives = start.mode != Mode::Cpu && !start.usable.is_empty();
         // Why no GPU can be used where some were asked for.
         let why = |left_out: &LeftOut| left_out.why.clone();
@@ -199,7 +200,8 @@ impl Request<'_> {
     /// All of it on the workers, with looks.
     fn run_watched(&self, engine: &Engine<'_>) {
         if engine.tasks > 0 {
-            self.cpu.run(&|| engine.leaf(), &mut |wake| wake());
+            let leaf = || engine.leaf();
+            self.cpu.run(engine.tasks, &leaf, &mut |wake| wake());
         }
     }
 
@@ -230,7 +232,7 @@ impl Request<'_> {
         // Before the workers begin: they leave the GPUs what those take first.
         let first = |index| Some(engine.shared().schedule.gpu_turn(index, 0.0));
         let mut firsts: Vec<Option<GpuTurn>> = (0..engine.lanes.len()).map(first).collect();
-        self.cpu.run(&|| engine.leaf(), &mut |wake| {
+        self.cpu.run(engine.tasks, &|| engine.leaf(), &mut |wake| {
             let driver = Driver {
                 check: self.check,
                 timeout: self.timeout,

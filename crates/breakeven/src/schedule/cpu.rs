@@ -277,7 +277,7 @@ impl Schedule {
         let size = self.density.tasks_of_end(range.clone(), work);
         // Nobody takes what others could share.
         let most = range.len().div_ceil(self.setup.workers.max(1));
-        size.min(most).max(1)
+        size.min(most).min(self.most_of_worker).max(1)
     }
 
     /// A worker that has `left` tasks of its span to begin: how many of them it is to

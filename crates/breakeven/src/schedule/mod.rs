@@ -137,6 +137,8 @@ pub(crate) struct Schedule {
     joined: bool,
     /// Workers that found nothing are to look again.
     wakes: bool,
+    /// Most tasks of a worker's span.
+    pub(crate) most_of_worker: usize,
     /// Tasks that the CPU does in the place of GPUs that failed at them.
     pub(crate) fallback: usize,
     /// Tasks that were taken back from launches that lasted too long.
@@ -165,6 +167,7 @@ impl Schedule {
             gpus: gpus.collect(),
             joined: false,
             wakes: false,
+            most_of_worker: usize::MAX,
             fallback: 0,
             recalled: 0,
             setup,

@@ -8,8 +8,8 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 pub(crate) struct AbArgs {
-    /// The first command, the baseline: a program and its arguments, in quotes; a shell only
-    /// where it says so, as in "sh -c '…'". With --kernel or --chain how that runs, a list of
+    /// The first command, the baseline: a program and its arguments, in quotes; a shell runs it
+    /// only if it is written for one. With --kernel or --chain how that runs, a list of
     /// device=cpu|gpu|ID, pool=off, default, tuned, size=N, window=N, separate, fused, and
     /// NAME=VALUE of what `breakeven tune` lists, as in "units=64,rows=2"
     #[arg(value_name = "A", value_parser = words)]
@@ -36,7 +36,8 @@ pub(crate) struct AbArgs {
     #[arg(value_parser = crate::args::compare::threshold)]
     pub(crate) threshold: Threshold,
 
-    /// Stop after this time even if it is not decided, as in 60s
+    /// Stop after this time, warm-ups included, even if it is not decided, as in 60s; a command
+    /// that runs then is ended
     #[arg(long, value_name = "T", default_value = "60s", value_parser = time)]
     pub(crate) budget: Duration,
 
@@ -58,7 +59,6 @@ pub(crate) struct AbArgs {
 pub(crate) struct CommandLine {
     /// The text as it was typed.
     pub(crate) text: String,
-    pub(crate) words: Vec<String>,
 }
 
 fn words(text: &str) -> Result<CommandLine, String> {
@@ -66,10 +66,8 @@ fn words(text: &str) -> Result<CommandLine, String> {
     if words.is_empty() {
         return Err("give a program".to_owned());
     }
-    Ok(CommandLine {
-        text: text.to_owned(),
-        words,
-    })
+    let text = text.to_owned();
+    Ok(CommandLine { text })
 }
 
 pub(super) fn time(text: &str) -> Result<Duration, String> {

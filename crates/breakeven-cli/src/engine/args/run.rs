@@ -74,7 +74,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) joblog: Option<PathBuf>,
 
-    /// Skip the jobs that are in the joblog
+    /// Skip the jobs whose command lines are in the joblog
     #[arg(long, requires = "joblog")]
     pub(crate) resume: bool,
 
@@ -86,9 +86,13 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Show the progress, on a terminal
+    /// Show the progress and the time left, on a terminal
     #[arg(long)]
     pub(crate) progress: bool,
+
+    /// Print nothing but what jobs print and what fails
+    #[arg(long)]
+    pub(crate) quiet: bool,
 
     /// Print what was decided, and why
     #[arg(long)]

@@ -1,44 +1,77 @@
 //! `breakeven ab`: two commands in turns, until it is decided which is faster.
 
 use std::io::Write;
-use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use breakeven_judge::{Ab, AbComparison, ChangeType, Outcome};
+use breakeven_profile::unit;
 
 mod kernel;
+#[cfg(unix)]
+mod programs;
 
-use crate::engine::args::{AbArgs, CommandLine};
+use super::profile::progress;
+use crate::engine::args::AbArgs;
 use crate::engine::output::ab::write;
 use crate::engine::supervisor::interruption;
 use crate::exit::{Ending, Interrupted};
 
-/// A command that ended badly.
-#[derive(Debug, thiserror::Error)]
-#[error("{command:?} failed ({status}): both commands must end well to be compared")]
-struct Failed {
-    command: String,
-    status: std::process::ExitStatus,
+/// When measuring ends, decided or not.
+#[derive(Debug, Clone, Copy)]
+struct Limit {
+    end: Instant,
+    interrupted: &'static AtomicBool,
 }
 
-/// A way to compare.
-type Compare = fn(&AbArgs) -> Result<AbComparison>;
+impl Limit {
+    fn is_reached(&self) -> bool {
+        self.interrupted.load(Ordering::SeqCst) || Instant::now() >= self.end
+    }
+}
+
+/// What times a run of A, or of B where it is given true, ns; none where the limit ended it.
+type Time<'t> = &'t mut dyn FnMut(bool) -> Result<Option<f64>>;
 
 pub(crate) fn run(args: &AbArgs, out: &mut dyn Write, err: &mut dyn Write) -> Result<Ending> {
-    let is_kernel = args.kernel.is_some() || !args.chain.is_empty();
-    let compare: Compare = if is_kernel { kernel::compare } else { compare };
-    let compared = match compare(args) {
+    let interrupted = interruption()?;
+    let begun = Instant::now();
+    // A year is as good as for ever.
+    let longest = Duration::from_secs(365 * 24 * 3600);
+    let end = begun + args.budget.min(longest);
+    let limit = Limit { end, interrupted };
+    let compared = match args.kernel.is_some() || !args.chain.is_empty() {
+        true => kernel::timed(args, |name, time| compare(args, limit, name, 5, time)),
+        #[cfg(unix)]
+        false => programs::timed(args, limit, |time| {
+            let name = format!("{} against {}", args.b.text, args.a.text);
+            compare(args, limit, name, 1, time)
+        }),
+        #[cfg(not(unix))]
+        false => {
+            anyhow::bail!("commands are compared on Unix systems; --kernel and --chain are here")
+        }
+    };
+    let compared = match compared {
         Ok(compared) => compared,
-        Err(error) if error.is::<Failed>() => {
+        #[cfg(unix)]
+        Err(error) if error.is::<programs::Failed>() => {
             let _ = writeln!(err, "error: {error}");
             return Ok(Ending::Judged(Outcome::Failed));
         }
         Err(error) => return Err(error),
     };
+    let was_interrupted = interrupted.load(Ordering::SeqCst);
+    if was_interrupted && compared.a_ns.is_empty() {
+        return Err(Interrupted("interrupted before anything was measured").into());
+    }
     write(args, &compared, out)?;
     Ok(match compared.verdict {
+        _ if was_interrupted => {
+            let said = "interrupted: what was measured until then is above";
+            return Err(Interrupted(said).into());
+        }
         _ if !args.gate => Ending::Done,
         ChangeType::Regression => Ending::Judged(Outcome::Failed),
         ChangeType::Inconclusive => Ending::Judged(Outcome::Inconclusive),
@@ -46,39 +79,41 @@ pub(crate) fn run(args: &AbArgs, out: &mut dyn Write, err: &mut dyn Write) -> Re
     })
 }
 
-fn compare(args: &AbArgs) -> Result<AbComparison> {
-    let interrupted = interruption()?;
-    for _ in 0..args.warmups {
-        for command in [&args.a, &args.b] {
-            time(command, interrupted)?;
+/// Warms both sides up and measures them in turns, until it is decided or the limit is
+/// reached; as many samples as that are judged as one.
+fn compare(
+    args: &AbArgs,
+    limit: Limit,
+    name: String,
+    block: usize,
+    time: Time<'_>,
+) -> Result<AbComparison> {
+    let (begun, mut runs) = (Instant::now(), 0_u64);
+    let progress = progress(args.budget.as_millis().try_into().unwrap_or(u64::MAX));
+    let mut step = |is_b: bool| -> Result<Option<f64>> {
+        if limit.is_reached() {
+            return Ok(None);
         }
+        // One that was asked to end may have ended well.
+        let took = time(is_b)?.filter(|_| !limit.is_reached());
+        runs += 1;
+        progress.set_position(begun.elapsed().as_millis() as u64);
+        let side = if is_b { "B" } else { "A" };
+        let last = took.map_or_else(String::new, |ns| {
+            format!(", the last of {side} {}", unit::time(ns))
+        });
+        progress.set_message(format!("run {runs}{last}"));
+        Ok(took)
+    };
+    for _ in 0..args.warmups {
+        step(false)?;
+        step(true)?;
     }
-    let ab = Ab::new(format!("{} against {}", args.b.text, args.a.text))
-        .threshold(args.threshold)
-        .most_time(args.budget)
-        .block(1);
-    ab.run_samples(|is_b| {
-        let command = if is_b { &args.b } else { &args.a };
-        time(command, interrupted)
-    })
-}
-
-/// Time from its start to its end, ns. What it prints is thrown away, its errors are not.
-fn time(command: &CommandLine, interrupted: &AtomicBool) -> Result<f64> {
-    let (program, arguments) = command.words.split_first().context("no program")?;
-    let mut process = Command::new(program);
-    let process = process.args(arguments);
-    let process = process.stdin(Stdio::null()).stdout(Stdio::null());
-    let start = Instant::now();
-    let status = process.status();
-    let took = start.elapsed();
-    let status = status.with_context(|| format!("cannot run {:?}", command.text))?;
-    if interrupted.load(Ordering::SeqCst) {
-        return Err(Interrupted("interrupted before it was decided").into());
-    }
-    if !status.success() {
-        let command = command.text.clone();
-        return Err(Failed { command, status }.into());
-    }
-    Ok(took.as_secs_f64() * 1e9)
+    let ab = Ab::new(name).threshold(args.threshold).block(block);
+    let compared = ab.most_time(args.budget).run_samples(step);
+    progress.finish_and_clear();
+    let mut compared = compared?;
+    // With the warm-ups: the limit is theirs too.
+    compared.took = begun.elapsed();
+    Ok(compared)
 }

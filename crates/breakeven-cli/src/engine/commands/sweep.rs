@@ -110,13 +110,18 @@ fn teach(
         ..request(args)
     };
     let ended = supervisor::run(&request, &mut |index, message| {
-        if matches!(message, Message::Begin(_)) {
+        if ends(&message) {
             progress.inc(1);
         }
         session.take(&request.cells[index], message);
     });
     progress.finish_and_clear();
     ended
+}
+
+/// True for the last message of a cell.
+fn ends(message: &Message) -> bool {
+    matches!(message, Message::End | Message::Failed(_))
 }
 
 struct Sweep<'s> {
@@ -184,11 +189,11 @@ impl Sweep<'_> {
                 cells,
                 ..request(self.args)
             };
+            progress.set_message(format!("round {} of {rounds}", round + 1));
             self.session.begin_run(round);
             let session = &mut *self.session;
             let ended = supervisor::run(&request, &mut |index, message| {
-                if matches!(message, Message::Begin(_)) {
-                    progress.set_message(format!("round {} of {rounds}", round + 1));
+                if ends(&message) {
                     progress.inc(1);
                 }
                 session.take(&request.cells[index], message);

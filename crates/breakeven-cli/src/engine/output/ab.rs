@@ -24,6 +24,9 @@ pub(crate) fn write(args: &AbArgs, compared: &AbComparison, out: &mut dyn Write)
 fn page(args: &AbArgs, compared: &AbComparison) -> Page {
     let mut page = Page::default();
     page.heading(answer(args, compared));
+    if compared.a_ns.is_empty() {
+        return page;
+    }
     let row = |name: &str, text: &str, times: &[f64]| {
         let time = |of: Option<f64>| of.map_or_else(|| unit::UNKNOWN.to_owned(), unit::time);
         let least = times.iter().copied().min_by(f64::total_cmp);
@@ -71,15 +74,18 @@ fn page(args: &AbArgs, compared: &AbComparison) -> Page {
 fn answer(args: &AbArgs, compared: &AbComparison) -> String {
     let least = unit::percent(args.threshold.as_fraction());
     let times = |ratio: f64| format!("{:.2} times as long", ratio);
+    let took = unit::time(compared.took.as_nanos() as f64);
     match compared.verdict {
+        _ if compared.a_ns.is_empty() => {
+            format!("Not decided within {took}, in which not each side ended once: allow more time")
+        }
         ChangeType::Regression => format!("B is slower: it takes {}", times(compared.ratio)),
         ChangeType::Improvement => {
             format!("B is faster: A takes {}", times(1.0 / compared.ratio))
         }
         ChangeType::NoChange => format!("Neither is faster by {least}"),
         _ => format!(
-            "Not decided within {}: allow more time, or give a larger threshold than {least}",
-            unit::time(args.budget.as_nanos() as f64)
+            "Not decided within {took}: allow more time, or give a larger threshold than {least}"
         ),
     }
 }

@@ -61,7 +61,8 @@ fn a_gpu_command_that_always_fails_is_soon_left_alone() {
     // Three, and one for each second that a loaded machine takes.
     let count = lines(&tries).len();
     assert!((3..20).contains(&count), "{count} tries: {ended:#?}");
-    let ended = run(CPU, ["--gpu", "/no/such/program", "1", "2"]).run();
+    let args = ["--gpu", "/no/such/program", "1", "2"];
+    let ended = run("sleep 0.5; echo {}", args).run();
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     assert_eq!(ended.stdout.lines().count(), 2);
     assert!(

@@ -84,6 +84,14 @@ fn placeholders_slots_and_devices_are_told() {
 }
 
 #[test]
+fn an_input_without_end_is_refused_and_costs_no_memory() {
+    let ended = run("true", ["-a", "/dev/zero"]).run();
+    let said = "error: input 1 is longer than 2 MiB, which no argument can be\n";
+    assert_eq!(ended.code, Some(2), "{ended:#?}");
+    assert!(ended.stderr.ends_with(said), "{ended:#?}");
+}
+
+#[test]
 fn no_input_is_no_job() {
     let ended = ended(fed(run("false", []), b""));
     assert_eq!((ended.code, &*ended.stdout), (Some(0), ""), "{ended:#?}");

@@ -61,14 +61,83 @@ fn resume_leaves_out_what_has_ended() {
     let ended = with_log(CPU, &log, &["--resume-failed", "--keep-order"], 6);
     assert_eq!((ended.code, &*ended.stdout), (Some(0), "3\n"), "{ended:#?}");
     assert_eq!(logged(&log), [1, 2, 3, 4, 5, 6, 3]);
-    // Without it all begins anew.
-    let ended = with_log(CPU, &log, &[], 2);
-    assert_eq!(
-        (ended.code, &*ended.stdout),
-        (Some(0), "1\n2\n"),
-        "{ended:#?}"
-    );
-    assert_eq!(logged(&log), [1, 2]);
+}
+
+/// What a run with `--resume` of these inputs prints.
+#[track_caller]
+fn resumed(cpu: &str, log: &Path, args: &[&str], inputs: &[&str]) -> (String, String) {
+    let args = [args, &["--resume", "--jobs", "1"], inputs].concat();
+    let ended = run(cpu, args).arg("--joblog").arg(log).run();
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    (ended.stdout, ended.stderr)
+}
+
+#[test]
+fn resume_knows_jobs_by_their_command_lines_wherever_they_are_now() {
+    let directory = directory();
+    let log = directory.path().join("log");
+    let resumed = |cpu: &str, inputs: &[&str]| resumed(cpu, &log, &[], inputs);
+    assert_eq!(resumed("echo", &["a", "b", "c c", "a"]).0, "a\nb\nc c\na\n");
+    let (printed, said) = resumed("echo", &["new", "b", "a", "c c", "a", "a"]);
+    assert_eq!(printed, "new\na\n");
+    assert!(said.contains("4 jobs of an earlier run left out"), "{said}");
+    assert!(!said.contains("of the joblog"), "{said}");
+    let (printed, said) = resumed("echo -", &["a", "b"]);
+    assert_eq!(printed, "- a\n- b\n");
+    let unmatched = "6 jobs of the joblog: no command line of this run is the same";
+    assert!(said.contains(unmatched), "{said}");
+}
+
+#[test]
+fn resume_knows_jobs_of_any_slot_and_of_several_inputs() {
+    let directory = directory();
+    let log = directory.path().join("log");
+    let gpu = [
+        "--gpu",
+        "echo {%} {}",
+        "--gpu-batch",
+        "4",
+        "--strategy",
+        "gpu-only",
+    ];
+    let inputs: Vec<String> = (1..=40).map(|number| number.to_string()).collect();
+    let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
+    let cpu = "echo cpu {%} {}";
+    let first = resumed(cpu, &log, &gpu, &inputs).0;
+    assert!(first.lines().count() < inputs.len(), "{first}");
+    assert_eq!(resumed(cpu, &log, &gpu, &inputs).0, "");
+    assert_eq!(resumed(cpu, &log, &gpu, &["40", "new"]).0, "2 new\n");
+}
+
+#[test]
+fn a_joblog_that_cannot_grow_ends_the_run_and_resume_goes_on() {
+    let directory = directory();
+    let log = directory.path().join("log");
+    let mut command = Command::new("sh");
+    // Blocks of 512 or 1 024 bytes: some jobs fit.
+    command.args(["-c", "trap '' XFSZ; ulimit -f 1; exec \"$@\"", "sh"]);
+    command.arg(env!("CARGO_BIN_EXE_breakeven"));
+    command.args(["run", "--cpu", "echo", "--jobs", "1", "--joblog"]);
+    command
+        .arg(&log)
+        .args((1..=60).map(|number: u32| number.to_string()));
+    command.env("BREAKEVEN_CACHE", "off");
+    let output = command.output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("or the joblog: File too large"), "{said}");
+    let done = logged_whole(&log);
+    assert!((1..60).contains(&done), "{done}");
+    let ended = with_log("echo", &log, &["--resume"], 60);
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    assert_eq!(ended.stdout.lines().count(), 60 - done, "{ended:#?}");
+    assert_eq!(logged(&log).len(), 60);
+}
+
+/// How many jobs have a line that was written whole.
+fn logged_whole(log: &Path) -> usize {
+    let text = fs::read(log).unwrap();
+    text.iter().filter(|byte| **byte == b'\n').count() - 1
 }
 
 #[test]
@@ -165,6 +234,10 @@ fn two_runs_do_not_share_a_joblog() {
         .run()
         .refusal();
     assert!(said.contains("is in use by another run"), "{said}");
+    assert!(
+        said.starts_with("waiting for another run, which uses the joblog"),
+        "{said}"
+    );
     crate::engine::interrupt::signal("INT", first.id());
     assert_eq!(first.wait().unwrap().code(), Some(130));
 }

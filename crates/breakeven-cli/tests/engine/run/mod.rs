@@ -12,6 +12,7 @@ mod inputs;
 mod joblog;
 mod order;
 mod profile;
+mod slots;
 mod stopped;
 mod wrong;
 
@@ -37,7 +38,7 @@ fn fed(mut command: Breakeven, stdin: &[u8]) -> Child {
     child
 }
 
-fn ended(child: Child) -> Ended {
+pub(super) fn ended(child: Child) -> Ended {
     let start = Instant::now();
     let output = child.wait_with_output().expect("it ends");
     Ended::of(output, start.elapsed())
@@ -67,7 +68,7 @@ fn logged(path: &Path) -> Vec<u64> {
 }
 
 #[track_caller]
-fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
+pub(super) fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     let start = Instant::now();
     while !done() {
         assert!(start.elapsed() < PATIENCE, "waited in vain: {what}");
@@ -76,7 +77,7 @@ fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
 }
 
 /// The processes that have this text among their arguments, but for this one.
-fn processes_with(text: &str) -> Vec<u32> {
+pub(super) fn processes_with(text: &str) -> Vec<u32> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").expect("Linux").flatten() {
         let id = entry

@@ -125,6 +125,30 @@ fn a_reader_that_has_enough_ends_it_quietly() {
     stdout.read_exact(&mut [0; 2]).unwrap();
     drop(stdout);
     let ended = ended(child);
-    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    assert_eq!(ended.code, Some(141), "{ended:#?}");
     assert!(!ended.stderr.contains("error"), "{ended:#?}");
+}
+
+#[test]
+fn an_output_that_takes_nothing_ends_the_run() {
+    let full = std::fs::File::options().write(true).open("/dev/full");
+    let Ok(full) = full else {
+        return crate::command::skipped("there is no /dev/full");
+    };
+    let mut command = run("echo", ["--jobs", "1", "a", "b", "c"]);
+    command.command.stdout(full);
+    let ended = command.run();
+    assert_eq!(ended.code, Some(1), "{ended:#?}");
+    assert!(
+        ended.stderr.contains("cannot write what jobs print"),
+        "{ended:#?}"
+    );
+}
+
+#[test]
+fn quiet_is_quiet_until_something_fails() {
+    let said = |cpu, args: &[&str]| run(cpu, args.iter().copied()).run().stderr;
+    assert_eq!(said("true", &["--quiet", "a"]), "");
+    let failed = said("false", &["--quiet", "a"]);
+    assert!(failed.contains("1 job failed:"), "{failed}");
 }

@@ -184,3 +184,25 @@ fn ctrl_c_ends_a_run_whose_output_nobody_reads() {
     assert_eq!(status.code(), Some(130));
     assert!(start.elapsed() < Duration::from_secs(30));
 }
+
+#[test]
+fn what_was_held_back_is_printed_in_its_place_or_the_run_is_refused() {
+    let directory = directory();
+    let log = directory.path().join("log");
+    let begun = |inputs: &[&str]| {
+        let args = [&["--jobs", "2", "--keep-order", "--resume"], inputs].concat();
+        let cpu = "if test {} = slow; then sleep 600.27; fi; echo out {}";
+        run(cpu, args).arg("--joblog").arg(&log)
+    };
+    let child = begun(&["slow", "a", "b"]).command.spawn().unwrap();
+    wait_until("two jobs", || lines(&log).len() == 3);
+    signal("INT", child.id());
+    assert!(ended(child).stderr.contains("the output of 2 jobs is kept"));
+    let said = begun(&["b", "a"]).run().refusal();
+    assert!(
+        said.contains("keeps outputs of jobs that have other places now, as input 1"),
+        "{said}"
+    );
+    let child = begun(&["new", "a", "b"]).command.spawn().unwrap();
+    assert_eq!(ended(child).stdout, "out new\nout a\nout b\n");
+}

@@ -19,6 +19,9 @@ fn commands_that_cannot_be_run_are_refused() {
         said("echo", &["--strategy", "gpu-only", "a"]),
         said("echo", &["-a", "/no/such/list"]),
         said("echo", &["-a", "/"]),
+        said("echo", &[":::", "a"]),
+        said("echo {1} x{2/.}", &["a"]),
+        said("sh -c 'echo {2}'", &["a"]),
     ].concat(), @r#"
     error: --cpu "": it is empty: give a program and its arguments
     error: --cpu "echo 'a": a quote is not closed
@@ -44,7 +47,15 @@ fn commands_that_cannot_be_run_are_refused() {
     error: --strategy gpu-only: give the GPU's command with --gpu
     error: cannot read the inputs of /no/such/list: No such file or directory (os error 2)
     error: cannot read the inputs of /: is a directory
+    error: ":::" is GNU parallel's: give the inputs alone, as in `breakeven run --cpu 'CMD {}' a b c`; there is one list of inputs, so combine several lists before
+    error: --cpu "echo {1} x{2/.}": {1} is GNU parallel's: the input is {} here, and there is one list of them, so put several values into one input and take them apart in the command; `\{1}` is no placeholder
+    error: --cpu "sh -c 'echo {2}'": {2} is GNU parallel's: the input is {} here, and there is one list of them, so put several values into one input and take them apart in the command; `\{2}` is no placeholder
     "#);
+    // A regular expression's, and what is no placeholder.
+    for literal in ["grep -qE '^a{3}$' - {}", "test {} = \\{1}"] {
+        let ended = run(literal, ["a"]).run();
+        assert_eq!(ended.code, Some(1), "{ended:#?}");
+    }
     let said = breakeven(["run", "a"]).run().refusal();
     assert!(said.contains("--cpu <CMD>"), "{said}");
 }
@@ -61,21 +72,39 @@ fn a_file_that_is_no_joblog_stays_as_it_is() {
         said.replace(file.to_str().unwrap(), "FILE")
     };
     let header = "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n";
-    let line = "1\t:\t1.0\t0.1\t0\t0\t0\t0\tgzip a\n";
     insta::assert_snapshot!([
         said("my only thesis\n", &[]),
         said("my only thesis", &["--resume"]),
         said(&format!("{header}not a line\n"), &["--resume"]),
-        said(&format!("{header}{line}"), &["--resume"]),
     ].concat(), @r#"
     error: FILE is not a joblog: its line 1 is not a joblog's; name another file
     error: FILE is not a joblog: its line 1 is not a joblog's; name another file
     error: FILE is not a joblog: its line 2 is not a joblog's; name another file
-    error: the joblog FILE is of other commands: its line 2 is of "gzip"; name the joblog of these commands, or leave --resume out
     "#);
-    let folder = directory.path().to_str().unwrap();
-    let said = run("echo", ["--joblog", folder, "a"]).run().refusal();
-    assert!(said.contains("cannot use the joblog"), "{said}");
+    let pipe = directory.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    for path in [directory.path(), &pipe, std::path::Path::new("/dev/full")] {
+        for resume in [&[][..], &["--resume"]] {
+            let command = run("echo", resume.iter().copied())
+                .arg("--joblog")
+                .arg(path);
+            let said = command.arg("a").run().refusal();
+            assert!(said.contains("not a regular file"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn the_joblog_of_an_earlier_run_is_not_overwritten() {
+    let directory = directory();
+    let log = directory.path().join("log");
+    let again = || run("echo", ["a"]).arg("--joblog").arg(&log).run();
+    assert_eq!(again().code, Some(0));
+    let before = fs::read(&log).unwrap();
+    let said = again().refusal();
+    assert!(said.contains("--resume goes on from it"), "{said}");
+    assert_eq!(fs::read(&log).unwrap(), before);
 }
 
 #[test]

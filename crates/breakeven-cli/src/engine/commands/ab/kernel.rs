@@ -1,18 +1,15 @@
 //! `breakeven ab --kernel` and `--chain`: one kernel's calls, run in two ways.
 
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 #[cfg(feature = "gpu")]
 use breakeven::tune::Configuration;
 use breakeven::{Operator, Stages, Tensor};
-use breakeven_judge::{Ab, AbComparison};
 
+use super::Time;
 use crate::engine::args::AbArgs;
 use crate::engine::suite::{Chained, Over, Workload, with_operator};
-use crate::engine::supervisor::interruption;
-use crate::exit::Interrupted;
 
 /// How a kernel runs, as it was typed.
 #[derive(Debug, Default)]
@@ -72,24 +69,17 @@ struct Side {
     gpu: Option<(breakeven::gpu::Gpu, Way)>,
 }
 
-pub(super) fn compare(args: &AbArgs) -> Result<AbComparison> {
-    let interrupted = interruption()?;
+/// Calls `body` with the operator's name and with what times a call.
+pub(super) fn timed<R>(
+    args: &AbArgs,
+    body: impl FnOnce(String, Time<'_>) -> Result<R>,
+) -> Result<R> {
     let side = |text: &str| Side::of(args, Way::of(text)?).with_context(|| format!("{text:?}"));
     let (a, b) = (side(&args.a.text)?, side(&args.b.text)?);
-    for side in [&a, &b] {
-        for _ in 0..args.warmups {
-            side.time()?;
-        }
-    }
     let name = a.operator.name();
-    let ab = Ab::new(format!("{name}, {} against {}", args.b.text, args.a.text))
-        .threshold(args.threshold)
-        .most_time(args.budget);
-    ab.run_samples(|is_b| {
-        if interrupted.load(Ordering::SeqCst) {
-            return Err(Interrupted("interrupted before it was decided").into());
-        }
-        if is_b { b.time() } else { a.time() }
+    let name = format!("{name}, {} against {}", args.b.text, args.a.text);
+    body(name, &mut |is_b| {
+        if is_b { b.time() } else { a.time() }.map(Some)
     })
 }
 

@@ -13,8 +13,9 @@ use breakeven::plan::GpuSpec;
 use breakeven::{DeviceError, DeviceErrorKind};
 use rustix::process::Pid;
 
-use super::jobs::{Device, Jobs, lock};
+use super::jobs::{Device, Jobs};
 use super::process::{Ended, How};
+use super::running::lock;
 use super::window::{Slot, Ticket};
 
 /// Exit codes of a shell that cannot run a command: it must not, or it is not there.
@@ -26,6 +27,8 @@ pub(super) struct GpuSlot {
     slot: usize,
     spec: GpuSpec,
     most: usize,
+    /// Whose command runs: of windows that overlap, one waits for the other's.
+    turn: Arc<Mutex<()>>,
 }
 
 impl GpuSlot {
@@ -41,6 +44,7 @@ impl GpuSlot {
             slot,
             spec,
             most,
+            turn: Arc::default(),
         }
     }
 }
@@ -48,14 +52,17 @@ impl GpuSlot {
 /// What is known of a launch.
 #[derive(Debug, Default)]
 struct State {
+    /// The group of its process, once that has started.
+    group: Option<Pid>,
+    /// Nobody waits for it any more.
+    is_given_up: bool,
     outcome: Option<Result<usize, DeviceError>>,
     waker: Option<Waker>,
 }
 
-/// A process that runs for a GPU.
+/// A process that runs for a GPU, or will when its turn comes.
 pub(super) struct Launch {
     jobs: Arc<Jobs>,
-    group: Pid,
     state: Arc<(Mutex<State>, Condvar)>,
 }
 
@@ -64,19 +71,27 @@ impl GpuExecutor<Ticket, ()> for GpuSlot {
 
     fn start(&self, tickets: &[Ticket]) -> Result<Launch, DeviceError> {
         let device = Device::Gpu(self.slot);
-        let slots: Vec<Arc<Slot>> = tickets.iter().filter_map(Ticket::slot).cloned().collect();
-        let jobs = Arc::clone(&self.jobs);
-        let process = jobs.start(device, &slots);
-        let process = process.map_err(|ended| failed(&jobs, &slots, &ended))?;
         let launch = Launch {
-            jobs: Arc::clone(&jobs),
-            group: process.group,
+            jobs: Arc::clone(&self.jobs),
             state: Arc::default(),
         };
-        slots.iter().for_each(|slot| slot.launched());
-        let state = Arc::clone(&launch.state);
-        let wait = move || {
-            let ended = process.wait(&jobs.running);
+        let (jobs, turn) = (Arc::clone(&self.jobs), Arc::clone(&self.turn));
+        let (state, tickets) = (Arc::clone(&launch.state), tickets.to_vec());
+        let run = move || {
+            let _turn = lock(&turn);
+            let mut known = lock(&state.0);
+            if known.is_given_up || jobs.stop.get().is_some() {
+                return;
+            }
+            let slots: Vec<Arc<Slot>> = tickets.iter().filter_map(Ticket::slot).cloned().collect();
+            slots.iter().for_each(|slot| slot.launched());
+            let started = jobs.start(device, &slots);
+            known.group = started.as_ref().ok().map(|process| process.group);
+            drop(known);
+            let ended = match started {
+                Ok(process) => process.wait(&jobs.running),
+                Err(ended) => *ended,
+            };
             let outcome = match ended.how.is_good() {
                 true => {
                     jobs.ended(device, &slots, &ended);
@@ -92,14 +107,10 @@ impl GpuExecutor<Ticket, ()> for GpuSlot {
             }
             state.1.notify_all();
         };
-        if let Err(error) = std::thread::Builder::new().spawn(wait) {
+        std::thread::Builder::new().spawn(run).map_err(|error| {
             let message = format!("no thread waits for its end: {error}");
-            let error = DeviceError::new(DeviceErrorKind::Other, message);
-            // Nobody will tell how it ended.
-            lock(&launch.state.0).outcome = Some(Err(error.clone()));
-            self.jobs.running.end(launch.group);
-            return Err(error);
-        }
+            DeviceError::new(DeviceErrorKind::Other, message)
+        })?;
         Ok(launch)
     }
 
@@ -158,9 +169,11 @@ impl Future for Launch {
 /// inputs before.
 impl Drop for Launch {
     fn drop(&mut self) {
-        let state = lock(&self.state.0);
+        let mut state = lock(&self.state.0);
+        state.is_given_up = true;
+        let Some(group) = state.group else { return };
         if state.outcome.is_none() && !self.jobs.lets_end.load(Ordering::SeqCst) {
-            self.jobs.running.end(self.group);
+            self.jobs.running.end(group);
         }
         let ended = self
             .state

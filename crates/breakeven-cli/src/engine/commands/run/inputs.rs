@@ -2,15 +2,21 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, IsTerminal as _, Read};
+use std::io::{self, BufRead, BufReader, IsTerminal as _, Read as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, sync_channel};
+
+use indicatif::ProgressBar;
 
 use crate::engine::args::RunArgs;
 
-/// Inputs that are read ahead.
+/// Inputs that are read ahead; with a progress bar, which says what is left of those read.
 const AHEAD: usize = 1024;
+const SHOWN_AHEAD: usize = 1 << 16;
+
+/// Longest input, bytes: no system takes a longer argument.
+const LONGEST: u64 = 2 << 20;
 
 /// One input, which is one job.
 #[derive(Debug)]
@@ -27,6 +33,16 @@ pub(crate) enum InputError {
         "no command can have input {number} as its argument: it has a NUL byte; `-0` reads inputs that end with one"
     )]
     Nul { number: u64 },
+    #[error("input {number} is longer than 2 MiB, which no argument can be")]
+    TooLong { number: u64 },
+    #[error(
+        "{0:?} is GNU parallel's: give the inputs alone, as in `breakeven run --cpu 'CMD {{}}' a b c`; there is one list of inputs, so combine several lists before"
+    )]
+    Separator(String),
+    #[error(
+        "the joblog's spool keeps outputs of jobs that have other places now, as input {number}: give the inputs in their earlier order, or leave --keep-order out, which prints what is kept first"
+    )]
+    Moved { number: u64 },
     #[error("cannot read the inputs of {}", path.display())]
     File {
         path: PathBuf,
@@ -43,9 +59,22 @@ pub(crate) enum InputError {
     Terminal,
 }
 
-/// Reads the inputs in a thread of their own; what it has read comes in order.
-pub(super) fn read(args: &RunArgs) -> Result<Receiver<Result<Input, InputError>>, InputError> {
-    let (sender, receiver) = sync_channel(AHEAD);
+/// Reads the inputs in a thread of their own; what it has read comes in order, and makes the
+/// bar longer.
+pub(super) fn read(
+    args: &RunArgs,
+    bar: &ProgressBar,
+) -> Result<Receiver<Result<Input, InputError>>, InputError> {
+    let mut texts = args.inputs.iter().filter_map(|input| input.to_str());
+    if let Some(found) = texts.find(|text| [":::", "::::", ":::+", "::::+"].contains(text)) {
+        return Err(InputError::Separator(found.to_owned()));
+    }
+    let (sender, receiver) = sync_channel(if args.progress { SHOWN_AHEAD } else { AHEAD });
+    let bar = bar.clone();
+    let send = move |input| {
+        bar.inc_length(1);
+        sender.send(input).is_ok()
+    };
     let list = args.arg_file.as_deref();
     if let Some(path) = list.filter(|path| *path != Path::new("-")) {
         let path = path.to_owned();
@@ -58,12 +87,12 @@ pub(super) fn read(args: &RunArgs) -> Result<Receiver<Result<Input, InputError>>
             error,
         };
         let file = file.map_err(&of_file)?;
-        send_lines(file, args.null, sender, of_file)?;
+        send_lines(file, args.null, send, of_file)?;
     } else if !args.inputs.is_empty() {
         let values = args.inputs.clone();
         start(move || {
             for (value, number) in values.into_iter().zip(1..) {
-                if sender.send(Ok(Input { number, value })).is_err() {
+                if !send(Ok(Input { number, value })) {
                     return;
                 }
             }
@@ -71,15 +100,15 @@ pub(super) fn read(args: &RunArgs) -> Result<Receiver<Result<Input, InputError>>
     } else if args.arg_file.is_none() && io::stdin().is_terminal() {
         return Err(InputError::Terminal);
     } else {
-        send_lines(io::stdin(), args.null, sender, InputError::Stdin)?;
+        send_lines(io::stdin(), args.null, send, InputError::Stdin)?;
     }
     Ok(receiver)
 }
 
 fn send_lines(
-    file: impl Read + Send + 'static,
+    file: impl io::Read + Send + 'static,
     by_nul: bool,
-    sender: SyncSender<Result<Input, InputError>>,
+    send: impl Fn(Result<Input, InputError>) -> bool + Send + 'static,
     failed: impl Fn(io::Error) -> InputError + Send + 'static,
 ) -> Result<(), InputError> {
     start(move || {
@@ -87,8 +116,10 @@ fn send_lines(
         let end = if by_nul { 0 } else { b'\n' };
         for number in 1.. {
             let mut value = Vec::new();
-            let input = match file.read_until(end, &mut value) {
+            let read = file.by_ref().take(LONGEST).read_until(end, &mut value);
+            let input = match read {
                 Ok(0) => return,
+                Ok(length) if length as u64 == LONGEST => Err(InputError::TooLong { number }),
                 Ok(_) => {
                     value.pop_if(|last| *last == end);
                     match value.contains(&0) {
@@ -102,7 +133,7 @@ fn send_lines(
                 Err(error) => Err(failed(error)),
             };
             let is_last = input.is_err();
-            if sender.send(input).is_err() || is_last {
+            if !send(input) || is_last {
                 return;
             }
         }

@@ -1,8 +1,10 @@
 //! The joblog: a line for each job that has ended, in GNU parallel's format
 //! (`parallel --joblog`), so that either can go on where the other was stopped.
 
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, BufRead, BufReader, Write as _};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::{self, BufRead, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -16,6 +18,9 @@ const COLUMNS: usize = 8;
 /// For how long a lock is waited for: a run that was killed has it until its jobs have ended.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// After how long it is said that a lock is waited for.
+const SILENCE: Duration = Duration::from_millis(200);
+
 /// Why a joblog cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum JoblogError {
@@ -27,20 +32,16 @@ pub(crate) enum JoblogError {
     },
     #[error("the joblog {} is in use by another run: wait for its end, or name another file", path.display())]
     InUse { path: PathBuf },
+    #[error("the joblog {} has jobs of an earlier run: --resume goes on from it, --resume-failed runs again what failed; to begin anew, remove it or name another file", path.display())]
+    Exists { path: PathBuf },
     #[error("{} is not a joblog: its line {line} is not a joblog's; name another file", path.display())]
     NoJoblog { path: PathBuf, line: usize },
-    #[error("the joblog {} is of other commands: its line {line} is of {program:?}; name the joblog of these commands, or leave --resume out", path.display())]
-    OtherCommands {
-        path: PathBuf,
-        line: usize,
-        program: String,
-    },
 }
 
 /// Which jobs of a joblog are not run again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Resume {
-    /// None: it begins anew.
+    /// None: the joblog is new.
     Nothing,
     /// Those that have ended.
     Ended,
@@ -54,55 +55,95 @@ pub(super) struct Joblog {
     file: File,
 }
 
-/// Numbers of jobs, as ranges in order.
+/// Jobs of a joblog that are not run again: what tells their command lines apart, and their
+/// numbers.
 #[derive(Debug, Default)]
-pub(super) struct Numbers(Vec<(u64, u64)>);
+pub(super) struct Before(BTreeSet<(u64, u64)>);
 
-impl Numbers {
-    fn new(mut numbers: Vec<u64>) -> Self {
-        numbers.sort_unstable();
-        let mut ranges: Vec<(u64, u64)> = Vec::new();
-        for number in numbers {
-            match ranges.last_mut() {
-                Some((_, last)) if number <= last.saturating_add(1) => *last = number,
-                _ => ranges.push((number, number)),
-            }
-        }
-        Self(ranges)
+impl Before {
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
     }
 
-    pub(super) fn contains(&self, number: u64) -> bool {
-        let after = self.0.partition_point(|(first, _)| *first <= number);
-        let range = after.checked_sub(1).and_then(|index| self.0.get(index));
-        range.is_some_and(|(_, last)| number <= *last)
+    /// The numbers of the jobs.
+    pub(super) fn numbers(&self) -> BTreeSet<u64> {
+        self.0.iter().map(|(_, number)| *number).collect()
+    }
+
+    /// Takes out a job with one of these command lines, the one of that number if there is
+    /// one; the number that it had.
+    pub(super) fn take(&mut self, number: u64, commands: &[Vec<u8>]) -> Option<u64> {
+        let keys: Vec<u64> = commands.iter().map(|command| key(command)).collect();
+        if keys.iter().any(|key| self.0.remove(&(*key, number))) {
+            return Some(number);
+        }
+        let mut found = keys
+            .iter()
+            .flat_map(|key| self.0.range((*key, 0)..=(*key, u64::MAX)));
+        let found = *found.next()?;
+        self.0.remove(&found);
+        Some(found.1)
+    }
+}
+
+/// What tells a command line apart, however it is quoted: GNU parallel quotes in other ways.
+fn key(command: &[u8]) -> u64 {
+    let command = one_line(command);
+    let words = shlex::bytes::split(&command);
+    let mut hasher = DefaultHasher::new();
+    words.unwrap_or_else(|| vec![command]).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// A command without newlines: GNU parallel has NULs in their place too.
+fn one_line(command: &[u8]) -> Vec<u8> {
+    let bytes = command.iter();
+    let bytes = bytes.map(|byte| if *byte == b'\n' { 0 } else { *byte });
+    bytes.collect()
+}
+
+/// Refuses a device or a pipe where a file is needed that can be read again.
+pub(super) fn check_regular(path: &Path) -> io::Result<()> {
+    match path.metadata() {
+        Ok(found) if !found.is_file() => {
+            let what = "it is not a regular file, so what is written cannot be read again; name a \
+                        file";
+            Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+        }
+        _ => Ok(()),
     }
 }
 
 impl Joblog {
-    /// Opens a joblog for these programs; which jobs need not be run any more. Nobody else
+    /// Opens a joblog; which jobs need not be run any more. Nobody else
     /// can open it meanwhile.
     pub(super) fn open(
         path: &Path,
         resume: Resume,
-        programs: &[&[u8]],
-    ) -> Result<(Self, Numbers), JoblogError> {
+        err: &mut dyn io::Write,
+    ) -> Result<(Self, Before), JoblogError> {
         let of_file = |error| JoblogError::File {
             path: path.to_owned(),
             error,
         };
+        check_regular(path).map_err(of_file)?;
         let mut options = OpenOptions::new();
         let file = options.read(true).append(true).create(true).open(path);
         let file = file.map_err(of_file)?;
-        lock(&file, path)?;
-        let (numbers, end) = read(&file, path, resume, programs)?;
+        lock(&file, path, err)?;
+        let (before, end) = read(&file, path, resume)?;
+        let length = file.metadata().map_err(of_file)?.len();
+        if resume == Resume::Nothing && length > HEADER.len() as u64 {
+            let path = path.to_owned();
+            return Err(JoblogError::Exists { path });
+        }
         let mut joblog = Self { file };
         // The end of a line that was never written whole goes.
-        let end = if resume == Resume::Nothing { 0 } else { end };
         joblog.file.set_len(end).map_err(of_file)?;
         if end == 0 {
             joblog.file.write_all(HEADER.as_bytes()).map_err(of_file)?;
         }
-        Ok((joblog, Numbers::new(numbers)))
+        Ok((joblog, before))
     }
 
     /// The file, which is locked as long as it is open anywhere.
@@ -110,19 +151,28 @@ impl Joblog {
         &self.file
     }
 
-    /// Adds the lines of a process that has ended, in one piece.
-    pub(super) fn add(&mut self, numbers: &[u64], ended: &Ended, shown: &[u8]) -> io::Result<()> {
+    /// Adds the lines of a process that has ended, in one piece: of each of its jobs.
+    pub(super) fn add(&mut self, jobs: &[(u64, Vec<u8>)], ended: &Ended) -> io::Result<()> {
         let mut lines = Vec::new();
-        for number in numbers {
+        for (number, shown) in jobs {
             lines.extend(line(*number, ended, shown));
         }
         self.file.write_all(&lines)
     }
 }
 
-fn lock(file: &File, path: &Path) -> Result<(), JoblogError> {
+fn lock(file: &File, path: &Path, err: &mut dyn io::Write) -> Result<(), JoblogError> {
     let until = Instant::now() + PATIENCE;
+    let mut silent_until = Some(Instant::now() + SILENCE);
     loop {
+        if silent_until
+            .take_if(|until| Instant::now() >= *until)
+            .is_some()
+        {
+            let path = path.display();
+            // Nobody may read it.
+            let _ = writeln!(err, "waiting for another run, which uses the joblog {path}");
+        }
         match file.try_lock() {
             Ok(()) => return Ok(()),
             Err(TryLockError::WouldBlock) if Instant::now() < until => {
@@ -139,19 +189,20 @@ fn lock(file: &File, path: &Path) -> Result<(), JoblogError> {
 }
 
 /// The jobs that need not be run any more, and where the last whole line ends.
-fn read(
-    file: &File,
-    path: &Path,
-    resume: Resume,
-    programs: &[&[u8]],
-) -> Result<(Vec<u64>, u64), JoblogError> {
-    let mut numbers = Vec::new();
+fn read(file: &File, path: &Path, resume: Resume) -> Result<(Before, u64), JoblogError> {
+    let mut before = Before::default();
     let mut end = 0;
     let mut reader = BufReader::new(file);
     let mut text = Vec::new();
     for line in 1.. {
         text.clear();
-        let read = reader.read_until(b'\n', &mut text);
+        // The first line of something else may never end.
+        let most = if line == 1 {
+            HEADER.len() as u64
+        } else {
+            u64::MAX
+        };
+        let read = reader.by_ref().take(most).read_until(b'\n', &mut text);
         let read = read.map_err(|error| JoblogError::File {
             path: path.to_owned(),
             error,
@@ -175,19 +226,11 @@ fn read(
         let Some((number, is_success, command)) = fields(&text) else {
             continue;
         };
-        if let Some(program) = other_program(command, programs) {
-            let path = path();
-            return Err(JoblogError::OtherCommands {
-                path,
-                line,
-                program,
-            });
-        }
         if is_success || resume == Resume::Ended {
-            numbers.push(number);
+            before.0.insert((key(command), number));
         }
     }
-    Ok((numbers, end))
+    Ok((before, end))
 }
 
 /// The number of a line's job, whether it ended well, and its command.
@@ -203,15 +246,6 @@ fn fields(line: &[u8]) -> Option<(u64, bool, &[u8])> {
     let exit: i64 = text(fields.next())?.parse().ok()?;
     let signal: i64 = text(fields.next())?.parse().ok()?;
     Some((number, (exit, signal) == (0, 0), fields.next()?))
-}
-
-/// The program of a command where it is none of these.
-fn other_program(command: &[u8], programs: &[&[u8]]) -> Option<String> {
-    let first = command.split(|byte| byte.is_ascii_whitespace()).next()?;
-    // Shown with what its variables are.
-    let is_known = programs.is_empty() || programs.contains(&first);
-    let is_shown_whole = first.starts_with(b"BREAKEVEN_");
-    (!is_known && !is_shown_whole).then(|| String::from_utf8_lossy(first).into_owned())
 }
 
 fn line(number: u64, ended: &Ended, shown: &[u8]) -> Vec<u8> {
@@ -231,12 +265,7 @@ fn line(number: u64, ended: &Ended, shown: &[u8]) -> Vec<u8> {
         ended.stdout.len(),
     )
     .into_bytes();
-    // A line has no newlines within: GNU parallel has NULs in their place too.
-    line.extend(
-        shown
-            .iter()
-            .map(|byte| if *byte == b'\n' { 0 } else { *byte }),
-    );
+    line.extend(one_line(shown));
     line.push(b'\n');
     line
 }
@@ -246,12 +275,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_found_again() {
-        let numbers = Numbers::new(vec![5, 1, 2, 2, 9, 3, u64::MAX]);
-        let found: Vec<u64> = (0..12).filter(|number| numbers.contains(*number)).collect();
-        assert_eq!(found, [1, 2, 3, 5, 9]);
-        assert!(numbers.contains(u64::MAX) && !numbers.contains(u64::MAX - 1));
-        assert!(!Numbers::default().contains(0));
+    fn jobs_are_taken_by_their_command_lines_each_once() {
+        let jobs = [
+            ("echo a", 1),
+            ("echo b", 2),
+            ("echo a", 3),
+            ("echo 'x y'", 4),
+        ];
+        let keys = jobs.map(|(command, number)| (key(command.as_bytes()), number));
+        let mut before = Before(keys.into_iter().collect());
+        let mut take = |number, command: &str| before.take(number, &[command.as_bytes().to_vec()]);
+        assert_eq!(take(3, "echo a"), Some(3));
+        assert_eq!(take(2, "echo a"), Some(1));
+        assert_eq!(take(1, "echo a"), None);
+        assert_eq!(take(2, "echo c"), None);
+        assert_eq!(take(9, "echo x\\ y"), Some(4));
+        assert_eq!(before.numbers().into_iter().collect::<Vec<_>>(), [2]);
     }
 
     #[test]

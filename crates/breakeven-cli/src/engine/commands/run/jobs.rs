@@ -1,20 +1,23 @@
 //! Jobs: the process of one, what becomes of its end, and what ends all.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::{fmt, io};
 
 use breakeven::execute::CancelToken;
 use breakeven_profile::recorder::Guard;
 use indicatif::ProgressBar;
 
+use super::inputs::Input;
+use super::part::Part;
 use super::printer::Printer;
 use super::process::{Ended, How, Process};
-use super::running::Running;
+use super::running::{Running, lock};
 use super::summary::Summary;
 use super::template::{Filling, Template};
 use super::visible::Visible;
 use super::window::{Slot, Ticket};
+use super::workers;
 use crate::engine::args::HaltArg;
 
 /// The variable by which the processes of a run are known.
@@ -73,10 +76,6 @@ pub(super) struct Jobs {
     pub(super) lets_end: AtomicBool,
 }
 
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Jobs {
     /// No further job is started, and those that run are ended unless a failed one is why and
     /// they are to go on. The first reason counts.
@@ -116,38 +115,41 @@ impl Jobs {
 
     /// Starts the process of a job.
     pub(super) fn start(&self, device: Device, slots: &[Arc<Slot>]) -> Result<Process, Box<Ended>> {
-        let mut command = self.with_filling(device, slots, |template, filling| {
-            let mut command = template.command(filling);
-            command.env("BREAKEVEN_SLOT", filling.slot.to_string());
-            command
+        let (template, slot) = self.template(device);
+        let inputs: Vec<&[u8]> = slots.iter().map(|slot| slot.input.bytes()).collect();
+        let mut command = template.command(Filling {
+            inputs: &inputs,
+            number: slots.first().map_or(0, |slot| slot.input.number),
+            slot,
         });
+        command.env("BREAKEVEN_SLOT", slot.to_string());
         command.env("BREAKEVEN_DEVICE", device.to_string());
         command.env(RUN_VARIABLE, &self.run);
         if let Device::Gpu(slot) = device {
             command.envs(self.visible.get(slot).cloned().unwrap_or_default());
         }
-        Process::start(command, &self.running)
+        Process::start(command, &self.running, true)
     }
 
-    /// The command of a job, and what is filled into it.
-    fn with_filling<R>(
-        &self,
-        device: Device,
-        slots: &[Arc<Slot>],
-        with: impl FnOnce(&Template, Filling<'_>) -> R,
-    ) -> R {
-        let inputs: Vec<&[u8]> = slots.iter().map(|slot| slot.input.bytes()).collect();
-        let (template, slot) = match (device, &self.gpu) {
+    /// The command of a device, and the number of the slot that it runs in.
+    fn template(&self, device: Device) -> (&Template, usize) {
+        match (device, &self.gpu) {
             (Device::Gpu(slot), Some(gpu)) => (gpu, self.workers + slot + 1),
-            _ => (&self.cpu, rayon::current_thread_index().unwrap_or(0) + 1),
-        };
-        let number = slots.first().map_or(0, |slot| slot.input.number);
-        let filling = Filling {
-            inputs: &inputs,
-            number,
-            slot,
-        };
-        with(template, filling)
+            _ => (&self.cpu, workers::slot()),
+        }
+    }
+
+    /// The command lines that an input may have in a joblog: on either device, in any slot.
+    pub(super) fn shown(&self, input: &Input) -> Vec<Vec<u8>> {
+        let templates = [Some(&self.cpu), self.gpu.as_ref()];
+        let all = templates.into_iter().flatten().flat_map(|template| {
+            let slots = match template.has(Part::Slot) {
+                true => self.workers + self.visible.len(),
+                false => 1,
+            };
+            (1..=slots).map(move |slot| shown(template, input, slot))
+        });
+        all.collect()
     }
 
     /// The process of these jobs has ended, for good or for bad: what it wrote is printed.
@@ -155,9 +157,13 @@ impl Jobs {
         if ended.how == How::Unwanted {
             return;
         }
-        let numbers: Vec<u64> = slots.iter().map(|slot| slot.input.number).collect();
-        let shown = self.with_filling(device, slots, Template::shown);
-        let print = || lock(&self.printer).ended(&numbers, ended, &shown);
+        let (template, slot) = self.template(device);
+        let jobs = slots.iter().map(|each| {
+            let input = &each.input;
+            (input.number, shown(template, input, slot))
+        });
+        let jobs: Vec<_> = jobs.collect();
+        let print = || lock(&self.printer).ended(&jobs, ended);
         if let Err(error) = self.bar.suspend(print) {
             self.stop(Stop::Output(error));
             return;
@@ -179,4 +185,13 @@ impl Jobs {
             self.stop(Stop::Halted);
         }
     }
+}
+
+/// A job's command as one can give it to a shell.
+fn shown(template: &Template, input: &Input, slot: usize) -> Vec<u8> {
+    template.shown(Filling {
+        inputs: &[input.bytes()],
+        number: input.number,
+        slot,
+    })
 }

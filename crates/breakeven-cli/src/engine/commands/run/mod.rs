@@ -1,21 +1,23 @@
 //! `breakeven run`: commands as the tasks of the engine, on the CPU and on GPUs.
 //!
 //! Inputs are read in a thread of their own and run in windows, each a batch of the engine:
-//! what one taught decides the next, and inputs without end need no memory without end.
+//! what one taught decides the next, and inputs without end need no memory without end. The
+//! next one begins when all inputs of the one before have been started.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use breakeven::WorkloadProfile;
-use breakeven::execute::{GpuExecutor, RayonCpu, StrategyManager};
+use breakeven::execute::{GpuExecutor, StrategyManager};
 use breakeven::plan::ExecutionStrategy;
+use breakeven::{Costs, WorkloadProfile};
 use breakeven_judge::Outcome;
 use breakeven_profile::file;
 use breakeven_profile::recorder::{ExportError, get_profiler};
+use indicatif::{ProgressBar, ProgressStyle};
 
 mod gpu;
 #[cfg(target_os = "linux")]
@@ -26,28 +28,31 @@ mod jobs;
 mod part;
 mod prepare;
 mod printer;
-mod process;
-mod running;
+pub(crate) mod process;
+pub(crate) mod running;
 mod scan;
 mod spool;
 mod summary;
 mod supervised;
-mod template;
+pub(crate) mod template;
 mod visible;
 mod window;
+mod workers;
 
 use crate::engine::args::RunArgs;
+use crate::engine::commands::profile::progress;
 use crate::exit::{Ending, Interrupted};
 use inputs::{Input, InputError};
-use joblog::Numbers;
-use jobs::{Jobs, Stop, lock};
-use prepare::{manager, prepare, workers};
+use joblog::Before;
+use jobs::{Jobs, Stop};
+use prepare::{manager, prepare};
+use running::lock;
 use supervised::supervised;
 use template::{Filling, Template};
 use window::{Ticket, Window};
+use workers::Workers;
 
-/// Inputs of a window for each job that runs at once, and at the most. A window's last jobs
-/// leave slots idle: half a job's time for each, of so many.
+/// Inputs of a window for each job that runs at once, and at the most.
 const PER_SLOT: usize = 256;
 const MOST_INPUTS: usize = 4096;
 
@@ -56,6 +61,9 @@ const QUIET: Duration = Duration::from_millis(5);
 
 /// How often it is looked whether to stop, while inputs are waited for.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// Most jobs that have ended and wait for the turn of one before them.
+const MOST_BEHIND: usize = 1 << 18;
 
 type Inputs = Receiver<Result<Input, InputError>>;
 
@@ -87,36 +95,38 @@ pub(crate) fn run(args: &RunArgs, err: &mut dyn Write) -> Result<Ending> {
         file::check_writable(path)?;
     }
     let begun = Instant::now();
-    let inputs = inputs::read(args)?;
-    let (jobs, looks, before) = prepare(args, cpu, gpu)?;
+    let bar = match args.progress {
+        true => {
+            let style = ProgressStyle::with_template("{bar:30} {percent:>3} %  {eta} left");
+            progress(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        }
+        false => ProgressBar::hidden(),
+    };
+    let inputs = inputs::read(args, &bar)?;
+    let (jobs, looks, before) = prepare(args, cpu, gpu, bar, err)?;
     let recorder = get_profiler(args.profile.is_some());
     let happened = supervised(&jobs, looks, || {
-        let cpu = Arc::new(workers(jobs.workers)?);
+        let cpu = Arc::new(Workers::new(jobs.workers));
         match jobs.gpu {
-            None => windows(
-                args,
-                &jobs,
-                &StrategyManager::cpu_only(cpu),
-                &inputs,
-                &before,
-                err,
-            ),
-            Some(_) => windows(
-                args,
-                &jobs,
-                &manager(args, &jobs, cpu),
-                &inputs,
-                &before,
-                err,
-            ),
+            None => {
+                let costs = Arc::new(Costs::open_default().0);
+                let manager = StrategyManager::cpu_only(cpu).with_costs(costs);
+                windows(args, &jobs, &manager, &inputs, before, err)
+            }
+            Some(_) => {
+                let manager = manager(args, &jobs, cpu);
+                windows(args, &jobs, &manager, &inputs, before, err)
+            }
         }
     });
     jobs.bar.finish_and_clear();
     let held = lock(&jobs.printer).end();
     let mut summary = lock(&jobs.summary);
     summary.held = held.unwrap_or_default();
-    for line in summary.lines(begun.elapsed()) {
-        let _ = writeln!(err, "{}", breakeven_judge::page::clean(&line));
+    if !args.quiet || summary.has_failed() {
+        for line in summary.lines(begun.elapsed()) {
+            let _ = writeln!(err, "{}", breakeven_judge::page::clean(&line));
+        }
     }
     if let Some(path) = &args.profile {
         match recorder.export_json(path) {
@@ -152,7 +162,7 @@ fn dry_run(args: &RunArgs, cpu: &Template, gpu: Option<&Template>) -> Result<End
     } else {
         1
     };
-    let inputs = inputs::read(args)?;
+    let inputs = inputs::read(args, &ProgressBar::hidden())?;
     let mut inputs = inputs.into_iter().peekable();
     // As they are, whatever bytes they are of.
     let mut out = io::stdout().lock();
@@ -174,35 +184,55 @@ fn dry_run(args: &RunArgs, cpu: &Template, gpu: Option<&Template>) -> Result<End
 fn windows<G: GpuExecutor<Ticket, ()>>(
     args: &RunArgs,
     jobs: &Jobs,
-    manager: &StrategyManager<RayonCpu, G>,
+    manager: &StrategyManager<Workers, G>,
     inputs: &Inputs,
-    before: &Numbers,
+    mut before: Before,
     err: &mut dyn Write,
 ) -> Result<()> {
     let at_once = jobs.workers + jobs.visible.len() * args.gpu_batch.get();
     let most = at_once.saturating_mul(PER_SLOT).min(MOST_INPUTS);
-    let mut explanation = None;
-    while jobs.stop.get().is_none() {
-        let (window, ended) = fill(jobs, inputs, before, most);
-        if !window.is_empty() {
-            jobs.bar.inc_length(window.len() as u64);
-            let window = Window::new(window);
-            let tickets = window.tickets();
-            let batch = manager.operation(&jobs.operation).cancel(&jobs.cancel);
-            let workload = WorkloadProfile::from_task_count(tickets.len());
-            let batch = batch.workload(workload);
-            let result = batch.execute_each(&tickets, |ticket| jobs.on_cpu(ticket))?;
-            lock(&jobs.summary).recalled += result.recalled as u64;
-            explanation = args.explain.then(|| result.explain().to_string());
+    let (explanation, failed) = (Mutex::new(None), Mutex::new(None));
+    let run = |window: &Arc<Window>| {
+        let tickets = window.tickets();
+        let workload = WorkloadProfile::from_task_count(tickets.len());
+        let batch = manager.operation(&jobs.operation).cancel(&jobs.cancel);
+        let batch = batch.workload(workload);
+        let result = batch.execute_each(&tickets, |ticket| jobs.on_cpu(ticket));
+        match result {
+            Ok(result) => {
+                lock(&jobs.summary).recalled += result.recalled as u64;
+                *lock(&explanation) = args.explain.then(|| result.explain().to_string());
+            }
+            Err(error) => *lock(&failed) = Some(error),
         }
-        match ended {
-            Some(Ok(())) => break,
-            Some(Err(error)) => return Err(error.into()),
-            None => {}
+        window.ended();
+    };
+    std::thread::scope(|scope| {
+        while jobs.stop.get().is_none() && lock(&failed).is_none() {
+            let (window, ended) = fill(jobs, inputs, &mut before, most);
+            if !window.is_empty() {
+                let window = Window::new(window);
+                let (this, run) = (Arc::clone(&window), &run);
+                let thread = std::thread::Builder::new().spawn_scoped(scope, move || run(&this));
+                thread.context("cannot start the thread of a window")?;
+                window.wait();
+            }
+            match ended {
+                Some(Ok(())) => {
+                    lock(&jobs.summary).unmatched = before.len();
+                    break;
+                }
+                Some(Err(error)) => return Err(error.into()),
+                None => {}
+            }
         }
+        anyhow::Ok(())
+    })?;
+    if let Some(error) = lock(&failed).take() {
+        return Err(error.into());
     }
     lock(&jobs.summary).quarantines = manager.stats().quarantines;
-    if let Some(explanation) = explanation {
+    if let Some(explanation) = lock(&explanation).take() {
         let _ = writeln!(err, "{}", explanation.trim_end());
     }
     Ok(())
@@ -213,10 +243,13 @@ fn windows<G: GpuExecutor<Ticket, ()>>(
 fn fill(
     jobs: &Jobs,
     inputs: &Inputs,
-    before: &Numbers,
+    before: &mut Before,
     most: usize,
 ) -> (Vec<Input>, Option<Result<(), InputError>>) {
     let mut window = Vec::new();
+    while lock(&jobs.printer).behind() >= MOST_BEHIND && jobs.stop.get().is_none() {
+        std::thread::sleep(LOOK);
+    }
     for _ in 0..most {
         let input = loop {
             let pause = if window.is_empty() { LOOK } else { QUIET };
@@ -232,14 +265,27 @@ fn fill(
                 Ok(Ok(input)) => break input,
             }
         };
-        if !before.contains(input.number) {
-            window.push(input);
-            continue;
+        let earlier = match before.len() {
+            0 => None,
+            _ => before.take(input.number, &jobs.shown(&input)),
+        };
+        match lock(&jobs.printer).comes(input.number, earlier) {
+            Ok(true) => {}
+            Ok(false) => {
+                let number = input.number;
+                return (window, Some(Err(InputError::Moved { number })));
+            }
+            Err(error) => {
+                jobs.stop(Stop::Output(error));
+                return (window, None);
+            }
         }
-        lock(&jobs.summary).left_out += 1;
-        if let Err(error) = lock(&jobs.printer).ended_before(input.number) {
-            jobs.stop(Stop::Output(error));
-            return (window, None);
+        match earlier {
+            None => window.push(input),
+            Some(_) => {
+                lock(&jobs.summary).left_out += 1;
+                jobs.bar.dec_length(1);
+            }
         }
     }
     (window, None)

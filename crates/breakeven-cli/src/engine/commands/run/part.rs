@@ -33,6 +33,16 @@ impl Part {
         Some((part, name.len()))
     }
 
+    /// A placeholder of GNU parallel's for one of several lists of inputs that `text` begins
+    /// with, as in `{1}`, `{2/.}` and `{-1}`.
+    pub(super) fn of_parallel(text: &[u8]) -> Option<String> {
+        let end = text.iter().position(|byte| *byte == b'}')?;
+        let inner = text.get(..end)?.strip_prefix(b"{")?;
+        let is_it = inner.iter().all(|byte| b"0123456789-/.".contains(byte))
+            && inner.iter().any(u8::is_ascii_digit);
+        is_it.then(|| format!("{{{}}}", String::from_utf8_lossy(inner)))
+    }
+
     /// True where each input of a job has its own.
     pub(super) fn is_of_input(self) -> bool {
         !matches!(self, Self::Number | Self::Slot)

@@ -1,43 +1,45 @@
 //! What a run needs before its first job.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
-use breakeven::execute::{CancelToken, RayonCpu, StrategyManager};
+use breakeven::execute::{CancelToken, StrategyManager};
 use breakeven::plan::ProfilingHeuristics;
 use indicatif::ProgressBar;
 
 use super::gpu::GpuSlot;
-use super::joblog::{Joblog, Numbers, Resume};
+use super::joblog::{Before, Joblog, Resume};
 use super::jobs::Jobs;
 use super::printer::Printer;
 use super::running::{Looks, Running};
 use super::spool::Spool;
 use super::template::Template;
 use super::visible::Devices;
+use super::workers::Workers;
 use crate::engine::args::RunArgs;
-use crate::engine::commands::profile::progress;
+
+/// No system runs more processes at once.
+const MOST_SLOTS: usize = 1 << 22;
 
 /// What the jobs share, and which have ended before.
 pub(super) fn prepare(
     args: &RunArgs,
     cpu: Template,
     gpu: Option<Template>,
-) -> Result<(Arc<Jobs>, Looks, Numbers)> {
+    bar: ProgressBar,
+    err: &mut dyn Write,
+) -> Result<(Arc<Jobs>, Looks, Before)> {
     let resume = match (args.resume, args.resume_failed) {
         (true, _) => Resume::Ended,
         (_, true) => Resume::Succeeded,
         _ => Resume::Nothing,
     };
-    let programs = [Some(&cpu), gpu.as_ref()].map(|each| each.map(Template::program));
-    let programs: Option<Vec<&[u8]>> = programs.into_iter().flatten().collect();
-    let opened = args
-        .joblog
-        .as_ref()
-        .map(|path| Joblog::open(path, resume, &programs.unwrap_or_default()));
+    let joblog = args.joblog.as_ref();
+    let opened = joblog.map(|path| Joblog::open(path, resume, err));
     let (joblog, before) = opened.transpose()?.unzip();
     let before = before.unwrap_or_default();
     let mut spool = spool(args, &before)?;
@@ -58,23 +60,22 @@ pub(super) fn prepare(
         std::process::id(),
         since.unwrap_or_default().as_nanos()
     );
-    let (running, looks) = Running::new(args.timeout);
+    let (running, looks) = Running::new(args.timeout, None);
     let jobs = Jobs {
         operation: args.name.clone().unwrap_or_else(|| texts.join(" | gpu: ")),
         cpu,
         gpu,
         run,
         visible: (0..slots).map(|slot| devices.visible(slot)).collect(),
-        workers: args.jobs.map_or_else(usable, |jobs| jobs.get()),
+        workers: args
+            .jobs
+            .map_or_else(usable, |jobs| jobs.get().min(MOST_SLOTS)),
         retries: args.retries,
         halt: args.halt,
         running,
         printer: Mutex::new(printer),
         summary: Mutex::default(),
-        bar: match args.progress {
-            true => progress(0),
-            false => ProgressBar::hidden(),
-        },
+        bar,
         cancel: CancelToken::new(),
         stop: OnceLock::new(),
         lets_end: AtomicBool::new(false),
@@ -83,7 +84,7 @@ pub(super) fn prepare(
 }
 
 /// Where outputs wait for their turn, and those that an earlier run left.
-fn spool(args: &RunArgs, before: &Numbers) -> Result<Option<Spool>> {
+fn spool(args: &RunArgs, before: &Before) -> Result<Option<Spool>> {
     let Some(joblog) = &args.joblog else {
         return Ok(args.keep_order.then(Spool::unnamed).transpose()?);
     };
@@ -93,23 +94,17 @@ fn spool(args: &RunArgs, before: &Numbers) -> Result<Option<Spool>> {
     if !args.keep_order && !path.exists() {
         return Ok(None);
     }
-    let spool = Spool::named(&path, before);
+    let spool = Spool::named(&path, &before.numbers());
     let spool = spool.with_context(|| format!("cannot use the spool {}", path.display()))?;
     Ok(Some(spool))
-}
-
-pub(super) fn workers(count: usize) -> Result<RayonCpu> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(count).build();
-    let pool = pool.with_context(|| format!("cannot start {count} jobs at once"))?;
-    Ok(RayonCpu::with_pool(Arc::new(pool)))
 }
 
 /// The engine with the GPU slots.
 pub(super) fn manager(
     args: &RunArgs,
     jobs: &Arc<Jobs>,
-    cpu: Arc<RayonCpu>,
-) -> StrategyManager<RayonCpu, GpuSlot> {
+    cpu: Arc<Workers>,
+) -> StrategyManager<Workers, GpuSlot> {
     let slot = |slot| Arc::new(GpuSlot::new(Arc::clone(jobs), slot, args.gpu_batch.get()));
     let first = StrategyManager::new(cpu, slot(0));
     let all = (1..jobs.visible.len()).fold(first, |manager, each| manager.with_gpu(slot(each)));

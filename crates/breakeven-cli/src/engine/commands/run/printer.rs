@@ -51,8 +51,9 @@ impl Printer {
 
     /// Prints what the process of these jobs wrote, or holds it back until its turn; then
     /// they have ended.
-    pub(super) fn ended(&mut self, numbers: &[u64], ended: &Ended, shown: &[u8]) -> io::Result<()> {
-        let first = numbers.iter().min().copied().unwrap_or_default();
+    pub(super) fn ended(&mut self, jobs: &[(u64, Vec<u8>)], ended: &Ended) -> io::Result<()> {
+        let numbers = jobs.iter().map(|(number, _)| *number);
+        let first = numbers.clone().min().unwrap_or_default();
         match &mut self.order {
             Some(order) if order.next != first => {
                 order.silent.extend(numbers);
@@ -71,19 +72,34 @@ impl Printer {
             }
         }
         if let Some(joblog) = &mut self.joblog {
-            joblog.add(numbers, ended, shown)?;
+            joblog.add(jobs, ended)?;
         }
         self.advance()
     }
 
-    /// A job had ended before.
-    pub(super) fn ended_before(&mut self, number: u64) -> io::Result<()> {
-        match &mut self.order {
-            Some(order) if !order.spool.holds(number) => _ = order.silent.insert(number),
-            Some(_) => {}
-            None => return Ok(()),
+    /// A job comes, which had that number if it ended in an earlier run; false if what
+    /// that run holds back has another place now.
+    pub(super) fn comes(&mut self, number: u64, earlier: Option<u64>) -> io::Result<bool> {
+        let Some(order) = &mut self.order else {
+            return Ok(true);
+        };
+        // What is held of this job or of one behind it is of the earlier run.
+        let is_held = |number: u64| order.spool.holds(number);
+        match earlier {
+            Some(earlier) if earlier == number && is_held(number) => {}
+            _ if is_held(number) => return Ok(false),
+            Some(earlier) if earlier > number && is_held(earlier) => return Ok(false),
+            Some(_) => _ = order.silent.insert(number),
+            None => return Ok(true),
         }
-        self.advance()
+        self.advance()?;
+        Ok(true)
+    }
+
+    /// Jobs that wait for the turn of another one.
+    pub(super) fn behind(&self) -> usize {
+        let order = self.order.as_ref();
+        order.map_or(0, |order| order.silent.len() + order.spool.len())
     }
 
     /// Prints what is held back, as far as its turn has come.

@@ -18,7 +18,7 @@ const TAIL: u64 = 4096;
 
 /// How a process ended.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum How {
+pub(crate) enum How {
     Exit(i32),
     Signal(i32),
     /// It was ended because it took too long.
@@ -32,7 +32,7 @@ pub(super) enum How {
 }
 
 impl How {
-    pub(super) fn is_good(&self) -> bool {
+    pub(crate) fn is_good(&self) -> bool {
         *self == Self::Exit(0)
     }
 }
@@ -55,21 +55,21 @@ impl std::error::Error for How {}
 
 /// What a process wrote; none where it wrote nothing.
 #[derive(Debug, Default)]
-pub(super) struct Written(Option<(File, u64)>);
+pub(crate) struct Written(Option<(File, u64)>);
 
 /// A process that has ended.
 #[derive(Debug)]
-pub(super) struct Ended {
-    pub(super) how: How,
+pub(crate) struct Ended {
+    pub(crate) how: How,
     pub(super) began: SystemTime,
-    pub(super) took: Duration,
+    pub(crate) took: Duration,
     pub(super) stdout: Written,
     pub(super) stderr: Written,
 }
 
 /// A process that runs.
 #[derive(Debug)]
-pub(super) struct Process {
+pub(crate) struct Process {
     child: Child,
     pub(super) group: Pid,
     start: Start,
@@ -100,23 +100,30 @@ impl Start {
 }
 
 impl Process {
-    /// Starts it.
+    /// Starts it; what it writes is kept, or thrown away but for its errors.
     ///
     /// # Errors
     ///
     /// How it has ended: it did not start.
-    pub(super) fn start(mut command: Command, running: &Running) -> Result<Self, Box<Ended>> {
+    pub(crate) fn start(
+        mut command: Command,
+        running: &Running,
+        keeps: bool,
+    ) -> Result<Self, Box<Ended>> {
         let mut start = Start {
             began: SystemTime::now(),
             at: Instant::now(),
             files: None,
         };
-        let spawned = files().and_then(|(stdout, stderr)| {
-            command.stdin(Stdio::null());
-            command
-                .stdout(stdout.try_clone()?)
-                .stderr(stderr.try_clone()?);
-            start.files = Some((stdout, stderr));
+        let files = keeps.then(files).transpose();
+        let spawned = files.and_then(|files| {
+            command.stdin(Stdio::null()).stdout(Stdio::null());
+            if let Some((stdout, stderr)) = &files {
+                command.stdout(stdout.try_clone()?);
+                command.stderr(stderr.try_clone()?);
+            }
+            start.files = files;
+            start.at = Instant::now();
             command.process_group(0).spawn()
         });
         let child = match spawned {
@@ -142,7 +149,7 @@ impl Process {
     }
 
     /// Waits for its end.
-    pub(super) fn wait(mut self, running: &Running) -> Ended {
+    pub(crate) fn wait(mut self, running: &Running) -> Ended {
         // It keeps its id until nobody can ask its group to end any more.
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         while let Err(error) = waitid(WaitId::Pid(self.group), options) {

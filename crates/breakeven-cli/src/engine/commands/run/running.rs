@@ -13,7 +13,7 @@ const GRACE: Duration = Duration::from_millis(500);
 
 /// Why a process was asked to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum EndReason {
+pub(crate) enum EndReason {
     /// It took longer than it may.
     Timeout,
     /// Its job is not wanted any more.
@@ -36,42 +36,45 @@ struct Table {
 
 /// The processes that run now.
 #[derive(Debug)]
-pub(super) struct Running {
+pub(crate) struct Running {
     table: Mutex<Table>,
     timeout: Option<Duration>,
+    /// When all that runs has taken too long.
+    end: Option<Instant>,
     /// Has the watch look again.
     look: Sender<()>,
 }
 
 /// What the thread that watches them waits for.
 #[derive(Debug)]
-pub(super) struct Looks(Receiver<()>);
+pub(crate) struct Looks(Receiver<()>);
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 impl Running {
-    pub(super) fn new(timeout: Option<Duration>) -> (Self, Looks) {
+    pub(crate) fn new(timeout: Option<Duration>, end: Option<Instant>) -> (Self, Looks) {
         let (look, looks) = channel();
         let running = Self {
             table: Mutex::default(),
             timeout,
+            end,
             look,
         };
         (running, Looks(looks))
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// A group that runs from now on, until [`ended`](Self::ended).
     pub(super) fn started(&self, group: Pid) {
-        let mut table = self.table();
+        let mut table = lock(&self.table);
         let began = Instant::now();
         let mut entry = Group { began, asked: None };
         if table.ends_all {
             ask(group, &mut entry, EndReason::Unwanted, began);
         }
         table.groups.insert(group, entry);
-        let is_watched = self.timeout.is_some() || table.ends_all;
+        let is_watched = self.timeout.is_some() || self.end.is_some() || table.ends_all;
         drop(table);
         if is_watched {
             // Without a watch nothing ends it, as when all is over.
@@ -82,23 +85,23 @@ impl Running {
     /// The first process of a group has ended and still has its id; whether it was asked to.
     /// What is left of a group that was asked to end goes too.
     pub(super) fn ended(&self, group: Pid) -> Option<EndReason> {
-        let (why, _) = self.table().groups.remove(&group)?.asked?;
+        let (why, _) = lock(&self.table).groups.remove(&group)?.asked?;
         let _ = kill_process_group(group, Signal::KILL);
         Some(why)
     }
 
     /// Asks one group to end.
     pub(super) fn end(&self, group: Pid) {
-        if let Some(entry) = self.table().groups.get_mut(&group) {
+        if let Some(entry) = lock(&self.table).groups.get_mut(&group) {
             ask(group, entry, EndReason::Unwanted, Instant::now());
         }
         let _ = self.look.send(());
     }
 
     /// Asks all groups to end, and those that are started from now on.
-    pub(super) fn end_all(&self) {
+    pub(crate) fn end_all(&self) {
         let now = Instant::now();
-        let mut table = self.table();
+        let mut table = lock(&self.table);
         table.ends_all = true;
         for (group, entry) in &mut table.groups {
             ask(*group, entry, EndReason::Unwanted, now);
@@ -108,7 +111,7 @@ impl Running {
     }
 
     /// Ends what takes too long, until all of it is over.
-    pub(super) fn watch(&self, looks: &Looks, is_over: impl Fn() -> bool) {
+    pub(crate) fn watch(&self, looks: &Looks, is_over: impl Fn() -> bool) {
         let mut next = None;
         loop {
             let waited = match next {
@@ -126,17 +129,16 @@ impl Running {
     }
 
     /// Has the watch end, once it finds that all is over.
-    pub(super) fn stop_watch(&self) {
+    pub(crate) fn stop_watch(&self) {
         let _ = self.look.send(());
     }
 
     /// Ends those that are late; when the next one will be.
     fn end_late(&self, now: Instant) -> Option<Instant> {
         let mut next: Option<Instant> = None;
-        for (group, entry) in &mut self.table().groups {
-            let late = self
-                .timeout
-                .and_then(|timeout| entry.began.checked_add(timeout));
+        for (group, entry) in &mut lock(&self.table).groups {
+            let late = self.timeout.and_then(|time| entry.began.checked_add(time));
+            let late = [late, self.end].into_iter().flatten().min();
             if entry.asked.is_none() && late.is_some_and(|late| late <= now) {
                 ask(*group, entry, EndReason::Timeout, now);
             }

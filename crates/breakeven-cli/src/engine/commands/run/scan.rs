@@ -21,7 +21,7 @@ pub(super) enum Piece {
 pub(super) type Pieces = Vec<Piece>;
 
 /// Why a command cannot be run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CommandError {
     #[error("it is empty: give a program and its arguments")]
     Empty,
@@ -33,6 +33,10 @@ pub(crate) enum CommandError {
         "a placeholder is in or behind a here-document (<<); use printf or a file in its place"
     )]
     InHereDocument,
+    #[error(
+        "{0} is GNU parallel's: the input is {{}} here, and there is one list of them, so put several values into one input and take them apart in the command; `\\{0}` is no placeholder"
+    )]
+    OfParallel(String),
     #[error("a placeholder is within $((…)); assign it to a variable before, as in n={{#}}")]
     InSum,
 }
@@ -76,17 +80,21 @@ struct Scanner {
     word: Pieces,
     is_in_word: bool,
     is_behind_here_document: bool,
+    /// Placeholders are text.
+    is_literal: bool,
 }
 
-/// Reads a command.
-pub(super) fn scan(text: &[u8]) -> Result<Scanned, CommandError> {
+/// Reads a command; in one that is literal nothing is a placeholder.
+pub(super) fn scan(text: &[u8], is_literal: bool) -> Result<Scanned, CommandError> {
     let mut scanner = Scanner {
         contexts: vec![Context::Open(0)],
+        is_literal,
         ..Scanner::default()
     };
     scanner.found.is_plain = true;
     let mut rest = text;
     while !rest.is_empty() {
+        scanner.refuse_parallels(text, rest)?;
         let length = match scanner.context() {
             Context::Open(_) => scanner.open(rest)?,
             Context::Single => scanner.single(rest)?,
@@ -128,6 +136,23 @@ fn push(pieces: &mut Pieces, text: &[u8]) {
 impl Scanner {
     fn context(&self) -> Context {
         self.contexts.last().copied().unwrap_or(Context::Open(0))
+    }
+
+    /// The placeholder that `rest` begins with, and its length.
+    fn part_at(&self, rest: &[u8]) -> Option<(Part, usize)> {
+        Part::at(rest).filter(|_| !self.is_literal)
+    }
+
+    /// Refuses `{1}`, `{2/.}` and the like, unless quoted as what a regular expression repeats.
+    fn refuse_parallels(&self, text: &[u8], rest: &[u8]) -> Result<(), CommandError> {
+        let before = text.get(..text.len() - rest.len()).unwrap_or_default();
+        let is_atom = |byte: &u8| byte.is_ascii_alphanumeric() || b"])}.\\*".contains(byte);
+        let is_quoted = matches!(self.context(), Context::Single | Context::Double);
+        let is_repeat = is_quoted && before.last().is_some_and(is_atom);
+        match Part::of_parallel(rest) {
+            Some(name) if !self.is_literal && !is_repeat => Err(CommandError::OfParallel(name)),
+            _ => Ok(()),
+        }
     }
 
     fn is_top(&self) -> bool {
@@ -196,7 +221,7 @@ impl Scanner {
     }
 
     fn open(&mut self, rest: &[u8]) -> Result<usize, CommandError> {
-        if let Some(part) = Part::at(rest) {
+        if let Some(part) = self.part_at(rest) {
             return self.part(part, Quote::None);
         }
         let one = rest.get(..1).unwrap_or_default();
@@ -259,7 +284,7 @@ impl Scanner {
         if rest.starts_with(b"$((") {
             let end = rest.windows(2).position(|two| two == b"))");
             let sum = rest.get(..end.map_or(1, |end| end + 2)).unwrap_or(rest);
-            let mut parts = (0..sum.len()).filter_map(|at| Part::at(sum.get(at..)?));
+            let mut parts = (0..sum.len()).filter_map(|at| self.part_at(sum.get(at..)?));
             return match parts.next() {
                 Some(_) => Err(CommandError::InSum),
                 None => Ok(self.shell(sum)),
@@ -276,7 +301,7 @@ impl Scanner {
     }
 
     fn single(&mut self, rest: &[u8]) -> Result<usize, CommandError> {
-        if let Some(part) = Part::at(rest) {
+        if let Some(part) = self.part_at(rest) {
             return self.part(part, Quote::Single);
         }
         let one = rest.get(..1).unwrap_or_default();
@@ -287,7 +312,7 @@ impl Scanner {
     }
 
     fn double(&mut self, rest: &[u8]) -> Result<usize, CommandError> {
-        if let Some(part) = Part::at(rest) {
+        if let Some(part) = self.part_at(rest) {
             return self.part(part, Quote::Double);
         }
         let one = rest.get(..1).unwrap_or_default();
@@ -307,7 +332,7 @@ impl Scanner {
 
     fn backticks(&mut self, rest: &[u8]) -> Result<usize, CommandError> {
         let length = match rest {
-            _ if Part::at(rest).is_some() => return Err(CommandError::InBackticks),
+            _ if self.part_at(rest).is_some() => return Err(CommandError::InBackticks),
             [b'`', ..] => return Ok(self.end(b"`")),
             [b'\\', _, ..] => 2,
             _ => 1,

@@ -5,13 +5,13 @@
 //! on stderr; and `printed NUMBER` and a newline once that was printed. It is emptied whenever
 //! nothing is held.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-use super::joblog::Numbers;
+use super::joblog::check_regular;
 use super::process::{Written, copy_part};
 
 /// Longest line between what jobs wrote, bytes.
@@ -62,7 +62,8 @@ impl Spool {
     }
 
     /// That file, with what an earlier run has held back of these jobs.
-    pub(super) fn named(path: &Path, ended: &Numbers) -> io::Result<Self> {
+    pub(super) fn named(path: &Path, ended: &BTreeSet<u64>) -> io::Result<Self> {
+        check_regular(path)?;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
         let file = options.open(path)?;
@@ -72,7 +73,7 @@ impl Spool {
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
         // A job without a line in the joblog runs again.
-        held.retain(|number, _| ended.contains(*number));
+        held.retain(|number, _| ended.contains(number));
         let end = if held.is_empty() { 0 } else { end };
         file.set_len(end)?;
         Ok(Self {

@@ -29,6 +29,8 @@ pub(super) struct Summary {
     pub(super) recalled: u64,
     /// Jobs that are in the joblog of an earlier run.
     pub(super) left_out: u64,
+    /// Jobs of the joblog that are none of these.
+    pub(super) unmatched: usize,
     /// Outputs that the spool keeps for the next run.
     pub(super) held: usize,
     /// Times that a GPU was left alone after it failed.
@@ -83,6 +85,12 @@ impl Summary {
         if self.left_out > 0 {
             let left_out = jobs(self.left_out);
             lines.push(format!("{left_out} of an earlier run left out"));
+        }
+        if self.unmatched > 0 {
+            let unmatched = jobs(self.unmatched as u64);
+            lines.push(format!(
+                "{unmatched} of the joblog: no command line of this run is the same"
+            ));
         }
         let fell: u64 = self.fell.values().map(|(count, _)| count).sum();
         if fell > 0 {

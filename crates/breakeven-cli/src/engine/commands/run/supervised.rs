@@ -13,7 +13,8 @@ use super::running::Looks;
 use crate::engine::supervisor::{on_interrupt, start_thread};
 
 /// For how long an interrupted run prints what has ended, into a pipe that nobody reads, say.
-const LAST_WORDS: Duration = Duration::from_secs(3);
+/// Jobs that do not end when they are asked to are killed before.
+const LAST_WORDS: Duration = Duration::from_millis(900);
 
 /// Runs `body`, while a thread ends the processes that are to end. Ctrl-C stops the jobs, and
 /// if this process is killed, its guard ends them.
@@ -63,7 +64,7 @@ pub(super) fn supervised(
 /// Elsewhere nothing tells the processes of a run.
 #[cfg(target_os = "linux")]
 fn guard(jobs: &Jobs) -> Result<Guard> {
-    let printer = super::jobs::lock(&jobs.printer);
+    let printer = super::running::lock(&jobs.printer);
     let guard = Guard::start(&jobs.run, printer.joblog());
     guard.context("cannot start the process that ends jobs if this one is killed")
 }

@@ -15,8 +15,8 @@ use super::part::Part;
 use super::scan::{CommandError, Piece, Pieces, Quote, Scanned, scan};
 
 /// What a job fills into a command.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Filling<'f> {
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Filling<'f> {
     /// Its inputs, one or several.
     pub(super) inputs: &'f [&'f [u8]],
     /// The number of the first one.
@@ -27,7 +27,7 @@ pub(super) struct Filling<'f> {
 
 /// A command with placeholders.
 #[derive(Debug)]
-pub(super) struct Template {
+pub(crate) struct Template {
     text: OsString,
     /// Where its program is, or the shell: looked for once, not by every process.
     path: Option<PathBuf>,
@@ -35,8 +35,14 @@ pub(super) struct Template {
 }
 
 impl Template {
+    /// A command that is for no input, in which nothing is a placeholder.
+    pub(crate) fn without_inputs(text: &OsStr) -> Result<Self, CommandError> {
+        let scanned = scan(text.as_bytes().trim_ascii(), true)?;
+        Ok(Self::of(text, scanned))
+    }
+
     pub(super) fn new(text: &OsStr) -> Result<Self, CommandError> {
-        let mut scanned = scan(text.as_bytes().trim_ascii_end())?;
+        let mut scanned = scan(text.as_bytes().trim_ascii_end(), false)?;
         if !scanned.has_parts {
             let whole = || vec![Piece::Part(Part::Whole, Quote::None)];
             // What separates the last word from the end separates it from the input.
@@ -44,17 +50,21 @@ impl Template {
             scanned.script.push(whole());
             scanned.words.push(whole());
         }
+        Ok(Self::of(text, scanned))
+    }
+
+    fn of(text: &OsStr, scanned: Scanned) -> Self {
         let first = scanned.words.first().map(Vec::as_slice);
         let program = match first {
             _ if scanned.needs_shell => Some("sh".as_ref()),
             Some([Piece::Text(name)]) => Some(OsStr::from_bytes(name)),
             _ => None,
         };
-        Ok(Self {
+        Self {
             text: text.to_owned(),
             path: program.and_then(found),
             scanned,
-        })
+        }
     }
 
     /// As it was given.
@@ -62,16 +72,14 @@ impl Template {
         &self.text
     }
 
-    /// Its first word, unless that has placeholders.
-    pub(super) fn program(&self) -> Option<&[u8]> {
-        match &self.scanned.script.first()?[..] {
-            [Piece::Text(text)] => Some(text),
-            _ => None,
-        }
+    /// True if it has that placeholder.
+    pub(super) fn has(&self, part: Part) -> bool {
+        let mut pieces = self.scanned.script.iter().flatten();
+        pieces.any(|piece| matches!(piece, Piece::Part(found, _) if *found == part))
     }
 
     /// The process of a job.
-    pub(super) fn command(&self, filling: Filling<'_>) -> Command {
+    pub(crate) fn command(&self, filling: Filling<'_>) -> Command {
         if self.scanned.needs_shell {
             let mut command = self.process(OsString::from("sh"));
             command

@@ -1,15 +1,19 @@
 //! Inputs that are run as one batch, and who has which of them.
 //!
+//! The next window begins when all inputs of this one have been started, so no slot waits for
+//! a job that takes long.
+//!
 //! A task of the batch is a [`Ticket`]: it gets its input when it is started, the next one in
 //! order, on whatever device it is. The engine says how many tasks a device takes; workers
 //! take them from the end of the batch and GPUs from its front, and jobs begin in the order
 //! of their inputs all the same.
 
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::inputs::Input;
+use super::running::lock;
 
 /// Nobody runs it.
 const FREE: u8 = 0;
@@ -20,6 +24,10 @@ const ENDED: u8 = 2;
 
 /// How often it is looked whether a process that was given up has ended.
 const LOOK: Duration = Duration::from_millis(1);
+
+/// The last jobs of a window are waited for, before the next one begins, for this fraction
+/// of the window's time: what they teach decides that one.
+const WAIT_PART: u32 = 16;
 
 /// An input and how far it is.
 #[derive(Debug)]
@@ -54,6 +62,18 @@ impl Slot {
 pub(super) struct Window {
     slots: Vec<Arc<Slot>>,
     next: AtomicUsize,
+    began: Instant,
+    stage: Mutex<Stage>,
+    changed: Condvar,
+}
+
+/// How far a window is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
+enum Stage {
+    Begun,
+    /// All inputs have been started.
+    Taken,
+    Ended,
 }
 
 impl Window {
@@ -65,31 +85,61 @@ impl Window {
         Arc::new(Self {
             slots: inputs.into_iter().map(slot).collect(),
             next: AtomicUsize::new(0),
+            began: Instant::now(),
+            stage: Mutex::new(Stage::Begun),
+            changed: Condvar::new(),
         })
+    }
+
+    fn reaches(&self, stage: Stage) {
+        *lock(&self.stage) = stage;
+        self.changed.notify_all();
+    }
+
+    /// Its batch has ended.
+    pub(super) fn ended(&self) {
+        self.reaches(Stage::Ended);
+    }
+
+    /// Waits until the next window may begin.
+    pub(super) fn wait(&self) {
+        let is_begun = |stage: &mut Stage| *stage == Stage::Begun;
+        let taken = self.changed.wait_while(lock(&self.stage), is_begun);
+        let taken = taken.unwrap_or_else(PoisonError::into_inner);
+        let patience = self.began.elapsed() / WAIT_PART;
+        let is_open = |stage: &mut Stage| *stage < Stage::Ended;
+        drop(self.changed.wait_timeout_while(taken, patience, is_open));
     }
 
     /// A ticket for each input.
     pub(super) fn tickets(self: &Arc<Self>) -> Vec<Ticket> {
         let ticket = |_| Ticket {
             window: Arc::clone(self),
-            slot: OnceLock::new(),
+            slot: Arc::default(),
         };
         (0..self.slots.len()).map(ticket).collect()
     }
 }
 
 /// A task of the batch.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Ticket {
     window: Arc<Window>,
-    slot: OnceLock<usize>,
+    slot: Arc<OnceLock<usize>>,
 }
 
 impl Ticket {
     /// Its input: the next one, the first time. None where there are fewer than tickets.
     pub(super) fn slot(&self) -> Option<&Arc<Slot>> {
-        let next = || self.window.next.fetch_add(1, Ordering::SeqCst);
-        self.window.slots.get(*self.slot.get_or_init(next))
+        let window = &self.window;
+        let next = || {
+            let next = window.next.fetch_add(1, Ordering::SeqCst);
+            if next + 1 == window.slots.len() {
+                window.reaches(Stage::Taken);
+            }
+            next
+        };
+        window.slots.get(*self.slot.get_or_init(next))
     }
 }
 
