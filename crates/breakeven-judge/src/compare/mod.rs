@@ -111,7 +111,7 @@ pub fn compare(
     warnings.extend(doubts::warnings(&pairs, options));
     let (budgets, idle_budgets) = hold(&pairs, &options.limits);
     Ok(ProfilerComparison {
-        metric: options.metric,
+        metric: operations[0].judged.metric.clone(),
         threshold: options.threshold.as_fraction(),
         alpha: options.alpha,
         correction: options.correction,
